@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+//! A virtual MI300X, seen from its PCI registers, doorbells and memory.
+//!
+//! The model does no I/O and starts no thread. Its owner lends it guest memory
+//! ([`Bus`]) and video memory ([`Vram`]), forwards register and doorbell
+//! accesses, and lets GPU time pass with [`Device::advance_to`]. Accesses only
+//! change registers and enqueue work; everything the GPU does of its own
+//! accord happens in `advance_to`, so a test can step it event by event.
+//!
+//! docs/virtual-gpu.md says of each behaviour whether it is documented, read
+//! from the driver, or assumed.
+
+mod config;
+mod device;
+mod fault;
+mod host;
+mod report;
+mod time;
+
+pub use config::{Config, ConfigError, ReadPointer, Timing};
+pub use device::{Device, DoorbellWidth};
+pub use fault::{Faults, Fence};
+pub use host::{Bus, BusError, Vram};
+pub use report::{
+    HiqAction, HiqRecord, MappedQueue, Occupancy, QueueId, QueueKind, QueueReport, StateDump,
+    TimelineChange, TimelineRecord,
+};
+pub use time::GpuNanos;
