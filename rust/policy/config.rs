@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The configuration of one step: parameters and rules.
+
+use core::fmt;
+
+use crate::parameter::ChoiceSpec;
+use crate::parameter::Number;
+use crate::parameter::Unit;
+use crate::parameter::CHOICES;
+use crate::parameter::NUMBERS;
+use crate::parameter::NUMBER_COUNT;
+use crate::parameter::TIMESLICE_MAX;
+use crate::parameter::TIMESLICE_NAME;
+use crate::priority::Priority;
+use crate::priority::UserPriority;
+use crate::priority::LEVELS;
+use crate::rule::RuleEffect;
+use crate::rule::RuleId;
+use crate::time::Nanos;
+
+/// How much the policy may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Start everything and do nothing.
+    Off,
+    /// Decide, but have nothing carried out.
+    #[default]
+    Observe,
+    /// Decide and have it carried out.
+    Enforce,
+}
+
+impl Mode {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::Off => "off",
+            Mode::Observe => "observe",
+            Mode::Enforce => "enforce",
+        }
+    }
+}
+
+/// Who may have whom stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PolicyKind {
+    /// A waiting queue may have lower queues stopped.
+    #[default]
+    Strict,
+    /// A waiting queue may have queues stopped that got ahead of their share.
+    Fair,
+    /// As strict; within a level the earlier deadline may have the later ones
+    /// stopped.
+    Deadline,
+}
+
+impl PolicyKind {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PolicyKind::Strict => "strict",
+            PolicyKind::Fair => "fair",
+            PolicyKind::Deadline => "deadline",
+        }
+    }
+}
+
+/// What the backend can stop by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Granularity {
+    /// One queue.
+    #[default]
+    Queue,
+    /// Only all queues of a process together.
+    Process,
+}
+
+/// Why a parameter was not set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetError {
+    /// There is no parameter of this name here.
+    Unknown,
+    /// The text is not a value of this parameter (EINVAL).
+    Invalid,
+    /// The number is not between these two (ERANGE).
+    OutOfRange {
+        /// The smallest value accepted.
+        min: u32,
+        /// The largest value accepted.
+        max: u32,
+    },
+}
+
+impl fmt::Display for SetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetError::Unknown => f.write_str("there is no such parameter"),
+            SetError::Invalid => f.write_str("not a value of this parameter"),
+            SetError::OutOfRange { min, max } => {
+                write!(f, "out of range: give a number from {min} to {max}")
+            }
+        }
+    }
+}
+
+/// The configuration of one step.
+///
+/// It is a plain value: the engine keeps one for the module and hands it to
+/// every step, so that a parameter takes effect with the next pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config<'r> {
+    /// How much the policy may do.
+    pub mode: Mode,
+    /// Who may have whom stopped.
+    pub policy: PolicyKind,
+    /// What a program's own word on its priority is worth.
+    pub user_priority: UserPriority,
+    /// Queues may be stopped for queues of their own process.
+    pub same_process: bool,
+    /// What the backend in force can stop by itself.
+    pub granularity: Granularity,
+    /// What the rules do, in ascending order of their numbers.
+    pub rules: &'r [RuleEffect],
+    numbers: [u32; NUMBER_COUNT],
+    timeslices: [u32; LEVELS],
+}
+
+impl Config<'static> {
+    /// Every parameter at its default, and no rules.
+    pub const fn new() -> Config<'static> {
+        let mut numbers = [0; NUMBER_COUNT];
+        let mut i = 0;
+        while i < NUMBER_COUNT {
+            numbers[i] = NUMBERS[i].default;
+            i += 1;
+        }
+        Config {
+            mode: Mode::Observe,
+            policy: PolicyKind::Strict,
+            user_priority: UserPriority::Honour,
+            same_process: false,
+            granularity: Granularity::Queue,
+            rules: &[],
+            numbers,
+            timeslices: [0; LEVELS],
+        }
+    }
+}
+
+impl Default for Config<'static> {
+    fn default() -> Self {
+        Config::new()
+    }
+}
+
+impl<'r> Config<'r> {
+    /// The same configuration with these rules, which must be in ascending
+    /// order of their numbers: a rule out of order is not found.
+    pub const fn with_rules<'n>(self, rules: &'n [RuleEffect]) -> Config<'n> {
+        Config {
+            rules,
+            mode: self.mode,
+            policy: self.policy,
+            user_priority: self.user_priority,
+            same_process: self.same_process,
+            granularity: self.granularity,
+            numbers: self.numbers,
+            timeslices: self.timeslices,
+        }
+    }
+
+    /// The value of a numeric parameter, in its unit.
+    #[inline]
+    pub fn get(&self, number: Number) -> u32 {
+        self.numbers
+            .get(index(number))
+            .copied()
+            .unwrap_or(number.spec().default)
+    }
+
+    /// Sets a numeric parameter.
+    pub fn set(&mut self, number: Number, value: u32) -> Result<(), SetError> {
+        let spec = number.spec();
+        if value < spec.min || value > spec.max {
+            return Err(SetError::OutOfRange {
+                min: spec.min,
+                max: spec.max,
+            });
+        }
+        if let Some(place) = self.numbers.get_mut(index(number)) {
+            *place = value;
+        }
+        Ok(())
+    }
+
+    /// The duration that a parameter stands for; zero for one that is a count.
+    #[inline]
+    pub fn duration(&self, number: Number) -> Nanos {
+        number.spec().duration(self.get(number))
+    }
+
+    /// The timeslice of a level; zero takes no turns.
+    #[inline]
+    pub fn timeslice(&self, level: Priority) -> Nanos {
+        Nanos::from_micros(self.timeslices.get(level.index()).copied().unwrap_or(0))
+    }
+
+    /// Sets the timeslices of all levels, in microseconds.
+    pub fn set_timeslices(&mut self, micros: [u32; LEVELS]) -> Result<(), SetError> {
+        if micros.iter().any(|&value| value > TIMESLICE_MAX) {
+            return Err(SetError::OutOfRange {
+                min: 0,
+                max: TIMESLICE_MAX,
+            });
+        }
+        self.timeslices = micros;
+        Ok(())
+    }
+
+    /// What a rule does, if there is such a rule.
+    pub fn rule(&self, id: RuleId) -> Option<&RuleEffect> {
+        let at = self.rules.binary_search_by_key(&id, |rule| rule.id).ok()?;
+        self.rules.get(at)
+    }
+
+    /// Sets a parameter from the text that an operator wrote. Space around the
+    /// text is ignored; on an error nothing changes.
+    ///
+    /// `sampler` and `backend` are words of the driver side and unknown here.
+    pub fn set_text(&mut self, name: &str, text: &str) -> Result<(), SetError> {
+        let text = text.trim();
+        match name {
+            "mode" => {
+                self.mode = pick(text, &[Mode::Off, Mode::Observe, Mode::Enforce], |m| {
+                    m.name()
+                })?
+            }
+            "policy" => {
+                self.policy = pick(
+                    text,
+                    &[PolicyKind::Strict, PolicyKind::Fair, PolicyKind::Deadline],
+                    |p| p.name(),
+                )?
+            }
+            "user_priority" => self.user_priority = user_priority(text)?,
+            "same_process" => {
+                self.same_process = match text {
+                    "0" | "n" | "N" => false,
+                    "1" | "y" | "Y" => true,
+                    _ => return Err(SetError::Invalid),
+                }
+            }
+            TIMESLICE_NAME => self.set_timeslices(timeslices(text)?)?,
+            _ => {
+                let spec = NUMBERS
+                    .iter()
+                    .find(|spec| spec.name == name)
+                    .ok_or(SetError::Unknown)?;
+                self.set(spec.number, whole(text, spec.min, spec.max)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a parameter as [`Config::set_text`] reads it.
+    ///
+    /// The outer error says that there is no such parameter here.
+    pub fn write_text(
+        &self,
+        name: &str,
+        out: &mut dyn fmt::Write,
+    ) -> Result<fmt::Result, SetError> {
+        Ok(match name {
+            "mode" => out.write_str(self.mode.name()),
+            "policy" => out.write_str(self.policy.name()),
+            "user_priority" => match self.user_priority {
+                UserPriority::Honour => out.write_str("honour"),
+                UserPriority::Cap(cap) => write!(out, "cap:{}", cap.level()),
+                UserPriority::Ignore => out.write_str("ignore"),
+            },
+            "same_process" => out.write_str(if self.same_process { "1" } else { "0" }),
+            TIMESLICE_NAME => self.write_timeslices(out),
+            _ => {
+                let spec = NUMBERS
+                    .iter()
+                    .find(|spec| spec.name == name)
+                    .ok_or(SetError::Unknown)?;
+                write!(out, "{}", self.get(spec.number))
+            }
+        })
+    }
+
+    fn write_timeslices(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let mut values = self.timeslices.iter();
+        let Some(first) = values.next() else {
+            return Ok(());
+        };
+        write!(out, "{first}")?;
+        if values.clone().all(|value| value == first) {
+            return Ok(());
+        }
+        for value in values {
+            write!(out, ",{value}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The place of a parameter in the table.
+#[inline]
+fn index(number: Number) -> usize {
+    #[expect(clippy::as_conversions, reason = "an enum without fields")]
+    let index = number as usize;
+    index
+}
+
+/// The one of several values whose word this is.
+fn pick<T: Copy>(
+    text: &str,
+    values: &[T],
+    name: impl Fn(T) -> &'static str,
+) -> Result<T, SetError> {
+    values
+        .iter()
+        .copied()
+        .find(|&value| name(value) == text)
+        .ok_or(SetError::Invalid)
+}
+
+/// A whole number in a range. A number too long for 32 bits is out of range,
+/// not nonsense.
+fn whole(text: &str, min: u32, max: u32) -> Result<u32, SetError> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(SetError::Invalid);
+    }
+    match text.parse::<u32>() {
+        Ok(value) if value >= min && value <= max => Ok(value),
+        _ => Err(SetError::OutOfRange { min, max }),
+    }
+}
+
+fn user_priority(text: &str) -> Result<UserPriority, SetError> {
+    match text {
+        "honour" => Ok(UserPriority::Honour),
+        "ignore" => Ok(UserPriority::Ignore),
+        _ => {
+            let level = text.strip_prefix("cap:").ok_or(SetError::Invalid)?;
+            let level = whole(level, 0, u32::from(Priority::HIGHEST.level()))?;
+            Priority::new(level)
+                .map(UserPriority::Cap)
+                .ok_or(SetError::Invalid)
+        }
+    }
+}
+
+/// One timeslice for all levels, or 16 separated by commas.
+fn timeslices(text: &str) -> Result<[u32; LEVELS], SetError> {
+    if !text.contains(',') {
+        return Ok([whole(text, 0, TIMESLICE_MAX)?; LEVELS]);
+    }
+    let mut slices = [0; LEVELS];
+    let mut parts = text.split(',');
+    for slice in &mut slices {
+        let part = parts.next().ok_or(SetError::Invalid)?;
+        *slice = whole(part.trim(), 0, TIMESLICE_MAX)?;
+    }
+    match parts.next() {
+        None => Ok(slices),
+        Some(_) => Err(SetError::Invalid),
+    }
+}
+
+/// The table's entry of a parameter that is a word.
+pub fn choice(name: &str) -> Option<&'static ChoiceSpec> {
+    CHOICES.iter().find(|choice| choice.name == name)
+}
+
+/// The name of a unit, for tables.
+pub const fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Micros => "us",
+        Unit::Millis => "ms",
+        Unit::Count => "",
+    }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The policy's face to the engine.
+
+use crate::config::Config;
+use crate::decision::Arming;
+use crate::decision::Decision;
+use crate::decision::Outcome;
+use crate::decision::Step;
+use crate::node::Node;
+use crate::observation::Observation;
+use crate::observation::ProcessId;
+use crate::observation::QueueId;
+use crate::priority::Priority;
+use crate::storage::Storage;
+use crate::time::Nanos;
+
+/// What the policy makes of a queue at present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// It has nothing to do.
+    Idle,
+    /// It runs, or may be running.
+    Running,
+    /// It has work and makes no progress.
+    Waiting,
+    /// It is stopped by us, or on its way there.
+    Stopped,
+    /// It is to be started and not running yet.
+    Starting,
+    /// Somebody else keeps it from running.
+    Held,
+}
+
+impl Verdict {
+    /// The word that tables and JSON use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Idle => "idle",
+            Verdict::Running => "running",
+            Verdict::Waiting => "waiting",
+            Verdict::Stopped => "stopped",
+            Verdict::Starting => "starting",
+            Verdict::Held => "held",
+        }
+    }
+}
+
+/// One queue, for a table to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct QueueView {
+    /// The queue.
+    pub queue: QueueId,
+    /// Its process.
+    pub process: ProcessId,
+    /// The priority that counts.
+    pub effective: Priority,
+    /// It takes part: neither exempt nor the runtime's internal queue.
+    pub contends: bool,
+    /// What the policy makes of it.
+    pub verdict: Verdict,
+    /// Since when it has been so.
+    pub since: Nanos,
+    /// The queue it is stopped for.
+    pub beneficiary: Option<QueueId>,
+    /// How often it was stopped.
+    pub stops: u64,
+    /// How long it was stopped in all.
+    pub stopped: Nanos,
+    /// How long it was seen running in all.
+    pub ran: Nanos,
+}
+
+/// The policy of one KFD node.
+///
+/// It reads no clock and keeps no reference: equal calls from the start give
+/// equal results.
+///
+/// # Examples
+///
+/// ```
+/// use gpreempt_policy::*;
+///
+/// let mut queues = vec![QueueSlot::default(); 8];
+/// let mut processes = vec![ProcessSlot::default(); 8];
+/// let mut pairs = vec![PairSlot::default(); 4];
+/// let mut scheduler = Scheduler::new(Parts {
+///     queues: &mut queues,
+///     processes: &mut processes,
+///     pairs: &mut pairs,
+/// });
+/// let config = Config::new();
+/// let mut out = [Decision::NONE; 8];
+/// let step = scheduler.step(Nanos(0), &config, &[], &[], &mut out);
+/// assert_eq!(step.decisions, 0);
+/// assert_eq!(step.next_look, None);
+/// ```
+#[derive(Debug)]
+pub struct Scheduler<S> {
+    storage: S,
+    node: Node,
+}
+
+impl<S: Storage> Scheduler<S> {
+    /// A scheduler that has seen nothing. The storage must be all default.
+    pub const fn new(storage: S) -> Self {
+        Scheduler {
+            storage,
+            node: Node::new(),
+        }
+    }
+
+    /// One pass: what is seen goes in, what is to be done comes out.
+    ///
+    /// `outcomes` says what became of the decisions of the step before; a
+    /// decision without an outcome is judged by what is seen of its queue.
+    /// Decisions with `apply` belong into one transaction, in any order.
+    /// `now` may jump; a time before the one of the last step counts as that.
+    pub fn step(
+        &mut self,
+        now: Nanos,
+        config: &Config<'_>,
+        seen: &[Observation],
+        outcomes: &[Outcome],
+        out: &mut [Decision],
+    ) -> Step {
+        self.node
+            .step(self.storage.parts(), now, config, seen, outcomes, out)
+    }
+
+    /// What the last transaction took, from the call to its return. It feeds
+    /// the cost model of the thrash guard.
+    pub fn transaction_took(&mut self, took: Nanos) {
+        self.node.transaction_took(took);
+    }
+
+    /// Arms a node that was disarmed or backs off, and forgets its failures.
+    pub fn rearm(&mut self) {
+        self.node.rearm();
+    }
+
+    /// Whether the node is preempted.
+    pub fn arming(&self) -> Arming {
+        self.node.arming()
+    }
+
+    /// The view of each queue, in the order in which they were first seen.
+    pub fn queues(&mut self) -> impl Iterator<Item = QueueView> + '_ {
+        self.node.views(self.storage.parts())
+    }
+}
