@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+#
+# What the project's scripts share: where the cache is, how a refusal is
+# worded, and how a user other than root gets a namespace to work in.
+#
+# A script sets `name` to its own name and sources this file.
+
+# The one folder that set-up writes to.
+# shellcheck disable=SC2034 # The scripts that source this file use it.
+cache=${AMD_GPREEMPT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/amd-gpreempt}
+
+# note TEXT...: tells the person at the terminal something.
+note() {
+	echo "${name:-amd-gpreempt}: $*" >&2
+}
+
+# die TEXT...: refuses, naming the thing that is wrong and its remedy.
+die() {
+	note "$*"
+	exit 1
+}
+
+# sysctl_is NAME VALUE: whether the host has that kernel setting.
+sysctl_is() {
+	[ "$(cat "/proc/sys/$(echo "$1" | tr . /)" 2>/dev/null || :)" = "$2" ]
+}
+
+# namespace_remedy: the one command that lets this user have namespaces.
+namespace_remedy() {
+	if ! command -v newuidmap >/dev/null; then
+		echo "sudo apt install uidmap"
+	elif sysctl_is kernel.unprivileged_userns_clone 0; then
+		echo "sudo sysctl -w kernel.unprivileged_userns_clone=1"
+	elif sysctl_is user.max_user_namespaces 0; then
+		echo "sudo sysctl -w user.max_user_namespaces=1000"
+	elif sysctl_is kernel.apparmor_restrict_unprivileged_userns 1; then
+		echo "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+	elif ! grep -q "^$(id -un):" /etc/subuid 2>/dev/null ||
+		! grep -q "^$(id -un):" /etc/subgid 2>/dev/null; then
+		echo "sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $(id -un)"
+	else
+		echo "sudo env AMD_GPREEMPT_CACHE=$cache make setup"
+	fi
+}
+
+# enter_namespace COMMAND...: replaces the script by the command, run in a
+# mount namespace of its own in which it may mount.
+enter_namespace() {
+	if [ "$(id -u)" -eq 0 ]; then
+		exec unshare --mount --propagation private "$@"
+	fi
+	# Both maps are asked for, because the root holds files of several owners.
+	if ! unshare --user --map-root-user --map-auto --mount true 2>/dev/null; then
+		die "$(id -un) may not make a user namespace on this host: run '$(namespace_remedy)', then try again"
+	fi
+	exec unshare --user --map-root-user --map-auto --mount --propagation private "$@"
+}
