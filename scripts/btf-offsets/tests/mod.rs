@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Real drivers, made-up types, and damaged data.
+
+mod damaged;
+mod elf_files;
+mod list;
+mod maker;
+mod real;
+mod rules;
