@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The commands for everyday work; each calls one script.  The rules by which the
+# kernel's build system makes the module are in Kbuild.
+
+MAKEFLAGS += --no-print-directory
+SHELL := /bin/sh
+
+# The stock kernels that are built for and tested on, as series.
+export KERNELS ?= 7.2 7.3
+
+cache := $(or $(AMD_GPREEMPT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/amd-gpreempt)
+export CARGO_TARGET_DIR ?= $(cache)/target
+
+# For an operator: the kernel's build directory, and the driver beside which the
+# module will run.
+KDIR ?=
+AMDGPU_KO ?=
+
+.PHONY: help
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+
+## make demo          the main job: an urgent queue against a heavy one, with and without the module
+.PHONY: demo
+demo: setup
+	@scripts/demo
+
+## make test          everything below: host, KUnit, module, DKMS and virtual GPU, about 20 minutes
+.PHONY: test
+test: setup
+	@scripts/test
+
+## make setup         get the tools and kernels into the cache; every other target does it too
+.PHONY: setup
+setup:
+	@scripts/setup
+
+## make check         formatting, lints, shell scripts and the policy's tests, about two minutes
+.PHONY: check
+check: setup
+	@scripts/in-root scripts/check
+
+## make check-kernel  the kernel's lints, W=1, checkpatch, and no panic in the policy
+.PHONY: check-kernel
+check-kernel: setup
+	@scripts/in-root scripts/check-kernel
+
+## make module        build amd_gpreempt.ko for the kernels of the cache, or with KDIR= [AMDGPU_KO=] for one
+.PHONY: module
+ifeq ($(KDIR),)
+module: setup
+	@for kernel in $$(cut -f2 $(cache)/kernels.lock); do scripts/in-root scripts/module $$kernel || exit 1; done
+else
+module:
+	@scripts/module --kdir $(KDIR) $(if $(AMDGPU_KO),--amdgpu $(AMDGPU_KO))
+endif
+
+## make install       build for the running kernel, or with KDIR= for another, and install with depmod
+.PHONY: install
+install:
+	@scripts/install-module $(if $(KDIR),--kdir $(KDIR)) $(if $(AMDGPU_KO),--amdgpu $(AMDGPU_KO))
+
+## make dkms          register, build and install with this host's DKMS
+.PHONY: dkms
+dkms:
+	@scripts/dkms-install
+
+## make deb           build the Debian package amd-gpreempt-dkms
+.PHONY: deb
+deb: setup
+	@scripts/in-root scripts/build-deb
+
+## make test-setup    every refusal of the set-up, provoked
+## make test-host     host tests: policy, simulator, virtual GPU model, tools
+## make test-kunit    KUnit suites on a debug kernel
+## make test-module   load, use and unload the module on the stock kernels, without a GPU
+## make test-dkms     DKMS from the source to modprobe on the stock kernels
+## make test-vgpu     the virtual GPU with the stock driver alone
+## make test-e2e      the module with the stock driver on the virtual GPU
+.PHONY: test-setup test-host test-kunit test-module test-dkms test-vgpu test-e2e
+test-setup test-host test-kunit test-module test-dkms test-vgpu test-e2e: setup
+	@scripts/test $(@:test-%=%)
+
+## make test-long     the long runs: full counts, fuzzing; hours
+## make test-debug    the virtual GPU on a kernel with lock and memory checks
+## make bench         measure and compare
+.PHONY: test-long test-debug bench
+test-long test-debug bench: setup
+	@scripts/$@
+
+## make shell         a guest with the module at a prompt
+.PHONY: shell
+shell: setup
+	@scripts/shell
+
+## make editor        write rust-project.json for rust-analyzer
+.PHONY: editor
+editor: setup
+	@scripts/in-root scripts/rust-project
+
+## make clean-cache   remove the cache; the next command sets up from nothing
+.PHONY: clean-cache
+clean-cache:
+	@scripts/clean-cache
