@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0
+//! One process of a run, and the parent that starts them all at the same time.
+//!
+//! The parent runs itself again for each group and talks to it in JSON lines on
+//! standard input and output: specification and ready, signal handles and
+//! attached, start and report.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{bail, ensure, Context, Result};
+use serde::{de::DeserializeOwned, Deserialize, Serialize};
+
+use crate::clock::{guest_now_ns, Correlation};
+use crate::control;
+use crate::hsa::{IpcHandle, Runtime, Signal};
+use crate::kfd::ioctl::Kfd;
+use crate::load::{Chain, Chains, Load};
+use crate::report::{Death, Event, QueueIdentity, QueueReport, RunReport};
+use crate::spec::RunSpec;
+
+/// All groups start this long after the last has said that it can.
+const HEAD_START: Duration = Duration::from_millis(20);
+const CLOCK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Signal handles by the dependency's place in the specification.
+type Handles = BTreeMap<usize, Vec<IpcHandle>>;
+
+#[derive(Serialize, Deserialize)]
+struct Assignment {
+    spec: RunSpec,
+    group: String,
+    control: Option<PathBuf>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum FromGroup {
+    Ready {
+        queues: Vec<QueueIdentity>,
+        handles: Handles,
+    },
+    Attached,
+    Report(Vec<QueueReport>),
+    Failed(String),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ToGroup {
+    Handles(Handles),
+    Start { guest_ns: u64 },
+}
+
+/// Runs a specification in processes of this program, each called with
+/// `arguments`. `control` is a directory for the processes' sockets.
+pub fn run(
+    spec: &RunSpec,
+    arguments: &[&str],
+    control: Option<&Path>,
+    event: &mut dyn FnMut(&Event) -> Result<()>,
+) -> Result<RunReport> {
+    let mut groups = Vec::new();
+    for name in spec.groups() {
+        let control = control.map(|directory| directory.join(format!("{name}.sock")));
+        groups.push(Group::start(spec, name, arguments, control)?);
+    }
+    let mut queues = Vec::new();
+    let mut handles = Handles::new();
+    for group in &mut groups {
+        match group.receive()? {
+            FromGroup::Ready {
+                queues: found,
+                handles: offered,
+            } => {
+                queues.extend(found);
+                handles.extend(offered);
+            }
+            other => return Err(group.unexpected(other)),
+        }
+    }
+    for group in &mut groups {
+        group.send(&ToGroup::Handles(handles.clone()))?;
+        match group.receive()? {
+            FromGroup::Attached => {}
+            other => return Err(group.unexpected(other)),
+        }
+    }
+    event(&Event::Ready { queues })?;
+    let guest_ns = guest_now_ns() + HEAD_START.as_nanos() as u64;
+    for group in &mut groups {
+        group.send(&ToGroup::Start { guest_ns })?;
+    }
+    let mut report = RunReport {
+        ok: true,
+        queues: Vec::new(),
+        died: Vec::new(),
+    };
+    for mut group in groups {
+        match group.receive() {
+            Ok(FromGroup::Report(queues)) => report.queues.extend(queues),
+            Ok(other) => {
+                let reason = group.unexpected(other).to_string();
+                report.died.push(Death {
+                    group: group.name.clone(),
+                    reason,
+                });
+            }
+            Err(error) => {
+                report.died.push(Death {
+                    group: group.name.clone(),
+                    reason: format!("{error:#}"),
+                });
+            }
+        }
+    }
+    report.ok = report.died.is_empty() && report.queues.iter().all(QueueReport::is_clean);
+    Ok(report)
+}
+
+/// A child process. It is killed when it is dropped before its end.
+struct Group {
+    name: String,
+    child: Child,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+}
+
+impl Group {
+    fn start(
+        spec: &RunSpec,
+        name: &str,
+        arguments: &[&str],
+        control: Option<PathBuf>,
+    ) -> Result<Self> {
+        let program = std::env::current_exe().context("finding this program")?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("starting a process of the run")?;
+        let input = child.stdin.take().context("the child has no input")?;
+        let output = child.stdout.take().context("the child has no output")?;
+        let mut group = Self {
+            name: name.to_owned(),
+            child,
+            input,
+            output: BufReader::new(output).lines(),
+        };
+        group.send(&Assignment {
+            spec: spec.clone(),
+            group: name.to_owned(),
+            control,
+        })?;
+        Ok(group)
+    }
+
+    fn send(&mut self, message: &impl Serialize) -> Result<()> {
+        send(&mut self.input, message).or_else(|_| bail!(self.death()))
+    }
+
+    fn receive(&mut self) -> Result<FromGroup> {
+        match self.output.next() {
+            Some(line) => Ok(serde_json::from_str(&line?)?),
+            None => bail!(self.death()),
+        }
+    }
+
+    /// How the process ended, which closed its pipe.
+    fn death(&mut self) -> String {
+        match self.child.wait() {
+            Ok(status) => format!("the process of group {:?} {}", self.name, describe(status)),
+            Err(error) => format!("the process of group {:?} is lost: {error}", self.name),
+        }
+    }
+
+    fn unexpected(&self, message: FromGroup) -> anyhow::Error {
+        let said = match message {
+            FromGroup::Failed(reason) => reason,
+            _ => "spoke out of turn".to_owned(),
+        };
+        anyhow::anyhow!("group {:?}: {said}", self.name)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Fails when it has ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("was ended by signal {signal}"),
+        (None, Some(code)) => format!("exited with status {code}"),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+fn send(output: &mut impl Write, message: &impl Serialize) -> Result<()> {
+    writeln!(output, "{}", serde_json::to_string(message)?)?;
+    Ok(output.flush()?)
+}
+
+fn receive<T: DeserializeOwned>(input: &mut impl BufRead) -> Result<T> {
+    let mut line = String::new();
+    ensure!(input.read_line(&mut line)? > 0, "the parent is gone");
+    Ok(serde_json::from_str(&line)?)
+}
+
+/// The child's side: standard input and output belong to the parent.
+pub fn serve() -> Result<()> {
+    // Without its parent the process would hold its queues for ever.
+    nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
+    let mut input = std::io::stdin().lock();
+    let mut output = std::io::stdout().lock();
+    let assignment: Assignment = receive(&mut input)?;
+    match serve_assignment(&assignment, &mut input, &mut output) {
+        Ok(reports) => send(&mut output, &FromGroup::Report(reports)),
+        Err(error) => send(&mut output, &FromGroup::Failed(format!("{error:#}"))),
+    }
+}
+
+fn serve_assignment(
+    assignment: &Assignment,
+    input: &mut impl BufRead,
+    output: &mut impl Write,
+) -> Result<Vec<QueueReport>> {
+    let Assignment {
+        spec,
+        group,
+        control,
+    } = assignment;
+    let runtime = Runtime::open()?;
+    let kfd = Kfd::open()?;
+    let gpu = runtime
+        .gpus()
+        .nth(spec.gpu)
+        .with_context(|| format!("there is no GPU {}", spec.gpu))?;
+    let ticks_per_second = gpu.timestamp_frequency_hz;
+    let mut loads = Vec::new();
+    for queue in spec.queues.iter().filter(|queue| queue.group == *group) {
+        let load = Load::create(&runtime, &kfd, spec.gpu, queue)
+            .with_context(|| format!("queue {:?}", queue.name))?;
+        loads.push(load);
+    }
+    let gpu_id = loads
+        .first()
+        .context("the group has no queues")?
+        .identity
+        .gpu_id;
+    let listener = control.as_deref().map(control::listen).transpose()?;
+
+    let (mut chains, handles) = offer_chains(spec, &loads, &runtime)?;
+    let queues = loads.iter().map(|load| load.identity.clone()).collect();
+    send(output, &FromGroup::Ready { queues, handles })?;
+    let ToGroup::Handles(handles) = receive(input)? else {
+        bail!("expected the handles")
+    };
+    attach_chains(spec, &loads, &runtime, &handles, &mut chains)?;
+    send(output, &FromGroup::Attached)?;
+    let ToGroup::Start { guest_ns } = receive(input)? else {
+        bail!("expected the start")
+    };
+
+    let mut clock = Correlation::new(gpu_id, ticks_per_second)?;
+    clock.sample(&kfd).context("reading the GPU's clock")?;
+    let ended = AtomicBool::new(false);
+    let outcomes = thread::scope(|scope| {
+        let running: Vec<_> = loads
+            .iter()
+            .zip(&chains)
+            .map(|(load, chains)| scope.spawn(|| load.run(spec, guest_ns, chains)))
+            .collect();
+        if let Some(listener) = &listener {
+            scope.spawn(|| control::serve(listener, &kfd, &loads, &ended));
+        }
+        let sampled = sample_until(&mut clock, &kfd, || {
+            running.iter().all(|load| load.is_finished())
+        });
+        let outcomes: Vec<_> = running
+            .into_iter()
+            .map(|load| load.join().expect("a load does not panic"))
+            .collect();
+        ended.store(true, Ordering::Release);
+        sampled.map(|()| outcomes)
+    })?;
+    if let Some(path) = control {
+        let _ = std::fs::remove_file(path);
+    }
+    Ok(loads
+        .iter()
+        .zip(outcomes)
+        .map(|(load, outcome)| load.finish(outcome, &clock, spec.samples))
+        .collect())
+}
+
+fn sample_until(clock: &mut Correlation, kfd: &Kfd, done: impl Fn() -> bool) -> Result<()> {
+    const LOOK: Duration = Duration::from_millis(20);
+    let mut since = Duration::ZERO;
+    while !done() {
+        thread::sleep(LOOK);
+        since += LOOK;
+        if since >= CLOCK_INTERVAL {
+            clock.sample(kfd).context("reading the GPU's clock")?;
+            since = Duration::ZERO;
+        }
+    }
+    clock.sample(kfd).context("reading the GPU's clock")
+}
+
+/// The group of a dependency's first queue makes its signals, one a request.
+fn offer_chains(
+    spec: &RunSpec,
+    loads: &[Load],
+    runtime: &Arc<Runtime>,
+) -> Result<(Vec<Chains>, Handles)> {
+    let mut chains: Vec<Chains> = loads.iter().map(|_| Chains::default()).collect();
+    let mut handles = Handles::new();
+    for (index, dependency) in spec.dependencies.iter().enumerate() {
+        let Some(from) = position(loads, &dependency.from) else {
+            continue;
+        };
+        let requests = spec
+            .queue(&dependency.to)
+            .and_then(|queue| queue.requests)
+            .unwrap_or(0);
+        let (mut signals, mut offered) = (Vec::new(), Vec::new());
+        for _ in 0..requests {
+            let (signal, handle) = Signal::create_shared(runtime, 1)?;
+            signals.push(signal);
+            offered.push(handle);
+        }
+        let signals: Chain = Arc::new(signals);
+        chains[from].tell.push(signals.clone());
+        if let Some(to) = position(loads, &dependency.to) {
+            chains[to].wait_for.push(signals);
+        } else {
+            handles.insert(index, offered);
+        }
+    }
+    Ok((chains, handles))
+}
+
+fn attach_chains(
+    spec: &RunSpec,
+    loads: &[Load],
+    runtime: &Arc<Runtime>,
+    handles: &Handles,
+    chains: &mut [Chains],
+) -> Result<()> {
+    for (index, dependency) in spec.dependencies.iter().enumerate() {
+        let (Some(to), None) = (
+            position(loads, &dependency.to),
+            position(loads, &dependency.from),
+        ) else {
+            continue;
+        };
+        let offered = handles
+            .get(&index)
+            .context("nobody offered the dependency's signals")?;
+        let signals = offered
+            .iter()
+            .map(|&handle| Signal::attach(runtime, handle))
+            .collect::<Result<Vec<_>, _>>()?;
+        chains[to].wait_for.push(Arc::new(signals));
+    }
+    Ok(())
+}
+
+fn position(loads: &[Load], name: &str) -> Option<usize> {
+    loads.iter().position(|load| load.spec.name == name)
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The countable kernel: a kernel descriptor with the entry that the virtual GPU
+//! knows, and the arguments of one dispatch.
+//!
+//! Each finished workgroup w adds 1 to counters[w] and took `cost` GPU
+//! nanoseconds. The descriptor is an ordinary amdhsa one: its registers and LDS
+//! decide how many waves fit on a compute unit and what a context save moves.
+
+use crate::spec::KernelSpec;
+
+/// What stands at the code entry.
+pub const ENTRY: &[u8; 16] = b"VGPU-COUNT-WORK1";
+
+/// Code objects start on the 256-byte boundary that the program counter needs.
+const ENTRY_OFFSET: usize = 256;
+/// Descriptor, padding and entry.
+pub const OBJECT_BYTES: usize = ENTRY_OFFSET + ENTRY.len();
+pub const ARGUMENT_BYTES: usize = 32;
+/// A cost that never ends.
+pub const ENDLESS: u64 = u64::MAX;
+
+/// gfx942 allocates vector registers by eights and scalar registers by sixteens.
+const VECTOR_REGISTER_GRANULE: u32 = 8;
+const SCALAR_REGISTER_GRANULE: u32 = 16;
+
+/// The code object of a kernel with the given use of registers and LDS.
+pub fn object(kernel: &KernelSpec) -> [u8; OBJECT_BYTES] {
+    let mut object = [0; OBJECT_BYTES];
+    let mut put = |offset: usize, bytes: &[u8]| {
+        object[offset..offset + bytes.len()].copy_from_slice(bytes);
+    };
+    let vector = kernel
+        .vector_registers
+        .max(1)
+        .div_ceil(VECTOR_REGISTER_GRANULE)
+        - 1;
+    let scalar = 2
+        * (kernel
+            .scalar_registers
+            .max(1)
+            .div_ceil(SCALAR_REGISTER_GRANULE)
+            - 1);
+    // Accumulation registers start behind the vector registers, in units of four.
+    let accumulation_offset = (vector + 1) * VECTOR_REGISTER_GRANULE / 4 - 1;
+    let user_scalars: u32 = 2;
+    let workgroup_id_x: u32 = 1 << 7;
+    let argument_pointer: u16 = 1 << 3;
+
+    put(0, &kernel.lds_bytes.to_le_bytes());
+    put(8, &(ARGUMENT_BYTES as u32).to_le_bytes());
+    put(16, &(ENTRY_OFFSET as i64).to_le_bytes());
+    put(44, &accumulation_offset.min(63).to_le_bytes());
+    put(48, &(vector | (scalar << 6)).to_le_bytes());
+    put(52, &((user_scalars << 1) | workgroup_id_x).to_le_bytes());
+    put(56, &argument_pointer.to_le_bytes());
+    put(ENTRY_OFFSET, ENTRY);
+    object
+}
+
+/// The kernel's arguments.
+pub fn arguments(counters: u64, cost_ns: u64) -> [u8; ARGUMENT_BYTES] {
+    let mut bytes = [0; ARGUMENT_BYTES];
+    bytes[..8].copy_from_slice(&counters.to_le_bytes());
+    bytes[8..16].copy_from_slice(&cost_ns.to_le_bytes());
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(object: &[u8], offset: usize) -> u32 {
+        u32::from_le_bytes(object[offset..offset + 4].try_into().unwrap())
+    }
+
+    #[test]
+    fn the_descriptor_leads_to_the_entry() {
+        let object = object(&KernelSpec::default());
+        let entry = word(&object, 16) as usize;
+        assert_eq!(entry % 256, 0);
+        assert_eq!(&object[entry..entry + 16], ENTRY);
+    }
+
+    #[test]
+    fn registers_are_rounded_up_to_granules() {
+        for (registers, granules) in [(0, 0), (1, 0), (8, 0), (9, 1), (256, 31), (512, 63)] {
+            let kernel = KernelSpec {
+                vector_registers: registers,
+                ..Default::default()
+            };
+            assert_eq!(word(&object(&kernel), 48) & 0x3f, granules, "{registers}");
+        }
+        for (registers, field) in [(1, 0), (16, 0), (17, 2), (102, 12)] {
+            let kernel = KernelSpec {
+                scalar_registers: registers,
+                ..Default::default()
+            };
+            assert_eq!(
+                (word(&object(&kernel), 48) >> 6) & 0xf,
+                field,
+                "{registers}"
+            );
+        }
+    }
+
+    #[test]
+    fn lds_is_in_the_descriptor() {
+        let kernel = KernelSpec {
+            lds_bytes: 65536,
+            ..Default::default()
+        };
+        assert_eq!(word(&object(&kernel), 0), 65536);
+    }
+
+    #[test]
+    fn arguments_are_little_endian() {
+        let bytes = arguments(0x1_0000_0002, ENDLESS);
+        assert_eq!(bytes[..8], [2, 0, 0, 0, 1, 0, 0, 0]);
+        assert_eq!(bytes[8..16], [0xff; 8]);
+        assert_eq!(bytes[16..], [0; 16]);
+    }
+}

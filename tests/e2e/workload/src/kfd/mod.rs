@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0
+//! KFD, AMD's compute driver, as its clients see it: ioctls and sysfs.
+
+pub mod debugger;
+pub mod ioctl;
+pub mod pressure;
+pub mod sysfs;

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0
+//! GPU loads for the end-to-end tests: programs that use the stock ROCr runtime
+//! as any application does, plus clients of KFD's ioctls.
+//!
+//! All unsafe code is in `hsa` (the border to ROCr) and `kfd::ioctl` (the
+//! border to the driver).
+
+#![deny(unsafe_code)]
+#![deny(unsafe_op_in_unsafe_fn)]
+
+pub mod arrival;
+pub mod clock;
+pub mod control;
+pub mod counters;
+pub mod group;
+pub mod hsa;
+pub mod kernel;
+pub mod kfd;
+pub mod latency;
+pub mod load;
+pub mod packet;
+pub mod report;
+pub mod spec;

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0
+//! One queue under load: a submitter that follows the arrival times and a reaper
+//! that waits for completions, checks the counters and keeps the times.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::arrival::Times;
+use crate::clock::{guest_now_ns, Correlation};
+use crate::counters::{tally, Tally};
+use crate::hsa::{Buffer, Queue, Runtime, Signal};
+use crate::kernel;
+use crate::kfd::ioctl::{Kfd, OwnQueue};
+use crate::kfd::sysfs;
+use crate::latency::summary;
+use crate::packet::{Dispatch, Packet};
+use crate::report::{ClockReport, QueueIdentity, QueueReport, Requests, Sample};
+use crate::spec::{Arrival, QueueSpec, RunSpec};
+
+/// How often a thread that waits looks whether it should stop.
+const LOOK: Duration = Duration::from_millis(50);
+/// Argument blocks are this far apart.
+const ARGUMENT_STRIDE: usize = 64;
+
+/// Place for one outstanding request.
+struct Slot {
+    done: Signal,
+    /// How often each workgroup of this slot must have run.
+    expected: AtomicU32,
+}
+
+/// Signals that tie the requests of two queues together, one for each request.
+pub type Chain = Arc<Vec<Signal>>;
+
+pub struct Load {
+    // Fields are dropped in this order: the GPU may use the rest until the queue is gone.
+    queue: Mutex<Option<Arc<Queue>>>,
+    slots: Vec<Slot>,
+    counters: Buffer,
+    arguments: Buffer,
+    code: Buffer,
+    pub spec: QueueSpec,
+    pub identity: QueueIdentity,
+    pub own: OwnQueue,
+    settings: Mutex<Settings>,
+    stop: AtomicBool,
+    submitted: AtomicU64,
+    completed: AtomicU64,
+}
+
+/// What UPDATE_QUEUE sets together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Settings {
+    percentage: u32,
+    priority: u32,
+}
+
+/// Where a request's dependencies come from and who depends on it.
+#[derive(Default)]
+pub struct Chains {
+    pub wait_for: Vec<Chain>,
+    pub tell: Vec<Chain>,
+}
+
+struct Outstanding {
+    slot: usize,
+    arrival_guest_ns: u64,
+    submit_guest_ns: u64,
+}
+
+struct Finished {
+    arrival_guest_ns: u64,
+    submit_guest_ns: u64,
+    seen_guest_ns: u64,
+    start_ticks: u64,
+    end_ticks: u64,
+}
+
+/// What a run of a load left behind, before clocks are related.
+pub struct Outcome {
+    finished: Vec<Finished>,
+    failure: Option<String>,
+    /// Found when each request completed.
+    wrong: Tally,
+}
+
+impl Load {
+    /// Creates the queue with its memory and gives it its priority. Calls must not
+    /// overlap within a process: the queue is recognised as the new one.
+    pub fn create(runtime: &Arc<Runtime>, kfd: &Kfd, gpu: usize, spec: &QueueSpec) -> Result<Self> {
+        let pid = std::process::id();
+        let node = runtime
+            .gpus()
+            .nth(gpu)
+            .context("there is no such GPU")?
+            .node;
+        let gpu_id = sysfs::gpu_id(node)?;
+
+        let before = sysfs::queues(pid)?;
+        let queue = Queue::create(runtime, gpu, spec.ring_packets)?;
+        let after = sysfs::queues(pid)?;
+        let id = sysfs::new_queue(&before, &after, gpu_id, queue.ring_bytes())?;
+        let own = OwnQueue {
+            id,
+            ring_address: queue.ring_address(),
+            ring_bytes: queue.ring_bytes(),
+        };
+        let settings = Settings {
+            percentage: spec.percentage,
+            priority: spec.priority,
+        };
+        kfd.update_queue(&own, settings.percentage, settings.priority)
+            .with_context(|| format!("setting the priority of KFD queue {id}"))?;
+
+        let count = spec.slots() as usize;
+        let slots = (0..count)
+            .map(|_| {
+                Ok(Slot {
+                    done: Signal::create(runtime, 0)?,
+                    expected: AtomicU32::new(0),
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let workgroups = spec.workgroups as usize;
+        let counters = Buffer::allocate(runtime, gpu, spec.place, count * workgroups * 4)?;
+        let arguments = Buffer::allocate(runtime, gpu, spec.place, count * ARGUMENT_STRIDE)?;
+        let code = Buffer::allocate(runtime, gpu, spec.place, kernel::OBJECT_BYTES)?;
+        code.store(0, &kernel::object(&spec.kernel));
+        for slot in 0..count {
+            let address = counters.address() + (slot * workgroups * 4) as u64;
+            arguments.store(
+                slot * ARGUMENT_STRIDE,
+                &kernel::arguments(address, spec.cost_ns.nanoseconds()),
+            );
+        }
+        Ok(Self {
+            queue: Mutex::new(Some(Arc::new(queue))),
+            slots,
+            counters,
+            arguments,
+            code,
+            identity: QueueIdentity {
+                name: spec.name.clone(),
+                group: spec.group.clone(),
+                pid,
+                gpu_id,
+                queue_id: id,
+                priority: spec.priority,
+            },
+            own,
+            spec: spec.clone(),
+            settings: Mutex::new(settings),
+            stop: AtomicBool::new(false),
+            submitted: AtomicU64::new(0),
+            completed: AtomicU64::new(0),
+        })
+    }
+
+    /// Ends submission early; what is outstanding is still waited for.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+    }
+
+    pub fn progress(&self) -> (u64, u64) {
+        (
+            self.submitted.load(Ordering::Acquire),
+            self.completed.load(Ordering::Acquire),
+        )
+    }
+
+    /// Read and write index of the ring, while the queue exists.
+    pub fn indices(&self) -> Option<(u64, u64)> {
+        Some(self.queue()?.indices())
+    }
+
+    /// Changes priority or percentage; what is not given stays.
+    pub fn update(&self, kfd: &Kfd, percentage: Option<u32>, priority: Option<u32>) -> Result<()> {
+        let mut settings = self.settings.lock().expect("no holder panics");
+        let wanted = Settings {
+            percentage: percentage.unwrap_or(settings.percentage),
+            priority: priority.unwrap_or(settings.priority),
+        };
+        kfd.update_queue(&self.own, wanted.percentage, wanted.priority)?;
+        *settings = wanted;
+        Ok(())
+    }
+
+    fn queue(&self) -> Option<Arc<Queue>> {
+        self.queue.lock().expect("no holder panics").clone()
+    }
+
+    fn slot_counters(&self, slot: usize) -> &[AtomicU32] {
+        let workgroups = self.spec.workgroups as usize;
+        &self.counters.words()[slot * workgroups..][..workgroups]
+    }
+
+    /// Submits requests from `start_guest_ns` on and returns when all is done.
+    pub fn run(&self, run: &RunSpec, start_guest_ns: u64, chains: &Chains) -> Outcome {
+        let (submitted, outstanding) = mpsc::channel();
+        let (freed, free) = mpsc::channel();
+        for slot in 0..self.slots.len() {
+            freed.send(slot).expect("the receiver is alive");
+        }
+        let ended = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let reaper = scope.spawn(|| {
+                let outcome = self.reap(run, outstanding, freed, &ended);
+                // Whatever ended it, nobody waits for requests any more.
+                self.stop();
+                outcome
+            });
+            self.submit_all(run, start_guest_ns, chains, &free, submitted);
+            ended.store(true, Ordering::Release);
+            reaper.join().expect("the reaper does not panic")
+        })
+    }
+
+    fn submit_all(
+        &self,
+        run: &RunSpec,
+        start_guest_ns: u64,
+        chains: &Chains,
+        free: &Receiver<usize>,
+        submitted: Sender<Outstanding>,
+    ) {
+        let Some(queue) = self.queue() else { return };
+        let guest_ns = |gpu_ns| run.guest(gpu_ns).as_nanos() as u64;
+        let begin = start_guest_ns.saturating_add(guest_ns(self.spec.start_ns));
+        let end = self
+            .spec
+            .duration_ns
+            .map(|duration| begin.saturating_add(guest_ns(duration)));
+        let mut times = Times::new(&self.spec.arrival, run.seed, &self.spec.name);
+        let mut request = 0;
+        if !self.sleep_until(begin) {
+            return;
+        }
+        while self.spec.requests.is_none_or(|requests| request < requests) {
+            let arrival = match &self.spec.arrival {
+                Arrival::ClosedLoop { .. } => None,
+                _ => match times.next() {
+                    Some(time) => Some(begin.saturating_add(guest_ns(time))),
+                    None => break,
+                },
+            };
+            if arrival.is_some_and(|arrival| {
+                end.is_some_and(|end| arrival >= end) || !self.sleep_until(arrival)
+            }) {
+                break;
+            }
+            let Some(slot) = self.next_free(free, end) else {
+                break;
+            };
+            if let Arrival::ClosedLoop { depth, think_ns } = self.spec.arrival {
+                let follows_another = request >= u64::from(depth);
+                if follows_another && !self.sleep_until(guest_now_ns() + guest_ns(think_ns)) {
+                    break;
+                }
+            }
+            let submit_guest_ns = guest_now_ns();
+            if !self.submit(&queue, slot, request as usize, chains) {
+                break;
+            }
+            self.submitted.fetch_add(1, Ordering::Release);
+            let arrival_guest_ns = arrival.unwrap_or(submit_guest_ns);
+            if submitted
+                .send(Outstanding {
+                    slot,
+                    arrival_guest_ns,
+                    submit_guest_ns,
+                })
+                .is_err()
+            {
+                break;
+            }
+            request += 1;
+        }
+    }
+
+    /// A slot without an outstanding request, or None when submission is to end.
+    fn next_free(&self, free: &Receiver<usize>, end: Option<u64>) -> Option<usize> {
+        loop {
+            if self.stop.load(Ordering::Acquire) || end.is_some_and(|end| guest_now_ns() >= end) {
+                return None;
+            }
+            match free.recv_timeout(LOOK) {
+                Ok(slot) => return Some(slot),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+
+    fn submit(&self, queue: &Queue, slot: usize, request: usize, chains: &Chains) -> bool {
+        let give_up = || self.stop.load(Ordering::Acquire);
+        let done = &self.slots[slot].done;
+        done.store(1);
+        let dispatches = self.spec.dispatches_per_request;
+        let mut ok = chains.wait_for.iter().all(|chain| {
+            queue.submit(&Packet::barrier_and(&[chain[request].handle()], 0), give_up)
+        });
+        for dispatch in 0..dispatches {
+            let packet = Packet::dispatch(&Dispatch {
+                workgroups: self.spec.workgroups,
+                workgroup_size: self.spec.workgroup_size,
+                lds_bytes: self.spec.kernel.lds_bytes,
+                kernel_object: self.code.address(),
+                kernel_arguments: self.arguments.address() + (slot * ARGUMENT_STRIDE) as u64,
+                completion: if dispatch + 1 == dispatches {
+                    done.handle()
+                } else {
+                    0
+                },
+                // The dispatch behind a barrier packet waits for it.
+                ordered: self.spec.ordered || !chains.wait_for.is_empty(),
+            });
+            ok = ok && queue.submit(&packet, give_up);
+        }
+        ok && chains.tell.iter().all(|chain| {
+            // Another queue may never wait for this request.
+            chain.get(request).is_none_or(|signal| {
+                queue.submit(&Packet::barrier_and(&[], signal.handle()), give_up)
+            })
+        })
+    }
+
+    /// False when the load is to stop.
+    fn sleep_until(&self, guest_ns: u64) -> bool {
+        loop {
+            if self.stop.load(Ordering::Acquire) {
+                return false;
+            }
+            let now = guest_now_ns();
+            if now >= guest_ns {
+                return true;
+            }
+            thread::sleep(Duration::from_nanos(guest_ns - now).min(LOOK));
+        }
+    }
+
+    fn reap(
+        &self,
+        run: &RunSpec,
+        outstanding: Receiver<Outstanding>,
+        freed: Sender<usize>,
+        ended: &AtomicBool,
+    ) -> Outcome {
+        let mut outcome = Outcome {
+            finished: Vec::new(),
+            failure: None,
+            wrong: Tally::default(),
+        };
+        let Some(queue) = self.queue() else {
+            return outcome;
+        };
+        let limit = Duration::from_millis(run.request_timeout_ms).as_nanos() as u64;
+        for request in outstanding {
+            let slot = &self.slots[request.slot];
+            let since = guest_now_ns();
+            while !slot.done.wait_below(1, LOOK) {
+                if let Some(failure) = queue.failure() {
+                    outcome.failure = Some(format!("ROCr reports: {failure}"));
+                    return outcome;
+                }
+                if !self.spec.drain && ended.load(Ordering::Acquire) {
+                    return outcome;
+                }
+                if self.spec.drain && guest_now_ns() - since > limit {
+                    outcome.failure = Some(format!(
+                        "request {} did not finish within {} ms (read and write index {:?})",
+                        outcome.finished.len(),
+                        run.request_timeout_ms,
+                        queue.indices(),
+                    ));
+                    return outcome;
+                }
+            }
+            let (start_ticks, end_ticks) = slot.done.timestamps();
+            outcome.finished.push(Finished {
+                arrival_guest_ns: request.arrival_guest_ns,
+                submit_guest_ns: request.submit_guest_ns,
+                seen_guest_ns: guest_now_ns(),
+                start_ticks,
+                end_ticks,
+            });
+            let dispatches = self.spec.dispatches_per_request;
+            let expected = slot.expected.fetch_add(dispatches, Ordering::AcqRel) + dispatches;
+            outcome.wrong += tally(self.slot_counters(request.slot), expected, expected);
+            self.completed.fetch_add(1, Ordering::Release);
+            // The submitter may be gone.
+            let _ = freed.send(request.slot);
+        }
+        outcome
+    }
+
+    /// Destroys the queue and checks all counters a last time.
+    pub fn finish(&self, outcome: Outcome, clock: &Correlation, samples: bool) -> QueueReport {
+        drop(self.queue.lock().expect("no holder panics").take());
+        let (submitted, completed) = self.progress();
+        let abandoned = submitted - completed;
+        let dispatches = self.spec.dispatches_per_request;
+
+        let mut workgroups = Tally::default();
+        for (index, slot) in self.slots.iter().enumerate() {
+            let least = slot.expected.load(Ordering::Acquire);
+            // A slot whose request was given up may have run it in part.
+            let most = if abandoned > 0 {
+                least + dispatches
+            } else {
+                least
+            };
+            workgroups += tally(self.slot_counters(index), least, most);
+        }
+        // A count that was wrong at its request's completion counts even if it
+        // became right later.
+        workgroups.lost = workgroups.lost.max(outcome.wrong.lost);
+        workgroups.repeated = workgroups.repeated.max(outcome.wrong.repeated);
+
+        let times: Vec<Sample> = outcome
+            .finished
+            .iter()
+            .map(|request| Sample {
+                arrival_ns: clock.gpu_at(request.arrival_guest_ns).unwrap_or(0),
+                submit_ns: clock.gpu_at(request.submit_guest_ns).unwrap_or(0),
+                start_ns: clock.gpu_ns(request.start_ticks),
+                end_ns: clock.gpu_ns(request.end_ticks),
+            })
+            .collect();
+        let spread =
+            |time: fn(&Sample) -> u64| summary(&times.iter().map(time).collect::<Vec<_>>());
+        let first = times
+            .iter()
+            .map(|sample| sample.arrival_ns)
+            .min()
+            .unwrap_or(0);
+        let last = times.iter().map(|sample| sample.end_ns).max().unwrap_or(0);
+        let guest: Vec<u64> = outcome
+            .finished
+            .iter()
+            .map(|request| {
+                request
+                    .seen_guest_ns
+                    .saturating_sub(request.arrival_guest_ns)
+            })
+            .collect();
+        QueueReport {
+            identity: self.identity.clone(),
+            requests: Requests {
+                submitted,
+                completed,
+                abandoned,
+            },
+            dispatches: completed * u64::from(dispatches),
+            workgroups,
+            latency_gpu_ns: spread(|sample| sample.end_ns.saturating_sub(sample.arrival_ns)),
+            latency_guest_ns: summary(&guest),
+            service_gpu_ns: spread(|sample| sample.end_ns.saturating_sub(sample.start_ns)),
+            span_gpu_ns: last.saturating_sub(first),
+            clock: ClockReport {
+                dilation: clock.dilation(),
+                uncertainty_guest_ns: clock.uncertainty_ns(),
+            },
+            failure: outcome.failure.or_else(|| {
+                (self.spec.drain && abandoned > 0)
+                    .then(|| format!("{abandoned} requests were submitted and not finished"))
+            }),
+            samples: if samples { times } else { Vec::new() },
+        }
+    }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+//! AQL packets, as words ready for the ring.
+
+const VENDOR_SPECIFIC: u32 = 0;
+const KERNEL_DISPATCH: u32 = 2;
+const BARRIER_AND: u32 = 3;
+
+const BARRIER_BIT: u32 = 1 << 8;
+/// Acquire and release at system scope: host memory is read and written.
+const SYSTEM_FENCES: u32 = (2 << 9) | (2 << 11);
+const AMD_BARRIER_VALUE: u32 = 2;
+const CONDITION_LESS: u32 = 2;
+
+/// One packet of 64 bytes. The first word publishes it and is written last.
+#[repr(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packet([u32; 16]);
+
+impl Packet {
+    pub fn words(&self) -> &[u32; 16] {
+        &self.0
+    }
+
+    fn new(header: u32) -> Self {
+        let mut words = [0; 16];
+        words[0] = header;
+        Self(words)
+    }
+
+    fn set64(&mut self, byte: usize, value: u64) {
+        self.0[byte / 4] = value as u32;
+        self.0[byte / 4 + 1] = (value >> 32) as u32;
+    }
+
+    fn header(kind: u32, ordered: bool) -> u32 {
+        kind | SYSTEM_FENCES | if ordered { BARRIER_BIT } else { 0 }
+    }
+
+    /// A one-dimensional dispatch. `ordered` makes it wait for all packets before it.
+    pub fn dispatch(dispatch: &Dispatch) -> Self {
+        let mut packet = Self::new(Self::header(KERNEL_DISPATCH, dispatch.ordered) | (1 << 16));
+        packet.0[1] = u32::from(dispatch.workgroup_size) | (1 << 16);
+        packet.0[2] = 1;
+        packet.0[3] = dispatch.workgroups * u32::from(dispatch.workgroup_size);
+        packet.0[4] = 1;
+        packet.0[5] = 1;
+        packet.0[7] = dispatch.lds_bytes;
+        packet.set64(32, dispatch.kernel_object);
+        packet.set64(40, dispatch.kernel_arguments);
+        packet.set64(56, dispatch.completion);
+        packet
+    }
+
+    /// Completes once the packets before it have and all of up to five signals are zero.
+    pub fn barrier_and(dependencies: &[u64], completion: u64) -> Self {
+        assert!(
+            dependencies.len() <= 5,
+            "a barrier packet takes five signals"
+        );
+        let mut packet = Self::new(Self::header(BARRIER_AND, true));
+        for (place, &signal) in dependencies.iter().enumerate() {
+            packet.set64(8 + 8 * place, signal);
+        }
+        packet.set64(56, completion);
+        packet
+    }
+
+    /// Completes once the packets before it have and the signal's value is below `bound`.
+    pub fn barrier_below(signal: u64, bound: i64, completion: u64) -> Self {
+        let mut packet = Self::new(Self::header(VENDOR_SPECIFIC, true) | (AMD_BARRIER_VALUE << 16));
+        packet.set64(8, signal);
+        packet.set64(16, bound as u64);
+        packet.set64(24, u64::MAX);
+        packet.0[8] = CONDITION_LESS;
+        packet.set64(56, completion);
+        packet
+    }
+}
+
+pub struct Dispatch {
+    pub workgroups: u32,
+    pub workgroup_size: u16,
+    pub lds_bytes: u32,
+    pub kernel_object: u64,
+    pub kernel_arguments: u64,
+    pub completion: u64,
+    pub ordered: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dispatch_has_its_fields_where_aql_wants_them() {
+        let packet = Packet::dispatch(&Dispatch {
+            workgroups: 40,
+            workgroup_size: 256,
+            lds_bytes: 1024,
+            kernel_object: 0x1122_3344_5566_7788,
+            kernel_arguments: 0x99aa_bbcc_ddee_ff00,
+            completion: 0x0123_4567_89ab_cdef,
+            ordered: true,
+        });
+        let words = packet.words();
+        assert_eq!(words[0] & 0xff, 2);
+        assert_eq!((words[0] >> 8) & 1, 1);
+        assert_eq!((words[0] >> 9) & 3, 2);
+        assert_eq!((words[0] >> 11) & 3, 2);
+        assert_eq!(words[0] >> 16, 1, "one dimension");
+        assert_eq!(words[1], 256 | (1 << 16));
+        assert_eq!(words[2], 1);
+        assert_eq!((words[3], words[4], words[5]), (40 * 256, 1, 1));
+        assert_eq!((words[6], words[7]), (0, 1024));
+        assert_eq!((words[8], words[9]), (0x5566_7788, 0x1122_3344));
+        assert_eq!((words[10], words[11]), (0xddee_ff00, 0x99aa_bbcc));
+        assert_eq!((words[14], words[15]), (0x89ab_cdef, 0x0123_4567));
+    }
+
+    #[test]
+    fn an_unordered_dispatch_does_not_wait() {
+        let mut dispatch = Dispatch {
+            workgroups: 1,
+            workgroup_size: 64,
+            lds_bytes: 0,
+            kernel_object: 0,
+            kernel_arguments: 0,
+            completion: 0,
+            ordered: false,
+        };
+        assert_eq!(Packet::dispatch(&dispatch).words()[0] & BARRIER_BIT, 0);
+        dispatch.ordered = true;
+        assert_ne!(Packet::dispatch(&dispatch).words()[0] & BARRIER_BIT, 0);
+    }
+
+    #[test]
+    fn barriers_carry_their_signals() {
+        let packet = Packet::barrier_and(&[1, 2, 3, 4, 5], 6);
+        assert_eq!(packet.words()[0] & 0xff, 3);
+        for place in 0..5 {
+            assert_eq!(packet.words()[2 + 2 * place], place as u32 + 1);
+        }
+        assert_eq!(packet.words()[14], 6);
+
+        let packet = Packet::barrier_below(7, -1, 8);
+        assert_eq!(packet.words()[0] & 0xff, 0);
+        assert_eq!((packet.words()[0] >> 16) & 0xff, 2);
+        assert_eq!(packet.words()[2], 7);
+        assert_eq!((packet.words()[4], packet.words()[5]), (u32::MAX, u32::MAX));
+        assert_eq!(packet.words()[8], 2);
+        assert_eq!(packet.words()[14], 8);
+    }
+
+    #[test]
+    #[should_panic(expected = "five signals")]
+    fn a_sixth_dependency_is_refused() {
+        Packet::barrier_and(&[0; 6], 0);
+    }
+}

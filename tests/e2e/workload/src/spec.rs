@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0
+//! What a run shall do, as JSON. All times are GPU nanoseconds unless the name
+//! says otherwise; `dilation` turns them into the guest's.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::{ensure, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::hsa::Place;
+use crate::kernel::ENDLESS;
+use crate::kfd::ioctl::{MAX_PERCENTAGE, MAX_PRIORITY};
+
+/// ROCr's internal queue has this many packets; ours must differ, since the ring's
+/// size is what tells them apart in sysfs.
+const INTERNAL_QUEUE_PACKETS: u32 = 64;
+/// GPU virtual memory is ample, guest memory is not.
+const MAX_WORKGROUPS: u32 = 1 << 20;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    pub queues: Vec<QueueSpec>,
+    #[serde(default)]
+    pub dependencies: Vec<Dependency>,
+    /// Guest nanoseconds for one GPU nanosecond: 1 on hardware.
+    #[serde(default = "one")]
+    pub dilation: u32,
+    #[serde(default)]
+    pub seed: u64,
+    /// Which of ROCr's GPUs.
+    #[serde(default)]
+    pub gpu: usize,
+    /// How long, in guest time, the oldest outstanding request may take before
+    /// the queue is given up as stuck.
+    #[serde(default = "default_timeout")]
+    pub request_timeout_ms: u64,
+    /// Put each request's times into the report.
+    #[serde(default)]
+    pub samples: bool,
+}
+
+/// Request k of `to` starts only when request k of `from` is done: a barrier
+/// packet on a signal that both processes share.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dependency {
+    pub from: String,
+    pub to: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueueSpec {
+    pub name: String,
+    /// Queues of one group share a process.
+    #[serde(default = "default_group")]
+    pub group: String,
+    #[serde(default = "default_priority")]
+    pub priority: u32,
+    #[serde(default = "default_percentage")]
+    pub percentage: u32,
+    #[serde(default = "default_ring")]
+    pub ring_packets: u32,
+    pub workgroups: u32,
+    #[serde(default = "default_workgroup_size")]
+    pub workgroup_size: u16,
+    /// Time of one workgroup.
+    pub cost_ns: Cost,
+    #[serde(default)]
+    pub kernel: KernelSpec,
+    /// A request is this many dispatches, one after the other.
+    #[serde(default = "one")]
+    pub dispatches_per_request: u32,
+    pub arrival: Arrival,
+    /// When the first request arrives, from the common start.
+    #[serde(default)]
+    pub start_ns: u64,
+    /// End after so many requests, or after this time, whichever comes first.
+    #[serde(default)]
+    pub requests: Option<u64>,
+    #[serde(default)]
+    pub duration_ns: Option<u64>,
+    /// Each dispatch waits for the one before it, as HIP streams do.
+    #[serde(default = "yes")]
+    pub ordered: bool,
+    /// Wait for outstanding work at the end. Without it the queue is destroyed
+    /// with its work.
+    #[serde(default = "yes")]
+    pub drain: bool,
+    /// Where counters, code and arguments lie.
+    #[serde(default)]
+    pub place: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Cost {
+    Nanoseconds(u64),
+    Word(EndlessWord),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EndlessWord {
+    Endless,
+}
+
+impl Cost {
+    pub fn nanoseconds(self) -> u64 {
+        match self {
+            Self::Nanoseconds(cost) => cost,
+            Self::Word(EndlessWord::Endless) => ENDLESS,
+        }
+    }
+
+    pub fn is_endless(self) -> bool {
+        self.nanoseconds() == ENDLESS
+    }
+}
+
+/// What a kernel occupies: it decides how many waves fit and what a save moves.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct KernelSpec {
+    pub vector_registers: u32,
+    pub scalar_registers: u32,
+    pub lds_bytes: u32,
+}
+
+impl Default for KernelSpec {
+    fn default() -> Self {
+        Self {
+            vector_registers: 32,
+            scalar_registers: 32,
+            lds_bytes: 0,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Arrival {
+    /// `depth` requests are always outstanding; a finished one is followed after
+    /// the think time.
+    ClosedLoop {
+        #[serde(default = "one")]
+        depth: u32,
+        #[serde(default)]
+        think_ns: u64,
+    },
+    FixedRate {
+        period_ns: u64,
+    },
+    Poisson {
+        mean_ns: u64,
+    },
+    /// Arrival times from the queue's start.
+    Trace {
+        times_ns: Vec<u64>,
+    },
+}
+
+fn one() -> u32 {
+    1
+}
+fn yes() -> bool {
+    true
+}
+fn default_timeout() -> u64 {
+    120_000
+}
+fn default_group() -> String {
+    "main".to_owned()
+}
+fn default_priority() -> u32 {
+    7
+}
+fn default_percentage() -> u32 {
+    MAX_PERCENTAGE
+}
+fn default_ring() -> u32 {
+    256
+}
+fn default_workgroup_size() -> u16 {
+    256
+}
+
+impl RunSpec {
+    pub fn parse(text: &str) -> Result<Self> {
+        let spec: Self = serde_json::from_str(text)?;
+        spec.check()?;
+        Ok(spec)
+    }
+
+    fn check(&self) -> Result<()> {
+        ensure!(!self.queues.is_empty(), "the run has no queues");
+        ensure!(self.dilation > 0, "dilation must be at least 1");
+        let mut names = BTreeSet::new();
+        for queue in &self.queues {
+            queue
+                .check()
+                .map_err(|error| error.context(format!("queue {:?}", queue.name)))?;
+            ensure!(
+                names.insert(&queue.name),
+                "two queues are named {:?}",
+                queue.name
+            );
+        }
+        for Dependency { from, to } in &self.dependencies {
+            ensure!(from != to, "queue {from:?} cannot depend on itself");
+            for name in [from, to] {
+                let queue = self.queue(name);
+                ensure!(
+                    queue.is_some(),
+                    "a dependency names queue {name:?}, which there is not"
+                );
+                ensure!(
+                    queue.is_some_and(|queue| queue.requests.is_some()),
+                    "queue {name:?} is part of a dependency and needs a number of requests"
+                );
+            }
+            let requests = |name| {
+                self.queue(name)
+                    .and_then(|queue: &QueueSpec| queue.requests)
+            };
+            ensure!(
+                requests(to) <= requests(from),
+                "queue {to:?} waits for more requests than {from:?} makes"
+            );
+        }
+        Ok(())
+    }
+
+    pub fn queue(&self, name: &str) -> Option<&QueueSpec> {
+        self.queues.iter().find(|queue| queue.name == name)
+    }
+
+    /// Names of the processes, in order of first mention.
+    pub fn groups(&self) -> Vec<&str> {
+        let mut groups: Vec<&str> = Vec::new();
+        for queue in &self.queues {
+            if !groups.contains(&queue.group.as_str()) {
+                groups.push(&queue.group);
+            }
+        }
+        groups
+    }
+
+    /// GPU time as guest time.
+    pub fn guest(&self, gpu_ns: u64) -> Duration {
+        Duration::from_nanos(gpu_ns.saturating_mul(self.dilation.into()))
+    }
+}
+
+impl QueueSpec {
+    fn check(&self) -> Result<()> {
+        ensure!(
+            self.priority <= MAX_PRIORITY,
+            "priority {} is not in 0..={MAX_PRIORITY}",
+            self.priority
+        );
+        ensure!(
+            self.percentage <= MAX_PERCENTAGE,
+            "percentage {} is not in 0..={MAX_PERCENTAGE}",
+            self.percentage
+        );
+        ensure!(
+            self.ring_packets.is_power_of_two() && self.ring_packets > INTERNAL_QUEUE_PACKETS,
+            "ring_packets must be a power of two above {INTERNAL_QUEUE_PACKETS}"
+        );
+        ensure!(
+            (1..=MAX_WORKGROUPS).contains(&self.workgroups),
+            "workgroups must be in 1..={MAX_WORKGROUPS}"
+        );
+        ensure!(
+            (1..=1024).contains(&self.workgroup_size),
+            "workgroup_size must be in 1..=1024"
+        );
+        ensure!(
+            self.dispatches_per_request >= 1,
+            "dispatches_per_request must be at least 1"
+        );
+        ensure!(
+            self.ordered || self.dispatches_per_request == 1,
+            "a request of several dispatches needs \"ordered\": true, or its last one says nothing of the others"
+        );
+        ensure!(
+            self.dispatches_per_request + 2 <= self.ring_packets,
+            "a request must fit into the ring"
+        );
+        ensure!(
+            self.kernel.vector_registers <= 512 && self.kernel.scalar_registers <= 102,
+            "a kernel has at most 512 vector and 102 scalar registers"
+        );
+        ensure!(
+            self.kernel.lds_bytes <= 64 << 10,
+            "a workgroup has at most 65536 bytes of LDS"
+        );
+        ensure!(
+            !self.cost_ns.is_endless() || !self.drain,
+            "an endless kernel needs \"drain\": false"
+        );
+        match &self.arrival {
+            Arrival::ClosedLoop { depth, .. } => ensure!(*depth >= 1, "depth must be at least 1"),
+            Arrival::FixedRate { period_ns } => {
+                ensure!(*period_ns > 0, "period_ns must be above 0")
+            }
+            Arrival::Poisson { mean_ns } => ensure!(*mean_ns > 0, "mean_ns must be above 0"),
+            Arrival::Trace { times_ns } => {
+                ensure!(times_ns.is_sorted(), "times_ns must not go back in time");
+            }
+        }
+        let bounded = matches!(self.arrival, Arrival::Trace { .. })
+            || self.requests.is_some()
+            || self.duration_ns.is_some();
+        ensure!(
+            bounded,
+            "give requests or duration_ns, or the queue would never end"
+        );
+        Ok(())
+    }
+
+    /// How many requests may be outstanding at once.
+    pub fn slots(&self) -> u32 {
+        match self.arrival {
+            Arrival::ClosedLoop { depth, .. } => depth,
+            // An open loop must not be held back by its own bookkeeping: as many
+            // requests as the ring takes, with room for a barrier packet each.
+            _ => (self.ring_packets / (self.dispatches_per_request + 2)).max(1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = r#"{"queues": [{"name": "a", "workgroups": 4, "cost_ns": 1000,
+        "arrival": {"closed_loop": {}}, "requests": 3}]}"#;
+
+    fn with(field: &str, value: &str) -> Result<RunSpec> {
+        let mut spec: serde_json::Value = serde_json::from_str(SMALL).unwrap();
+        spec["queues"][0][field] = serde_json::from_str(value).unwrap();
+        RunSpec::parse(&spec.to_string())
+    }
+
+    #[test]
+    fn a_small_spec_gets_defaults() {
+        let spec = RunSpec::parse(SMALL).unwrap();
+        let queue = &spec.queues[0];
+        assert_eq!((queue.priority, queue.percentage), (7, 100));
+        assert_eq!(
+            queue.arrival,
+            Arrival::ClosedLoop {
+                depth: 1,
+                think_ns: 0
+            }
+        );
+        assert!(queue.ordered && queue.drain);
+        assert_eq!(spec.groups(), ["main"]);
+        assert_eq!(spec.guest(5), Duration::from_nanos(5));
+    }
+
+    #[test]
+    fn dilation_stretches_time_and_does_not_overflow() {
+        let mut spec = RunSpec::parse(SMALL).unwrap();
+        spec.dilation = 32;
+        assert_eq!(spec.guest(1000), Duration::from_nanos(32_000));
+        assert_eq!(spec.guest(u64::MAX), Duration::from_nanos(u64::MAX));
+    }
+
+    #[test]
+    fn bad_values_are_refused_by_name() {
+        for (field, value, word) in [
+            ("priority", "16", "priority 16"),
+            ("percentage", "101", "percentage 101"),
+            ("ring_packets", "64", "ring_packets"),
+            ("ring_packets", "100", "ring_packets"),
+            ("workgroups", "0", "workgroups"),
+            ("workgroup_size", "1025", "workgroup_size"),
+            ("cost_ns", "\"endless\"", "drain"),
+            ("dispatches_per_request", "0", "dispatches_per_request"),
+            ("kernel", r#"{"lds_bytes": 65537}"#, "LDS"),
+            ("kernel", r#"{"vector_registers": 513}"#, "registers"),
+            (
+                "arrival",
+                r#"{"fixed_rate": {"period_ns": 0}}"#,
+                "period_ns",
+            ),
+            ("arrival", r#"{"poisson": {"mean_ns": 0}}"#, "mean_ns"),
+            ("arrival", r#"{"closed_loop": {"depth": 0}}"#, "depth"),
+            ("arrival", r#"{"trace": {"times_ns": [2, 1]}}"#, "times_ns"),
+            ("requests", "null", "never end"),
+            ("colour", "1", "colour"),
+        ] {
+            let error = format!("{:#}", with(field, value).unwrap_err());
+            assert!(error.contains(word), "{field} = {value}: {error}");
+        }
+    }
+
+    #[test]
+    fn boundaries_are_accepted() {
+        for (field, value) in [
+            ("priority", "0"),
+            ("priority", "15"),
+            ("percentage", "0"),
+            ("ring_packets", "128"),
+            ("workgroup_size", "1024"),
+            ("arrival", r#"{"trace": {"times_ns": []}}"#),
+        ] {
+            with(field, value).unwrap();
+        }
+    }
+
+    #[test]
+    fn dependencies_are_checked() {
+        let spec = |dependencies: &str, requests: u32| {
+            format!(
+                r#"{{"queues": [
+                    {{"name": "a", "workgroups": 1, "cost_ns": 1, "arrival": {{"closed_loop": {{}}}}, "requests": 3}},
+                    {{"name": "b", "group": "other", "workgroups": 1, "cost_ns": 1, "arrival": {{"closed_loop": {{}}}}, "requests": {requests}}}],
+                    "dependencies": [{dependencies}]}}"#
+            )
+        };
+        let good = RunSpec::parse(&spec(r#"{"from": "a", "to": "b"}"#, 3)).unwrap();
+        assert_eq!(good.groups(), ["main", "other"]);
+        for (dependencies, requests) in [
+            (r#"{"from": "a", "to": "a"}"#, 3),
+            (r#"{"from": "a", "to": "c"}"#, 3),
+            (r#"{"from": "a", "to": "b"}"#, 4),
+        ] {
+            assert!(
+                RunSpec::parse(&spec(dependencies, requests)).is_err(),
+                "{dependencies}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_doubled_name_is_refused() {
+        let mut spec = RunSpec::parse(SMALL).unwrap();
+        spec.queues.push(spec.queues[0].clone());
+        assert!(spec.check().is_err());
+    }
+}
