@@ -1,0 +1,831 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The GPU as a sequence of events: packets become kernels, kernels become
+//! workgroups, workgroups occupy slots and share the throughput of the
+//! compute units, and a transaction of the driver saves and restores them.
+//!
+//! Placement is pooled: the node is one reservoir of slots and of throughput.
+//! All resident workgroups slow down alike when together they ask for more
+//! than the compute units can do, so one virtual clock serves them all and a
+//! step costs the same for any number of workgroups.
+
+use crate::gpu::{Gpu, Nanos, ReadPointer, TransactionCost, FULL_DEMAND};
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+/// Picoseconds of undisturbed work: the clock that slows down under load.
+pub type Work = u64;
+
+pub type QueueIndex = usize;
+pub type RequestId = u64;
+
+/// One dispatch packet and the grid behind it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Kernel {
+    pub workgroups: u32,
+    /// Slots that one workgroup occupies, of `SLOTS_PER_CU`.
+    pub slots: u64,
+    /// Throughput that one workgroup can use, in parts of `FULL_DEMAND`.
+    pub demand: u64,
+    /// Time of one workgroup that does not have to share.
+    pub time: Nanos,
+    pub waves: u32,
+    /// Wave state of one workgroup.
+    pub state_bytes: u64,
+    /// Ends of workgroups fall on multiples of this, 0 for any time.  Without
+    /// it a kernel of many rounds that was disturbed once has as many events
+    /// as workgroups.
+    pub grain: Work,
+}
+
+impl Kernel {
+    /// Rounds of resident workgroups from which on ends are aligned, and the
+    /// parts of a workgroup's time they are aligned to: together an error of
+    /// less than 1 % of the kernel's time.
+    const ALIGNED_ROUNDS: u64 = 4;
+    const ALIGNED_PARTS: u64 = 32;
+
+    /// The alignment of a kernel on a node with `slots`.
+    pub fn grain_for(workgroups: u32, slots_each: u64, time: Nanos, slots: u64) -> Work {
+        if u64::from(workgroups) * slots_each < Self::ALIGNED_ROUNDS * slots {
+            return 0;
+        }
+        time * 1_000 / Self::ALIGNED_PARTS
+    }
+}
+
+pub type Program = Arc<[Kernel]>;
+
+/// The three classes that KFD folds the 16 priorities into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum PipeClass {
+    Low,
+    Medium,
+    High,
+}
+
+impl PipeClass {
+    pub const ALL: [Self; 3] = [Self::Low, Self::Medium, Self::High];
+
+    /// `pipe_priority_map` of the driver.
+    pub fn of_priority(priority: u8) -> Self {
+        match priority {
+            0..=6 => Self::Low,
+            7..=10 => Self::Medium,
+            _ => Self::High,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    id: u64,
+    finish: Work,
+    count: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Saved {
+    remaining: Work,
+    count: u32,
+}
+
+#[derive(Debug)]
+struct Running {
+    kernel: Kernel,
+    unplaced: u32,
+    resident: u32,
+    done: u32,
+    batches: Vec<Batch>,
+    saved: Vec<Saved>,
+    read_pointer_moved: bool,
+}
+
+#[derive(Debug)]
+enum Head {
+    Empty,
+    /// The packet processor works on the packet; `token` voids an old wake-up.
+    Processing {
+        token: u64,
+    },
+    /// Nothing happens until the queue is mapped again.
+    Parked,
+    Running(Running),
+}
+
+#[derive(Debug)]
+struct Job {
+    request: RequestId,
+    program: Program,
+    next: usize,
+}
+
+#[derive(Debug)]
+struct Queue {
+    class: PipeClass,
+    jobs: VecDeque<Job>,
+    head: Head,
+    read: u64,
+    write: u64,
+    active: bool,
+    in_hqd: bool,
+    in_ready: bool,
+    /// Work done for the queue, in picoseconds of workgroup time.
+    service: u128,
+    workgroups_done: u64,
+    workgroups_lost: u64,
+}
+
+impl Queue {
+    fn busy(&self) -> bool {
+        !self.jobs.is_empty()
+    }
+
+    fn state_bytes(&self) -> u64 {
+        match &self.head {
+            Head::Running(r) => {
+                let saved: u64 = r.saved.iter().map(|s| u64::from(s.count)).sum();
+                (u64::from(r.resident) + saved) * r.kernel.state_bytes
+            }
+            _ => 0,
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Switch {
+    None,
+    /// The command is on its way, everything still runs.
+    Commanded {
+        at: Nanos,
+        stop: Vec<QueueIndex>,
+        start: Vec<QueueIndex>,
+    },
+    /// Everything is unmapped until the time.
+    Unmapped {
+        until: Nanos,
+        cost: TransactionCost,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    pub request: RequestId,
+    pub queue: QueueIndex,
+    pub at: Nanos,
+}
+
+/// What can be seen of a queue from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    pub read: u64,
+    pub write: u64,
+    /// On the compute units.
+    pub waves: u32,
+    /// In the save area.
+    pub saved_waves: u32,
+    pub active: bool,
+    pub in_hqd: bool,
+}
+
+impl View {
+    pub fn backlog(&self) -> u64 {
+        self.write - self.read
+    }
+}
+
+#[derive(Debug)]
+pub struct Engine {
+    gpu: Gpu,
+    now: Nanos,
+    work: Work,
+    free_slots: u64,
+    demand: u64,
+    capacity: u64,
+    queues: Vec<Queue>,
+    finishing: BinaryHeap<Reverse<(Work, u64, QueueIndex)>>,
+    processing: BinaryHeap<Reverse<(Nanos, u64, QueueIndex)>>,
+    ready: [VecDeque<QueueIndex>; 3],
+    serial: u64,
+    switch: Switch,
+    /// Next end of a time slice, while there are more queues than slots.
+    slice_end: Option<Nanos>,
+    slice_cursor: usize,
+    /// Queues that come in when the waves of those that left are saved.
+    slice_entering: Option<(Nanos, Vec<QueueIndex>)>,
+    completions: Vec<Completion>,
+    finished_transaction: Option<TransactionCost>,
+    pub transactions: u64,
+    pub transaction_cost: TransactionCost,
+    pub slice_switches: u64,
+    /// Integral of used throughput over time.
+    used: u128,
+}
+
+impl Engine {
+    pub fn new(gpu: Gpu) -> Self {
+        Self {
+            free_slots: gpu.slots(),
+            capacity: gpu.compute_units * FULL_DEMAND,
+            gpu,
+            now: 0,
+            work: 0,
+            demand: 0,
+            queues: Vec::new(),
+            finishing: BinaryHeap::new(),
+            processing: BinaryHeap::new(),
+            ready: Default::default(),
+            serial: 0,
+            switch: Switch::None,
+            slice_end: None,
+            slice_cursor: 0,
+            slice_entering: None,
+            completions: Vec::new(),
+            finished_transaction: None,
+            transactions: 0,
+            transaction_cost: TransactionCost::default(),
+            slice_switches: 0,
+            used: 0,
+        }
+    }
+
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    pub fn now(&self) -> Nanos {
+        self.now
+    }
+
+    pub fn add_queue(&mut self, class: PipeClass) -> QueueIndex {
+        self.queues.push(Queue {
+            class,
+            jobs: VecDeque::new(),
+            head: Head::Empty,
+            read: 0,
+            write: 0,
+            active: true,
+            in_hqd: self.queues.len() < self.gpu.hqds,
+            in_ready: false,
+            service: 0,
+            workgroups_done: 0,
+            workgroups_lost: 0,
+        });
+        if self.queues.len() > self.gpu.hqds && self.slice_end.is_none() {
+            self.slice_end = Some(self.now + self.gpu.quantum);
+            self.slice_cursor = self.gpu.hqds;
+        }
+        self.queues.len() - 1
+    }
+
+    /// Writes the packets of one request and rings the doorbell.
+    pub fn submit(&mut self, queue: QueueIndex, request: RequestId, program: &Program) {
+        assert!(!program.is_empty(), "a request without a packet never ends");
+        let q = &mut self.queues[queue];
+        q.write += program.len() as u64;
+        q.jobs.push_back(Job {
+            request,
+            program: Arc::clone(program),
+            next: 0,
+        });
+        if matches!(q.head, Head::Empty) {
+            self.take_packet(queue);
+        }
+    }
+
+    pub fn view(&self, queue: QueueIndex) -> View {
+        let q = &self.queues[queue];
+        let (waves, saved_waves) = match &q.head {
+            Head::Running(r) => {
+                let saved: u32 = r.saved.iter().map(|s| s.count).sum();
+                (r.resident * r.kernel.waves, saved * r.kernel.waves)
+            }
+            _ => (0, 0),
+        };
+        View {
+            read: q.read,
+            write: q.write,
+            waves,
+            saved_waves,
+            active: q.active,
+            in_hqd: q.in_hqd,
+        }
+    }
+
+    pub fn queue_count(&self) -> usize {
+        self.queues.len()
+    }
+
+    pub fn busy(&self, queue: QueueIndex) -> bool {
+        self.queues[queue].busy()
+    }
+
+    /// Workgroup time that the queue has received.
+    pub fn service(&self, queue: QueueIndex) -> Nanos {
+        (self.queues[queue].service / 1_000) as Nanos
+    }
+
+    pub fn workgroups_done(&self, queue: QueueIndex) -> u64 {
+        self.queues[queue].workgroups_done
+    }
+
+    pub fn workgroups_lost(&self, queue: QueueIndex) -> u64 {
+        self.queues[queue].workgroups_lost
+    }
+
+    /// Share of the node's throughput that was used so far.
+    pub fn utilisation(&self) -> f64 {
+        self.used as f64 / (self.capacity as f64 * self.now.max(1) as f64)
+    }
+
+    pub fn take_completions(&mut self) -> Vec<Completion> {
+        std::mem::take(&mut self.completions)
+    }
+
+    /// The cost of the transaction that just ended, once.
+    pub fn take_finished_transaction(&mut self) -> Option<TransactionCost> {
+        self.finished_transaction.take()
+    }
+
+    pub fn in_transaction(&self) -> bool {
+        !matches!(self.switch, Switch::None)
+    }
+
+    /// Unmaps everything, edits the active queues, maps what is active: what
+    /// the driver does for any stop or start.
+    pub fn begin_transaction(&mut self, stop: Vec<QueueIndex>, start: Vec<QueueIndex>) {
+        assert!(!self.in_transaction(), "the driver's lock is held");
+        self.switch = Switch::Commanded {
+            at: self.now + self.gpu.doorbell + self.gpu.firmware_packet,
+            stop,
+            start,
+        };
+    }
+
+    /// Throws away the resident waves of a queue; its kernel begins again when
+    /// it is started.  Costs no saving, and the work is lost.
+    pub fn kill(&mut self, queue: QueueIndex) {
+        let q = &mut self.queues[queue];
+        q.active = false;
+        if let Head::Running(r) = &mut q.head {
+            self.free_slots += u64::from(r.resident) * r.kernel.slots;
+            self.demand -= u64::from(r.resident) * r.kernel.demand;
+            let lost = r.done + r.resident;
+            q.workgroups_lost += u64::from(lost);
+            q.workgroups_done -= u64::from(r.done);
+            r.unplaced = r.kernel.workgroups;
+            r.resident = 0;
+            r.done = 0;
+            r.batches.clear();
+            r.saved.clear();
+        } else if matches!(q.head, Head::Processing { .. }) {
+            q.head = Head::Parked;
+        }
+        self.unready(queue);
+        self.dispatch();
+    }
+
+    /// Lets a killed queue run again.
+    pub fn revive(&mut self, queue: QueueIndex) {
+        self.queues[queue].active = true;
+        self.resume_queue(queue);
+        self.dispatch();
+    }
+
+    pub fn next_event(&mut self) -> Option<Nanos> {
+        let mut next = match &self.switch {
+            Switch::None => None,
+            Switch::Commanded { at, .. } => Some(*at),
+            Switch::Unmapped { until, .. } => Some(*until),
+        };
+        let mut consider = |at: Option<Nanos>| {
+            if let Some(at) = at {
+                next = Some(next.map_or(at, |n: Nanos| n.min(at)));
+            }
+        };
+        consider(self.processing.peek().map(|Reverse((at, _, _))| *at));
+        consider(self.slice_end);
+        consider(self.slice_entering.as_ref().map(|(at, _)| *at));
+        while let Some(Reverse((finish, id, queue))) = self.finishing.peek() {
+            if self.has_batch(*queue, *id) {
+                let missing = finish.saturating_sub(self.work);
+                consider(Some(self.now + self.time_for(missing)));
+                break;
+            }
+            self.finishing.pop();
+        }
+        next
+    }
+
+    /// Advances to `to`, which must not lie beyond the next event.
+    pub fn advance(&mut self, to: Nanos) {
+        debug_assert!(to >= self.now);
+        let elapsed = to - self.now;
+        let done = self.work_in(elapsed);
+        self.used += u128::from(self.demand.min(self.capacity)) * u128::from(elapsed);
+        self.work += done;
+        self.now = to;
+        loop {
+            let mut something = false;
+            while let Some(Reverse((at, token, queue))) = self.processing.peek().copied() {
+                if at > self.now {
+                    break;
+                }
+                self.processing.pop();
+                if matches!(self.queues[queue].head, Head::Processing { token: t } if t == token) {
+                    self.launch(queue);
+                    something = true;
+                }
+            }
+            while let Some(Reverse((finish, id, queue))) = self.finishing.peek().copied() {
+                if finish > self.work {
+                    break;
+                }
+                self.finishing.pop();
+                if self.has_batch(queue, id) {
+                    self.finish_batch(queue, id);
+                    something = true;
+                }
+            }
+            if something {
+                self.dispatch();
+            } else {
+                break;
+            }
+        }
+        self.advance_slice();
+        self.advance_switch();
+    }
+
+    fn work_in(&self, elapsed: Nanos) -> Work {
+        let full = u128::from(elapsed) * 1_000;
+        if self.demand <= self.capacity {
+            full as Work
+        } else {
+            (full * u128::from(self.capacity) / u128::from(self.demand)) as Work
+        }
+    }
+
+    fn time_for(&self, work: Work) -> Nanos {
+        if self.demand <= self.capacity {
+            work.div_ceil(1_000)
+        } else {
+            (u128::from(work) * u128::from(self.demand)).div_ceil(u128::from(self.capacity) * 1_000)
+                as Nanos
+        }
+    }
+
+    fn has_batch(&self, queue: QueueIndex, id: u64) -> bool {
+        match &self.queues[queue].head {
+            Head::Running(r) => r.batches.iter().any(|b| b.id == id),
+            _ => false,
+        }
+    }
+
+    fn can_run(&self, queue: QueueIndex) -> bool {
+        let q = &self.queues[queue];
+        q.active && q.in_hqd && !matches!(self.switch, Switch::Unmapped { .. })
+    }
+
+    /// Brings the next packet of a queue to the packet processor.
+    fn take_packet(&mut self, queue: QueueIndex) {
+        if !self.queues[queue].busy() {
+            self.queues[queue].head = Head::Empty;
+            return;
+        }
+        if !self.can_run(queue) {
+            self.queues[queue].head = Head::Parked;
+            return;
+        }
+        self.serial += 1;
+        let token = self.serial;
+        self.queues[queue].head = Head::Processing { token };
+        let at = self.now + self.gpu.packet_processing;
+        self.processing.push(Reverse((at, token, queue)));
+    }
+
+    fn launch(&mut self, queue: QueueIndex) {
+        let q = &mut self.queues[queue];
+        let job = &q.jobs[0];
+        let kernel = job.program[job.next].clone();
+        q.head = Head::Running(Running {
+            unplaced: kernel.workgroups,
+            kernel,
+            resident: 0,
+            done: 0,
+            batches: Vec::new(),
+            saved: Vec::new(),
+            read_pointer_moved: false,
+        });
+        self.make_ready(queue);
+    }
+
+    fn make_ready(&mut self, queue: QueueIndex) {
+        let q = &mut self.queues[queue];
+        if !q.in_ready {
+            q.in_ready = true;
+            self.ready[q.class as usize].push_back(queue);
+        }
+    }
+
+    fn unready(&mut self, queue: QueueIndex) {
+        let q = &mut self.queues[queue];
+        if q.in_ready {
+            q.in_ready = false;
+            self.ready[q.class as usize].retain(|&other| other != queue);
+        }
+    }
+
+    /// Places workgroups: higher classes first, queues of a class in turns.
+    fn dispatch(&mut self) {
+        if matches!(self.switch, Switch::Unmapped { .. }) {
+            return;
+        }
+        for class in PipeClass::ALL.iter().rev().map(|c| *c as usize) {
+            loop {
+                let mut placed = false;
+                let waiting = self.ready[class].len();
+                for position in 0..waiting {
+                    let Some(queue) = self.ready[class].pop_front() else {
+                        break;
+                    };
+                    let share = self.free_slots / (waiting - position) as u64;
+                    placed |= self.place(queue, share);
+                    if self.queues[queue].in_ready {
+                        self.ready[class].push_back(queue);
+                    }
+                }
+                if !placed {
+                    break;
+                }
+            }
+            if !self.ready[class].is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Places what fits of one queue in `share` slots, at least one workgroup
+    /// where one fits at all.
+    fn place(&mut self, queue: QueueIndex, share: u64) -> bool {
+        let now_work = self.work;
+        let q = &mut self.queues[queue];
+        let Head::Running(r) = &mut q.head else {
+            unreachable!("only running heads are ready");
+        };
+        let slots = r.kernel.slots;
+        if self.free_slots < slots {
+            return false;
+        }
+        let mut fit = (share / slots).max(1).min(u64::from(u32::MAX)) as u32;
+        let mut placed = 0;
+        let mut batches = Vec::new();
+        while fit > 0 {
+            let Some(saved) = r.saved.last_mut() else {
+                break;
+            };
+            let count = saved.count.min(fit);
+            batches.push((saved.remaining, count));
+            saved.count -= count;
+            fit -= count;
+            placed += count;
+            if saved.count == 0 {
+                r.saved.pop();
+            }
+        }
+        let fresh = fit.min(r.unplaced);
+        if fresh > 0 {
+            r.unplaced -= fresh;
+            placed += fresh;
+            batches.push((r.kernel.time * 1_000, fresh));
+        }
+        for (remaining, count) in batches {
+            let mut finish = now_work + remaining;
+            if r.kernel.grain > 1 {
+                finish = finish.next_multiple_of(r.kernel.grain);
+                if let Some(same) = r.batches.iter_mut().find(|b| b.finish == finish) {
+                    same.count += count;
+                    continue;
+                }
+            }
+            self.serial += 1;
+            let id = self.serial;
+            r.batches.push(Batch { id, finish, count });
+            self.finishing.push(Reverse((finish, id, queue)));
+        }
+        r.resident += placed;
+        self.free_slots -= u64::from(placed) * slots;
+        self.demand += u64::from(placed) * r.kernel.demand;
+        if placed > 0 && !r.read_pointer_moved && self.gpu.read_pointer == ReadPointer::Launch {
+            r.read_pointer_moved = true;
+            q.read += 1;
+        }
+        q.in_ready = r.unplaced > 0 || !r.saved.is_empty();
+        placed > 0
+    }
+
+    fn finish_batch(&mut self, queue: QueueIndex, id: u64) {
+        let q = &mut self.queues[queue];
+        let Head::Running(r) = &mut q.head else {
+            unreachable!("a batch belongs to a running kernel");
+        };
+        let index = r
+            .batches
+            .iter()
+            .position(|b| b.id == id)
+            .expect("checked by the caller");
+        let batch = r.batches.swap_remove(index);
+        r.resident -= batch.count;
+        r.done += batch.count;
+        self.free_slots += u64::from(batch.count) * r.kernel.slots;
+        self.demand -= u64::from(batch.count) * r.kernel.demand;
+        q.workgroups_done += u64::from(batch.count);
+        q.service += u128::from(batch.count) * u128::from(r.kernel.time) * 1_000;
+        if r.done < r.kernel.workgroups {
+            return;
+        }
+        assert!(
+            r.done == r.kernel.workgroups
+                && r.resident == 0
+                && r.unplaced == 0
+                && r.saved.is_empty(),
+            "a kernel ends with each of its workgroups done exactly once"
+        );
+        if !r.read_pointer_moved {
+            q.read += 1;
+        }
+        let job = &mut q.jobs[0];
+        job.next += 1;
+        if job.next == job.program.len() {
+            self.completions.push(Completion {
+                request: job.request,
+                queue,
+                at: self.now,
+            });
+            q.jobs.pop_front();
+        }
+        self.take_packet(queue);
+    }
+
+    /// Takes the waves of a queue off the compute units and keeps them.
+    fn save_queue(&mut self, queue: QueueIndex) -> u64 {
+        let now_work = self.work;
+        let q = &mut self.queues[queue];
+        let mut bytes = 0;
+        match &mut q.head {
+            Head::Running(r) => {
+                bytes = u64::from(r.resident) * r.kernel.state_bytes;
+                self.free_slots += u64::from(r.resident) * r.kernel.slots;
+                self.demand -= u64::from(r.resident) * r.kernel.demand;
+                r.resident = 0;
+                for batch in r.batches.drain(..) {
+                    r.saved.push(Saved {
+                        remaining: batch.finish.saturating_sub(now_work),
+                        count: batch.count,
+                    });
+                }
+            }
+            Head::Processing { .. } => q.head = Head::Parked,
+            Head::Empty | Head::Parked => {}
+        }
+        self.unready(queue);
+        bytes
+    }
+
+    fn resume_queue(&mut self, queue: QueueIndex) {
+        if !self.can_run(queue) {
+            return;
+        }
+        match &self.queues[queue].head {
+            Head::Running(r) if r.unplaced > 0 || !r.saved.is_empty() => self.make_ready(queue),
+            Head::Parked => self.take_packet(queue),
+            _ => {}
+        }
+    }
+
+    fn advance_switch(&mut self) {
+        match std::mem::replace(&mut self.switch, Switch::None) {
+            Switch::Commanded { at, stop, start } if at <= self.now => {
+                self.unmap_all(&stop, &start);
+            }
+            Switch::Unmapped { until, cost } if until <= self.now => {
+                self.transactions += 1;
+                self.transaction_cost.add(&cost);
+                self.finished_transaction = Some(cost);
+                for queue in 0..self.queues.len() {
+                    self.resume_queue(queue);
+                }
+                self.dispatch();
+            }
+            other => self.switch = other,
+        }
+    }
+
+    fn unmap_all(&mut self, stop: &[QueueIndex], start: &[QueueIndex]) {
+        self.slice_entering = None;
+        let saved = (0..self.queues.len()).map(|q| self.save_queue(q)).sum();
+        for &queue in stop {
+            self.queues[queue].active = false;
+        }
+        for &queue in start {
+            self.queues[queue].active = true;
+        }
+        self.fill_hqds();
+        let restored = self
+            .queues
+            .iter()
+            .filter(|q| q.active && q.in_hqd)
+            .map(Queue::state_bytes)
+            .sum();
+        let cost = TransactionCost::new(&self.gpu, saved, restored);
+        self.switch = Switch::Unmapped {
+            until: self.now + cost.standstill(),
+            cost,
+        };
+    }
+
+    /// Chooses the queues that are in hardware: all active ones if they fit,
+    /// else those with work first, from a cursor that moves on each slice.
+    fn fill_hqds(&mut self) {
+        let active = self.queues.iter().filter(|q| q.active).count();
+        if active <= self.gpu.hqds {
+            for q in &mut self.queues {
+                q.in_hqd = q.active;
+            }
+            self.slice_end = None;
+            return;
+        }
+        let count = self.queues.len();
+        let order: Vec<QueueIndex> = (0..count)
+            .map(|i| (self.slice_cursor + i) % count)
+            .filter(|&q| self.queues[q].active)
+            .collect();
+        let busy = order.iter().filter(|&&q| self.queues[q].busy());
+        let idle = order.iter().filter(|&&q| !self.queues[q].busy());
+        let chosen: Vec<QueueIndex> = busy.chain(idle).take(self.gpu.hqds).copied().collect();
+        for q in &mut self.queues {
+            q.in_hqd = false;
+        }
+        for &q in &chosen {
+            self.queues[q].in_hqd = true;
+        }
+        if let Some(&last) = chosen.last() {
+            self.slice_cursor = (last + 1) % count;
+        }
+        self.slice_end = Some(self.now + self.gpu.quantum);
+    }
+
+    fn advance_slice(&mut self) {
+        if let Some((at, entering)) = self.slice_entering.take() {
+            if at <= self.now {
+                for queue in entering {
+                    self.queues[queue].in_hqd = true;
+                    self.resume_queue(queue);
+                }
+                self.dispatch();
+            } else {
+                self.slice_entering = Some((at, entering));
+            }
+        }
+        let due = self.slice_end.is_some_and(|end| end <= self.now);
+        if !due {
+            return;
+        }
+        if self.in_transaction() || self.slice_entering.is_some() {
+            self.slice_end = Some(self.now + self.gpu.quantum);
+            return;
+        }
+        let before: Vec<bool> = self.queues.iter().map(|q| q.in_hqd).collect();
+        self.fill_hqds();
+        let mut saved = 0;
+        let mut restored = 0;
+        let mut entering = Vec::new();
+        for (queue, was_in) in before.into_iter().enumerate() {
+            let is_in = self.queues[queue].in_hqd;
+            if was_in && !is_in {
+                saved += self.save_queue(queue);
+            } else if is_in && !was_in {
+                restored += self.queues[queue].state_bytes();
+                self.queues[queue].in_hqd = false;
+                entering.push(queue);
+            }
+        }
+        if entering.is_empty() {
+            return;
+        }
+        self.slice_switches += 1;
+        let at = self.now + self.gpu.transfer(saved) + self.gpu.transfer(restored);
+        self.slice_entering = Some((at, entering));
+        if at == self.now {
+            // Nothing to move: the newcomers run at once.
+            let (_, entering) = self.slice_entering.take().expect("just set");
+            for queue in entering {
+                self.queues[queue].in_hqd = true;
+                self.resume_queue(queue);
+            }
+        }
+        self.dispatch();
+    }
+}

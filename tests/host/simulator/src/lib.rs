@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A discrete-event simulator of one GPU node, driven at GPU speed by any
+//! preemption policy: nobody, KFD's pipe classes, the module's own policies
+//! (the very function that runs in the kernel), a poller in user space, and
+//! reset and resubmit.
+//!
+//! docs/simulation says what is modelled, from which sources, and shows the
+//! sweeps that chose the defaults of the policy parameters.
+
+pub mod baselines;
+pub mod controller;
+pub mod engine;
+pub mod gpu;
+pub mod monitor;
+pub mod plot;
+pub mod policies;
+pub mod report;
+pub mod services;
+pub mod simulation;
+pub mod summary;
+pub mod workload;

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The policies that are compared, by name.
+
+use crate::baselines::{ResetAndResubmit, UserPoller};
+use crate::controller::{Controller, NoPreemption, PipeClasses};
+use crate::gpu::{Gpu, Nanos};
+use crate::monitor::{Monitor, Sampler};
+use crate::simulation;
+use crate::summary::Summary;
+use crate::workload::Workload;
+use anyhow::{bail, Context, Result};
+use gpreempt_policy::{Config, PolicyKind};
+
+#[derive(Clone, Debug)]
+pub enum Policy {
+    /// The urgent clients without the others, and nobody watching.
+    Alone,
+    None,
+    Classes,
+    Module {
+        name: String,
+        config: Box<Config<'static>>,
+        sampler: Sampler,
+    },
+    UserPoller,
+    Reset,
+}
+
+impl Policy {
+    pub const NAMES: [&'static str; 7] = [
+        "none", "classes", "user-1ms", "reset", "strict", "fair", "deadline",
+    ];
+
+    /// A policy by name; `settings` are parameters of the module in the words
+    /// of its files, and `sampler`.
+    pub fn by_name(name: &str, settings: &[(String, String)]) -> Result<Self> {
+        let kind = match name {
+            "alone" => return Ok(Self::Alone),
+            "none" => return Ok(Self::None),
+            "classes" => return Ok(Self::Classes),
+            "user-1ms" => return Ok(Self::UserPoller),
+            "reset" => return Ok(Self::Reset),
+            "strict" => PolicyKind::Strict,
+            "fair" => PolicyKind::Fair,
+            "deadline" => PolicyKind::Deadline,
+            _ => bail!(
+                "there is no policy '{name}': give alone or one of {}",
+                Self::NAMES.join(", ")
+            ),
+        };
+        let mut config = Config::new();
+        config.policy = kind;
+        let mut sampler = Sampler::Auto;
+        for (key, value) in settings {
+            match (key.as_str(), value.as_str()) {
+                ("sampler", "auto") => sampler = Sampler::Auto,
+                ("sampler", "memory") => sampler = Sampler::Memory,
+                ("sampler", _) => bail!("sampler={value}: give auto or memory"),
+                _ => {
+                    if let Err(error) = config.set_text(key, value) {
+                        bail!("{key}={value}: {error}");
+                    }
+                }
+            }
+        }
+        Ok(Self::Module {
+            name: name.into(),
+            config: Box::new(config),
+            sampler,
+        })
+    }
+
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Alone => "alone",
+            Self::None => "none",
+            Self::Classes => "classes",
+            Self::Module { name, .. } => name,
+            Self::UserPoller => "user-1ms",
+            Self::Reset => "reset",
+        }
+    }
+
+    fn controller(&self) -> Box<dyn Controller> {
+        match self {
+            Self::Alone | Self::None => Box::new(NoPreemption),
+            Self::Classes => Box::new(PipeClasses),
+            Self::Module {
+                config, sampler, ..
+            } => Box::new(Monitor::new(**config, *sampler)),
+            Self::UserPoller => Box::new(UserPoller {
+                interval: 1_000_000,
+            }),
+            Self::Reset => Box::new(ResetAndResubmit::new()),
+        }
+    }
+}
+
+/// `key=value`.
+pub fn setting(text: &str) -> Result<(String, String)> {
+    let (key, value) = text
+        .split_once('=')
+        .with_context(|| format!("'{text}': give NAME=VALUE"))?;
+    Ok((key.into(), value.into()))
+}
+
+/// How long and how often a workload is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    pub seeds: u64,
+    pub warm_up: Nanos,
+    pub duration: Nanos,
+}
+
+impl Effort {
+    pub fn new(seeds: u64, seconds: f64) -> Self {
+        Self {
+            seeds,
+            warm_up: 100_000_000,
+            duration: (seconds * 1e9) as Nanos,
+        }
+    }
+}
+
+/// Runs one workload under one policy for all seeds.
+pub fn measure(gpu: &Gpu, workload: &Workload, policy: &Policy, effort: Effort) -> Summary {
+    let shape = match policy {
+        Policy::Alone => workload.alone(),
+        _ => workload.clone(),
+    };
+    let runs: Vec<_> = (1..=effort.seeds)
+        .map(|seed| {
+            simulation::run(
+                gpu,
+                &shape,
+                &mut *policy.controller(),
+                seed,
+                effort.warm_up,
+                effort.duration,
+            )
+        })
+        .collect();
+    Summary::of(&workload.name, policy.name(), &gpu.name, &runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_names_and_values_are_refused_with_what_to_do() {
+        let message = |name: &str, settings: &[(&str, &str)]| {
+            let settings: Vec<_> = settings
+                .iter()
+                .map(|(k, v)| (k.to_string(), v.to_string()))
+                .collect();
+            Policy::by_name(name, &settings).unwrap_err().to_string()
+        };
+        assert!(message("strickt", &[]).contains("one of none, classes"));
+        assert!(message("strict", &[("poll_interval_us", "1")]).contains("from"));
+        assert!(message("strict", &[("nonsense", "1")]).contains("nonsense=1"));
+        assert!(message("strict", &[("sampler", "mmio")]).contains("auto or memory"));
+        assert!(setting("no equals sign").is_err());
+    }
+}

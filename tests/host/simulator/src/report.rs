@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tables to read.
+
+use crate::gpu::Gpu;
+use crate::services::{alone, Model};
+use crate::summary::Summary;
+use std::fmt::Write;
+
+/// A table in Markdown that is also aligned as plain text.
+pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let mut widths: Vec<usize> = head.iter().map(|h| h.chars().count()).collect();
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    let mut line = |cells: &mut dyn Iterator<Item = &str>| {
+        for (index, (cell, width)) in cells.zip(&widths).enumerate() {
+            let padding = " ".repeat(width - cell.chars().count());
+            // The first column is a name, the others are numbers.
+            if index == 0 {
+                let _ = write!(text, "| {cell}{padding} ");
+            } else {
+                let _ = write!(text, "| {padding}{cell} ");
+            }
+        }
+        text.push_str("|\n");
+    };
+    line(&mut head.iter().copied());
+    let rules: Vec<String> = widths
+        .iter()
+        .enumerate()
+        .map(|(index, width)| match index {
+            0 => "-".repeat(*width),
+            _ => format!("{}:", "-".repeat(width - 1)),
+        })
+        .collect();
+    line(&mut rules.iter().map(String::as_str));
+    for row in rows {
+        line(&mut row.iter().map(String::as_str));
+    }
+    text
+}
+
+/// The measurements of one workload; the first are `alone` and `none`.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    pub alone: Summary,
+    pub none: Summary,
+    pub others: Vec<Summary>,
+}
+
+impl Comparison {
+    pub fn all(&self) -> impl Iterator<Item = &Summary> {
+        [&self.alone, &self.none].into_iter().chain(&self.others)
+    }
+
+    pub fn of(&self, policy: &str) -> Option<&Summary> {
+        self.all().find(|s| s.policy == policy)
+    }
+
+    /// Requests a second against no preemption.
+    pub fn throughput(&self, summary: &Summary) -> f64 {
+        summary.per_second / self.none.per_second
+    }
+}
+
+const COMPARISON_HEAD: [&str; 13] = [
+    "policy",
+    "p50 us",
+    "p99 us",
+    "p99.9 us",
+    "p99 x alone",
+    "worst client",
+    "throughput %",
+    "best effort /s",
+    "transactions /s",
+    "each us",
+    "longest stop ms",
+    "Jain",
+    "monitor %",
+];
+
+fn comparison_row(comparison: &Comparison, summary: &Summary) -> Vec<String> {
+    let (pooled, worst) = summary.p99_over(&comparison.alone);
+    vec![
+        summary.policy.clone(),
+        format!("{:.0}", summary.urgent.p50_us),
+        format!("{:.0}", summary.urgent.p99_us),
+        format!("{:.0}", summary.urgent.p999_us),
+        format!("{pooled:.3}"),
+        format!("{worst:.3}"),
+        format!("{:.1}", 100.0 * comparison.throughput(summary)),
+        format!("{:.1}", summary.best_effort_per_second),
+        format!("{:.0}", summary.transactions_per_second),
+        format!("{:.0}", summary.transaction_us),
+        format!("{:.1}", summary.longest_stop_ms),
+        format!("{:.3}", summary.jain),
+        format!("{:.1}", 100.0 * summary.look_share),
+    ]
+}
+
+pub fn comparison(comparison: &Comparison) -> String {
+    let rows: Vec<_> = comparison
+        .all()
+        .map(|summary| comparison_row(comparison, summary))
+        .collect();
+    table(&COMPARISON_HEAD, &rows)
+}
+
+/// Where the time of an urgent request went that it did not need alone.
+pub fn split(comparisons: &[Comparison], policy: &str) -> String {
+    let rows: Vec<_> = comparisons
+        .iter()
+        .filter_map(|c| c.of(policy).map(|s| (c, s)))
+        .map(|(comparison, summary)| {
+            let split = &summary.split;
+            vec![
+                summary.workload.clone(),
+                format!(
+                    "{:.0}",
+                    summary.urgent.mean_us - comparison.alone.urgent.mean_us
+                ),
+                format!("{:.0}", 100.0 * split.disturbed_share),
+                format!("{:.2}", split.transactions),
+                format!("{:.0}", split.detection_us),
+                format!("{:.1}", split.command_us),
+                format!("{:.1}", split.save_us),
+                format!("{:.1}", split.fence_us),
+                format!("{:.1}", split.registers_us),
+                format!("{:.1}", split.map_us),
+                format!("{:.1}", split.restore_us),
+            ]
+        })
+        .collect();
+    table(
+        &[
+            "workload",
+            "added mean us",
+            "disturbed %",
+            "transactions",
+            "detection us",
+            "command",
+            "save",
+            "fence",
+            "registers",
+            "map",
+            "restore",
+        ],
+        &rows,
+    )
+}
+
+/// The table of service times.
+pub fn services(gpu: &Gpu) -> String {
+    let rows: Vec<_> = Model::ALL
+        .iter()
+        .map(|model| {
+            let program = model.program(gpu);
+            let workgroups: u64 = program.iter().map(|k| u64::from(k.workgroups)).sum();
+            vec![
+                model.name().to_string(),
+                program.len().to_string(),
+                workgroups.to_string(),
+                (alone(gpu, &program) / 1_000).to_string(),
+                if model.idempotent() { "yes" } else { "no" }.to_string(),
+                model.source().to_string(),
+            ]
+        })
+        .collect();
+    table(
+        &[
+            "model",
+            "kernels",
+            "workgroups",
+            "alone us",
+            "may run twice",
+            "source",
+        ],
+        &rows,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_aligned() {
+        let text = table(
+            &["name", "value"],
+            &[
+                vec!["a".into(), "1".into()],
+                vec!["bcdef".into(), "1234567".into()],
+            ],
+        );
+        let lengths: Vec<usize> = text.lines().map(str::len).collect();
+        assert_eq!(lengths.len(), 4);
+        assert!(lengths.windows(2).all(|w| w[0] == w[1]), "{text}");
+    }
+}

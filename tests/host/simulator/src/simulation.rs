@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One run: clients, node and controller on one clock.
+
+use crate::controller::{Act, Controller, Next, QueueInfo};
+use crate::engine::{Engine, Program, QueueIndex, RequestId};
+use crate::gpu::{Gpu, Nanos, TransactionCost};
+use crate::services::alone;
+use crate::workload::{phases, Arrivals, Source, Workload};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+/// Longest delay of a kernel thread's timer (assumption: usleep_range's slack).
+const TIMER_DELAY: Nanos = 5_000;
+
+#[derive(Clone, Debug, Default)]
+pub struct ClientResult {
+    pub name: String,
+    pub urgent: bool,
+    pub completed: u64,
+    /// Doorbell to completion.
+    pub latencies: Vec<Nanos>,
+    /// GPU time of the completed requests, each as if it were alone.
+    pub work: Nanos,
+    /// Share of what the client offered that was completed.
+    pub served: f64,
+}
+
+/// Means over the urgent requests: what a request loses, and to what.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Split {
+    pub requests: u64,
+    /// Requests during which at least one transaction took place.
+    pub disturbed: u64,
+    pub transactions: u64,
+    /// Doorbell to the command of the first transaction.
+    pub detection: Nanos,
+    pub cost: TransactionCost,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct RunResult {
+    pub clients: Vec<ClientResult>,
+    pub duration: Nanos,
+    pub transactions: u64,
+    pub cost: TransactionCost,
+    pub stops: u64,
+    pub longest_stop: Nanos,
+    pub stopped: Nanos,
+    pub looks: u64,
+    pub look_time: Nanos,
+    pub slice_switches: u64,
+    pub workgroups_lost: u64,
+    pub utilisation: f64,
+    /// Urgent requests that were not done when the run ended.
+    pub unfinished: u64,
+    pub split: Split,
+}
+
+struct Pending {
+    client: usize,
+    doorbell: Nanos,
+    first_command: Option<Nanos>,
+    transactions: u64,
+    cost: TransactionCost,
+}
+
+enum Watch {
+    Asleep(Option<Nanos>),
+    /// `acts` are to be done from `at` on.
+    Acting {
+        at: Nanos,
+    },
+    InTransaction,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum ClientEvent {
+    Arrival,
+    Doorbell,
+}
+
+struct ClientState {
+    source: Source,
+    program: Program,
+    alone: Nanos,
+    /// A best-effort client has one request at a time, and remembers one tick.
+    outstanding: bool,
+    tick_kept: bool,
+}
+
+struct Simulation<'a> {
+    workload: &'a Workload,
+    engine: Engine,
+    infos: Vec<QueueInfo>,
+    controller: &'a mut dyn Controller,
+    clients: Vec<ClientState>,
+    events: BinaryHeap<Reverse<(Nanos, u64, usize, ClientEvent)>>,
+    serial: u64,
+    pending: BTreeMap<RequestId, Pending>,
+    watch: Watch,
+    acts: VecDeque<Act>,
+    after_acts: Next,
+    told_meanwhile: bool,
+    stopped_since: Vec<Option<Nanos>>,
+    random: ChaCha8Rng,
+    result: RunResult,
+    warm_up: Nanos,
+    end: Nanos,
+}
+
+/// Runs `workload` for `duration` after `warm_up`, whose requests do not count.
+pub fn run(
+    gpu: &Gpu,
+    workload: &Workload,
+    controller: &mut dyn Controller,
+    seed: u64,
+    warm_up: Nanos,
+    duration: Nanos,
+) -> RunResult {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let starts = phases(workload, gpu, &mut random);
+    let mut engine = Engine::new(gpu.clone());
+    let mut infos = Vec::new();
+    let mut clients = Vec::new();
+    let mut result = RunResult::default();
+    for (index, (client, start)) in workload.clients.iter().zip(starts).enumerate() {
+        let program = client.model.program(gpu);
+        let info = QueueInfo {
+            process: index as u64 + 1,
+            priority: client.priority,
+            urgent: client.urgent(),
+            idempotent: client.model.idempotent(),
+            deadline: deadline(client, alone(gpu, &program)),
+        };
+        engine.add_queue(controller.class(&info));
+        infos.push(info);
+        // One stream of random numbers per client, so that the arrivals of the
+        // urgent clients are the same with and without the others.
+        let mut own = ChaCha8Rng::seed_from_u64(seed);
+        own.set_stream(1 + index as u64);
+        clients.push(ClientState {
+            source: Source::new(client.arrivals.clone(), start, own),
+            alone: alone(gpu, &program),
+            program,
+            outstanding: false,
+            tick_kept: false,
+        });
+        result.clients.push(ClientResult {
+            name: client.name.clone(),
+            urgent: client.urgent(),
+            ..ClientResult::default()
+        });
+    }
+    let mut simulation = Simulation {
+        workload,
+        stopped_since: vec![None; infos.len()],
+        engine,
+        infos,
+        controller,
+        clients,
+        events: BinaryHeap::new(),
+        serial: 0,
+        pending: BTreeMap::new(),
+        watch: Watch::Asleep(Some(0)),
+        acts: VecDeque::new(),
+        after_acts: Next::Told,
+        told_meanwhile: false,
+        random,
+        result,
+        warm_up,
+        end: warm_up + duration,
+    };
+    simulation.run();
+    simulation.finish(duration)
+}
+
+/// A periodic client's deadline is its next period; its budget is what it needs
+/// alone, with a tenth on top.
+fn deadline(client: &crate::workload::Client, alone: Nanos) -> Option<(Nanos, Nanos)> {
+    match client.arrivals {
+        Arrivals::Periodic { hertz } => {
+            let period = (crate::workload::SECOND as f64 / hertz) as Nanos;
+            Some((period, (alone + alone / 10).min(period)))
+        }
+        _ => None,
+    }
+}
+
+impl Simulation<'_> {
+    fn run(&mut self) {
+        for client in 0..self.clients.len() {
+            self.next_arrival(client);
+            if self.workload.clients[client].arrivals == Arrivals::Continuous {
+                self.arrive(client, 0);
+            }
+        }
+        loop {
+            let mut next = self.events.peek().map_or(self.end, |Reverse((at, ..))| *at);
+            if let Some(at) = self.engine.next_event() {
+                next = next.min(at);
+            }
+            match self.watch {
+                Watch::Asleep(Some(at)) | Watch::Acting { at } => next = next.min(at),
+                Watch::Asleep(None) | Watch::InTransaction => {}
+            }
+            if next >= self.end {
+                break;
+            }
+            self.engine.advance(next.max(self.engine.now()));
+            self.complete();
+            while let Some(&Reverse((at, _, client, event))) = self.events.peek() {
+                if at > next {
+                    break;
+                }
+                self.events.pop();
+                match event {
+                    ClientEvent::Arrival => {
+                        self.arrive(client, at);
+                        self.next_arrival(client);
+                    }
+                    ClientEvent::Doorbell => self.doorbell(client),
+                }
+            }
+            self.watch();
+        }
+    }
+
+    fn push(&mut self, at: Nanos, client: usize, event: ClientEvent) {
+        self.serial += 1;
+        self.events.push(Reverse((at, self.serial, client, event)));
+    }
+
+    fn next_arrival(&mut self, client: usize) {
+        if let Some(at) = self.clients[client].source.next_arrival() {
+            self.push(at, client, ClientEvent::Arrival);
+        }
+    }
+
+    fn arrive(&mut self, client: usize, at: Nanos) {
+        let state = &mut self.clients[client];
+        if !self.infos[client].urgent {
+            if state.outstanding {
+                state.tick_kept = true;
+                return;
+            }
+            state.outstanding = true;
+        }
+        let at = at + self.workload.clients[client].preparation;
+        self.push(at, client, ClientEvent::Doorbell);
+    }
+
+    fn doorbell(&mut self, client: usize) {
+        self.serial += 1;
+        let request = self.serial;
+        let now = self.engine.now();
+        self.pending.insert(
+            request,
+            Pending {
+                client,
+                doorbell: now,
+                first_command: None,
+                transactions: 0,
+                cost: TransactionCost::default(),
+            },
+        );
+        let program = self.clients[client].program.clone();
+        self.engine.submit(client, request, &program);
+        self.tell(client);
+    }
+
+    fn complete(&mut self) {
+        for completion in self.engine.take_completions() {
+            let pending = self
+                .pending
+                .remove(&completion.request)
+                .expect("a request completes once");
+            let client = pending.client;
+            let state = &mut self.clients[client];
+            if pending.doorbell >= self.warm_up {
+                let result = &mut self.result.clients[client];
+                result.completed += 1;
+                result.work += state.alone;
+                result.latencies.push(completion.at - pending.doorbell);
+                if self.infos[client].urgent {
+                    let split = &mut self.result.split;
+                    split.requests += 1;
+                    split.transactions += pending.transactions;
+                    split.cost.add(&pending.cost);
+                    if let Some(command) = pending.first_command {
+                        split.disturbed += 1;
+                        split.detection += command - pending.doorbell;
+                    }
+                }
+            }
+            state.outstanding = false;
+            let kept = std::mem::take(&mut state.tick_kept);
+            if kept || self.workload.clients[client].arrivals == Arrivals::Continuous {
+                self.arrive(client, completion.at);
+            }
+            self.tell(client);
+        }
+    }
+
+    fn tell(&mut self, queue: QueueIndex) {
+        let now = self.engine.now();
+        if let Some(at) = self.controller.told(now, queue) {
+            match &mut self.watch {
+                Watch::Asleep(wake) => *wake = Some(wake.map_or(at, |w| w.min(at))),
+                Watch::Acting { .. } | Watch::InTransaction => self.told_meanwhile = true,
+            }
+        }
+    }
+
+    fn watch(&mut self) {
+        let now = self.engine.now();
+        if let Some(cost) = self.engine.take_finished_transaction() {
+            for pending in self.pending.values_mut() {
+                if self.infos[pending.client].urgent {
+                    pending.transactions += 1;
+                    pending.cost.add(&cost);
+                }
+            }
+            self.note_stops();
+            self.controller.transaction_done(now, &cost);
+            self.watch = Watch::Acting { at: now };
+        }
+        loop {
+            match self.watch {
+                Watch::Asleep(Some(at)) if at <= now => {
+                    let look = self.controller.look(&self.engine, &self.infos);
+                    self.result.looks += 1;
+                    self.result.look_time += look.cost;
+                    self.acts = look.acts.into();
+                    self.after_acts = look.next;
+                    self.watch = Watch::Acting {
+                        at: now + look.cost + self.lead(),
+                    };
+                }
+                Watch::Acting { at } if at <= now => {
+                    let Some(act) = self.acts.pop_front() else {
+                        let told = std::mem::take(&mut self.told_meanwhile);
+                        let delay = self.random.random_range(0..=TIMER_DELAY);
+                        self.watch = Watch::Asleep(match self.after_acts {
+                            _ if told => Some(now),
+                            Next::After(time) => Some(now + time.max(1) + delay),
+                            Next::At(at) => Some(at.max(now + 1) + delay),
+                            Next::Told => None,
+                        });
+                        continue;
+                    };
+                    self.act(act);
+                    if !matches!(self.watch, Watch::InTransaction) {
+                        self.watch = Watch::Acting {
+                            at: now + self.lead(),
+                        };
+                    }
+                }
+                _ => break,
+            }
+        }
+    }
+
+    fn lead(&self) -> Nanos {
+        match self.acts.front() {
+            Some(Act::Transaction { lead, .. } | Act::Revive { lead, .. }) => *lead,
+            _ => 0,
+        }
+    }
+
+    fn act(&mut self, act: Act) {
+        let now = self.engine.now();
+        match act {
+            Act::Transaction { stop, start, .. } => {
+                for pending in self.pending.values_mut() {
+                    if self.infos[pending.client].urgent {
+                        pending.first_command.get_or_insert(now);
+                    }
+                }
+                self.engine.begin_transaction(stop, start);
+                self.watch = Watch::InTransaction;
+            }
+            Act::Kill(queue) => {
+                self.engine.kill(queue);
+                self.note_stops();
+            }
+            Act::Revive { queue, .. } => {
+                self.engine.revive(queue);
+                self.note_stops();
+            }
+        }
+    }
+
+    fn note_stops(&mut self) {
+        let now = self.engine.now();
+        for queue in 0..self.infos.len() {
+            let active = self.engine.view(queue).active;
+            match (self.stopped_since[queue], active) {
+                (None, false) => {
+                    self.stopped_since[queue] = Some(now);
+                    self.result.stops += 1;
+                }
+                (Some(since), true) => {
+                    self.stopped_since[queue] = None;
+                    self.end_stop(now - since);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn end_stop(&mut self, length: Nanos) {
+        self.result.longest_stop = self.result.longest_stop.max(length);
+        self.result.stopped += length;
+    }
+
+    fn finish(mut self, duration: Nanos) -> RunResult {
+        let end = self.end;
+        for since in self.stopped_since.clone().into_iter().flatten() {
+            self.end_stop(end - since);
+        }
+        for (index, state) in self.clients.iter().enumerate() {
+            let offered = match self.workload.clients[index].arrivals {
+                Arrivals::Periodic { hertz } | Arrivals::Poisson { hertz } => {
+                    hertz * duration as f64 / 1e9
+                }
+                Arrivals::Continuous => duration as f64 / state.alone as f64,
+                Arrivals::Bursts {
+                    hertz,
+                    burst,
+                    pause,
+                } => hertz * duration as f64 / 1e9 * burst as f64 / (burst + pause) as f64,
+            };
+            let result = &mut self.result.clients[index];
+            result.served = result.completed as f64 / offered;
+        }
+        self.result.unfinished = self
+            .pending
+            .values()
+            .filter(|p| self.infos[p.client].urgent)
+            .count() as u64;
+        self.result.duration = duration;
+        self.result.transactions = self.engine.transactions;
+        self.result.cost = self.engine.transaction_cost;
+        self.result.slice_switches = self.engine.slice_switches;
+        self.result.utilisation = self.engine.utilisation();
+        self.result.workgroups_lost = (0..self.infos.len())
+            .map(|q| self.engine.workgroups_lost(q))
+            .sum();
+        self.result
+    }
+}

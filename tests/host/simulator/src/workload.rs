@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Who submits what, and when: the shapes of GPreempt's evaluation.
+
+use crate::gpu::{Gpu, Nanos};
+use crate::services::{alone, Model};
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+pub const SECOND: Nanos = 1_000_000_000;
+
+/// Priority of the urgent and of the best-effort clients: KFD's high and low.
+pub const URGENT: u8 = 11;
+pub const BEST_EFFORT: u8 = 0;
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub enum Arrivals {
+    Periodic {
+        hertz: f64,
+    },
+    Poisson {
+        hertz: f64,
+    },
+    /// The next request when the last one is done.
+    Continuous,
+    /// Poisson at `hertz` in bursts of exponential length, nothing between.
+    Bursts {
+        hertz: f64,
+        burst: Nanos,
+        pause: Nanos,
+    },
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Client {
+    pub name: String,
+    pub model: Model,
+    pub priority: u8,
+    pub arrivals: Arrivals,
+    /// Host work between the arrival of a request and its doorbell.
+    pub preparation: Nanos,
+}
+
+impl Client {
+    pub fn urgent(&self) -> bool {
+        self.priority >= URGENT
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Workload {
+    pub name: String,
+    pub clients: Vec<Client>,
+}
+
+impl Workload {
+    /// The urgent clients, all together, without the best-effort ones.
+    pub fn alone(&self) -> Self {
+        Self {
+            name: format!("{} alone", self.name),
+            clients: self
+                .clients
+                .iter()
+                .filter(|c| c.urgent())
+                .cloned()
+                .collect(),
+        }
+    }
+
+    pub fn names() -> &'static [&'static str] {
+        &["A", "B", "C", "D", "E", "REAL", "Y", "Z", "L"]
+    }
+
+    /// GPreempt's configurations by name, and L, which adds the long kernels
+    /// that they lack.
+    pub fn by_name(name: &str) -> Option<Self> {
+        use Model::*;
+        const FIVE: [Model; 5] = [Resnet152, Densenet, Vgg, Inception, Bert];
+        let periodic = |hertz| Arrivals::Periodic { hertz };
+        let poisson = |hertz| Arrivals::Poisson { hertz };
+        let mut clients = Vec::new();
+        let mut add = |models: &[Model], urgent: bool, arrivals: Arrivals| {
+            for &model in models {
+                let (suffix, priority) = if urgent {
+                    ("rt", URGENT)
+                } else {
+                    ("be", BEST_EFFORT)
+                };
+                clients.push(Client {
+                    name: format!("{}_{suffix}", model.name()),
+                    model,
+                    priority,
+                    arrivals: arrivals.clone(),
+                    preparation: 200_000,
+                });
+            }
+        };
+        match name {
+            "A" => {
+                add(&[Vgg], true, periodic(100.0));
+                add(&[Resnet152], false, periodic(100.0));
+            }
+            "B" => {
+                add(&[Vgg], true, periodic(220.0));
+                add(&[Resnet152], false, periodic(220.0));
+            }
+            "C" => {
+                add(&[Vgg], true, periodic(100.0));
+                add(&FIVE, false, periodic(100.0));
+            }
+            "D" => {
+                add(&FIVE, true, periodic(20.0));
+                add(&FIVE, false, periodic(100.0));
+            }
+            "E" => {
+                add(&FIVE, true, poisson(20.0));
+                add(&FIVE, false, poisson(100.0));
+            }
+            "REAL" => {
+                let bursts = Arrivals::Bursts {
+                    hertz: 60.0,
+                    burst: 100_000_000,
+                    pause: 300_000_000,
+                };
+                add(&FIVE, true, bursts);
+                add(&FIVE, false, periodic(100.0));
+            }
+            "Y" => {
+                add(&[Vgg], true, periodic(100.0));
+                add(&[Miniweather], false, periodic(150.0));
+            }
+            "Z" => {
+                add(&[Vgg], true, periodic(100.0));
+                add(&[Bfs, Sssp, Pagerank, Cc], false, periodic(100.0));
+            }
+            "L" => {
+                add(&[Vgg], true, periodic(20.0));
+                add(&[Longkernel], false, Arrivals::Continuous);
+            }
+            _ => return None,
+        }
+        Some(Self {
+            name: name.into(),
+            clients,
+        })
+    }
+
+    /// Micro-benchmark 5.3: A with another preparation time.
+    pub fn preparation(preparation: Nanos) -> Self {
+        let mut workload = Self::by_name("A").expect("A exists");
+        workload.name = format!("A, {} us preparation", preparation / 1_000);
+        for client in &mut workload.clients {
+            client.preparation = preparation;
+        }
+        workload
+    }
+
+    /// Micro-benchmark 3.2.2: A at another rate, against a client that always
+    /// has work.
+    pub fn rate(hertz: f64) -> Self {
+        let mut workload = Self::by_name("A").expect("A exists");
+        workload.name = format!("A at {hertz} Hz");
+        workload.clients[0].arrivals = Arrivals::Periodic { hertz };
+        workload.clients[1].arrivals = Arrivals::Continuous;
+        workload
+    }
+
+    /// Many queues with small requests: one urgent in each ten.
+    pub fn many(queues: usize) -> Self {
+        let clients = (0..queues)
+            .map(|i| Client {
+                name: format!("small{i}"),
+                model: Model::Small,
+                priority: if i % 10 == 0 { URGENT } else { BEST_EFFORT },
+                arrivals: Arrivals::Poisson {
+                    hertz: 20_000.0 / queues as f64,
+                },
+                preparation: 0,
+            })
+            .collect();
+        Self {
+            name: format!("{queues} queues"),
+            clients,
+        }
+    }
+}
+
+/// Uniform delay of a timer that a client or a kernel thread sleeps on: the
+/// default timer slack of Linux.
+const CLIENT_TIMER_SLACK: Nanos = 50_000;
+
+/// Arrival times of one client.
+#[derive(Debug)]
+pub struct Source {
+    arrivals: Arrivals,
+    tick: f64,
+    burst_end: f64,
+    random: ChaCha8Rng,
+}
+
+impl Source {
+    pub fn new(arrivals: Arrivals, phase: Nanos, random: ChaCha8Rng) -> Self {
+        Self {
+            arrivals,
+            tick: phase as f64,
+            burst_end: 0.0,
+            random,
+        }
+    }
+
+    fn exponential(&mut self, mean: f64) -> f64 {
+        let uniform: f64 = self.random.random();
+        -mean * (1.0 - uniform).ln()
+    }
+
+    /// The next arrival; `None` when it follows the end of the last request.
+    pub fn next_arrival(&mut self) -> Option<Nanos> {
+        let at = match self.arrivals {
+            Arrivals::Periodic { hertz } => {
+                let at = self.tick;
+                self.tick += SECOND as f64 / hertz;
+                at + self.random.random_range(0..=CLIENT_TIMER_SLACK) as f64
+            }
+            Arrivals::Poisson { hertz } => {
+                self.tick += self.exponential(SECOND as f64 / hertz);
+                self.tick
+            }
+            Arrivals::Continuous => return None,
+            Arrivals::Bursts {
+                hertz,
+                burst,
+                pause,
+            } => {
+                self.tick += self.exponential(SECOND as f64 / hertz);
+                while self.tick > self.burst_end {
+                    let start = self.burst_end + self.exponential(pause as f64);
+                    self.burst_end = start + self.exponential(burst as f64);
+                    self.tick = start + self.exponential(SECOND as f64 / hertz);
+                }
+                self.tick
+            }
+        };
+        Some(at.round() as Nanos)
+    }
+}
+
+/// Start of each client: those of one rate begin one after another, each after
+/// the time that its predecessors take alone (as GPreempt's load generator
+/// does it), and each rate from a random point of its period.
+pub fn phases(workload: &Workload, gpu: &Gpu, random: &mut ChaCha8Rng) -> Vec<Nanos> {
+    let mut delays: BTreeMap<u64, Nanos> = BTreeMap::new();
+    workload
+        .clients
+        .iter()
+        .map(|client| match client.arrivals {
+            Arrivals::Periodic { hertz } => {
+                let period = SECOND as f64 / hertz;
+                let delay = delays
+                    .entry(hertz.to_bits())
+                    .or_insert_with(|| random.random_range(0..period as Nanos));
+                let phase = *delay;
+                *delay += alone(gpu, &client.model.program(gpu)) + client.preparation;
+                phase
+            }
+            _ => 0,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    fn count(arrivals: Arrivals, span: Nanos) -> usize {
+        let mut source = Source::new(arrivals, 0, ChaCha8Rng::seed_from_u64(7));
+        std::iter::from_fn(|| source.next_arrival())
+            .take_while(|&at| at < span)
+            .count()
+    }
+
+    #[test]
+    fn rates_are_met() {
+        let span = 100 * SECOND;
+        assert_eq!(count(Arrivals::Periodic { hertz: 100.0 }, span), 10_000);
+        let poisson = count(Arrivals::Poisson { hertz: 100.0 }, span);
+        assert!((9_700..10_300).contains(&poisson), "{poisson}");
+        // A quarter of the time at 60 Hz.
+        let bursts = count(
+            Arrivals::Bursts {
+                hertz: 60.0,
+                burst: 100_000_000,
+                pause: 300_000_000,
+            },
+            span,
+        );
+        assert!((1_200..1_800).contains(&bursts), "{bursts}");
+    }
+
+    #[test]
+    fn alone_keeps_the_urgent_clients_only() {
+        let d = Workload::by_name("D").unwrap();
+        assert_eq!(d.clients.len(), 10);
+        let alone = d.alone();
+        assert_eq!(alone.clients.len(), 5);
+        assert!(alone.clients.iter().all(Client::urgent));
+    }
+
+    #[test]
+    fn every_name_has_a_workload() {
+        for name in Workload::names() {
+            assert!(Workload::by_name(name).is_some(), "{name}");
+        }
+        assert!(Workload::by_name("Q").is_none());
+    }
+
+    #[test]
+    fn clients_of_one_rate_start_one_after_another() {
+        let gpu = Gpu::mi300x_cpx();
+        let workload = Workload::by_name("A").unwrap();
+        let starts = phases(&workload, &gpu, &mut ChaCha8Rng::seed_from_u64(1));
+        let vgg = alone(&gpu, &Model::Vgg.program(&gpu));
+        assert_eq!(starts[1] - starts[0], vgg + 200_000);
+    }
+}
