@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The register file of BAR 5: where each block lies, which registers have
+//! several banks, and the plain storage behind those that do nothing.
+//!
+//! Addresses are dwords. A register of an accelerator die (XCC) is named by
+//! its address in the first one; [`Place`] tells which die was meant.
+
+mod file;
+pub mod table;
+
+pub use file::{RegisterFile, Slot, QUEUE_REGISTERS};
+
+/// What an address of BAR 5 refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A graphics register, by its address in XCC 0.
+    Graphics {
+        xcc: u32,
+        register: u32,
+    },
+    /// An SDMA register, by its offset in the instance.
+    Sdma {
+        instance: u32,
+        offset: u32,
+    },
+    Other(u32),
+}
+
+/// Dwords from one XCC's registers to the next one's in the aperture.
+const XCC_STRIDE: u32 = 1 << 16;
+
+/// Where the first SDMA engine's registers lie, and how many there are.
+pub const SDMA0_BASE: u32 = 0x1260;
+const SDMA_SPAN: u32 = 0x400;
+/// The other engines' registers lie behind those of all XCCs.
+const SDMA_FAR_BASE: u32 = 0xa0000;
+const SDMA_FAR_STRIDE: u32 = 0x1000;
+
+/// First address of an XCC's copy of register 0. XCC 0 is at 0; the page
+/// behind it holds other blocks, so XCC 1 starts at the second.
+pub fn xcc_base(xcc: u32) -> u32 {
+    if xcc == 0 {
+        0
+    } else {
+        (xcc + 1) * XCC_STRIDE
+    }
+}
+
+pub fn sdma_base(instance: u32) -> u32 {
+    if instance == 0 {
+        SDMA0_BASE
+    } else {
+        SDMA_FAR_BASE + instance * SDMA_FAR_STRIDE
+    }
+}
+
+fn is_graphics(low: u32) -> bool {
+    (0x2000..0x3400).contains(&low) || (0xa000..0x10000).contains(&low)
+}
+
+pub fn place(address: u32) -> Place {
+    if (SDMA0_BASE..SDMA0_BASE + SDMA_SPAN).contains(&address) {
+        return Place::Sdma {
+            instance: 0,
+            offset: address - SDMA0_BASE,
+        };
+    }
+    if address >= SDMA_FAR_BASE {
+        let instance = (address - SDMA_FAR_BASE) / SDMA_FAR_STRIDE;
+        let offset = (address - SDMA_FAR_BASE) % SDMA_FAR_STRIDE;
+        if (1..16).contains(&instance) && offset < SDMA_SPAN {
+            return Place::Sdma { instance, offset };
+        }
+        return Place::Other(address);
+    }
+    let (page, low) = (address / XCC_STRIDE, address % XCC_STRIDE);
+    if page != 1 && is_graphics(low) {
+        return Place::Graphics {
+            xcc: page.saturating_sub(1),
+            register: low,
+        };
+    }
+    Place::Other(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_copy_of_a_graphics_register_has_one_name() {
+        for xcc in 0..8 {
+            let address = xcc_base(xcc) + table::gc::CP_HQD_ACTIVE;
+            assert_eq!(
+                place(address),
+                Place::Graphics {
+                    xcc,
+                    register: table::gc::CP_HQD_ACTIVE
+                }
+            );
+        }
+    }
+
+    #[test]
+    fn the_page_of_the_other_blocks_is_no_xcc() {
+        assert_eq!(place(table::mp::MP0_SMN_C2PMSG_33), Place::Other(0x16061));
+        assert_eq!(
+            place(table::mmhub::MC_VM_FB_LOCATION_BASE),
+            Place::Other(table::mmhub::MC_VM_FB_LOCATION_BASE)
+        );
+    }
+
+    #[test]
+    fn sdma_engines_do_not_overlap_graphics() {
+        for instance in 0..4 {
+            for offset in [0, 0x3ff] {
+                assert_eq!(
+                    place(sdma_base(instance) + offset),
+                    Place::Sdma { instance, offset }
+                );
+            }
+        }
+        assert_eq!(place(0xa0000), Place::Other(0xa0000));
+    }
+}
