@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+//! A dispatch in flight, and each die's share of its workgroups.
+
+use std::collections::VecDeque;
+
+use super::Footprint;
+use crate::GpuNanos;
+
+/// A workgroup that was taken off its unit and waits for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SavedWork {
+    pub workgroup: u64,
+    /// Nanoseconds it still needs; `u64::MAX` never ends.
+    pub remaining: u64,
+}
+
+/// What one die has of a dispatch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// The die is loaded: its state is here, not in the save area.
+    pub present: bool,
+    /// Of its workgroups, in the order of dealing: launched so far, on units
+    /// now, ended, and all.
+    pub next: u64,
+    pub resident: u64,
+    pub done: u64,
+    pub total: u64,
+    pub waiting: VecDeque<SavedWork>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dispatch {
+    /// Number of its packet.
+    pub packet: u64,
+    pub workgroups: u64,
+    /// Of one workgroup.
+    pub waves: u32,
+    pub vgprs: u32,
+    pub lds: u32,
+    /// Address of the first workgroup's counter.
+    pub counters: u64,
+    /// Nanoseconds that a workgroup takes; `u64::MAX` never ends.
+    pub cost: u64,
+    /// Completion signal, or 0.
+    pub signal: u64,
+    /// When its first workgroup was launched.
+    pub started: Option<GpuNanos>,
+    pub shares: Vec<Share>,
+}
+
+impl Dispatch {
+    pub fn footprint(&self) -> Footprint {
+        Footprint {
+            waves: self.waves,
+            vgprs: self.vgprs,
+            lds: self.lds,
+        }
+    }
+
+    pub fn check(&self) -> Result<(), String> {
+        if !self.footprint().fits_at_all() {
+            return Err(format!(
+                "a workgroup of {} waves with {} registers and {} bytes of local memory fits on \
+                 no compute unit",
+                self.waves, self.vgprs, self.lds
+            ));
+        }
+        if self.counters % 4 != 0 {
+            return Err(format!(
+                "the counters at {:#x} are not aligned",
+                self.counters
+            ));
+        }
+        Ok(())
+    }
+
+    /// Every workgroup has been given to a compute unit once.
+    pub fn is_launched(&self) -> bool {
+        self.shares.iter().all(|share| share.next == share.total)
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.shares
+            .iter()
+            .all(|share| share.present && share.done == share.total)
+    }
+}
+
+/// Workgroups are dealt to the dies in chunks, in turn.
+#[derive(Clone, Copy, Debug)]
+pub struct Deal {
+    pub dies: u64,
+    /// This die's turn.
+    pub position: u64,
+    pub chunk: u64,
+}
+
+impl Deal {
+    /// How many of all workgroups the die gets.
+    pub fn total(&self, workgroups: u64) -> u64 {
+        let round = self.dies * self.chunk;
+        let rest = workgroups % round;
+        let own = rest
+            .saturating_sub(self.position * self.chunk)
+            .min(self.chunk);
+        workgroups / round * self.chunk + own
+    }
+
+    /// The workgroup that is the die's `index`-th.
+    pub fn workgroup(&self, index: u64) -> u64 {
+        let round = index / self.chunk;
+        (round * self.dies + self.position) * self.chunk + index % self.chunk
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn dealing_gives_every_workgroup_to_one_die(
+            dies in 1u64..9,
+            chunk in 1u64..5,
+            workgroups in 0u64..300,
+        ) {
+            let mut seen = vec![0; workgroups as usize];
+            for position in 0..dies {
+                let deal = Deal { dies, position, chunk };
+                for index in 0..deal.total(workgroups) {
+                    seen[deal.workgroup(index) as usize] += 1;
+                }
+            }
+            prop_assert!(seen.iter().all(|count| *count == 1), "{seen:?}");
+        }
+    }
+}

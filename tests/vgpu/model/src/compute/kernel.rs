@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0
+//! What the model needs of a kernel: its descriptor (the amdhsa format of the
+//! compiler's documentation) and the mark of countable work at its entry.
+
+use crate::aql::Failure;
+use crate::memory::{Memory, Space};
+
+/// Stands at the code entry of a kernel that is countable work.
+pub const COUNTABLE: &[u8; 16] = b"VGPU-COUNT-WORK1";
+
+const GROUP_SEGMENT: u64 = 0;
+const CODE_ENTRY: u64 = 16;
+const PROGRAM_RESOURCES_1: u64 = 48;
+
+/// Local memory is given in pieces of this size.
+const LDS_GRANULE: u32 = 512;
+pub const LDS_BYTES: u32 = 64 << 10;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// Vector registers per lane, accumulation registers included.
+    pub vgprs: u32,
+    /// Local memory of a workgroup, in bytes.
+    pub lds: u32,
+}
+
+impl Kernel {
+    /// Reads a descriptor. `group_segment` is the packet's local memory size,
+    /// which includes the descriptor's.
+    pub fn read(
+        memory: &Memory,
+        space: Space,
+        object: u64,
+        group_segment: u32,
+    ) -> Result<Kernel, Failure> {
+        let fixed = memory.read_u32(space, object + GROUP_SEGMENT)?;
+        let entry = object.wrapping_add(memory.read_u64(space, object + CODE_ENTRY)?);
+        let resources = memory.read_u32(space, object + PROGRAM_RESOURCES_1)?;
+        let mut code = [0; 16];
+        memory.read(space, entry, &mut code)?;
+        if &code != COUNTABLE {
+            return Err(Failure::Packet(format!(
+                "the code at {entry:#x} is not countable work; machine code is not interpreted"
+            )));
+        }
+        let lds = fixed.max(group_segment);
+        if lds > LDS_BYTES {
+            return Err(Failure::Packet(format!(
+                "a workgroup wants {lds} bytes of local memory, a compute unit has {LDS_BYTES}"
+            )));
+        }
+        Ok(Kernel {
+            vgprs: ((resources & 0x3f) + 1) * 8,
+            lds: lds.next_multiple_of(LDS_GRANULE),
+        })
+    }
+}
