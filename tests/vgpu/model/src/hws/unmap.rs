@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+//! UNMAP_QUEUES: which queues it means, and what happens to one that does not
+//! leave its slot in time.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::Taken;
+use crate::gpu::Gpu;
+use crate::memory::Space;
+use crate::mqd;
+use crate::pm4::packet::{unmap_action, unmap_filter, UnmapQueues};
+use crate::queue::{Exit, Queue, QueueKey, Role};
+use crate::HiqAction;
+
+impl Gpu {
+    pub(super) fn mapped_user_queues(&self, wanted: impl Fn(&Queue) -> bool) -> BTreeSet<QueueKey> {
+        self.queues
+            .iter()
+            .filter(|(_, queue)| queue.role == Role::User && wanted(queue))
+            .map(|(key, _)| key)
+            .collect()
+    }
+
+    pub(super) fn hws_unmap(&mut self, packet: &UnmapQueues<'_>) -> Taken {
+        let (filter, pasid, doorbells) = (packet.filter(), packet.pasid(), packet.doorbells());
+        let selects = |queue_pasid: u32, doorbell: Option<u32>, is_static: bool| match filter {
+            unmap_filter::LISTED => doorbell.is_some_and(|d| doorbells.contains(&d)),
+            unmap_filter::PROCESS => queue_pasid == pasid,
+            unmap_filter::NON_STATIC => !is_static,
+            _ => true,
+        };
+        let leaving = self.mapped_user_queues(|q| selects(q.pasid, q.doorbell, q.is_static));
+        let record = self.accounts.hiq_fetched(
+            self.now,
+            HiqAction::Unmap {
+                action: packet.action(),
+                filter,
+                filter_value: match filter {
+                    unmap_filter::LISTED => doorbells[0],
+                    unmap_filter::PROCESS => pasid,
+                    _ => 0,
+                },
+                queues: leaving.len() as u32,
+            },
+        );
+        // Queues that wait for their turn are off the list as well.
+        let processes = &self.hws.processes;
+        self.hws.listed.retain(|listed| {
+            let pasid = processes[listed.process].pasid;
+            !selects(pasid, Some(listed.doorbell), listed.is_static)
+        });
+        self.hws.cursor = 0;
+        let exit = match packet.action() {
+            unmap_action::RESET => Exit::Kill,
+            _ => Exit::Save,
+        };
+        for key in &leaving {
+            self.begin_exit(*key, exit, u32::MAX);
+        }
+        self.begin_operation(Some(record), leaving, VecDeque::new());
+        Taken::Started
+    }
+
+    /// The latency limit has passed: the driver finds the doorbells of the
+    /// queues that are still there in the scheduler's descriptor.
+    pub(super) fn give_up_waiting(&mut self) {
+        let Some(operation) = &mut self.hws.operation else {
+            return;
+        };
+        let stuck = std::mem::take(&mut operation.waiting);
+        if stuck.is_empty() {
+            return;
+        }
+        let doorbells: Vec<u32> = stuck
+            .iter()
+            .filter_map(|key| self.queues.get(*key).and_then(|queue| queue.doorbell))
+            .collect();
+        let descriptors: Vec<u64> = self
+            .queues
+            .iter()
+            .filter(|(_, queue)| queue.role == Role::Scheduler)
+            .filter_map(|(_, queue)| queue.mqd)
+            .collect();
+        for descriptor in descriptors {
+            let count = mqd::QUEUE_DOORBELL_COUNT as usize;
+            for (index, doorbell) in doorbells.iter().take(count).enumerate() {
+                let at = descriptor + (mqd::QUEUE_DOORBELL_ID + index as u64) * 4;
+                if let Err(fault) = self.memory.write_u32(Space::Kernel, at, *doorbell) {
+                    self.note(format!("the scheduler's descriptor: {fault}"));
+                }
+            }
+        }
+        for doorbell in doorbells {
+            self.note(format!(
+                "queue with doorbell {:#x} did not yield in time",
+                u64::from(doorbell) * 4
+            ));
+        }
+        self.operation_progress();
+    }
+}
