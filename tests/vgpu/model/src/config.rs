@@ -9,6 +9,8 @@ use crate::GpuNanos;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReadPointer {
+    /// When the packet has been read, before any of its workgroups runs.
+    Fetch,
     /// When the packet's last workgroup has been launched.
     #[default]
     Launch,
@@ -34,6 +36,9 @@ pub struct Timing {
     pub save_bytes_per_microsecond: u64,
     /// Between two looks at a signal or memory word that a packet waits for.
     pub poll: u64,
+    /// One unit of SET_RESOURCES.unmap_latency: 100 ms of the guest's time,
+    /// which passes 32 times as fast.
+    pub unmap_latency_unit: u64,
     /// One unit of MAP_PROCESS.process_quantum.
     pub process_quantum_unit: u64,
     /// Bytes that one SDMA engine moves in one microsecond.
@@ -50,6 +55,7 @@ impl Default for Timing {
             save_fixed: 5_000,
             save_bytes_per_microsecond: 5_300_000,
             poll: 5_000,
+            unmap_latency_unit: 3_125_000,
             process_quantum_unit: 1_000_000,
             sdma_bytes_per_microsecond: 50_000,
         }
@@ -148,6 +154,7 @@ impl Config {
                 "timing.save_bytes_per_microsecond",
                 timing.save_bytes_per_microsecond,
             ),
+            ("timing.unmap_latency_unit", timing.unmap_latency_unit),
             ("timing.process_quantum_unit", timing.process_quantum_unit),
             (
                 "timing.sdma_bytes_per_microsecond",

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The device as its owner sees it.
 
+use crate::gpu::Gpu;
+use crate::memory::Memory;
+use crate::queue::{Queue, Seat};
 use crate::{
     Bus, Config, ConfigError, Faults, GpuNanos, HiqRecord, QueueReport, StateDump, TimelineRecord,
     Vram,
@@ -14,13 +17,7 @@ pub enum DoorbellWidth {
 }
 
 pub struct Device {
-    config: Config,
-    #[allow(dead_code)]
-    bus: Box<dyn Bus>,
-    #[allow(dead_code)]
-    vram: Box<dyn Vram>,
-    now: GpuNanos,
-    faults: Faults,
+    gpu: Gpu,
 }
 
 impl Device {
@@ -30,92 +27,142 @@ impl Device {
         vram: Box<dyn Vram>,
     ) -> Result<Device, ConfigError> {
         config.check()?;
+        let bytes = vram.size();
+        if bytes % (16 << 20) != 0 || !(64 << 20..=64 << 30).contains(&bytes) {
+            return Err(ConfigError::VramSize(bytes));
+        }
         Ok(Device {
-            config,
-            bus,
-            vram,
-            now: GpuNanos::default(),
-            faults: Faults::default(),
+            gpu: Gpu::new(config, Memory::new(bus, vram)),
         })
     }
 
     pub fn config(&self) -> &Config {
-        &self.config
+        &self.gpu.config
     }
 
-    /// Reads the register at a byte offset of BAR 5. Needs no `advance_to`
-    /// before it, but sees what the GPU had done by then and no later.
+    /// Reads the register at a byte offset of BAR 5. It shows what the GPU had
+    /// done at [`Device::now`]: call `advance_to` first for a live value.
     pub fn register_read(&mut self, offset: u64) -> u32 {
-        let _ = offset;
-        if self.faults.bus_lost {
-            u32::MAX
-        } else {
-            0
+        match register(offset) {
+            Some(address) if !self.gpu.faults.bus_lost => self.gpu.read_register(address),
+            _ => u32::MAX,
         }
     }
 
     pub fn register_write(&mut self, offset: u64, value: u32) {
-        let _ = (offset, value);
+        if let Some(address) = register(offset) {
+            self.gpu.write_register(address, value);
+        }
     }
 
+    /// Rings the doorbell at a byte offset of BAR 2.
     pub fn doorbell_write(&mut self, offset: u64, value: u64, width: DoorbellWidth) {
-        let _ = (offset, value, width);
+        let value = match width {
+            DoorbellWidth::Dword => value & 0xffff_ffff,
+            DoorbellWidth::Qword => value,
+        };
+        self.gpu.doorbell(offset, value);
     }
 
     /// Does all that is due up to `now`. A time in the past is the present.
     pub fn advance_to(&mut self, now: GpuNanos) {
-        self.now = self.now.max(now);
+        self.gpu.advance_to(now);
     }
 
     /// When `advance_to` next has something to do. It may lie in the past:
     /// then call at once. Ask again after every access.
     pub fn next_event(&self) -> Option<GpuNanos> {
-        None
+        self.gpu.events.next()
     }
 
     pub fn now(&self) -> GpuNanos {
-        self.now
+        self.gpu.now
     }
 
     /// The guest cleared the bus master bit or reset the function: all queues,
-    /// rings and logs of work in flight are gone; video memory stays.
-    pub fn reset(&mut self) {}
+    /// rings and work in flight are gone, registers have their reset values.
+    /// Video memory, accounts and logs stay.
+    pub fn reset(&mut self) {
+        self.gpu.reset();
+    }
 
     pub fn queues(&self) -> Vec<QueueReport> {
-        Vec::new()
+        self.gpu.queue_reports()
     }
 
     /// Packets of the scheduler firmware's ring from a sequence number on.
     pub fn hiq_log(&self, from: u64) -> Vec<HiqRecord> {
-        let _ = from;
-        Vec::new()
+        self.gpu.accounts.hiq_since(from)
     }
 
     /// Changes of queues and compute units from a sequence number on.
-    pub fn timeline(&self, from: u64) -> Vec<TimelineRecord> {
-        let _ = from;
-        Vec::new()
+    pub fn timeline(&mut self, from: u64) -> Vec<TimelineRecord> {
+        self.gpu.accounts.timeline_since(from)
     }
 
     pub fn state(&self) -> StateDump {
+        let gpu = &self.gpu;
         StateDump {
-            now: self.now,
-            next_event: self.next_event(),
-            occupancy: Vec::new(),
-            queues: self.queues(),
-            slots: Vec::new(),
-            runlist: Vec::new(),
-            interrupts: 0,
-            resets: 0,
-            notes: Vec::new(),
+            now: gpu.now,
+            next_event: gpu.events.next(),
+            occupancy: gpu.occupancy(),
+            queues: gpu.queue_reports(),
+            slots: gpu
+                .queues
+                .iter()
+                .map(|(_, queue)| describe(queue))
+                .collect(),
+            runlist: gpu.hws.describe(),
+            interrupts: gpu.interrupts.raised,
+            resets: gpu.resets,
+            notes: gpu.notes(),
         }
     }
 
     pub fn faults(&self) -> &Faults {
-        &self.faults
+        &self.gpu.faults
     }
 
     pub fn set_faults(&mut self, faults: Faults) {
-        self.faults = faults;
+        self.gpu.faults = faults;
+        self.gpu.release_endless();
+        self.gpu.retry_exits();
     }
+}
+
+/// The dword of an aligned byte offset.
+fn register(offset: u64) -> Option<u32> {
+    (offset % 4 == 0)
+        .then(|| u32::try_from(offset / 4).ok())
+        .flatten()
+}
+
+fn describe(queue: &Queue) -> String {
+    let seat = match queue.seat {
+        Seat::Compute(slot) => {
+            format!("me {} pipe {} queue {}", slot.me, slot.pipe, slot.queue)
+        }
+        Seat::Sdma(ring) => format!("sdma {} ring {:#x}", ring.engine, ring.registers),
+    };
+    let state = match (&queue.fault, &queue.leaving) {
+        (Some(fault), _) => format!("stands still: {fault}"),
+        (None, Some(leaving)) if leaving.saving => "saving".to_owned(),
+        (None, Some(_)) => "leaving".to_owned(),
+        (None, None) if queue.restoring != 0 => "restoring".to_owned(),
+        (None, None) => "mapped".to_owned(),
+    };
+    format!(
+        "{seat} dies {:#x}: {:?} {:?} doorbell {:#x} vmid {} pasid {} read {:#x} fetched {:#x} \
+         write {:#x} dispatches {} {state}",
+        queue.dies,
+        queue.role,
+        queue.format,
+        queue.doorbell_offset(),
+        queue.vmid,
+        queue.pasid,
+        queue.read,
+        queue.fetched,
+        queue.write,
+        queue.dispatches.len(),
+    )
 }

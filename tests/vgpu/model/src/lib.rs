@@ -10,11 +10,30 @@
 //! docs/virtual-gpu.md says of each behaviour whether it is documented, read
 //! from the driver, or assumed.
 
+mod account;
+mod aql;
+mod compute;
 mod config;
+mod cwsr;
 mod device;
+mod discovery;
+mod event;
 mod fault;
+mod gpu;
 mod host;
+mod hws;
+mod interrupt;
+mod manual;
+mod memory;
+mod mqd;
+mod pm4;
+mod queue;
+mod registers;
 mod report;
+mod rings;
+mod sdma;
+#[cfg(test)]
+mod testing;
 mod time;
 
 pub use config::{Config, ConfigError, ReadPointer, Timing};
