@@ -127,13 +127,21 @@ pub struct Config<'r> {
 
 impl Config<'static> {
     /// Every parameter at its default, and no rules.
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        reason = "evaluated by the compiler, which would report it"
+    )]
     pub const fn new() -> Config<'static> {
-        let mut numbers = [0; NUMBER_COUNT];
-        let mut i = 0;
-        while i < NUMBER_COUNT {
-            numbers[i] = NUMBERS[i].default;
-            i += 1;
-        }
+        const DEFAULTS: [u32; NUMBER_COUNT] = {
+            let mut numbers = [0; NUMBER_COUNT];
+            let mut i = 0;
+            while i < NUMBER_COUNT {
+                numbers[i] = NUMBERS[i].default;
+                i += 1;
+            }
+            numbers
+        };
         Config {
             mode: Mode::Observe,
             policy: PolicyKind::Strict,
@@ -141,7 +149,7 @@ impl Config<'static> {
             same_process: false,
             granularity: Granularity::Queue,
             rules: &[],
-            numbers,
+            numbers: DEFAULTS,
             timeslices: [0; LEVELS],
         }
     }
@@ -153,10 +161,10 @@ impl Default for Config<'static> {
     }
 }
 
-impl<'r> Config<'r> {
+impl Config<'_> {
     /// The same configuration with these rules, which must be in ascending
     /// order of their numbers: a rule out of order is not found.
-    pub const fn with_rules<'n>(self, rules: &'n [RuleEffect]) -> Config<'n> {
+    pub const fn with_rules(self, rules: &[RuleEffect]) -> Config<'_> {
         Config {
             rules,
             mode: self.mode,

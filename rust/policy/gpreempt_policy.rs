@@ -9,19 +9,45 @@
 
 #![cfg_attr(not(any(CONFIG_RUST, test)), no_std)]
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        clippy::unwrap_used
+    )
+)]
 
+mod algorithm;
+mod budget;
+mod claim;
 mod config;
 mod cooldown;
+mod deadline;
 mod decision;
+mod effective;
+mod fair;
+mod hold;
+mod ingest;
+mod judge;
+mod limits;
 mod node;
 mod observation;
+mod output;
 mod parameter;
+mod pass;
+mod presence;
 mod priority;
 mod process;
+mod queue;
+mod recovery;
+mod rivals;
 mod rule;
 mod scheduler;
 mod storage;
+mod strict;
 mod table;
+mod thrash;
 mod time;
 
 pub use config::choice;
@@ -60,6 +86,7 @@ pub use priority::Priority;
 pub use priority::UserPriority;
 pub use priority::LEVELS;
 pub use process::ProcessSlot;
+pub use queue::QueueSlot;
 pub use rule::Reservation;
 pub use rule::RuleEffect;
 pub use rule::RuleId;
@@ -71,5 +98,5 @@ pub use storage::Storage;
 pub use storage::PAIR_SLOTS;
 pub use storage::PROCESS_SLOTS;
 pub use storage::QUEUE_SLOTS;
-pub use table::QueueSlot;
+
 pub use time::Nanos;

@@ -1,80 +1,272 @@
 // SPDX-License-Identifier: GPL-2.0
-//! One pass over the queues of a node.
+//! One pass over the queues of a node, from what is seen to what is done.
 
+use crate::algorithm;
+use crate::algorithm::Context;
 use crate::config::Config;
-use crate::decision::Action;
+use crate::config::Granularity;
+use crate::config::Mode;
+use crate::config::PolicyKind;
+use crate::cooldown::Pairs;
 use crate::decision::Arming;
 use crate::decision::Decision;
 use crate::decision::Outcome;
-use crate::decision::Reason;
+use crate::decision::Report;
 use crate::decision::Step;
+use crate::limits::Limits;
 use crate::observation::Observation;
-use crate::observation::QueueState;
+use crate::output::Output;
 use crate::parameter::Number;
+use crate::pass::Pass;
+use crate::presence::Presence;
+use crate::queue::Phase;
+use crate::queue::Queue;
+use crate::recovery::Fallback;
+use crate::recovery::Recovery;
+use crate::rivals::Rivals;
 use crate::scheduler::QueueView;
 use crate::storage::Parts;
+use crate::table::Table;
+use crate::thrash::Thrash;
 use crate::time::Nanos;
 
 /// What is remembered of a node beside its queues.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Node {
-    arming: Arming,
+    /// The time of the last pass.
+    last: Option<Nanos>,
+    /// The number of the last pass; it may wrap.
+    pass: u32,
+    /// How many queues and processes the storage holds.
+    queues: usize,
+    processes: usize,
+    /// When the last pair of processes has cooled down.
+    cooled: Nanos,
+    virtual_floor: Nanos,
+    thrash: Thrash,
+    recovery: Recovery,
+    /// What the last pass was made for.
+    made_for: Option<(Mode, PolicyKind, Granularity)>,
+    /// Everything is to be started before anything else.
+    releasing: bool,
 }
 
 impl Node {
     pub(crate) const fn new() -> Node {
         Node {
-            arming: Arming::Armed,
+            last: None,
+            pass: 0,
+            queues: 0,
+            processes: 0,
+            cooled: Nanos::ZERO,
+            virtual_floor: Nanos::ZERO,
+            thrash: Thrash::new(),
+            recovery: Recovery::new(),
+            made_for: None,
+            releasing: false,
         }
     }
 
-    /// Starts whatever is stopped.
-    pub(crate) fn step(
-        &mut self,
-        _parts: Parts<'_>,
-        now: Nanos,
-        config: &Config<'_>,
-        seen: &[Observation],
-        _outcomes: &[Outcome],
-        out: &mut [Decision],
-    ) -> Step {
-        let mut step = Step::default();
-        let mut places = out.iter_mut();
-        for observation in seen {
-            if observation.state == QueueState::StoppedByUs {
-                step.stopped = step.stopped.saturating_add(1);
-                let Some(place) = places.next() else {
-                    step.truncated = true;
-                    continue;
-                };
-                *place = Decision {
-                    queue: observation.queue,
-                    action: Action::Start,
-                    reason: Reason::Orphan,
-                    beneficiary: None,
-                    age: Nanos::ZERO,
-                    apply: true,
-                };
-                step.decisions = step.decisions.saturating_add(1);
-            }
-        }
-        if !seen.is_empty() {
-            step.next_look = Some(now.after(config.duration(Number::IdlePoll)));
-        }
-        step
+    pub(crate) fn transaction_took(&mut self, took: Nanos) {
+        self.thrash.took(took);
     }
-
-    pub(crate) fn transaction_took(&mut self, _took: Nanos) {}
 
     pub(crate) fn rearm(&mut self) {
-        self.arming = Arming::Armed;
+        self.recovery.rearm();
+    }
+
+    pub(crate) fn release(&mut self) {
+        self.releasing = true;
     }
 
     pub(crate) fn arming(&self) -> Arming {
-        self.arming
+        self.recovery.arming(self.last.unwrap_or(Nanos::ZERO))
     }
 
-    pub(crate) fn views<'p>(&self, _parts: Parts<'p>) -> impl Iterator<Item = QueueView> + 'p {
-        core::iter::empty()
+    pub(crate) fn views<'p>(&self, parts: Parts<'p>) -> impl Iterator<Item = QueueView> + 'p {
+        let queues = Table::new(parts.queues, self.queues);
+        (0..queues.len()).filter_map(move |at| queues.get(at).map(Queue::view))
+    }
+
+    /// One pass.
+    pub(crate) fn step(
+        &mut self,
+        parts: Parts<'_>,
+        now: Nanos,
+        config: &Config<'_>,
+        seen: &[Observation],
+        outcomes: &[Outcome],
+        out: &mut [Decision],
+    ) -> Step {
+        let now = now.max(self.last.unwrap_or(now));
+        let elapsed = now.since(self.last.unwrap_or(now));
+        self.last = Some(now);
+        self.pass = self.pass.wrapping_add(1);
+        let pass_number = self.pass;
+        let limits = Limits::new(config);
+
+        let mut queues = Table::new(parts.queues, self.queues);
+        let mut processes = Table::new(parts.processes, self.processes);
+        let last_pass = pass_number.wrapping_sub(1);
+        let mut gone = false;
+        for process in processes.iter_mut() {
+            process.begin_pass(elapsed);
+            gone |= process.pass != last_pass;
+        }
+        if gone {
+            processes.retain(|process| process.pass == last_pass || process.budget.matters(now));
+        }
+        self.hear(now, config, &limits, &mut queues, outcomes);
+        self.notice_change(config);
+
+        let mut pass = Pass {
+            now,
+            config,
+            limits,
+            algorithm: algorithm::of(config.policy),
+            context: Context {
+                now,
+                virtual_floor: self.virtual_floor,
+                fair_slice: config.duration(Number::FairSlice),
+            },
+            arming: self.recovery.arming(now),
+            releasing: self.releasing,
+            queues,
+            processes,
+            pairs: Pairs::new(parts.pairs, &mut self.cooled),
+            thrash: &mut self.thrash,
+            out: Output::new(out),
+            step: Step::default(),
+            presence: Presence::default(),
+            wanting: Rivals::default(),
+            waiting: Rivals::default(),
+            stopped: 0,
+            immune: false,
+            due: Nanos::NEVER,
+        };
+        pass.ingest(pass_number, elapsed, seen);
+        pass.decide();
+        pass.close();
+
+        self.queues = pass.queues.len();
+        self.processes = pass.processes.len();
+        self.virtual_floor = pass.context.virtual_floor;
+        // What changed the configuration waits until nothing is stopped.
+        self.releasing = pass.releasing && pass.stopped > 0;
+        pass.step
+    }
+
+    /// Takes in what became of the decisions of the last pass.
+    fn hear(
+        &mut self,
+        now: Nanos,
+        config: &Config<'_>,
+        limits: &Limits,
+        queues: &mut Table<'_, Queue>,
+        outcomes: &[Outcome],
+    ) {
+        let mut errno = None;
+        let mut hint = 0;
+        for outcome in outcomes {
+            let Some(at) = queues.find(outcome.queue.0, hint) else {
+                continue;
+            };
+            hint = at.saturating_add(1);
+            match outcome.report {
+                Report::Done => {}
+                Report::NothingToDo => {
+                    if let Some(queue) = queues.get_mut(at) {
+                        if queue.phase == Phase::Stopping {
+                            queue.phase = Phase::Free;
+                            queue.put_off(now, limits.retry);
+                        }
+                    }
+                }
+                Report::Failed(number) => errno = errno.or(Some(number)),
+            }
+        }
+        let Some(errno) = errno else {
+            return;
+        };
+        let fallback = self.recovery.failed(now, config, errno);
+        let wait = match self.recovery.arming(now) {
+            Arming::BackingOff(until) | Arming::Silent(until) => until,
+            Arming::Armed | Arming::Disarmed => now.after(limits.retry_max),
+        };
+        for queue in queues.iter_mut().filter(|queue| queue.is_ours()) {
+            match fallback {
+                Fallback::Forget => queue.forget_stop(now),
+                Fallback::StartAll if queue.phase == Phase::Starting => queue.retry_at = wait,
+                Fallback::StartAll => {}
+            }
+        }
+    }
+
+    /// A change of mode, policy or backend starts everything first.
+    fn notice_change(&mut self, config: &Config<'_>) {
+        let made_for = (config.mode, config.policy, config.granularity);
+        if self.made_for.is_some_and(|last| last != made_for) {
+            self.releasing = true;
+        }
+        self.made_for = Some(made_for);
+    }
+}
+
+impl Pass<'_, '_> {
+    fn decide(&mut self) {
+        if matches!(self.arming, Arming::Silent(_)) {
+            return;
+        }
+        if self.stopped == 0 && self.step.waiting == 0 {
+            return;
+        }
+        self.gather();
+        if self.stopped > 0 {
+            self.start_queues();
+        }
+        let may_stop =
+            self.config.mode != Mode::Off && self.arming == Arming::Armed && !self.releasing;
+        if may_stop {
+            self.stop_queues();
+        }
+    }
+
+    /// Sums up the pass and says when to look again.
+    fn close(&mut self) {
+        let mut ours = 0usize;
+        if self.stopped > 0 || self.out.len() > 0 {
+            let count = |keep: fn(&Queue) -> bool| self.queues.iter().filter(|q| keep(q)).count();
+            ours = count(|queue| queue.is_ours() || queue.orphan);
+            self.stopped =
+                count(|queue| queue.is_ours() || queue.orphan || queue.phase == Phase::Stopped);
+        }
+        let orphans = self.step.stopped;
+        self.step.stopped = ours.saturating_add(orphans);
+        self.step.decisions = self.out.len();
+        self.step.truncated = self.out.truncated();
+        self.step.arming = self.arming;
+        let contested = self.presence.contested(self.algorithm);
+        let watch = self.stopped > 0 || self.step.stopped > 0;
+        self.step.ask_waves = watch || self.presence.suspected(self.algorithm);
+        self.step.next_look = self.next_look(contested, watch);
+    }
+
+    fn next_look(&self, contested: bool, watch: bool) -> Option<Nanos> {
+        if self.out.truncated() {
+            return Some(self.now);
+        }
+        let alert = self.now.after(self.limits.poll);
+        match self.arming {
+            Arming::Silent(until) => return Some(until),
+            Arming::BackingOff(until) if !watch => return Some(until),
+            Arming::Disarmed if !watch => return None,
+            Arming::BackingOff(_) | Arming::Disarmed | Arming::Armed => {}
+        }
+        if watch || (self.config.mode != Mode::Off && (contested || self.step.waiting > 0)) {
+            return Some(alert.min(self.due));
+        }
+        let anybody = self.queues.len() > 0 || self.step.untracked > 0;
+        let interested = self.config.mode != Mode::Off && anybody;
+        interested.then(|| self.now.after(self.limits.idle_poll))
     }
 }

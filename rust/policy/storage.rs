@@ -4,7 +4,7 @@
 
 use crate::cooldown::PairSlot;
 use crate::process::ProcessSlot;
-use crate::table::QueueSlot;
+use crate::queue::QueueSlot;
 
 /// The queues that a node is sized for.
 pub const QUEUE_SLOTS: usize = 1024;

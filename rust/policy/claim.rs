@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Which running queues are stopped, and for whom.
+//!
+//! All of them go into one transaction, since a transaction takes every queue
+//! of the node off the hardware anyway.
+
+use crate::decision::Action;
+use crate::decision::Decision;
+use crate::decision::Inversion;
+use crate::decision::Reason;
+use crate::pass::Pass;
+use crate::queue::Phase;
+use crate::queue::Queue;
+use crate::queue::Stop;
+use crate::rivals::Rival;
+use crate::rivals::Side;
+use crate::time::Nanos;
+
+impl Pass<'_, '_> {
+    /// Stops whatever a waiting queue may have stopped.
+    pub(crate) fn stop_queues(&mut self) {
+        let Some(first) = self.waiting.first().copied() else {
+            return;
+        };
+        let mut worth = false;
+        let mut disturbed = 0u32;
+        let mut lowest = None;
+        for at in 0..self.queues.len() {
+            worth |= self.claim(at, &first, &mut lowest);
+            if let Some(queue) = self.queues.get(at) {
+                let equal = queue.busy && queue.contends && queue.effective >= first.effective;
+                disturbed = disturbed.saturating_add(u32::from(equal && at != first.at));
+            }
+        }
+        // Nothing that could make room runs: a transaction would only cost.
+        if !worth {
+            return;
+        }
+        let next = self.thrash.next_stop(self.now, self.config);
+        if next > self.now {
+            self.look_at(next);
+            return;
+        }
+        let mut stopped = false;
+        for at in 0..self.queues.len() {
+            stopped |= self.stop(at, disturbed);
+        }
+        if stopped {
+            self.thrash.stopped(self.now);
+        }
+    }
+
+    /// Works out whether the queue at a place may be stopped and for whom; says
+    /// whether that would make room on the compute units.
+    fn claim(&mut self, at: usize, first: &Rival, lowest: &mut Option<Queue>) -> bool {
+        let Some(queue) = self.queues.get_mut(at) else {
+            return false;
+        };
+        queue.claim = None;
+        if queue.phase != Phase::Free || !queue.active {
+            return false;
+        }
+        let queue = *queue;
+        if self.limits.whole_process {
+            if let Some(process) = self.processes.get_mut(queue.process_at) {
+                process.active = process.active.saturating_add(1);
+                process.refuses |= queue.protected;
+            }
+        }
+        if !queue.busy {
+            return false;
+        }
+        self.find_inversion(&queue, first, lowest);
+        let claim = if self.is_eligible(&queue) {
+            self.claimant(&queue)
+        } else {
+            None
+        };
+        if let Some(queue) = self.queues.get_mut(at) {
+            queue.claim = claim;
+        }
+        if let Some(process) = self.processes.get_mut(queue.process_at) {
+            process.refuses |= claim.is_none();
+            process.stops = process.stops.or(claim);
+        }
+        claim.is_some() && queue.may_occupy(self.now, &self.limits)
+    }
+
+    /// Whether a busy queue may be stopped at all at present.
+    fn is_eligible(&self, queue: &Queue) -> bool {
+        let ran = match queue.started {
+            Some(started) => self.now.since(started),
+            None => Nanos::NEVER,
+        };
+        queue.contends
+            && !queue.protected
+            && !queue.is_blocked()
+            && ran >= self.limits.min_run
+            && self.now >= queue.immune
+            && self.now >= queue.retry_at
+    }
+
+    /// Why, and for whom, the queue is stopped.
+    fn claimant(&self, queue: &Queue) -> Option<(Reason, usize)> {
+        let side = Side::of(queue, &self.limits);
+        self.waiting
+            .iter()
+            .filter(|rival| rival.side != side)
+            .filter(|rival| !self.pairs.cooling(self.now, rival.process, queue.process))
+            .find_map(|rival| {
+                let waiting = self.queues.get(rival.at)?;
+                let reason = self.algorithm.claims(&self.context, waiting, queue)?;
+                Some((reason, rival.at))
+            })
+    }
+
+    /// Remembers the inversion with the lowest running queue, guards or not.
+    fn find_inversion(&mut self, queue: &Queue, first: &Rival, lowest: &mut Option<Queue>) {
+        if !queue.contends || Side::of(queue, &self.limits) == first.side {
+            return;
+        }
+        if lowest.is_some_and(|lowest| lowest.effective <= queue.effective) {
+            return;
+        }
+        let Some(waiting) = self.queues.get(first.at) else {
+            return;
+        };
+        if self
+            .algorithm
+            .claims(&self.context, waiting, queue)
+            .is_some()
+        {
+            self.step.inversion = Some(Inversion {
+                waiting: waiting.id,
+                running: queue.id,
+                age: self.now.since(waiting.quiet_since),
+            });
+            *lowest = Some(*queue);
+        }
+    }
+
+    /// Decides the stop of the queue at a place if it may be stopped.
+    fn stop(&mut self, at: usize, disturbed: u32) -> bool {
+        let Some(queue) = self.queues.get(at).copied() else {
+            return false;
+        };
+        let Some((reason, for_at)) = self.whole_claim(&queue) else {
+            return false;
+        };
+        let Some(beneficiary) = self.queues.get(for_at).copied() else {
+            return false;
+        };
+        let decision = Decision {
+            queue: queue.id,
+            action: Action::Stop,
+            reason,
+            beneficiary: Some(beneficiary.id),
+            age: self.now.since(beneficiary.quiet_since),
+            apply: self.limits.enforce,
+        };
+        if !self.push(decision) {
+            return false;
+        }
+        let now = self.now;
+        let stop = Stop {
+            since: now,
+            reason,
+            beneficiary: Some(beneficiary.id),
+            process: beneficiary.process,
+            wanted: now,
+            disturbed,
+            dry: !self.limits.enforce,
+            along: queue.claim.is_none(),
+            started_for: reason,
+        };
+        if let Some(queue) = self.queues.get_mut(at) {
+            queue.begin_stop(stop);
+        }
+        if let Some(beneficiary) = self.queues.get_mut(for_at) {
+            if reason == Reason::Rotation {
+                beneficiary.account.turn = now;
+            }
+        }
+        self.hold(beneficiary.process_at);
+        self.look_at(now.after(self.limits.max_stop));
+        true
+    }
+
+    /// The claim on a queue; where whole processes are stopped, the claim on
+    /// its process, unless one of the busy queues refuses or the output cannot
+    /// take them all.
+    fn whole_claim(&mut self, queue: &Queue) -> Option<(Reason, usize)> {
+        if !self.limits.whole_process {
+            return queue.claim;
+        }
+        if queue.phase != Phase::Free || !queue.active {
+            return None;
+        }
+        let process = self.processes.get_mut(queue.process_at)?;
+        let claim = process.stops.filter(|_| !process.refuses)?;
+        // Asked once a process: all of its queues or none.
+        let active = core::mem::take(&mut process.active);
+        if active > 0 && !self.out.fits(active) {
+            process.refuses = true;
+            return None;
+        }
+        Some(claim)
+    }
+}

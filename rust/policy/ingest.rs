@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Taking in what is seen of every queue. This is the part of a pass whose cost
+//! every queue pays, so an idle queue leaves early.
+
+use crate::decision::Action;
+use crate::decision::Arming;
+use crate::decision::Decision;
+use crate::decision::Reason;
+use crate::observation::Observation;
+use crate::observation::QueueState;
+use crate::observation::Waves;
+use crate::pass::Pass;
+use crate::presence::Standing;
+use crate::process::Process;
+use crate::queue::Change;
+use crate::queue::Phase;
+use crate::queue::Queue;
+use crate::time::Nanos;
+
+/// The longest time between two passes that counts as run time: after a gap
+/// nobody knows what ran.
+const GAP_MAX: Nanos = Nanos::SECOND;
+
+impl Pass<'_, '_> {
+    /// Takes in what is seen of every queue, and forgets those that have gone.
+    pub(crate) fn ingest(&mut self, pass: u32, elapsed: Nanos, seen: &[Observation]) {
+        let before = self.queues.len();
+        let ran = elapsed.min(GAP_MAX);
+        let mut hint = 0usize;
+        let mut known = 0usize;
+        for observation in seen {
+            let found = self.queues.find(observation.queue.0, hint);
+            let Some(at) = found.or_else(|| self.welcome(observation)) else {
+                self.leave_alone(observation);
+                continue;
+            };
+            hint = at.saturating_add(1);
+            let Some(queue) = self.queues.get_mut(at) else {
+                continue;
+            };
+            if found.is_some() {
+                if queue.pass == pass {
+                    self.step.duplicates = self.step.duplicates.saturating_add(1);
+                    continue;
+                }
+                known = known.saturating_add(1);
+            }
+            queue.pass = pass;
+            queue.rate(self.config, observation);
+            queue.process = observation.process;
+            let found = self.processes.find(queue.process.0, queue.process_at);
+            let place = found.or_else(|| self.processes.insert(Process::new(queue.process)));
+            // Without its account a process may not take part.
+            queue.process_at = place.unwrap_or(usize::MAX);
+            match self.processes.get_mut(queue.process_at) {
+                Some(process) => process.pass = pass,
+                None => queue.contends = false,
+            }
+            if queue.contends {
+                self.presence.see(Standing::of(queue, &self.limits));
+            }
+            if queue.still_idle(observation) {
+                queue.waves = observation.waves;
+                queue.active = true;
+                continue;
+            }
+            self.examine(at, ran, observation);
+        }
+        if known < before {
+            self.queues.retain(|queue| queue.pass == pass);
+        }
+    }
+
+    /// A queue that was not there before. `None`: there is no room for it.
+    fn welcome(&mut self, seen: &Observation) -> Option<usize> {
+        let now = self.now;
+        let mut queue = Queue {
+            id: seen.queue,
+            progress: seen.progress,
+            // What it launched before may have finished long ago.
+            launched: seen.progress != 0,
+            waves_seen: true,
+            quiet_since: now,
+            moved: now,
+            alive: now,
+            since: now,
+            ..Queue::default()
+        };
+        queue.account.turn = now;
+        queue.account.virtual_time = self.context.virtual_floor;
+        self.queues.insert(queue)
+    }
+
+    /// A queue that there is no room for is exempt: it is only ever started.
+    fn leave_alone(&mut self, seen: &Observation) {
+        self.step.untracked = self.step.untracked.saturating_add(1);
+        if seen.state != QueueState::StoppedByUs {
+            return;
+        }
+        self.step.stopped = self.step.stopped.saturating_add(1);
+        if self.arming == Arming::Armed {
+            self.push(Decision {
+                queue: seen.queue,
+                action: Action::Start,
+                reason: Reason::Orphan,
+                beneficiary: None,
+                age: Nanos::ZERO,
+                apply: true,
+            });
+        }
+    }
+
+    /// Judges a queue that is not simply idle.
+    fn examine(&mut self, at: usize, ran: Nanos, seen: &Observation) {
+        let (now, retry) = (self.now, self.limits.retry);
+        let Some(queue) = self.queues.get_mut(at) else {
+            return;
+        };
+        let before = queue.verdict();
+        let ran_before = queue.busy && !queue.waiting && queue.phase == Phase::Free;
+        let wanted_before = queue.wants || queue.is_ours();
+        queue.orphan = false;
+        match queue.follow(now, seen.state, retry) {
+            Change::None => {}
+            Change::Healed => self.step.healed = self.step.healed.saturating_add(1),
+            Change::Orphan => queue.orphan = true,
+        }
+        queue.judge(now, &self.limits, seen);
+        if ran_before && queue.active {
+            queue.ran = queue.ran.after(ran);
+            self.algorithm.charge(&self.context, queue, ran);
+        }
+        if queue.wants && !wanted_before {
+            self.algorithm.wakes(&self.context, queue);
+        }
+        if queue.verdict() != before {
+            queue.since = now;
+        }
+        self.place(at);
+    }
+
+    /// Books where a queue that is not simply idle stands.
+    fn place(&mut self, at: usize) {
+        let Some(queue) = self.queues.get(at) else {
+            return;
+        };
+        let standing = Standing::of(queue, &self.limits);
+        if queue.busy && queue.phase == Phase::Free {
+            self.step.running = self.step.running.saturating_add(1);
+            if queue.contends {
+                self.presence.see_busy(standing);
+            }
+        }
+        if queue.contends {
+            self.step.waiting = self.step.waiting.saturating_add(usize::from(queue.waiting));
+            let launched = queue.launched && queue.waves == Waves::Unknown;
+            let unclear = launched && queue.moved != self.now;
+            if unclear || (queue.pending && queue.quiet > 0) {
+                self.presence.suspect(standing);
+            }
+        }
+        if queue.is_ours() || queue.orphan || queue.phase == Phase::Stopped {
+            self.stopped = self.stopped.saturating_add(1);
+        }
+        if matches!(queue.phase, Phase::Stopping | Phase::Stopped) {
+            if let Some(process) = self.processes.get_mut(queue.process_at) {
+                let since = queue.stop.since;
+                let earliest = process
+                    .stopped_since
+                    .map_or(since, |other| other.min(since));
+                process.stopped_since = Some(earliest);
+                process.led |= !queue.stop.along;
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Whether a queue runs, waits or has nothing to do.
+//!
+//! On the hardware the read pointer is expected to move when a packet is
+//! launched, not when it completes. So equal pointers do not mean idle, and
+//! different ones do not mean that there is anything to run: the head may be a
+//! barrier, or a slot that is reserved and not written yet.
+//!
+//! A launch whose waves were never seen is the hard case. It waits for compute
+//! units, or it was finished between two looks. It counts as waiting; when the
+//! queues below are stopped and still no waves appear, it was finished, and the
+//! next such launch of this queue must last twice as long to count.
+
+use crate::limits::Limits;
+use crate::observation::Head;
+use crate::observation::Observation;
+use crate::observation::QueueState;
+use crate::observation::Waves;
+use crate::queue::Phase;
+use crate::queue::Queue;
+use crate::time::Nanos;
+
+/// How many passes without progress make a queue wait, beside the grace.
+const QUIET_PASSES: u32 = 2;
+
+/// How often the grace of a doubtful launch is doubled at most.
+const DOUBTS_MAX: u32 = 6;
+
+impl Queue {
+    /// It is idle, was so in the last pass, and nothing has changed.
+    #[inline]
+    pub(crate) fn still_idle(&self, seen: &Observation) -> bool {
+        !self.launched
+            && !self.pending
+            && !self.busy
+            && !self.orphan
+            && seen.state == QueueState::Active
+            && self.phase == Phase::Free
+            && seen.backlog == Some(0)
+            && seen.progress == self.progress
+            && !matches!(seen.waves, Waves::Known(1..))
+    }
+
+    /// Judges the queue by what is seen of it in this pass.
+    ///
+    /// What is not known in this pass is taken to be as it was; only time spent
+    /// in ignorance does not count as waiting.
+    pub(crate) fn judge(&mut self, now: Nanos, limits: &Limits, seen: &Observation) {
+        let moved = seen.progress != self.progress;
+        let waves = match seen.waves {
+            Waves::Known(count) => count,
+            Waves::Unknown => 0,
+        };
+        let appeared = waves > 0 && self.waves == Waves::Known(0);
+        self.progress = seen.progress;
+        self.waves = seen.waves;
+        self.head = seen.head;
+        if moved {
+            self.launched = true;
+            self.waves_seen = false;
+            self.moved = now;
+        }
+        if waves > 0 {
+            self.launched = true;
+            self.waves_seen = true;
+        }
+        if moved || waves > 0 {
+            self.alive = now;
+        }
+
+        let known = seen.backlog.is_some();
+        self.backlog = seen.backlog.unwrap_or(self.backlog);
+        let runnable = self.backlog > 0 && matches!(self.head, Head::Runnable | Head::Unknown);
+        self.doubtful = false;
+        if self.backlog == 0 && seen.waves == Waves::Known(0) {
+            if self.waves_seen || now.since(self.moved) >= limits.no_progress {
+                self.launched = false;
+            }
+            self.doubtful = self.launched;
+        }
+
+        let was_pending = self.pending;
+        self.pending = self.active && (runnable || self.doubtful);
+        if !self.pending || !was_pending || moved || appeared {
+            self.reset_quiet(now);
+        } else if known {
+            self.quiet = self.quiet.saturating_add(1);
+        }
+        let grace = if self.doubtful {
+            limits.grace.doubled(self.doubts, limits.no_progress)
+        } else {
+            limits.grace
+        };
+        self.waiting = self.pending
+            && self.phase == Phase::Free
+            && self.quiet >= QUIET_PASSES
+            && now.since(self.quiet_since) >= grace;
+        self.busy = self.active
+            && (self.backlog > 0 || waves > 0 || (self.launched && seen.waves == Waves::Unknown));
+        self.wants = self.active && (self.pending || waves > 0);
+        if (moved || waves > 0) && !self.doubtful {
+            self.doubts = 0;
+        }
+    }
+
+    /// The doubtful launch was finished.
+    pub(crate) fn settle_doubt(&mut self, now: Nanos) {
+        self.launched = false;
+        self.doubtful = false;
+        self.pending = false;
+        self.wants = false;
+        self.doubts = self.doubts.saturating_add(1).min(DOUBTS_MAX);
+        self.reset_quiet(now);
+    }
+
+    /// It may have waves on the compute units now.
+    pub(crate) fn may_occupy(&self, now: Nanos, limits: &Limits) -> bool {
+        match self.waves {
+            Waves::Known(0) => now.since(self.moved) <= limits.grace,
+            Waves::Known(_) => true,
+            Waves::Unknown => self.busy,
+        }
+    }
+
+    /// All that it has is a head that waits for something else, and no waves.
+    pub(crate) fn is_blocked(&self) -> bool {
+        matches!(self.head, Head::Barrier | Head::Invalid)
+            && self.backlog > 0
+            && self.waves == Waves::Known(0)
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Whether anything can be inverted at present, and so how soon to look again.
+//!
+//! It is enough to know the two highest queues of different sides, busy or not,
+//! and the two lowest busy ones.
+
+use crate::algorithm::Algorithm;
+use crate::limits::Limits;
+use crate::priority::Priority;
+use crate::queue::Queue;
+use crate::rivals::Side;
+use crate::time::Nanos;
+
+/// Where a queue stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    side: Side,
+    pub(crate) level: Priority,
+    /// It takes turns with its equals.
+    pub(crate) turns: bool,
+    /// It has a reservation.
+    pub(crate) reserved: bool,
+}
+
+impl Standing {
+    #[inline]
+    pub(crate) fn of(queue: &Queue, limits: &Limits) -> Standing {
+        Standing {
+            side: Side::of(queue, limits),
+            level: queue.effective,
+            turns: queue.timeslice > Nanos::ZERO,
+            reserved: queue.reservation.is_some(),
+        }
+    }
+}
+
+/// The two extreme standings of different sides.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extremes {
+    first: Option<Standing>,
+    second: Option<Standing>,
+}
+
+impl Extremes {
+    #[inline]
+    fn offer(&mut self, new: Standing, beats: impl Fn(Priority, Priority) -> bool) {
+        let wins = |old: &Option<Standing>| old.is_none_or(|old| beats(new.level, old.level));
+        let same = |old: &Option<Standing>| old.is_some_and(|old| old.side == new.side);
+        if !wins(&self.second) {
+            return;
+        }
+        if same(&self.first) {
+            if wins(&self.first) {
+                self.first = Some(new);
+            }
+        } else if wins(&self.first) {
+            self.second = self.first.replace(new);
+        } else {
+            self.second = Some(new);
+        }
+    }
+
+    /// Whether one of `others` could have one of these stopped.
+    fn contest(&self, others: &Extremes, algorithm: &dyn Algorithm) -> bool {
+        self.iter().any(|running| {
+            others
+                .iter()
+                .any(|other| other.side != running.side && algorithm.contests(other, running))
+        })
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Standing> {
+        self.first.iter().chain(self.second.iter())
+    }
+}
+
+/// Who is there in a pass.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Presence {
+    highest: Extremes,
+    highest_suspect: Extremes,
+    lowest_busy: Extremes,
+}
+
+impl Presence {
+    /// A queue that takes part.
+    #[inline]
+    pub(crate) fn see(&mut self, standing: Standing) {
+        self.highest.offer(standing, |new, old| new > old);
+    }
+
+    /// A queue that takes part and may be waiting.
+    pub(crate) fn suspect(&mut self, standing: Standing) {
+        self.highest_suspect.offer(standing, |new, old| new > old);
+    }
+
+    /// A queue that takes part and is busy.
+    pub(crate) fn see_busy(&mut self, standing: Standing) {
+        self.lowest_busy.offer(standing, |new, old| new < old);
+    }
+
+    /// Whether work for one queue could lead to the stop of another.
+    pub(crate) fn contested(&self, algorithm: &dyn Algorithm) -> bool {
+        self.lowest_busy.contest(&self.highest, algorithm)
+    }
+
+    /// Whether a queue that may be waiting could have another stopped.
+    pub(crate) fn suspected(&self, algorithm: &dyn Algorithm) -> bool {
+        self.lowest_busy.contest(&self.highest_suspect, algorithm)
+    }
+}
