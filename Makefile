@@ -12,10 +12,12 @@ export KERNELS ?= 7.2 7.3
 cache := $(or $(AMD_GPREEMPT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/amd-gpreempt)
 export CARGO_TARGET_DIR ?= $(cache)/target
 
-# For an operator: the kernel's build directory, and the driver beside which the
-# module will run.
+# For an operator and DKMS: the kernel's build directory and release, the driver
+# beside which the module will run, and where to build.
 KDIR ?=
+KERNEL ?=
 AMDGPU_KO ?=
+BUILD ?=
 
 .PHONY: help
 help:
@@ -53,18 +55,18 @@ module: setup
 	@for kernel in $$(cut -f2 $(cache)/kernels.lock); do scripts/in-root scripts/module $$kernel || exit 1; done
 else
 module:
-	@scripts/module --kdir $(KDIR) $(if $(AMDGPU_KO),--amdgpu $(AMDGPU_KO))
+	+@scripts/module --kdir $(KDIR) $(if $(AMDGPU_KO),--amdgpu $(AMDGPU_KO)) $(if $(BUILD),--build $(BUILD)) $(KERNEL)
 endif
 
-## make install       build for the running kernel, or with KDIR= for another, and install with depmod
+## make install       build for the running kernel, or KERNEL=, and install without DKMS
 .PHONY: install
 install:
-	@scripts/install-module $(if $(KDIR),--kdir $(KDIR)) $(if $(AMDGPU_KO),--amdgpu $(AMDGPU_KO))
+	@scripts/install-module $(KERNEL)
 
-## make dkms          register, build and install with this host's DKMS
+## make dkms          register, build and install with this host's DKMS for the running kernel, or KERNEL=
 .PHONY: dkms
 dkms:
-	@scripts/dkms-install
+	@scripts/dkms-install $(KERNEL)
 
 ## make deb           build the Debian package amd-gpreempt-dkms
 .PHONY: deb

@@ -8,7 +8,7 @@
 
 # The one folder that set-up writes to.
 # shellcheck disable=SC2034 # The scripts that source this file use it.
-cache=${AMD_GPREEMPT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/amd-gpreempt}
+cache=${AMD_GPREEMPT_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/amd-gpreempt}
 
 # note TEXT...: tells the person at the terminal something.
 note() {
