@@ -2,7 +2,7 @@
 //! Calls KFD's ioctls for the tests: on a workload's queues through its control
 //! socket, on another process as a debugger, on video memory as a graphics client.
 
-use std::io::Read;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread;
@@ -88,7 +88,7 @@ enum What {
         attach_only: bool,
     },
     /// Allocate video memory as a graphics client, so that compute processes are
-    /// evicted; it is held until standard input ends
+    /// evicted; it is held until this program is killed
     VramPressure {
         #[arg(long)]
         bytes: u64,
@@ -171,9 +171,10 @@ fn perform(what: What) -> Result<serde_json::Value> {
             let mut pressure = Pressure::open(render_node)?;
             let held = pressure.allocate(bytes, piece)?;
             println!("{}", json!({ "held": held }));
-            std::io::stdin().read_to_end(&mut Vec::new())?;
-            pressure.release()?;
-            Ok(json!({ "held": 0 }))
+            std::io::stdout().flush()?;
+            loop {
+                thread::park();
+            }
         }
         What::AvailableMemory { node } => {
             let available = Kfd::open()?.available_memory(sysfs::gpu_id(node)?)?;

@@ -98,12 +98,6 @@ pub struct GemCreateArgs {
     flags: u64,
 }
 
-#[repr(C)]
-pub struct GemCloseArgs {
-    handle: u32,
-    pad: u32,
-}
-
 const _: () = assert!(size_of::<VersionArgs>() == 8);
 const _: () = assert!(size_of::<UpdateQueueArgs>() == 24);
 const _: () = assert!(size_of::<SetCuMaskArgs>() == 16);
@@ -113,7 +107,6 @@ const _: () = assert!(size_of::<AvailableMemoryArgs>() == 16);
 const _: () = assert!(size_of::<DebugTrapArgs>() == 32);
 const _: () = assert!(size_of::<QueueSnapshot>() == 64);
 const _: () = assert!(size_of::<GemCreateArgs>() == 32);
-const _: () = assert!(size_of::<GemCloseArgs>() == 8);
 
 mod raw {
     use super::*;
@@ -125,7 +118,6 @@ mod raw {
     nix::ioctl_readwrite!(available_memory, b'K', 0x23, AvailableMemoryArgs);
     nix::ioctl_readwrite!(debug_trap, b'K', 0x26, DebugTrapArgs);
     nix::ioctl_readwrite!(gem_create, b'd', 0x40, GemCreateArgs);
-    nix::ioctl_write_ptr!(gem_close, b'd', 0x09, GemCloseArgs);
 }
 
 /// GPU clock and CLOCK_MONOTONIC_RAW, read one after the other by the driver.
@@ -350,12 +342,6 @@ pub fn gem_create(render_node: &File, bytes: u64) -> Result<u32> {
     // SAFETY: the argument is the structure that the number's size names.
     unsafe { raw::gem_create(render_node.as_raw_fd(), &mut args) }?;
     Ok(args.bytes_or_handle as u32)
-}
-
-pub fn gem_close(render_node: &File, handle: u32) -> Result<()> {
-    let args = GemCloseArgs { handle, pad: 0 };
-    // SAFETY: the argument is the structure that the number's size names.
-    unsafe { raw::gem_close(render_node.as_raw_fd(), &args) }.map(drop)
 }
 
 #[cfg(test)]

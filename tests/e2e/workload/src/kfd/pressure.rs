@@ -11,9 +11,9 @@ use nix::errno::Errno;
 
 use super::ioctl;
 
+/// Memory is held until this is dropped: the driver frees it with the open file.
 pub struct Pressure {
     render_node: File,
-    handles: Vec<u32>,
     bytes: u64,
 }
 
@@ -30,7 +30,6 @@ impl Pressure {
             .with_context(|| path.display().to_string())?;
         Ok(Self {
             render_node,
-            handles: Vec::new(),
             bytes: 0,
         })
     }
@@ -42,23 +41,12 @@ impl Pressure {
         while self.bytes < goal {
             let size = piece.min(goal - self.bytes);
             match ioctl::gem_create(&self.render_node, size) {
-                Ok(handle) => {
-                    self.bytes += size;
-                    self.handles.push(handle);
-                }
+                Ok(_) => self.bytes += size,
                 Err(Errno::ENOMEM) => break,
                 Err(error) => return Err(error).context("allocating video memory"),
             }
         }
         Ok(self.bytes)
-    }
-
-    pub fn release(&mut self) -> Result<()> {
-        for handle in self.handles.drain(..) {
-            ioctl::gem_close(&self.render_node, handle).context("freeing video memory")?;
-        }
-        self.bytes = 0;
-        Ok(())
     }
 }
 
