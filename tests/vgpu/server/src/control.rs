@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The control socket: a look inside the device, and faults on demand, while a
+//! guest runs. One JSON object a line in each direction.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
+use std::thread;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{json, Value};
+use vgpu_model::Faults;
+
+use crate::clock::Gpu;
+use crate::timeline;
+
+/// A line from a client.
+#[derive(Debug, Deserialize)]
+struct Line {
+    #[serde(default)]
+    id: u64,
+    #[serde(flatten)]
+    command: Command,
+}
+
+/// What can be asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case")]
+pub enum Command {
+    /// The account of every user queue.
+    Queues,
+    /// The packets of the scheduler firmware's ring from a number on.
+    Hiq {
+        #[serde(default)]
+        from: u64,
+    },
+    /// The timeline's records from a number on.
+    Timeline {
+        #[serde(default)]
+        from: u64,
+    },
+    /// The timeline in the trace-event format.
+    Trace {
+        #[serde(default)]
+        from: u64,
+    },
+    /// Everything about this moment.
+    State,
+    /// The GPU time, and how slowly it passes.
+    Clock,
+    /// The faults in force.
+    Faults,
+    /// Replaces the faults in force.
+    SetFaults { faults: Faults },
+}
+
+/// Serves the socket until the process ends.
+pub fn serve(listener: UnixListener, gpu: Arc<Gpu>) {
+    for client in listener.incoming().flatten() {
+        let gpu = Arc::clone(&gpu);
+        thread::spawn(move || {
+            // A client that goes away is no affair of the device.
+            let _ = talk(client, &gpu);
+        });
+    }
+}
+
+fn talk(client: UnixStream, gpu: &Gpu) -> std::io::Result<()> {
+    let mut out = client.try_clone()?;
+    for line in BufReader::new(client).lines() {
+        let mut reply = reply(&line?, gpu).to_string();
+        reply.push('\n');
+        out.write_all(reply.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn reply(line: &str, gpu: &Gpu) -> Value {
+    match serde_json::from_str::<Line>(line) {
+        Ok(Line { id, command }) => match answer(command, gpu) {
+            Ok(value) => json!({"id": id, "ok": value}),
+            Err(error) => json!({"id": id, "error": error.to_string()}),
+        },
+        Err(error) => json!({"id": 0, "error": format!("not a command: {error}")}),
+    }
+}
+
+fn answer(command: Command, gpu: &Gpu) -> serde_json::Result<Value> {
+    gpu.access(|device| match command {
+        Command::Queues => serde_json::to_value(device.queues()),
+        Command::Hiq { from } => serde_json::to_value(device.hiq_log(from)),
+        Command::Timeline { from } => serde_json::to_value(device.timeline(from)),
+        Command::Trace { from } => Ok(timeline::trace(&device.timeline(from))),
+        Command::State => serde_json::to_value(device.state()),
+        Command::Clock => Ok(json!({"now": device.now(), "dilation": gpu.clock().dilation()})),
+        Command::Faults => serde_json::to_value(device.faults()),
+        Command::SetFaults { faults } => {
+            device.set_faults(faults);
+            Ok(Value::Null)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use crate::interrupt::Vector;
+    use crate::memory::{GuestMemory, VideoMemory};
+    use vgpu_model::{Config, Device};
+
+    fn gpu() -> Arc<Gpu> {
+        let device = Device::new(
+            Config::default(),
+            Box::new(GuestMemory::new(Vector::default())),
+            Box::new(VideoMemory::new(256 << 20).unwrap()),
+        )
+        .unwrap();
+        Gpu::start(device, Clock::new(32))
+    }
+
+    #[test]
+    fn every_command_is_answered_with_its_number() {
+        let gpu = gpu();
+        for command in [
+            "queues", "hiq", "timeline", "trace", "state", "clock", "faults",
+        ] {
+            let value = reply(&format!(r#"{{"id":5,"command":"{command}"}}"#), &gpu);
+            assert_eq!(value["id"], 5, "{value}");
+            assert!(value.get("ok").is_some(), "{value}");
+        }
+    }
+
+    #[test]
+    fn faults_stay_set() {
+        let gpu = gpu();
+        reply(
+            r#"{"id":1,"command":"set_faults","faults":{"fence":"never","endless":[16]}}"#,
+            &gpu,
+        );
+        let value = reply(r#"{"id":2,"command":"faults"}"#, &gpu);
+        assert_eq!(value["ok"]["fence"], "never");
+        assert_eq!(value["ok"]["endless"], json!([16]));
+    }
+
+    #[test]
+    fn nonsense_is_answered_with_an_error() {
+        let gpu = gpu();
+        for line in [
+            "",
+            "{}",
+            r#"{"command":"dance"}"#,
+            "[]",
+            r#"{"command":"set_faults"}"#,
+        ] {
+            assert!(reply(line, &gpu).get("error").is_some(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The virtual MI300X as a PCI device of QEMU.
+//!
+//! QEMU's `vfio-user-pci` is the client of a socket on which this process
+//! answers for the device: configuration space, registers, doorbells, video
+//! memory and interrupts. What the GPU does is the model crate's affair; here
+//! is what connects it to a guest and to a person who wants to look inside.
+
+pub mod clock;
+pub mod connection;
+pub mod control;
+pub mod function;
+pub mod interrupt;
+pub mod memory;
+pub mod message;
+pub mod pci;
+pub mod timeline;

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Runs the virtual MI300X for one client at a time.
+
+use std::fs;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+
+use anyhow::{Context, Result};
+use clap::{Parser, ValueEnum};
+use vgpu_model::{Config, Device, ReadPointer};
+use vgpu_server::clock::{Clock, Gpu};
+use vgpu_server::connection::Connection;
+use vgpu_server::control;
+use vgpu_server::function::Function;
+use vgpu_server::interrupt::Vector;
+use vgpu_server::memory::{GuestMemory, VideoMemory};
+use vgpu_server::pci::ConfigSpace;
+
+/// A virtual MI300X for QEMU's vfio-user-pci.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// The socket that QEMU connects to.
+    #[arg(long)]
+    socket: PathBuf,
+    /// The socket on which the device answers questions.
+    #[arg(long)]
+    control: Option<PathBuf>,
+    /// Accelerator dies that share the work of every queue.
+    #[arg(long, default_value_t = 1)]
+    xcc: u32,
+    /// SDMA engines.
+    #[arg(long, default_value_t = 1)]
+    sdma: u32,
+    /// Compute units of each of the four shader engines of a die.
+    #[arg(long, default_value_t = 10)]
+    cu_per_sh: u32,
+    /// Video memory in MiB.
+    #[arg(long, default_value_t = 4096)]
+    vram_mib: u64,
+    /// Nanoseconds of the guest for each nanosecond of the GPU.
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    dilation: u32,
+    /// When the read pointer of an AQL queue passes a packet.
+    #[arg(long, value_enum, default_value = "launch")]
+    rptr: Rptr,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Rptr {
+    Fetch,
+    Launch,
+    Completion,
+}
+
+impl From<Rptr> for ReadPointer {
+    fn from(rptr: Rptr) -> ReadPointer {
+        match rptr {
+            Rptr::Fetch => ReadPointer::Fetch,
+            Rptr::Launch => ReadPointer::Launch,
+            Rptr::Completion => ReadPointer::Completion,
+        }
+    }
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let config = Config {
+        xcc_count: arguments.xcc,
+        sdma_count: arguments.sdma,
+        cu_per_shader_engine: arguments.cu_per_sh,
+        read_pointer: arguments.rptr.into(),
+        ..Config::default()
+    };
+    let registers_bytes = config.register_bytes();
+    let video_bytes = arguments.vram_mib << 20;
+    let vector = Vector::default();
+    let guest = GuestMemory::new(vector.clone());
+    let video = VideoMemory::new(video_bytes)
+        .with_context(|| format!("cannot make {} MiB of video memory", arguments.vram_mib))?;
+    let device = Device::new(config, Box::new(guest.clone()), Box::new(video.clone()))?;
+    let gpu = Gpu::start(device, Clock::new(arguments.dilation));
+
+    if let Some(path) = &arguments.control {
+        let listener = listen(path)?;
+        let gpu = Arc::clone(&gpu);
+        thread::spawn(move || control::serve(listener, gpu));
+    }
+    let listener = listen(&arguments.socket)?;
+    let mut function = Function {
+        gpu,
+        guest,
+        video,
+        vector,
+        registers_bytes,
+        video_bytes,
+        config: ConfigSpace::new(),
+    };
+    let (client, _) = listener.accept().context("no client came")?;
+    function.serve(&mut Connection::new(client))
+}
+
+/// A socket at a path, instead of what an earlier run may have left there.
+fn listen(path: &Path) -> Result<UnixListener> {
+    let _ = fs::remove_file(path);
+    UnixListener::bind(path).with_context(|| format!("cannot listen at {}", path.display()))
+}

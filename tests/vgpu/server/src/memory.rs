@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Memory that is shared with the guest: its RAM, as the client maps it for
+//! DMA, and the video memory.
+//!
+//! The guest's CPUs use the same bytes at the same time, so every access here is
+//! made of atomic ones: words where the address allows it, else bytes.
+
+use std::num::NonZeroUsize;
+use std::os::fd::{AsFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use nix::sys::memfd::{memfd_create, MFdFlags};
+use nix::sys::mman::{mmap, munmap, MapFlags, ProtFlags};
+use vgpu_model::{Bus, BusError, Vram};
+
+use crate::interrupt::Vector;
+
+/// A shared mapping of a file.
+///
+/// # Invariants
+///
+/// `base` is the start of a live, readable and writable shared mapping of
+/// `length` bytes, which only this value unmaps.
+struct Mapping {
+    base: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: The mapping belongs to the process, not to a thread, and all accesses
+// to it are atomic.
+unsafe impl Send for Mapping {}
+// SAFETY: As above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    fn new(file: impl AsFd, offset: u64, length: u64) -> nix::Result<Mapping> {
+        let too_large = nix::errno::Errno::EOVERFLOW;
+        let length = usize::try_from(length).map_err(|_| too_large)?;
+        let size = NonZeroUsize::new(length).ok_or(nix::errno::Errno::EINVAL)?;
+        let offset = i64::try_from(offset).map_err(|_| too_large)?;
+        // SAFETY: The kernel chooses the address, so no memory of ours is
+        // replaced. The file is a memory file that its owner does not shrink.
+        let base = unsafe {
+            mmap(
+                None,
+                size,
+                ProtFlags::PROT_READ | ProtFlags::PROT_WRITE,
+                MapFlags::MAP_SHARED,
+                file,
+                offset,
+            )?
+        };
+        // INVARIANT: `mmap` has just made this mapping.
+        Ok(Mapping {
+            base: base.cast(),
+            length,
+        })
+    }
+
+    /// Whether so many bytes from the offset on lie inside.
+    fn holds(&self, offset: u64, length: usize) -> bool {
+        usize::try_from(offset)
+            .ok()
+            .and_then(|offset| offset.checked_add(length))
+            .is_some_and(|end| end <= self.length)
+    }
+
+    /// The address of an offset that was checked with [`Mapping::holds`].
+    fn at(&self, offset: usize) -> *mut u8 {
+        debug_assert!(offset < self.length);
+        self.base.as_ptr().wrapping_add(offset)
+    }
+
+    fn byte(&self, offset: usize) -> &AtomicU8 {
+        // SAFETY: By the type's invariant the byte is mapped as long as `self`
+        // is borrowed; the caller has checked the offset.
+        unsafe { AtomicU8::from_ptr(self.at(offset)) }
+    }
+
+    fn word(&self, offset: usize) -> &AtomicU32 {
+        // SAFETY: As in `byte`; the caller has checked that the four bytes are
+        // inside, and that the offset is aligned. The base is aligned to a page.
+        unsafe { AtomicU32::from_ptr(self.at(offset).cast()) }
+    }
+
+    fn long(&self, offset: usize) -> &AtomicU64 {
+        // SAFETY: As in `word`, for eight bytes.
+        unsafe { AtomicU64::from_ptr(self.at(offset).cast()) }
+    }
+
+    /// Reads bytes. The range must lie inside.
+    fn read(&self, offset: u64, data: &mut [u8]) {
+        assert!(self.holds(offset, data.len()));
+        let mut at = offset as usize;
+        if let (4, 0) = (data.len(), at % 4) {
+            data.copy_from_slice(&self.word(at).load(Ordering::Acquire).to_le_bytes());
+            return;
+        }
+        let (head, body) = data.split_at_mut(unaligned(at).min(data.len()));
+        for byte in head {
+            *byte = self.byte(at).load(Ordering::Relaxed);
+            at += 1;
+        }
+        let mut longs = body.chunks_exact_mut(8);
+        for long in &mut longs {
+            long.copy_from_slice(&self.long(at).load(Ordering::Acquire).to_le_bytes());
+            at += 8;
+        }
+        for byte in longs.into_remainder() {
+            *byte = self.byte(at).load(Ordering::Relaxed);
+            at += 1;
+        }
+    }
+
+    /// Writes bytes. The range must lie inside.
+    fn write(&self, offset: u64, data: &[u8]) {
+        assert!(self.holds(offset, data.len()));
+        let mut at = offset as usize;
+        if let (Ok(word), 0) = (<[u8; 4]>::try_from(data), at % 4) {
+            self.word(at)
+                .store(u32::from_le_bytes(word), Ordering::Release);
+            return;
+        }
+        let (head, body) = data.split_at(unaligned(at).min(data.len()));
+        for &byte in head {
+            self.byte(at).store(byte, Ordering::Relaxed);
+            at += 1;
+        }
+        let mut longs = body.chunks_exact(8);
+        for long in &mut longs {
+            let long = long
+                .iter()
+                .rev()
+                .fold(0, |sum, &byte| sum << 8 | u64::from(byte));
+            self.long(at).store(long, Ordering::Release);
+            at += 8;
+        }
+        for &byte in longs.remainder() {
+            self.byte(at).store(byte, Ordering::Relaxed);
+            at += 1;
+        }
+    }
+
+    /// Adds to a word. It must be aligned and lie inside.
+    fn fetch_add_u32(&self, offset: u64, value: u32) -> u32 {
+        assert!(self.holds(offset, 4) && offset % 4 == 0);
+        self.word(offset as usize)
+            .fetch_add(value, Ordering::AcqRel)
+    }
+
+    /// Adds to a word. It must be aligned and lie inside.
+    fn fetch_add_u64(&self, offset: u64, value: u64) -> u64 {
+        assert!(self.holds(offset, 8) && offset % 8 == 0);
+        self.long(offset as usize)
+            .fetch_add(value, Ordering::AcqRel)
+    }
+}
+
+/// Bytes up to the next address that is a multiple of 8.
+fn unaligned(at: usize) -> usize {
+    at.wrapping_neg() % 8
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant this is our mapping, and nothing can
+        // borrow it any more.
+        let _ = unsafe { munmap(self.base.cast(), self.length) };
+    }
+}
+
+/// Video memory: a sparse memory file, which the client maps into the guest.
+#[derive(Clone)]
+pub struct VideoMemory {
+    mapping: Arc<Mapping>,
+    file: Arc<OwnedFd>,
+}
+
+impl VideoMemory {
+    pub fn new(bytes: u64) -> nix::Result<VideoMemory> {
+        let file = memfd_create(c"vram", MFdFlags::MFD_CLOEXEC)?;
+        let length = i64::try_from(bytes).map_err(|_| nix::errno::Errno::EOVERFLOW)?;
+        nix::unistd::ftruncate(&file, length)?;
+        Ok(VideoMemory {
+            mapping: Arc::new(Mapping::new(&file, 0, bytes)?),
+            file: Arc::new(file),
+        })
+    }
+
+    /// The file, for the client to map.
+    pub fn file(&self) -> &OwnedFd {
+        &self.file
+    }
+
+    /// Copies bytes out, for an access that the client could not map. False if
+    /// the range is not inside.
+    pub fn copy_out(&self, offset: u64, data: &mut [u8]) -> bool {
+        let inside = self.mapping.holds(offset, data.len());
+        if inside {
+            self.mapping.read(offset, data);
+        }
+        inside
+    }
+
+    /// Copies bytes in; see [`VideoMemory::copy_out`].
+    pub fn copy_in(&self, offset: u64, data: &[u8]) -> bool {
+        let inside = self.mapping.holds(offset, data.len());
+        if inside {
+            self.mapping.write(offset, data);
+        }
+        inside
+    }
+}
+
+impl Vram for VideoMemory {
+    fn size(&self) -> u64 {
+        self.mapping.length as u64
+    }
+
+    fn read(&self, offset: u64, data: &mut [u8]) {
+        self.mapping.read(offset, data);
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) {
+        self.mapping.write(offset, data);
+    }
+
+    fn fetch_add_u32(&self, offset: u64, value: u32) -> u32 {
+        self.mapping.fetch_add_u32(offset, value)
+    }
+
+    fn fetch_add_u64(&self, offset: u64, value: u64) -> u64 {
+        self.mapping.fetch_add_u64(offset, value)
+    }
+}
+
+/// The guest's memory as the client has mapped it for DMA.
+///
+/// The client maps and unmaps while the device works. An access holds the table
+/// for reading, so that no mapping goes away under it.
+#[derive(Clone, Default)]
+pub struct GuestMemory {
+    table: Arc<RwLock<Vec<(u64, Mapping)>>>,
+    vector: Vector,
+}
+
+impl GuestMemory {
+    pub fn new(vector: Vector) -> GuestMemory {
+        GuestMemory {
+            table: Arc::default(),
+            vector,
+        }
+    }
+
+    /// Adds a range of guest-physical addresses.
+    pub fn map(&self, address: u64, file: impl AsFd, offset: u64, length: u64) -> nix::Result<()> {
+        let mapping = Mapping::new(file, offset, length)?;
+        self.table
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push((address, mapping));
+        Ok(())
+    }
+
+    /// Removes every range that lies within these addresses.
+    pub fn unmap(&self, address: u64, length: u64) {
+        let end = address.saturating_add(length);
+        self.table
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|(start, mapping)| {
+                *start < address || start.saturating_add(mapping.length as u64) > end
+            });
+    }
+
+    fn with<R>(
+        &self,
+        address: u64,
+        length: usize,
+        access: impl FnOnce(&Mapping, u64) -> R,
+    ) -> Result<R, BusError> {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        table
+            .iter()
+            .filter_map(|(start, mapping)| Some((mapping, address.checked_sub(*start)?)))
+            .find(|(mapping, offset)| mapping.holds(*offset, length))
+            .map(|(mapping, offset)| access(mapping, offset))
+            .ok_or(BusError { address, length })
+    }
+}
+
+impl Bus for GuestMemory {
+    fn read(&self, address: u64, data: &mut [u8]) -> Result<(), BusError> {
+        self.with(address, data.len(), |mapping, offset| {
+            mapping.read(offset, data)
+        })
+    }
+
+    fn write(&self, address: u64, data: &[u8]) -> Result<(), BusError> {
+        self.with(address, data.len(), |mapping, offset| {
+            mapping.write(offset, data)
+        })
+    }
+
+    fn fetch_add_u32(&self, address: u64, value: u32) -> Result<u32, BusError> {
+        let error = BusError { address, length: 4 };
+        self.with(address, 4, |mapping, offset| {
+            (offset % 4 == 0).then(|| mapping.fetch_add_u32(offset, value))
+        })?
+        .ok_or(error)
+    }
+
+    fn fetch_add_u64(&self, address: u64, value: u64) -> Result<u64, BusError> {
+        let error = BusError { address, length: 8 };
+        self.with(address, 8, |mapping, offset| {
+            (offset % 8 == 0).then(|| mapping.fetch_add_u64(offset, value))
+        })?
+        .ok_or(error)
+    }
+
+    fn raise_msi(&self) {
+        self.vector.raise();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guest(bytes: u64) -> (GuestMemory, VideoMemory) {
+        let backing = VideoMemory::new(bytes).unwrap();
+        let guest = GuestMemory::default();
+        guest.map(0x10_0000, backing.file(), 0, bytes).unwrap();
+        (guest, backing)
+    }
+
+    #[test]
+    fn every_alignment_and_length_reads_back_what_was_written() {
+        let memory = VideoMemory::new(4096).unwrap();
+        for start in 0..9 {
+            for length in 0..40usize {
+                let data: Vec<u8> = (0..length).map(|i| (i * 7 + length) as u8).collect();
+                memory.write(start, &data);
+                let mut seen = vec![0; length];
+                memory.read(start, &mut seen);
+                assert_eq!(seen, data, "offset {start}, {length} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn guest_memory_is_found_by_address_and_ends_where_it_ends() {
+        let (guest, backing) = guest(8192);
+        guest.write(0x10_0ffe, &[1, 2, 3, 4]).unwrap();
+        let mut seen = [0; 4];
+        backing.read(0xffe, &mut seen);
+        assert_eq!(seen, [1, 2, 3, 4]);
+        for (address, length) in [(0xf_ffff, 1), (0x10_1fff, 2), (u64::MAX, 1), (0, 1)] {
+            assert_eq!(
+                guest.read(address, &mut vec![0; length]),
+                Err(BusError { address, length })
+            );
+        }
+    }
+
+    #[test]
+    fn an_unmapped_range_is_an_error_afterwards() {
+        let (guest, _backing) = guest(4096);
+        guest.unmap(0, 0x20_0000);
+        assert!(guest.read(0x10_0000, &mut [0]).is_err());
+    }
+
+    #[test]
+    fn adding_is_refused_where_it_cannot_be_atomic() {
+        let (guest, _backing) = guest(4096);
+        assert_eq!(guest.fetch_add_u64(0x10_0008, 5), Ok(0));
+        assert_eq!(guest.fetch_add_u64(0x10_0008, 1), Ok(5));
+        assert!(guest.fetch_add_u64(0x10_0004, 1).is_err());
+        assert!(guest.fetch_add_u32(0x10_0002, 1).is_err());
+    }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The configuration space of the device: what it is, and its capabilities.
+//!
+//! The client emulates the base addresses and the vectors; everything else of a
+//! write reaches this copy.
+
+const BYTES: usize = 4096;
+
+const COMMAND: usize = 0x04;
+const BUS_MASTER: u16 = 1 << 2;
+const POWER_MANAGEMENT: usize = 0x50;
+const EXPRESS: usize = 0x64;
+const MSI: usize = 0xa0;
+
+/// What a write to configuration space means to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    Nothing,
+    /// Bus mastering was switched off: without a management processor to ask,
+    /// this is how the driver's reset becomes visible.
+    BusMasterOff,
+}
+
+pub struct ConfigSpace(Box<[u8; BYTES]>);
+
+impl ConfigSpace {
+    pub fn new() -> ConfigSpace {
+        let mut space = ConfigSpace(Box::new([0; BYTES]));
+        // AMD, MI300X; a processing accelerator, so that no display path of the
+        // driver looks at it.
+        space.put(0x00, &[0x02, 0x10, 0xa1, 0x74]);
+        space.put(0x06, &[0x10]);
+        space.put(0x0b, &[0x12]);
+        // BAR 0 and 2 are 64-bit and prefetchable, BAR 5 is 32-bit.
+        space.put(0x10, &[0x0c]);
+        space.put(0x18, &[0x0c]);
+        space.put(0x2c, &[0x02, 0x10, 0xa1, 0x74]);
+        space.put(0x34, &[POWER_MANAGEMENT as u8]);
+        space.put(0x3d, &[1]);
+        space.put(POWER_MANAGEMENT, &[0x01, EXPRESS as u8, 0x03]);
+        // An endpoint of version 2 with 16 lanes of the fifth generation.
+        space.put(EXPRESS, &[0x10, MSI as u8, 0x02]);
+        space.put(EXPRESS + 0x04, &[0x21]);
+        space.put(EXPRESS + 0x0c, &[0x05, 0x01]);
+        space.put(EXPRESS + 0x12, &[0x05, 0x01]);
+        // Completer of 32- and 64-bit atomic operations.
+        space.put(EXPRESS + 0x24, &[0x80, 0x01]);
+        space.put(EXPRESS + 0x2c, &[0x3e]);
+        // One vector with a 64-bit address.
+        space.put(MSI, &[0x05, 0x00, 0x80]);
+        space
+    }
+
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        self.0[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    fn range(offset: u64, count: usize) -> Option<std::ops::Range<usize>> {
+        let start = usize::try_from(offset).ok()?;
+        let end = start.checked_add(count)?;
+        (end <= BYTES).then_some(start..end)
+    }
+
+    /// The bytes at an offset; `None` if they are not all inside.
+    pub fn read(&self, offset: u64, count: usize) -> Option<&[u8]> {
+        Some(&self.0[Self::range(offset, count)?])
+    }
+
+    /// Writes bytes; `None` if they are not all inside.
+    pub fn write(&mut self, offset: u64, data: &[u8]) -> Option<Effect> {
+        let range = Self::range(offset, data.len())?;
+        let before = self.command();
+        self.0[range].copy_from_slice(data);
+        if before & BUS_MASTER != 0 && self.command() & BUS_MASTER == 0 {
+            Some(Effect::BusMasterOff)
+        } else {
+            Some(Effect::Nothing)
+        }
+    }
+
+    fn command(&self) -> u16 {
+        u16::from_le_bytes([self.0[COMMAND], self.0[COMMAND + 1]])
+    }
+}
+
+impl Default for ConfigSpace {
+    fn default() -> Self {
+        ConfigSpace::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_an_mi300x() {
+        let space = ConfigSpace::new();
+        assert_eq!(space.read(0, 4), Some(&[0x02, 0x10, 0xa1, 0x74][..]));
+        assert_eq!(space.read(8, 4), Some(&[0, 0, 0, 0x12][..]));
+    }
+
+    #[test]
+    fn the_capability_list_ends() {
+        let space = ConfigSpace::new();
+        let mut at = space.0[0x34];
+        let mut found = Vec::new();
+        while at != 0 {
+            found.push(space.0[usize::from(at)]);
+            at = space.0[usize::from(at) + 1];
+            assert!(found.len() < 10);
+        }
+        assert_eq!(found, [0x01, 0x10, 0x05]);
+    }
+
+    #[test]
+    fn only_switching_bus_mastering_off_is_a_reset() {
+        let mut space = ConfigSpace::new();
+        assert_eq!(space.write(4, &[0x02, 0]), Some(Effect::Nothing));
+        assert_eq!(space.write(4, &[0x06, 0]), Some(Effect::Nothing));
+        assert_eq!(space.write(4, &[0x06, 4]), Some(Effect::Nothing));
+        assert_eq!(space.write(4, &[0x02, 4]), Some(Effect::BusMasterOff));
+        assert_eq!(space.write(4, &[0x02, 4]), Some(Effect::Nothing));
+    }
+
+    #[test]
+    fn an_access_past_the_end_is_refused() {
+        let mut space = ConfigSpace::new();
+        assert!(space.read(4095, 1).is_some());
+        assert!(space.read(4095, 2).is_none());
+        assert!(space.read(u64::MAX, 1).is_none());
+        assert!(space.write(4096, &[0]).is_none());
+    }
+}
