@@ -220,7 +220,7 @@ fn collect(running: &Arc<Running>, stream: Stream, mut pipe: impl Read + Send + 
             };
             let room = OUTPUT_LIMIT.saturating_sub(kept.len());
             kept.extend_from_slice(&buffer[..read.min(room)]);
-            if room > 0 && read > room {
+            if read > room && kept.len() == OUTPUT_LIMIT {
                 kept.extend_from_slice(b"\n[more output was cut off]\n");
             }
         }
