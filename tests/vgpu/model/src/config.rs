@@ -113,7 +113,7 @@ impl Config {
 
     /// Bytes of BAR 5, the registers.
     pub fn register_bytes(&self) -> u64 {
-        if self.xcc_count == 1 {
+        if self.xcc_count == 1 && self.sdma_count == 1 {
             512 << 10
         } else {
             4 << 20

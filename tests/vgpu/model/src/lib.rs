@@ -34,6 +34,8 @@ mod rings;
 mod sdma;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod time;
 
 pub use config::{Config, ConfigError, ReadPointer, Timing};

@@ -230,18 +230,20 @@ impl Gpu {
         to_map: VecDeque<usize>,
     ) {
         let serial = self.next_serial();
+        let idle = waiting.is_empty();
         self.hws.operation = Some(Operation {
             serial,
             record,
             waiting,
             to_map,
         });
-        let latency = u64::from(self.hws.unmap_latency.max(1));
-        let deadline = self
-            .now
-            .after(latency * self.config.timing.unmap_latency_unit);
-        self.events
-            .push(deadline, Event::Scheduler(Step::Deadline { serial }));
+        if !idle {
+            let latency = u64::from(self.hws.unmap_latency.max(1));
+            let limit = latency * self.config.timing.unmap_latency_unit;
+            let step = Step::Deadline { serial };
+            self.events
+                .push(self.now.after(limit), Event::Scheduler(step));
+        }
         self.operation_progress();
     }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Guest and video memory for unit tests.
+//! Guest and video memory for unit tests, and a driver in miniature.
+
+pub mod driver;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

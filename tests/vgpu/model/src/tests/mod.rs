@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Tests of the whole model, driven as a driver drives it.
+
+mod dispatch;
+mod preempt;
