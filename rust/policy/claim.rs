@@ -57,6 +57,7 @@ impl Pass<'_, '_> {
             return false;
         };
         queue.claim = None;
+        queue.favoured = false;
         if queue.phase != Phase::Free || !queue.active {
             return false;
         }
@@ -150,6 +151,14 @@ impl Pass<'_, '_> {
         let Some(beneficiary) = self.queues.get(for_at).copied() else {
             return false;
         };
+        // Two equals may each have a claim on the other. One of them runs.
+        let favoured = match self.processes.get(queue.process_at) {
+            Some(process) if self.limits.whole_process => process.favoured,
+            _ => queue.favoured,
+        };
+        if favoured || !matches!(beneficiary.phase, Phase::Free | Phase::Starting) {
+            return false;
+        }
         let decision = Decision {
             queue: queue.id,
             action: Action::Stop,
@@ -177,9 +186,13 @@ impl Pass<'_, '_> {
             queue.begin_stop(stop);
         }
         if let Some(beneficiary) = self.queues.get_mut(for_at) {
+            beneficiary.favoured = true;
             if reason == Reason::Rotation {
                 beneficiary.account.turn = now;
             }
+        }
+        if let Some(process) = self.processes.get_mut(beneficiary.process_at) {
+            process.favoured = true;
         }
         self.hold(beneficiary.process_at);
         self.look_at(now.after(self.limits.max_stop));

@@ -129,7 +129,6 @@ impl Config<'static> {
     /// Every parameter at its default, and no rules.
     #[expect(
         clippy::indexing_slicing,
-        clippy::arithmetic_side_effects,
         reason = "evaluated by the compiler, which would report it"
     )]
     pub const fn new() -> Config<'static> {

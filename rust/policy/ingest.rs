@@ -81,7 +81,6 @@ impl Pass<'_, '_> {
             launched: seen.progress != 0,
             waves_seen: true,
             quiet_since: now,
-            moved: now,
             alive: now,
             since: now,
             ..Queue::default()
@@ -117,7 +116,7 @@ impl Pass<'_, '_> {
             return;
         };
         let before = queue.verdict();
-        let ran_before = queue.busy && !queue.waiting && queue.phase == Phase::Free;
+        let ran_before = queue.runs(now, &self.limits);
         let wanted_before = queue.wants || queue.is_ours();
         queue.orphan = false;
         match queue.follow(now, seen.state, retry) {

@@ -113,6 +113,12 @@ impl Queue {
         self.reset_quiet(now);
     }
 
+    /// It was seen to run, or nothing spoke against it.
+    pub(crate) fn runs(&self, now: Nanos, limits: &Limits) -> bool {
+        let stands = self.waves == Waves::Unknown && self.waiting;
+        self.phase == Phase::Free && self.may_occupy(now, limits) && !stands
+    }
+
     /// It may have waves on the compute units now.
     pub(crate) fn may_occupy(&self, now: Nanos, limits: &Limits) -> bool {
         match self.waves {

@@ -33,6 +33,8 @@ pub struct Process {
     /// Whole processes are stopped: why, and for the queue at which place, this
     /// one would be.
     pub(crate) stops: Option<(Reason, usize)>,
+    /// Another process was stopped for it in this pass.
+    pub(crate) favoured: bool,
     /// Whole processes are stopped: one of its busy queues may not be.
     pub(crate) refuses: bool,
     /// Whole processes are stopped: how many of its queues would be.
@@ -67,6 +69,7 @@ impl Process {
         self.led = false;
         self.starts = None;
         self.stops = None;
+        self.favoured = false;
         self.refuses = false;
         self.active = 0;
     }

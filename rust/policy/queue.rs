@@ -157,6 +157,8 @@ pub struct Queue {
     pub(crate) release: Option<Reason>,
     /// Why, and for the queue at which place, it is to be stopped.
     pub(crate) claim: Option<(Reason, usize)>,
+    /// Another one was stopped for it.
+    pub(crate) favoured: bool,
 
     // For tables.
     pub(crate) since: Nanos,
@@ -205,6 +207,7 @@ impl Default for Queue {
             orphan: false,
             release: None,
             claim: None,
+            favoured: false,
             since: Nanos::ZERO,
             stops: 0,
             stopped: Nanos::ZERO,
@@ -297,6 +300,7 @@ impl Queue {
     pub(crate) fn begin_start(&mut self, now: Nanos, retry: Nanos) {
         if self.phase != Phase::Starting {
             self.close_stop(now);
+            self.account.turn = now;
             self.retries = 0;
         }
         if self.phase == Phase::Stopped && self.stop.dry {
@@ -309,11 +313,13 @@ impl Queue {
 
     /// The queue runs again.
     fn begin_run(&mut self, now: Nanos) {
+        if self.phase != Phase::Starting {
+            self.account.turn = now;
+        }
         self.phase = Phase::Free;
         self.retries = 0;
         self.retry_at = Nanos::ZERO;
         self.started = Some(now);
-        self.account.turn = now;
         self.immune = now.after(self.immunity);
         self.immunity = Nanos::ZERO;
         self.reset_quiet(now);

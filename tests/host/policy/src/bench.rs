@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0
+// Plays a written-down scene to a scheduler and compares its decisions with the
+// expected ones. Core only, and included as text, so that the same cases run on
+// the host and inside the kernel.
+
+use gpreempt_policy::{
+    Action, Config, Decision, Head, Number, Observation, Outcome, PolicyKind, Priority, ProcessId,
+    QueueId, QueueState, Reason, Report, RuleEffect, RuleId, Scheduler, Step, Storage,
+    UserPriority, Waves,
+};
+use gpreempt_policy::{Granularity, Mode, Nanos, Reservation};
+
+/// How many queues a scene can have.
+pub const CAST: usize = 12;
+
+/// What becomes of decisions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Port {
+    /// They are carried out and reported.
+    Obeys,
+    /// They are carried out, and the report is lost.
+    Mute,
+    /// They are neither carried out nor reported.
+    Deaf,
+    /// There is nothing to do.
+    Refuses,
+    /// They fail with this errno.
+    Fails(u32),
+}
+
+/// One line of a scene. Queues and processes are plain numbers.
+#[derive(Clone, Copy)]
+pub enum Line {
+    /// A queue of a process appears at a level, active and idle.
+    Queue(u64, u64, u32),
+    /// A queue goes.
+    Gone(u64),
+    /// It runs: the read pointer moves, it has waves and more work.
+    Runs(u64),
+    /// It has work and no waves, and the read pointer stands.
+    Starves(u64),
+    /// It has finished everything.
+    Idles(u64),
+    /// Anything else that is to be seen of it.
+    Seen(u64, fn(&mut Observation)),
+    /// The configuration changes.
+    Config(fn(&mut Config<'static>)),
+    /// What becomes of the decisions from here on.
+    Port(Port),
+    /// The scheduler is told something else than what is seen.
+    Tell(fn(&mut dyn Told)),
+    /// After these microseconds it looks, and makes exactly these decisions.
+    Look(u32, &'static [(Action, u64, Reason)]),
+    /// So many looks at the poll interval without a decision.
+    Quiet(u32),
+    /// What the last step said must be so.
+    Step(&'static str, fn(&Step) -> bool),
+}
+
+/// What a scheduler can be told, whatever its storage is.
+pub trait Told {
+    /// The node is armed again.
+    fn rearm(&mut self);
+    /// Everything is to be started.
+    fn release(&mut self);
+    /// A transaction took this long.
+    fn transaction_took(&mut self, took: Nanos);
+}
+
+impl<S: Storage> Told for Scheduler<S> {
+    fn rearm(&mut self) {
+        Scheduler::rearm(self);
+    }
+    fn release(&mut self) {
+        Scheduler::release(self);
+    }
+    fn transaction_took(&mut self, took: Nanos) {
+        Scheduler::transaction_took(self, took);
+    }
+}
+
+/// A scene with a name that says what it shows.
+pub struct Case {
+    /// What it shows.
+    pub name: &'static str,
+    /// What happens.
+    pub scene: &'static [Line],
+}
+
+/// Where a scene did not go as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The case.
+    pub case: &'static str,
+    /// The line of the scene, counted from 0.
+    pub line: usize,
+    /// Which look of that line, counted from 0.
+    pub look: u32,
+    /// What was wrong.
+    pub what: &'static str,
+    /// The first decision that was not expected, or that was made instead.
+    pub got: Option<Decision>,
+}
+
+/// The stage: what the port would show, and the scheduler.
+pub struct Bench<S> {
+    scheduler: Scheduler<S>,
+    config: Config<'static>,
+    now: Nanos,
+    cast: [Option<Observation>; CAST],
+    port: Port,
+    outcomes: [Outcome; CAST],
+    reported: usize,
+    step: Step,
+}
+
+const NO_OUTCOME: Outcome = Outcome {
+    queue: QueueId(0),
+    report: Report::Done,
+};
+
+impl<S: Storage> Bench<S> {
+    /// An empty stage in `mode=enforce`. The clock starts late enough for the
+    /// scenes to be free of the start of time.
+    pub fn new(storage: S) -> Self {
+        let mut config = Config::new();
+        config.mode = Mode::Enforce;
+        Bench {
+            scheduler: Scheduler::new(storage),
+            config,
+            now: Nanos(10 * Nanos::SECOND.0),
+            cast: [None; CAST],
+            port: Port::Obeys,
+            outcomes: [NO_OUTCOME; CAST],
+            reported: 0,
+            step: Step::default(),
+        }
+    }
+
+    /// Plays a case.
+    pub fn play(mut self, case: &Case) -> Result<(), Failure> {
+        for (line, what) in case.scene.iter().enumerate() {
+            self.line(what).map_err(|(look, what, got)| Failure {
+                case: case.name,
+                line,
+                look,
+                what,
+                got,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &Line) -> Result<(), (u32, &'static str, Option<Decision>)> {
+        match *line {
+            Line::Queue(id, process, level) => {
+                let mut seen = Observation::new(QueueId(id), ProcessId(process));
+                seen.waves = Waves::Known(0);
+                seen.kfd = Priority::new(level).ok_or((0, "no such level", None))?;
+                let place = self.cast.iter_mut().find(|place| place.is_none());
+                *place.ok_or((0, "the cast is full", None))? = Some(seen);
+                Ok(())
+            }
+            Line::Gone(id) => {
+                for place in &mut self.cast {
+                    if place.is_some_and(|seen| seen.queue.0 == id) {
+                        *place = None;
+                    }
+                }
+                Ok(())
+            }
+            Line::Runs(id) => self.see(id, |seen| {
+                seen.progress += 1;
+                seen.waves = Waves::Known(64);
+                seen.backlog = Some(4);
+                seen.head = Head::Runnable;
+            }),
+            Line::Starves(id) => self.see(id, |seen| {
+                seen.waves = Waves::Known(0);
+                seen.backlog = Some(1);
+                seen.head = Head::Runnable;
+            }),
+            Line::Idles(id) => self.see(id, |seen| {
+                seen.waves = Waves::Known(0);
+                seen.backlog = Some(0);
+            }),
+            Line::Seen(id, change) => self.see(id, change),
+            Line::Config(change) => {
+                change(&mut self.config);
+                Ok(())
+            }
+            Line::Port(port) => {
+                self.port = port;
+                Ok(())
+            }
+            Line::Tell(tell) => {
+                tell(&mut self.scheduler);
+                Ok(())
+            }
+            Line::Look(micros, expected) => self
+                .look(micros, expected)
+                .map_err(|(what, got)| (0, what, got)),
+            Line::Quiet(looks) => {
+                for look in 0..looks {
+                    let poll = self.config.get(Number::PollInterval);
+                    self.look(poll, &[])
+                        .map_err(|(what, got)| (look, what, got))?;
+                }
+                Ok(())
+            }
+            Line::Step(what, check) => {
+                if check(&self.step) {
+                    Ok(())
+                } else {
+                    Err((0, what, None))
+                }
+            }
+        }
+    }
+
+    fn see(
+        &mut self,
+        id: u64,
+        change: fn(&mut Observation),
+    ) -> Result<(), (u32, &'static str, Option<Decision>)> {
+        let seen = self
+            .cast
+            .iter_mut()
+            .flatten()
+            .find(|seen| seen.queue.0 == id)
+            .ok_or((0, "no such queue on the stage", None))?;
+        change(seen);
+        Ok(())
+    }
+
+    fn look(
+        &mut self,
+        micros: u32,
+        expected: &[(Action, u64, Reason)],
+    ) -> Result<(), (&'static str, Option<Decision>)> {
+        self.now = self.now.after(Nanos::from_micros(micros));
+        let mut seen = [Observation::new(QueueId(0), ProcessId(0)); CAST];
+        let mut count = 0;
+        for (place, observation) in seen.iter_mut().zip(self.cast.iter().flatten()) {
+            *place = *observation;
+            count += 1;
+        }
+        let mut out = [Decision::NONE; CAST];
+        self.step = self.scheduler.step(
+            self.now,
+            &self.config,
+            seen.get(..count).unwrap_or(&[]),
+            self.outcomes.get(..self.reported).unwrap_or(&[]),
+            &mut out,
+        );
+        let made = out.get(..self.step.decisions).unwrap_or(&[]);
+        self.reported = 0;
+        for decision in made {
+            self.answer(decision);
+        }
+        for (at, decision) in made.iter().enumerate() {
+            let got = (decision.action, decision.queue.0, decision.reason);
+            match expected.get(at) {
+                Some(wanted) if *wanted == got => {}
+                Some(_) => return Err(("another decision was expected", Some(*decision))),
+                None => return Err(("no decision was expected", Some(*decision))),
+            }
+        }
+        if made.len() < expected.len() {
+            return Err(("a decision is missing", None));
+        }
+        Ok(())
+    }
+
+    /// Does with a decision what the port of the scene does.
+    fn answer(&mut self, decision: &Decision) {
+        if !decision.apply {
+            return;
+        }
+        if matches!(self.port, Port::Obeys | Port::Mute) {
+            for seen in self.cast.iter_mut().flatten() {
+                if seen.queue == decision.queue {
+                    seen.state = match decision.action {
+                        Action::Stop => QueueState::StoppedByUs,
+                        Action::Start => QueueState::Active,
+                    };
+                    if decision.action == Action::Stop {
+                        seen.waves = Waves::Unknown;
+                    }
+                }
+            }
+        }
+        let report = match self.port {
+            Port::Obeys => Report::Done,
+            Port::Refuses => Report::NothingToDo,
+            Port::Fails(errno) => Report::Failed(errno),
+            Port::Mute | Port::Deaf => return,
+        };
+        if let Some(place) = self.outcomes.get_mut(self.reported) {
+            *place = Outcome {
+                queue: decision.queue,
+                report,
+            };
+            self.reported += 1;
+        }
+    }
+}
