@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/* amdgpu as the driver core sees it: the driver, its module and its devices. */
+#include <linux/device.h>
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/rcupdate.h>
+
+#include "shim.h"
+
+/**
+ * gp_amdgpu_get() - find amdgpu and keep it loaded
+ *
+ * amdgpu does not know about this module, so that nothing but the reference
+ * taken here keeps the text that we call.  driver_find() takes no reference;
+ * the RCU section keeps a module that is just being unloaded in memory until
+ * its reference was refused.
+ *
+ * Context: process context.  Return: the driver, or an error pointer.
+ */
+struct device_driver *gp_amdgpu_get(void)
+{
+	struct device_driver *driver;
+
+	rcu_read_lock();
+	driver = driver_find("amdgpu", &pci_bus_type);
+	if (driver && !try_module_get(driver->owner))
+		driver = NULL;
+	rcu_read_unlock();
+	return driver ?: ERR_PTR(-ENODEV);
+}
+
+/**
+ * gp_amdgpu_put() - undo gp_amdgpu_get()
+ * @driver: what it returned
+ */
+void gp_amdgpu_put(struct device_driver *driver)
+{
+	module_put(driver->owner);
+}
+
+/**
+ * gp_amdgpu_btf_size() - the size of the driver's type information
+ * @driver: what gp_amdgpu_get() returned
+ *
+ * Return: bytes, or 0 if there is none.
+ */
+u32 gp_amdgpu_btf_size(struct device_driver *driver)
+{
+#ifdef CONFIG_DEBUG_INFO_BTF_MODULES
+	return driver->owner ? driver->owner->btf_data_size : 0;
+#else
+	return 0;
+#endif
+}
+
+struct gp_each {
+	struct device_driver *driver;
+	void (*found)(void *data, struct device *device);
+	void *data;
+};
+
+/* A device that is being unbound is still listed; its lock tells. */
+static int gp_each_device(struct device *device, void *data)
+{
+	struct gp_each *each = data;
+
+	device_lock(device);
+	if (device->driver == each->driver)
+		each->found(each->data, device);
+	device_unlock(device);
+	return 0;
+}
+
+/**
+ * gp_amdgpu_each() - call a function for each device that amdgpu is bound to
+ * @driver: what gp_amdgpu_get() returned
+ * @found: called under the device's lock
+ * @data: passed to @found
+ *
+ * Context: process context, sleeps.
+ */
+int gp_amdgpu_each(struct device_driver *driver, void (*found)(void *data, struct device *device),
+		   void *data)
+{
+	struct gp_each each = { .driver = driver, .found = found, .data = data };
+
+	return driver_for_each_device(driver, NULL, &each, gp_each_device);
+}
+
+static int gp_bus_event(struct notifier_block *block, unsigned long action, void *data)
+{
+	struct gp_bus_watch *watch = container_of(block, struct gp_bus_watch, block);
+	struct device *device = data;
+
+	if (device->driver != watch->driver)
+		return NOTIFY_DONE;
+	if (action == BUS_NOTIFY_BOUND_DRIVER)
+		watch->event(watch->data, device, true);
+	else if (action == BUS_NOTIFY_UNBIND_DRIVER)
+		watch->event(watch->data, device, false);
+	return NOTIFY_DONE;
+}
+
+/**
+ * gp_bus_watch_start() - have events of the PCI bus reported
+ * @watch: what to watch; must stay where it is until gp_bus_watch_stop()
+ *
+ * Context: process context, sleeps.  Return: 0 or -errno.
+ */
+int gp_bus_watch_start(struct gp_bus_watch *watch)
+{
+	watch->block.notifier_call = gp_bus_event;
+	return bus_register_notifier(&pci_bus_type, &watch->block);
+}
+
+/**
+ * gp_bus_watch_stop() - undo gp_bus_watch_start()
+ * @watch: its argument
+ *
+ * Context: process context, sleeps until no event is being reported.
+ */
+void gp_bus_watch_stop(struct gp_bus_watch *watch)
+{
+	bus_unregister_notifier(&pci_bus_type, &watch->block);
+}
+
+/** gp_device_get() - take a reference to @device. */
+void gp_device_get(struct device *device)
+{
+	get_device(device);
+}
+
+/** gp_device_put() - drop a reference to @device. */
+void gp_device_put(struct device *device)
+{
+	put_device(device);
+}
+
+/** gp_device_data() - what the driver of @device keeps for it, or NULL. */
+void *gp_device_data(struct device *device)
+{
+	return dev_get_drvdata(device);
+}
+
+/** gp_device_pci() - the PCI device that @device is part of. */
+void *gp_device_pci(struct device *device)
+{
+	return to_pci_dev(device);
+}
+
+/** gp_device_name() - the name of @device, as long as a reference is held. */
+const char *gp_device_name(struct device *device)
+{
+	return dev_name(device);
+}

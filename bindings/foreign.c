@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * amdgpu's locks and operations.  The types of the operations are those that
+ * scripts/btf-offsets compares with the driver's (bindings/kfd-fields.txt); they
+ * are called from here because a kernel with control flow integrity checks the
+ * types of such calls.
+ */
+#include <linux/io.h>
+#include <linux/mutex.h>
+#include <linux/rwsem.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "generated_layout.h"
+#include "shim.h"
+
+static_assert(GP_AMDGPU_DEVICE_SRBM_MUTEX_BYTES == sizeof(struct mutex));
+static_assert(GP_AMDGPU_XCP_MGR_XCP_LOCK_BYTES == sizeof(struct mutex));
+static_assert(GP_DEVICE_QUEUE_MANAGER_LOCK_HIDDEN_BYTES == sizeof(struct mutex));
+static_assert(GP_AMDGPU_RESET_DOMAIN_SEM_BYTES == sizeof(struct rw_semaphore));
+static_assert(GP_KFD_CU_OCCUPANCY_WAVE_CNT == offsetof(struct gp_occupancy, wave_count));
+static_assert(GP_KFD_CU_OCCUPANCY_DOORBELL_OFF == offsetof(struct gp_occupancy, doorbell_offset));
+
+/**
+ * gp_read_kernel() - read kernel memory that may not be there
+ * @to: where to
+ * @from: any address
+ * @size: how many bytes
+ *
+ * Context: any.  Return: whether all of it could be read.
+ */
+bool gp_read_kernel(void *to, const void *from, size_t size)
+{
+	return !copy_from_kernel_nofault(to, from, size);
+}
+
+/**
+ * gp_dqm_lock() - take the queue manager's lock as the driver's dqm_lock() does
+ * @lock: its mutex
+ * @saved_flags: where it keeps the task's memory flags
+ *
+ * Context: process context, sleeps.  The lock is also taken by MMU notifiers,
+ * that is under mmap_lock and in reclaim: no user access, no allocation, no
+ * mmap_lock, no mmput() until gp_dqm_unlock() by the same task.
+ */
+void gp_dqm_lock(struct mutex *lock, unsigned int *saved_flags)
+{
+	mutex_lock(lock);
+	*saved_flags = memalloc_noreclaim_save();
+}
+
+/**
+ * gp_dqm_unlock() - undo gp_dqm_lock()
+ * @lock: its first argument
+ * @saved_flags: its second
+ */
+void gp_dqm_unlock(struct mutex *lock, unsigned int *saved_flags)
+{
+	memalloc_noreclaim_restore(*saved_flags);
+	mutex_unlock(lock);
+}
+
+/** gp_mutex_trylock() - take @lock if it is free. */
+bool gp_mutex_trylock(struct mutex *lock)
+{
+	return mutex_trylock(lock);
+}
+
+/** gp_mutex_lock() - take @lock; sleeps. */
+void gp_mutex_lock(struct mutex *lock)
+{
+	mutex_lock(lock);
+}
+
+/** gp_mutex_unlock() - release @lock. */
+void gp_mutex_unlock(struct mutex *lock)
+{
+	mutex_unlock(lock);
+}
+
+/** gp_rwsem_read_trylock() - take @lock for reading if nobody writes. */
+bool gp_rwsem_read_trylock(struct rw_semaphore *lock)
+{
+	return down_read_trylock(lock);
+}
+
+/** gp_rwsem_read_unlock() - release @lock. */
+void gp_rwsem_read_unlock(struct rw_semaphore *lock)
+{
+	up_read(lock);
+}
+
+/** gp_io_read() - read the device register at @address. */
+u32 gp_io_read(const void *address)
+{
+	return readl((const void __iomem __force *)address);
+}
+
+/** gp_io_write() - write @value to the device register at @address. */
+void gp_io_write(u32 value, void *address)
+{
+	writel(value, (void __iomem __force *)address);
+}
+
+/** gp_free() - free @memory that the driver allocated for us. */
+void gp_free(void *memory)
+{
+	kfree(memory);
+}
+
+/**
+ * gp_call_evict() - call evict_process_queues or restore_process_queues
+ * @function: which
+ * @dqm: struct device_queue_manager, not locked
+ * @qpd: struct qcm_process_device, which the caller keeps alive
+ *
+ * Context: process context, sleeps; takes the queue manager's lock.
+ */
+int gp_call_evict(void *function, void *dqm, void *qpd)
+{
+	int (*evict)(void *, void *) = function;
+
+	return evict(dqm, qpd);
+}
+
+/**
+ * gp_call_load_mqd() - put a queue descriptor into a hardware queue
+ *
+ * Context: process context, under the queue manager's lock, sleeps.
+ */
+int gp_call_load_mqd(void *function, void *manager, void *mqd, u32 pipe, u32 queue,
+		     void *properties, struct mm_struct *mm)
+{
+	int (*load)(void *, void *, u32, u32, void *, struct mm_struct *) = function;
+
+	return load(manager, mqd, pipe, queue, properties, mm);
+}
+
+/**
+ * gp_call_destroy_mqd() - take a queue out of a hardware queue
+ *
+ * Context: process context, under the queue manager's lock, sleeps for up to
+ * @timeout_ms for each XCC.
+ */
+int gp_call_destroy_mqd(void *function, void *manager, void *mqd, u32 type, u32 timeout_ms,
+			u32 pipe, u32 queue)
+{
+	int (*destroy)(void *, void *, u32, u32, u32, u32) = function;
+
+	return destroy(manager, mqd, type, timeout_ms, pipe, queue);
+}
+
+/**
+ * gp_call_hqd_is_occupied() - whether a hardware queue holds the ring at @address
+ *
+ * Context: process context, sleeps; takes srbm_mutex.
+ */
+bool gp_call_hqd_is_occupied(void *function, void *adev, u64 address, u32 pipe, u32 queue,
+			     u32 xcc)
+{
+	bool (*occupied)(void *, u64, u32, u32, u32) = function;
+
+	return occupied(adev, address, pipe, queue, xcc);
+}
+
+/**
+ * gp_call_cu_occupancy() - how many waves each hardware queue has
+ *
+ * Context: process context, sleeps; takes srbm_mutex and grbm_idx_mutex.
+ */
+void gp_call_cu_occupancy(void *function, void *adev, struct gp_occupancy *occupancy,
+			  int *max_waves, u32 xcc)
+{
+	void (*ask)(void *, struct gp_occupancy *, int *, u32) = function;
+
+	ask(adev, occupancy, max_waves, xcc);
+}
+
+/**
+ * gp_call_hqd_dump() - read the registers of a hardware queue
+ * @dump: is set to pairs of register address and value, to be freed by gp_free()
+ *
+ * Context: process context, sleeps, allocates; takes srbm_mutex.
+ */
+int gp_call_hqd_dump(void *function, void *adev, u32 pipe, u32 queue, u32 (**dump)[2],
+		     u32 *count, u32 xcc)
+{
+	int (*ask)(void *, u32, u32, u32 (**)[2], u32 *, u32) = function;
+
+	return ask(adev, pipe, queue, dump, count, xcc);
+}

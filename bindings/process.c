@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Processes that own queues: their memory, their name and their cgroup. */
+#include <linux/cgroup.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/task.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "shim.h"
+
+static_assert(GP_COMM_LEN == TASK_COMM_LEN);
+
+/** gp_task_get() - take a reference to @task; any context. */
+void gp_task_get(struct task_struct *task)
+{
+	get_task_struct(task);
+}
+
+/** gp_task_put() - drop a reference to @task; any context. */
+void gp_task_put(struct task_struct *task)
+{
+	put_task_struct(task);
+}
+
+/** gp_task_pid() - the process id of @task in the initial namespace. */
+int gp_task_pid(struct task_struct *task)
+{
+	return task->tgid;
+}
+
+/** gp_task_comm() - copy the command name of @task to GP_COMM_LEN bytes. */
+void gp_task_comm(struct task_struct *task, char *comm)
+{
+	strscpy_pad(comm, task->comm, GP_COMM_LEN);
+}
+
+/**
+ * gp_mm_get() - keep the memory of a process in use
+ * @task: its main thread
+ * @expected: the memory that the driver knows the process by
+ *
+ * Context: process context, not under the queue manager's lock.  Return: the
+ * memory, or NULL when the process is gone, its main thread has ended, or it
+ * has another memory by now because it has executed another program.
+ */
+struct mm_struct *gp_mm_get(struct task_struct *task, const void *expected)
+{
+	struct mm_struct *mm = get_task_mm(task);
+
+	if (mm && mm != expected) {
+		mmput_async(mm);
+		mm = NULL;
+	}
+	return mm;
+}
+
+/**
+ * gp_mm_put() - undo gp_mm_get()
+ * @mm: its result
+ *
+ * If this is the last use, the process is taken down by a worker and not here,
+ * because that takes the driver's locks.  Context: any.
+ */
+void gp_mm_put(struct mm_struct *mm)
+{
+	mmput_async(mm);
+}
+
+/** gp_mm_enter() - use @mm in the current kernel thread, until gp_mm_leave(). */
+void gp_mm_enter(struct mm_struct *mm)
+{
+	kthread_use_mm(mm);
+}
+
+/** gp_mm_leave() - undo gp_mm_enter() of @mm. */
+void gp_mm_leave(struct mm_struct *mm)
+{
+	kthread_unuse_mm(mm);
+}
+
+/**
+ * gp_read_user() - read user memory that is present
+ * @to: where to
+ * @from: any user address
+ * @size: how many bytes
+ *
+ * Context: between gp_mm_enter() and gp_mm_leave().  Never faults anything in.
+ * Return: whether all of it could be read.
+ */
+bool gp_read_user(void *to, u64 from, size_t size)
+{
+	return !copy_from_user_nofault(to, u64_to_user_ptr(from), size);
+}
+
+#ifdef CONFIG_CGROUPS
+/**
+ * gp_cgroup_get() - find a cgroup by its path in the default hierarchy
+ * @path: absolute, as in /proc/PID/cgroup
+ *
+ * Context: process context, sleeps.  Return: the cgroup with a reference that
+ * gp_cgroup_put() drops, or an error pointer.
+ */
+struct cgroup *gp_cgroup_get(const char *path)
+{
+	return cgroup_get_from_path(path);
+}
+
+/** gp_cgroup_put() - drop a reference to @cgroup. */
+void gp_cgroup_put(struct cgroup *cgroup)
+{
+	cgroup_put(cgroup);
+}
+
+/** gp_cgroup_id() - the number of @cgroup, never given again. */
+u64 gp_cgroup_id(struct cgroup *cgroup)
+{
+	return cgroup_id(cgroup);
+}
+
+/** gp_cgroup_alive() - whether @cgroup has not been removed. */
+bool gp_cgroup_alive(struct cgroup *cgroup)
+{
+	return READ_ONCE(cgroup->self.flags) & CSS_ONLINE;
+}
+
+/**
+ * gp_cgroup_holds() - whether a task is in a cgroup or below it
+ * @cgroup: with a reference
+ * @task: with a reference
+ *
+ * Context: any.
+ */
+bool gp_cgroup_holds(struct cgroup *cgroup, struct task_struct *task)
+{
+	bool holds;
+
+	rcu_read_lock();
+	holds = cgroup_is_descendant(task_dfl_cgroup(task), cgroup);
+	rcu_read_unlock();
+	return holds;
+}
+#else
+struct cgroup *gp_cgroup_get(const char *path)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+void gp_cgroup_put(struct cgroup *cgroup)
+{
+}
+
+u64 gp_cgroup_id(struct cgroup *cgroup)
+{
+	return 0;
+}
+
+bool gp_cgroup_alive(struct cgroup *cgroup)
+{
+	return false;
+}
+
+bool gp_cgroup_holds(struct cgroup *cgroup, struct task_struct *task)
+{
+	return false;
+}
+#endif

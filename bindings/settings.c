@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What modinfo says that Rust's module!() has no words for, and the lock of the
+ * parameters.  They are set before the module's Rust half is initialised, so
+ * that their lock has to be ready from the start.
+ */
+#include <linux/module.h>
+
+#include "shim.h"
+
+DEFINE_MUTEX(gp_settings_mutex);
+
+MODULE_VERSION("0.1.0");
+MODULE_SOFTDEP("pre: amdgpu");

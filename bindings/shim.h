@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Everything that the C and the Rust half of the module say to each other.
+ *
+ * C is used where the kernel offers a macro, an inline function or a table and
+ * no Rust abstraction, and decides nothing.  bindgen reads this file, and every
+ * C file here includes it, so that the two halves cannot disagree.  Memory of
+ * amdgpu is `void *` throughout: its layout is known to rust/kfd alone.
+ */
+#ifndef GP_SHIM_H
+#define GP_SHIM_H
+
+#include <linux/completion.h>
+#include <linux/device.h>
+#include <linux/kobject.h>
+#include <linux/mutex.h>
+#include <linux/notifier.h>
+#include <linux/seq_file.h>
+#include <linux/types.h>
+
+struct cgroup;
+struct dentry;
+struct faux_device;
+struct mm_struct;
+struct task_struct;
+
+/* thread.c: the monitor threads, and what wakes them */
+struct task_struct *gp_thread_start(int (*body)(void *data), void *data, const char *name);
+void gp_thread_stop(struct task_struct *thread);
+bool gp_thread_should_stop(void);
+void gp_thread_prepare(void);
+u32 gp_wake_count(void);
+void gp_wake(void);
+void gp_sleep(u32 seen, u64 timeout_ns);
+int gp_creation_watch_start(void);
+void gp_creation_watch_stop(void);
+
+/* settings.c: the lock of the module parameters */
+extern struct mutex gp_settings_mutex;
+
+/**
+ * struct gp_bus_watch - a watch over devices that amdgpu is bound to
+ * @block: used by the shim
+ * @driver: the amdgpu driver; other drivers' events are not reported
+ * @event: called under the device's lock, in process context, with @bound true
+ *	after the driver took the device and false before it lets go of it
+ * @data: passed to @event
+ */
+struct gp_bus_watch {
+	struct notifier_block block;
+	struct device_driver *driver;
+	void (*event)(void *data, struct device *device, bool bound);
+	void *data;
+};
+
+/* driver.c: amdgpu as the driver core sees it */
+struct device_driver *gp_amdgpu_get(void);
+void gp_amdgpu_put(struct device_driver *driver);
+u32 gp_amdgpu_btf_size(struct device_driver *driver);
+int gp_amdgpu_each(struct device_driver *driver, void (*found)(void *data, struct device *device),
+		   void *data);
+int gp_bus_watch_start(struct gp_bus_watch *watch);
+void gp_bus_watch_stop(struct gp_bus_watch *watch);
+void gp_device_get(struct device *device);
+void gp_device_put(struct device *device);
+void *gp_device_data(struct device *device);
+void *gp_device_pci(struct device *device);
+const char *gp_device_name(struct device *device);
+
+/* symbols.c: functions of amdgpu that it does not export */
+#define GP_SYMBOL_LEN 256
+void gp_symbol_name(unsigned long address, char *name);
+int gp_hws_bind(void);
+void gp_hws_unbind(void);
+int gp_hws_lock_and_unmap(void *dqm);
+int gp_hws_map_and_unlock(void *dqm);
+
+/* foreign.c: amdgpu's locks and operations, and memory that may not be there */
+bool gp_read_kernel(void *to, const void *from, size_t size);
+void gp_dqm_lock(struct mutex *lock, unsigned int *saved_flags);
+void gp_dqm_unlock(struct mutex *lock, unsigned int *saved_flags);
+bool gp_mutex_trylock(struct mutex *lock);
+void gp_mutex_lock(struct mutex *lock);
+void gp_mutex_unlock(struct mutex *lock);
+bool gp_rwsem_read_trylock(struct rw_semaphore *lock);
+void gp_rwsem_read_unlock(struct rw_semaphore *lock);
+u32 gp_io_read(const void *address);
+void gp_io_write(u32 value, void *address);
+void gp_free(void *memory);
+
+/**
+ * struct gp_occupancy - what one hardware queue has on the compute units
+ * @wave_count: waves on the first XCC
+ * @doorbell_offset: which queue it is
+ *
+ * The driver's struct kfd_cu_occupancy; its layout is checked at build time.
+ */
+struct gp_occupancy {
+	u32 wave_count;
+	u32 doorbell_offset;
+};
+
+int gp_call_evict(void *function, void *dqm, void *qpd);
+int gp_call_load_mqd(void *function, void *manager, void *mqd, u32 pipe, u32 queue,
+		     void *properties, struct mm_struct *mm);
+int gp_call_destroy_mqd(void *function, void *manager, void *mqd, u32 type, u32 timeout_ms,
+			u32 pipe, u32 queue);
+bool gp_call_hqd_is_occupied(void *function, void *adev, u64 address, u32 pipe, u32 queue,
+			     u32 xcc);
+void gp_call_cu_occupancy(void *function, void *adev, struct gp_occupancy *occupancy,
+			  int *max_waves, u32 xcc);
+int gp_call_hqd_dump(void *function, void *adev, u32 pipe, u32 queue, u32 (**dump)[2],
+		     u32 *count, u32 xcc);
+
+#define GP_COMM_LEN 16
+
+/* process.c: processes that own queues */
+void gp_task_get(struct task_struct *task);
+void gp_task_put(struct task_struct *task);
+int gp_task_pid(struct task_struct *task);
+void gp_task_comm(struct task_struct *task, char *comm);
+struct mm_struct *gp_mm_get(struct task_struct *task, const void *expected);
+void gp_mm_put(struct mm_struct *mm);
+void gp_mm_enter(struct mm_struct *mm);
+void gp_mm_leave(struct mm_struct *mm);
+bool gp_read_user(void *to, u64 from, size_t size);
+struct cgroup *gp_cgroup_get(const char *path);
+void gp_cgroup_put(struct cgroup *cgroup);
+u64 gp_cgroup_id(struct cgroup *cgroup);
+bool gp_cgroup_alive(struct cgroup *cgroup);
+bool gp_cgroup_holds(struct cgroup *cgroup, struct task_struct *task);
+
+/**
+ * struct gp_file - a debugfs file
+ * @show: writes the file's content; process context, no lock held
+ * @data: passed to @show; must outlive the file
+ */
+struct gp_file {
+	int (*show)(struct seq_file *m, void *data);
+	void *data;
+};
+
+/* What there is to read and write of a node in sysfs: name, mode. */
+#define GP_NODE_VALUES(X)		\
+	X(state, 0644)			\
+	X(gpu_id, 0444)			\
+	X(backend, 0444)		\
+	X(queues, 0444)			\
+	X(stopped, 0444)		\
+	X(passes, 0444)			\
+	X(inversions, 0444)		\
+	X(stops, 0444)			\
+	X(starts, 0444)			\
+	X(transactions, 0444)		\
+	X(failures, 0444)		\
+	X(healed, 0444)			\
+	X(exempt, 0444)
+
+#define GP_NODE_VALUE_ID(name, mode) GP_NODE_VALUE_##name,
+enum gp_node_value { GP_NODE_VALUES(GP_NODE_VALUE_ID) GP_NODE_VALUE_COUNT };
+
+/**
+ * struct gp_folder_ops - how the values of a folder are read and written
+ * @show: writes a value to a page and returns its length or -errno
+ * @store: takes a value; returns 0 or -errno
+ *
+ * Both are called in process context with no lock of ours held.
+ */
+struct gp_folder_ops {
+	ssize_t (*show)(void *data, u32 value, char *page);
+	int (*store)(void *data, u32 value, const char *text, size_t length);
+};
+
+/**
+ * struct gp_root_ops - how rules are added and deleted in sysfs
+ * @add: takes the text of a rule; returns 0 or -errno
+ * @del: takes the number of a rule; returns 0 or -errno
+ */
+struct gp_root_ops {
+	int (*add)(void *data, const char *text, size_t length);
+	int (*del)(void *data, const char *text, size_t length);
+	void *data;
+};
+
+struct gp_folder;
+
+/* files.c: debugfs and sysfs */
+struct dentry *gp_debugfs_create(const char *name);
+void gp_debugfs_remove(struct dentry *directory);
+void gp_debugfs_file(struct dentry *directory, const char *name, struct gp_file *file);
+struct faux_device *gp_root_create(const char *name, struct gp_root_ops *ops);
+void gp_root_remove(struct faux_device *root);
+struct gp_folder *gp_folder_create(struct faux_device *root, struct gp_folder *parent,
+				   const char *name, const struct gp_folder_ops *ops, void *data);
+void gp_folder_remove(struct gp_folder *folder);
+
+/**
+ * struct gp_event - what a tracepoint tells
+ * @gpu_id: KFD's number of the GPU
+ * @node: which partition of it
+ * @pid: the process that owns the queue
+ * @queue_id: KFD's number of the queue within the process
+ * @prio: the priority that the process gave the queue
+ * @eff_prio: the priority that counts
+ * @reason: a word of the policy
+ * @age_ns: how long the condition has lasted
+ */
+struct gp_event {
+	u32 gpu_id;
+	u32 node;
+	int pid;
+	u32 queue_id;
+	u32 prio;
+	u32 eff_prio;
+	const char *reason;
+	u64 age_ns;
+};
+
+/* trace.c: the tracepoints; any context */
+void gp_trace_inversion(const struct gp_event *event);
+void gp_trace_stop(const struct gp_event *event);
+void gp_trace_start(const struct gp_event *event);
+void gp_trace_fallback(const struct gp_event *event);
+
+#endif /* GP_SHIM_H */

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Differences between the kernel releases that the module is built for. No
+//! other file asks for the release.
+
+pub(crate) use kernel::prelude::CStr;
+pub(crate) use kernel::str::CStrExt as _;
+
+/// Makes something printable that knows only `core`'s way of printing.
+pub(crate) struct Plain<T>(pub(crate) T);
+
+impl<T: core::fmt::Display> kernel::fmt::Display for Plain<T> {
+    fn fmt(&self, out: &mut kernel::fmt::Formatter<'_>) -> kernel::fmt::Result {
+        core::fmt::Display::fmt(&self.0, out)
+    }
+}

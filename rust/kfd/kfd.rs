@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! KFD, AMD's compute driver, as safe types, and the parts of the kernel that
+//! the module needs and that have no Rust abstraction yet.
+//!
+//! All unsafe code of the module is in this crate. What it rests on, and the
+//! order of the locks, is in `docs/lock-order.md`; what could go wrong is listed
+//! in `docs/hazards.md`.
+
+mod bindings;
+mod compat;
+mod layout;
+
+pub mod driver;
+pub mod files;
+pub mod settings;
+pub mod thread;
+pub mod trace;
+pub mod wake;
+
+const __LOG_PREFIX: &[u8] = b"amd_gpreempt\0";
