@@ -10,7 +10,10 @@ pub mod base {
     pub const GC: &[u32] = &[0x2000, 0xa000];
     pub const HDP: &[u32] = &[0xf20, 0x240a400];
     pub const SDMA0: &[u32] = &[super::super::SDMA0_BASE, 0x12540];
-    pub const MMHUB: &[u32] = &[0x1a000, 0x2408800];
+    /// Not 0x1a000 as on the hardware: packets on a ring name a register whose
+    /// low 16 bits lie in an XCC's ranges by those bits alone, so the driver
+    /// could not tell this block's from graphics registers.
+    pub const MMHUB: &[u32] = &[0x14000, 0x2408800];
     pub const ATHUB: &[u32] = &[0xc20, 0x2408c00];
     pub const NBIO: &[u32] = &[
         0, 0x14, 0xd20, 0x10400, 0x241b000, 0x4040000, 0, 0, 0x4040000,
@@ -264,6 +267,15 @@ mod tests {
         let (offset, index) = smuio::SMUIO_MCM_CONFIG;
         let smuio = std::iter::once(("SMUIO_MCM_CONFIG".to_owned(), offset, index));
         compare("smuio/smuio_13_0_3_offset.h", smuio);
+    }
+
+    #[test]
+    fn no_other_block_looks_like_graphics_in_a_packet() {
+        let last = mmhub::MC_VM_FB_LOCATION_TOP;
+        for address in mmhub::VM_L2_PROTECTION_FAULT_STATUS..=last {
+            let place = super::super::place(address & 0xffff);
+            assert_eq!(place, super::super::Place::Other(address & 0xffff));
+        }
     }
 
     /// The driver reads these before it knows the discovery table.
