@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Where set-up has put things: kernels, programs, and room for snapshots.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{bail, Context, Result};
+use sha2::{Digest, Sha256};
+
+/// The project's cache folder.
+#[derive(Clone, Debug)]
+pub struct Cache(PathBuf);
+
+/// A stock kernel of the cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// As in `7.3`.
+    pub series: String,
+    /// As in `7.3.4+deb13-amd64`.
+    pub release: String,
+    /// The directory with `vmlinuz` and `lib/modules`.
+    pub image: PathBuf,
+}
+
+impl Cache {
+    pub fn open() -> Result<Cache> {
+        let path = env::var_os("AMD_GPREEMPT_CACHE")
+            .context("AMD_GPREEMPT_CACHE is not set: start the runner with scripts/in-root")?;
+        Ok(Cache(path.into()))
+    }
+
+    /// The kernels of these series, or all of them.
+    pub fn kernels(&self, series: &[String]) -> Result<Vec<Kernel>> {
+        let lock = self.0.join("kernels.lock");
+        let text = fs::read_to_string(&lock)
+            .with_context(|| format!("cannot read {}: run 'make setup'", lock.display()))?;
+        let all: Vec<Kernel> = text
+            .lines()
+            .filter_map(|line| {
+                let mut fields = line.split('\t');
+                let (series, release) = (fields.next()?, fields.next()?);
+                Some(Kernel {
+                    series: series.to_string(),
+                    release: release.to_string(),
+                    image: self.0.join("kernel").join(release).join("image"),
+                })
+            })
+            .collect();
+        if let Some(missing) = series
+            .iter()
+            .find(|series| !all.iter().any(|kernel| kernel.series == **series))
+        {
+            bail!("there is no kernel {missing} in {}", lock.display());
+        }
+        Ok(all
+            .into_iter()
+            .filter(|kernel| series.is_empty() || series.contains(&kernel.series))
+            .collect())
+    }
+
+    /// The directory of a snapshot, named after everything that it is made of.
+    pub fn snapshot(&self, key: &str) -> PathBuf {
+        self.0.join("snapshot").join(key)
+    }
+
+    /// Where the module for a kernel is built.
+    pub fn module(&self, release: &str) -> PathBuf {
+        self.0.join("build").join(release).join("amd_gpreempt.ko")
+    }
+
+    /// A directory for what a failed scenario leaves behind.
+    pub fn logs(&self) -> PathBuf {
+        self.0.join("logs")
+    }
+}
+
+/// A program that was built together with this one.
+pub fn program(name: &str) -> Result<PathBuf> {
+    let own = env::current_exe().context("cannot tell where this program is")?;
+    let directory = own.parent().context("this program is in no directory")?;
+    let path = directory.join(name);
+    if !path.exists() {
+        bail!(
+            "{} is missing: build the workspace in tests/ first",
+            path.display()
+        );
+    }
+    Ok(path)
+}
+
+/// A key that differs when any part differs.
+pub fn key(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize()
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect::<Vec<_>>()
+        .concat()
+}
+
+/// Makes a directory and those above it.
+pub fn make_directory(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).with_context(|| format!("cannot make {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_depends_on_every_part_and_on_where_it_ends() {
+        let one = key(&[b"ab", b"c"]);
+        assert_eq!(one.len(), 16);
+        assert_ne!(one, key(&[b"a", b"bc"]));
+        assert_ne!(one, key(&[b"ab", b"d"]));
+        assert_eq!(one, key(&[b"ab", b"c"]));
+    }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The virtual GPU's process, and its control socket.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command as Process, Stdio};
+use std::time::Duration;
+
+use anyhow::{bail, Context, Result};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use vgpu_model::{Faults, HiqRecord, QueueReport, StateDump, TimelineRecord};
+use vgpu_server::control::Command;
+
+use crate::cache::program;
+use crate::qmp::connect;
+
+/// The shape of a virtual GPU.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Shape {
+    /// Accelerator dies.
+    pub xcc: u32,
+    /// Compute units of each of a die's four shader engines.
+    pub cu_per_sh: u32,
+    /// Whether AQL read pointers move at completion instead of at launch.
+    pub rptr_at_completion: bool,
+}
+
+impl Shape {
+    /// A shape of so many dies whose queues' save areas fit a small guest.
+    pub fn new(xcc: u32) -> Shape {
+        Shape {
+            xcc,
+            cu_per_sh: if xcc == 1 { 10 } else { 2 },
+            rptr_at_completion: false,
+        }
+    }
+}
+
+pub struct Device {
+    process: Child,
+    socket: PathBuf,
+    control: BufReader<UnixStream>,
+}
+
+impl Device {
+    /// Starts a GPU whose sockets and log are in `directory`, under `name`.
+    pub fn start(shape: &Shape, directory: &Path, name: &str) -> Result<Device> {
+        let socket = directory.join(format!("{name}.socket"));
+        let control = directory.join(format!("{name}.control"));
+        let log = directory.join(format!("{name}.log"));
+        let mut command = Process::new(program("vgpu")?);
+        command
+            .arg("--socket")
+            .arg(&socket)
+            .arg("--control")
+            .arg(&control)
+            .args(["--xcc", &shape.xcc.to_string()])
+            .args(["--cu-per-sh", &shape.cu_per_sh.to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(&log)?);
+        if shape.rptr_at_completion {
+            command.args(["--rptr", "completion"]);
+        }
+        let process = command.spawn().context("cannot start the virtual GPU")?;
+        let patience = Duration::from_secs(20);
+        let control = connect(&control, patience)?;
+        control.set_read_timeout(Some(Duration::from_secs(60)))?;
+        Ok(Device {
+            process,
+            socket,
+            control: BufReader::new(control),
+        })
+    }
+
+    /// The socket that QEMU connects to.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    fn ask<T: DeserializeOwned>(&mut self, command: Command) -> Result<T> {
+        let line = serde_json::to_string(&command)?;
+        writeln!(self.control.get_mut(), "{line}").context("the virtual GPU has ended")?;
+        let mut reply = String::new();
+        self.control
+            .read_line(&mut reply)
+            .context("the virtual GPU does not answer")?;
+        let mut reply: Value = serde_json::from_str(&reply).context("the virtual GPU has ended")?;
+        match reply.get_mut("ok") {
+            Some(value) => Ok(serde_json::from_value(value.take())?),
+            None => bail!("the virtual GPU refuses {line}: {}", reply["error"]),
+        }
+    }
+
+    pub fn queues(&mut self) -> Result<Vec<QueueReport>> {
+        self.ask(Command::Queues)
+    }
+
+    pub fn state(&mut self) -> Result<StateDump> {
+        self.ask(Command::State)
+    }
+
+    pub fn hiq(&mut self, from: u64) -> Result<Vec<HiqRecord>> {
+        self.ask(Command::Hiq { from })
+    }
+
+    /// The number that the next packet on the firmware's ring will have.
+    pub fn hiq_mark(&mut self) -> Result<u64> {
+        Ok(self.hiq(0)?.last().map_or(0, |record| record.sequence + 1))
+    }
+
+    pub fn timeline(&mut self, from: u64) -> Result<Vec<TimelineRecord>> {
+        self.ask(Command::Timeline { from })
+    }
+
+    /// The timeline in the trace-event format.
+    pub fn trace(&mut self) -> Result<Value> {
+        self.ask(Command::Trace { from: 0 })
+    }
+
+    pub fn set_faults(&mut self, faults: Faults) -> Result<()> {
+        self.ask(Command::SetFaults { faults })
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

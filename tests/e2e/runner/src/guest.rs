@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+//! A guest with its virtual GPU, as a scenario has it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{bail, Context, Result};
+use e2e_protocol::{LogLine, Program};
+use serde::de::DeserializeOwned;
+use tempfile::TempDir;
+
+use crate::agent::Agent;
+use crate::cache::{program, Cache};
+use crate::device::{Device, Shape};
+use crate::image::{write_disk, Image};
+use crate::machine::{console, Machine, Slot};
+
+/// How long the driver may take for a GPU that was plugged in.
+const PROBE_PATIENCE: Duration = Duration::from_secs(300);
+/// Where the disk's files are in the guest.
+pub const FILES: &str = "/files";
+
+pub struct Guest {
+    pub machine: Machine,
+    pub device: Device,
+    /// A second GPU, when a scenario has plugged one in.
+    pub second: Option<Device>,
+    pub shape: Shape,
+    pub image: Image,
+    expected: Vec<String>,
+    log_mark: u64,
+    // Dropped last: everything above has its sockets there.
+    directory: TempDir,
+}
+
+impl Guest {
+    /// Restores a guest, making its snapshot first if there is none, and plugs
+    /// GPU and disk in.
+    pub fn start(cache: &Cache, image: &Image, shape: &Shape) -> Result<Guest> {
+        let place = cache.snapshot(&image.key()?);
+        if !place.join("state").exists() {
+            eprintln!(
+                "making the snapshot of {}, which takes a minute",
+                image.kernel.release
+            );
+            Machine::make_snapshot(image, &place)?;
+        }
+        let directory = tempfile::Builder::new().prefix("gpreempt-").tempdir()?;
+        let disk = directory.path().join("disk");
+        write_disk(&disk, &Self::files(cache, image)?)?;
+        let device = Device::start(shape, directory.path(), "gpu")?;
+        let mut machine = Machine::restore(image, &place, directory.path())?;
+        machine.plug_gpu(Slot::Gpu, device.socket())?;
+        machine.plug_disk(&disk)?;
+        let mut guest = Guest {
+            machine,
+            device,
+            second: None,
+            shape: shape.clone(),
+            image: image.clone(),
+            expected: Vec::new(),
+            log_mark: 0,
+            directory,
+        };
+        guest
+            .wait_until("the GPU is up", PROBE_PATIENCE, |guest| {
+                guest.gpus_are_up(1)
+            })
+            .with_context(|| format!("the console ends: {}", guest.console_end()))?;
+        guest.wait_until("the disk is there", PROBE_PATIENCE, |guest| {
+            Ok(guest.agent().list("/sys/block")?.contains(&"vda".into()))
+        })?;
+        guest.agent().unpack("/dev/vda", FILES)?;
+        Ok(guest)
+    }
+
+    /// The module of this kernel, when it is built, and the guest's programs.
+    fn files(cache: &Cache, image: &Image) -> Result<Vec<PathBuf>> {
+        let mut files = vec![program("workload")?, program("kfdctl")?];
+        let module = cache.module(&image.kernel.release);
+        if module.exists() {
+            files.push(module);
+        }
+        Ok(files)
+    }
+
+    pub fn agent(&mut self) -> &mut Agent {
+        &mut self.machine.agent
+    }
+
+    /// The directory with the console, the sockets and the logs.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The console's last lines.
+    pub fn console_end(&self) -> String {
+        let text = fs::read_to_string(console(self.directory.path())).unwrap_or_default();
+        let skip = text.lines().count().saturating_sub(20);
+        text.lines().skip(skip).collect::<Vec<_>>().join("\n")
+    }
+
+    fn gpus_are_up(&mut self, count: usize) -> Result<bool> {
+        let nodes = "/sys/class/kfd/kfd/topology/nodes";
+        let mut found = 0;
+        for node in self.agent().list(nodes).unwrap_or_default() {
+            let path = format!("{nodes}/{node}/gpu_id");
+            if self.agent().read_file(&path)?.trim() != "0" {
+                found += 1;
+            }
+        }
+        let render = self.agent().list("/dev/dri").unwrap_or_default();
+        let devices = render
+            .iter()
+            .filter(|name| name.starts_with("renderD"))
+            .count();
+        Ok(found >= count && devices >= count)
+    }
+
+    /// Plugs a second GPU of the same shape in and waits until it is up.
+    pub fn add_second_gpu(&mut self) -> Result<()> {
+        let device = Device::start(&self.shape, self.directory.path(), "gpu2")?;
+        self.machine.plug_gpu(Slot::SecondGpu, device.socket())?;
+        self.second = Some(device);
+        self.wait_until("the second GPU is up", PROBE_PATIENCE, |guest| {
+            guest.gpus_are_up(2)
+        })
+    }
+
+    /// Asks again and again until the answer is yes. The patience is a safety
+    /// net: no test depends on how long anything takes.
+    pub fn wait_until(
+        &mut self,
+        what: &str,
+        patience: Duration,
+        mut check: impl FnMut(&mut Guest) -> Result<bool>,
+    ) -> Result<()> {
+        let start = Instant::now();
+        while !check(self)? {
+            if start.elapsed() > patience {
+                bail!("waited in vain until {what}");
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    /// Runs a program of the disk that must succeed, and reads the JSON that it
+    /// prints.
+    pub fn json<T: DeserializeOwned>(&mut self, line: &[&str], patience: Duration) -> Result<T> {
+        let text = self.agent().check(on_disk(line), patience)?;
+        serde_json::from_str(&text).with_context(|| format!("'{}' printed {text}", line.join(" ")))
+    }
+
+    /// Starts a program of the disk.
+    pub fn spawn(&mut self, line: &[&str]) -> Result<u64> {
+        self.agent().spawn(on_disk(line))
+    }
+
+    /// Says that a line of the kernel log with this text is part of the
+    /// scenario.
+    pub fn expect_log(&mut self, text: &str) {
+        self.expected.push(text.into());
+    }
+
+    /// The kernel log since the last call, and what was expected of it.
+    pub fn take_log(&mut self) -> Result<(Vec<LogLine>, Vec<String>)> {
+        let from = self.log_mark;
+        let (lines, next) = self.agent().log(from)?;
+        self.log_mark = next;
+        Ok((lines, std::mem::take(&mut self.expected)))
+    }
+}
+
+/// A program of the disk with its arguments.
+pub fn on_disk(line: &[&str]) -> Program {
+    let (program, arguments) = line.split_first().unwrap_or((&"", &[]));
+    Program {
+        program: format!("{FILES}/{program}"),
+        arguments: arguments.iter().map(|&word| word.into()).collect(),
+        ..Program::default()
+    }
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The guest's memory file system: the stock kernel's modules, empty firmware,
+//! ROCr, busybox and the agent. And the disk with what a scenario needs.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{bail, Context, Result};
+
+use crate::cache::{key, program, Kernel};
+use crate::cpio::Archive;
+use crate::firmware;
+use crate::machine::Machine;
+
+/// Programs of the root that the guest has, beside busybox and the agent.
+const PROGRAMS: &[&str] = &["/usr/bin/rocminfo"];
+/// Libraries that programs from the disk need.
+const LIBRARIES: &[&str] = &["/usr/lib/x86_64-linux-gnu/libhsa-runtime64.so.1"];
+/// Modules that the guest loads before amdgpu. Those they need come with them.
+const MODULES: &[&str] = &["virtio_blk"];
+
+/// Loads the modules, then becomes the agent.
+const INIT: &str = r#"#!/bin/busybox sh
+/bin/busybox mkdir -p /proc /sys /dev /tmp /run
+/bin/busybox mount -t proc proc /proc
+/bin/busybox mount -t sysfs sys /sys
+/bin/busybox mount -t devtmpfs dev /dev
+/bin/busybox --install -s /bin
+mkdir -p /dev/shm /dev/pts
+mount -t tmpfs shm /dev/shm
+mount -t devpts pts /dev/pts
+mount -t tmpfs tmp /tmp
+mount -t debugfs debugfs /sys/kernel/debug
+mount -t tracefs tracefs /sys/kernel/tracing
+mount -t cgroup2 cgroup /sys/fs/cgroup
+ulimit -c 0
+while read -r module arguments; do
+	# The word splitting gives insmod its parameters one by one.
+	insmod /modules/$module $arguments || echo "init: $module is not loaded"
+done </modules/order
+rm -rf /modules
+echo 3 >/proc/sys/vm/drop_caches
+export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME=/tmp
+while :; do /usr/bin/agent; sleep 1; done
+"#;
+
+/// What a guest is made of, before a GPU is plugged in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    pub kernel: Kernel,
+    pub memory_mib: u32,
+    /// Parameters of amdgpu beside the one that it always needs.
+    pub amdgpu: String,
+    /// Kernel parameters beside those that are always given.
+    pub append: String,
+}
+
+impl Image {
+    pub fn command_line(&self) -> String {
+        // no_e820: QEMU reserves the range below 1 TiB that AMD machines cannot
+        // use, and the kernel would then not place the video memory there.
+        format!(
+            "console=ttyS0 loglevel=4 panic=-1 mitigations=off pci=no_e820 {}",
+            self.append
+        )
+        .trim_end()
+        .to_string()
+    }
+
+    /// A name for the snapshot of this image that differs when anything in it,
+    /// or QEMU, does.
+    pub fn key(&self) -> Result<String> {
+        let mut parts: Vec<Vec<u8>> = vec![
+            fs::read(self.kernel.image.join("vmlinuz")).context("cannot read the kernel")?,
+            fs::read(program("agent")?)?,
+            INIT.into(),
+            self.command_line().into(),
+            self.amdgpu.clone().into(),
+            Machine::version()?.into(),
+            Machine::shape(self).join(" ").into(),
+        ];
+        for (name, data) in firmware::files() {
+            parts.push(name.into());
+            parts.push(data);
+        }
+        for file in system_files()? {
+            parts.push(file.display().to_string().into());
+            let size = fs::metadata(&file)?.len();
+            parts.push(size.to_le_bytes().into());
+        }
+        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        Ok(key(&parts))
+    }
+
+    /// Writes the initramfs.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let file = File::create(path).with_context(|| format!("cannot make {}", path.display()))?;
+        let mut archive = Archive::new(BufWriter::new(file));
+        archive.device("dev/console", 5, 1)?;
+        archive.file("init", true, INIT.as_bytes())?;
+        archive.copy("bin/busybox", true, Path::new("/bin/busybox"))?;
+        archive.copy("usr/bin/agent", true, &program("agent")?)?;
+        for (name, data) in firmware::files() {
+            archive.file(&format!("lib/firmware/{name}"), false, &data)?;
+        }
+        for file in system_files()? {
+            let place = file.display().to_string();
+            archive.copy(place.trim_start_matches('/'), true, &file)?;
+        }
+        self.write_modules(&mut archive)?;
+        archive.finish()?;
+        Ok(())
+    }
+
+    fn write_modules<W: std::io::Write>(&self, archive: &mut Archive<W>) -> Result<()> {
+        let base = self
+            .kernel
+            .image
+            .join("lib/modules")
+            .join(&self.kernel.release);
+        let dependencies = fs::read_to_string(base.join("modules.dep"))
+            .with_context(|| format!("cannot read modules.dep in {}", base.display()))?;
+        let mut names: Vec<&str> = MODULES.to_vec();
+        names.push("amdgpu");
+        let mut order = String::new();
+        for path in load_order(&dependencies, &names)? {
+            let name = module_name(&path);
+            let data = unpacked(&base.join(&path))?;
+            archive.file(&format!("modules/{name}.ko"), false, &data)?;
+            order.push_str(&format!("{name}.ko"));
+            if name == "amdgpu" {
+                // Firmware comes from files, since there is no PSP to load it.
+                order.push_str(&format!(" fw_load_type=0 {}", self.amdgpu));
+            }
+            order.push('\n');
+        }
+        archive.file("modules/order", false, order.as_bytes())?;
+        Ok(())
+    }
+}
+
+/// A module file's name as the kernel knows it.
+fn module_name(path: &str) -> String {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let stem = file.split(".ko").next().unwrap_or(file);
+    stem.replace('-', "_")
+}
+
+/// The files of these modules and of all that they need, each after those that
+/// it needs.
+fn load_order(dependencies: &str, names: &[&str]) -> Result<Vec<String>> {
+    let mut order: Vec<String> = Vec::new();
+    for name in names {
+        let line = dependencies
+            .lines()
+            .filter_map(|line| line.split_once(':'))
+            .find(|(path, _)| module_name(path) == *name);
+        let Some((path, needs)) = line else {
+            bail!("the kernel has no module {name}");
+        };
+        // depmod lists what is needed with the most basic one last.
+        for path in needs.split_whitespace().rev().chain([path]) {
+            if !order.iter().any(|known| known == path) {
+                order.push(path.to_string());
+            }
+        }
+    }
+    Ok(order)
+}
+
+/// A module file without its compression.
+fn unpacked(path: &Path) -> Result<Vec<u8>> {
+    let tool = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("xz") => "xz",
+        Some("zst") => "zstd",
+        _ => return fs::read(path).with_context(|| format!("cannot read {}", path.display())),
+    };
+    let output = Command::new(tool)
+        .arg("-dc")
+        .arg(path)
+        .output()
+        .with_context(|| format!("cannot run {tool}"))?;
+    if !output.status.success() {
+        bail!("{tool} cannot unpack {}", path.display());
+    }
+    Ok(output.stdout)
+}
+
+/// The programs of the root and every library that they and the agent need.
+fn system_files() -> Result<BTreeSet<PathBuf>> {
+    let mut files: BTreeSet<PathBuf> = PROGRAMS.iter().map(PathBuf::from).collect();
+    files.extend(LIBRARIES.iter().map(PathBuf::from));
+    let mut users = files.clone();
+    users.insert(program("agent")?);
+    for user in users {
+        files.extend(libraries(&user)?);
+    }
+    Ok(files)
+}
+
+/// The libraries that a program needs, and the loader.
+fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
+    let output = Command::new("ldd")
+        .arg(program)
+        .output()
+        .context("cannot run ldd")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if let Some(missing) = text.lines().find(|line| line.contains("not found")) {
+        bail!("{} needs a library: {}", program.display(), missing.trim());
+    }
+    Ok(text
+        .split_whitespace()
+        .filter(|word| word.starts_with('/'))
+        .map(PathBuf::from)
+        .collect())
+}
+
+/// Writes a disk with these files, each under its own name.
+pub fn write_disk(path: &Path, files: &[PathBuf]) -> Result<()> {
+    let out = File::create(path).with_context(|| format!("cannot make {}", path.display()))?;
+    let mut archive = Archive::new(BufWriter::new(out));
+    for file in files {
+        let name = file
+            .file_name()
+            .and_then(|name| name.to_str())
+            .with_context(|| format!("{} is no file", file.display()))?;
+        archive.copy(name, true, file)?;
+    }
+    archive.finish()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEP: &str = "kernel/a/drm.ko.xz:\n\
+        kernel/a/gpu-sched.ko.xz: kernel/a/drm.ko.xz\n\
+        kernel/a/amdgpu.ko.xz: kernel/a/gpu-sched.ko.xz kernel/a/drm.ko.xz\n\
+        kernel/b/virtio_blk.ko.xz:\n";
+
+    #[test]
+    fn what_is_needed_comes_first_and_once() {
+        assert_eq!(
+            load_order(DEP, &["virtio_blk", "amdgpu", "gpu_sched"]).unwrap(),
+            [
+                "kernel/b/virtio_blk.ko.xz",
+                "kernel/a/drm.ko.xz",
+                "kernel/a/gpu-sched.ko.xz",
+                "kernel/a/amdgpu.ko.xz"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_module_that_the_kernel_lacks_is_named() {
+        let error = load_order(DEP, &["nouveau"]).unwrap_err().to_string();
+        assert!(error.contains("nouveau"), "{error}");
+    }
+
+    #[test]
+    fn a_module_is_named_as_the_kernel_names_it() {
+        assert_eq!(module_name("kernel/a/gpu-sched.ko.xz"), "gpu_sched");
+        assert_eq!(module_name("amdgpu.ko"), "amdgpu");
+    }
+}

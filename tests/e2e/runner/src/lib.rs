@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Runs scenarios in guests of the stock kernel with the virtual MI300X.
+//!
+//! A guest is a QEMU machine restored from a snapshot in which amdgpu is loaded
+//! and no GPU is there yet; the GPU, a process of its own, is plugged in then.
+//! That takes seconds where a boot takes a minute.
+
+pub mod agent;
+pub mod cache;
+pub mod cpio;
+pub mod device;
+pub mod firmware;
+pub mod guest;
+pub mod image;
+pub mod log;
+pub mod machine;
+pub mod qmp;
+pub mod scenario;
+pub mod scenarios;

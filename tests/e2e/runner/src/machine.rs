@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+//! QEMU: a guest without a GPU, its snapshot, and what is plugged into it.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::{json, Value};
+
+use crate::agent::Agent;
+use crate::cache::make_directory;
+use crate::image::Image;
+use crate::qmp::{connect, Qmp};
+
+/// An emulated boot with the load of amdgpu takes a minute on a quiet machine.
+const BOOT_PATIENCE: Duration = Duration::from_secs(900);
+const START_PATIENCE: Duration = Duration::from_secs(60);
+const PORTS: usize = 3;
+
+/// Where devices are plugged in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    Gpu,
+    Disk,
+    SecondGpu,
+}
+
+impl Slot {
+    fn bus(self) -> &'static str {
+        match self {
+            Slot::Gpu => "port0",
+            Slot::Disk => "port1",
+            Slot::SecondGpu => "port2",
+        }
+    }
+}
+
+pub struct Machine {
+    process: Child,
+    qmp: Qmp,
+    pub agent: Agent,
+}
+
+impl Machine {
+    /// The version of QEMU, which a snapshot depends on.
+    pub fn version() -> Result<String> {
+        let output = Command::new("qemu-system-x86_64")
+            .arg("--version")
+            .output()
+            .context("cannot run qemu-system-x86_64")?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// The command line, as far as a snapshot depends on it.
+    pub fn shape(image: &Image) -> Vec<String> {
+        let memory = format!(
+            "memory-backend-memfd,id=ram,size={}M,share=on",
+            image.memory_mib
+        );
+        let size = format!("{}M", image.memory_mib);
+        let mut arguments: Vec<String> = [
+            "-nodefaults",
+            "-no-user-config",
+            "-display",
+            "none",
+            "-no-reboot",
+            "-machine",
+            "q35,memory-backend=ram",
+            "-accel",
+            "tcg,thread=multi",
+            "-cpu",
+            "qemu64",
+            "-smp",
+            "2",
+            "-m",
+            &size,
+            "-object",
+            &memory,
+            "-device",
+            "virtio-serial-pci,id=serial",
+            "-device",
+            "virtserialport,bus=serial.0,chardev=agent,name=agent",
+        ]
+        .map(String::from)
+        .into();
+        for port in 0..PORTS {
+            // Room for video memory of 4 GiB on every port but the disk's.
+            let reserve = if port == 1 { "64M" } else { "8G" };
+            arguments.push("-device".into());
+            arguments.push(format!(
+                "pcie-root-port,id=port{port},chassis={0},slot={0},pref64-reserve={reserve},mem-reserve=32M",
+                port + 1
+            ));
+        }
+        arguments
+    }
+
+    fn start(image: &Image, directory: &Path, more: &[&str]) -> Result<Machine> {
+        let path = |name: &str| directory.join(name);
+        let chardev = |kind: &str, id: &str, name: &str| {
+            format!("{kind},id={id},path={}", path(name).display())
+        };
+        let mut command = Command::new("qemu-system-x86_64");
+        command
+            .args(Self::shape(image))
+            .arg("-chardev")
+            .arg(chardev("file", "console", "console"))
+            .args(["-serial", "chardev:console"])
+            .arg("-chardev")
+            .arg(chardev("socket", "agent", "agent") + ",server=on,wait=off")
+            .arg("-qmp")
+            .arg(format!("unix:{},server=on,wait=off", path("qmp").display()))
+            .args(more)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(path("qemu.log"))?);
+        let process = command.spawn().context("cannot start QEMU")?;
+        let said = || {
+            let text = fs::read_to_string(path("qemu.log")).unwrap_or_default();
+            format!("QEMU did not start; it said: {text}")
+        };
+        let qmp = Qmp::connect(&path("qmp"), START_PATIENCE).with_context(said)?;
+        let agent = Agent::new(connect(&path("agent"), START_PATIENCE)?)?;
+        Ok(Machine {
+            process,
+            qmp,
+            agent,
+        })
+    }
+
+    /// Boots the image and saves the machine as soon as its agent is there.
+    pub fn make_snapshot(image: &Image, place: &Path) -> Result<()> {
+        let parent = place.parent().context("a snapshot at the root")?;
+        make_directory(parent)?;
+        let work = tempfile::tempdir_in(parent)?;
+        let initramfs = work.path().join("initramfs");
+        image.write(&initramfs)?;
+        let kernel = image.kernel.image.join("vmlinuz");
+        let text = |path: &Path| path.display().to_string();
+        let arguments = [
+            "-kernel",
+            &text(&kernel),
+            "-initrd",
+            &text(&initramfs),
+            "-append",
+            &image.command_line(),
+        ]
+        .map(String::from);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let mut machine = Machine::start(image, work.path(), &arguments)?;
+        let state = work.path().join("state");
+        machine.boot_and_save(&state).with_context(|| {
+            let console = fs::read_to_string(work.path().join("console")).unwrap_or_default();
+            let lines: Vec<&str> = console.lines().rev().take(30).collect();
+            let lines: Vec<&str> = lines.into_iter().rev().collect();
+            format!(
+                "the guest does not start; its console ends:\n{}",
+                lines.join("\n")
+            )
+        })?;
+        drop(machine);
+        make_directory(place)?;
+        // The rename is what makes the snapshot exist: one that was interrupted
+        // is made again.
+        fs::rename(&state, place.join("state")).context("cannot keep the snapshot")
+    }
+
+    fn boot_and_save(&mut self, state: &Path) -> Result<()> {
+        self.agent.wait_for_hello(BOOT_PATIENCE)?;
+        self.qmp.execute("stop", Value::Null)?;
+        let uri = format!("file:{}", state.display());
+        self.qmp.execute("migrate", json!({"uri": uri}))?;
+        self.qmp.finish_migration(START_PATIENCE)?;
+        self.qmp.execute("quit", Value::Null)?;
+        Ok(())
+    }
+
+    /// A running machine from a snapshot.
+    pub fn restore(image: &Image, place: &Path, directory: &Path) -> Result<Machine> {
+        let from = format!("file:{}", place.join("state").display());
+        let mut machine = Machine::start(image, directory, &["-incoming", &from])?;
+        let start = std::time::Instant::now();
+        loop {
+            let status = machine.qmp.execute("query-status", Value::Null)?;
+            if status["status"] != "inmigrate" {
+                break;
+            }
+            anyhow::ensure!(
+                start.elapsed() < START_PATIENCE,
+                "the snapshot does not load"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        machine.qmp.execute("cont", Value::Null)?;
+        machine.agent.wait_for_hello(START_PATIENCE)?;
+        Ok(machine)
+    }
+
+    /// Plugs a virtual GPU in.
+    pub fn plug_gpu(&mut self, slot: Slot, socket: &Path) -> Result<()> {
+        self.qmp.execute(
+            "device_add",
+            json!({
+                "driver": "vfio-user-pci", "id": format!("gpu-{}", slot.bus()), "bus": slot.bus(),
+                "rombar": 0, "x-msg-timeout": 120_000,
+                "socket": {"type": "unix", "path": socket},
+            }),
+        )?;
+        Ok(())
+    }
+
+    /// Plugs a disk in, which the guest sees as `/dev/vda`.
+    pub fn plug_disk(&mut self, file: &Path) -> Result<()> {
+        self.qmp.execute(
+            "blockdev-add",
+            json!({"driver": "raw", "node-name": "disk", "read-only": true,
+                   "file": {"driver": "file", "filename": file}}),
+        )?;
+        self.qmp.execute(
+            "device_add",
+            json!({"driver": "virtio-blk-pci", "id": "disk0", "bus": Slot::Disk.bus(),
+                   "drive": "disk"}),
+        )?;
+        Ok(())
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The console of a machine whose files are in a directory.
+pub fn console(directory: &Path) -> PathBuf {
+    directory.join("console")
+}
