@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Judges the console log of a virtual machine that ran KUnit suites.
+//!
+//! A suite that says 'ok' is not enough: the log must hold every suite that was
+//! asked for, each with as many tests as it announced, it must go on to its end,
+//! and the kernel must not have complained about anything between.
+
+mod console;
+mod ktap;
+mod report;
+mod splat;
+#[cfg(test)]
+mod tests;
+
+use std::io::Read;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: kunit-report LOG SUITE...
+
+Judges the console log LOG (- for the standard input) of a run in which every
+SUITE has to appear, and closes with 'N passed, N failed'.";
+
+fn read(path: &str) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let read = match path {
+        "-" => std::io::stdin().read_to_end(&mut bytes),
+        _ => std::fs::File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
+    };
+    read.map_err(|e| format!("cannot read {path}: {e}"))?;
+    // A console may hold anything; what is no text cannot be a result.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (log, suites) = match arguments.split_first() {
+        Some((log, suites)) if !suites.is_empty() => (log, suites),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match read(log) {
+        Ok(text) => {
+            let report = report::judge(&text, suites);
+            print!("{report}");
+            ExitCode::from(u8::from(report.failed() > 0))
+        }
+        Err(message) => {
+            eprintln!("kunit-report: {message}");
+            ExitCode::from(2)
+        }
+    }
+}

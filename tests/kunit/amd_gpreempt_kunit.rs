@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The tests that need a kernel, as a module of their own.
+//!
+//! It links the same crates as `amd_gpreempt.ko`, so that the product carries no
+//! test code and the tests need no GPU.  The kernel runs the suites when the
+//! module has been loaded; `scripts/kunit` boots the kernel and reads the result.
+
+use kernel::prelude::*;
+
+mod policy;
+
+/// Does nothing but be there while the suites run.
+struct Suites;
+
+module! {
+    type: Suites,
+    name: "amd_gpreempt_kunit",
+    authors: ["The AMD GPREEMPT authors"],
+    description: "KUnit suites of amd_gpreempt",
+    license: "GPL",
+}
+
+impl kernel::Module for Suites {
+    fn init(_module: &'static ThisModule) -> Result<Self> {
+        Ok(Self)
+    }
+}
