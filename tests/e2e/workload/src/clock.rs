@@ -6,6 +6,8 @@ use nix::time::{clock_gettime, ClockId};
 
 use crate::kfd::ioctl::Kfd;
 
+const READINGS: u32 = 4;
+
 /// The clock that the driver reads next to the GPU's.
 pub fn guest_now_ns() -> u64 {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC_RAW).expect("the raw clock always exists");
@@ -42,12 +44,24 @@ impl Correlation {
 
     /// Reads both clocks once more.
     pub fn sample(&mut self, kfd: &Kfd) -> Result<()> {
-        let before = guest_now_ns();
-        let counters = kfd.clock_counters(self.gpu_id)?;
+        // Another program may run in the middle of a reading: the shortest counts.
+        let mut readings = Vec::new();
+        for _ in 0..READINGS {
+            let before = guest_now_ns();
+            let counters = kfd.clock_counters(self.gpu_id)?;
+            readings.push((
+                counters.raw_ns.saturating_sub(before),
+                before,
+                counters.gpu_ticks,
+            ));
+        }
+        let (span, before, gpu_ticks) = readings
+            .into_iter()
+            .min()
+            .expect("there is at least one reading");
+        self.uncertainty_ns = self.uncertainty_ns.max(span / 2);
         // The GPU's clock was read between our look and the driver's: take the middle.
-        let half = counters.raw_ns.saturating_sub(before) / 2;
-        self.uncertainty_ns = self.uncertainty_ns.max(half);
-        self.push(before + half, counters.gpu_ticks);
+        self.push(before + span / 2, gpu_ticks);
         Ok(())
     }
 

@@ -2,11 +2,12 @@
 //! One process of a run, and the parent that starts them all at the same time.
 //!
 //! The parent runs itself again for each group and talks to it in JSON lines on
-//! standard input and output: specification and ready, signal handles and
-//! attached, start and report.
+//! standard input and output: specification and ready, start and report. Signals
+//! that tie queues of different groups together lie in a file of the parent's.
 
-use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Lines, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -16,47 +17,40 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{bail, ensure, Context, Result};
+use nix::sys::memfd::{memfd_create, MFdFlags};
 use serde::{de::DeserializeOwned, Deserialize, Serialize};
 
 use crate::clock::{guest_now_ns, Correlation};
 use crate::control;
-use crate::hsa::{IpcHandle, Runtime, Signal};
+use crate::hsa::{Runtime, SharedSignals};
 use crate::kfd::ioctl::Kfd;
-use crate::load::{Chain, Chains, Load};
+use crate::load::{Chains, Load};
 use crate::report::{Death, Event, QueueIdentity, QueueReport, RunReport};
-use crate::spec::RunSpec;
+use crate::spec::{Dependency, RunSpec};
 
 /// All groups start this long after the last has said that it can.
 const HEAD_START: Duration = Duration::from_millis(20);
 const CLOCK_INTERVAL: Duration = Duration::from_millis(500);
-
-/// Signal handles by the dependency's place in the specification.
-type Handles = BTreeMap<usize, Vec<IpcHandle>>;
 
 #[derive(Serialize, Deserialize)]
 struct Assignment {
     spec: RunSpec,
     group: String,
     control: Option<PathBuf>,
+    signals: PathBuf,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum FromGroup {
-    Ready {
-        queues: Vec<QueueIdentity>,
-        handles: Handles,
-    },
-    Attached,
+    Ready(Vec<QueueIdentity>),
     Report(Vec<QueueReport>),
     Failed(String),
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum ToGroup {
-    Handles(Handles),
-    Start { guest_ns: u64 },
+struct Start {
+    guest_ns: u64,
 }
 
 /// Runs a specification in processes of this program, each called with
@@ -67,36 +61,28 @@ pub fn run(
     control: Option<&Path>,
     event: &mut dyn FnMut(&Event) -> Result<()>,
 ) -> Result<RunReport> {
+    let (_signals, path) = shared_signals(spec)?;
     let mut groups = Vec::new();
     for name in spec.groups() {
-        let control = control.map(|directory| directory.join(format!("{name}.sock")));
-        groups.push(Group::start(spec, name, arguments, control)?);
+        let assignment = Assignment {
+            spec: spec.clone(),
+            group: name.to_owned(),
+            control: control.map(|directory| directory.join(format!("{name}.sock"))),
+            signals: path.clone(),
+        };
+        groups.push(Group::start(&assignment, arguments)?);
     }
     let mut queues = Vec::new();
-    let mut handles = Handles::new();
     for group in &mut groups {
         match group.receive()? {
-            FromGroup::Ready {
-                queues: found,
-                handles: offered,
-            } => {
-                queues.extend(found);
-                handles.extend(offered);
-            }
-            other => return Err(group.unexpected(other)),
-        }
-    }
-    for group in &mut groups {
-        group.send(&ToGroup::Handles(handles.clone()))?;
-        match group.receive()? {
-            FromGroup::Attached => {}
+            FromGroup::Ready(found) => queues.extend(found),
             other => return Err(group.unexpected(other)),
         }
     }
     event(&Event::Ready { queues })?;
     let guest_ns = guest_now_ns() + HEAD_START.as_nanos() as u64;
     for group in &mut groups {
-        group.send(&ToGroup::Start { guest_ns })?;
+        group.send(&Start { guest_ns })?;
     }
     let mut report = RunReport {
         ok: true,
@@ -134,12 +120,7 @@ struct Group {
 }
 
 impl Group {
-    fn start(
-        spec: &RunSpec,
-        name: &str,
-        arguments: &[&str],
-        control: Option<PathBuf>,
-    ) -> Result<Self> {
+    fn start(assignment: &Assignment, arguments: &[&str]) -> Result<Self> {
         let program = std::env::current_exe().context("finding this program")?;
         let mut child = Command::new(program)
             .args(arguments)
@@ -149,17 +130,14 @@ impl Group {
             .context("starting a process of the run")?;
         let input = child.stdin.take().context("the child has no input")?;
         let output = child.stdout.take().context("the child has no output")?;
+        let name = assignment.group.clone();
         let mut group = Self {
-            name: name.to_owned(),
+            name,
             child,
             input,
             output: BufReader::new(output).lines(),
         };
-        group.send(&Assignment {
-            spec: spec.clone(),
-            group: name.to_owned(),
-            control,
-        })?;
+        group.send(assignment)?;
         Ok(group)
     }
 
@@ -240,6 +218,7 @@ fn serve_assignment(
         spec,
         group,
         control,
+        signals,
     } = assignment;
     let runtime = Runtime::open()?;
     let kfd = Kfd::open()?;
@@ -261,17 +240,12 @@ fn serve_assignment(
         .gpu_id;
     let listener = control.as_deref().map(control::listen).transpose()?;
 
-    let (mut chains, handles) = offer_chains(spec, &loads, &runtime)?;
-    let queues = loads.iter().map(|load| load.identity.clone()).collect();
-    send(output, &FromGroup::Ready { queues, handles })?;
-    let ToGroup::Handles(handles) = receive(input)? else {
-        bail!("expected the handles")
-    };
-    attach_chains(spec, &loads, &runtime, &handles, &mut chains)?;
-    send(output, &FromGroup::Attached)?;
-    let ToGroup::Start { guest_ns } = receive(input)? else {
-        bail!("expected the start")
-    };
+    let chains = chains(spec, &loads, &runtime, signals)?;
+    send(
+        output,
+        &FromGroup::Ready(loads.iter().map(|load| load.identity.clone()).collect()),
+    )?;
+    let Start { guest_ns } = receive(input)?;
 
     let mut clock = Correlation::new(gpu_id, ticks_per_second)?;
     clock.sample(&kfd).context("reading the GPU's clock")?;
@@ -319,65 +293,57 @@ fn sample_until(clock: &mut Correlation, kfd: &Kfd, done: impl Fn() -> bool) -> 
     clock.sample(kfd).context("reading the GPU's clock")
 }
 
-/// The group of a dependency's first queue makes its signals, one a request.
-fn offer_chains(
+/// Each dependency's signals start at a page of their own.
+const CHAIN_ALIGNMENT: usize = 64 << 10;
+
+/// A file with the signals of all dependencies, and the path under which other
+/// processes find it while it is open.
+fn shared_signals(spec: &RunSpec) -> Result<(File, PathBuf)> {
+    let mut file = File::from(memfd_create(c"signals", MFdFlags::MFD_CLOEXEC)?);
+    for dependency in &spec.dependencies {
+        let mut content = SharedSignals::content(chain_length(spec, dependency));
+        content.resize(content.len().next_multiple_of(CHAIN_ALIGNMENT), 0);
+        file.write_all(&content)?;
+    }
+    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    Ok((file, path.into()))
+}
+
+/// One signal for each request of the queue that waits.
+fn chain_length(spec: &RunSpec, dependency: &Dependency) -> usize {
+    spec.queue(&dependency.to)
+        .and_then(|queue| queue.requests)
+        .unwrap_or(0) as usize
+}
+
+/// For each load the signals it waits for and those it tells others by.
+fn chains(
     spec: &RunSpec,
     loads: &[Load],
     runtime: &Arc<Runtime>,
-) -> Result<(Vec<Chains>, Handles)> {
+    signals: &Path,
+) -> Result<Vec<Chains>> {
     let mut chains: Vec<Chains> = loads.iter().map(|_| Chains::default()).collect();
-    let mut handles = Handles::new();
-    for (index, dependency) in spec.dependencies.iter().enumerate() {
-        let Some(from) = position(loads, &dependency.from) else {
-            continue;
-        };
-        let requests = spec
-            .queue(&dependency.to)
-            .and_then(|queue| queue.requests)
-            .unwrap_or(0);
-        let (mut signals, mut offered) = (Vec::new(), Vec::new());
-        for _ in 0..requests {
-            let (signal, handle) = Signal::create_shared(runtime, 1)?;
-            signals.push(signal);
-            offered.push(handle);
+    let mut offset = 0;
+    for dependency in &spec.dependencies {
+        let length = chain_length(spec, dependency);
+        let position = |name: &str| loads.iter().position(|load| load.spec.name == name);
+        let (from, to) = (position(&dependency.from), position(&dependency.to));
+        if length > 0 && (from.is_some() || to.is_some()) {
+            let file = OpenOptions::new().read(true).write(true).open(signals)?;
+            let chain = SharedSignals::map(runtime, spec.gpu, &file, offset as u64, length)
+                .context("sharing the signals of a dependency")?;
+            let chain = Arc::new(chain);
+            if let Some(from) = from {
+                chains[from].tell.push(chain.clone());
+            }
+            if let Some(to) = to {
+                chains[to].wait_for.push(chain);
+            }
         }
-        let signals: Chain = Arc::new(signals);
-        chains[from].tell.push(signals.clone());
-        if let Some(to) = position(loads, &dependency.to) {
-            chains[to].wait_for.push(signals);
-        } else {
-            handles.insert(index, offered);
-        }
+        offset += SharedSignals::content(length)
+            .len()
+            .next_multiple_of(CHAIN_ALIGNMENT);
     }
-    Ok((chains, handles))
-}
-
-fn attach_chains(
-    spec: &RunSpec,
-    loads: &[Load],
-    runtime: &Arc<Runtime>,
-    handles: &Handles,
-    chains: &mut [Chains],
-) -> Result<()> {
-    for (index, dependency) in spec.dependencies.iter().enumerate() {
-        let (Some(to), None) = (
-            position(loads, &dependency.to),
-            position(loads, &dependency.from),
-        ) else {
-            continue;
-        };
-        let offered = handles
-            .get(&index)
-            .context("nobody offered the dependency's signals")?;
-        let signals = offered
-            .iter()
-            .map(|&handle| Signal::attach(runtime, handle))
-            .collect::<Result<Vec<_>, _>>()?;
-        chains[to].wait_for.push(Arc::new(signals));
-    }
-    Ok(())
-}
-
-fn position(loads: &[Load], name: &str) -> Option<usize> {
-    loads.iter().position(|load| load.spec.name == name)
+    Ok(chains)
 }

@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use crate::arrival::Times;
 use crate::clock::{guest_now_ns, Correlation};
 use crate::counters::{tally, Tally};
-use crate::hsa::{Buffer, Queue, Runtime, Signal};
+use crate::hsa::{Buffer, Queue, Runtime, SharedSignals, Signal};
 use crate::kernel;
 use crate::kfd::ioctl::{Kfd, OwnQueue};
 use crate::kfd::sysfs;
@@ -35,7 +35,7 @@ struct Slot {
 }
 
 /// Signals that tie the requests of two queues together, one for each request.
-pub type Chain = Arc<Vec<Signal>>;
+pub type Chain = Arc<SharedSignals>;
 
 pub struct Load {
     // Fields are dropped in this order: the GPU may use the rest until the queue is gone.
@@ -302,7 +302,10 @@ impl Load {
         done.store(1);
         let dispatches = self.spec.dispatches_per_request;
         let mut ok = chains.wait_for.iter().all(|chain| {
-            queue.submit(&Packet::barrier_and(&[chain[request].handle()], 0), give_up)
+            let earlier = chain
+                .handle(request)
+                .expect("there is a signal for each request");
+            queue.submit(&Packet::barrier_and(&[earlier], 0), give_up)
         });
         for dispatch in 0..dispatches {
             let packet = Packet::dispatch(&Dispatch {
@@ -323,9 +326,9 @@ impl Load {
         }
         ok && chains.tell.iter().all(|chain| {
             // Another queue may never wait for this request.
-            chain.get(request).is_none_or(|signal| {
-                queue.submit(&Packet::barrier_and(&[], signal.handle()), give_up)
-            })
+            chain
+                .handle(request)
+                .is_none_or(|signal| queue.submit(&Packet::barrier_and(&[], signal), give_up))
         })
     }
 

@@ -32,12 +32,6 @@ pub struct Queue {
     pub id: u64,
 }
 
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IpcSignal {
-    pub handle: [u32; 8],
-}
-
 /// `amd_signal_t`, which a signal's handle points to.
 #[repr(C, align(64))]
 pub struct AmdSignal {
@@ -54,7 +48,6 @@ pub struct AmdSignal {
 
 const _: () = assert!(size_of::<Queue>() == 40);
 const _: () = assert!(std::mem::offset_of!(Queue, id) == 32);
-const _: () = assert!(size_of::<IpcSignal>() == 32);
 const _: () = assert!(size_of::<AmdSignal>() == 64);
 const _: () = assert!(std::mem::offset_of!(AmdSignal, end_timestamp) == 40);
 
@@ -77,7 +70,7 @@ pub const AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED: u32 = 2;
 pub const QUEUE_TYPE_MULTI: u32 = 0;
 pub const SIGNAL_CONDITION_LT: u32 = 2;
 pub const WAIT_STATE_BLOCKED: u32 = 0;
-pub const AMD_SIGNAL_IPC: u64 = 2;
+pub const AMD_SIGNAL_KIND_USER: i64 = 1;
 
 pub type QueueErrorCallback =
     unsafe extern "C" fn(status: Status, source: *mut Queue, data: *mut c_void);
@@ -157,13 +150,12 @@ unsafe extern "C" {
         completion: Signal,
     ) -> Status;
     pub fn hsa_amd_profiling_set_profiler_enabled(queue: *mut Queue, enable: c_int) -> Status;
-    pub fn hsa_amd_signal_create(
-        initial_value: i64,
-        consumer_count: u32,
-        consumers: *const Agent,
-        attributes: u64,
-        signal: *mut Signal,
+    pub fn hsa_amd_memory_lock(
+        host: *mut c_void,
+        size: usize,
+        agents: *const Agent,
+        agent_count: c_int,
+        agent_pointer: *mut *mut c_void,
     ) -> Status;
-    pub fn hsa_amd_ipc_signal_create(signal: Signal, handle: *mut IpcSignal) -> Status;
-    pub fn hsa_amd_ipc_signal_attach(handle: *const IpcSignal, signal: *mut Signal) -> Status;
+    pub fn hsa_amd_memory_unlock(host: *mut c_void) -> Status;
 }
