@@ -292,7 +292,8 @@ impl Gpu {
         match (register, queue) {
             (sdma::CONTEXT_STATUS, queue) => {
                 let busy = queue.is_some_and(|q| q.busy_until > self.now || q.read != q.write);
-                stored & !(1 << 2) | u32::from(!busy) << 2
+                let selected = u32::from(queue.is_some());
+                stored & !(1 << 2 | 1) | u32::from(!busy) << 2 | selected
             }
             (sdma::RB_RPTR, Some(queue)) => queue.read as u32,
             (sdma::RB_RPTR_HI, Some(queue)) => (queue.read >> 32) as u32,

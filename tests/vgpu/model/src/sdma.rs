@@ -258,7 +258,9 @@ impl Gpu {
             operation::POLL => {
                 let in_memory = words[0] >> 31 != 0;
                 let is_flush = words[0] >> 26 & 1 != 0;
-                if is_flush {
+                let function = words[0] >> 28 & 7;
+                // The runtime flushes with a poll that always holds.
+                if is_flush || function == 0 {
                     return Ok(Outcome::Done(0));
                 }
                 let value = if in_memory {
@@ -269,7 +271,7 @@ impl Gpu {
                     return Err(Failure::Packet("SDMA register poll by a user".into()));
                 };
                 let mask = words[4];
-                if !compare(words[0] >> 28 & 7, value & mask, words[3] & mask) {
+                if !compare(function, value & mask, words[3] & mask) {
                     return Ok(Outcome::Wait);
                 }
             }
