@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The demo: an urgent load beside a heavy one on one GPU, without the module
+//! and with it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{bail, Context, Result};
+use clap::Parser;
+use e2e_runner::cache::{make_directory, Cache};
+use e2e_runner::guest::{Guest, FILES};
+use e2e_runner::scenario::{Configuration, Needs};
+use gpreempt_bench::load::{heavy, run as run_of, urgent, DILATION, HEAVY, URGENT};
+use gpreempt_bench::measure::{rate, run, Outcome};
+use gpreempt_bench::picture::{self, rows, Row, Window};
+use gpreempt_bench::settings::stretched;
+use gpu_workload::latency::Summary;
+use vgpu_model::{QueueId, TimelineRecord};
+
+/// What the module is worth, in one table and one picture.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// The kernel series to boot.
+    #[arg(long, default_value = "7.3")]
+    kernel: String,
+    /// How long each load lasts, in seconds of GPU time.
+    #[arg(long, default_value_t = 2.0)]
+    seconds: f64,
+    /// Where the picture and the trace are written.
+    #[arg(long)]
+    output: PathBuf,
+}
+
+/// The part of a run that the picture shows.
+const PICTURE_NS: u64 = 60_000_000;
+const COLUMNS: u64 = 90;
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    if !(0.05..=60.0).contains(&arguments.seconds) {
+        bail!("--seconds is {}; give 0.05 to 60", arguments.seconds);
+    }
+    let duration = (arguments.seconds * 1e9) as u64;
+    make_directory(&arguments.output)?;
+    let cache = Cache::open()?;
+    let kernel = cache
+        .kernels(&[arguments.kernel])?
+        .pop()
+        .context("no kernel")?;
+    if !cache.module(&kernel.release).exists() {
+        bail!(
+            "there is no module for {}: run 'make module'",
+            kernel.release
+        );
+    }
+    say("An AMD MI300X runs two programs. 'training' fills the GPU with long kernels at low");
+    say("priority; 'inference' sends a short request every 20 ms at high priority. A GPU does");
+    say("not take compute units back from work that runs, so the urgent request waits.");
+    say("");
+    say(&format!(
+        "1/4  Booting Linux {} with the distribution's own amdgpu driver and a virtual MI300X",
+        kernel.release
+    ));
+    let mut guest = Configuration { kernel, xcc: 1 }.start(&cache, &Needs::ANY)?;
+
+    say("2/4  Inference alone: the best it can be");
+    let alone = run(&mut guest, &run_of(vec![urgent(duration)]), |_| Ok(()))?;
+    say("3/4  Inference beside training, as the driver does it");
+    let both = run_of(vec![urgent(duration), heavy(duration)]);
+    let mark = last(&guest.device.timeline(0)?);
+    let without = run(&mut guest, &both, |_| Ok(()))?;
+    let without_records = guest.device.timeline(mark)?;
+
+    say("4/4  The same with amd_gpreempt loaded; its live table:");
+    let parameters = format!("mode=enforce {}", stretched(DILATION));
+    guest
+        .agent()
+        .insmod(&format!("{FILES}/amd_gpreempt.ko"), &parameters)
+        .context("the module does not load")?;
+    let mark = last(&guest.device.timeline(0)?);
+    let mut ticks = 0;
+    let with = run(&mut guest, &both, |guest| {
+        ticks += 1;
+        if ticks % 15 == 5 {
+            say(&table_of_queues(guest)?);
+        }
+        Ok(())
+    })?;
+    let with_records = guest.device.timeline(mark)?;
+
+    let result = result(&alone, &without, &with)?;
+    say(&result);
+    fs::write(arguments.output.join("result.txt"), &result)?;
+    draw(
+        &mut guest,
+        &without_records,
+        &with_records,
+        &arguments.output,
+    )
+}
+
+fn say(line: &str) {
+    println!("{line}");
+}
+
+/// The record number to ask from for what comes next.
+fn last(records: &[TimelineRecord]) -> u64 {
+    records.last().map_or(0, |record| record.sequence + 1)
+}
+
+fn table_of_queues(guest: &mut Guest) -> Result<String> {
+    guest
+        .agent()
+        .read_file("/sys/kernel/debug/amd_gpreempt/queues")
+}
+
+/// The table that the demo is about.
+fn result(alone: &Outcome, without: &Outcome, with: &Outcome) -> Result<String> {
+    let best = latency(alone)?;
+    let mut out = String::from(
+        "\n                            inference: time to answer a request      training\n",
+    );
+    out += "                              p50        p99      p99.9   p99/alone       kept   lost  repeated\n";
+    let base = rate(without.queue(HEAVY)?);
+    for (name, outcome) in [
+        ("inference alone", alone),
+        ("both, driver alone", without),
+        ("both, amd_gpreempt", with),
+    ] {
+        let times = latency(outcome)?;
+        let kept = outcome
+            .queue(HEAVY)
+            .map(|queue| format!("{:.1} %", 100.0 * rate(queue) / base))
+            .unwrap_or_else(|_| "-".into());
+        let (lost, repeated) = outcome.lost_and_repeated();
+        out += &format!(
+            "{name:<24} {:>6} ms  {:>6} ms  {:>6} ms  {:>6.2}x  {kept:>10}  {lost:>5}  {repeated:>8}\n",
+            millis(times.p50),
+            millis(times.p99),
+            millis(times.p999),
+            times.p99 as f64 / best.p99 as f64,
+        );
+    }
+    out += &format!(
+        "\nTimes are GPU time; the guest's clock runs {DILATION} times as fast. With the module the\n\
+         scheduler firmware got {} packets, without it {}.\n",
+        with.packets, without.packets
+    );
+    Ok(out)
+}
+
+fn latency(outcome: &Outcome) -> Result<Summary> {
+    outcome
+        .queue(URGENT)?
+        .latency_gpu_ns
+        .context("no request was answered")
+}
+
+fn millis(nanos: u64) -> String {
+    format!("{:.2}", nanos as f64 / 1e6)
+}
+
+/// Draws a stretch from the middle of both runs, and writes the files.
+fn draw(
+    guest: &mut Guest,
+    without: &[TimelineRecord],
+    with: &[TimelineRecord],
+    output: &Path,
+) -> Result<()> {
+    // The hardware class tells the two user queues apart.
+    let names: BTreeMap<QueueId, String> = guest
+        .device
+        .queues()?
+        .into_iter()
+        .filter(|queue| queue.dispatches_started > 0)
+        .map(|queue| {
+            let name = if queue.pipe_priority == 2 {
+                URGENT
+            } else {
+                HEAVY
+            };
+            (queue.queue, name.to_string())
+        })
+        .collect();
+    let without_rows = rows(without);
+    let with_rows = rows(with);
+    let without_window = middle(without);
+    let with_window = middle(with);
+    let blocks = [
+        (
+            "The driver alone",
+            named(&without_rows, &names),
+            without_window,
+        ),
+        ("With amd_gpreempt", named(&with_rows, &names), with_window),
+    ];
+    for (title, rows, window) in &blocks {
+        say(&format!("{title}:"));
+        say(&picture::text(rows, *window, COLUMNS));
+    }
+    let svg = output.join("timeline.svg");
+    let trace = output.join("timeline.json");
+    fs::write(&svg, picture::svg(&blocks))?;
+    fs::write(&trace, guest.device.trace()?.to_string())?;
+    say("Written:");
+    for (path, what) in [
+        (output.join("result.txt"), "the table"),
+        (svg, "the picture"),
+        (trace, "the trace, for ui.perfetto.dev or chrome://tracing"),
+    ] {
+        say(&format!("  {}  ({what})", path.display()));
+    }
+    Ok(())
+}
+
+fn named<'r>(
+    rows: &'r BTreeMap<QueueId, Row>,
+    names: &BTreeMap<QueueId, String>,
+) -> Vec<(String, &'r Row)> {
+    let mut named: Vec<(String, &Row)> = rows
+        .iter()
+        .filter_map(|(queue, row)| Some((names.get(queue)?.clone(), row)))
+        .collect();
+    named.sort_by(|left, right| left.0.cmp(&right.0));
+    named
+}
+
+/// A stretch in the middle of what the records cover.
+fn middle(records: &[TimelineRecord]) -> Window {
+    let from = records.first().map_or(0, |record| record.at.0);
+    let to = records.last().map_or(0, |record| record.at.0);
+    let start = from + (to - from).saturating_sub(PICTURE_NS) / 2;
+    Window {
+        from: start,
+        to: (start + PICTURE_NS).min(to).max(start),
+    }
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0
+//! What the module is worth, measured side by side in one guest.
+//!
+//! Everything here is in GPU time: an emulated CPU is slow, and the virtual
+//! GPU's clock runs as much slower than the guest's, so that their ratio stays
+//! plausible (see docs/virtual-gpu.md).
+
+pub mod load;
+pub mod measure;
+pub mod picture;
+pub mod settings;
