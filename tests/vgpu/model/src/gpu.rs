@@ -361,6 +361,11 @@ impl Gpu {
             }
             _ => {}
         }
+        if address == athub::ATC_VMID_PASID_MAPPING_UPDATE_STATUS {
+            let pending = self.registers.get(address);
+            self.registers.set(address, pending & !value);
+            return;
+        }
         self.registers.write(address, value);
         let soon = self.now.after(self.config.timing.doorbell);
         match place(address) {
@@ -393,6 +398,15 @@ impl Gpu {
                 if let Some((ring, sdma::RB_CNTL)) = sdma_ring(instance, offset) {
                     self.events.push(soon, Event::SdmaControl { ring });
                 }
+            }
+            Place::Other(
+                address @ athub::ATC_VMID0_PASID_MAPPING..=athub::ATC_VMID15_PASID_MAPPING,
+            ) => {
+                // The driver waits for this bit and clears it.
+                let bit = 1 << (address - athub::ATC_VMID0_PASID_MAPPING);
+                let status = athub::ATC_VMID_PASID_MAPPING_UPDATE_STATUS;
+                let done = self.registers.get(status);
+                self.registers.set(status, done | bit);
             }
             Place::Other(ih::IH_RB_CNTL) => {
                 InterruptRing::control_written(&mut self.registers, value);

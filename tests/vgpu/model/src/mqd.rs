@@ -38,4 +38,5 @@ pub mod sdma {
     pub const RB_RPTR_ADDR_HI: u64 = 8;
     pub const RB_RPTR_ADDR_LO: u64 = 9;
     pub const DOORBELL_OFFSET: u64 = 22;
+    pub const UTILIZATION: u64 = 44;
 }

@@ -134,6 +134,8 @@ pub struct Queue {
     pub account: usize,
     /// The SDMA engine works on its current packet until then.
     pub busy_until: GpuNanos,
+    /// How long the SDMA engine has worked for this queue, in nanoseconds.
+    pub busy_nanos: u64,
 }
 
 impl Queue {
@@ -188,6 +190,11 @@ impl Queue {
             Format::Aql => self.write << 4,
             Format::Pm4 | Format::Sdma => self.write,
         }
+    }
+
+    /// The SDMA activity counter, in units of the reference clock.
+    pub fn busy_ticks(&self) -> u64 {
+        GpuNanos(self.busy_nanos).ticks()
     }
 
     /// Doorbell as the API names it: bytes in BAR 2.

@@ -120,6 +120,7 @@ impl Gpu {
             dispatches: Vec::new(),
             account: 0,
             busy_until: GpuNanos::default(),
+            busy_nanos: 0,
         };
         self.queues.insert(queue)
     }
@@ -299,6 +300,8 @@ impl Gpu {
             (sdma::RB_RPTR_HI, Some(queue)) => (queue.read >> 32) as u32,
             (sdma::RB_WPTR, Some(queue)) => queue.write as u32,
             (sdma::RB_WPTR_HI, Some(queue)) => (queue.write >> 32) as u32,
+            (sdma::UTILIZATION_LO, Some(queue)) => queue.busy_ticks() as u32,
+            (sdma::UTILIZATION_HI, Some(queue)) => (queue.busy_ticks() >> 32) as u32,
             _ => stored,
         }
     }
@@ -375,6 +378,7 @@ impl Gpu {
             dispatches: Vec::new(),
             account: 0,
             busy_until: GpuNanos::default(),
+            busy_nanos: 0,
         };
         let key = self.queues.insert(queue);
         if is_user {

@@ -135,6 +135,7 @@ impl Gpu {
                 let busy = self.now.after(packet + moving);
                 if let Some(queue) = self.queues.get_mut(key) {
                     queue.busy_until = busy;
+                    queue.busy_nanos += packet + moving;
                 }
                 self.sdma_advance(key, &reader, dwords);
                 Flow::Next(packet + moving)

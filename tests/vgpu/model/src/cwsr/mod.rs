@@ -274,11 +274,18 @@ impl Gpu {
             return;
         };
         let (read, write, descriptor) = (queue.read, queue.write, queue.mqd);
+        let activity = queue.busy_ticks();
         self.store_sdma_pointers(ring, read, write);
         self.clear_sdma_doorbell(ring);
-        if let Some(descriptor) = descriptor {
-            let at = descriptor + mqd::sdma::RB_RPTR * 4;
-            if let Err(fault) = self.memory.write_u64(Space::Kernel, at, read) {
+        let Some(descriptor) = descriptor else {
+            return;
+        };
+        for (dword, value) in [
+            (mqd::sdma::RB_RPTR, read),
+            (mqd::sdma::UTILIZATION, activity),
+        ] {
+            let at = descriptor + dword * 4;
+            if let Err(fault) = self.memory.write_u64(Space::Kernel, at, value) {
                 self.note(format!("descriptor of an SDMA queue: {fault}"));
             }
         }

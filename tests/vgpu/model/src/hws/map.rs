@@ -195,6 +195,7 @@ impl Gpu {
         let pointer = wide(mqd::sdma::RB_RPTR, mqd::sdma::RB_RPTR + 1)?;
         let base = wide(mqd::sdma::RB_BASE, mqd::sdma::RB_BASE + 1)?;
         let report = wide(mqd::sdma::RB_RPTR_ADDR_LO, mqd::sdma::RB_RPTR_ADDR_HI)?;
+        let activity = wide(mqd::sdma::UTILIZATION, mqd::sdma::UTILIZATION + 1)?;
         let doorbell_offset = read(mqd::sdma::DOORBELL_OFFSET)?;
         let write = self
             .memory
@@ -241,6 +242,7 @@ impl Gpu {
             dispatches: Vec::new(),
             account: 0,
             busy_until: GpuNanos::default(),
+            busy_nanos: activity * 10,
         });
         self.account_mapped(key);
         self.kick(key);

@@ -114,7 +114,9 @@ registers! {
 
 registers! {
     athub, super::base::ATHUB, "athub/athub_1_8_0_offset.h":
+    ATC_VMID_PASID_MAPPING_UPDATE_STATUS = 0x003e @ 0,
     ATC_VMID0_PASID_MAPPING = 0x003f @ 0,
+    ATC_VMID15_PASID_MAPPING = 0x004e @ 0,
 }
 
 registers! {
@@ -164,6 +166,8 @@ pub mod sdma {
     pub const CONTEXT_STATUS: u32 = 0x11;
     pub const DOORBELL: u32 = 0x12;
     pub const DOORBELL_OFFSET: u32 = 0x2b;
+    pub const UTILIZATION_LO: u32 = 0x4c;
+    pub const UTILIZATION_HI: u32 = 0x4d;
 
     pub const RING_SPAN: u32 = 0x58;
     pub const GFX: u32 = 0x80;
@@ -188,6 +192,8 @@ pub mod sdma {
         ("PAGE_RB_CNTL", PAGE),
         ("RLC0_RB_CNTL", RLC0),
         ("RLC0_CONTEXT_STATUS", RLC0 + CONTEXT_STATUS),
+        ("RLC0_UTILIZATION_LO", RLC0 + UTILIZATION_LO),
+        ("RLC0_UTILIZATION_HI", RLC0 + UTILIZATION_HI),
         ("RLC7_RB_CNTL", RLC0 + 7 * RING_SPAN),
     ];
 }
