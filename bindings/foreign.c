@@ -152,6 +152,21 @@ int gp_call_destroy_mqd(void *function, void *manager, void *mqd, u32 type, u32 
 }
 
 /**
+ * gp_call_hqd_load() - put a queue descriptor into the hardware queue of one XCC
+ * @write_pointer: of the process, which the hardware reads
+ *
+ * Context: process context, under the queue manager's lock, sleeps.
+ */
+int gp_call_hqd_load(void *function, void *adev, void *mqd, u32 pipe, u32 queue, u64 write_pointer,
+		     u32 shift, u32 xcc)
+{
+	int (*load)(void *, void *, u32, u32, u32 __user *, u32, u32, struct mm_struct *, u32) =
+		function;
+
+	return load(adev, mqd, pipe, queue, u64_to_user_ptr(write_pointer), shift, 0, NULL, xcc);
+}
+
+/**
  * gp_call_hqd_is_occupied() - whether a hardware queue holds the ring at @address
  *
  * Context: process context, sleeps; takes srbm_mutex.

@@ -32,6 +32,7 @@ void gp_thread_prepare(void);
 u32 gp_wake_count(void);
 void gp_wake(void);
 void gp_sleep(u32 seen, u64 timeout_ns);
+void gp_thread_yield(void);
 int gp_creation_watch_start(void);
 void gp_creation_watch_stop(void);
 
@@ -101,6 +102,8 @@ struct gp_occupancy {
 };
 
 int gp_call_evict(void *function, void *dqm, void *qpd);
+int gp_call_hqd_load(void *function, void *adev, void *mqd, u32 pipe, u32 queue, u64 write_pointer,
+		     u32 shift, u32 xcc);
 int gp_call_load_mqd(void *function, void *manager, void *mqd, u32 pipe, u32 queue,
 		     void *properties, struct mm_struct *mm);
 int gp_call_destroy_mqd(void *function, void *manager, void *mqd, u32 type, u32 timeout_ms,

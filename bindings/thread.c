@@ -108,6 +108,17 @@ void gp_sleep(u32 seen, u64 timeout_ns)
 	try_to_freeze();
 }
 
+/**
+ * gp_thread_yield() - let others run, and be frozen if the system is
+ *
+ * Context: a thread of gp_thread_start() with no lock held.
+ */
+void gp_thread_yield(void)
+{
+	cond_resched();
+	try_to_freeze();
+}
+
 static void gp_queue_created(struct fprobe *probe, unsigned long entry, unsigned long caller,
 			     struct ftrace_regs *regs, void *data)
 {

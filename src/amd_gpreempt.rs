@@ -2,8 +2,28 @@
 
 //! AMD GPREEMPT: priority inversion between the queues of AMD GPUs, found and
 //! ended inside the kernel.
+//!
+//! Data flows one way: what crate `kfd` sees of the queues goes into the policy
+//! (crate `gpreempt_policy`), and what the policy decides goes back to `kfd` to
+//! be carried out, and to the inspection files to be seen. This crate holds the
+//! loop that does so, one kernel thread for each GPU; unsafe code is denied here.
 
 use kernel::prelude::*;
+
+mod engine;
+mod fleet;
+mod histogram;
+mod inspection;
+mod monitor;
+mod node;
+mod record;
+mod roster;
+mod storage;
+
+use fleet::Fleet;
+use fleet::FleetListener;
+use kfd::driver::Driver;
+use kfd::driver::Watch;
 
 module! {
     type: Gpreempt,
@@ -13,19 +33,50 @@ module! {
     license: "GPL",
 }
 
-/// The loaded module. The fields are dropped in their order.
+/// The loaded module. The fields are dropped in their order: first nobody looks
+/// any more, then the GPUs are let go of, and amdgpu last.
 #[pin_data]
 struct Gpreempt {
+    _files: kfd::files::Folder,
     #[pin]
-    driver: kfd::driver::Driver,
+    _watch: Watch<FleetListener>,
+    _creation: Option<kfd::wake::CreationWatch>,
 }
 
 impl kernel::InPlaceModule for Gpreempt {
     fn init(_module: &'static ThisModule) -> impl PinInit<Self, Error> {
-        try_pin_init!(Self {
-            driver: kfd::driver::Driver::pin().inspect_err(|_| {
-                pr_err!("amdgpu is not loaded: load it first (modprobe amdgpu)\n");
-            })?,
-        }? Error)
+        kfd::clock::start();
+        pin_init::pin_init_scope(|| {
+            let driver = find_driver()?;
+            let creation = watch_creation();
+            let fleet = Fleet::new(&driver, creation.is_some())?;
+            Ok(try_pin_init!(Self {
+                _files: inspection::create(&fleet)?,
+                _watch <- Watch::new(driver, FleetListener(fleet)),
+                _creation: creation,
+            }? Error)
+            .pin_chain(|module| module._watch.find()))
+        })
     }
+}
+
+/// Finds amdgpu and sees that it is the one that the module was built for.
+fn find_driver() -> Result<Driver> {
+    let driver = Driver::pin().inspect_err(|_| {
+        pr_err!("amdgpu is not loaded: load it first (modprobe amdgpu)\n");
+    })?;
+    driver.check_build()?;
+    Ok(driver)
+}
+
+/// Has the creation of queues wake the monitors, if the kernel can do that.
+fn watch_creation() -> Option<kfd::wake::CreationWatch> {
+    kfd::wake::CreationWatch::start()
+        .inspect_err(|error| {
+            pr_info!(
+                "the creation of a queue cannot be watched ({:?}): polling each idle_poll_ms while there are none\n",
+                error
+            );
+        })
+        .ok()
 }

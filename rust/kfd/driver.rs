@@ -188,8 +188,8 @@ impl<L: Listener> Watch<L> {
     }
 
     /// Tells the listener about the devices that amdgpu is bound to already.
-    pub fn find(self: Pin<&Self>) -> Result {
-        let data = core::ptr::from_ref::<Self>(&self).cast_mut().cast();
+    pub fn find(&self) -> Result {
+        let data = core::ptr::from_ref(self).cast_mut().cast();
         // SAFETY: `found` takes a pointer to a watch, and is called during
         // this call only.
         kernel::error::to_result(unsafe {

@@ -9,13 +9,30 @@
 
 mod bindings;
 mod compat;
+mod foreign;
 mod layout;
+mod mqd;
+mod process_backend;
 
+pub mod backend;
+pub mod check;
+pub mod clock;
 pub mod driver;
 pub mod files;
+pub mod gpu;
+pub mod hws;
+pub mod locked;
+pub mod node;
+pub mod process;
+pub mod queue;
+pub mod rule_text;
+pub mod rules;
+pub mod sample;
 pub mod settings;
+pub mod survey;
 pub mod thread;
 pub mod trace;
+pub mod transaction;
 pub mod wake;
 
 const __LOG_PREFIX: &[u8] = b"amd_gpreempt\0";

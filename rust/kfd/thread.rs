@@ -29,6 +29,13 @@ impl Running {
         unsafe { bindings::gp_thread_should_stop() }
     }
 
+    /// Lets others run.
+    pub fn yield_now(&self) {
+        // SAFETY: `self` exists only inside a kernel thread, whose body holds
+        // no lock of the shim.
+        unsafe { bindings::gp_thread_yield() }
+    }
+
     /// Sleeps for a number of nanoseconds, for ever with `None`, or until the
     /// thread is to end or was woken since `seen`. A frozen system sleeps here.
     pub fn sleep(&self, seen: Wakes, nanos: Option<u64>) {

@@ -62,3 +62,23 @@ pub fn tell(point: Point, event: &Event) {
         }
     }
 }
+
+/// A reason as the tracepoints take it.
+pub fn word(reason: gpreempt_policy::Reason) -> &'static CStr {
+    use gpreempt_policy::Reason;
+    match reason {
+        Reason::Inversion => c"inversion",
+        Reason::Rotation => c"rotation",
+        Reason::Share => c"share",
+        Reason::Deadline => c"deadline",
+        Reason::Calm => c"calm",
+        Reason::Turn => c"turn",
+        Reason::Bound => c"bound",
+        Reason::NoProgress => c"no-progress",
+        Reason::Budget => c"budget",
+        Reason::Exempt => c"exempt",
+        Reason::Release => c"release",
+        Reason::Failure => c"failure",
+        Reason::Orphan => c"orphan",
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The ways to stop and to start queues, behind one face.
+
+use crate::check;
+use crate::check::Refusal;
+use crate::hws::Hws;
+use crate::mqd;
+use crate::node::Node;
+use crate::process_backend;
+pub use crate::process_backend::Debts;
+use crate::queue::QueueFacts;
+use crate::settings::BackendKind;
+use crate::transaction::Failure;
+use crate::transaction::Request;
+use crate::transaction::Timing;
+use gpreempt_policy::Granularity;
+use kernel::prelude::*;
+
+/// A way to stop and to start queues, in force for one pass.
+pub struct Backend<'a> {
+    kind: BackendKind,
+    hws: Option<&'a Hws>,
+    debts: &'a mut Debts,
+}
+
+impl<'a> Backend<'a> {
+    /// The backend of a kind. `debts` are those of the GPU.
+    pub fn new(kind: BackendKind, hws: Option<&'a Hws>, debts: &'a mut Debts) -> Self {
+        Self { kind, hws, debts }
+    }
+
+    /// The word for it.
+    pub fn name(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    /// What it can stop by itself.
+    pub fn granularity(&self) -> Granularity {
+        match self.kind {
+            BackendKind::Hws | BackendKind::Mqd => Granularity::Queue,
+            BackendKind::Process => Granularity::Process,
+        }
+    }
+
+    /// Whether it can work on a node.
+    pub fn check(&self, node: &Node<'_>) -> Result<(), Refusal> {
+        check::check_backend(node, self.kind, self.hws.is_some())
+    }
+
+    /// Whether a queue that the driver holds back is held for us.
+    pub fn holds(&self, queue: &QueueFacts) -> bool {
+        self.kind == BackendKind::Process && queue.evicted && self.debts.has(queue.key.process)
+    }
+
+    /// Stops and starts queues. What became of each is noted in its request,
+    /// also after a failure.
+    pub fn transact(
+        &mut self,
+        node: &Node<'_>,
+        requests: &mut [Request],
+    ) -> Result<Timing, Failure> {
+        match (self.kind, self.hws) {
+            (BackendKind::Hws, Some(hws)) => hws.transact(node, requests),
+            // The check of the node has refused this one.
+            (BackendKind::Hws, None) => Err(Failure::Unmap(ENOSYS.to_errno().unsigned_abs())),
+            (BackendKind::Mqd, _) => mqd::transact(node, requests),
+            (BackendKind::Process, _) => process_backend::transact(node, requests, self.debts),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The backend for the hardware scheduler.
+//!
+//! The driver offers no way to take a single queue off the hardware. It can take
+//! all off, under the queue manager's lock, and put back those that it has
+//! flagged as active. Between the two we change the flags. The flag alone says
+//! that a queue is stopped by us; every event of the driver's own, an eviction,
+//! a debugger, a change of the queue, computes it anew from other fields, and so
+//! sets the queue running again: nothing can be left stopped by a race.
+
+use crate::bindings;
+use crate::clock;
+use crate::foreign::Foreign;
+use crate::layout::*;
+use crate::locked::LockedNode;
+use crate::node::Node;
+use crate::queue::QueueFacts;
+use crate::transaction::due;
+use crate::transaction::report_misfit;
+use crate::transaction::Done;
+use crate::transaction::Failure;
+use crate::transaction::Request;
+use crate::transaction::Timing;
+use gpreempt_policy::Action;
+use kernel::prelude::*;
+
+/// The two functions of the driver that the backend needs, found and bound.
+///
+/// # Invariants
+///
+/// The shim's calls go to the driver's functions, and the driver is pinned for
+/// as long as this lives.
+pub struct Hws(());
+
+impl Hws {
+    /// Finds the functions. The driver has to outlive the result, which the
+    /// module sees to by dropping it first.
+    pub fn bind(_driver: &crate::driver::Driver) -> Result<Self> {
+        // SAFETY: Process context; the driver is pinned.
+        kernel::error::to_result(unsafe { bindings::gp_hws_bind() })?;
+        // INVARIANT: Just bound.
+        Ok(Self(()))
+    }
+
+    /// Stops and starts queues in one transaction.
+    ///
+    /// The node has passed its check, so that the driver's functions do what
+    /// they are called for on this kind of GPU.
+    pub fn transact(&self, node: &Node<'_>, requests: &mut [Request]) -> Result<Timing, Failure> {
+        node.ready().map_err(Failure::Away)?;
+        // A transaction disturbs every queue of the node: look first whether
+        // there is anything to do.
+        if !anything_to_do(&node.lock(), requests) {
+            return Ok(Timing::default());
+        }
+        let begin = clock::now();
+        let unmapped = Unmapped::new(node)?;
+        let edit = clock::now();
+        let census = unmapped.node.census();
+        if !census.fits() {
+            report_misfit(node, &census, "before");
+            let _ = unmapped.map();
+            return Err(Failure::Inexact);
+        }
+        unmapped.edit(requests);
+        let census = unmapped.node.census();
+        let map = clock::now();
+        let mapped = unmapped.map();
+        let end = clock::now();
+        if !census.fits() {
+            report_misfit(node, &census, "after");
+            return Err(Failure::Inexact);
+        }
+        if let Err(errno) = mapped {
+            self.map_again(node).map_err(|_| Failure::Map(errno))?;
+        }
+        Ok(Timing {
+            unmap: edit.since(begin),
+            edit: map.since(edit),
+            map: end.since(map),
+        })
+    }
+
+    /// After putting the queues back has failed, none of the node's runs: tries
+    /// once more.
+    fn map_again(&self, node: &Node<'_>) -> Result<(), Failure> {
+        node.ready().map_err(Failure::Away)?;
+        Unmapped::new(node)?.map().map_err(Failure::Map)
+    }
+}
+
+impl Drop for Hws {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant bound; a call borrows `self`, so that
+        // none is under way.
+        unsafe { bindings::gp_hws_unbind() }
+    }
+}
+
+/// Whether any request would change anything.
+fn anything_to_do(locked: &LockedNode<'_>, requests: &[Request]) -> bool {
+    let mut any = false;
+    locked.walk(|_, queue| {
+        any |= requests
+            .iter()
+            .any(|request| request.key == queue.key && due(queue, request.action));
+    });
+    any
+}
+
+/// All queues of a node taken off the hardware, and its lock held.
+///
+/// # Invariants
+///
+/// The driver's debug_lock_and_unmap has returned 0 for the node, so that this
+/// thread holds the lock until debug_map_and_unlock.
+struct Unmapped<'a> {
+    node: LockedNode<'a>,
+}
+
+impl<'a> Unmapped<'a> {
+    fn new(node: &'a Node<'a>) -> Result<Self, Failure> {
+        // SAFETY: By the invariant of `Node` the queue manager is there, and
+        // the check of the node has seen that the GPU is of a kind for which
+        // the function takes the lock.
+        let error = unsafe { bindings::gp_hws_lock_and_unmap(node.dqm().as_ptr()) };
+        if error != 0 {
+            return Err(Failure::Unmap(error.unsigned_abs()));
+        }
+        // INVARIANT: The function has returned 0.
+        Ok(Self {
+            // SAFETY: The lock is held until `drop`.
+            node: unsafe { LockedNode::assume(node) },
+        })
+    }
+
+    /// Makes the changes. No allocation, no early return, nothing that panics.
+    fn edit(&self, requests: &mut [Request]) {
+        self.node.walk(|process, queue| {
+            let request = requests
+                .iter_mut()
+                .find(|request| request.key == queue.key && due(queue, request.action));
+            let Some(request) = request else {
+                return;
+            };
+            request.done = match request.action {
+                Action::Stop if saved_nothing(queue, self.node.node()) => Done::StoppedIdle,
+                _ => Done::Yes,
+            };
+            self.node
+                .set_active(process, queue, request.action == Action::Start);
+        });
+    }
+
+    /// Puts the active queues back and releases the lock.
+    fn map(self) -> Result<(), u32> {
+        let dqm = self.node.node().dqm();
+        core::mem::forget(self);
+        // SAFETY: By the type's invariant this thread holds the lock; `self` is
+        // forgotten, so that this is the only release.
+        let error = unsafe { bindings::gp_hws_map_and_unlock(dqm.as_ptr()) };
+        if error == 0 {
+            Ok(())
+        } else {
+            Err(error.unsigned_abs())
+        }
+    }
+}
+
+impl Drop for Unmapped<'_> {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant this thread holds the lock, and
+        // `map` was not called.
+        unsafe { bindings::gp_hws_map_and_unlock(self.node.node().dqm().as_ptr()) };
+    }
+}
+
+/// Whether a queue that is off the hardware has neither work nor saved waves,
+/// as its descriptors say, one for each XCC.
+fn saved_nothing(queue: &QueueFacts, node: &Node<'_>) -> bool {
+    let Some(first) = Foreign::new(queue.mqd) else {
+        return false;
+    };
+    let Some(stride) = first.read::<u32>(V9_MQD_CP_MQD_STRIDE_SIZE) else {
+        return false;
+    };
+    let stride = usize::try_from(stride).unwrap_or(0);
+    let descriptors = usize::try_from(node.xcc_mask().count_ones()).unwrap_or(0);
+    (0..descriptors).all(|xcc| {
+        let empty = || {
+            let mqd = first.part(stride.checked_mul(xcc)?)?;
+            let word = |at| mqd.read::<u32>(at);
+            Some(
+                word(V9_MQD_CP_HQD_CNTL_STACK_OFFSET)? == word(V9_MQD_CP_HQD_CNTL_STACK_SIZE)?
+                    && (xcc > 0 || word(V9_MQD_CP_HQD_PQ_RPTR)? == word(V9_MQD_CP_HQD_PQ_WPTR_LO)?),
+            )
+        };
+        empty() == Some(true)
+    })
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One GPU: its nodes, and what holds for all of them.
+
+use crate::fleet::Shared;
+use crate::node::NodeEngine;
+use gpreempt_policy::Config;
+use gpreempt_policy::Mode;
+use gpreempt_policy::Nanos;
+use gpreempt_policy::Number;
+use gpreempt_policy::RuleEffect;
+use kernel::prelude::*;
+use kernel::sync::Arc;
+use kfd::backend::Backend;
+use kfd::backend::Debts;
+use kfd::clock;
+use kfd::gpu::Keeper;
+use kfd::gpu::Present;
+use kfd::rules::MOST_RULES;
+use kfd::settings;
+use kfd::settings::Settings;
+use kfd::thread::Running;
+
+/// A GPU and everything that is remembered of it.
+pub(crate) struct Engine {
+    shared: Arc<Shared>,
+    nodes: KVec<NodeEngine>,
+    debts: Debts,
+    /// The settings of the last pass.
+    settings: Settings,
+    /// What the rules do, as of a generation of them.
+    effects: KVec<RuleEffect>,
+    generation: u32,
+}
+
+impl Engine {
+    pub(crate) fn new(shared: Arc<Shared>) -> Result<Self> {
+        Ok(Self {
+            shared,
+            nodes: KVec::with_capacity(kfd::gpu::MAX_NODES, GFP_KERNEL)?,
+            debts: Debts::new()?,
+            settings: settings::current(),
+            effects: KVec::with_capacity(MOST_RULES, GFP_KERNEL)?,
+            generation: 0,
+        })
+    }
+
+    pub(crate) fn nodes(&mut self) -> &mut [NodeEngine] {
+        &mut self.nodes
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// One pass over all nodes. Returns when to look again, if not only when
+    /// woken.
+    pub(crate) fn pass(&mut self, gpu: &Present<'_>, thread: &Running) -> Option<Nanos> {
+        let settings = settings::current();
+        if settings.backend != self.settings.backend || settings.sampler != self.settings.sampler {
+            self.release(gpu);
+            for node in self.nodes.iter_mut() {
+                node.recheck();
+            }
+        }
+        self.settings = settings;
+        if settings.policy.mode == Mode::Off && !self.nodes.iter().any(NodeEngine::any_stopped) {
+            return None;
+        }
+        let retry = clock::now().after(settings.policy.duration(Number::Retry));
+        let Ok(count) = gpu.nodes().map(|nodes| nodes.count()) else {
+            return Some(retry);
+        };
+        if self.prepare(count).is_err() {
+            return Some(retry);
+        }
+        let rules = self.shared.rules();
+        if rules.generation() != self.generation {
+            self.generation = rules.copy_effects(&mut self.effects);
+        }
+        let mut next: Option<Nanos> = None;
+        for node in self.nodes.iter_mut() {
+            let mut backend = Backend::new(settings.backend, self.shared.hws(), &mut self.debts);
+            let mut config: Config<'_> = settings.policy.with_rules(&self.effects);
+            config.granularity = backend.granularity();
+            let due = node.pass(gpu, &mut backend, &config, settings.sampler, &rules, thread);
+            next = match (next, due) {
+                (Some(one), Some(other)) => Some(one.min(other)),
+                (one, other) => one.or(other),
+            };
+        }
+        next.or_else(|| self.without_wake())
+    }
+
+    /// When to look again where the creation of a queue wakes nobody.
+    fn without_wake(&self) -> Option<Nanos> {
+        let polls = self.settings.policy.mode != Mode::Off && !self.shared.creation_wakes();
+        polls.then(|| clock::now().after(self.settings.policy.duration(Number::IdlePollNoWake)))
+    }
+
+    /// Has as many nodes as the GPU has now.
+    fn prepare(&mut self, count: usize) -> Result {
+        while self.nodes.len() > count {
+            self.nodes.pop();
+        }
+        while self.nodes.len() < count {
+            let node = NodeEngine::new(self.nodes.len())?;
+            self.nodes.push(node, GFP_KERNEL)?;
+        }
+        Ok(())
+    }
+
+    /// Starts everything that is stopped.
+    pub(crate) fn release(&mut self, gpu: &Present<'_>) {
+        for node in self.nodes.iter_mut() {
+            let mut backend =
+                Backend::new(self.settings.backend, self.shared.hws(), &mut self.debts);
+            node.release(gpu, &mut backend);
+        }
+    }
+}
+
+impl Keeper for Engine {
+    fn leave(&mut self, gpu: &Present<'_>) {
+        self.release(gpu);
+        for node in self.nodes.iter_mut() {
+            node.forget();
+        }
+    }
+}

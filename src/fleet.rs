@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! All GPUs: each has a thread of its own, so that one that hangs does not hold
+//! up the others.
+
+use crate::engine::Engine;
+use crate::monitor::Monitor;
+use kernel::prelude::*;
+use kernel::str::CString;
+use kernel::sync::Arc;
+use kernel::sync::Mutex;
+use kfd::driver::Bound;
+use kfd::driver::Device;
+use kfd::driver::Driver;
+use kfd::driver::Listener;
+use kfd::gpu::Gpu;
+use kfd::hws::Hws;
+use kfd::rules::Rules;
+use kfd::thread::Thread;
+use kfd::wake;
+
+/// What the GPUs have in common.
+pub(crate) struct Shared {
+    hws: Option<Hws>,
+    creation_wakes: bool,
+    rules: Arc<Rules>,
+}
+
+impl Shared {
+    /// The driver's functions for the hardware scheduler, if it has them.
+    pub(crate) fn hws(&self) -> Option<&Hws> {
+        self.hws.as_ref()
+    }
+
+    /// The operator's rules.
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Whether the creation of a queue wakes the threads.
+    pub(crate) fn creation_wakes(&self) -> bool {
+        self.creation_wakes
+    }
+}
+
+/// A GPU with its thread. The thread ends before the GPU is forgotten.
+struct Member {
+    _thread: Thread<Monitor>,
+    gpu: Arc<Gpu<Engine>>,
+}
+
+/// All GPUs that amdgpu has or had.
+#[pin_data]
+pub(crate) struct Fleet {
+    shared: Arc<Shared>,
+    #[pin]
+    members: Mutex<KVec<Member>>,
+}
+
+impl Fleet {
+    pub(crate) fn new(driver: &Driver, creation_wakes: bool) -> Result<Arc<Self>> {
+        let hws = Hws::bind(driver)
+            .inspect_err(|_| pr_warn!("backend=hws cannot be used with this amdgpu\n"))
+            .ok();
+        let shared = Arc::new(
+            Shared {
+                hws,
+                creation_wakes,
+                rules: Arc::pin_init(Rules::new(), GFP_KERNEL)?,
+            },
+            GFP_KERNEL,
+        )?;
+        Arc::pin_init(
+            pin_init!(Self {
+                shared,
+                members <- kernel::new_mutex!(KVec::new(), "amd_gpreempt_fleet"),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// The operator's rules.
+    pub(crate) fn rules(&self) -> &Rules {
+        self.shared.rules()
+    }
+
+    /// Calls a function for each GPU.
+    pub(crate) fn each(&self, mut f: impl FnMut(&Gpu<Engine>) -> Result) -> Result {
+        for at in 0.. {
+            let gpu = match self.members.lock().get(at) {
+                Some(member) => member.gpu.clone(),
+                None => break,
+            };
+            f(&gpu)?;
+        }
+        Ok(())
+    }
+
+    /// The GPU of a device.
+    fn find(&self, device: &Device) -> Option<Arc<Gpu<Engine>>> {
+        self.members
+            .lock()
+            .iter()
+            .find(|member| member.gpu.device() == device)
+            .map(|member| member.gpu.clone())
+    }
+
+    /// Starts to watch a GPU.
+    fn add(&self, device: &Bound<'_>) -> Result {
+        let engine = Engine::new(self.shared.clone())?;
+        let gpu = Arc::pin_init(Gpu::new(device, engine), GFP_KERNEL)?;
+        let name = device.device().name().to_str().unwrap_or("?");
+        let name = CString::try_from_fmt(fmt!("gpreempt/{name}"))?;
+        let body = KBox::new(Monitor { gpu: gpu.clone() }, GFP_KERNEL)?;
+        let thread = Thread::start(&name, body)?;
+        let member = Member {
+            _thread: thread,
+            gpu,
+        };
+        self.members.lock().push(member, GFP_KERNEL)?;
+        Ok(())
+    }
+}
+
+/// The fleet as told of its GPUs.
+pub(crate) struct FleetListener(pub(crate) Arc<Fleet>);
+
+impl Listener for FleetListener {
+    fn bound(&self, device: Bound<'_>) {
+        match self.0.find(device.device()) {
+            Some(gpu) => gpu.bind(&device),
+            None => {
+                if let Err(error) = self.0.add(&device) {
+                    pr_err!(
+                        "{} is not watched: {:?}\n",
+                        device.device().name().to_str().unwrap_or("?"),
+                        error
+                    );
+                }
+            }
+        }
+        wake::all();
+    }
+
+    fn unbinding(&self, device: &Device) {
+        if let Some(gpu) = self.0.find(device) {
+            gpu.unbind();
+        }
+    }
+}

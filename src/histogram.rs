@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Counts of durations by their order of magnitude.
+
+use gpreempt_policy::Nanos;
+
+/// How many orders of magnitude there are: powers of two, in nanoseconds.
+pub(crate) const BUCKETS: usize = 40;
+
+/// How often something took how long.
+#[derive(Clone, Copy)]
+pub(crate) struct Histogram {
+    counts: [u64; BUCKETS],
+    count: u64,
+    sum: u64,
+    longest: u64,
+}
+
+impl Histogram {
+    pub(crate) const fn new() -> Self {
+        Self {
+            counts: [0; BUCKETS],
+            count: 0,
+            sum: 0,
+            longest: 0,
+        }
+    }
+
+    /// Counts a duration. Those too long for the last bucket are in it.
+    pub(crate) fn add(&mut self, duration: Nanos) {
+        let order = duration.0.checked_ilog2().unwrap_or(0);
+        let bucket = usize::try_from(order).unwrap_or(BUCKETS).min(BUCKETS - 1);
+        if let Some(count) = self.counts.get_mut(bucket) {
+            *count = count.saturating_add(1);
+        }
+        self.count = self.count.saturating_add(1);
+        self.sum = self.sum.saturating_add(duration.0);
+        self.longest = self.longest.max(duration.0);
+    }
+
+    /// How many durations were counted.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Their sum.
+    pub(crate) fn sum(&self) -> u64 {
+        self.sum
+    }
+
+    /// The longest of them.
+    pub(crate) fn longest(&self) -> u64 {
+        self.longest
+    }
+
+    /// The buckets that hold anything: the least duration of each, and how many.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.counts
+            .iter()
+            .enumerate()
+            .filter(|(_, &count)| count > 0)
+            .map(|(order, &count)| (1u64.checked_shl(order_of(order)).unwrap_or(0), count))
+    }
+}
+
+fn order_of(bucket: usize) -> u32 {
+    u32::try_from(bucket).unwrap_or(0)
+}

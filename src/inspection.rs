@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a person sees: tables in debugfs, each also as JSON.
+
+mod events;
+mod latency;
+mod queues;
+mod rules;
+mod stats;
+mod text;
+
+use crate::engine::Engine;
+use crate::fleet::Fleet;
+use crate::node::NodeEngine;
+use kernel::prelude::*;
+use kernel::seq_file::SeqFile;
+use kernel::sync::Arc;
+use kfd::files::Folder;
+use kfd::files::Show;
+
+/// Creates the files.
+pub(crate) fn create(fleet: &Arc<Fleet>) -> Result<Folder> {
+    let mut folder = Folder::new(c"amd_gpreempt")?;
+    for (name, show) in FILES {
+        let file = File {
+            fleet: fleet.clone(),
+            show: *show,
+        };
+        folder.add(name, file)?;
+    }
+    Ok(folder)
+}
+
+/// How a file is written.
+type Write = fn(&Fleet, &SeqFile) -> Result;
+
+const FILES: &[(&CStr, Write)] = &[
+    (c"queues", queues::table),
+    (c"queues.json", queues::json),
+    (c"events", events::table),
+    (c"events.json", events::json),
+    (c"stats", stats::table),
+    (c"stats.json", stats::json),
+    (c"latency", latency::table),
+    (c"latency.json", latency::json),
+    (c"rules", rules::table),
+    (c"rules.json", rules::json),
+];
+
+/// A file.
+struct File {
+    fleet: Arc<Fleet>,
+    show: Write,
+}
+
+impl Show for File {
+    fn show(&self, out: &SeqFile) -> Result {
+        (self.show)(&self.fleet, out)
+    }
+}
+
+/// Calls a function for each node, with the GPU's name.
+fn each_node(
+    fleet: &Fleet,
+    mut f: impl FnMut(&str, &mut NodeEngine, &kfd::settings::Settings) -> Result,
+) -> Result {
+    fleet.each(|gpu| {
+        let name = gpu.device().name().to_str().unwrap_or("?");
+        gpu.with(|_, engine: &mut Engine| {
+            let settings = *engine.settings();
+            engine
+                .nodes()
+                .iter_mut()
+                .try_for_each(|node| f(name, node, &settings))
+        })
+    })
+}

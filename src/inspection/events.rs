@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The latest decisions with their reasons.
+
+use super::each_node;
+use super::text;
+use crate::fleet::Fleet;
+use crate::record::Fate;
+use gpreempt_policy::Action;
+use kernel::prelude::*;
+use kernel::seq_file::SeqFile;
+use kernel::seq_print;
+
+fn action(action: Action) -> &'static str {
+    match action {
+        Action::Stop => "stop",
+        Action::Start => "start",
+    }
+}
+
+/// The table to read.
+pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
+    seq_print!(
+        out,
+        "{:>8} {:>14} {:<12} {:>4} {:>8} {:>5} {:>4} {:>4} {:<5} {:<11} {:>10} {:<13} {}\n",
+        "number",
+        "time_us",
+        "gpu",
+        "node",
+        "pid",
+        "queue",
+        "prio",
+        "eff",
+        "what",
+        "reason",
+        "age_us",
+        "fate",
+        "for"
+    );
+    each_node(fleet, |gpu, node, _| {
+        let index = node.index();
+        for event in node.events.iter() {
+            seq_print!(
+                out,
+                "{:>8} {:>14} {:<12} {:>4} {:>8} {:>5} {:>4} {:>4} {:<5} {:<11} {:>10} {:<13} ",
+                event.number,
+                event.time.0 / 1_000,
+                gpu,
+                index,
+                event.pid,
+                event.queue_id,
+                event.priority,
+                event.effective,
+                action(event.action),
+                event.reason.name(),
+                event.age.0 / 1_000,
+                event.fate.name()
+            );
+            match event.beneficiary {
+                Some((pid, queue)) => seq_print!(out, "{}/{}\n", pid, queue),
+                None => seq_print!(out, "-\n"),
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The same as JSON.
+pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
+    text::list(out, "events", |next| {
+        each_node(fleet, |gpu, node, _| {
+            let (index, gpu_id) = (node.index(), node.gpu_id());
+            for event in node.events.iter() {
+                next();
+                seq_print!(
+                    out,
+                    "{{\"number\":{},\"time_ns\":{},\"gpu\":\"{}\",\"node\":{},\"gpu_id\":{},\"pid\":{},\"queue\":{},\"prio\":{},\"eff_prio\":{},",
+                    event.number,
+                    event.time.0,
+                    gpu,
+                    index,
+                    gpu_id,
+                    event.pid,
+                    event.queue_id,
+                    event.priority,
+                    event.effective
+                );
+                seq_print!(
+                    out,
+                    "\"action\":\"{}\",\"reason\":\"{}\",\"age_ns\":{},\"fate\":\"{}\",\"errno\":{},",
+                    action(event.action),
+                    event.reason.name(),
+                    event.age.0,
+                    event.fate.name(),
+                    match event.fate {
+                        Fate::Failed(errno) => errno,
+                        Fate::Observed | Fate::Done | Fate::Nothing => 0,
+                    }
+                );
+                match event.beneficiary {
+                    Some((pid, queue)) => {
+                        seq_print!(out, "\"for\":{{\"pid\":{},\"queue\":{}}}}}", pid, queue)
+                    }
+                    None => seq_print!(out, "\"for\":null}}"),
+                }
+            }
+            Ok(())
+        })
+    })
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The table of queues.
+
+use super::each_node;
+use super::text;
+use super::text::Comm;
+use super::text::Quoted;
+use crate::fleet::Fleet;
+use gpreempt_policy::Head;
+use gpreempt_policy::Waves;
+use kernel::prelude::*;
+use kernel::seq_file::SeqFile;
+use kernel::seq_print;
+use kfd::clock;
+use kfd::queue::Activity;
+use kfd::queue::Format;
+
+/// A number that may be unknown, for the table.
+struct Maybe(Option<u64>);
+
+impl kernel::fmt::Display for Maybe {
+    fn fmt(&self, out: &mut kernel::fmt::Formatter<'_>) -> kernel::fmt::Result {
+        match self.0 {
+            Some(value) => kernel::fmt::Display::fmt(&value, out),
+            None => out.pad("-"),
+        }
+    }
+}
+
+/// A number that may be unknown, for JSON.
+struct MaybeNull(Option<u64>);
+
+impl kernel::fmt::Display for MaybeNull {
+    fn fmt(&self, out: &mut kernel::fmt::Formatter<'_>) -> kernel::fmt::Result {
+        match self.0 {
+            Some(value) => kernel::fmt::Display::fmt(&value, out),
+            None => out.write_str("null"),
+        }
+    }
+}
+
+/// The table to read.
+pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
+    seq_print!(
+        out,
+        "{:<12} {:>4} {:>8} {:<15} {:>5} {:>4} {:>4} {:>12} {:>12} {:<8} {:>10} {:>8} {:>12} {:>12}\n",
+        "gpu",
+        "node",
+        "pid",
+        "comm",
+        "queue",
+        "prio",
+        "eff",
+        "rptr",
+        "wptr",
+        "state",
+        "since_ms",
+        "stops",
+        "run_us",
+        "stopped_us"
+    );
+    let now = clock::now();
+    each_node(fleet, |gpu, node, _| {
+        let index = node.index();
+        node.each_queue(|view, queue, seen| {
+            seq_print!(
+                out,
+                "{:<12} {:>4} {:>8} {:<15} {:>5} {:>4} {:>4} {:>12} {:>12} {:<8} {:>10} {:>8} {:>12} {:>12}\n",
+                gpu,
+                index,
+                queue.pid,
+                Comm(&queue.comm),
+                queue.key.id(),
+                queue.priority.level(),
+                view.effective.level(),
+                Maybe(seen.sample.read),
+                Maybe(seen.sample.write),
+                view.verdict.name(),
+                now.since(view.since).0 / 1_000_000,
+                view.stops,
+                view.ran.0 / 1_000,
+                view.stopped.0 / 1_000
+            );
+        });
+        Ok(())
+    })
+}
+
+/// The same and more as JSON.
+pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
+    text::list(out, "queues", |next| {
+        each_node(fleet, |gpu, node, _| {
+            let (index, gpu_id) = (node.index(), node.gpu_id());
+            node.each_queue(|view, queue, seen| {
+                next();
+                let waves = match seen.sample.waves {
+                    Waves::Known(waves) => Some(u64::from(waves)),
+                    Waves::Unknown => None,
+                };
+                let active = seen.facts.activity == Activity::Active;
+                let format = match seen.facts.format {
+                    Format::Aql => "aql",
+                    Format::Pm4 => "pm4",
+                };
+                seq_print!(
+                    out,
+                    "{{\"gpu\":\"{}\",\"node\":{},\"gpu_id\":{},\"pid\":{},\"comm\":{},\"queue\":{},\"format\":\"{}\",\"prio\":{},\"eff_prio\":{},\"rule\":{},",
+                    gpu,
+                    index,
+                    gpu_id,
+                    queue.pid,
+                    Quoted(&queue.comm),
+                    queue.key.id(),
+                    format,
+                    queue.priority.level(),
+                    view.effective.level(),
+                    MaybeNull(queue.rule.map(|rule| u64::from(rule.0)))
+                );
+                seq_print!(
+                    out,
+                    "\"rptr\":{},\"wptr\":{},\"waves\":{},\"head\":\"{}\",\"active\":{},\"contends\":{},\"internal\":{},\"protected\":{},",
+                    MaybeNull(seen.sample.read),
+                    MaybeNull(seen.sample.write),
+                    MaybeNull(waves),
+                    head(seen.sample.head),
+                    active,
+                    view.contends,
+                    seen.internal,
+                    seen.facts.protected
+                );
+                seq_print!(
+                    out,
+                    "\"state\":\"{}\",\"since_ns\":{},\"stops\":{},\"run_ns\":{},\"stopped_ns\":{}}}",
+                    view.verdict.name(),
+                    view.since.0,
+                    view.stops,
+                    view.ran.0,
+                    view.stopped.0
+                );
+            });
+            Ok(())
+        })
+    })
+}
+
+fn head(head: Head) -> &'static str {
+    match head {
+        Head::Unknown => "unknown",
+        Head::Runnable => "runnable",
+        Head::Barrier => "barrier",
+        Head::Invalid => "invalid",
+    }
+}

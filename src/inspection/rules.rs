@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The operator's rules.
+
+use super::text;
+use super::text::Quoted;
+use crate::fleet::Fleet;
+use kernel::prelude::*;
+use kernel::seq_file::SeqFile;
+use kernel::seq_print;
+
+/// The table to read: each rule as it was written.
+pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
+    fleet.rules().each(|rule| {
+        let dead = if rule.dead {
+            " # dead: the cgroup is gone"
+        } else {
+            ""
+        };
+        seq_print!(out, "{}{}\n", rule.text, dead);
+    });
+    Ok(())
+}
+
+/// The same as JSON.
+pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
+    text::list(out, "rules", |next| {
+        fleet.rules().each(|rule| {
+            next();
+            seq_print!(
+                out,
+                "{{\"id\":{},\"text\":{},\"dead\":{},\"exempt\":{}",
+                rule.effect.id.0,
+                Quoted(rule.text.as_bytes()),
+                rule.dead,
+                rule.effect.exempt
+            );
+            if let Some(priority) = rule.effect.priority {
+                seq_print!(out, ",\"prio\":{}", priority.level());
+            }
+            if let Some(timeslice) = rule.effect.timeslice {
+                seq_print!(out, ",\"timeslice_ns\":{}", timeslice.0);
+            }
+            if let Some(reservation) = rule.effect.reservation {
+                seq_print!(
+                    out,
+                    ",\"period_ns\":{},\"budget_ns\":{}",
+                    reservation.period.0,
+                    reservation.budget.0
+                );
+            }
+            if let Some(cgroup) = rule.cgroup {
+                seq_print!(out, ",\"cgroup_id\":{}", cgroup);
+            }
+            seq_print!(out, "}}");
+        });
+        Ok(())
+    })
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The memory that the policy works in, for one node.
+
+use gpreempt_policy::PairSlot;
+use gpreempt_policy::Parts;
+use gpreempt_policy::ProcessSlot;
+use gpreempt_policy::QueueSlot;
+use gpreempt_policy::Storage;
+use gpreempt_policy::PAIR_SLOTS;
+use gpreempt_policy::PROCESS_SLOTS;
+use gpreempt_policy::QUEUE_SLOTS;
+use kernel::prelude::*;
+
+/// Memory for as many queues as a node is sized for.
+pub(crate) struct Slots {
+    queues: KVVec<QueueSlot>,
+    processes: KVVec<ProcessSlot>,
+    pairs: KVVec<PairSlot>,
+}
+
+impl Slots {
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self {
+            queues: filled(QUEUE_SLOTS)?,
+            processes: filled(PROCESS_SLOTS)?,
+            pairs: filled(PAIR_SLOTS)?,
+        })
+    }
+}
+
+impl Storage for Slots {
+    fn parts(&mut self) -> Parts<'_> {
+        Parts {
+            queues: &mut self.queues,
+            processes: &mut self.processes,
+            pairs: &mut self.pairs,
+        }
+    }
+}
+
+/// A vector of default values.
+pub(crate) fn filled<T: Clone + Default>(count: usize) -> Result<KVVec<T>> {
+    Ok(KVVec::from_elem(T::default(), count, GFP_KERNEL)?)
+}
+
+/// A vector with room and nothing in it.
+pub(crate) fn room<T>(count: usize) -> Result<KVVec<T>> {
+    Ok(KVVec::with_capacity(count, GFP_KERNEL)?)
+}
