@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Tests of the operator's command; see `tests/`.

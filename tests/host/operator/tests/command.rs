@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The operator's command on a tree of files as the kernel would show them.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+const DEBUGFS: &str = "sys/kernel/debug/amd_gpreempt";
+const FAUX: &str = "sys/devices/faux/amd_gpreempt";
+const NODES: &str = "sys/class/kfd/kfd/topology/nodes";
+
+const QUEUES: &str = r#"{"schema":1,"queues":[
+{"gpu":"0000:01:00.0","node":0,"gpu_id":5,"pid":20,"comm":"train","queue":1,"format":"aql","prio":2,"eff_prio":2,"rule":null,"rptr":4,"wptr":9,"waves":null,"head":"runnable","active":false,"contends":true,"internal":false,"protected":false,"state":"stopped","since_ns":1,"stops":3,"run_ns":12000000000,"stopped_ns":900},
+{"gpu":"0000:01:00.0","node":0,"gpu_id":5,"pid":10,"comm":"infer","queue":1,"format":"aql","prio":7,"eff_prio":12,"rule":4,"rptr":null,"wptr":null,"waves":6,"head":"unknown","active":true,"contends":true,"internal":false,"protected":false,"state":"running","since_ns":1,"stops":0,"run_ns":1,"stopped_ns":0}
+]}"#;
+
+const STATS: &str = r#"{"schema":1,"nodes":[
+{"gpu":"0000:01:00.0","node":0,"gpu_id":5,"state":"disarmed","refusal":null,"mode":"observe","policy":"strict","sampler":"auto","backend":"hws","queues":2,"copy_queues":0,"processes":2,"running":1,"waiting":0,"stopped":1,"passes":9,"missed":0,"inversions":3,"observed":2,"stops":3,"starts":2,"transactions":5,"failures":1,"healed":0,"exempt":0}
+]}"#;
+
+struct Host(TempDir);
+
+impl Host {
+    fn new() -> Host {
+        Host(tempfile::tempdir().unwrap())
+    }
+
+    fn with_module() -> Host {
+        let host = Host::new();
+        host.file("sys/module/amd_gpreempt/parameters/mode", "observe\n");
+        host.file(&format!("{DEBUGFS}/queues.json"), QUEUES);
+        host.file(&format!("{DEBUGFS}/stats.json"), STATS);
+        host.file(&format!("{FAUX}/rules_add"), "");
+        host
+    }
+
+    fn supported() -> Host {
+        let host = Host::with_module();
+        host.file(
+            "boot/config-7.3.4",
+            "CONFIG_RUST=y\nCONFIG_HSA_AMD=y\nCONFIG_KPROBES=y\nCONFIG_DEBUG_INFO_BTF_MODULES=y\n",
+        );
+        host.file("sys/module/amdgpu/parameters/cwsr_enable", "1\n");
+        host.file("sys/kernel/btf/amdgpu", "");
+        host.file(&format!("{NODES}/0/properties"), "gfx_target_version 0\n");
+        host.file(
+            &format!("{NODES}/1/properties"),
+            "simd_count 4\ngfx_target_version 90402\n",
+        );
+        host.file(
+            &format!("{DEBUGFS}/stats.json"),
+            &STATS.replace("disarmed", "armed"),
+        );
+        host
+    }
+
+    fn file(&self, path: &str, text: &str) {
+        let path = self.0.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.0.path().join(path)).unwrap()
+    }
+
+    fn run(&self, line: &str) -> Output {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scripts/gpreempt");
+        Command::new("python3")
+            .arg(script)
+            .arg("--root")
+            .arg(self.0.path())
+            .args(line.split('|'))
+            .output()
+            .unwrap()
+    }
+
+    /// What a command that succeeds prints.
+    fn says(&self, line: &str) -> String {
+        let output = self.run(line);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            output.status.success(),
+            "{text}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        text
+    }
+
+    /// What a command that refuses prints, on both outputs.
+    fn refuses(&self, line: &str) -> String {
+        let output = self.run(line);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.starts_with("gpreempt: "), "{error}");
+        String::from_utf8(output.stdout).unwrap() + &error
+    }
+}
+
+#[test]
+fn without_the_module_every_command_says_so() {
+    for line in [
+        "status",
+        "queues",
+        "events",
+        "mode",
+        "rules",
+        "rules|del|3",
+        "top|--once",
+    ] {
+        let text = Host::new().refuses(line);
+        assert!(text.contains("modprobe amd_gpreempt"), "{line}: {text}");
+    }
+}
+
+#[test]
+fn the_most_urgent_queue_comes_first() {
+    let text = Host::with_module().says("queues");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3);
+    assert!(
+        lines[1].contains("infer") && lines[2].contains("train"),
+        "{text}"
+    );
+    let words: Vec<&str> = lines[2].split_whitespace().collect();
+    assert_eq!(
+        words[1..9],
+        ["20", "train", "1", "2", "2", "stopped", "-", "5"]
+    );
+    assert!(lines[2].contains("12 s"), "{text}");
+}
+
+#[test]
+fn a_disarmed_node_is_shown_with_its_remedy() {
+    let text = Host::with_module().says("status");
+    assert!(text.contains("0000:01:00.0 node 0: disarmed"), "{text}");
+    assert!(
+        text.contains("echo armed > /sys/devices/faux/amd_gpreempt/gpu_0000:01:00.0/node0/state"),
+        "{text}"
+    );
+    assert!(text.contains("gpreempt mode enforce"), "{text}");
+}
+
+#[test]
+fn the_mode_is_written_and_read_back() {
+    let host = Host::with_module();
+    assert_eq!(host.says("mode"), "observe\n");
+    assert_eq!(host.says("mode|enforce"), "enforce\n");
+    assert_eq!(
+        host.read("sys/module/amd_gpreempt/parameters/mode"),
+        "enforce"
+    );
+    assert_eq!(host.run("mode|fast").status.code(), Some(2));
+}
+
+#[test]
+fn a_rule_is_written_as_it_was_given() {
+    let host = Host::with_module();
+    host.says("rules|add|10 comm=a%20b prio=3");
+    assert_eq!(
+        host.read(&format!("{FAUX}/rules_add")),
+        "10 comm=a%20b prio=3"
+    );
+    assert!(host.refuses("rules|add").contains("needs a rule"));
+    // The file is missing here, as any other failure of the write would show.
+    assert!(host.refuses("rules|del|3").contains("rules_del"));
+}
+
+#[test]
+fn a_table_of_another_schema_is_refused() {
+    let host = Host::with_module();
+    host.file(
+        &format!("{DEBUGFS}/queues.json"),
+        r#"{"schema":2,"queues":[]}"#,
+    );
+    assert!(host.refuses("queues").contains("schema 2"));
+    host.file(&format!("{DEBUGFS}/queues.json"), "{");
+    assert!(host.refuses("queues").contains("not what it should be"));
+}
+
+#[test]
+fn the_doctor_is_content_with_a_supported_host() {
+    let text = Host::supported().says("doctor|--release|7.3.4");
+    assert!(text.contains("gfx 9.4.2"), "{text}");
+    assert!(
+        text.ends_with("this host is supported and ready\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_doctor_names_each_thing_that_is_missing() {
+    let cases: [(&str, &str, &str, &str); 6] = [
+        (
+            "boot/config-7.3.4",
+            "CONFIG_RUST=n\n",
+            "7.3.4",
+            "CONFIG_RUST",
+        ),
+        ("boot/config-7.1.0", "", "7.1.0", "Linux 7.2 or newer"),
+        (
+            "sys/module/amdgpu/parameters/cwsr_enable",
+            "0\n",
+            "7.3.4",
+            "cwsr_enable=0",
+        ),
+        (
+            "sys/module/amdgpu/parameters/sched_policy",
+            "7\n",
+            "7.3.4",
+            "sched_policy=7",
+        ),
+        (
+            "sys/class/kfd/kfd/topology/nodes/1/properties",
+            "gfx_target_version 110000\n",
+            "7.3.4",
+            "only the MI300 series",
+        ),
+        (
+            "sys/kernel/debug/amd_gpreempt/stats.json",
+            STATS,
+            "7.3.4",
+            "it is disarmed",
+        ),
+    ];
+    for (path, text, release, complaint) in cases {
+        let host = Host::supported();
+        host.file(path, text);
+        let text = host.refuses(&format!("doctor|--release|{release}"));
+        assert!(
+            text.contains("MISSING") && text.contains(complaint),
+            "{complaint}: {text}"
+        );
+    }
+}
