@@ -383,6 +383,11 @@ impl Gpu {
                         };
                         self.events.push(soon, Event::Dequeue { xcc, slot, exit });
                     }
+                    gc::SPI_COMPUTE_QUEUE_RESET if value & 1 != 0 => {
+                        if let Some(key) = self.queues.in_slot(xcc, slot) {
+                            self.force_exit(key, 1 << xcc);
+                        }
+                    }
                     gc::CPC_INT_STATUS if value & 1 << 29 != 0 => {
                         self.interrupt(&Interrupt {
                             client: client::COMMAND_PROCESSOR,

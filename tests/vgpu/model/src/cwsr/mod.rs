@@ -66,17 +66,33 @@ impl Gpu {
 
     /// Starts to take a user queue off some of its dies.
     pub fn begin_exit(&mut self, key: QueueKey, exit: Exit, dies: u32) {
-        let serial = self.next_serial();
         let Some(queue) = self.queues.get(key) else {
             return;
         };
-        let dies = dies & queue.dies;
-        if self.faults.unyielding.contains(&queue.doorbell_offset()) || dies == 0 {
-            return;
+        let unyielding = self.faults.unyielding.contains(&queue.doorbell_offset());
+        if !unyielding && queue.leaving.is_none() {
+            self.start_exit(key, exit, dies & queue.dies);
         }
-        if queue.leaving.is_some() {
+    }
+
+    /// The driver resets a queue that does not leave: its waves are lost.
+    pub fn force_exit(&mut self, key: QueueKey, dies: u32) {
+        let Some(queue) = self.queues.get_mut(key) else {
             return;
+        };
+        let saving = queue.leaving.as_ref().is_some_and(|leaving| leaving.saving);
+        if !saving {
+            queue.leaving = None;
+            let dies = dies & queue.dies;
+            self.start_exit(key, Exit::Kill, dies);
         }
+    }
+
+    fn start_exit(&mut self, key: QueueKey, exit: Exit, dies: u32) {
+        let serial = self.next_serial();
+        let Some(queue) = self.queues.get(key).filter(|_| dies != 0) else {
+            return;
+        };
         let has_area = matches!(self.area(queue, queue.home), Ok(Some(_)));
         let exit = match exit {
             Exit::Save if queue.slot().is_some() && !has_area => Exit::Drain,

@@ -72,6 +72,7 @@ registers! {
     MC_VM_FB_LOCATION_TOP = 0x095d @ 0,
     CP_IQ_WAIT_TIME2 = 0x10b0 @ 0,
     CPC_INT_STATUS = 0x10b5 @ 0,
+    SPI_COMPUTE_QUEUE_RESET = 0x11db @ 0,
     CP_MQD_BASE_ADDR = 0x1245 @ 0,
     CP_HQD_ACTIVE = 0x1247 @ 0,
     CP_HQD_VMID = 0x1248 @ 0,

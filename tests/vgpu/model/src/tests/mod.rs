@@ -2,4 +2,5 @@
 //! Tests of the whole model, driven as a driver drives it.
 
 mod dispatch;
+mod manual;
 mod preempt;

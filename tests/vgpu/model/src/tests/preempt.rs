@@ -352,8 +352,15 @@ fn a_queue_that_does_not_yield_is_named() {
     assert!(driver.fence_is_written());
     let at = driver.scheduler_descriptors[0] + mqd::QUEUE_DOORBELL_ID * 4;
     assert_eq!(u64::from(driver.get32(at)) * 4, queue.doorbell);
-    assert!(driver.report(&queue).mapped.is_some());
+    let place = driver.report(&queue).mapped.unwrap();
     assert_eq!(driver.report(&other).mapped, None);
+    // The driver then resets its slot.
+    driver.select(0, 1, place.pipe, place.queue);
+    assert_eq!(driver.read_reg(gc::CP_HQD_ACTIVE) & 1, 1);
+    driver.write_reg(gc::SPI_COMPUTE_QUEUE_RESET, 1);
+    driver.run(100_000);
+    assert_eq!(driver.read_reg(gc::CP_HQD_ACTIVE) & 1, 0);
+    assert_eq!(driver.report(&queue).mapped, None);
 }
 
 #[test]
