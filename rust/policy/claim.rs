@@ -81,8 +81,11 @@ impl Pass<'_, '_> {
             queue.claim = claim;
         }
         if let Some(process) = self.processes.get_mut(queue.process_at) {
-            process.refuses |= claim.is_none();
-            process.stops = process.stops.or(claim);
+            // A process is stopped for one beneficiary or not at all.
+            let place = |claim: (Reason, usize)| claim.1;
+            let first = process.stops.or(claim);
+            process.refuses |= claim.is_none() || first.map(place) != claim.map(place);
+            process.stops = first;
         }
         claim.is_some() && queue.may_occupy(self.now, &self.limits)
     }
@@ -145,20 +148,17 @@ impl Pass<'_, '_> {
         let Some(queue) = self.queues.get(at).copied() else {
             return false;
         };
-        let Some((reason, for_at)) = self.whole_claim(&queue) else {
+        let claim = if self.limits.whole_process {
+            self.whole_claim(&queue)
+        } else {
+            self.single_claim(&queue)
+        };
+        let Some((reason, for_at)) = claim else {
             return false;
         };
         let Some(beneficiary) = self.queues.get(for_at).copied() else {
             return false;
         };
-        // Two equals may each have a claim on the other. One of them runs.
-        let favoured = match self.processes.get(queue.process_at) {
-            Some(process) if self.limits.whole_process => process.favoured,
-            _ => queue.favoured,
-        };
-        if favoured || !matches!(beneficiary.phase, Phase::Free | Phase::Starting) {
-            return false;
-        }
         let decision = Decision {
             queue: queue.id,
             action: Action::Stop,
@@ -199,24 +199,40 @@ impl Pass<'_, '_> {
         true
     }
 
-    /// The claim on a queue; where whole processes are stopped, the claim on
-    /// its process, unless one of the busy queues refuses or the output cannot
-    /// take them all.
+    /// The claim on a queue. Two equals may each have a claim on the other; one
+    /// of them runs.
+    fn single_claim(&self, queue: &Queue) -> Option<(Reason, usize)> {
+        let (reason, for_at) = queue.claim.filter(|_| !queue.favoured)?;
+        let beneficiary = self.queues.get(for_at)?;
+        let runs = matches!(beneficiary.phase, Phase::Free | Phase::Starting);
+        runs.then_some((reason, for_at))
+    }
+
+    /// The claim on a queue where whole processes are stopped: the one on its
+    /// process, unless one of its busy queues refuses, another process was
+    /// stopped for it, its beneficiary is stopped itself, or the output cannot
+    /// take all of its queues.
     fn whole_claim(&mut self, queue: &Queue) -> Option<(Reason, usize)> {
-        if !self.limits.whole_process {
-            return queue.claim;
-        }
         if queue.phase != Phase::Free || !queue.active {
             return None;
         }
         let process = self.processes.get_mut(queue.process_at)?;
-        let claim = process.stops.filter(|_| !process.refuses)?;
+        let (reason, for_at) = process.stops.filter(|_| !process.refuses)?;
         // Asked once a process: all of its queues or none.
         let active = core::mem::take(&mut process.active);
-        if active > 0 && !self.out.fits(active) {
-            process.refuses = true;
-            return None;
+        if active > 0 {
+            let favoured = process.favoured;
+            let beneficiary = self.queues.get(for_at)?.process_at;
+            let stopped = self.processes.get(beneficiary)?.stopping;
+            let refuses = favoured || stopped || !self.out.promise(active);
+            let process = self.processes.get_mut(queue.process_at)?;
+            process.refuses = refuses;
+            process.stopping = !refuses;
+            if refuses {
+                return None;
+            }
         }
-        Some(claim)
+        let own = queue.claim.map(|(reason, _)| reason);
+        Some((own.unwrap_or(reason), for_at))
     }
 }

@@ -59,6 +59,20 @@ impl<'s> Pairs<'s> {
             })
     }
 
+    /// Whether the pair was blamed in this pass.
+    pub(crate) fn just_blamed(
+        &self,
+        now: Nanos,
+        beneficiary: ProcessId,
+        victim: ProcessId,
+    ) -> bool {
+        self.slots.iter().any(|slot| {
+            slot.pair.is_some_and(|pair| {
+                pair.beneficiary == beneficiary && pair.victim == victim && pair.at == now
+            })
+        })
+    }
+
     /// The pair made no progress. A blame in the pass of another one, or while
     /// it cools down already, is the same blame.
     pub(crate) fn blame(
@@ -100,10 +114,11 @@ impl<'s> Pairs<'s> {
         }
     }
 
-    /// Stopping `victim` helped `beneficiary`: no dependency.
-    pub(crate) fn forgive(&mut self, beneficiary: ProcessId, victim: ProcessId) {
+    /// Stopping `victim` helped `beneficiary`: no dependency. A pair that still
+    /// cools down goes on doing so.
+    pub(crate) fn forgive(&mut self, now: Nanos, beneficiary: ProcessId, victim: ProcessId) {
         if let Some(slot) = self.find(beneficiary, victim) {
-            slot.pair = None;
+            slot.pair = slot.pair.filter(|pair| now < pair.until);
         }
     }
 }
@@ -136,7 +151,9 @@ mod tests {
             assert!(!pairs.cooling(now, B, A));
             now = end;
         }
-        pairs.forgive(A, B);
+        pairs.forgive(Nanos(now.0 - 1), A, B);
+        assert!(pairs.cooling(Nanos(now.0 - 1), A, B));
+        pairs.forgive(now, A, B);
         pairs.blame(now, &limits, A, B);
         assert!(!pairs.cooling(now.after(base), A, B));
     }

@@ -11,6 +11,7 @@ use crate::decision::Action;
 use crate::decision::Arming;
 use crate::decision::Decision;
 use crate::decision::Reason;
+use crate::observation::QueueId;
 use crate::pass::Pass;
 use crate::queue::Phase;
 use crate::queue::Queue;
@@ -23,6 +24,8 @@ use crate::time::Nanos;
 enum Fate {
     /// It is started.
     Start(Reason),
+    /// It is started because this one makes no progress.
+    Blamed(Rival),
     /// It stays stopped for this one.
     Held(Rival),
     /// Nobody wants it stopped; it is started if that lasts until this time.
@@ -36,10 +39,9 @@ impl Pass<'_, '_> {
         for at in 0..self.queues.len() {
             self.decide_start(at);
         }
-        let mut started = false;
         let mut judged = false;
         for at in 0..self.queues.len() {
-            let Some(queue) = self.queues.get(at).copied() else {
+            let Some(mut queue) = self.queues.get(at).copied() else {
                 break;
             };
             let whole = match self.processes.get(queue.process_at) {
@@ -48,19 +50,20 @@ impl Pass<'_, '_> {
                 }
                 _ => None,
             };
-            let Some(reason) = queue.release.or(whole) else {
-                continue;
+            let reason = match (queue.release, whole) {
+                (Some(reason), _) => reason,
+                (None, Some((reason, beneficiary))) => {
+                    queue.stop.beneficiary = beneficiary;
+                    reason
+                }
+                (None, None) => continue,
             };
             if self.start(at, &queue, reason) {
-                started |= !queue.stop.dry;
                 if reason == Reason::Calm && !judged && !queue.stop.dry {
                     judged = true;
                     self.judge_stop(&queue);
                 }
             }
-        }
-        if started {
-            self.thrash.started(self.now);
         }
     }
 
@@ -77,7 +80,8 @@ impl Pass<'_, '_> {
             };
             // While a queue has its turn against everybody, progress is not
             // expected.
-            let life = since.max(rival.alive);
+            let pending = self.queues.get(rival.at).map(|queue| queue.quiet_since);
+            let life = since.max(rival.alive).max(pending.unwrap_or(since));
             process.stuck = self.now.since(life) >= self.limits.no_progress && !self.immune;
             let now = self.now;
             self.due = self.due.min(now.after(self.limits.no_progress));
@@ -110,6 +114,7 @@ impl Pass<'_, '_> {
             match queue.phase {
                 Phase::Stopped if self.follows(&queue) => return,
                 Phase::Stopped => self.fate(&queue),
+                Phase::Starting if queue.stop.dry => return,
                 Phase::Starting if self.now >= queue.retry_at => {
                     Fate::Start(queue.stop.started_for)
                 }
@@ -121,13 +126,11 @@ impl Pass<'_, '_> {
             }
         };
         match fate {
-            Fate::Start(reason) => {
-                if let Some(queue) = self.queues.get_mut(at) {
-                    queue.release = Some(reason);
-                }
-                if let Some(process) = self.processes.get_mut(queue.process_at) {
-                    process.starts = process.starts.or(Some(reason));
-                }
+            Fate::Start(reason) => self.release(at, reason, queue.stop.beneficiary),
+            Fate::Blamed(rival) => {
+                self.pairs
+                    .blame(self.now, &self.limits, rival.process, queue.process);
+                self.release(at, Reason::NoProgress, Some(rival.id));
             }
             Fate::Held(rival) => {
                 let now = self.now;
@@ -141,7 +144,24 @@ impl Pass<'_, '_> {
                 self.look_at(now.after(left));
                 self.look_at(queue.stop.since.after(self.limits.max_stop));
             }
-            Fate::Calming(until) => self.look_at(until),
+            Fate::Calming(until) => {
+                if let Some(at) = self.processes.find(queue.stop.process.0, 0) {
+                    self.hold(at);
+                }
+                self.look_at(until);
+            }
+        }
+    }
+
+    /// The queue at a place is to be started.
+    fn release(&mut self, at: usize, reason: Reason, beneficiary: Option<QueueId>) {
+        let Some(queue) = self.queues.get_mut(at) else {
+            return;
+        };
+        queue.release = Some(reason);
+        queue.stop.beneficiary = beneficiary;
+        if let Some(process) = self.processes.get_mut(queue.process_at) {
+            process.starts = process.starts.or(Some((reason, beneficiary)));
         }
     }
 
@@ -183,7 +203,19 @@ impl Pass<'_, '_> {
                 continue;
             }
             let keep = self.algorithm.keeps(&self.context, holder, queue);
-            if keep == Keep::No || self.pairs.cooling(self.now, rival.process, queue.process) {
+            if keep == Keep::No {
+                continue;
+            }
+            let stuck = self
+                .processes
+                .get(rival.process_at)
+                .is_some_and(|process| process.stuck);
+            if self.pairs.cooling(self.now, rival.process, queue.process) {
+                // Everyone who is held for it is started, not only the first.
+                let (now, process) = (self.now, queue.process);
+                if stuck && self.pairs.just_blamed(now, rival.process, process) {
+                    return Fate::Blamed(*rival);
+                }
                 continue;
             }
             if self.budget_left(rival) == Nanos::ZERO {
@@ -194,16 +226,16 @@ impl Pass<'_, '_> {
                 turn = true;
                 continue;
             }
-            let stuck = self
-                .processes
-                .get(rival.process_at)
-                .is_some_and(|process| process.stuck);
             if stuck && !queue.stop.dry {
-                self.pairs
-                    .blame(self.now, &self.limits, rival.process, queue.process);
-                return Fate::Start(Reason::NoProgress);
+                return Fate::Blamed(*rival);
             }
             return Fate::Held(*rival);
+        }
+        // The time until it is sure that nobody wants it stopped is also time
+        // that the last one has caused.
+        let causer = self.processes.find(queue.stop.process.0, 0);
+        if let Some(process) = causer.and_then(|at| self.processes.get(at)) {
+            broke |= process.budget.left(self.now, self.limits.budget) == Nanos::ZERO;
         }
         let calm = queue.stop.wanted.after(self.limits.resume_delay);
         if turn {
@@ -289,7 +321,8 @@ impl Pass<'_, '_> {
             .and_then(|at| self.queues.get(at))
             .is_some_and(|beneficiary| beneficiary.alive > queue.stop.since);
         let served = if alive {
-            self.pairs.forgive(queue.stop.process, queue.process);
+            self.pairs
+                .forgive(self.now, queue.stop.process, queue.process);
             queue.stop.wanted.since(queue.stop.since)
         } else {
             Nanos::ZERO

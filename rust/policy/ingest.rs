@@ -3,7 +3,6 @@
 //! every queue pays, so an idle queue leaves early.
 
 use crate::decision::Action;
-use crate::decision::Arming;
 use crate::decision::Decision;
 use crate::decision::Reason;
 use crate::observation::Observation;
@@ -97,7 +96,7 @@ impl Pass<'_, '_> {
             return;
         }
         self.step.stopped = self.step.stopped.saturating_add(1);
-        if self.arming == Arming::Armed {
+        if self.may_retry && !self.out.names(seen.queue) {
             self.push(Decision {
                 queue: seen.queue,
                 action: Action::Start,
@@ -118,11 +117,10 @@ impl Pass<'_, '_> {
         let before = queue.verdict();
         let ran_before = queue.runs(now, &self.limits);
         let wanted_before = queue.wants || queue.is_ours();
-        queue.orphan = false;
-        match queue.follow(now, seen.state, retry) {
-            Change::None => {}
-            Change::Healed => self.step.healed = self.step.healed.saturating_add(1),
-            Change::Orphan => queue.orphan = true,
+        let change = queue.follow(now, seen.state, retry);
+        queue.orphan = change == Change::Orphan;
+        if change == Change::Healed {
+            self.step.healed = self.step.healed.saturating_add(1);
         }
         queue.judge(now, &self.limits, seen);
         if ran_before && queue.active {

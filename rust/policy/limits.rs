@@ -29,10 +29,12 @@ pub(crate) struct Limits {
 impl Limits {
     pub(crate) fn new(config: &Config<'_>) -> Limits {
         let duration = |number| config.duration(number);
+        let whole_process = config.granularity == Granularity::Process;
         Limits {
             enforce: config.mode == Mode::Enforce,
-            whole_process: config.granularity == Granularity::Process,
-            same_process: config.same_process,
+            whole_process,
+            // A process that is stopped whole cannot be stopped for itself.
+            same_process: config.same_process && !whole_process,
             poll: duration(Number::PollInterval),
             idle_poll: duration(Number::IdlePoll),
             grace: duration(Number::Grace),

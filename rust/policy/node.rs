@@ -130,6 +130,7 @@ impl Node {
                 fair_slice: config.duration(Number::FairSlice),
             },
             arming: self.recovery.arming(now),
+            may_retry: self.recovery.may_retry(now),
             releasing: self.releasing,
             queues,
             processes,
@@ -137,6 +138,7 @@ impl Node {
             thrash: &mut self.thrash,
             out: Output::new(out),
             step: Step::default(),
+            starts: false,
             presence: Presence::default(),
             wanting: Rivals::default(),
             waiting: Rivals::default(),
@@ -168,21 +170,22 @@ impl Node {
         let mut errno = None;
         let mut hint = 0;
         for outcome in outcomes {
+            // The failure of a transaction counts, whatever has become of its
+            // queues.
+            if let Report::Failed(number) = outcome.report {
+                errno = errno.or(Some(number));
+            }
             let Some(at) = queues.find(outcome.queue.0, hint) else {
                 continue;
             };
             hint = at.saturating_add(1);
-            match outcome.report {
-                Report::Done => {}
-                Report::NothingToDo => {
-                    if let Some(queue) = queues.get_mut(at) {
-                        if queue.phase == Phase::Stopping {
-                            queue.phase = Phase::Free;
-                            queue.put_off(now, limits.retry);
-                        }
+            if outcome.report == Report::NothingToDo {
+                if let Some(queue) = queues.get_mut(at) {
+                    if queue.phase == Phase::Stopping {
+                        queue.phase = Phase::Free;
+                        queue.put_off(now, limits.retry);
                     }
                 }
-                Report::Failed(number) => errno = errno.or(Some(number)),
             }
         }
         let Some(errno) = errno else {
@@ -233,6 +236,11 @@ impl Pass<'_, '_> {
 
     /// Sums up the pass and says when to look again.
     fn close(&mut self) {
+        // Counted last: what is stopped in this pass goes into the same
+        // transaction.
+        if self.starts {
+            self.thrash.started(self.now);
+        }
         let mut ours = 0usize;
         if self.stopped > 0 || self.out.len() > 0 {
             let count = |keep: fn(&Queue) -> bool| self.queues.iter().filter(|q| keep(q)).count();

@@ -2,11 +2,14 @@
 //! The decisions of a step, as far as the caller's buffer reaches.
 
 use crate::decision::Decision;
+use crate::observation::QueueId;
 
 /// The caller's buffer.
 pub(crate) struct Output<'o> {
     places: &'o mut [Decision],
     len: usize,
+    /// How many decisions were promised a place, those that are made included.
+    promised: usize,
     truncated: bool,
 }
 
@@ -15,13 +18,19 @@ impl<'o> Output<'o> {
         Output {
             places,
             len: 0,
+            promised: 0,
             truncated: false,
         }
     }
 
-    /// Whether this many more decisions fit; remembers when they do not.
-    pub(crate) fn fits(&mut self, count: usize) -> bool {
-        let fits = self.places.len().saturating_sub(self.len) >= count;
+    /// Promises places to decisions that belong together. `false`: they do not
+    /// all fit.
+    pub(crate) fn promise(&mut self, count: usize) -> bool {
+        let promised = self.promised.max(self.len).saturating_add(count);
+        let fits = promised <= self.places.len();
+        if fits {
+            self.promised = promised;
+        }
         self.truncated |= !fits;
         fits
     }
@@ -39,6 +48,12 @@ impl<'o> Output<'o> {
                 false
             }
         }
+    }
+
+    /// Whether there is a decision about the queue.
+    pub(crate) fn names(&self, queue: QueueId) -> bool {
+        let made = self.places.iter().take(self.len);
+        made.into_iter().any(|decision| decision.queue == queue)
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -5,6 +5,7 @@ use crate::algorithm::Algorithm;
 use crate::algorithm::Context;
 use crate::config::Config;
 use crate::cooldown::Pairs;
+use crate::decision::Action;
 use crate::decision::Arming;
 use crate::decision::Decision;
 use crate::decision::Step;
@@ -27,6 +28,8 @@ pub(crate) struct Pass<'p, 'c> {
     pub(crate) algorithm: &'static dyn Algorithm,
     pub(crate) context: Context,
     pub(crate) arming: Arming,
+    /// The pause after the last failure is over.
+    pub(crate) may_retry: bool,
     /// Everything is started first: something fundamental has changed.
     pub(crate) releasing: bool,
     pub(crate) queues: Table<'p, Queue>,
@@ -35,6 +38,8 @@ pub(crate) struct Pass<'p, 'c> {
     pub(crate) thrash: &'p mut Thrash,
     pub(crate) out: Output<'p>,
     pub(crate) step: Step,
+    /// A queue is really started in this pass.
+    pub(crate) starts: bool,
     pub(crate) presence: Presence,
     /// Queues that want the GPU.
     pub(crate) wanting: Rivals,
@@ -103,7 +108,10 @@ impl Pass<'_, '_> {
         }
     }
 
+    /// Makes a decision. `false`: there is no room for it.
     pub(crate) fn push(&mut self, decision: Decision) -> bool {
-        self.out.push(decision)
+        let made = self.out.push(decision);
+        self.starts |= made && decision.apply && decision.action == Action::Start;
+        made
     }
 }

@@ -4,6 +4,7 @@
 use crate::budget::Budget;
 use crate::decision::Reason;
 use crate::observation::ProcessId;
+use crate::observation::QueueId;
 use crate::table::Record;
 use crate::table::Slot;
 use crate::time::Nanos;
@@ -28,13 +29,16 @@ pub struct Process {
     pub(crate) stopped_since: Option<Nanos>,
     /// Whole processes are stopped: a queue is that had something to do.
     pub(crate) led: bool,
-    /// Whole processes are stopped: why this one is started in this pass.
-    pub(crate) starts: Option<Reason>,
+    /// Whole processes are stopped: why this one is started in this pass, and
+    /// whom it was stopped for.
+    pub(crate) starts: Option<(Reason, Option<QueueId>)>,
     /// Whole processes are stopped: why, and for the queue at which place, this
     /// one would be.
     pub(crate) stops: Option<(Reason, usize)>,
     /// Another process was stopped for it in this pass.
     pub(crate) favoured: bool,
+    /// Whole processes are stopped: this one is in this pass.
+    pub(crate) stopping: bool,
     /// Whole processes are stopped: one of its busy queues may not be.
     pub(crate) refuses: bool,
     /// Whole processes are stopped: how many of its queues would be.
@@ -70,6 +74,7 @@ impl Process {
         self.starts = None;
         self.stops = None;
         self.favoured = false;
+        self.stopping = false;
         self.refuses = false;
         self.active = 0;
     }

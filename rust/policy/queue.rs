@@ -238,8 +238,8 @@ impl Queue {
     pub(crate) fn is_ours(&self) -> bool {
         match self.phase {
             Phase::Free | Phase::Held => false,
-            Phase::Stopping | Phase::Starting => true,
-            Phase::Stopped => !self.stop.dry,
+            Phase::Stopping => true,
+            Phase::Stopped | Phase::Starting => !self.stop.dry,
         }
     }
 
@@ -250,6 +250,8 @@ impl Queue {
             // Not told: what was decided is taken to have happened.
             (Phase::Stopping, QueueState::Unknown) => self.phase = Phase::Stopped,
             (_, QueueState::Unknown) => {}
+            // It was found stopped and has come to run without us.
+            (Phase::Free, QueueState::Active) if self.orphan => self.begin_run(now),
             (Phase::Free, QueueState::Active) => {}
             (Phase::Stopped, QueueState::Active) if self.stop.dry => {}
             (Phase::Stopping, QueueState::Active) => {
@@ -268,11 +270,8 @@ impl Queue {
                 self.phase = Phase::Stopped;
                 self.retries = 0;
             }
-            (Phase::Stopped, QueueState::StoppedByUs) if !self.stop.dry => {}
-            (Phase::Starting, QueueState::StoppedByUs) => {}
-            (Phase::Free | Phase::Held | Phase::Stopped, QueueState::StoppedByUs) => {
-                return Change::Orphan;
-            }
+            (Phase::Stopped | Phase::Starting, QueueState::StoppedByUs) if !self.stop.dry => {}
+            (_, QueueState::StoppedByUs) => return Change::Orphan,
             (Phase::Held, QueueState::Held) => {}
             (Phase::Stopped, QueueState::Held) => {
                 self.close_stop(now);
@@ -303,12 +302,8 @@ impl Queue {
             self.account.turn = now;
             self.retries = 0;
         }
-        if self.phase == Phase::Stopped && self.stop.dry {
-            self.begin_run(now);
-        } else {
-            self.phase = Phase::Starting;
-            self.put_off(now, retry);
-        }
+        self.phase = Phase::Starting;
+        self.put_off(now, retry);
     }
 
     /// The queue runs again.
@@ -337,6 +332,7 @@ impl Queue {
             self.close_stop(now);
         }
         self.phase = Phase::Free;
+        self.immunity = Nanos::ZERO;
     }
 
     /// Books the time that it was stopped.

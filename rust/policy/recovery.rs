@@ -77,6 +77,11 @@ impl Recovery {
         self.disarmed = false;
     }
 
+    /// The pause after the last failure is over, armed or not.
+    pub(crate) fn may_retry(&self, now: Nanos) -> bool {
+        now >= self.alone_until && now >= self.silent_until
+    }
+
     pub(crate) fn arming(&self, now: Nanos) -> Arming {
         if now < self.silent_until {
             Arming::Silent(self.silent_until)

@@ -10,6 +10,9 @@ pub mod cases {
     include!("cases.rs");
 }
 
+pub mod watch;
+pub mod world;
+
 use gpreempt_policy::{PairSlot, Parts, ProcessSlot, QueueSlot, Storage};
 
 /// Storage of a scheduler in vectors.

@@ -1,0 +1,647 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The properties, checked on every step by books of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gpreempt_policy::{
+    Action, Arming, Config, Decision, Granularity, Head, Mode, Nanos, Number, Observation, Outcome,
+    PolicyKind, Priority, ProcessId, QueueId, QueueState, QueueView, Reason, Report, Step, Verdict,
+    Waves,
+};
+
+/// What the books say of a queue.
+#[derive(Clone, Copy, Debug)]
+struct Ledger {
+    /// The last observation.
+    seen: Observation,
+    /// A stop was decided: when, and whether it is real.
+    stopped: Option<(Nanos, bool)>,
+    /// A real start was decided and the queue not seen to run since.
+    starting: bool,
+    /// When it was last seen active after it had not been.
+    resumed: Option<Nanos>,
+    /// Since when, and for how many looks, it has shown no progress while it
+    /// had something to run.
+    quiet_since: Nanos,
+    quiet: u32,
+    /// Its read pointer moved since it was met.
+    moved: bool,
+    /// It is immune until then once it runs.
+    immune: Nanos,
+    immunity: Nanos,
+}
+
+/// The books of a node, and what they have counted.
+#[derive(Clone, Debug, Default)]
+pub struct Watch {
+    now: Nanos,
+    queues: BTreeMap<QueueId, Ledger>,
+    orphans: BTreeSet<QueueId>,
+    /// When stops of a pair of processes may be decided again.
+    cooling: BTreeMap<(ProcessId, ProcessId), Nanos>,
+    /// When the last transaction was decided.
+    last_transaction: Option<Nanos>,
+    /// The second of the ceiling, and the stops in it.
+    second: Nanos,
+    stops: u32,
+    /// The second of each process's budget, what is spent of it, and whether it
+    /// holds something.
+    budgets: BTreeMap<ProcessId, (Nanos, Nanos, bool)>,
+    /// Nothing may be sent before this time.
+    silent_until: Nanos,
+    /// The configuration of the last step.
+    made_for: Option<(Mode, PolicyKind, Granularity)>,
+    /// When anything at all last changed, and the first step after that.
+    still_since: Nanos,
+    before: Vec<Observation>,
+    numbers: Option<Config<'static>>,
+    /// How often each reason was given.
+    pub reasons: BTreeMap<&'static str, u64>,
+    /// How many steps were watched.
+    pub steps: u64,
+}
+
+/// What the books know of a step.
+struct Context<'a> {
+    config: &'a Config<'static>,
+    now: Nanos,
+}
+
+impl Context<'_> {
+    /// The priority that counts, worked out independently.
+    fn effective(&self, seen: &Observation) -> Priority {
+        let rule = seen.rule.and_then(|id| {
+            let rules = self.config.rules.iter();
+            rules.copied().find(|rule| rule.id == id)
+        });
+        rule.and_then(|rule| rule.priority)
+            .unwrap_or_else(|| self.config.user_priority.judge(seen.kfd))
+    }
+
+    /// Neither exempt nor the runtime's own queue.
+    fn contends(&self, seen: &Observation) -> bool {
+        let rule = seen.rule.and_then(|id| {
+            let rules = self.config.rules.iter();
+            rules.copied().find(|rule| rule.id == id)
+        });
+        let exempt = rule.is_some_and(|rule| rule.exempt);
+        let ranked = rule.is_some_and(|rule| rule.priority.is_some());
+        !exempt && (!seen.internal || ranked)
+    }
+
+    fn timeslice(&self, seen: &Observation) -> Nanos {
+        let rule = seen.rule.and_then(|id| {
+            let rules = self.config.rules.iter();
+            rules.copied().find(|rule| rule.id == id)
+        });
+        rule.and_then(|rule| rule.timeslice)
+            .unwrap_or_else(|| self.config.timeslice(self.effective(seen)))
+    }
+}
+
+/// Fails with a property's name unless it holds.
+macro_rules! hold {
+    ($condition:expr, $($what:tt)+) => {
+        if !$condition {
+            return Err(format!($($what)+));
+        }
+    };
+}
+
+impl Watch {
+    /// A queue is found stopped for no reason.
+    pub fn orphaned(&mut self, queue: QueueId) {
+        self.orphans.insert(queue);
+    }
+
+    /// Checks a step.
+    ///
+    /// # Errors
+    ///
+    /// The property that does not hold.
+    #[allow(clippy::too_many_arguments)]
+    pub fn check(
+        &mut self,
+        now: Nanos,
+        config: &Config<'static>,
+        seen: &[Observation],
+        outcomes: &[Outcome],
+        step: &Step,
+        made: &[Decision],
+        views: &[QueueView],
+        output: usize,
+        room: usize,
+    ) -> Result<(), String> {
+        self.steps += 1;
+        let now = now.max(self.now);
+        let elapsed = now.since(self.now);
+        self.now = now;
+        let context = Context { config, now };
+        let seen = first_of_each(seen);
+        let untracked = seen.len().saturating_sub(room) > 0 || step.untracked > 0;
+        self.spend(now, elapsed);
+        self.take_in(&context, &seen);
+        let failed = self.hear(config, outcomes, now);
+        self.note_stillness(config, &seen, now);
+
+        self.check_shape(step, made, output, now)?;
+        if matches!(step.arming, Arming::Silent(_)) {
+            hold!(made.is_empty(), "a decision during a reset: {made:?}");
+        }
+        let changed = self
+            .made_for
+            .is_some_and(|last| last != (config.mode, config.policy, config.granularity));
+        self.made_for = Some((config.mode, config.policy, config.granularity));
+        let mut stopped = false;
+        let mut started = false;
+        for decision in made {
+            *self.reasons.entry(decision.reason.name()).or_default() += 1;
+            match decision.action {
+                Action::Start => {
+                    self.check_start(&context, decision, untracked)?;
+                    started |= decision.apply;
+                }
+                Action::Stop => {
+                    hold!(!changed, "a stop in the step of a change: {decision:?}");
+                    hold!(
+                        step.arming == Arming::Armed,
+                        "a stop while not armed: {decision:?}"
+                    );
+                    self.check_stop(&context, decision)?;
+                    stopped = true;
+                }
+            }
+        }
+        self.check_whole_processes(&context, &seen, made, step)?;
+        if stopped {
+            self.check_pace(config, now)?;
+        }
+        if stopped || started {
+            self.last_transaction = Some(now);
+        }
+        if !step.truncated && !untracked && !matches!(step.arming, Arming::Silent(_)) {
+            self.check_bounds(&context, &seen, step, failed)?;
+        }
+        if step.next_look.is_none() {
+            hold!(step.stopped == 0, "it sleeps while queues are stopped");
+        }
+        if step.stopped == 0 {
+            let left = seen
+                .iter()
+                .find(|queue| queue.state == QueueState::StoppedByUs && !started);
+            hold!(left.is_none(), "uncounted: {left:?}");
+        }
+        self.check_budgets(&context, views)?;
+        // Of a queue without a place nothing is remembered, here neither.
+        let placed: BTreeSet<QueueId> = views.iter().map(|view| view.queue).collect();
+        self.queues.retain(|id, _| placed.contains(id));
+        Ok(())
+    }
+
+    /// Books the time that each process has caused since the last step.
+    fn spend(&mut self, now: Nanos, elapsed: Nanos) {
+        for (second, spent, holds) in self.budgets.values_mut() {
+            if *holds {
+                *spent = spent.after(elapsed);
+            }
+            if now.since(*second) >= Nanos::SECOND && !*holds {
+                *spent = Nanos::ZERO;
+            }
+        }
+    }
+
+    /// Takes in what is seen.
+    fn take_in(&mut self, context: &Context<'_>, seen: &[Observation]) {
+        let now = context.now;
+        let names: BTreeSet<QueueId> = seen.iter().map(|queue| queue.queue).collect();
+        self.queues.retain(|id, _| names.contains(id));
+        self.orphans.retain(|id| names.contains(id));
+        for queue in seen {
+            let entry = self.queues.entry(queue.queue).or_insert(Ledger {
+                seen: *queue,
+                stopped: None,
+                starting: false,
+                resumed: None,
+                quiet_since: now,
+                quiet: 0,
+                moved: false,
+                immune: Nanos::ZERO,
+                immunity: Nanos::ZERO,
+            });
+            let before = entry.seen;
+            let moved = before.progress != queue.progress;
+            let appeared =
+                before.waves == Waves::Known(0) && matches!(queue.waves, Waves::Known(1..));
+            entry.moved |= moved;
+            let backlog = queue.backlog.or(before.backlog);
+            let runnable = matches!(queue.head, Head::Runnable | Head::Unknown);
+            let launched = entry.moved && backlog == Some(0) && queue.waves == Waves::Known(0);
+            let pending = queue.state == QueueState::Active
+                && ((backlog.unwrap_or(0) > 0 && runnable) || launched);
+            if moved || appeared || !pending {
+                entry.quiet = 0;
+                entry.quiet_since = now;
+            } else {
+                entry.quiet += 1;
+            }
+            match queue.state {
+                QueueState::Active => {
+                    let dry = matches!(entry.stopped, Some((_, false)));
+                    let resumed =
+                        matches!(before.state, QueueState::StoppedByUs | QueueState::Held)
+                            || entry.starting;
+                    if resumed && !dry {
+                        entry.resumed = Some(now);
+                        entry.immune = now.after(entry.immunity);
+                        entry.immunity = Nanos::ZERO;
+                    }
+                    if !dry {
+                        entry.stopped = None;
+                    }
+                    entry.starting = false;
+                    self.orphans.remove(&queue.queue);
+                }
+                QueueState::Held => {
+                    entry.stopped = None;
+                    entry.starting = false;
+                    self.orphans.remove(&queue.queue);
+                }
+                QueueState::StoppedByUs | QueueState::Unknown => {}
+            }
+            let state = match queue.state {
+                // What could not be told is taken to be as it was.
+                QueueState::Unknown => before.state,
+                state => state,
+            };
+            entry.seen = Observation {
+                state,
+                backlog,
+                ..*queue
+            };
+        }
+    }
+
+    /// Takes in reports. Says whether everything must be started now.
+    fn hear(&mut self, config: &Config<'static>, outcomes: &[Outcome], now: Nanos) -> bool {
+        let errno = outcomes.iter().find_map(|outcome| match outcome.report {
+            Report::Failed(errno) => Some(errno),
+            Report::Done | Report::NothingToDo => None,
+        });
+        let Some(errno) = errno else {
+            return false;
+        };
+        if matches!(errno, 5 | 62 | 19) {
+            let pause = config.duration(Number::Retry);
+            self.silent_until = now.after(pause.min(config.duration(Number::RetryMax)));
+            for (id, queue) in &mut self.queues {
+                if queue.stopped.is_some_and(|(_, real)| real) || queue.starting {
+                    queue.stopped = None;
+                    queue.starting = false;
+                    queue.immunity = Nanos::ZERO;
+                    queue.resumed = None;
+                    if queue.seen.state == QueueState::StoppedByUs {
+                        self.orphans.insert(*id);
+                    }
+                }
+            }
+            false
+        } else {
+            true
+        }
+    }
+
+    /// Notes since when nothing at all has changed.
+    fn note_stillness(&mut self, config: &Config<'static>, seen: &[Observation], now: Nanos) {
+        let same = self.numbers == Some(*config)
+            && self.before.len() == seen.len()
+            && self.before.iter().zip(seen).all(|(a, b)| a == b)
+            && seen
+                .iter()
+                .all(|queue| !matches!(queue.waves, Waves::Known(1..)));
+        if !same {
+            self.still_since = now;
+        }
+        self.numbers = Some(*config);
+        self.before = seen.to_vec();
+    }
+
+    /// The form of a step.
+    fn check_shape(
+        &self,
+        step: &Step,
+        made: &[Decision],
+        output: usize,
+        now: Nanos,
+    ) -> Result<(), String> {
+        hold!(made.len() <= output, "more decisions than places");
+        let names: BTreeSet<QueueId> = made.iter().map(|made| made.queue).collect();
+        hold!(
+            names.len() == made.len(),
+            "two decisions on a queue: {made:?}"
+        );
+        let first_stop = made.iter().position(|made| made.action == Action::Stop);
+        let last_start = made.iter().rposition(|made| made.action == Action::Start);
+        if let (Some(stop), Some(start)) = (first_stop, last_start) {
+            hold!(start < stop, "a stop before a start: {made:?}");
+        }
+        if let Some(next) = step.next_look {
+            hold!(next >= now, "it would look in the past");
+        }
+        if now < self.silent_until {
+            hold!(made.is_empty(), "a decision during a reset: {made:?}");
+        }
+        Ok(())
+    }
+
+    /// A start is for a queue that is stopped, and says why rightly.
+    fn check_start(
+        &mut self,
+        context: &Context<'_>,
+        made: &Decision,
+        untracked: bool,
+    ) -> Result<(), String> {
+        let Context { config, now } = *context;
+        let Some(entry) = self.queues.get_mut(&made.queue) else {
+            return Err(format!("a start of nobody: {made:?}"));
+        };
+        let orphan = self.orphans.contains(&made.queue);
+        let known = entry.stopped.is_some() || entry.starting || orphan;
+        hold!(
+            known
+                || (untracked && entry.seen.state == QueueState::StoppedByUs)
+                || config.granularity == Granularity::Process
+                || entry.seen.state == QueueState::StoppedByUs,
+            "a start of a running queue: {made:?}"
+        );
+        if let Some((since, real)) = entry.stopped {
+            if !orphan {
+                hold!(made.apply == real, "a dry start of a real stop: {made:?}");
+            }
+            if made.reason == Reason::Bound {
+                hold!(
+                    config.granularity == Granularity::Process
+                        || now.since(since) >= config.duration(Number::MaxStop),
+                    "the bound came early: {made:?}"
+                );
+                let slice = context.timeslice(&entry.seen);
+                entry.immunity = slice.max(config.duration(Number::MinRun));
+                if !real {
+                    entry.immune = now.after(entry.immunity);
+                    entry.immunity = Nanos::ZERO;
+                }
+            }
+            if !real {
+                entry.resumed = Some(now);
+            }
+        }
+        // A start that is tried again blames nobody again.
+        let first = entry.stopped.is_some();
+        if made.reason == Reason::NoProgress && made.apply && first {
+            let victim = entry.seen.process;
+            let beneficiary = made.beneficiary.and_then(|id| self.queues.get(&id));
+            if let Some(beneficiary) = beneficiary {
+                let until = now.after(
+                    config
+                        .duration(Number::CoolDown)
+                        .min(config.duration(Number::CoolDownMax)),
+                );
+                self.cooling
+                    .insert((beneficiary.seen.process, victim), until);
+            }
+        }
+        if let Some(entry) = self.queues.get_mut(&made.queue) {
+            entry.stopped = None;
+            entry.starting = made.apply;
+        }
+        Ok(())
+    }
+
+    /// A stop is for a waiting queue that has a right to it.
+    fn check_stop(&mut self, context: &Context<'_>, made: &Decision) -> Result<(), String> {
+        let Context { config, now } = *context;
+        match config.mode {
+            Mode::Off => return Err(format!("a stop in mode off: {made:?}")),
+            Mode::Observe => hold!(!made.apply, "a real stop in mode observe"),
+            Mode::Enforce => hold!(made.apply, "a dry stop in mode enforce"),
+        }
+        let victim = *self
+            .queues
+            .get(&made.queue)
+            .ok_or(format!("a stop of nobody: {made:?}"))?;
+        let beneficiary = *made
+            .beneficiary
+            .and_then(|id| self.queues.get(&id))
+            .ok_or(format!("a stop for nobody: {made:?}"))?;
+        hold!(
+            victim.stopped.is_none() && !victim.starting,
+            "a stop of a stopped queue: {made:?}"
+        );
+        hold!(
+            victim.seen.state == QueueState::Active,
+            "a stop of an inactive queue: {made:?}"
+        );
+        hold!(
+            !victim.seen.protected,
+            "a stop of a protected queue: {made:?}"
+        );
+        hold!(
+            config.same_process || victim.seen.process != beneficiary.seen.process,
+            "a stop for its own process: {made:?}"
+        );
+        hold!(
+            context.contends(&beneficiary.seen),
+            "a stop for a queue that takes no part: {made:?}"
+        );
+        let pair = (beneficiary.seen.process, victim.seen.process);
+        let until = self.cooling.get(&pair).copied().unwrap_or(Nanos::ZERO);
+        hold!(now >= until, "a stop of a pair that cools down: {made:?}");
+
+        let high = context.effective(&beneficiary.seen);
+        let low = context.effective(&victim.seen);
+        let along = config.granularity == Granularity::Process
+            && victim.seen.backlog.unwrap_or(0) == 0
+            && !matches!(victim.seen.waves, Waves::Known(1..));
+        if !along {
+            hold!(
+                context.contends(&victim.seen),
+                "a stop of a queue that takes no part: {made:?}"
+            );
+            hold!(now >= victim.immune, "a stop of an immune queue: {made:?}");
+            if let Some(resumed) = victim.resumed {
+                hold!(
+                    now.since(resumed) >= config.duration(Number::MinRun),
+                    "a stop within the minimum run: {made:?}"
+                );
+            }
+            let right = match made.reason {
+                Reason::Inversion => config.policy != PolicyKind::Fair && high > low,
+                Reason::Rotation => {
+                    config.policy != PolicyKind::Fair
+                        && high == low
+                        && context.timeslice(&victim.seen) > Nanos::ZERO
+                }
+                Reason::Share => config.policy == PolicyKind::Fair,
+                Reason::Deadline => config.policy == PolicyKind::Deadline && high == low,
+                _ => false,
+            };
+            hold!(right, "a stop without a right to it: {made:?}");
+        }
+
+        // A turn that comes round in this very step begins with a start.
+        if !beneficiary.starting {
+            hold!(
+                beneficiary.seen.state == QueueState::Active,
+                "a stop for an inactive queue: {made:?}"
+            );
+            if beneficiary.stopped.is_none() && made.reason != Reason::Rotation {
+                let waited = now.since(beneficiary.quiet_since);
+                hold!(
+                    beneficiary.quiet >= 2 && waited >= config.duration(Number::Grace),
+                    "a stop within the grace: {made:?} {beneficiary:?}"
+                );
+            }
+        }
+        if let Some(entry) = self.queues.get_mut(&made.queue) {
+            entry.stopped = Some((now, made.apply));
+        }
+        Ok(())
+    }
+
+    /// Where whole processes are stopped, all of their queues are.
+    fn check_whole_processes(
+        &self,
+        context: &Context<'_>,
+        seen: &[Observation],
+        made: &[Decision],
+        step: &Step,
+    ) -> Result<(), String> {
+        if context.config.granularity != Granularity::Process || step.untracked > 0 {
+            return Ok(());
+        }
+        for stop in made.iter().filter(|made| made.action == Action::Stop) {
+            let Some(process) = self.queues.get(&stop.queue).map(|q| q.seen.process) else {
+                continue;
+            };
+            for queue in seen {
+                let stopped = made
+                    .iter()
+                    .any(|made| made.queue == queue.queue && made.action == Action::Stop);
+                let active = queue.state == QueueState::Active
+                    && self
+                        .queues
+                        .get(&queue.queue)
+                        .is_some_and(|entry| entry.stopped.is_none() && !entry.starting);
+                hold!(
+                    queue.process != process || !active || stopped,
+                    "half a process was stopped: {stop:?}, but not {queue:?}"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops keep their distance from transactions, and their number.
+    fn check_pace(&mut self, config: &Config<'static>, now: Nanos) -> Result<(), String> {
+        if let Some(last) = self.last_transaction {
+            hold!(
+                now.since(last) >= config.duration(Number::MinInterval),
+                "a stop too soon after the transaction of {last:?}"
+            );
+        }
+        if now.since(self.second) >= Nanos::SECOND {
+            self.second = now;
+            self.stops = 0;
+        }
+        self.stops += 1;
+        hold!(
+            self.stops <= config.get(Number::MaxSwitches),
+            "too many stops in a second"
+        );
+        Ok(())
+    }
+
+    /// Nothing stays stopped too long.
+    fn check_bounds(
+        &self,
+        context: &Context<'_>,
+        seen: &[Observation],
+        step: &Step,
+        failed: bool,
+    ) -> Result<(), String> {
+        let Context { config, now } = *context;
+        let immune = self.queues.values().any(|queue| now < queue.immune);
+        for queue in seen {
+            let Some(entry) = self.queues.get(&queue.queue) else {
+                continue;
+            };
+            if let Some((since, real)) = entry.stopped {
+                let stopped = now.since(since);
+                hold!(
+                    stopped < config.duration(Number::MaxStop),
+                    "stopped beyond its bound: {queue:?}"
+                );
+                let bound = since.after(config.duration(Number::MaxStop));
+                hold!(
+                    step.next_look.is_some_and(|next| next <= bound),
+                    "it would look after the bound of {queue:?}"
+                );
+                hold!(!(failed && real), "a failure did not start {queue:?}");
+                hold!(config.mode != Mode::Off, "stopped in mode off: {queue:?}");
+                let still = now.since(self.still_since.max(since));
+                hold!(
+                    immune || !real || still < config.duration(Number::NoProgress).times(2),
+                    "nothing moves, and it stays stopped: {queue:?}"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// No process causes more stopped time than it may.
+    fn check_budgets(&mut self, context: &Context<'_>, views: &[QueueView]) -> Result<(), String> {
+        let Context { config, now } = *context;
+        let mut holders = BTreeSet::new();
+        for view in views.iter().filter(|view| view.verdict == Verdict::Stopped) {
+            let Some(held) = self.queues.get(&view.queue) else {
+                continue;
+            };
+            let beneficiary = view.beneficiary.and_then(|id| self.queues.get(&id));
+            if let (Some(beneficiary), Some(_)) = (beneficiary, held.stopped) {
+                holders.insert(beneficiary.seen.process);
+            }
+        }
+        let budget = config.duration(Number::StopBudget);
+        for (process, (second, spent, holds)) in &mut self.budgets {
+            let still = holders.contains(process);
+            if !still {
+                *holds = false;
+            } else if now.since(*second) >= Nanos::SECOND {
+                *second = now;
+                *spent = Nanos::ZERO;
+                *holds = true;
+            } else {
+                let calming = config.duration(Number::ResumeDelay);
+                hold!(
+                    budget >= Nanos::SECOND || *spent <= budget.after(calming) || !*holds,
+                    "{process:?} has caused {spent:?} of stopped time and goes on"
+                );
+                *holds = true;
+            }
+        }
+        for process in holders {
+            self.budgets
+                .entry(process)
+                .or_insert((now, Nanos::ZERO, true));
+        }
+        Ok(())
+    }
+}
+
+/// The first observation of each queue.
+fn first_of_each(seen: &[Observation]) -> Vec<Observation> {
+    let mut names = BTreeSet::new();
+    seen.iter()
+        .filter(|queue| names.insert(queue.queue))
+        .copied()
+        .collect()
+}

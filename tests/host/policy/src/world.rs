@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0
+//! A node made of nothing but what can be seen of it, moved by arbitrary bytes:
+//! queues come and go, run, stall and lie, the port obeys, fails or loses
+//! reports, the clock jumps, the configuration changes. Whatever the bytes say
+//! is a legal thing to see, so every property must hold for all of them.
+
+use gpreempt_policy::{
+    Action, Config, Decision, Granularity, Head, Mode, Nanos, Number, Observation, Outcome,
+    PolicyKind, Priority, ProcessId, QueueId, QueueState, Report, Reservation, RuleEffect, RuleId,
+    Scheduler, Step, UserPriority, Waves, NUMBERS,
+};
+
+use crate::watch::Watch;
+use crate::Vectors;
+
+/// How many queues there are at most at the same time.
+const QUEUES: usize = 10;
+/// How many queues the scheduler has room for: less, so that it overflows.
+const ROOM: usize = 8;
+/// How many processes there are.
+const PROCESSES: u64 = 5;
+/// How many decisions the output takes in a world of wide outputs.
+const OUTPUT: usize = 16;
+
+/// Rules that queues may have.
+const RULES: [RuleEffect; 6] = [
+    rule(0, 0, 0),
+    rule(1, 15, 0),
+    rule(2, 9, 700),
+    RuleEffect {
+        exempt: true,
+        ..RuleEffect::new(RuleId(3))
+    },
+    RuleEffect {
+        reservation: Some(Reservation {
+            period: Nanos(4_000_000),
+            budget: Nanos(1_000_000),
+        }),
+        ..RuleEffect::new(RuleId(4))
+    },
+    RuleEffect {
+        reservation: Some(Reservation {
+            period: Nanos(9_000_000),
+            budget: Nanos(9_000_000),
+        }),
+        ..RuleEffect::new(RuleId(5))
+    },
+];
+
+const fn rule(id: u32, level: u32, timeslice_us: u32) -> RuleEffect {
+    RuleEffect {
+        priority: Priority::new(level),
+        timeslice: if timeslice_us == 0 {
+            None
+        } else {
+            Some(Nanos::from_micros(timeslice_us))
+        },
+        ..RuleEffect::new(RuleId(id))
+    }
+}
+
+/// What becomes of decisions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Port {
+    Obeys,
+    Mute,
+    Deaf,
+    Refuses,
+    Fails(u32),
+}
+
+/// Bytes, and nothing once they are used up.
+struct Bytes<'b>(&'b [u8]);
+
+impl Bytes<'_> {
+    fn next(&mut self) -> Option<u8> {
+        let (&first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(first)
+    }
+
+    /// A number below `end`; zero when there are no bytes left.
+    fn below(&mut self, end: usize) -> usize {
+        usize::from(self.next().unwrap_or(0)) % end
+    }
+}
+
+/// The node.
+pub struct World {
+    scheduler: Scheduler<Vectors>,
+    /// The same scheduler again: equal inputs give equal outputs.
+    twin: Scheduler<Vectors>,
+    config: Config<'static>,
+    /// What the port believes the time to be; it may go back.
+    now: Nanos,
+    queues: Vec<Observation>,
+    next_queue: u64,
+    outcomes: Vec<Outcome>,
+    port: Port,
+    /// How many decisions the output takes.
+    output: usize,
+    /// Whether each queue's state can be told in this pass.
+    blind: Option<usize>,
+    /// A queue that is named twice.
+    doubled: Option<usize>,
+    /// What was wrong, and the counts.
+    pub watch: Watch,
+    last: Step,
+    /// Print everything that happens.
+    pub trace: bool,
+}
+
+impl Default for World {
+    fn default() -> World {
+        let mut config = Config::new().with_rules(&RULES);
+        config.mode = Mode::Enforce;
+        World {
+            scheduler: Scheduler::new(Vectors::new(ROOM, 64)),
+            twin: Scheduler::new(Vectors::new(ROOM, 64)),
+            config,
+            now: Nanos(1_000_000),
+            queues: Vec::new(),
+            next_queue: 1,
+            outcomes: Vec::new(),
+            port: Port::Obeys,
+            output: OUTPUT,
+            blind: None,
+            doubled: None,
+            watch: Watch::default(),
+            last: Step::default(),
+            trace: false,
+        }
+    }
+}
+
+impl World {
+    /// Lives through the bytes, then lets go of everything.
+    ///
+    /// # Errors
+    ///
+    /// The first property that did not hold.
+    pub fn live(mut self, bytes: &[u8]) -> Result<Watch, String> {
+        let mut bytes = Bytes(bytes);
+        while let Some(event) = bytes.next() {
+            self.happen(event, &mut bytes);
+            self.look()?;
+        }
+        self.let_go()?;
+        Ok(self.watch)
+    }
+
+    /// One thing happens, and some time passes.
+    fn happen(&mut self, event: u8, bytes: &mut Bytes<'_>) {
+        self.blind = None;
+        self.doubled = None;
+        match event {
+            0..=139 => self.act(bytes),
+            140..=159 => self.arrive(bytes),
+            160..=167 => {
+                if !self.queues.is_empty() {
+                    let at = bytes.below(self.queues.len());
+                    self.queues.remove(at);
+                }
+            }
+            168..=179 => self.interfere(bytes),
+            180..=189 => {
+                self.port = match bytes.below(12) {
+                    0 => Port::Mute,
+                    1 => Port::Deaf,
+                    2 => Port::Refuses,
+                    3 => Port::Fails(22),
+                    4 => Port::Fails(5),
+                    5 => Port::Fails(62),
+                    _ => Port::Obeys,
+                }
+            }
+            190..=199 => self.configure(bytes),
+            200 => {
+                self.scheduler.rearm();
+                self.twin.rearm();
+            }
+            201 => {
+                self.scheduler.release();
+                self.twin.release();
+            }
+            202 => {
+                let took = Nanos::from_micros(10 * u32::from(bytes.next().unwrap_or(0)));
+                self.scheduler.transaction_took(took);
+                self.twin.transaction_took(took);
+            }
+            203 => self.output = [0, 1, 2, 3, OUTPUT, OUTPUT, OUTPUT][bytes.below(7)],
+            204 => self.blind = Some(bytes.below(QUEUES)),
+            205 => self.doubled = Some(bytes.below(QUEUES)),
+            206 => self.queues.reverse(),
+            _ => {}
+        }
+        self.pass_time(bytes);
+    }
+
+    /// Mostly a poll interval, now and then up to the announced time, a jump
+    /// ahead, or a step back.
+    fn pass_time(&mut self, bytes: &mut Bytes<'_>) {
+        let poll = self.config.duration(Number::PollInterval);
+        self.now = match bytes.next().unwrap_or(0) {
+            0..=199 => self.now.after(poll),
+            200..=229 => self.last.next_look.unwrap_or(self.now).max(self.now),
+            230..=239 => self.now.after(Nanos::from_millis(1)),
+            240..=246 => self.now.after(Nanos::from_millis(30)),
+            247..=249 => self.now.after(Nanos::from_millis(1_100)),
+            250 => self.now.after(Nanos(3_600 * Nanos::SECOND.0)),
+            251..=253 => Nanos(self.now.0.saturating_sub(5_000_000)),
+            _ => self.now,
+        };
+    }
+
+    /// A queue does something.
+    fn act(&mut self, bytes: &mut Bytes<'_>) {
+        if self.queues.is_empty() {
+            return self.arrive(bytes);
+        }
+        let at = bytes.below(self.queues.len());
+        let queue = &mut self.queues[at];
+        match bytes.below(16) {
+            0..=4 => {
+                queue.progress += 1;
+                queue.waves = Waves::Known(64);
+                queue.backlog = Some(3);
+                queue.head = Head::Runnable;
+            }
+            5..=8 => {
+                queue.waves = Waves::Known(0);
+                queue.backlog = Some(1);
+                queue.head = Head::Runnable;
+            }
+            9..=10 => {
+                queue.waves = Waves::Known(0);
+                queue.backlog = Some(0);
+            }
+            11 => {
+                queue.progress += 1;
+                queue.waves = Waves::Known(0);
+                queue.backlog = Some(0);
+            }
+            12 => queue.waves = Waves::Unknown,
+            13 => queue.head = [Head::Barrier, Head::Invalid, Head::Unknown][bytes.below(3)],
+            14 => queue.backlog = [None, Some(0), Some(u32::MAX)][bytes.below(3)],
+            _ => queue.progress += 1,
+        }
+    }
+
+    fn arrive(&mut self, bytes: &mut Bytes<'_>) {
+        if self.queues.len() >= QUEUES {
+            return;
+        }
+        let process = ProcessId(bytes.below(PROCESSES as usize) as u64 + 1);
+        let mut queue = Observation::new(QueueId(self.next_queue), process);
+        self.next_queue += 1;
+        let level = [0, 3, 7, 7, 8, 11, 15][bytes.below(7)];
+        queue.kfd = Priority::new(level).unwrap_or(Priority::NORMAL);
+        queue.waves = Waves::Known(0);
+        match bytes.below(24) {
+            0 => queue.internal = true,
+            1 => queue.protected = true,
+            flags @ 2..=8 => queue.rule = Some(RuleId(flags as u32 - 2)),
+            _ => {}
+        }
+        self.queues.push(queue);
+    }
+
+    /// Somebody else does something to a queue.
+    fn interfere(&mut self, bytes: &mut Bytes<'_>) {
+        if self.queues.is_empty() {
+            return;
+        }
+        let at = bytes.below(self.queues.len());
+        let queue = &mut self.queues[at];
+        queue.state = match (queue.state, bytes.below(4)) {
+            (QueueState::Active, 0..=1) => QueueState::Held,
+            (QueueState::Active, 2) => QueueState::StoppedByUs,
+            (QueueState::Active, _) => {
+                queue.protected = !queue.protected;
+                QueueState::Active
+            }
+            (QueueState::StoppedByUs, 3) => QueueState::Held,
+            _ => QueueState::Active,
+        };
+        if queue.state == QueueState::StoppedByUs {
+            self.watch.orphaned(queue.queue);
+        }
+    }
+
+    fn configure(&mut self, bytes: &mut Bytes<'_>) {
+        match bytes.below(12) {
+            0 => {
+                self.config.mode =
+                    [Mode::Off, Mode::Observe, Mode::Enforce, Mode::Enforce][bytes.below(4)]
+            }
+            1 => {
+                let kinds = [PolicyKind::Strict, PolicyKind::Fair, PolicyKind::Deadline];
+                self.config.policy = kinds[bytes.below(3)];
+            }
+            2 => {
+                self.config.granularity =
+                    [Granularity::Queue, Granularity::Queue, Granularity::Process][bytes.below(3)]
+            }
+            3 => self.config.same_process = bytes.below(2) == 1,
+            4 => {
+                self.config.user_priority = [
+                    UserPriority::Honour,
+                    UserPriority::Cap(Priority::NORMAL),
+                    UserPriority::Ignore,
+                ][bytes.below(3)]
+            }
+            5 => {
+                let slice = [0, 0, 500, 2_000][bytes.below(4)];
+                let _ = self.config.set_timeslices([slice; 16]);
+            }
+            6 => self.config.mode = Mode::Enforce,
+            _ => {
+                let spec = &NUMBERS[bytes.below(NUMBERS.len())];
+                let value = match bytes.below(6) {
+                    0 => spec.min,
+                    1 => spec.max.min(spec.default.saturating_mul(8)),
+                    _ => spec.default,
+                };
+                let _ = self.config.set(spec.number, value);
+            }
+        }
+    }
+
+    /// One pass, watched.
+    fn look(&mut self) -> Result<(), String> {
+        let mut seen = self.queues.clone();
+        if let Some(queue) = self.blind.and_then(|at| seen.get_mut(at)) {
+            queue.state = QueueState::Unknown;
+        }
+        if let Some(queue) = self.doubled.and_then(|at| seen.get(at).copied()) {
+            seen.push(queue);
+        }
+        let mut out = [Decision::NONE; OUTPUT];
+        let mut again = [Decision::NONE; OUTPUT];
+        let (now, config, outcomes) = (self.now, &self.config, &self.outcomes);
+        let step = self
+            .scheduler
+            .step(now, config, &seen, outcomes, &mut out[..self.output]);
+        let twin = self
+            .twin
+            .step(now, config, &seen, outcomes, &mut again[..self.output]);
+        if step != twin || out[..] != again[..] {
+            return Err("equal inputs gave different outputs".to_owned());
+        }
+        let made = &out[..step.decisions];
+        if self.trace {
+            println!("{:>14} {:?} {step:?}", now.0, config.mode);
+            for queue in &seen {
+                println!("    {queue:?}");
+            }
+            for decision in &out[..step.decisions] {
+                println!("  * {decision:?}");
+            }
+        }
+        let views: Vec<_> = self.scheduler.queues().collect();
+        self.watch.check(
+            now,
+            config,
+            &seen,
+            outcomes,
+            &step,
+            made,
+            &views,
+            self.output,
+            ROOM,
+        )?;
+        self.last = step;
+        self.answer(&out[..step.decisions]);
+        Ok(())
+    }
+
+    /// Does with the decisions what the port does at present.
+    fn answer(&mut self, made: &[Decision]) {
+        self.outcomes.clear();
+        for decision in made.iter().filter(|decision| decision.apply) {
+            let queue = self
+                .queues
+                .iter_mut()
+                .find(|queue| queue.queue == decision.queue);
+            let mut report = match self.port {
+                Port::Obeys | Port::Mute | Port::Deaf => Report::Done,
+                Port::Refuses => Report::NothingToDo,
+                Port::Fails(errno) => Report::Failed(errno),
+            };
+            if matches!(self.port, Port::Obeys | Port::Mute) {
+                match queue {
+                    Some(queue) if queue.state == QueueState::Held => report = Report::NothingToDo,
+                    Some(queue) => {
+                        queue.state = match decision.action {
+                            Action::Stop => QueueState::StoppedByUs,
+                            Action::Start => QueueState::Active,
+                        }
+                    }
+                    None => report = Report::NothingToDo,
+                }
+            }
+            if !matches!(self.port, Port::Mute | Port::Deaf) {
+                self.outcomes.push(Outcome {
+                    queue: decision.queue,
+                    report,
+                });
+            }
+        }
+    }
+
+    /// The module is switched off: everything must run again within a bounded
+    /// number of passes, whatever happened before.
+    fn let_go(&mut self) -> Result<(), String> {
+        self.config.mode = Mode::Off;
+        self.port = Port::Obeys;
+        self.output = OUTPUT;
+        self.blind = None;
+        self.doubled = None;
+        for _ in 0..8 {
+            // Past any silence and any retry.
+            self.now = self.now.after(Nanos(4_000 * Nanos::SECOND.0));
+            self.look()?;
+        }
+        match self
+            .queues
+            .iter()
+            .find(|queue| queue.state == QueueState::StoppedByUs)
+        {
+            Some(queue) => Err(format!("{:?} stays stopped for ever", queue.queue)),
+            None if self.last.stopped != 0 => Err("a queue is counted as stopped".to_owned()),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The properties under random input: arrivals, exits, stalls, lost outcomes,
+//! clock jumps and configuration changes.
+//!
+//! `GP_STEPS` says how many steps to take. A failure is shrunk, and its seed is
+//! kept beside this file.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use gpreempt_host_tests::world::World;
+use gpreempt_policy::Reason;
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
+
+/// How many bytes a life has at most; about three of them make a step.
+const BYTES: usize = 1_200;
+
+fn steps() -> u64 {
+    let wanted = std::env::var("GP_STEPS").ok();
+    wanted.map_or(200_000, |text| {
+        text.parse().expect("GP_STEPS must be a number of steps")
+    })
+}
+
+#[test]
+fn properties_hold_over_random_lives() {
+    let wanted = steps();
+    let counts: RefCell<(u64, BTreeMap<&str, u64>)> = RefCell::default();
+    let mut round = 0u32;
+    while counts.borrow().0 < wanted {
+        let config = Config {
+            cases: 256,
+            max_shrink_iters: 20_000,
+            failure_persistence: Some(Box::new(FileFailurePersistence::SourceParallel(
+                "proptest-regressions",
+            ))),
+            source_file: Some(file!()),
+            ..Config::default()
+        };
+        let outcome =
+            TestRunner::new(config).run(
+                &vec(any::<u8>(), 0..BYTES),
+                |bytes| match World::default().live(&bytes) {
+                    Ok(watch) => {
+                        let mut counts = counts.borrow_mut();
+                        counts.0 += watch.steps;
+                        for (reason, count) in watch.reasons {
+                            *counts.1.entry(reason).or_default() += count;
+                        }
+                        Ok(())
+                    }
+                    Err(what) => Err(proptest::test_runner::TestCaseError::fail(what)),
+                },
+            );
+        if let Err(failure) = outcome {
+            panic!("round {round}: {failure}");
+        }
+        round += 1;
+    }
+    let (steps, reasons) = counts.into_inner();
+    println!("{steps} steps; decisions by reason: {reasons:?}");
+    for reason in Reason::ALL {
+        assert!(
+            reasons.contains_key(reason.name()),
+            "no decision was made for {}: the input does not reach it",
+            reason.name()
+        );
+    }
+}
