@@ -39,6 +39,15 @@ pub enum Request {
     WaveState {
         queue: String,
     },
+    /// Destroy the queue with its unfinished work, as a scheduler does that can
+    /// only reset.
+    Hold {
+        queue: String,
+    },
+    /// Create the queue again and submit the unfinished work once more.
+    Release {
+        queue: String,
+    },
     /// Submit no more.
     Stop {
         queue: Option<String>,
@@ -55,11 +64,14 @@ pub enum Answer {
 #[derive(Debug, Serialize)]
 struct Status<'a> {
     name: &'a str,
-    queue_id: u32,
+    pid: u32,
+    queue_id: Option<u32>,
     submitted: u64,
     completed: u64,
-    /// Read and write index of the ring, in packets.
+    /// Read and write index of the ring, in packets, and where they are in the
+    /// process's memory.
     indices: Option<(u64, u64)>,
+    index_addresses: Option<(u64, u64)>,
 }
 
 /// Listens at `path`.
@@ -129,10 +141,12 @@ fn perform(request: Request, kfd: &Kfd, loads: &[Load]) -> Result<serde_json::Va
                 let (submitted, completed) = load.progress();
                 serde_json::to_value(Status {
                     name: &load.spec.name,
-                    queue_id: load.own.id,
+                    pid: load.identity.pid,
+                    queue_id: load.own().map(|own| own.id),
                     submitted,
                     completed,
                     indices: load.indices(),
+                    index_addresses: load.index_addresses(),
                 })
             };
             Ok(loads.iter().map(status).collect::<Result<_, _>>()?)
@@ -142,17 +156,23 @@ fn perform(request: Request, kfd: &Kfd, loads: &[Load]) -> Result<serde_json::Va
             percentage,
             priority,
         } => {
-            find(&queue)?
-                .update(kfd, percentage, priority)
-                .context("UPDATE_QUEUE")?;
+            find(&queue)?.update(kfd, percentage, priority)?;
             Ok(serde_json::Value::Null)
         }
         Request::CuMask { queue, mask } => {
-            kfd.set_cu_mask(find(&queue)?.own.id, &mask)
+            kfd.set_cu_mask(queue_id(find(&queue)?)?, &mask)
                 .context("SET_CU_MASK")?;
             Ok(serde_json::Value::Null)
         }
         Request::WaveState { queue } => Ok(serde_json::to_value(wave_state(kfd, find(&queue)?)?)?),
+        Request::Hold { queue } => {
+            find(&queue)?.hold()?;
+            Ok(serde_json::Value::Null)
+        }
+        Request::Release { queue } => {
+            find(&queue)?.release(kfd)?;
+            Ok(serde_json::Value::Null)
+        }
         Request::Stop { queue: Some(queue) } => {
             find(&queue)?.stop();
             Ok(serde_json::Value::Null)
@@ -162,6 +182,10 @@ fn perform(request: Request, kfd: &Kfd, loads: &[Load]) -> Result<serde_json::Va
             Ok(serde_json::Value::Null)
         }
     }
+}
+
+fn queue_id(load: &Load) -> Result<u32> {
+    Ok(load.own().context("the queue is destroyed")?.id)
 }
 
 fn wave_state(kfd: &Kfd, load: &Load) -> Result<WaveState> {
@@ -176,7 +200,7 @@ fn wave_state(kfd: &Kfd, load: &Load) -> Result<WaveState> {
     };
     let bytes = property("cwsr_size")? * property("num_xcc")?;
     let mut area = vec![0; usize::try_from(bytes)?];
-    kfd.queue_wave_state(load.own.id, &mut area)
+    kfd.queue_wave_state(queue_id(load)?, &mut area)
         .context("GET_QUEUE_WAVE_STATE (the queue must be inactive: set its percentage to 0)")
 }
 

@@ -19,5 +19,7 @@ pub mod kfd;
 pub mod latency;
 pub mod load;
 pub mod packet;
+pub mod poller;
 pub mod report;
 pub mod spec;
+pub mod user_scheduler;

@@ -4,11 +4,11 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{ensure, Context, Result};
 
 use crate::arrival::Times;
 use crate::clock::{guest_now_ns, Correlation};
@@ -24,6 +24,8 @@ use crate::spec::{Arrival, QueueSpec, RunSpec};
 
 /// How often a thread that waits looks whether it should stop.
 const LOOK: Duration = Duration::from_millis(50);
+/// The same for a queue that is held for a moment.
+const HELD_LOOK: Duration = Duration::from_micros(200);
 /// Argument blocks are this far apart.
 const ARGUMENT_STRIDE: usize = 64;
 
@@ -39,18 +41,61 @@ pub type Chain = Arc<SharedSignals>;
 
 pub struct Load {
     // Fields are dropped in this order: the GPU may use the rest until the queue is gone.
-    queue: Mutex<Option<Arc<Queue>>>,
+    active: RwLock<Option<Active>>,
     slots: Vec<Slot>,
     counters: Buffer,
     arguments: Buffer,
     code: Buffer,
+    runtime: Arc<Runtime>,
+    gpu: usize,
     pub spec: QueueSpec,
     pub identity: QueueIdentity,
-    pub own: OwnQueue,
     settings: Mutex<Settings>,
+    /// Slots of submitted and not yet reaped requests, in order.
+    in_flight: Mutex<Vec<usize>>,
+    /// Other queues wait for this one, or it waits for them.
+    chained: AtomicBool,
+    /// The queue is destroyed until it is released.
+    held: AtomicBool,
     stop: AtomicBool,
     submitted: AtomicU64,
     completed: AtomicU64,
+    resets: AtomicU64,
+    /// Executions that were thrown away with a queue.
+    redone: AtomicU64,
+}
+
+/// The queue while it exists.
+struct Active {
+    queue: Queue,
+    own: OwnQueue,
+}
+
+impl Active {
+    /// Creates a queue and gives it its settings. Calls must not overlap within a
+    /// process: the queue is recognised as the new one.
+    fn create(
+        runtime: &Arc<Runtime>,
+        kfd: &Kfd,
+        gpu: usize,
+        gpu_id: u32,
+        ring_packets: u32,
+        settings: Settings,
+    ) -> Result<Self> {
+        let pid = std::process::id();
+        let before = sysfs::queues(pid)?;
+        let queue = Queue::create(runtime, gpu, ring_packets)?;
+        let after = sysfs::queues(pid)?;
+        let id = sysfs::new_queue(&before, &after, gpu_id, queue.ring_bytes())?;
+        let own = OwnQueue {
+            id,
+            ring_address: queue.ring_address(),
+            ring_bytes: queue.ring_bytes(),
+        };
+        kfd.update_queue(&own, settings.percentage, settings.priority)
+            .with_context(|| format!("setting the priority of KFD queue {id}"))?;
+        Ok(Self { queue, own })
+    }
 }
 
 /// What UPDATE_QUEUE sets together.
@@ -90,32 +135,19 @@ pub struct Outcome {
 }
 
 impl Load {
-    /// Creates the queue with its memory and gives it its priority. Calls must not
-    /// overlap within a process: the queue is recognised as the new one.
+    /// Creates the queue with its memory.
     pub fn create(runtime: &Arc<Runtime>, kfd: &Kfd, gpu: usize, spec: &QueueSpec) -> Result<Self> {
-        let pid = std::process::id();
         let node = runtime
             .gpus()
             .nth(gpu)
             .context("there is no such GPU")?
             .node;
         let gpu_id = sysfs::gpu_id(node)?;
-
-        let before = sysfs::queues(pid)?;
-        let queue = Queue::create(runtime, gpu, spec.ring_packets)?;
-        let after = sysfs::queues(pid)?;
-        let id = sysfs::new_queue(&before, &after, gpu_id, queue.ring_bytes())?;
-        let own = OwnQueue {
-            id,
-            ring_address: queue.ring_address(),
-            ring_bytes: queue.ring_bytes(),
-        };
         let settings = Settings {
             percentage: spec.percentage,
             priority: spec.priority,
         };
-        kfd.update_queue(&own, settings.percentage, settings.priority)
-            .with_context(|| format!("setting the priority of KFD queue {id}"))?;
+        let active = Active::create(runtime, kfd, gpu, gpu_id, spec.ring_packets, settings)?;
 
         let count = spec.slots() as usize;
         let slots = (0..count)
@@ -139,25 +171,31 @@ impl Load {
             );
         }
         Ok(Self {
-            queue: Mutex::new(Some(Arc::new(queue))),
+            identity: QueueIdentity {
+                name: spec.name.clone(),
+                group: spec.group.clone(),
+                pid: std::process::id(),
+                gpu_id,
+                queue_id: active.own.id,
+                priority: spec.priority,
+            },
+            active: RwLock::new(Some(active)),
             slots,
             counters,
             arguments,
             code,
-            identity: QueueIdentity {
-                name: spec.name.clone(),
-                group: spec.group.clone(),
-                pid,
-                gpu_id,
-                queue_id: id,
-                priority: spec.priority,
-            },
-            own,
+            runtime: runtime.clone(),
+            gpu,
             spec: spec.clone(),
             settings: Mutex::new(settings),
+            in_flight: Mutex::new(Vec::new()),
+            chained: AtomicBool::new(false),
+            held: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             submitted: AtomicU64::new(0),
             completed: AtomicU64::new(0),
+            resets: AtomicU64::new(0),
+            redone: AtomicU64::new(0),
         })
     }
 
@@ -173,9 +211,27 @@ impl Load {
         )
     }
 
+    /// The queue as KFD's ioctls name it, while it exists.
+    pub fn own(&self) -> Option<OwnQueue> {
+        self.with_queue(|active| active.own)
+    }
+
     /// Read and write index of the ring, while the queue exists.
     pub fn indices(&self) -> Option<(u64, u64)> {
-        Some(self.queue()?.indices())
+        self.with_queue(|active| active.queue.indices())
+    }
+
+    /// Where these indices are in this process's memory.
+    pub fn index_addresses(&self) -> Option<(u64, u64)> {
+        self.with_queue(|active| active.queue.index_addresses())
+    }
+
+    fn with_queue<T>(&self, look: impl FnOnce(&Active) -> T) -> Option<T> {
+        self.active
+            .read()
+            .expect("no holder panics")
+            .as_ref()
+            .map(look)
     }
 
     /// Changes priority or percentage; what is not given stays.
@@ -185,13 +241,64 @@ impl Load {
             percentage: percentage.unwrap_or(settings.percentage),
             priority: priority.unwrap_or(settings.priority),
         };
-        kfd.update_queue(&self.own, wanted.percentage, wanted.priority)?;
+        let own = self.own().context("the queue is destroyed")?;
+        kfd.update_queue(&own, wanted.percentage, wanted.priority)
+            .context("UPDATE_QUEUE")?;
         *settings = wanted;
         Ok(())
     }
 
-    fn queue(&self) -> Option<Arc<Queue>> {
-        self.queue.lock().expect("no holder panics").clone()
+    /// Destroys the queue. What its unfinished requests have done is undone in
+    /// their counters, and counted.
+    pub fn hold(&self) -> Result<()> {
+        ensure!(
+            !self.chained.load(Ordering::Acquire),
+            "a queue that is part of a dependency cannot be destroyed and made again"
+        );
+        // Lets a submission go that waits for room in the ring.
+        self.held.store(true, Ordering::Release);
+        let mut active = self.active.write().expect("no holder panics");
+        let Some(queue) = active.take() else {
+            return Ok(());
+        };
+        drop(queue);
+        self.resets.fetch_add(1, Ordering::Relaxed);
+        for (index, slot) in self.slots.iter().enumerate() {
+            // Free slots and completed requests have a signal of 0.
+            if slot.done.load() > 0 {
+                let expected = slot.expected.load(Ordering::Acquire);
+                let counters = self.slot_counters(index);
+                let redone = tally(counters, 0, expected).repeated;
+                self.redone.fetch_add(redone, Ordering::Relaxed);
+                for counter in counters {
+                    counter.store(expected, Ordering::Release);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Creates the queue again and submits what is unfinished once more.
+    pub fn release(&self, kfd: &Kfd) -> Result<()> {
+        let mut active = self.active.write().expect("no holder panics");
+        if active.is_none() && self.held.load(Ordering::Acquire) {
+            let settings = *self.settings.lock().expect("no holder panics");
+            let gpu_id = self.identity.gpu_id;
+            let ring_packets = self.spec.ring_packets;
+            let made =
+                Active::create(&self.runtime, kfd, self.gpu, gpu_id, ring_packets, settings)?;
+            // Nobody submits while the lock is held, and putting packets must not give up.
+            self.held.store(false, Ordering::Release);
+            let slots = self.in_flight.lock().expect("no holder panics").clone();
+            for slot in slots {
+                if self.slots[slot].done.load() > 0 {
+                    self.put(&made.queue, slot, 0, &Chains::default());
+                }
+            }
+            *active = Some(made);
+        }
+        self.held.store(false, Ordering::Release);
+        Ok(())
     }
 
     fn slot_counters(&self, slot: usize) -> &[AtomicU32] {
@@ -201,6 +308,8 @@ impl Load {
 
     /// Submits requests from `start_guest_ns` on and returns when all is done.
     pub fn run(&self, run: &RunSpec, start_guest_ns: u64, chains: &Chains) -> Outcome {
+        let chained = !chains.wait_for.is_empty() || !chains.tell.is_empty();
+        self.chained.store(chained, Ordering::Release);
         let (submitted, outstanding) = mpsc::channel();
         let (freed, free) = mpsc::channel();
         for slot in 0..self.slots.len() {
@@ -228,7 +337,6 @@ impl Load {
         free: &Receiver<usize>,
         submitted: Sender<Outstanding>,
     ) {
-        let Some(queue) = self.queue() else { return };
         let guest_ns = |gpu_ns| run.guest(gpu_ns).as_nanos() as u64;
         let begin = start_guest_ns.saturating_add(guest_ns(self.spec.start_ns));
         let end = self
@@ -263,7 +371,7 @@ impl Load {
                 }
             }
             let submit_guest_ns = guest_now_ns();
-            if !self.submit(&queue, slot, request as usize, chains) {
+            if !self.submit(slot, request as usize, chains) {
                 break;
             }
             self.submitted.fetch_add(1, Ordering::Release);
@@ -296,10 +404,32 @@ impl Load {
         }
     }
 
-    fn submit(&self, queue: &Queue, slot: usize, request: usize, chains: &Chains) -> bool {
-        let give_up = || self.stop.load(Ordering::Acquire);
+    /// Submits a request, waiting while the queue is held. False when the load is
+    /// to stop.
+    fn submit(&self, slot: usize, request: usize, chains: &Chains) -> bool {
+        loop {
+            // Held while packets are written: a queue that is destroyed meanwhile would take
+            // a part of them with it.
+            let active = self.active.read().expect("no holder panics");
+            if let Some(active) = &*active {
+                self.slots[slot].done.store(1);
+                if self.put(&active.queue, slot, request, chains) {
+                    self.in_flight.lock().expect("no holder panics").push(slot);
+                    return true;
+                }
+            }
+            drop(active);
+            if self.stop.load(Ordering::Acquire) || !self.held.load(Ordering::Acquire) {
+                return false;
+            }
+            thread::sleep(HELD_LOOK);
+        }
+    }
+
+    /// Writes a request's packets.
+    fn put(&self, queue: &Queue, slot: usize, request: usize, chains: &Chains) -> bool {
+        let give_up = || self.stop.load(Ordering::Acquire) || self.held.load(Ordering::Acquire);
         let done = &self.slots[slot].done;
-        done.store(1);
         let dispatches = self.spec.dispatches_per_request;
         let mut ok = chains.wait_for.iter().all(|chain| {
             let earlier = chain
@@ -358,15 +488,12 @@ impl Load {
             failure: None,
             wrong: Tally::default(),
         };
-        let Some(queue) = self.queue() else {
-            return outcome;
-        };
         let limit = Duration::from_millis(run.request_timeout_ms).as_nanos() as u64;
         for request in outstanding {
             let slot = &self.slots[request.slot];
             let since = guest_now_ns();
             while !slot.done.wait_below(1, LOOK) {
-                if let Some(failure) = queue.failure() {
+                if let Some(failure) = self.with_queue(|active| active.queue.failure()).flatten() {
                     outcome.failure = Some(format!("ROCr reports: {failure}"));
                     return outcome;
                 }
@@ -378,7 +505,7 @@ impl Load {
                         "request {} did not finish within {} ms (read and write index {:?})",
                         outcome.finished.len(),
                         run.request_timeout_ms,
-                        queue.indices(),
+                        self.indices(),
                     ));
                     return outcome;
                 }
@@ -394,6 +521,10 @@ impl Load {
             let dispatches = self.spec.dispatches_per_request;
             let expected = slot.expected.fetch_add(dispatches, Ordering::AcqRel) + dispatches;
             outcome.wrong += tally(self.slot_counters(request.slot), expected, expected);
+            self.in_flight
+                .lock()
+                .expect("no holder panics")
+                .retain(|&slot| slot != request.slot);
             self.completed.fetch_add(1, Ordering::Release);
             // The submitter may be gone.
             let _ = freed.send(request.slot);
@@ -403,7 +534,7 @@ impl Load {
 
     /// Destroys the queue and checks all counters a last time.
     pub fn finish(&self, outcome: Outcome, clock: &Correlation, samples: bool) -> QueueReport {
-        drop(self.queue.lock().expect("no holder panics").take());
+        drop(self.active.write().expect("no holder panics").take());
         let (submitted, completed) = self.progress();
         let abandoned = submitted - completed;
         let dispatches = self.spec.dispatches_per_request;
@@ -460,6 +591,8 @@ impl Load {
             },
             dispatches: completed * u64::from(dispatches),
             workgroups,
+            resets: self.resets.load(Ordering::Relaxed),
+            redone: self.redone.load(Ordering::Relaxed),
             latency_gpu_ns: spread(|sample| sample.end_ns.saturating_sub(sample.arrival_ns)),
             latency_guest_ns: summary(&guest),
             service_gpu_ns: spread(|sample| sample.end_ns.saturating_sub(sample.start_ns)),

@@ -49,6 +49,10 @@ pub struct QueueReport {
     pub requests: Requests,
     pub dispatches: u64,
     pub workgroups: Tally,
+    /// How often the queue was destroyed with its work and made again, and how
+    /// many workgroups had been done in vain then.
+    pub resets: u64,
+    pub redone: u64,
     /// Arrival to completion, by the GPU's clock.
     pub latency_gpu_ns: Option<Summary>,
     /// Arrival until the program knew of the completion, by the guest's clock.

@@ -8,13 +8,17 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{ensure, Result};
-use clap::{Parser, Subcommand};
+use anyhow::{bail, ensure, Result};
+use clap::{Args, Parser, Subcommand};
 use gpu_workload::control::{self, Request};
 use gpu_workload::kfd::debugger::Session;
 use gpu_workload::kfd::ioctl::{Kfd, QueueStatus};
 use gpu_workload::kfd::pressure::Pressure;
 use gpu_workload::kfd::sysfs;
+use gpu_workload::poller::Settings;
+use gpu_workload::user_scheduler::{self, Resettable, Scheduled};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 use serde_json::json;
 
 #[derive(Parser)]
@@ -68,6 +72,38 @@ enum What {
         #[arg(long)]
         queue: Option<String>,
     },
+    /// Destroy a workload's queue with its unfinished work
+    Hold {
+        #[arg(long)]
+        socket: PathBuf,
+        #[arg(long)]
+        queue: String,
+    },
+    /// Make a held queue again and submit its unfinished work once more
+    Release {
+        #[arg(long)]
+        socket: PathBuf,
+        #[arg(long)]
+        queue: String,
+    },
+    /// Schedule queues by priority from user space, suspending and resuming them
+    /// as a debugger, until the processes end or SIGTERM comes
+    Poll {
+        /// PID:QUEUE:PRIORITY, once for each queue
+        #[arg(long = "queue", value_parser = scheduled, required = true)]
+        queues: Vec<Scheduled>,
+        #[command(flatten)]
+        pace: Pace,
+    },
+    /// Schedule queues by priority from user space, destroying and making them
+    /// again, until the processes end or SIGTERM comes
+    ResetResubmit {
+        /// SOCKET:NAME:PRIORITY, once for each queue
+        #[arg(long = "queue", value_parser = resettable, required = true)]
+        queues: Vec<Resettable>,
+        #[command(flatten)]
+        pace: Pace,
+    },
     /// Debug a process: suspend its queues and resume them, so many times
     Debug {
         #[arg(long)]
@@ -102,6 +138,65 @@ enum What {
         #[arg(long)]
         node: u32,
     },
+}
+
+/// Guest times of the user-space schedulers.
+#[derive(Args)]
+struct Pace {
+    #[arg(long, default_value_t = 1000)]
+    interval_us: u64,
+    /// A queue whose pointers stand still for so long is idle
+    #[arg(long, default_value_t = 3000)]
+    calm_us: u64,
+    /// No queue is stopped longer
+    #[arg(long, default_value_t = 1000)]
+    max_stop_ms: u64,
+}
+
+impl Pace {
+    fn settings(&self) -> Settings {
+        Settings {
+            calm_ns: self.calm_us * 1000,
+            max_stop_ns: self.max_stop_ms * 1_000_000,
+        }
+    }
+
+    fn interval(&self) -> Duration {
+        Duration::from_micros(self.interval_us)
+    }
+}
+
+fn scheduled(text: &str) -> Result<Scheduled> {
+    let parts: Vec<u32> = text.split(':').map(str::parse).collect::<Result<_, _>>()?;
+    match parts[..] {
+        [pid, queue, priority] => Ok(Scheduled {
+            queue: (pid, queue),
+            priority,
+        }),
+        _ => bail!("not PID:QUEUE:PRIORITY"),
+    }
+}
+
+fn resettable(text: &str) -> Result<Resettable> {
+    let mut parts = text.rsplitn(3, ':');
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(priority), Some(name), Some(socket)) => Ok(Resettable {
+            socket: socket.into(),
+            name: name.to_owned(),
+            priority: priority.parse()?,
+        }),
+        _ => bail!("not SOCKET:NAME:PRIORITY"),
+    }
+}
+
+/// Whether this process has been asked to end. SIGTERM must not end it as it is,
+/// since queues may be stopped.
+fn termination() -> Result<impl Fn() -> bool> {
+    let mut mask = SigSet::empty();
+    mask.add(Signal::SIGTERM);
+    mask.thread_block()?;
+    let signals = SignalFd::with_flags(&mask, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
+    Ok(move || matches!(signals.read_signal(), Ok(Some(_))))
 }
 
 fn hexadecimal(text: &str) -> Result<u32, std::num::ParseIntError> {
@@ -151,6 +246,20 @@ fn perform(what: What) -> Result<serde_json::Value> {
         } => control::call(&socket, &Request::CuMask { queue, mask }),
         What::WaveState { socket, queue } => control::call(&socket, &Request::WaveState { queue }),
         What::Stop { socket, queue } => control::call(&socket, &Request::Stop { queue }),
+        What::Hold { socket, queue } => control::call(&socket, &Request::Hold { queue }),
+        What::Release { socket, queue } => control::call(&socket, &Request::Release { queue }),
+        What::Poll { queues, pace } => {
+            let ended = termination()?;
+            let account =
+                user_scheduler::by_debugger(&queues, pace.settings(), pace.interval(), ended)?;
+            Ok(serde_json::to_value(account)?)
+        }
+        What::ResetResubmit { queues, pace } => {
+            let ended = termination()?;
+            let account =
+                user_scheduler::by_reset(&queues, pace.settings(), pace.interval(), ended)?;
+            Ok(serde_json::to_value(account)?)
+        }
         What::Debug {
             pid,
             queues,
@@ -223,6 +332,21 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn queues_to_schedule_are_three_parts() {
+        let queue = scheduled("12:3:15").unwrap();
+        assert_eq!((queue.queue, queue.priority), ((12, 3), 15));
+        let queue = resettable("/tmp/a:b.sock:name:4").unwrap();
+        assert_eq!(queue.socket, PathBuf::from("/tmp/a:b.sock"));
+        assert_eq!((queue.name.as_str(), queue.priority), ("name", 4));
+        for bad in ["", "1:2", "1:2:3:4", "a:b:c"] {
+            assert!(scheduled(bad).is_err(), "{bad}");
+        }
+        for bad in ["", "name:4", "s:name:x"] {
+            assert!(resettable(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

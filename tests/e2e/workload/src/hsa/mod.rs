@@ -573,6 +573,15 @@ impl Queue {
         }
     }
 
+    /// Where the read and the write index are in this process's memory: at fixed
+    /// places of the amd_queue_t that starts with ROCr's queue.
+    pub fn index_addresses(&self) -> (u64, u64) {
+        const READ_INDEX: u64 = 0x80;
+        const WRITE_INDEX: u64 = 0x38;
+        let queue = self.queue as u64;
+        (queue + READ_INDEX, queue + WRITE_INDEX)
+    }
+
     /// The asynchronous error that stopped the queue, if there was one.
     pub fn failure(&self) -> Option<String> {
         match self.error.load(Ordering::Acquire) {
