@@ -8,7 +8,11 @@
 
 use kernel::prelude::*;
 
+mod check;
+mod fake;
 mod policy;
+mod transaction;
+mod walk;
 
 /// Does nothing but be there while the suites run.
 struct Suites;

@@ -11,10 +11,11 @@ leaks=/sys/kernel/debug/kmemleak
 # What was lost before is not ours.
 echo clear >"$leaks"
 
-if insmod "/modules/$module.ko"; then
-	rmmod "$module" || echo "kunit: error: the test module cannot be taken out"
+# The suites run beside a fake amdgpu.
+if insmod /modules/amdgpu.ko && insmod "/modules/$module.ko"; then
+	rmmod "$module" && rmmod amdgpu || echo "kunit: error: a module cannot be taken out"
 else
-	echo "kunit: error: the test module cannot be loaded"
+	echo "kunit: error: a module cannot be loaded"
 fi
 
 # Memory counts as lost when it is older than five seconds and nothing pointed

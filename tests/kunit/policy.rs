@@ -49,22 +49,28 @@ impl Storage for Vectors {
 /// Plays one case and says what went otherwise than written.
 fn play(number: usize) -> Result {
     let case = CASES.get(number).ok_or(EINVAL)?;
-    Bench::new(Vectors::new(16, 4)?).play(case).map_err(|failure| {
-        pr_err!(
-            "    # {}: line {}, look {}: {} {:?}\n",
-            failure.case,
-            failure.line,
-            failure.look,
-            failure.what,
-            failure.got
-        );
-        EINVAL
-    })
+    Bench::new(Vectors::new(16, 4)?)
+        .play(case)
+        .map_err(|failure| {
+            // Indented, as the notes of a test are.
+            kernel::kunit::err(fmt!(
+                "    # {}: line {}, look {}: {} {:?}\n",
+                failure.case,
+                failure.line,
+                failure.look,
+                failure.what,
+                failure.got
+            ));
+            EINVAL
+        })
 }
 
 /// The number of tests that there is room for.
 const ROOM: usize = 256;
-const _: () = assert!(CASES.len() < ROOM, "there are more cases than KUnit tests for them");
+const _: () = assert!(
+    CASES.len() < ROOM,
+    "there are more cases than KUnit tests for them"
+);
 
 /// One test, if there is a case of that number, and the end of the list if not.
 struct Test<const NUMBER: usize>;

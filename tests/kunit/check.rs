@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The self-check before a node is touched: with each single field wrong it
+//! refuses, and says which.
+
+use crate::fake::layout::*;
+use crate::fake::{failed, put, with_gpu, with_node, Fake};
+use kernel::prelude::*;
+use kfd::gpu::{Away, Present};
+
+/// One wrong field, and a word of the refusal.
+struct Wrong {
+    what: &'static str,
+    done: fn(&Fake),
+    refusal: &'static str,
+}
+
+/// What the way from the device to its node makes of a wrong field.
+struct Astray {
+    what: &'static str,
+    done: fn(&Fake),
+    away: Away,
+}
+
+/// Another function of the fake than the one that should stand there.
+fn swap(fake: &Fake, one: usize, other: usize) {
+    let function: usize = crate::fake::get(fake.dqm, other);
+    put(fake.dqm, one, function);
+}
+
+const EVICT: usize = DEVICE_QUEUE_MANAGER_OPS_EVICT_PROCESS_QUEUES;
+const RESTORE: usize = DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES;
+const UPDATE: usize = DEVICE_QUEUE_MANAGER_OPS_UPDATE_QUEUE;
+
+const WRONG: &[Wrong] = &[
+    Wrong {
+        what: "an unknown scheduling policy",
+        done: |f| put(f.dqm, DEVICE_QUEUE_MANAGER_SCHED_POLICY, 3u32),
+        refusal: "scheduling policy is none that is known",
+    },
+    Wrong {
+        what: "MES",
+        done: |f| put(f.kfd, KFD_DEV_SHARED_RESOURCES_ENABLE_MES, 1u8),
+        refusal: "MES",
+    },
+    Wrong {
+        what: "another GPU",
+        done: |f| put(f.kfd, KFD_DEV_DEVICE_INFO_GFX_TARGET_VERSION, 90010u32),
+        refusal: "not of the MI300 series",
+    },
+    Wrong {
+        what: "no wave saving",
+        done: |f| put(f.kfd, KFD_DEV_CWSR_ENABLED, 0u8),
+        refusal: "cwsr_enable",
+    },
+    Wrong {
+        what: "a virtual function",
+        done: |f| put(f.adev, AMDGPU_DEVICE_VIRT_CAPS, 4u32),
+        refusal: "virtual function",
+    },
+    Wrong {
+        what: "update_queue is null",
+        done: |f| put(f.dqm, UPDATE, 0usize),
+        refusal: "dqm->ops.update_queue",
+    },
+    Wrong {
+        what: "update_queue is data",
+        done: |f| put(f.dqm, UPDATE, f.node),
+        refusal: "dqm->ops.update_queue",
+    },
+    Wrong {
+        what: "update_queue is another function",
+        done: |f| swap(f, UPDATE, EVICT),
+        refusal: "dqm->ops.update_queue",
+    },
+    Wrong {
+        what: "update_queue is the middle of the function",
+        done: |f| {
+            let function: usize = crate::fake::get(f.dqm, UPDATE);
+            put(f.dqm, UPDATE, function + 1);
+        },
+        refusal: "dqm->ops.update_queue",
+    },
+    Wrong {
+        what: "evict_process_queues is another function",
+        done: |f| swap(f, EVICT, RESTORE),
+        refusal: "dqm->ops.evict_process_queues",
+    },
+    Wrong {
+        what: "restore_process_queues is another function",
+        done: |f| swap(f, RESTORE, EVICT),
+        refusal: "dqm->ops.restore_process_queues",
+    },
+    Wrong {
+        what: "the operations are not those of the policy in force",
+        done: |f| {
+            put(
+                f.dqm,
+                DEVICE_QUEUE_MANAGER_SCHED_POLICY,
+                KFD_SCHED_POLICY_NO_HWS as u32,
+            )
+        },
+        refusal: "dqm->ops.evict_process_queues",
+    },
+];
+
+const ASTRAY: &[Astray] = &[
+    Astray {
+        what: "KFD is not set up",
+        done: |f| put(f.adev, AMDGPU_DEVICE_KFD_INIT_COMPLETE, 0u8),
+        away: Away::NoKfd,
+    },
+    Astray {
+        what: "no struct kfd_dev",
+        done: |f| put(f.adev, AMDGPU_DEVICE_KFD_DEV, 0usize),
+        away: Away::NoKfd,
+    },
+    Astray {
+        what: "kfd_dev is not complete",
+        done: |f| put(f.kfd, KFD_DEV_INIT_COMPLETE, 0u8),
+        away: Away::NoKfd,
+    },
+    Astray {
+        what: "kfd->adev",
+        done: |f| put(f.kfd, KFD_DEV_ADEV, f.node),
+        away: Away::Misfit,
+    },
+    Astray {
+        what: "no nodes",
+        done: |f| put(f.kfd, KFD_DEV_NUM_NODES, 0u32),
+        away: Away::Misfit,
+    },
+    Astray {
+        what: "more nodes than there is room for",
+        done: |f| put(f.kfd, KFD_DEV_NUM_NODES, 9u32),
+        away: Away::Misfit,
+    },
+    Astray {
+        what: "all ones as the number of nodes",
+        done: |f| put(f.kfd, KFD_DEV_NUM_NODES, u32::MAX),
+        away: Away::Misfit,
+    },
+    Astray {
+        what: "the node is null",
+        done: |f| put(f.kfd, KFD_DEV_NODES, 0usize),
+        away: Away::Misfit,
+    },
+    Astray {
+        what: "the node is nowhere",
+        done: |f| put(f.kfd, KFD_DEV_NODES, 0xffff_8fff_dead_0000usize),
+        away: Away::Misfit,
+    },
+    Astray {
+        what: "node->node_id",
+        done: |f| put(f.node, KFD_NODE_NODE_ID, 1u32),
+        away: Away::Misfit,
+    },
+    Astray {
+        what: "node->kfd",
+        done: |f| put(f.node, KFD_NODE_KFD, f.adev),
+        away: Away::Misfit,
+    },
+    Astray {
+        what: "node->adev",
+        done: |f| put(f.node, KFD_NODE_ADEV, f.kfd),
+        away: Away::Misfit,
+    },
+    Astray {
+        what: "node->dqm is null",
+        done: |f| put(f.node, KFD_NODE_DQM, 0usize),
+        away: Away::Misfit,
+    },
+    Astray {
+        what: "dqm->dev",
+        done: |f| put(f.dqm, DEVICE_QUEUE_MANAGER_DEV, f.kfd),
+        away: Away::Misfit,
+    },
+];
+
+/// Why a GPU's first node cannot be had, if so.
+fn node_is_away(gpu: &Present<'_>) -> Option<Away> {
+    match gpu.nodes() {
+        Ok(nodes) => nodes.node(0).err(),
+        Err(away) => Some(away),
+    }
+}
+
+#[kunit_tests(amd_gpreempt_check)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sound_node_passes() -> Result {
+        with_node(|node| match kfd::check::check(node) {
+            Ok(()) => Ok(()),
+            Err(refusal) => failed(fmt!("{}", refusal.why)),
+        })
+    }
+
+    #[test]
+    fn each_scheduling_policy_has_its_own_operations() -> Result {
+        let policies: [(i64, fn(&Fake)); 2] = [
+            (KFD_SCHED_POLICY_HWS_NO_OVERSUBSCRIPTION, |_| ()),
+            (KFD_SCHED_POLICY_NO_HWS, |f| {
+                put(f.dqm, EVICT, f.evict_nocpsch);
+                put(f.dqm, RESTORE, f.restore_nocpsch);
+            }),
+        ];
+        for (policy, operations) in policies {
+            with_node(|node| {
+                let fake = Fake::now();
+                put(fake.dqm, DEVICE_QUEUE_MANAGER_SCHED_POLICY, policy as u32);
+                operations(&fake);
+                match kfd::check::check(node) {
+                    Ok(()) => Ok(()),
+                    Err(refusal) => failed(fmt!("policy {policy}: {}", refusal.why)),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn each_single_field_wrong_is_refused_by_name() -> Result {
+        for wrong in WRONG {
+            with_node(|node| {
+                (wrong.done)(&Fake::now());
+                match kfd::check::check(node) {
+                    Ok(()) => failed(fmt!("{}: it passes", wrong.what)),
+                    Err(refusal) if !refusal.why.contains(wrong.refusal) => {
+                        failed(fmt!("{}: {}", wrong.what, refusal.why))
+                    }
+                    Err(_) => Ok(()),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn each_step_to_the_node_is_checked() -> Result {
+        for astray in ASTRAY {
+            with_gpu(|gpu| {
+                let gpu = gpu.ok_or(ENXIO)?;
+                (astray.done)(&Fake::now());
+                match node_is_away(gpu) {
+                    Some(away) if away == astray.away => Ok(()),
+                    other => failed(fmt!("{}: {other:?}", astray.what)),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_node_beyond_the_last_is_refused() -> Result {
+        with_gpu(|gpu| {
+            let nodes = gpu.ok_or(ENXIO)?.nodes().map_err(|_| EUCLEAN)?;
+            match (nodes.count(), nodes.node(1).err()) {
+                (1, Some(Away::Misfit)) => Ok(()),
+                other => failed(fmt!("{other:?}")),
+            }
+        })
+    }
+
+    #[test]
+    fn a_gpu_without_partitions_has_no_lock_for_them() -> Result {
+        with_gpu(|gpu| {
+            put(Fake::now().adev, AMDGPU_DEVICE_XCP_MGR, 0usize);
+            match node_is_away(gpu.ok_or(ENXIO)?) {
+                None => Ok(()),
+                away => failed(fmt!("{away:?}")),
+            }
+        })
+    }
+
+    #[test]
+    fn a_change_of_partitions_is_waited_for_elsewhere() -> Result {
+        with_gpu(|gpu| {
+            let gpu = gpu.ok_or(ENXIO)?;
+            let _held = gpu.nodes().map_err(|_| EUCLEAN)?;
+            match gpu.nodes().err() {
+                Some(Away::Busy) => Ok(()),
+                other => failed(fmt!("{other:?}")),
+            }
+        })
+    }
+
+    #[test]
+    fn a_gpu_in_reset_or_suspend_is_not_usable() -> Result {
+        let states: [(usize, Away); 3] = [
+            (AMDGPU_DEVICE_SHUTDOWN, Away::NoAccess),
+            (AMDGPU_DEVICE_IN_SUSPEND, Away::NoAccess),
+            (AMDGPU_DEVICE_NO_HW_ACCESS, Away::NoAccess),
+        ];
+        for (field, away) in states {
+            with_gpu(|gpu| {
+                let gpu = gpu.ok_or(ENXIO)?;
+                if gpu.usable().is_err() {
+                    return failed(fmt!("the GPU should be usable"));
+                }
+                put(Fake::now().adev, field, 1u8);
+                match gpu.usable().err() {
+                    found if found == Some(away) => Ok(()),
+                    found => failed(fmt!("{field:#x}: {found:?}")),
+                }
+            })?;
+        }
+        with_gpu(|gpu| {
+            let domain = Fake::now().reset_domain;
+            put(domain, AMDGPU_RESET_DOMAIN_IN_GPU_RESET, 1u32);
+            match gpu.ok_or(ENXIO)?.usable().err() {
+                Some(Away::Reset) => Ok(()),
+                found => failed(fmt!("in reset: {found:?}")),
+            }
+        })
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The fake amdgpu, as the suites use it: every test gets a GPU as it should be,
+//! reached on the way that the module takes, and damages it.
+
+use core::pin::Pin;
+use kernel::prelude::*;
+use kernel::sync::Mutex;
+use kfd::driver::{Bound, Device, Driver, Listener, Watch};
+use kfd::gpu::{Gpu, Keeper, Present};
+use kfd::node::Node;
+
+/// Where the fields are.
+#[allow(dead_code, unreachable_pub)]
+pub(crate) mod layout {
+    include!(env!("GP_LAYOUT"));
+}
+
+/// How many processes the fake has, and how many queues each of them.
+pub(crate) const PROCESSES: usize = 2;
+pub(crate) const QUEUES: usize = 3;
+
+/// `struct gp_fake_process`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct FakeProcess {
+    pub(crate) process: *mut u8,
+    pub(crate) pqm: *mut u8,
+    pub(crate) pdd: *mut u8,
+    pub(crate) qpd: *mut u8,
+    pub(crate) entry: *mut u8,
+    pub(crate) queues: [*mut u8; QUEUES],
+}
+
+/// `struct gp_fake`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Fake {
+    pub(crate) adev: *mut u8,
+    pub(crate) xcp_mgr: *mut u8,
+    pub(crate) reset_domain: *mut u8,
+    pub(crate) kfd: *mut u8,
+    pub(crate) node: *mut u8,
+    pub(crate) dqm: *mut u8,
+    pub(crate) processes: [FakeProcess; PROCESSES],
+    pub(crate) evict_nocpsch: usize,
+    pub(crate) restore_nocpsch: usize,
+    pub(crate) unmap_error: i32,
+    pub(crate) map_errors: u32,
+    pub(crate) unmaps: u32,
+    pub(crate) maps: u32,
+}
+
+extern "C" {
+    static mut gp_fake: Fake;
+    fn gp_fake_reset();
+    fn gp_fake_locked() -> bool;
+}
+
+impl Fake {
+    /// A copy of what the fake says now.
+    pub(crate) fn now() -> Self {
+        // SAFETY: Suites run one after the other, and nothing else writes it.
+        unsafe { (&raw const gp_fake).read_volatile() }
+    }
+
+    /// Changes what the fake does.
+    pub(crate) fn set(change: impl FnOnce(&mut Self)) {
+        let mut fake = Self::now();
+        change(&mut fake);
+        // SAFETY: As above.
+        unsafe { (&raw mut gp_fake).write_volatile(fake) }
+    }
+
+    /// Whether a lock of the driver is held.
+    pub(crate) fn locked() -> bool {
+        // SAFETY: The fake is there, because this module links to it.
+        unsafe { gp_fake_locked() }
+    }
+}
+
+/// Writes a field of a structure of the fake.
+pub(crate) fn put<T>(structure: *mut u8, offset: usize, value: T) {
+    // SAFETY: The structures of the fake are as large as the layout says, and
+    // nobody else uses them during a test.
+    unsafe { structure.add(offset).cast::<T>().write_unaligned(value) }
+}
+
+/// Reads a field of a structure of the fake.
+pub(crate) fn get<T: Copy>(structure: *mut u8, offset: usize) -> T {
+    // SAFETY: As above.
+    unsafe { structure.add(offset).cast::<T>().read_unaligned() }
+}
+
+/// Keeps nothing.
+struct Nobody;
+
+impl Keeper for Nobody {
+    fn leave(&mut self, _gpu: &Present<'_>) {}
+}
+
+/// Keeps the GPU that the driver core tells about.
+struct Catcher(Pin<KBox<Mutex<Option<Pin<KBox<Gpu<Nobody>>>>>>>);
+
+impl Listener for Catcher {
+    fn bound(&self, device: Bound<'_>) {
+        *self.0.lock() = KBox::pin_init(Gpu::new(&device, Nobody), GFP_KERNEL).ok();
+    }
+
+    fn unbinding(&self, _device: &Device) {}
+}
+
+/// Calls a function with the fake GPU, after it was made as it should be.
+///
+/// The driver core is asked for amdgpu and its device, as the module does.
+pub(crate) fn with_gpu<R>(test: impl FnOnce(Option<&Present<'_>>) -> Result<R>) -> Result<R> {
+    // SAFETY: The fake is there, because this module links to it.
+    unsafe { gp_fake_reset() };
+    let catcher = Catcher(KBox::pin_init(
+        kernel::new_mutex!(None, "caught"),
+        GFP_KERNEL,
+    )?);
+    let watch = KBox::pin_init(Watch::new(Driver::pin()?, catcher), GFP_KERNEL)?;
+    watch.as_ref().find()?;
+    let gpu = watch.listener().0.lock().take().ok_or(ENODEV)?;
+    let result = gpu.with(|present, _| test(present));
+    if Fake::locked() {
+        return failed(fmt!("a lock of the driver is still held"));
+    }
+    result
+}
+
+/// Calls a function with the fake node.
+pub(crate) fn with_node<R>(test: impl FnOnce(&Node<'_>) -> Result<R>) -> Result<R> {
+    with_gpu(|gpu| {
+        let nodes = gpu.ok_or(ENXIO)?.nodes().map_err(|_| EUCLEAN)?;
+        let node = nodes.node(0).map_err(|_| EUCLEAN)?;
+        test(&node)
+    })
+}
+
+/// Notes why a test fails, and fails it.
+pub(crate) fn failed<R>(why: kernel::fmt::Arguments<'_>) -> Result<R> {
+    // Indented, as the notes of a test are.
+    kernel::kunit::err(fmt!("    # {why}\n"));
+    Err(EINVAL)
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A driver that goes by the name of amdgpu and has its structures, one GPU with
+ * one node, and nothing behind them.  The tests damage the structures in every
+ * way and see what the module makes of it.  The fields are where the real
+ * driver has them, except for locks (see debug-layout).
+ *
+ * The module is built as amdgpu.ko, so that what looks for functions of amdgpu
+ * finds these.
+ */
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "fake.h"
+#include "generated_layout.h"
+
+struct gp_fake gp_fake;
+EXPORT_SYMBOL_GPL(gp_fake);
+
+#define AT(whole, offset) ((void *)((char *)(whole) + (offset)))
+#define SET(type, whole, offset, value) (*(type *)AT(whole, offset) = (value))
+#define GET(type, whole, offset) (*(type *)AT(whole, offset))
+
+static struct mutex *dqm_mutex(void *dqm)
+{
+	return AT(dqm, GP_DEVICE_QUEUE_MANAGER_LOCK_HIDDEN);
+}
+
+/* The driver's functions that the module calls or looks at. */
+int debug_lock_and_unmap(void *dqm);
+int debug_map_and_unlock(void *dqm);
+
+noinline int debug_lock_and_unmap(void *dqm)
+{
+	gp_fake.unmaps++;
+	if (gp_fake.unmap_error)
+		return gp_fake.unmap_error;
+	mutex_lock(dqm_mutex(dqm));
+	SET(unsigned int, dqm, GP_DEVICE_QUEUE_MANAGER_SAVED_FLAGS, memalloc_noreclaim_save());
+	return 0;
+}
+
+noinline int debug_map_and_unlock(void *dqm)
+{
+	int error = 0;
+
+	gp_fake.maps++;
+	if (gp_fake.map_errors) {
+		gp_fake.map_errors--;
+		error = -ETIME;
+	}
+	memalloc_noreclaim_restore(GET(unsigned int, dqm, GP_DEVICE_QUEUE_MANAGER_SAVED_FLAGS));
+	mutex_unlock(dqm_mutex(dqm));
+	return error;
+}
+
+static noinline int update_queue(void *dqm, void *queue, void *info)
+{
+	return 0;
+}
+
+static noinline int evict_process_queues_cpsch(void *dqm, void *qpd)
+{
+	return 0;
+}
+
+static noinline int restore_process_queues_cpsch(void *dqm, void *qpd)
+{
+	return 0;
+}
+
+static noinline int evict_process_queues_nocpsch(void *dqm, void *qpd)
+{
+	return 1;
+}
+
+static noinline int restore_process_queues_nocpsch(void *dqm, void *qpd)
+{
+	return 1;
+}
+
+static void fill_queue(struct gp_fake_process *p, unsigned int number, u32 id)
+{
+	void *queue = p->queues[number];
+	void *properties = AT(queue, GP_QUEUE_PROPERTIES);
+	bool copies = number == GP_FAKE_QUEUES - 1;
+
+	memset(queue, 0, GP_QUEUE_SIZE);
+	list_add_tail(AT(queue, GP_QUEUE_LIST), AT(p->qpd, GP_QCM_PROCESS_DEVICE_QUEUES_LIST));
+	SET(void *, queue, GP_QUEUE_PROCESS, p->process);
+	SET(void *, queue, GP_QUEUE_DEVICE, gp_fake.node);
+	SET(u32, properties, GP_QUEUE_PROPERTIES_TYPE,
+	    copies ? GP_KFD_QUEUE_TYPE_SDMA : GP_KFD_QUEUE_TYPE_COMPUTE);
+	SET(u32, properties, GP_QUEUE_PROPERTIES_FORMAT, GP_KFD_QUEUE_FORMAT_AQL);
+	SET(u32, properties, GP_QUEUE_PROPERTIES_QUEUE_ID, number);
+	SET(u64, properties, GP_QUEUE_PROPERTIES_QUEUE_ADDRESS, 0x10000 * (id + 1));
+	SET(u64, properties, GP_QUEUE_PROPERTIES_QUEUE_SIZE, 0x10000);
+	SET(u32, properties, GP_QUEUE_PROPERTIES_PRIORITY, id);
+	SET(u32, properties, GP_QUEUE_PROPERTIES_QUEUE_PERCENT, 100);
+	SET(u32, properties, GP_QUEUE_PROPERTIES_DOORBELL_OFF, 0x400 + 2 * id);
+	SET(u8, properties, GP_QUEUE_PROPERTIES_IS_ACTIVE, 1);
+}
+
+static void fill_process(struct gp_fake_process *p, u32 first_id)
+{
+	unsigned int i;
+
+	memset(p->process, 0, GP_KFD_PROCESS_SIZE);
+	memset(p->pdd, 0, GP_KFD_PROCESS_DEVICE_SIZE);
+	p->qpd = AT(p->pdd, GP_KFD_PROCESS_DEVICE_QPD);
+	SET(void *, p->pqm, GP_PROCESS_QUEUE_MANAGER_PROCESS, p->process);
+	SET(void *, p->process, GP_KFD_PROCESS_LEAD_THREAD, &init_task);
+#if GP_HAVE_KFD_PROCESS_CONTEXT_ID
+	SET(u16, p->process, GP_KFD_PROCESS_CONTEXT_ID, 0xffff);
+#endif
+	SET(void *, p->pdd, GP_KFD_PROCESS_DEVICE_DEV, gp_fake.node);
+	SET(void *, p->pdd, GP_KFD_PROCESS_DEVICE_PROCESS, p->process);
+	SET(void *, p->qpd, GP_QCM_PROCESS_DEVICE_DQM, gp_fake.dqm);
+	SET(void *, p->qpd, GP_QCM_PROCESS_DEVICE_PQM, p->pqm);
+	SET(u32, p->qpd, GP_QCM_PROCESS_DEVICE_QUEUE_COUNT, GP_FAKE_QUEUES);
+	INIT_LIST_HEAD(AT(p->qpd, GP_QCM_PROCESS_DEVICE_QUEUES_LIST));
+	for (i = 0; i < GP_FAKE_QUEUES; i++)
+		fill_queue(p, i, first_id + i);
+	SET(void *, p->entry, GP_DEVICE_PROCESS_NODE_QPD, p->qpd);
+	list_add_tail(AT(p->entry, GP_DEVICE_PROCESS_NODE_LIST),
+		      AT(gp_fake.dqm, GP_DEVICE_QUEUE_MANAGER_QUEUES));
+}
+
+static void fill_queue_manager(void *dqm)
+{
+	memset(dqm, 0, GP_DEVICE_QUEUE_MANAGER_LOCK_HIDDEN);
+	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_OPS_UPDATE_QUEUE, update_queue);
+	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_OPS_EVICT_PROCESS_QUEUES,
+	    evict_process_queues_cpsch);
+	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES,
+	    restore_process_queues_cpsch);
+	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_DEV, gp_fake.node);
+	SET(u32, dqm, GP_DEVICE_QUEUE_MANAGER_SCHED_POLICY, GP_KFD_SCHED_POLICY_HWS);
+	SET(u8, dqm, GP_DEVICE_QUEUE_MANAGER_SCHED_RUNNING, 1);
+	SET(u32, dqm, GP_DEVICE_QUEUE_MANAGER_PROCESSES_COUNT, GP_FAKE_PROCESSES);
+	SET(u32, dqm, GP_DEVICE_QUEUE_MANAGER_TOTAL_QUEUE_COUNT,
+	    GP_FAKE_PROCESSES * GP_FAKE_QUEUES);
+	SET(u32, dqm, GP_DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT,
+	    GP_FAKE_PROCESSES * GP_FAKE_QUEUES);
+	SET(u32, dqm, GP_DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT,
+	    GP_FAKE_PROCESSES * (GP_FAKE_QUEUES - 1));
+	INIT_LIST_HEAD(AT(dqm, GP_DEVICE_QUEUE_MANAGER_QUEUES));
+}
+
+static void fill_gpu(struct pci_dev *pdev)
+{
+	SET(void *, gp_fake.adev, GP_AMDGPU_DEVICE_DEV, &pdev->dev);
+	SET(void *, gp_fake.adev, GP_AMDGPU_DEVICE_PDEV, pdev);
+	SET(void *, gp_fake.adev, GP_AMDGPU_DEVICE_XCP_MGR, gp_fake.xcp_mgr);
+	SET(void *, gp_fake.adev, GP_AMDGPU_DEVICE_RESET_DOMAIN, gp_fake.reset_domain);
+	SET(u32, gp_fake.reset_domain, GP_AMDGPU_RESET_DOMAIN_IN_GPU_RESET, 0);
+	SET(u8, gp_fake.adev, GP_AMDGPU_DEVICE_SHUTDOWN, 0);
+	SET(u8, gp_fake.adev, GP_AMDGPU_DEVICE_IN_SUSPEND, 0);
+	SET(u8, gp_fake.adev, GP_AMDGPU_DEVICE_NO_HW_ACCESS, 0);
+	SET(u32, gp_fake.adev, GP_AMDGPU_DEVICE_VIRT_CAPS, 0);
+	SET(u8, gp_fake.adev, GP_AMDGPU_DEVICE_KFD_INIT_COMPLETE, 1);
+	SET(void *, gp_fake.adev, GP_AMDGPU_DEVICE_KFD_DEV, gp_fake.kfd);
+	memset(gp_fake.kfd, 0, GP_KFD_DEV_SIZE);
+	SET(void *, gp_fake.kfd, GP_KFD_DEV_ADEV, gp_fake.adev);
+	SET(u32, gp_fake.kfd, GP_KFD_DEV_DEVICE_INFO_GFX_TARGET_VERSION, 90402);
+	SET(u8, gp_fake.kfd, GP_KFD_DEV_INIT_COMPLETE, 1);
+	SET(u8, gp_fake.kfd, GP_KFD_DEV_CWSR_ENABLED, 1);
+	SET(void *, gp_fake.kfd, GP_KFD_DEV_NODES, gp_fake.node);
+	SET(u32, gp_fake.kfd, GP_KFD_DEV_NUM_NODES, 1);
+	memset(gp_fake.node, 0, GP_KFD_NODE_SIZE);
+	SET(void *, gp_fake.node, GP_KFD_NODE_ADEV, gp_fake.adev);
+	SET(void *, gp_fake.node, GP_KFD_NODE_KFD, gp_fake.kfd);
+	SET(void *, gp_fake.node, GP_KFD_NODE_DQM, gp_fake.dqm);
+	SET(u32, gp_fake.node, GP_KFD_NODE_ID, 0x1234);
+	SET(u32, gp_fake.node, GP_KFD_NODE_XCC_MASK, 1);
+}
+
+static struct pci_dev *fake_pdev;
+
+/* gp_fake_reset() - make everything as it should be. */
+void gp_fake_reset(void)
+{
+	unsigned int i;
+
+	gp_fake.unmap_error = 0;
+	gp_fake.map_errors = 0;
+	gp_fake.unmaps = 0;
+	gp_fake.maps = 0;
+	gp_fake.evict_nocpsch = evict_process_queues_nocpsch;
+	gp_fake.restore_nocpsch = restore_process_queues_nocpsch;
+	fill_gpu(fake_pdev);
+	fill_queue_manager(gp_fake.dqm);
+	for (i = 0; i < GP_FAKE_PROCESSES; i++)
+		fill_process(&gp_fake.processes[i], i * GP_FAKE_QUEUES);
+}
+EXPORT_SYMBOL_GPL(gp_fake_reset);
+
+/* gp_fake_locked() - whether anybody holds one of the driver's locks. */
+bool gp_fake_locked(void)
+{
+	return mutex_is_locked(dqm_mutex(gp_fake.dqm)) ||
+	       mutex_is_locked(AT(gp_fake.xcp_mgr, GP_AMDGPU_XCP_MGR_XCP_LOCK));
+}
+EXPORT_SYMBOL_GPL(gp_fake_locked);
+
+static int fake_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct {
+		void **place;
+		size_t size;
+	} parts[] = {
+		{ &gp_fake.adev, GP_AMDGPU_DEVICE_SIZE },
+		{ &gp_fake.xcp_mgr, PAGE_SIZE },
+		{ &gp_fake.reset_domain, PAGE_SIZE },
+		{ &gp_fake.kfd, GP_KFD_DEV_SIZE },
+		{ &gp_fake.node, GP_KFD_NODE_SIZE },
+		{ &gp_fake.dqm, GP_DEVICE_QUEUE_MANAGER_SIZE },
+	};
+	unsigned int i, j;
+
+	if (fake_pdev)
+		return -EBUSY;
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		*parts[i].place = devm_kzalloc(&pdev->dev, parts[i].size, GFP_KERNEL);
+		if (!*parts[i].place)
+			return -ENOMEM;
+	}
+	for (i = 0; i < GP_FAKE_PROCESSES; i++) {
+		struct gp_fake_process *p = &gp_fake.processes[i];
+
+		p->process = devm_kzalloc(&pdev->dev, GP_KFD_PROCESS_SIZE, GFP_KERNEL);
+		p->pqm = devm_kzalloc(&pdev->dev, PAGE_SIZE, GFP_KERNEL);
+		p->pdd = devm_kzalloc(&pdev->dev, GP_KFD_PROCESS_DEVICE_SIZE, GFP_KERNEL);
+		p->entry = devm_kzalloc(&pdev->dev, PAGE_SIZE, GFP_KERNEL);
+		if (!p->process || !p->pqm || !p->pdd || !p->entry)
+			return -ENOMEM;
+		for (j = 0; j < GP_FAKE_QUEUES; j++) {
+			p->queues[j] = devm_kzalloc(&pdev->dev, GP_QUEUE_SIZE, GFP_KERNEL);
+			if (!p->queues[j])
+				return -ENOMEM;
+		}
+	}
+	fake_pdev = pdev;
+	mutex_init(dqm_mutex(gp_fake.dqm));
+	mutex_init((struct mutex *)AT(gp_fake.xcp_mgr, GP_AMDGPU_XCP_MGR_XCP_LOCK));
+	gp_fake_reset();
+	pci_set_drvdata(pdev, AT(gp_fake.adev, GP_AMDGPU_DEVICE_DDEV));
+	return 0;
+}
+
+static void fake_remove(struct pci_dev *pdev)
+{
+	fake_pdev = NULL;
+}
+
+/* Any device of the virtual machine that this kernel has no driver for. */
+static const struct pci_device_id fake_ids[] = {
+	{ PCI_DEVICE(PCI_VENDOR_ID_INTEL, PCI_DEVICE_ID_INTEL_82371SB_1) },
+	{ }
+};
+
+static struct pci_driver fake_driver = {
+	.name = "amdgpu",
+	.id_table = fake_ids,
+	.probe = fake_probe,
+	.remove = fake_remove,
+};
+
+module_pci_driver(fake_driver);
+
+MODULE_DESCRIPTION("A fake amdgpu for the tests of amd_gpreempt");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a test sees of the fake amdgpu, and how it tells it what to do. */
+#ifndef GP_FAKE_H
+#define GP_FAKE_H
+
+#include <linux/types.h>
+
+#define GP_FAKE_PROCESSES 2
+#define GP_FAKE_QUEUES 3
+
+/**
+ * struct gp_fake_process - the structures of one process on the node
+ * @process: struct kfd_process
+ * @pqm: struct process_queue_manager
+ * @pdd: struct kfd_process_device
+ * @qpd: struct qcm_process_device, within @pdd
+ * @entry: struct device_process_node, on the queue manager's list
+ * @queues: struct queue: two for waves, then one for copies
+ */
+struct gp_fake_process {
+	void *process;
+	void *pqm;
+	void *pdd;
+	void *qpd;
+	void *entry;
+	void *queues[GP_FAKE_QUEUES];
+};
+
+/**
+ * struct gp_fake - a GPU with one node, as amdgpu would keep it
+ * @adev: struct amdgpu_device
+ * @xcp_mgr: struct amdgpu_xcp_mgr
+ * @reset_domain: struct amdgpu_reset_domain
+ * @kfd: struct kfd_dev
+ * @node: struct kfd_node
+ * @dqm: struct device_queue_manager
+ * @processes: on the node
+ * @evict_nocpsch: the driver's operation where it does without the hardware
+ *	scheduler
+ * @restore_nocpsch: likewise
+ * @unmap_error: what debug_lock_and_unmap() returns, a negative errno or 0
+ * @map_errors: how often debug_map_and_unlock() fails from now on
+ * @unmaps: how often debug_lock_and_unmap() was called
+ * @maps: how often debug_map_and_unlock() was called
+ */
+struct gp_fake {
+	void *adev;
+	void *xcp_mgr;
+	void *reset_domain;
+	void *kfd;
+	void *node;
+	void *dqm;
+	struct gp_fake_process processes[GP_FAKE_PROCESSES];
+	void *evict_nocpsch;
+	void *restore_nocpsch;
+	int unmap_error;
+	u32 map_errors;
+	u32 unmaps;
+	u32 maps;
+};
+
+extern struct gp_fake gp_fake;
+void gp_fake_reset(void);
+bool gp_fake_locked(void);
+
+#endif /* GP_FAKE_H */

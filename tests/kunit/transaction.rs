@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Stops and starts through the hardware scheduler's backend, on the fake
+//! driver: what is edited, what is left alone, and what every error leaves
+//! behind.
+
+use crate::fake::layout::*;
+use crate::fake::{failed, get, put, with_node, Fake};
+use gpreempt_policy::Action;
+use kernel::prelude::*;
+use kfd::driver::Driver;
+use kfd::hws::Hws;
+use kfd::node::Node;
+use kfd::queue::QueueKey;
+use kfd::survey::Survey;
+use kfd::transaction::{Done, Failure, Request};
+
+const P: usize = QUEUE_PROPERTIES;
+
+/// What a transaction leaves behind.
+#[derive(Debug, PartialEq, Eq)]
+struct State {
+    /// Which of the four compute queues run, in the driver's order.
+    active: [bool; 4],
+    queues: u32,
+    compute: u32,
+    gws: u32,
+}
+
+impl State {
+    fn now() -> Self {
+        let fake = Fake::now();
+        let count = |at| get::<u32>(fake.dqm, at);
+        let active = |process: usize, queue: usize| {
+            let queue = fake.processes[process].queues[queue];
+            get::<u8>(queue, P + QUEUE_PROPERTIES_IS_ACTIVE) != 0
+        };
+        Self {
+            active: [active(0, 0), active(0, 1), active(1, 0), active(1, 1)],
+            queues: count(DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT),
+            compute: count(DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT),
+            gws: count(DEVICE_QUEUE_MANAGER_GWS_QUEUE_COUNT),
+        }
+    }
+
+    /// With so many queues stopped, of the four for waves and the two for copies.
+    fn with(active: [bool; 4]) -> Self {
+        let running = active.iter().map(|&active| u32::from(active)).sum();
+        Self {
+            active,
+            queues: running + 2,
+            compute: running,
+            gws: 0,
+        }
+    }
+}
+
+/// The node with its backend, and the keys of the four compute queues.
+struct Scene<'a> {
+    node: &'a Node<'a>,
+    hws: Hws,
+    keys: [QueueKey; 4],
+}
+
+impl Scene<'_> {
+    fn transact(&self, requests: &mut [Request]) -> Result<(), Failure> {
+        self.hws.transact(self.node, requests).map(|_| ())
+    }
+
+    /// Does one thing with some queues and says what became of each.
+    fn all(&self, action: Action, queues: &[usize]) -> Result<KVec<Done>> {
+        let mut requests = KVec::new();
+        for &queue in queues {
+            requests.push(Request::new(self.keys[queue], action), GFP_KERNEL)?;
+        }
+        if let Err(failure) = self.transact(&mut requests) {
+            return failed(fmt!("{}", failure.why()));
+        }
+        let mut done = KVec::new();
+        for request in &requests {
+            done.push(request.done, GFP_KERNEL)?;
+        }
+        Ok(done)
+    }
+
+    fn calls(&self, unmaps: u32, maps: u32) -> Result {
+        let fake = Fake::now();
+        match (fake.unmaps, fake.maps) {
+            found if found == (unmaps, maps) => Ok(()),
+            found => failed(fmt!("{found:?} calls instead of {:?}", (unmaps, maps))),
+        }
+    }
+
+    fn left(&self, expected: State) -> Result {
+        match State::now() {
+            found if found == expected => Ok(()),
+            found => failed(fmt!("{found:?} instead of {expected:?}")),
+        }
+    }
+}
+
+fn expect<T: PartialEq + core::fmt::Debug>(found: T, expected: T) -> Result {
+    if found == expected {
+        Ok(())
+    } else {
+        failed(fmt!("{found:?} instead of {expected:?}"))
+    }
+}
+
+fn with_scene(test: impl FnOnce(&Scene<'_>) -> Result) -> Result {
+    let driver = Driver::pin()?;
+    with_node(|node| {
+        let mut survey = Survey::new()?;
+        survey.take(node);
+        let [one, two, three, four] = survey.queues() else {
+            return failed(fmt!("{} compute queues seen", survey.queues().len()));
+        };
+        let keys = [one, two, three, four].map(|seen| seen.facts.key);
+        let hws = Hws::bind(&driver)?;
+        test(&Scene { node, hws, keys })
+    })
+}
+
+#[kunit_tests(amd_gpreempt_transaction)]
+mod tests {
+    use super::*;
+    use Action::{Start, Stop};
+
+    #[test]
+    fn a_queue_is_stopped_and_started_again() -> Result {
+        with_scene(|scene| {
+            expect(&*scene.all(Stop, &[2])?, &[Done::Yes])?;
+            scene.left(State::with([true, true, false, true]))?;
+            scene.calls(1, 1)?;
+            expect(&*scene.all(Start, &[2])?, &[Done::Yes])?;
+            scene.left(State::with([true; 4]))?;
+            scene.calls(2, 2)
+        })
+    }
+
+    #[test]
+    fn stops_and_starts_share_one_transaction() -> Result {
+        with_scene(|scene| {
+            scene.all(Stop, &[0, 1])?;
+            let mut requests = [
+                Request::new(scene.keys[0], Start),
+                Request::new(scene.keys[2], Stop),
+                Request::new(scene.keys[3], Stop),
+            ];
+            expect(scene.transact(&mut requests), Ok(()))?;
+            expect(requests.map(|request| request.done), [Done::Yes; 3])?;
+            scene.left(State::with([true, false, false, false]))?;
+            scene.calls(2, 2)
+        })
+    }
+
+    #[test]
+    fn nothing_to_do_disturbs_nobody() -> Result {
+        with_scene(|scene| {
+            expect(&*scene.all(Start, &[0, 1, 2, 3])?, &[Done::Nothing; 4])?;
+            expect(scene.transact(&mut []), Ok(()))?;
+            scene.calls(0, 0)?;
+            scene.left(State::with([true; 4]))
+        })
+    }
+
+    #[test]
+    fn a_queue_that_has_gone_is_nothing() -> Result {
+        with_scene(|scene| {
+            let key = scene.keys[0];
+            let gone = QueueKey::forged(0xdead_0000, key.process(), key.id(), 0);
+            let mut requests = [Request::new(gone, Stop)];
+            expect(scene.transact(&mut requests), Ok(()))?;
+            expect(requests[0].done, Done::Nothing)?;
+            scene.calls(0, 0)
+        })
+    }
+
+    #[test]
+    fn protected_queues_are_never_stopped() -> Result {
+        const PROTECTIONS: &[(&str, fn(&Fake))] = &[
+            ("a debugger", |f| {
+                put(f.processes[0].qpd, QCM_PROCESS_DEVICE_IS_DEBUG, 1u8)
+            }),
+            ("a debugger's trap", |f| {
+                put(f.processes[0].process, KFD_PROCESS_DEBUG_TRAP_ENABLED, 1u8)
+            }),
+            ("a checkpoint", |f| {
+                put(f.processes[0].process, KFD_PROCESS_QUEUES_PAUSED, 1u8)
+            }),
+            ("a reset of the process's queues", |f| {
+                put(f.processes[0].pdd, KFD_PROCESS_DEVICE_HAS_RESET_QUEUE, 1u8)
+            }),
+            ("destruction", |f| {
+                put(
+                    f.processes[0].queues[0],
+                    P + QUEUE_PROPERTIES_IS_BEING_DESTROYED,
+                    1u8,
+                )
+            }),
+            ("cooperative launches", |f| {
+                put(f.processes[0].queues[0], P + QUEUE_PROPERTIES_IS_GWS, 1u8)
+            }),
+        ];
+        for (what, protect) in PROTECTIONS {
+            with_scene(|scene| {
+                protect(&Fake::now());
+                let done = scene.all(Stop, &[0])?;
+                if *done != [Done::Nothing] {
+                    return failed(fmt!("{what}: {:?}", done[0]));
+                }
+                scene.calls(0, 0)?;
+                scene.left(State::with([true; 4]))
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn what_the_driver_holds_is_not_started() -> Result {
+        const HOLDS: &[(&str, fn(*mut u8))] = &[
+            ("evicted", |q| put(q, P + QUEUE_PROPERTIES_IS_EVICTED, 1u8)),
+            ("suspended", |q| {
+                put(q, P + QUEUE_PROPERTIES_IS_SUSPENDED, 1u8)
+            }),
+            ("without a ring", |q| {
+                put(q, P + QUEUE_PROPERTIES_QUEUE_ADDRESS, 0u64)
+            }),
+            ("with an empty ring", |q| {
+                put(q, P + QUEUE_PROPERTIES_QUEUE_SIZE, 0u64)
+            }),
+            ("without a share", |q| {
+                put(q, P + QUEUE_PROPERTIES_QUEUE_PERCENT, 0u32)
+            }),
+        ];
+        for (what, hold) in HOLDS {
+            with_scene(|scene| {
+                scene.all(Stop, &[1])?;
+                hold(Fake::now().processes[0].queues[1]);
+                let done = scene.all(Start, &[1])?;
+                if *done != [Done::Nothing] {
+                    return failed(fmt!("{what}: {:?}", done[0]));
+                }
+                scene.left(State::with([true, false, true, true]))
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_refused_unmap_changes_nothing() -> Result {
+        with_scene(|scene| {
+            Fake::set(|fake| fake.unmap_error = -62);
+            let mut requests = [Request::new(scene.keys[0], Stop)];
+            expect(scene.transact(&mut requests), Err(Failure::Unmap(62)))?;
+            expect(requests[0].done, Done::Nothing)?;
+            scene.left(State::with([true; 4]))?;
+            scene.calls(1, 0)
+        })
+    }
+
+    #[test]
+    fn wrong_counters_forbid_the_edit() -> Result {
+        for counter in [
+            DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT,
+            DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT,
+        ] {
+            with_scene(|scene| {
+                let dqm = Fake::now().dqm;
+                let right: u32 = get(dqm, counter);
+                put(dqm, counter, right - 1);
+                let mut requests = [Request::new(scene.keys[0], Stop)];
+                expect(scene.transact(&mut requests), Err(Failure::Inexact))?;
+                expect(State::now().active, [true; 4])?;
+                expect(get::<u32>(dqm, counter), right - 1)?;
+                // What was taken off is put back.
+                let fake = Fake::now();
+                expect(fake.unmaps, fake.maps)
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn queues_that_could_not_be_put_back_are_tried_again() -> Result {
+        with_scene(|scene| {
+            Fake::set(|fake| fake.map_errors = 1);
+            expect(&*scene.all(Stop, &[0])?, &[Done::Yes])?;
+            scene.left(State::with([false, true, true, true]))?;
+            scene.calls(2, 2)
+        })
+    }
+
+    #[test]
+    fn queues_that_cannot_be_put_back_are_a_failure() -> Result {
+        with_scene(|scene| {
+            Fake::set(|fake| fake.map_errors = 2);
+            let mut requests = [Request::new(scene.keys[0], Stop)];
+            expect(scene.transact(&mut requests), Err(Failure::Map(62)))?;
+            scene.calls(2, 2)
+        })
+    }
+
+    #[test]
+    fn a_hang_or_a_reset_forbids_transactions() -> Result {
+        for field in [
+            DEVICE_QUEUE_MANAGER_IS_HWS_HANG,
+            DEVICE_QUEUE_MANAGER_IS_RESETTING,
+            DEVICE_QUEUE_MANAGER_SCHED_HALT,
+        ] {
+            with_scene(|scene| {
+                put(Fake::now().dqm, field, 1u8);
+                let mut requests = [Request::new(scene.keys[0], Stop)];
+                match scene.transact(&mut requests) {
+                    Err(Failure::Away(_)) => scene.calls(0, 0),
+                    found => failed(fmt!("{field:#x}: {found:?}")),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_thousand_cycles_leave_the_counters_exact() -> Result {
+        with_scene(|scene| {
+            for cycle in 0..1000usize {
+                let queues = [cycle % 4, (cycle / 4) % 4];
+                let mut requests = [
+                    Request::new(scene.keys[queues[0]], Stop),
+                    Request::new(scene.keys[queues[1]], Start),
+                ];
+                expect(scene.transact(&mut requests), Ok(()))?;
+                let state = State::now();
+                expect(State::with(state.active), state)?;
+            }
+            scene.all(Start, &[0, 1, 2, 3])?;
+            scene.left(State::with([true; 4]))
+        })
+    }
+}
