@@ -41,7 +41,8 @@ pub struct Timing {
     pub unmap_latency_unit: u64,
     /// One unit of MAP_PROCESS.process_quantum.
     pub process_quantum_unit: u64,
-    /// Bytes that one SDMA engine moves in one microsecond.
+    /// Bytes that one SDMA engine moves in one microsecond. The driver gives a
+    /// job 2 s of the guest's time, which must do for all of video memory.
     pub sdma_bytes_per_microsecond: u64,
 }
 
@@ -57,7 +58,7 @@ impl Default for Timing {
             poll: 5_000,
             unmap_latency_unit: 3_125_000,
             process_quantum_unit: 1_000_000,
-            sdma_bytes_per_microsecond: 50_000,
+            sdma_bytes_per_microsecond: 400_000,
         }
     }
 }

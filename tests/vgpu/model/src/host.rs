@@ -38,4 +38,16 @@ pub trait Vram: Send {
     fn write(&self, offset: u64, data: &[u8]);
     fn fetch_add_u32(&self, offset: u64, value: u32) -> u32;
     fn fetch_add_u64(&self, offset: u64, value: u64) -> u64;
+
+    /// Fills a range with zeros. The driver clears all that it frees: an owner
+    /// may give the memory back to the host instead.
+    fn zero(&self, offset: u64, length: u64) {
+        let zeros = [0; 4096];
+        let mut done = 0;
+        while done < length {
+            let part = (length - done).min(zeros.len() as u64);
+            self.write(offset + done, &zeros[..part as usize]);
+            done += part;
+        }
+    }
 }

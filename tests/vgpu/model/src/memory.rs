@@ -10,6 +10,8 @@ use crate::{Bus, Vram};
 pub const FB_BASE: u64 = 0x80_0000_0000;
 
 const PAGE: u64 = 4096;
+/// Bytes that a fill writes at a time; more than a page.
+const FILL_STEP: usize = 64 << 10;
 const ADDRESS: u64 = 0x0000_ffff_ffff_f000;
 const VALID: u64 = 1 << 0;
 const SYSTEM: u64 = 1 << 1;
@@ -131,18 +133,25 @@ impl Memory {
         Some(u64::from_le_bytes(bytes))
     }
 
-    fn translate(&self, space: Space, address: u64, write: bool) -> Result<Target, MemoryFault> {
+    /// Where an address leads, and for how many bytes it goes on there.
+    fn translate(
+        &self,
+        space: Space,
+        address: u64,
+        write: bool,
+    ) -> Result<(Target, u64), MemoryFault> {
+        let rest = PAGE - address % PAGE;
         let fault = |cause| MemoryFault {
             address,
             write,
             cause,
         };
         match space {
-            Space::Bus => Ok(Target::Guest(address)),
+            Space::Bus => Ok((Target::Guest(address), rest)),
             Space::Kernel => {
                 if let Some(offset) = address.checked_sub(FB_BASE) {
                     if offset < self.vram.size() {
-                        return Ok(Target::Vram(offset));
+                        return Ok((Target::Vram(offset), self.vram.size() - offset));
                     }
                 }
                 let gart = &self.gart;
@@ -152,9 +161,9 @@ impl Memory {
                         .load_entry(Target::Vram(gart.table.wrapping_add(index * 8)))
                         .filter(|entry| entry & VALID != 0)
                         .ok_or_else(|| fault(FaultCause::NotMapped))?;
-                    return Ok(self.target(entry, address % PAGE));
+                    return Ok((self.target(entry, address % PAGE), rest));
                 }
-                Ok(Target::Guest(address))
+                Ok((Target::Guest(address), rest))
             }
             Space::Process { root } => {
                 let mut entry = root | VALID;
@@ -174,7 +183,14 @@ impl Memory {
                         }
                         // A sum, since a big page of guest memory need be
                         // aligned in the process's addresses only.
-                        return Ok(self.target(entry, address & ((1 << shift) - 1)));
+                        let size = 1 << shift;
+                        let offset = address & (size - 1);
+                        // Guest memory comes in pieces of any size; pages
+                        // are safe.
+                        return Ok(match self.target(entry, offset) {
+                            target @ Target::Guest(_) => (target, rest),
+                            target => (target, size - offset),
+                        });
                     }
                 }
                 unreachable!("the last level always ends the walk")
@@ -191,7 +207,7 @@ impl Memory {
         }
     }
 
-    /// Calls `access` for each part of a range that lies in one page.
+    /// Calls `access` for each part of a range that lies in one piece.
     fn for_pages<E>(
         &self,
         space: Space,
@@ -206,13 +222,13 @@ impl Memory {
         let mut done = 0;
         while done < length {
             let at = address.wrapping_add(done as u64);
-            let part = ((PAGE - at % PAGE) as usize).min(length - done);
             let nowhere = || MemoryFault {
                 address: at,
                 write,
                 cause: FaultCause::Nowhere,
             };
-            let target = self.translate(space, at, write)?;
+            let (target, span) = self.translate(space, at, write)?;
+            let part = usize::try_from(span).unwrap_or(length).min(length - done);
             let target = self.check(target, part as u64).ok_or_else(nowhere)?;
             access(self, target, done..done + part).map_err(|_| nowhere())?;
             done += part;
@@ -249,6 +265,52 @@ impl Memory {
                     Ok(())
                 }
                 Target::Guest(address) => memory.bus.write(address, &data[range]),
+            },
+        )
+    }
+
+    /// Fills a range with a repeated dword.
+    pub fn fill(
+        &mut self,
+        space: Space,
+        address: u64,
+        length: usize,
+        value: u32,
+    ) -> Result<(), MemoryFault> {
+        let pattern: Vec<u8> = value
+            .to_le_bytes()
+            .into_iter()
+            .cycle()
+            .take(FILL_STEP)
+            .collect();
+        self.for_pages(
+            space,
+            address,
+            length,
+            true,
+            |memory, target, range| match target {
+                Target::Vram(offset) if value == 0 => {
+                    memory.vram.zero(offset, range.len() as u64);
+                    Ok(())
+                }
+                Target::Vram(offset) => {
+                    let mut done = 0;
+                    while done < range.len() {
+                        let part = FILL_STEP.min(range.len() - done);
+                        // The pattern starts where the range's would be.
+                        let phase = (range.start + done) % 4;
+                        let part = part.min(FILL_STEP - phase);
+                        let bytes = &pattern[phase..phase + part];
+                        memory.vram.write(offset + done as u64, bytes);
+                        done += part;
+                    }
+                    Ok(())
+                }
+                Target::Guest(address) => {
+                    let phase = range.start % 4;
+                    let bytes = &pattern[phase..phase + range.len()];
+                    memory.bus.write(address, bytes)
+                }
             },
         )
     }
@@ -308,7 +370,7 @@ impl Memory {
         if at % size != 0 {
             return Err(nowhere);
         }
-        let target = self.translate(space, at, true)?;
+        let (target, _) = self.translate(space, at, true)?;
         self.check(target, size).ok_or(nowhere)
     }
 
@@ -475,6 +537,28 @@ mod tests {
         assert_eq!(f.memory.add_u64(Space::Bus, 0x100, u64::MAX), Ok(5));
         assert_eq!(f.memory.read_u64(Space::Bus, 0x100), Ok(4));
         assert!(f.memory.add_u32(Space::Bus, 0x102, 1).is_err());
+    }
+
+    #[test]
+    fn a_fill_keeps_its_pattern_across_pieces() {
+        let mut f = fixture();
+        directories(&mut f);
+        // A page of guest memory, then a big page of video memory.
+        f.entry(ROOT + 3 * PAGE, 511, 0x6000 | RW | SYSTEM);
+        f.entry(ROOT + 2 * PAGE, 1, 0x40_0000 | RW);
+        let space = Space::Process { root: ROOT };
+        let start = 0x20_0000 - 6;
+        f.memory.fill(space, start, 200_000, 0x0403_0201).unwrap();
+        let mut bytes = vec![0; 200_008];
+        f.memory.read(space, start, &mut bytes).unwrap();
+        let expected = |index: usize| [1, 2, 3, 4][index % 4];
+        assert!((0..200_000).all(|index| bytes[index] == expected(index)));
+        assert_eq!(bytes[200_000..], [0; 8]);
+        f.memory.fill(space, start, 100_000, 0).unwrap();
+        f.memory.read(space, start, &mut bytes).unwrap();
+        assert!(bytes[..100_000].iter().all(|byte| *byte == 0));
+        assert!((100_000..200_000).all(|index| bytes[index] == expected(index)));
+        assert!(f.memory.fill(space, start, 8 << 20, 1).is_err());
     }
 
     #[test]

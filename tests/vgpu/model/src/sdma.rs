@@ -292,20 +292,7 @@ impl Gpu {
             operation::FILL => {
                 let bytes = (u64::from(words[4] & 0x3fff_ffff) + 1) as usize;
                 self.memory.probe(space, wide(1), bytes, true)?;
-                let value = words[3].to_le_bytes();
-                let pattern: Vec<u8> = value
-                    .iter()
-                    .copied()
-                    .cycle()
-                    .take(STEP.min(bytes))
-                    .collect();
-                let mut done = 0;
-                while done < bytes {
-                    let part = STEP.min(bytes - done);
-                    self.memory
-                        .write(space, wide(1) + done as u64, &pattern[..part])?;
-                    done += part;
-                }
+                self.memory.fill(space, wide(1), bytes, words[3])?;
                 return Ok(Outcome::Done(bytes as u64));
             }
             operation::PAGE_ENTRIES => {

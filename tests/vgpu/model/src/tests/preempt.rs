@@ -454,7 +454,11 @@ fn a_hung_gpu_works_again_after_a_reset() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     /// However often and whenever queues are taken away and brought back, and
     /// in whatever company, each workgroup is counted once.
