@@ -19,6 +19,7 @@ mod node;
 mod record;
 mod roster;
 mod storage;
+mod values;
 
 use fleet::Fleet;
 use fleet::FleetListener;

@@ -25,7 +25,8 @@ use kfd::thread::Running;
 pub(crate) struct Engine {
     shared: Arc<Shared>,
     nodes: KVec<NodeEngine>,
-    debts: Debts,
+    /// The process backend's evictions, one list for each node.
+    debts: KVec<Debts>,
     /// The settings of the last pass.
     settings: Settings,
     /// What the rules do, as of a generation of them.
@@ -38,7 +39,7 @@ impl Engine {
         Ok(Self {
             shared,
             nodes: KVec::with_capacity(kfd::gpu::MAX_NODES, GFP_KERNEL)?,
-            debts: Debts::new()?,
+            debts: KVec::with_capacity(kfd::gpu::MAX_NODES, GFP_KERNEL)?,
             settings: settings::current(),
             effects: KVec::with_capacity(MOST_RULES, GFP_KERNEL)?,
             generation: 0,
@@ -65,6 +66,9 @@ impl Engine {
         }
         self.settings = settings;
         if settings.policy.mode == Mode::Off && !self.nodes.iter().any(NodeEngine::any_stopped) {
+            for node in self.nodes.iter_mut() {
+                node.rest();
+            }
             return None;
         }
         let retry = clock::now().after(settings.policy.duration(Number::Retry));
@@ -79,8 +83,8 @@ impl Engine {
             self.generation = rules.copy_effects(&mut self.effects);
         }
         let mut next: Option<Nanos> = None;
-        for node in self.nodes.iter_mut() {
-            let mut backend = Backend::new(settings.backend, self.shared.hws(), &mut self.debts);
+        for (node, debts) in self.nodes.iter_mut().zip(self.debts.iter_mut()) {
+            let mut backend = Backend::new(settings.backend, self.shared.hws(), debts);
             let mut config: Config<'_> = settings.policy.with_rules(&self.effects);
             config.granularity = backend.granularity();
             let due = node.pass(gpu, &mut backend, &config, settings.sampler, &rules, thread);
@@ -102,19 +106,20 @@ impl Engine {
     fn prepare(&mut self, count: usize) -> Result {
         while self.nodes.len() > count {
             self.nodes.pop();
+            self.debts.pop();
         }
         while self.nodes.len() < count {
             let node = NodeEngine::new(self.nodes.len())?;
             self.nodes.push(node, GFP_KERNEL)?;
+            self.debts.push(Debts::new()?, GFP_KERNEL)?;
         }
         Ok(())
     }
 
     /// Starts everything that is stopped.
     pub(crate) fn release(&mut self, gpu: &Present<'_>) {
-        for node in self.nodes.iter_mut() {
-            let mut backend =
-                Backend::new(self.settings.backend, self.shared.hws(), &mut self.debts);
+        for (node, debts) in self.nodes.iter_mut().zip(self.debts.iter_mut()) {
+            let mut backend = Backend::new(self.settings.backend, self.shared.hws(), debts);
             node.release(gpu, &mut backend);
         }
     }

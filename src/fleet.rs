@@ -16,6 +16,7 @@ use kfd::driver::Listener;
 use kfd::gpu::Gpu;
 use kfd::hws::Hws;
 use kfd::rules::Rules;
+use kfd::sysfs::Root;
 use kfd::thread::Thread;
 use kfd::wake;
 
@@ -24,6 +25,7 @@ pub(crate) struct Shared {
     hws: Option<Hws>,
     creation_wakes: bool,
     rules: Arc<Rules>,
+    root: Root,
 }
 
 impl Shared {
@@ -35,6 +37,11 @@ impl Shared {
     /// The operator's rules.
     pub(crate) fn rules(&self) -> &Rules {
         &self.rules
+    }
+
+    /// The device in sysfs.
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
     }
 
     /// Whether the creation of a queue wakes the threads.
@@ -62,14 +69,14 @@ impl Fleet {
         let hws = Hws::bind(driver)
             .inspect_err(|_| pr_warn!("backend=hws cannot be used with this amdgpu\n"))
             .ok();
-        let shared = Arc::new(
-            Shared {
-                hws,
-                creation_wakes,
-                rules: Arc::pin_init(Rules::new(), GFP_KERNEL)?,
-            },
-            GFP_KERNEL,
-        )?;
+        let rules = Arc::pin_init(Rules::new(), GFP_KERNEL)?;
+        let shared = Shared {
+            hws,
+            creation_wakes,
+            root: Root::new(rules.clone())?,
+            rules,
+        };
+        let shared = Arc::new(shared, GFP_KERNEL)?;
         Arc::pin_init(
             pin_init!(Self {
                 shared,
@@ -110,8 +117,8 @@ impl Fleet {
         let engine = Engine::new(self.shared.clone())?;
         let gpu = Arc::pin_init(Gpu::new(device, engine), GFP_KERNEL)?;
         let name = device.device().name().to_str().unwrap_or("?");
-        let name = CString::try_from_fmt(fmt!("gpreempt/{name}"))?;
-        let body = KBox::new(Monitor { gpu: gpu.clone() }, GFP_KERNEL)?;
+        let name = CString::try_from_fmt(fmt!("gp/{name}"))?;
+        let body = KBox::new(Monitor::new(self.shared.clone(), gpu.clone())?, GFP_KERNEL)?;
         let thread = Thread::start(&name, body)?;
         let member = Member {
             _thread: thread,

@@ -9,6 +9,8 @@ mod rules;
 mod stats;
 mod text;
 
+pub(crate) use stats::state;
+
 use crate::engine::Engine;
 use crate::fleet::Fleet;
 use crate::node::NodeEngine;

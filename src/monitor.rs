@@ -3,31 +3,77 @@
 //! The loop of a GPU's thread: look, and sleep as long as the policy allows.
 
 use crate::engine::Engine;
+use crate::fleet::Shared;
+use crate::values::NodeValues;
+use kernel::prelude::*;
+use kernel::str::CString;
 use kernel::sync::Arc;
 use kfd::clock;
 use kfd::gpu::Gpu;
+use kfd::gpu::MAX_NODES;
+use kfd::sysfs::GpuFolder;
+use kfd::sysfs::NodeFolder;
 use kfd::thread::Body;
 use kfd::thread::Running;
 use kfd::wake;
 
 /// The body of a GPU's thread.
 pub(crate) struct Monitor {
-    pub(crate) gpu: Arc<Gpu<Engine>>,
+    shared: Arc<Shared>,
+    gpu: Arc<Gpu<Engine>>,
+    folder: GpuFolder,
+}
+
+impl Monitor {
+    pub(crate) fn new(shared: Arc<Shared>, gpu: Arc<Gpu<Engine>>) -> Result<Self> {
+        let name = gpu.device().name().to_str().unwrap_or("?");
+        let name = CString::try_from_fmt(fmt!("gpu_{name}"))?;
+        let folder = GpuFolder::new(shared.root(), &name)?;
+        Ok(Self {
+            shared,
+            gpu,
+            folder,
+        })
+    }
+
+    /// Has a folder for each node that there is. To be called without the GPU's
+    /// mutex, because the folders' files take it.
+    fn follow_nodes(&self, count: usize, folders: &mut KVec<NodeFolder<NodeValues>>) -> Result {
+        while folders.len() > count {
+            folders.pop();
+        }
+        while folders.len() < count {
+            let values = NodeValues {
+                gpu: self.gpu.clone(),
+                index: folders.len(),
+            };
+            let root = self.shared.root();
+            let folder = NodeFolder::new(root, &self.folder, folders.len(), values)?;
+            folders.push(folder, GFP_KERNEL)?;
+        }
+        Ok(())
+    }
 }
 
 impl Body for Monitor {
     fn run(&self, thread: &Running) {
+        let mut folders = KVec::new();
+        let mut complete = true;
         while !thread.should_stop() {
             // Before the look: what happens during it is seen by the next.
             let seen = wake::count();
-            let next = self
-                .gpu
-                .with(|gpu, engine| gpu.and_then(|gpu| engine.pass(gpu, thread)));
-            let sleep = next.map(|next| next.since(clock::now()).0);
-            if sleep != Some(0) {
-                thread.sleep(seen, sleep);
-            } else {
-                thread.yield_now();
+            let (next, nodes) = self.gpu.with(|gpu, engine| {
+                let next = gpu.and_then(|gpu| engine.pass(gpu, thread));
+                (next, engine.nodes().len())
+            });
+            let followed = self.follow_nodes(nodes.min(MAX_NODES), &mut folders);
+            if complete && followed.is_err() {
+                pr_warn!("the folders of nodes in sysfs are not complete\n");
+            }
+            complete = followed.is_ok();
+            match next.map(|next| next.since(clock::now()).0) {
+                Some(0) => thread.yield_now(),
+                sleep => thread.sleep(seen, sleep),
             }
         }
         self.gpu.with(|gpu, engine| {

@@ -238,6 +238,12 @@ impl NodeEngine {
         Ok(node.wave_source())
     }
 
+    /// Arms the node, and has it checked again if it was refused.
+    pub(crate) fn rearm(&mut self) {
+        self.scheduler.rearm();
+        self.check = None;
+    }
+
     /// Has the node checked again, because the backend has changed.
     pub(crate) fn recheck(&mut self) {
         self.check = None;
@@ -592,14 +598,19 @@ impl NodeEngine {
         }
     }
 
-    /// Forgets the GPU: the driver has let go of it.
-    pub(crate) fn forget(&mut self) {
+    /// Forgets the queues, among which none is stopped: nobody looks any more.
+    pub(crate) fn rest(&mut self) {
         self.survey.clear();
         self.roster.clear();
         self.seen.clear();
         self.outcomes.clear();
-        self.check = None;
         self.last = Step::default();
+    }
+
+    /// Forgets the GPU: the driver has let go of it.
+    pub(crate) fn forget(&mut self) {
+        self.rest();
+        self.check = None;
     }
 }
 

@@ -63,7 +63,7 @@ impl<'a> Backend<'a> {
         match (self.kind, self.hws) {
             (BackendKind::Hws, Some(hws)) => hws.transact(node, requests),
             // The check of the node has refused this one.
-            (BackendKind::Hws, None) => Err(Failure::Unmap(ENOSYS.to_errno().unsigned_abs())),
+            (BackendKind::Hws, None) => Err(Failure::Unmap(ENOTSUPP.to_errno().unsigned_abs())),
             (BackendKind::Mqd, _) => mqd::transact(node, requests),
             (BackendKind::Process, _) => process_backend::transact(node, requests, self.debts),
         }

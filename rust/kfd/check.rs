@@ -34,16 +34,11 @@ const CHECKS: &[Check] = &[
         why: "the scheduling policy is none that is known: build the module for this amdgpu",
     },
     Check {
-        passes: |node| node.kfd().flag(KFD_DEV_SHARED_RESOURCES_ENABLE_MES) == Some(false),
+        passes: |node| !scheduled_by_mes(node),
         why: "the GPU is scheduled by MES, which is not supported",
     },
     Check {
-        passes: |node| {
-            const SUPPORTED: [u32; 2] = [90402, 90500];
-            node.kfd()
-                .read(KFD_DEV_DEVICE_INFO_GFX_TARGET_VERSION)
-                .is_some_and(|version| SUPPORTED.contains(&version))
-        },
+        passes: is_mi300,
         why: "the GPU is not of the MI300 series (GFX 9.4.3, 9.4.4 or 9.5.0)",
     },
     Check {
@@ -79,6 +74,30 @@ const CHECKS: &[Check] = &[
         why: "dqm->ops.restore_process_queues is not amdgpu's for this sched_policy: build the module for this amdgpu",
     },
 ];
+
+/// Whether the GPU's firmware takes queues one by one.
+fn scheduled_by_mes(node: &Node<'_>) -> bool {
+    node.kfd().flag(KFD_DEV_SHARED_RESOURCES_ENABLE_MES) != Some(false)
+}
+
+/// Whether the GPU is of the generation that the driver can debug by address
+/// space, which is what its function for the lock asks.
+fn is_mi300(node: &Node<'_>) -> bool {
+    const SUPPORTED: [u32; 2] = [90402, 90500];
+    node.kfd()
+        .read(KFD_DEV_DEVICE_INFO_GFX_TARGET_VERSION)
+        .is_some_and(|version| SUPPORTED.contains(&version))
+}
+
+/// Whether the driver's debug_lock_and_unmap really takes the lock on this node.
+/// On others it returns success without, or uses what was never set up.
+pub(crate) fn lock_is_taken(node: &Node<'_>) -> bool {
+    let hws = matches!(
+        node.sched_policy(),
+        Some(SchedPolicy::Hws | SchedPolicy::HwsNoOversubscription)
+    );
+    hws && !scheduled_by_mes(node) && is_mi300(node)
+}
 
 /// Checks a node.
 pub fn check(node: &Node<'_>) -> Result<(), Refusal> {

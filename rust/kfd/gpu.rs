@@ -64,9 +64,16 @@ impl<K: Keeper> Gpu<K> {
     /// has it. The GPU stays the driver's until the function returns.
     pub fn with<R>(&self, f: impl FnOnce(Option<&Present<'_>>, &mut K) -> R) -> R {
         let mut inner = self.inner.lock();
-        let Inner { bound, keeper } = &mut *inner;
-        let present = bound.then(|| self.present()).flatten();
-        f(present.as_ref(), keeper)
+        self.call(&mut inner, f)
+    }
+
+    fn call<R>(
+        &self,
+        inner: &mut Inner<K>,
+        f: impl FnOnce(Option<&Present<'_>>, &mut K) -> R,
+    ) -> R {
+        let present = inner.bound.then(|| self.present()).flatten();
+        f(present.as_ref(), &mut inner.keeper)
     }
 
     /// The driver has taken the device again.
@@ -80,12 +87,13 @@ impl<K: Keeper> Gpu<K> {
     /// The driver is about to let go of the device. When this returns, nobody
     /// uses it any more.
     pub fn unbind(&self) {
-        self.with(|present, keeper| {
+        let mut inner = self.inner.lock();
+        self.call(&mut inner, |present, keeper| {
             if let Some(present) = present {
                 keeper.leave(present);
             }
         });
-        self.inner.lock().bound = false;
+        inner.bound = false;
     }
 
     /// The GPU as the driver has it, if it has set it up.

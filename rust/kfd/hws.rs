@@ -10,6 +10,7 @@
 //! sets the queue running again: nothing can be left stopped by a race.
 
 use crate::bindings;
+use crate::check;
 use crate::clock;
 use crate::foreign::Foreign;
 use crate::layout::*;
@@ -44,9 +45,6 @@ impl Hws {
     }
 
     /// Stops and starts queues in one transaction.
-    ///
-    /// The node has passed its check, so that the driver's functions do what
-    /// they are called for on this kind of GPU.
     pub fn transact(&self, node: &Node<'_>, requests: &mut [Request]) -> Result<Timing, Failure> {
         node.ready().map_err(Failure::Away)?;
         // A transaction disturbs every queue of the node: look first whether
@@ -121,9 +119,11 @@ struct Unmapped<'a> {
 
 impl<'a> Unmapped<'a> {
     fn new(node: &'a Node<'a>) -> Result<Self, Failure> {
+        if !check::lock_is_taken(node) {
+            return Err(Failure::Unmap(ENOTSUPP.to_errno().unsigned_abs()));
+        }
         // SAFETY: By the invariant of `Node` the queue manager is there, and
-        // the check of the node has seen that the GPU is of a kind for which
-        // the function takes the lock.
+        // the GPU is of a kind for which the function takes the lock.
         let error = unsafe { bindings::gp_hws_lock_and_unmap(node.dqm().as_ptr()) };
         if error != 0 {
             return Err(Failure::Unmap(error.unsigned_abs()));

@@ -30,6 +30,7 @@ pub mod rules;
 pub mod sample;
 pub mod settings;
 pub mod survey;
+pub mod sysfs;
 pub mod thread;
 pub mod trace;
 pub mod transaction;

@@ -85,7 +85,7 @@ impl Failure {
             Failure::Away(Away::Reset) => EIO,
             Failure::Away(Away::NoAccess | Away::NoKfd) => ENODEV,
             Failure::Away(Away::Busy) => EBUSY,
-            Failure::Away(Away::Misfit) | Failure::Inexact => EUCLEAN,
+            Failure::Away(Away::Misfit) | Failure::Inexact => EINVAL,
         };
         error.to_errno().unsigned_abs()
     }
