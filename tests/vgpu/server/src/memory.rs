@@ -11,11 +11,14 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use nix::fcntl::{fallocate, FallocateFlags};
 use nix::sys::memfd::{memfd_create, MFdFlags};
 use nix::sys::mman::{mmap, munmap, MapFlags, ProtFlags};
 use vgpu_model::{Bus, BusError, Vram};
 
 use crate::interrupt::Vector;
+
+const PAGE: u64 = 4096;
 
 /// A shared mapping of a file.
 ///
@@ -194,6 +197,24 @@ impl VideoMemory {
         &self.file
     }
 
+    fn give_back(&self, offset: u64, length: u64) -> nix::Result<()> {
+        let too_large = |_| nix::errno::Errno::EOVERFLOW;
+        let offset = i64::try_from(offset).map_err(too_large)?;
+        let length = i64::try_from(length).map_err(too_large)?;
+        let flags = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
+        fallocate(&self.file, flags, offset, length)
+    }
+
+    fn write_zeros(&self, start: u64, end: u64) {
+        let zeros = [0; PAGE as usize];
+        let mut at = start;
+        while at < end {
+            let part = (end - at).min(PAGE);
+            self.mapping.write(at, &zeros[..part as usize]);
+            at += part;
+        }
+    }
+
     /// Copies bytes out, for an access that the client could not map. False if
     /// the range is not inside.
     pub fn copy_out(&self, offset: u64, data: &mut [u8]) -> bool {
@@ -233,6 +254,18 @@ impl Vram for VideoMemory {
 
     fn fetch_add_u64(&self, offset: u64, value: u64) -> u64 {
         self.mapping.fetch_add_u64(offset, value)
+    }
+
+    /// Whole pages go back to the host, and read as zeros from then on.
+    fn zero(&self, offset: u64, length: u64) {
+        let end = offset + length;
+        let first = offset.next_multiple_of(PAGE).min(end);
+        let last = (end / PAGE * PAGE).max(first);
+        if last > first && self.give_back(first, last - first).is_err() {
+            self.write_zeros(first, last);
+        }
+        self.write_zeros(offset, first);
+        self.write_zeros(last, end);
     }
 }
 
@@ -346,6 +379,31 @@ mod tests {
                 let mut seen = vec![0; length];
                 memory.read(start, &mut seen);
                 assert_eq!(seen, data, "offset {start}, {length} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn zeroing_clears_its_range_and_no_more() {
+        let size = 5 * PAGE;
+        for (start, length) in [
+            (0, size),
+            (1, 10),
+            (PAGE - 3, 6),
+            (100, PAGE),
+            (PAGE, PAGE),
+            (PAGE - 1, 2 * PAGE + 2),
+            (size - 1, 1),
+            (7, 0),
+        ] {
+            let memory = VideoMemory::new(size).unwrap();
+            memory.write(0, &vec![0xa5; size as usize]);
+            memory.zero(start, length);
+            let mut seen = vec![0; size as usize];
+            memory.read(0, &mut seen);
+            for (at, byte) in (0..).zip(seen) {
+                let zeroed = (start..start + length).contains(&at);
+                assert_eq!(byte == 0, zeroed, "byte {at} of {start}, {length} bytes");
             }
         }
     }
