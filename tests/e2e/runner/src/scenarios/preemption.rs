@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The module: an inversion found and ended, and everything as before afterwards.
+
+use std::time::Duration;
+
+use anyhow::{bail, ensure, Context, Result};
+use gpu_workload::report::RunReport;
+use serde_json::{json, Value};
+use vgpu_model::QueueKind;
+
+use crate::agent::errno;
+use crate::guest::Guest;
+use crate::load::{queue, run, Load};
+use crate::module::{Module, Table};
+use crate::scenario::{Needs, Scenario, Suite};
+
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::E2e,
+        name: "the module loads beside a GPU and unloads",
+        needs: Needs::ANY,
+        run: load_and_unload,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "an open file holds the module",
+        needs: Needs::ANY,
+        run: open_file,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "observe decides and sends nothing",
+        needs: Needs::ANY,
+        run: observe,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "an urgent queue gets through a heavy one",
+        needs: Needs::ANY,
+        run: urgent,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "an urgent queue gets through where pointers move at completion",
+        needs: Needs {
+            rptr_at_completion: true,
+            ..Needs::ANY
+        },
+        run: urgent,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "rmmod starts what is stopped",
+        needs: Needs::ANY,
+        run: unload_with_stopped,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a change of mode starts what is stopped",
+        needs: Needs::ANY,
+        run: mode_with_stopped,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a stopped queue is started at the bound",
+        needs: Needs::ANY,
+        run: bound,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a process may be killed while its queue is stopped",
+        needs: Needs::ANY,
+        run: killed,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a rule makes a queue urgent",
+        needs: Needs::ANY,
+        run: rule,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "whole processes are stopped with backend=process",
+        needs: Needs::ANY,
+        run: by_process,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "single queues are stopped with backend=mqd",
+        needs: Needs {
+            sched_policy: 2,
+            ..Needs::ANY
+        },
+        run: by_descriptor,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a backend that cannot work is refused in words",
+        needs: Needs::ANY,
+        run: wrong_backend,
+    },
+];
+
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Bounds so far away that no scenario meets them, and no budget.
+const UNBOUNDED: &str = "max_stop_ms=60000 noprogress_ms=60000 stop_budget_ms=1000";
+
+/// Workgroups of the default size that fill every compute unit.
+fn full(guest: &Guest) -> u32 {
+    const WORKGROUPS_OF_A_UNIT: u32 = 8;
+    4 * guest.shape.cu_per_sh * guest.shape.xcc * WORKGROUPS_OF_A_UNIT
+}
+
+/// A grid of the lowest priority that fills the GPU several times.
+fn heavy(guest: &Guest, requests: u32) -> Value {
+    queue(
+        "heavy",
+        3 * full(guest),
+        20_000_000,
+        json!({"group": "heavy", "priority": 0, "requests": requests, "samples": true}),
+    )
+}
+
+/// Short requests of the highest priority that begin when the heavy grid runs.
+fn short(requests: u32) -> Value {
+    queue(
+        "urgent",
+        1,
+        10_000,
+        json!({"group": "urgent", "priority": 15, "requests": requests, "start_ns": 5_000_000}),
+    )
+}
+
+/// Work of the highest priority that does not end by itself and needs all there
+/// is.
+fn endless(guest: &Guest) -> Value {
+    queue(
+        "urgent",
+        full(guest),
+        1_000_000,
+        json!({"group": "urgent", "priority": 15, "requests": 1_000_000, "start_ns": 5_000_000,
+            "arrival": {"closed_loop": {"depth": 4}}}),
+    )
+}
+
+/// Waits until the device has the heavy queue unmapped with waves in its save
+/// area, or mapped.
+fn wait_for_heavy(guest: &mut Guest, load: &Load, stopped: bool) -> Result<()> {
+    let pid = load.pid("heavy")?;
+    let what = if stopped { "stopped" } else { "running" };
+    guest.wait_until(&format!("the heavy queue is {what}"), PATIENCE, |guest| {
+        let queues = Table::Queues.read(guest)?;
+        let row = queues
+            .iter()
+            .find(|row| row["pid"] == pid && row["prio"] == 0)
+            .context("the module does not see the heavy queue")?;
+        Ok(row["active"] == !stopped)
+    })
+}
+
+fn load_and_unload(guest: &mut Guest) -> Result<()> {
+    for _ in 0..3 {
+        let module = Module::load(guest, "")?;
+        let nodes = Table::Stats.wait_for_nodes(guest, 1)?;
+        ensure!(nodes[0]["state"] == "armed", "{nodes:?}");
+        ensure!(nodes[0]["mode"] == "observe", "{nodes:?}");
+        module.unload(guest)?;
+    }
+    Ok(())
+}
+
+fn open_file(guest: &mut Guest) -> Result<()> {
+    const EAGAIN: i32 = 11;
+    let module = Module::load(guest, "")?;
+    let file = guest.agent().open(&Table::Queues.path())?;
+    match guest.agent().rmmod("amd_gpreempt") {
+        Ok(()) => bail!("the module went away under an open file"),
+        Err(error) => ensure!(errno(&error) == Some(EAGAIN), "{error:#}"),
+    }
+    guest.agent().close(file)?;
+    module.unload(guest)
+}
+
+/// The packets of the firmware's ring, while only the module could send any.
+fn observe(guest: &mut Guest) -> Result<()> {
+    let module = Module::load(guest, "mode=observe")?;
+    let queues = json!([heavy(guest, 1_000), endless(guest)]);
+    let load = Load::start(guest, json!({"queues": queues}))?;
+    guest.wait_until("an inversion is seen", PATIENCE, |guest| {
+        Ok(Table::Stats.sum(guest, "observed")? > 0)
+    })?;
+    let mark = guest.device.hiq_mark()?;
+    let before = Table::Stats.sum(guest, "observed")?;
+    guest.wait_until("more decisions are made", PATIENCE, |guest| {
+        Ok(Table::Stats.sum(guest, "observed")? > before + 4)
+    })?;
+    let packets = guest.device.hiq(mark)?;
+    ensure!(packets.is_empty(), "packets were sent: {packets:?}");
+    ensure!(Table::Stats.sum(guest, "transactions")? == 0);
+    load.stop(guest)?;
+    load.finish(guest)?;
+    module.unload(guest)
+}
+
+/// The report of a heavy grid and short urgent requests.
+fn contend(guest: &mut Guest, more: Value) -> Result<RunReport> {
+    let mut urgent = short(20);
+    if let (Some(urgent), Some(more)) = (urgent.as_object_mut(), more.as_object()) {
+        urgent.extend(more.clone());
+    }
+    let queues = json!([heavy(guest, 1), urgent]);
+    run(guest, json!({"queues": queues, "samples": true}))
+}
+
+/// Whether the urgent requests ran while the heavy grid was under way.
+fn got_through(report: &RunReport) -> Result<bool> {
+    let samples = |name: &str| {
+        report
+            .queues
+            .iter()
+            .find(|queue| queue.identity.name == name)
+            .map(|queue| &queue.samples)
+            .with_context(|| format!("no samples of {name}"))
+    };
+    let heavy = samples("heavy")?.first().context("no heavy request")?;
+    let urgent = samples("urgent")?.last().context("no urgent request")?;
+    ensure!(heavy.start_ns < urgent.arrival_ns, "{heavy:?} {urgent:?}");
+    Ok(urgent.end_ns < heavy.end_ns)
+}
+
+fn urgent(guest: &mut Guest) -> Result<()> {
+    // Without the module the urgent work waits: that is what is to be ended.
+    let report = contend(guest, json!({}))?;
+    ensure!(!got_through(&report)?, "there is no inversion to end");
+    let module = Module::load(guest, "mode=enforce")?;
+    let report = contend(guest, json!({}))?;
+    ensure!(got_through(&report)?, "the urgent work waited");
+    ensure!(Table::Stats.sum(guest, "stops")? > 0);
+    let stops = Table::Stats.sum(guest, "stops")?;
+    let starts = Table::Stats.sum(guest, "starts")?;
+    let healed = Table::Stats.sum(guest, "healed")?;
+    ensure!(
+        stops <= starts + healed,
+        "{stops} stops, {starts} starts, {healed} healed"
+    );
+    ensure!(Table::Stats.sum(guest, "failures")? == 0);
+    module.unload(guest)
+}
+
+fn unload_with_stopped(guest: &mut Guest) -> Result<()> {
+    let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
+    let queues = json!([heavy(guest, 1), endless(guest)]);
+    let load = Load::start(guest, json!({"queues": queues}))?;
+    wait_for_heavy(guest, &load, true)?;
+    module.unload(guest)?;
+    // Only the stock driver is left: both applications have their queues mapped.
+    let mapped = guest
+        .device
+        .queues()?
+        .iter()
+        .filter(|queue| queue.mapped.is_some() && queue.kind == QueueKind::Aql)
+        .count();
+    ensure!(mapped == 4, "{mapped} queues are mapped");
+    load.stop(guest)?;
+    load.finish(guest).map(|_| ())
+}
+
+fn mode_with_stopped(guest: &mut Guest) -> Result<()> {
+    let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
+    let queues = json!([heavy(guest, 1), endless(guest)]);
+    let load = Load::start(guest, json!({"queues": queues}))?;
+    for mode in ["observe", "off"] {
+        wait_for_heavy(guest, &load, true)?;
+        module.set(guest, "mode", mode)?;
+        guest.wait_until("nothing is stopped", PATIENCE, |guest| {
+            Ok(Table::Stats.sum(guest, "stopped")? == 0)
+        })?;
+        module.set(guest, "mode", "enforce")?;
+    }
+    load.stop(guest)?;
+    load.finish(guest)?;
+    module.unload(guest)
+}
+
+/// The heavy queue comes to its end although the urgent one never does.
+fn bound(guest: &mut Guest) -> Result<()> {
+    let module = Module::load(
+        guest,
+        "mode=enforce max_stop_ms=200 noprogress_ms=60000 stop_budget_ms=1000",
+    )?;
+    let queues = json!([heavy(guest, 1), endless(guest)]);
+    let load = Load::start(guest, json!({"queues": queues}))?;
+    wait_for_heavy(guest, &load, true)?;
+    guest.wait_until("the bound starts it", PATIENCE, |guest| {
+        let events = Table::Events.read(guest)?;
+        Ok(events
+            .iter()
+            .any(|event| event["reason"] == "bound" && event["fate"] == "done"))
+    })?;
+    load.stop(guest)?;
+    load.finish(guest)?;
+    module.unload(guest)
+}
+
+fn killed(guest: &mut Guest) -> Result<()> {
+    let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
+    let queues = json!([heavy(guest, 1), endless(guest)]);
+    let load = Load::start(guest, json!({"queues": queues}))?;
+    wait_for_heavy(guest, &load, true)?;
+    load.kill(guest)?;
+    guest.wait_until("the queues are gone", PATIENCE, |guest| {
+        Ok(Table::Stats.sum(guest, "queues")? == 0)
+    })?;
+    ensure!(Table::Stats.sum(guest, "failures")? == 0);
+    // The next load meets a node in order.
+    let report = contend(guest, json!({}))?;
+    ensure!(got_through(&report)?, "the urgent work waited");
+    ensure!(Table::Stats.sum(guest, "failures")? == 0);
+    module.unload(guest)
+}
+
+/// Two queues of one claim: a rule lifts one of them.
+fn rule(guest: &mut Guest) -> Result<()> {
+    let module = Module::load(guest, "mode=enforce user_priority=ignore")?;
+    let queues = json!([heavy(guest, 1), endless(guest)]);
+    let load = Load::start(guest, json!({"queues": queues}))?;
+    guest.wait_until("both are seen", PATIENCE, |guest| {
+        Ok(Table::Stats.sum(guest, "queues")? == 4)
+    })?;
+    ensure!(
+        Table::Stats.sum(guest, "stops")? == 0,
+        "stopped without a rule"
+    );
+    let pid = load.pid("urgent")?;
+    module.add_rule(guest, &format!("7 pid={pid} prio=9"))?;
+    wait_for_heavy(guest, &load, true)?;
+    let urgent = Table::Queues.read(guest)?;
+    ensure!(
+        urgent
+            .iter()
+            .any(|row| row["pid"] == pid && row["eff_prio"] == 9 && row["rule"] == 7),
+        "{urgent:?}"
+    );
+    module.delete_rule(guest, 7)?;
+    wait_for_heavy(guest, &load, false)?;
+    load.stop(guest)?;
+    load.finish(guest)?;
+    module.unload(guest)
+}
+
+fn by_process(guest: &mut Guest) -> Result<()> {
+    let module = Module::load(guest, "mode=enforce backend=process")?;
+    let report = contend(guest, json!({}))?;
+    ensure!(got_through(&report)?, "the urgent work waited");
+    ensure!(Table::Stats.sum(guest, "stops")? > 0);
+    ensure!(Table::Stats.sum(guest, "failures")? == 0);
+    module.unload(guest)
+}
+
+fn by_descriptor(guest: &mut Guest) -> Result<()> {
+    let module = Module::load(guest, "mode=enforce backend=mqd")?;
+    let report = contend(guest, json!({}))?;
+    ensure!(got_through(&report)?, "the urgent work waited");
+    ensure!(Table::Stats.sum(guest, "stops")? > 0);
+    ensure!(Table::Stats.sum(guest, "failures")? == 0);
+    module.unload(guest)
+}
+
+fn wrong_backend(guest: &mut Guest) -> Result<()> {
+    let why = "backend=mqd cannot work beside the hardware scheduler";
+    guest.expect_log(why);
+    let module = Module::load(guest, "backend=mqd")?;
+    guest.wait_for_log(why, PATIENCE)?;
+    let nodes = Table::Stats.wait_for_nodes(guest, 1)?;
+    ensure!(nodes[0]["state"] == "refused", "{nodes:?}");
+    ensure!(
+        nodes[0]["refusal"]
+            .as_str()
+            .is_some_and(|text| text.contains(why)),
+        "{nodes:?}"
+    );
+    module.set(guest, "backend", "hws")?;
+    guest.wait_until("the node is armed", PATIENCE, |guest| {
+        let nodes = Table::Stats.read(guest)?;
+        Ok(nodes.iter().all(|node| node["state"] == "armed"))
+    })?;
+    module.unload(guest)
+}
