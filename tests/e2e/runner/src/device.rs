@@ -24,6 +24,7 @@ pub struct Shape {
     pub xcc: u32,
     /// Compute units of each of a die's four shader engines.
     pub cu_per_sh: u32,
+    pub vram_mib: u32,
     /// Whether AQL read pointers move at completion instead of at launch.
     pub rptr_at_completion: bool,
 }
@@ -34,6 +35,7 @@ impl Shape {
         Shape {
             xcc,
             cu_per_sh: if xcc == 1 { 10 } else { 2 },
+            vram_mib: 4096,
             rptr_at_completion: false,
         }
     }
@@ -59,6 +61,7 @@ impl Device {
             .arg(&control)
             .args(["--xcc", &shape.xcc.to_string()])
             .args(["--cu-per-sh", &shape.cu_per_sh.to_string()])
+            .args(["--vram-mib", &shape.vram_mib.to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&log)?);

@@ -6,9 +6,9 @@
 const HEADER: usize = 256;
 const PAYLOAD: u32 = 4096;
 
-/// The versions are those whose features the model has: 152 is the last one of
-/// the micro engine compute firmware that does not reset single queues.
-const MEC_VERSION: u32 = 152;
+/// The versions are those whose features the model has: the micro engine compute
+/// firmware resets single queues from 155 on and counts SDMA activity from 194 on.
+const MEC_VERSION: u32 = 194;
 const MEC_FEATURE: u32 = 0x20;
 const RLC_VERSION: u32 = 1;
 const SDMA_VERSION: u32 = 0x17;

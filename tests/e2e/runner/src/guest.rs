@@ -29,6 +29,9 @@ pub struct Guest {
     pub second: Option<Device>,
     pub shape: Shape,
     pub image: Image,
+    /// How often scenarios that count on repetition repeat.
+    pub cycles: u32,
+    last_unique: u64,
     expected: Vec<String>,
     log_mark: u64,
     // Dropped last: everything above has its sockets there.
@@ -38,7 +41,7 @@ pub struct Guest {
 impl Guest {
     /// Restores a guest, making its snapshot first if there is none, and plugs
     /// GPU and disk in.
-    pub fn start(cache: &Cache, image: &Image, shape: &Shape) -> Result<Guest> {
+    pub fn start(cache: &Cache, image: &Image, shape: &Shape, cycles: u32) -> Result<Guest> {
         let place = cache.snapshot(&image.key()?);
         if !place.join("state").exists() {
             eprintln!(
@@ -60,6 +63,8 @@ impl Guest {
             second: None,
             shape: shape.clone(),
             image: image.clone(),
+            cycles,
+            last_unique: 0,
             expected: Vec::new(),
             log_mark: 0,
             directory,
@@ -88,6 +93,12 @@ impl Guest {
 
     pub fn agent(&mut self) -> &mut Agent {
         &mut self.machine.agent
+    }
+
+    /// A number that this guest has not seen, for names.
+    pub fn unique(&mut self) -> u64 {
+        self.last_unique += 1;
+        self.last_unique
     }
 
     /// The directory with the console, the sockets and the logs.
@@ -157,6 +168,15 @@ impl Guest {
     /// Starts a program of the disk.
     pub fn spawn(&mut self, line: &[&str]) -> Result<u64> {
         self.agent().spawn(on_disk(line))
+    }
+
+    /// Waits until the kernel log of this scenario has a line with this text.
+    pub fn wait_for_log(&mut self, text: &str, patience: Duration) -> Result<()> {
+        let from = self.log_mark;
+        self.wait_until(&format!("the kernel says '{text}'"), patience, |guest| {
+            let (lines, _) = guest.agent().log(from)?;
+            Ok(lines.iter().any(|line| line.text.contains(text)))
+        })
     }
 
     /// Says that a line of the kernel log with this text is part of the

@@ -19,6 +19,14 @@ use crate::machine::Machine;
 const PROGRAMS: &[&str] = &["/usr/bin/rocminfo"];
 /// Libraries that programs from the disk need.
 const LIBRARIES: &[&str] = &["/usr/lib/x86_64-linux-gnu/libhsa-runtime64.so.1"];
+/// Data that those read: the names of GPUs.
+const DATA: &[&str] = &["/usr/share/libdrm/amdgpu.ids"];
+/// The driver's file in the guest, which scenarios load a second time.
+pub const AMDGPU: &str = "/modules/amdgpu.ko";
+/// How the driver is always loaded. Firmware comes from files, since there is no
+/// PSP to load it. A job may take longer than its two seconds where a busy host
+/// emulates the CPU that waits for it.
+pub const AMDGPU_PARAMETERS: &str = "fw_load_type=0 lockup_timeout=120000";
 /// Modules that the guest loads before amdgpu. Those they need come with them.
 const MODULES: &[&str] = &["virtio_blk"];
 
@@ -41,7 +49,9 @@ while read -r module arguments; do
 	# The word splitting gives insmod its parameters one by one.
 	insmod /modules/$module $arguments || echo "init: $module is not loaded"
 done </modules/order
-rm -rf /modules
+# Memory that nobody needs makes the snapshot larger. The driver stays, for those
+# who unload it.
+find /modules -type f ! -name amdgpu.ko -delete
 echo 3 >/proc/sys/vm/drop_caches
 export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME=/tmp
 while :; do /usr/bin/agent; sleep 1; done
@@ -52,7 +62,7 @@ while :; do /usr/bin/agent; sleep 1; done
 pub struct Image {
     pub kernel: Kernel,
     pub memory_mib: u32,
-    /// Parameters of amdgpu beside the one that it always needs.
+    /// Parameters of amdgpu beside those that it always has.
     pub amdgpu: String,
     /// Kernel parameters beside those that are always given.
     pub append: String,
@@ -78,6 +88,7 @@ impl Image {
             fs::read(program("agent")?)?,
             INIT.into(),
             self.command_line().into(),
+            AMDGPU_PARAMETERS.into(),
             self.amdgpu.clone().into(),
             Machine::version()?.into(),
             Machine::shape(self).join(" ").into(),
@@ -132,8 +143,7 @@ impl Image {
             archive.file(&format!("modules/{name}.ko"), false, &data)?;
             order.push_str(&format!("{name}.ko"));
             if name == "amdgpu" {
-                // Firmware comes from files, since there is no PSP to load it.
-                order.push_str(&format!(" fw_load_type=0 {}", self.amdgpu));
+                order.push_str(&format!(" {AMDGPU_PARAMETERS} {}", self.amdgpu));
             }
             order.push('\n');
         }
@@ -194,6 +204,7 @@ fn system_files() -> Result<BTreeSet<PathBuf>> {
     let mut files: BTreeSet<PathBuf> = PROGRAMS.iter().map(PathBuf::from).collect();
     files.extend(LIBRARIES.iter().map(PathBuf::from));
     let mut users = files.clone();
+    files.extend(DATA.iter().map(PathBuf::from));
     users.insert(program("agent")?);
     for user in users {
         files.extend(libraries(&user)?);

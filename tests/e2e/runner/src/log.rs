@@ -3,7 +3,10 @@
 
 use e2e_protocol::LogLine;
 
-/// What no clean run prints.
+/// Messages of this level and of those below it are errors.
+const ERROR_LEVEL: u32 = 3;
+
+/// What no clean run prints, whatever its level.
 const BAD: &[&str] = &[
     "WARNING:",
     "BUG:",
@@ -40,6 +43,8 @@ const BAD: &[&str] = &[
 const HARMLESS: &[&str] = &[
     // rmmod of amdgpu after any use, with no module of ours ever loaded.
     "VM memory stats for proc",
+    // A passed-through GPU needs no video BIOS, and the virtual one has none.
+    "Unable to locate a BIOS ROM",
 ];
 
 /// The lines that a scenario must not leave behind, save for those that
@@ -47,7 +52,7 @@ const HARMLESS: &[&str] = &[
 pub fn objections<'a>(lines: &'a [LogLine], expected: &[String]) -> Vec<&'a LogLine> {
     lines
         .iter()
-        .filter(|line| BAD.iter().any(|bad| line.text.contains(bad)))
+        .filter(|line| line.level <= ERROR_LEVEL || BAD.iter().any(|bad| line.text.contains(bad)))
         .filter(|line| !HARMLESS.iter().any(|fine| line.text.contains(fine)))
         .filter(|line| {
             !expected
@@ -80,6 +85,14 @@ mod tests {
         assert_eq!(objections(&lines, &[]).len(), 2);
         let rest = objections(&lines, &["GPU reset".into()]);
         assert_eq!(rest, [&lines[2]]);
+    }
+
+    #[test]
+    fn an_error_is_objected_to_whatever_it_says() {
+        let mut lines = [line("amdgpu 0000:01:00.0: never seen before")];
+        assert!(objections(&lines, &[]).is_empty());
+        lines[0].level = ERROR_LEVEL;
+        assert_eq!(objections(&lines, &[]).len(), 1);
     }
 
     #[test]

@@ -19,6 +19,9 @@ struct Arguments {
     /// Numbers of dies to use.
     #[arg(long, global = true, value_delimiter = ' ', default_values_t = [1, 8])]
     xcc: Vec<u32>,
+    /// How often scenarios that count on repetition repeat.
+    #[arg(long, global = true, default_value_t = 500)]
+    cycles: u32,
     #[command(subcommand)]
     command: Command,
 }
@@ -64,6 +67,7 @@ fn main() -> Result<ExitCode> {
             arguments.xcc.iter().map(move |&xcc| Configuration {
                 kernel: kernel.clone(),
                 xcc,
+                cycles: arguments.cycles,
             })
         })
         .collect();

@@ -29,7 +29,8 @@ pub struct Needs {
     pub sched_policy: u32,
     /// Only on a GPU of one die.
     pub one_die: bool,
-    /// A small GPU: many queues must fit the guest's memory.
+    /// A small GPU: many queues must fit the guest's memory, or video memory
+    /// must fill up.
     pub small: bool,
     /// AQL read pointers that move at completion.
     pub rptr_at_completion: bool,
@@ -61,6 +62,8 @@ pub struct Scenario {
 pub struct Configuration {
     pub kernel: Kernel,
     pub xcc: u32,
+    /// How often scenarios that count on repetition repeat.
+    pub cycles: u32,
 }
 
 impl Configuration {
@@ -89,13 +92,14 @@ impl Configuration {
         shape.rptr_at_completion = needs.rptr_at_completion;
         if needs.small {
             shape.cu_per_sh = 1;
+            shape.vram_mib = 512;
         }
         shape
     }
 
     /// A guest as a scenario with these needs wants it.
     pub fn start(&self, cache: &Cache, needs: &Needs) -> Result<Guest> {
-        Guest::start(cache, &self.image(needs), &self.shape(needs))
+        Guest::start(cache, &self.image(needs), &self.shape(needs), self.cycles)
     }
 }
 
@@ -150,7 +154,7 @@ pub fn run_all(cache: &Cache, configuration: &Configuration, scenarios: &[&Scena
                 println!("FAILED  {name} ({seconds} s)");
                 println!(
                     "        {}",
-                    format!("{error:?}").replace('\n', "\n        ")
+                    format!("{error:#}").replace('\n', "\n        ")
                 );
                 if let Some(guest) = &mut guest {
                     if let Some(place) = keep(cache, configuration, scenario, guest) {

@@ -1,11 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 //! All scenarios, by what they are about.
 
+mod no_scheduler;
+mod preemption;
 mod probe;
+mod recovery;
+mod requests;
+mod save;
+mod work;
 
 use crate::scenario::Scenario;
 
 /// Every scenario of every suite.
 pub fn all() -> impl Iterator<Item = &'static Scenario> {
-    [probe::SCENARIOS].into_iter().flatten()
+    [
+        probe::SCENARIOS,
+        work::SCENARIOS,
+        save::SCENARIOS,
+        requests::SCENARIOS,
+        recovery::SCENARIOS,
+        no_scheduler::SCENARIOS,
+        preemption::SCENARIOS,
+    ]
+    .into_iter()
+    .flatten()
 }

@@ -22,18 +22,47 @@ pub const SCENARIOS: &[Scenario] = &[
         needs: Needs::ANY,
         run: rocminfo,
     },
-    Scenario {
-        suite: Suite::Vgpu,
-        name: "amdgpu unloads and loads again",
-        needs: Needs {
-            spoils: true,
-            ..Needs::ANY
-        },
-        run: unbind_and_bind,
-    },
 ];
 
 fn probe(guest: &mut Guest) -> Result<()> {
+    let device = "/sys/bus/pci/drivers/amdgpu/0000:01:00.0";
+    for (file, value) in [
+        ("vendor", "0x1002"),
+        ("device", "0x74a1"),
+        ("class", "0x120000"),
+    ] {
+        let text = guest.agent().read_file(&format!("{device}/{file}"))?;
+        ensure!(text.trim() == value, "{file} is {text}");
+    }
+    let resources = guest.agent().read_file(&format!("{device}/resource"))?;
+    let mut sizes = Vec::new();
+    for line in resources.lines() {
+        let mut ends = line
+            .split_whitespace()
+            .map(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16));
+        if let (Some(Ok(start)), Some(Ok(end))) = (ends.next(), ends.next()) {
+            sizes.push(if start == 0 { 0 } else { end - start + 1 });
+        }
+    }
+    let registers = if guest.shape.xcc == 1 {
+        512 << 10
+    } else {
+        4 << 20
+    };
+    ensure!(
+        sizes.get(..6)
+            == Some(&[
+                u64::from(guest.shape.vram_mib) << 20,
+                0,
+                2 << 20,
+                0,
+                0,
+                registers
+            ]),
+        "the base addresses are of {sizes:x?}"
+    );
+    let vectors = guest.agent().list(&format!("{device}/msi_irqs"))?;
+    ensure!(vectors.len() == 1, "{} vectors are enabled", vectors.len());
     let units = 4 * guest.shape.cu_per_sh * guest.shape.xcc;
     let (lines, _) = guest.agent().log(0)?;
     for text in [
@@ -62,7 +91,7 @@ fn probe(guest: &mut Guest) -> Result<()> {
     Ok(())
 }
 
-fn rocminfo(guest: &mut Guest) -> Result<()> {
+pub fn rocminfo(guest: &mut Guest) -> Result<()> {
     let program = Program {
         program: "rocminfo".into(),
         ..Program::default()
@@ -72,25 +101,4 @@ fn rocminfo(guest: &mut Guest) -> Result<()> {
         ensure!(text.contains(name), "no '{name}' in\n{text}");
     }
     Ok(())
-}
-
-fn unbind_and_bind(guest: &mut Guest) -> Result<()> {
-    let driver = "/sys/bus/pci/drivers/amdgpu";
-    let address = guest
-        .agent()
-        .list(driver)?
-        .into_iter()
-        .find(|name| name.starts_with("0000:"));
-    let Some(address) = address else {
-        anyhow::bail!("no device is bound to amdgpu");
-    };
-    for _ in 0..2 {
-        guest
-            .agent()
-            .write_file(&format!("{driver}/unbind"), &address)?;
-        guest
-            .agent()
-            .write_file(&format!("{driver}/bind"), &address)?;
-    }
-    rocminfo(guest)
 }

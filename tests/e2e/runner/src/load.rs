@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Loads on the guest's GPU, every workgroup of which is counted.
+
+use std::time::Duration;
+
+use anyhow::{bail, ensure, Context, Result};
+use e2e_protocol::{Finished, Status};
+use gpu_workload::report::{Event, QueueIdentity, RunReport};
+use gpu_workload::spec::RunSpec;
+use serde_json::{json, Value};
+
+use crate::guest::{on_disk, Guest};
+
+/// Guest nanoseconds for each GPU nanosecond, as the device has it.
+pub const DILATION: u32 = 32;
+/// Where the control sockets of running loads are in the guest.
+const CONTROL: &str = "/tmp/control";
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// A load that runs.
+pub struct Load {
+    handle: u64,
+    control: String,
+    pub queues: Vec<QueueIdentity>,
+}
+
+impl Load {
+    /// Starts a load and waits until all its queues exist.
+    pub fn start(guest: &mut Guest, specification: Value) -> Result<Load> {
+        let specification = complete(specification)?;
+        // No load meets the sockets of another.
+        let control = format!("{CONTROL}.{}", guest.unique());
+        let handle = guest.spawn(&[
+            "workload",
+            "run",
+            "--control",
+            &control,
+            "--spec",
+            &specification,
+        ])?;
+        let mut load = Load {
+            handle,
+            control,
+            queues: Vec::new(),
+        };
+        guest.wait_until("the load is ready", PATIENCE, |guest| {
+            let text = guest.agent().output(handle)?;
+            for event in events(&text)? {
+                if let Event::Ready { queues } = event {
+                    load.queues = queues;
+                }
+            }
+            if load.queues.is_empty() {
+                let ended = guest.agent().wait(handle, Duration::ZERO)?;
+                if let Some(finished) = ended {
+                    bail!(
+                        "the load ended before it was ready: {:?} {}{}",
+                        finished.status,
+                        finished.stdout,
+                        finished.stderr
+                    );
+                }
+            }
+            Ok(!load.queues.is_empty())
+        })?;
+        Ok(load)
+    }
+
+    /// The process that owns a queue.
+    pub fn pid(&self, queue: &str) -> Result<u32> {
+        self.identity(queue).map(|identity| identity.pid)
+    }
+
+    pub fn identity(&self, queue: &str) -> Result<&QueueIdentity> {
+        self.queues
+            .iter()
+            .find(|identity| identity.name == queue)
+            .with_context(|| format!("the load has no queue '{queue}'"))
+    }
+
+    /// Has `kfdctl` do something to a queue from within its process.
+    pub fn control(&self, guest: &mut Guest, queue: &str, arguments: &[&str]) -> Result<Value> {
+        let socket = format!("{}/{}.sock", self.control, self.identity(queue)?.group);
+        let (command, rest) = arguments
+            .split_first()
+            .context("kfdctl without a command")?;
+        let mut line = vec!["kfdctl", command, "--socket", &socket];
+        if *command != "status" {
+            line.extend(["--queue", queue]);
+        }
+        line.extend(rest);
+        guest.json(&line, PATIENCE)
+    }
+
+    /// Requests of a queue that are complete by now.
+    pub fn completed(&self, guest: &mut Guest, queue: &str) -> Result<u64> {
+        let all = self.control(guest, queue, &["status"])?;
+        all.as_array()
+            .into_iter()
+            .flatten()
+            .find(|status| status["name"] == queue)
+            .and_then(|status| status["completed"].as_u64())
+            .with_context(|| format!("no status of queue '{queue}' in {all}"))
+    }
+
+    /// Lets no queue submit more, so that the load comes to its end.
+    pub fn stop(&self, guest: &mut Guest) -> Result<()> {
+        for queue in &self.queues {
+            self.control(guest, &queue.name, &["stop"])?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the end, however it is.
+    pub fn end(&self, guest: &mut Guest) -> Result<Finished> {
+        guest
+            .agent()
+            .wait(self.handle, PATIENCE)?
+            .context("the load does not end")
+    }
+
+    /// Waits for the end, at which every workgroup must have run exactly once.
+    pub fn finish(self, guest: &mut Guest) -> Result<RunReport> {
+        let finished = self.end(guest)?;
+        let report = events(&finished.stdout)?
+            .into_iter()
+            .find_map(|event| match event {
+                Event::Report(report) => Some(report),
+                Event::Ready { .. } => None,
+            });
+        let Some(report) = report else {
+            bail!(
+                "the load ended with {:?} and no report: {}",
+                finished.status,
+                finished.stderr
+            );
+        };
+        ensure!(
+            report.ok && finished.status == Status::Exited(0),
+            "the load failed with {:?}: {}\n{}",
+            finished.status,
+            finished.stdout,
+            finished.stderr
+        );
+        Ok(report)
+    }
+
+    /// Ends the processes of the load by force.
+    pub fn kill(&self, guest: &mut Guest) -> Result<()> {
+        const SIGKILL: i32 = 9;
+        for queue in &self.queues {
+            // Several queues may share a process, which is gone after the first.
+            guest
+                .agent()
+                .shell(&format!("kill -{SIGKILL} {} || true", queue.pid))?;
+        }
+        self.end(guest).map(|_| ())
+    }
+}
+
+/// Runs a load to its end, at which every workgroup must have run exactly once.
+pub fn run(guest: &mut Guest, specification: Value) -> Result<RunReport> {
+    let specification = complete(specification)?;
+    let program = on_disk(&["workload", "run", "--spec", &specification]);
+    let handle = guest.agent().spawn(program)?;
+    let load = Load {
+        handle,
+        control: String::new(),
+        queues: Vec::new(),
+    };
+    load.finish(guest)
+}
+
+/// A queue of a specification that keeps `depth` requests outstanding. More
+/// fields replace what stands here.
+pub fn queue(name: &str, workgroups: u32, cost_ns: u64, more: Value) -> Value {
+    let mut queue = json!({
+        "name": name, "workgroups": workgroups, "cost_ns": cost_ns,
+        "arrival": {"closed_loop": {"depth": 1}},
+    });
+    if let (Some(queue), Some(more)) = (queue.as_object_mut(), more.as_object()) {
+        queue.extend(more.clone());
+    }
+    queue
+}
+
+/// Checks a specification here, where a mistake is easier to see.
+fn complete(mut specification: Value) -> Result<String> {
+    specification["dilation"] = DILATION.into();
+    let text = specification.to_string();
+    RunSpec::parse(&text)?;
+    Ok(text)
+}
+
+fn events(text: &str) -> Result<Vec<Event>> {
+    // The last line may not be complete while the load runs.
+    let complete = text.rfind('\n').map_or("", |end| &text[..end]);
+    complete
+        .lines()
+        .map(|line| serde_json::from_str(line).with_context(|| format!("the load printed {line}")))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_line_is_not_read_yet() {
+        let ready = r#"{"event":"ready","queues":[]}"#;
+        assert_eq!(events(&ready[..10]).unwrap().len(), 0);
+        assert_eq!(events(&format!("{ready}\n{{")).unwrap().len(), 1);
+        assert!(events("nonsense\n").is_err());
+    }
+
+    #[test]
+    fn a_queue_takes_what_is_said_about_it() {
+        let queue = queue("a", 4, 10, json!({"priority": 3, "requests": 2}));
+        assert_eq!(
+            (&queue["priority"], &queue["workgroups"]),
+            (&json!(3), &json!(4))
+        );
+        assert!(complete(json!({"queues": [queue]})).is_ok());
+        assert!(complete(json!({"queues": []})).is_err());
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The driver gets the GPU back: after a reset, a hang, and being unloaded.
+
+use std::time::Duration;
+
+use anyhow::{ensure, Result};
+use serde_json::{json, Value};
+use vgpu_model::{Faults, Fence};
+
+use super::probe::rocminfo;
+use crate::guest::Guest;
+use crate::image::{AMDGPU, AMDGPU_PARAMETERS};
+use crate::load::{queue, run, Load};
+use crate::scenario::{Needs, Scenario, Suite};
+
+const SPOILS: Needs = Needs {
+    spoils: true,
+    ..Needs::ANY
+};
+
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::Vgpu,
+        name: "amdgpu unloads and loads again",
+        needs: Needs {
+            one_die: true,
+            ..SPOILS
+        },
+        run: reload,
+    },
+    Scenario {
+        suite: Suite::Vgpu,
+        name: "a GPU reset under load is recovered from",
+        needs: SPOILS,
+        run: reset,
+    },
+    Scenario {
+        suite: Suite::Vgpu,
+        name: "firmware that never answers is reset",
+        needs: SPOILS,
+        run: hang,
+    },
+];
+
+/// The driver's own limit for the firmware is nine seconds of guest time.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+fn busy() -> Value {
+    json!({"queues": [queue("busy", 320, 1_000_000, json!({"requests": 1_000_000}))]})
+}
+
+fn works(guest: &mut Guest) -> Result<()> {
+    run(
+        guest,
+        json!({"queues": [queue("after", 320, 20_000, json!({"requests": 20}))]}),
+    )
+    .map(|_| ())
+}
+
+fn reload(guest: &mut Guest) -> Result<()> {
+    works(guest)?;
+    // The driver lets go of a process some time after its end.
+    guest.wait_until("nobody uses amdgpu", PATIENCE, |guest| {
+        let users = guest.agent().read_file("/sys/module/amdgpu/refcnt")?;
+        Ok(users.trim() == "0")
+    })?;
+    guest.agent().rmmod("amdgpu")?;
+    let queues = guest.device.state()?.slots;
+    ensure!(
+        queues.is_empty(),
+        "slots are in use without a driver: {queues:?}"
+    );
+    let parameters = format!("{AMDGPU_PARAMETERS} {}", guest.image.amdgpu);
+    guest.agent().insmod(AMDGPU, &parameters)?;
+    rocminfo(guest)?;
+    works(guest)
+}
+
+/// What a reset says; anything else is still objected to.
+fn expect_reset(guest: &mut Guest) {
+    for text in [
+        "GPU reset",
+        "HW Exception",
+        "GPU Hang",
+        "Failed to suspend process",
+    ] {
+        guest.expect_log(text);
+    }
+}
+
+fn reset(guest: &mut Guest) -> Result<()> {
+    expect_reset(guest);
+    let load = Load::start(guest, busy())?;
+    let resets = guest.device.state()?.resets;
+    guest
+        .agent()
+        .shell("cat /sys/kernel/debug/dri/0000:01:00.0/amdgpu_gpu_recover")?;
+    guest.wait_for_log(") succeeded!", PATIENCE)?;
+    ensure!(
+        guest.device.state()?.resets > resets,
+        "the device saw no reset"
+    );
+    // The process is told that its queues are gone, and ROCr ends it.
+    load.end(guest)?;
+    works(guest)
+}
+
+fn hang(guest: &mut Guest) -> Result<()> {
+    expect_reset(guest);
+    for text in [
+        "fence wait loop timeout",
+        "cp might be in an unrecoverable state",
+        "Failed to evict",
+        "DQM create queue",
+    ] {
+        guest.expect_log(text);
+    }
+    let load = Load::start(guest, busy())?;
+    guest.device.set_faults(Faults {
+        fence: Fence::Never,
+        ..Faults::default()
+    })?;
+    // Anything that changes the run list waits for the firmware in vain.
+    let other = guest.spawn(&["workload", "copy", "--bytes", "4096"])?;
+    guest.wait_for_log("fence wait loop timeout", PATIENCE)?;
+    guest.device.set_faults(Faults::default())?;
+    guest.wait_for_log(") succeeded!", PATIENCE)?;
+    load.end(guest)?;
+    let _ = guest.agent().kill(other, 9);
+    works(guest)
+}
