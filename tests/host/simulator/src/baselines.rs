@@ -4,8 +4,9 @@
 //! call for each look and each act, and reset and resubmit.
 
 use crate::controller::{Act, Controller, Look, Next, QueueInfo};
-use crate::engine::{Engine, PipeClass, QueueIndex};
+use crate::engine::{Engine, QueueIndex};
 use crate::gpu::Nanos;
+use crate::kernel::PipeClass;
 
 /// Entering and leaving a driver's ioctl (assumption; without the transaction).
 pub const SYSTEM_CALL: Nanos = 2_000;

@@ -4,8 +4,9 @@
 //! takes time), decides from what it saw at the start of the look, and acts at
 //! its end.
 
-use crate::engine::{Engine, PipeClass, QueueIndex};
+use crate::engine::{Engine, QueueIndex};
 use crate::gpu::{Nanos, TransactionCost};
+use crate::kernel::PipeClass;
 
 /// What is fixed about a queue.
 #[derive(Clone, Debug)]

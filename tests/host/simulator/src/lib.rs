@@ -10,8 +10,10 @@
 
 pub mod baselines;
 pub mod controller;
+pub mod document;
 pub mod engine;
 pub mod gpu;
+pub mod kernel;
 pub mod monitor;
 pub mod plot;
 pub mod policies;
@@ -19,4 +21,5 @@ pub mod report;
 pub mod services;
 pub mod simulation;
 pub mod summary;
+pub mod sweep;
 pub mod workload;

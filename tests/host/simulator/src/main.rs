@@ -4,9 +4,11 @@
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
+use gpreempt_simulator::document;
 use gpreempt_simulator::gpu::Gpu;
-use gpreempt_simulator::policies::{measure, setting, Effort, Policy};
-use gpreempt_simulator::report::{self, Comparison};
+use gpreempt_simulator::policies::{setting, Effort, Policy};
+use gpreempt_simulator::report;
+use gpreempt_simulator::sweep::{self, Sweep};
 use gpreempt_simulator::workload::Workload;
 use std::path::PathBuf;
 
@@ -17,10 +19,10 @@ struct Arguments {
     #[arg(long, global = true, default_value = "mi300x-spx")]
     gpu: String,
     /// Random seeds per workload; each starts the clients at other times.
-    #[arg(long, global = true, default_value_t = 8)]
+    #[arg(long, global = true, default_value_t = 4)]
     seeds: u64,
     /// Simulated seconds for each seed.
-    #[arg(long, global = true, default_value_t = 4.0)]
+    #[arg(long, global = true, default_value_t = 2.0)]
     seconds: f64,
     #[command(subcommand)]
     command: Command,
@@ -43,6 +45,26 @@ enum Command {
         /// Write all figures to this file as JSON.
         #[arg(long)]
         json: Option<PathBuf>,
+    },
+    /// Write all tables, figures and plots of docs/simulation.
+    Document {
+        #[arg(long, default_value = "docs/simulation")]
+        out: PathBuf,
+        /// Only these parts.
+        #[arg(long, value_delimiter = ',', default_values = document::PARTS)]
+        parts: Vec<String>,
+    },
+    /// Try values of a parameter of the module under `strict`.
+    Sweep {
+        /// Parameters, or `all`.
+        #[arg(required = true)]
+        parameters: Vec<String>,
+        /// Other parameters for the whole sweep.
+        #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+        settings: Vec<(String, String)>,
+        /// Write table, figures and plots into this directory.
+        #[arg(long)]
+        out: Option<PathBuf>,
     },
 }
 
@@ -76,14 +98,7 @@ fn main() -> Result<()> {
                         Workload::names().join(", ")
                     )
                 })?;
-                let comparison = Comparison {
-                    alone: measure(&gpu, &workload, &Policy::Alone, effort),
-                    none: measure(&gpu, &workload, &Policy::None, effort),
-                    others: policies
-                        .iter()
-                        .map(|policy| measure(&gpu, &workload, policy, effort))
-                        .collect(),
-                };
+                let comparison = document::compare(&gpu, &workload, &policies, effort);
                 println!(
                     "{name} on {}\n\n{}",
                     gpu.name,
@@ -105,6 +120,40 @@ fn main() -> Result<()> {
                     .with_context(|| format!("cannot write {}", path.display()))?;
             }
         }
+        Command::Document { out, parts } => document::write_parts(&out, &parts, effort)?,
+        Command::Sweep {
+            parameters,
+            settings,
+            out,
+        } => {
+            for sweep in sweeps(&parameters)? {
+                let points = sweep::run(&gpu, sweep, &settings, effort)?;
+                println!("{}", sweep::text(sweep, &points));
+                if let Some(directory) = &out {
+                    std::fs::create_dir_all(directory)
+                        .with_context(|| format!("cannot create {}", directory.display()))?;
+                    sweep::write(directory, sweep, &points)?;
+                }
+            }
+        }
     }
     Ok(())
+}
+
+fn sweeps(parameters: &[String]) -> Result<Vec<Sweep>> {
+    if parameters == ["all"] {
+        return Ok(Sweep::ALL.to_vec());
+    }
+    parameters
+        .iter()
+        .map(|name| {
+            Sweep::by_name(name).with_context(|| {
+                let names: Vec<_> = Sweep::ALL.iter().map(|s| s.parameter).collect();
+                format!(
+                    "there is no sweep of '{name}': give all or some of {}",
+                    names.join(", ")
+                )
+            })
+        })
+        .collect()
 }

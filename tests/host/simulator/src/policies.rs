@@ -10,7 +10,11 @@ use crate::simulation;
 use crate::summary::Summary;
 use crate::workload::Workload;
 use anyhow::{bail, Context, Result};
-use gpreempt_policy::{Config, PolicyKind};
+use gpreempt_policy::{Config, Number, PolicyKind};
+
+/// What the sweeps of docs/simulation choose where it differs from the module's
+/// table of parameters.  The policies by name start from it.
+pub const CHOSEN: [(Number, u32); 2] = [(Number::PollInterval, 20), (Number::Grace, 50)];
 
 #[derive(Clone, Debug)]
 pub enum Policy {
@@ -28,12 +32,20 @@ pub enum Policy {
 }
 
 impl Policy {
-    pub const NAMES: [&'static str; 7] = [
-        "none", "classes", "user-1ms", "reset", "strict", "fair", "deadline",
+    pub const NAMES: [&'static str; 8] = [
+        "none",
+        "classes",
+        "user-1ms",
+        "reset",
+        "strict",
+        "strict-memory",
+        "fair",
+        "deadline",
     ];
 
     /// A policy by name; `settings` are parameters of the module in the words
-    /// of its files, and `sampler`.
+    /// of its files, and `sampler`.  `strict-memory` is strict with
+    /// `sampler=memory`.
     pub fn by_name(name: &str, settings: &[(String, String)]) -> Result<Self> {
         let kind = match name {
             "alone" => return Ok(Self::Alone),
@@ -41,7 +53,7 @@ impl Policy {
             "classes" => return Ok(Self::Classes),
             "user-1ms" => return Ok(Self::UserPoller),
             "reset" => return Ok(Self::Reset),
-            "strict" => PolicyKind::Strict,
+            "strict" | "strict-memory" => PolicyKind::Strict,
             "fair" => PolicyKind::Fair,
             "deadline" => PolicyKind::Deadline,
             _ => bail!(
@@ -51,7 +63,15 @@ impl Policy {
         };
         let mut config = Config::new();
         config.policy = kind;
-        let mut sampler = Sampler::Auto;
+        for (number, value) in CHOSEN {
+            if let Err(error) = config.set(number, value) {
+                bail!("{}={value}: {error}", number.spec().name);
+            }
+        }
+        let mut sampler = match name {
+            "strict-memory" => Sampler::Memory,
+            _ => Sampler::Auto,
+        };
         for (key, value) in settings {
             match (key.as_str(), value.as_str()) {
                 ("sampler", "auto") => sampler = Sampler::Auto,

@@ -23,8 +23,8 @@
 //! large convolutions (latency at full occupancy over occupancy times latency
 //! of one workgroup: 0.55 to 0.61).
 
-use crate::engine::{Kernel, Program};
 use crate::gpu::{Gpu, Nanos, FULL_DEMAND, SLOTS_PER_CU, STATE_BYTES_PER_CU};
+use crate::kernel::{Kernel, Program};
 use serde::Serialize;
 
 const EFFICIENCY: f64 = 0.5;
@@ -385,7 +385,7 @@ impl<'a> Layers<'a> {
 /// Time of one program on an idle node, by running it there.
 pub fn alone(gpu: &Gpu, program: &Program) -> Nanos {
     let mut engine = crate::engine::Engine::new(gpu.clone());
-    let queue = engine.add_queue(crate::engine::PipeClass::Low);
+    let queue = engine.add_queue(crate::kernel::PipeClass::Low);
     engine.submit(queue, 0, program);
     while engine.busy(queue) {
         let next = engine.next_event().expect("a busy engine has an event");

@@ -3,8 +3,9 @@
 //! One run: clients, node and controller on one clock.
 
 use crate::controller::{Act, Controller, Next, QueueInfo};
-use crate::engine::{Engine, Program, QueueIndex, RequestId};
+use crate::engine::{Engine, QueueIndex, RequestId};
 use crate::gpu::{Gpu, Nanos, TransactionCost};
+use crate::kernel::Program;
 use crate::services::alone;
 use crate::workload::{phases, Arrivals, Source, Workload};
 use rand::{Rng, SeedableRng};
@@ -14,6 +15,9 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 /// Longest delay of a kernel thread's timer (assumption: usleep_range's slack).
 const TIMER_DELAY: Nanos = 5_000;
+
+/// Processor time of a timer's wake-up beside the look itself (assumption).
+const WAKE_UP: Nanos = 2_000;
 
 #[derive(Clone, Debug, Default)]
 pub struct ClientResult {
@@ -332,7 +336,7 @@ impl Simulation<'_> {
                 Watch::Asleep(Some(at)) if at <= now => {
                     let look = self.controller.look(&self.engine, &self.infos);
                     self.result.looks += 1;
-                    self.result.look_time += look.cost;
+                    self.result.look_time += WAKE_UP + look.cost;
                     self.acts = look.acts.into();
                     self.after_acts = look.next;
                     self.watch = Watch::Acting {

@@ -2,10 +2,11 @@
 
 //! What the engine must get right for any result to mean something.
 
-use gpreempt_simulator::engine::{Engine, Kernel, PipeClass, Program, QueueIndex};
+use gpreempt_simulator::engine::{Engine, QueueIndex};
 use gpreempt_simulator::gpu::{
     Gpu, Nanos, TransactionCost, FULL_DEMAND, SLOTS_PER_CU, STATE_BYTES_PER_CU,
 };
+use gpreempt_simulator::kernel::{Kernel, PipeClass, Program};
 use gpreempt_simulator::services::{alone, Model};
 
 /// A node of `units` compute units without delays of its own.

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Everything that docs/simulation shows, written by one command.
+
+use crate::gpu::{Gpu, ReadPointer};
+use crate::plot::{self, Axes, Group, Series};
+use crate::policies::{measure, Effort, Policy};
+use crate::report::{self, table, Comparison};
+use crate::summary::Summary;
+use crate::sweep::{self, Sweep};
+use crate::workload::Workload;
+use anyhow::{bail, Context, Result};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The nodes of the documented tables: a whole GPU and one of its partitions.
+pub fn nodes() -> [Gpu; 2] {
+    [Gpu::mi300x_spx(), Gpu::mi300x_cpx()]
+}
+
+/// Compares the policies on one workload.
+pub fn compare(gpu: &Gpu, workload: &Workload, policies: &[Policy], effort: Effort) -> Comparison {
+    Comparison {
+        alone: measure(gpu, workload, &Policy::Alone, effort),
+        none: measure(gpu, workload, &Policy::None, effort),
+        others: policies
+            .iter()
+            .map(|policy| measure(gpu, workload, policy, effort))
+            .collect(),
+    }
+}
+
+/// All policies but `none`, with the chosen values of the parameters.
+fn policies(names: &[&str]) -> Result<Vec<Policy>> {
+    names
+        .iter()
+        .filter(|name| **name != "none")
+        .map(|name| Policy::by_name(name, &[]))
+        .collect()
+}
+
+/// Tells what is being done; a run takes some minutes.
+fn progress(what: &str) {
+    eprintln!("{what}");
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The parts of docs/simulation that can be written alone.
+pub const PARTS: [&str; 6] = ["tables", "goal", "micro", "sensitivity", "queues", "sweeps"];
+
+/// Writes some of `PARTS` into `directory`.
+pub fn write_parts(directory: &Path, parts: &[String], effort: Effort) -> Result<()> {
+    std::fs::create_dir_all(directory)
+        .with_context(|| format!("cannot create {}", directory.display()))?;
+    for part in parts {
+        match part.as_str() {
+            "tables" => {
+                for gpu in nodes() {
+                    tables(directory, &gpu, effort)?;
+                }
+            }
+            "goal" => goal(directory, effort)?,
+            "micro" => micro(directory, effort)?,
+            "sensitivity" => sensitivity(directory, effort)?,
+            "queues" => queues(directory, effort)?,
+            "sweeps" => sweeps(directory, effort)?,
+            _ => bail!(
+                "there is no part '{part}': give some of {}",
+                PARTS.join(", ")
+            ),
+        }
+    }
+    Ok(())
+}
+
+/// All sweeps around the chosen values, with half the seeds.
+fn sweeps(directory: &Path, effort: Effort) -> Result<()> {
+    let directory = directory.join("sweeps");
+    std::fs::create_dir_all(&directory)
+        .with_context(|| format!("cannot create {}", directory.display()))?;
+    let effort = Effort {
+        seeds: effort.seeds.div_ceil(2),
+        ..effort
+    };
+    for sweep in Sweep::ALL {
+        progress(&format!("sweep of {}", sweep.parameter));
+        let points = sweep::run(&Gpu::mi300x_spx(), sweep, &[], effort)?;
+        sweep::write(&directory, sweep, &points)?;
+    }
+    Ok(())
+}
+
+/// The comparison of all policies on all workloads of one node.
+pub fn tables(directory: &Path, gpu: &Gpu, effort: Effort) -> Result<()> {
+    let policies = policies(&Policy::NAMES)?;
+    let mut text = format!("# Policies on {}\n", gpu.name);
+    let mut comparisons = Vec::new();
+    for name in Workload::names() {
+        progress(&format!("{name} on {}", gpu.name));
+        let workload = Workload::by_name(name).context("a known workload")?;
+        let comparison = compare(gpu, &workload, &policies, effort);
+        let _ = write!(text, "\n## {name}\n\n{}", report::comparison(&comparison));
+        comparisons.push(comparison);
+    }
+    text.push_str("\n# Where the time of an urgent request goes under strict\n\n");
+    text.push_str(&report::split(&comparisons, "strict"));
+    text.push_str("\n# Service times\n\n");
+    text.push_str(&report::services(gpu));
+    write(&directory.join(format!("table-{}.md", gpu.name)), &text)?;
+    let all: Vec<&Summary> = comparisons.iter().flat_map(Comparison::all).collect();
+    write(
+        &directory.join(format!("table-{}.json", gpu.name)),
+        &serde_json::to_string(&all)?,
+    )?;
+    let names: Vec<String> = Policy::NAMES.iter().map(|n| (*n).to_string()).collect();
+    let groups = |value: fn(&Comparison, &Summary) -> f64| -> Vec<Group> {
+        comparisons
+            .iter()
+            .map(|comparison| Group {
+                name: comparison.alone.workload.clone(),
+                values: names
+                    .iter()
+                    .filter_map(|name| comparison.of(name))
+                    .map(|summary| value(comparison, summary))
+                    .collect(),
+            })
+            .collect()
+    };
+    plot::bars(
+        &directory.join(format!("latency-{}.svg", gpu.name)),
+        &format!("{}: urgent p99 over running alone", gpu.name),
+        "p99 / alone",
+        &names,
+        &groups(|c, s| s.p99_over(&c.alone).0),
+        3.0,
+        Some(1.05),
+    )?;
+    plot::bars(
+        &directory.join(format!("throughput-{}.svg", gpu.name)),
+        &format!("{}: requests a second over no preemption", gpu.name),
+        "throughput %",
+        &names,
+        &groups(|c, s| 100.0 * c.throughput(s)),
+        120.0,
+        None,
+    )
+}
+
+const MICRO_POLICIES: [&str; 5] = ["none", "classes", "user-1ms", "reset", "strict"];
+
+/// The sweeps of GPreempt's micro-benchmarks: preparation time and rate.
+fn micro(directory: &Path, effort: Effort) -> Result<()> {
+    let gpu = Gpu::mi300x_spx();
+    let policies = policies(&MICRO_POLICIES)?;
+    let preparation = [0, 25, 50, 100, 150, 200].map(|us| {
+        (
+            f64::from(us),
+            Workload::preparation(u64::from(us as u32) * 1_000),
+        )
+    });
+    let rate = [100, 150, 200, 250].map(|hertz| {
+        let hertz = f64::from(hertz);
+        (hertz, Workload::rate(hertz))
+    });
+    for (name, x, points) in [
+        ("preparation", "preparation us", preparation.to_vec()),
+        ("rate", "urgent requests a second", rate.to_vec()),
+    ] {
+        let mut text = format!("# A by {x}, on {}\n", gpu.name);
+        let mut latency: Vec<Series> = MICRO_POLICIES
+            .iter()
+            .map(|name| Series {
+                name: (*name).into(),
+                points: Vec::new(),
+            })
+            .collect();
+        for (value, workload) in points {
+            progress(&workload.name);
+            let comparison = compare(&gpu, &workload, &policies, effort);
+            let _ = write!(
+                text,
+                "\n## {}\n\n{}",
+                workload.name,
+                report::comparison(&comparison)
+            );
+            for series in &mut latency {
+                if let Some(summary) = comparison.of(&series.name) {
+                    let ratio = summary.p99_over(&comparison.alone).0;
+                    series.points.push((value, ratio.min(2.0)));
+                }
+            }
+        }
+        write(&directory.join(format!("{name}.md")), &text)?;
+        plot::lines(
+            &directory.join(format!("{name}.svg")),
+            Axes {
+                title: &format!(
+                    "A on {}: urgent p99 over running alone (cut at 2)",
+                    gpu.name
+                ),
+                x,
+                y: "p99 / alone",
+                logarithmic: false,
+                goal: Some(1.05),
+            },
+            &latency,
+        )?;
+    }
+    Ok(())
+}
+
+/// What the result owes to facts that nobody has published.
+fn sensitivity(directory: &Path, effort: Effort) -> Result<()> {
+    let base = Gpu::mi300x_spx();
+    let with = |name: &str, change: fn(&mut Gpu)| {
+        let mut gpu = base.clone();
+        change(&mut gpu);
+        (name.to_string(), gpu)
+    };
+    let variants = [
+        with("as documented", |_| {}),
+        with("firmware packet 0 us", |g| g.firmware_packet = 0),
+        with("firmware packet 20 us", |g| g.firmware_packet = 20_000),
+        with("firmware packet 100 us", |g| g.firmware_packet = 100_000),
+        with("no register reads in an unmap", |g| g.sdma_engines = 0),
+        with("register read 0.5 us", |g| g.register_read = 500),
+        with("register read 2 us", |g| g.register_read = 2_000),
+        with("waves drain for 30 us", |g| g.drain = 30_000),
+        with("80 % of the bandwidth", |g| g.bytes_per_us = 4_240_000),
+        with("packet processing 0 us", |g| g.packet_processing = 0),
+        with("packet processing 10 us", |g| g.packet_processing = 10_000),
+        with("read pointer at completion", |g| {
+            g.read_pointer = ReadPointer::Completion;
+        }),
+    ];
+    let strict = [Policy::by_name("strict", &[])?];
+    let workloads = ["A", "B", "D", "L"];
+    let mut rows = Vec::new();
+    for (name, gpu) in variants {
+        progress(&format!("sensitivity: {name}"));
+        let mut row = vec![name];
+        for workload in workloads {
+            let workload = Workload::by_name(workload).context("a known workload")?;
+            let comparison = compare(&gpu, &workload, &strict, effort);
+            let summary = &comparison.others[0];
+            row.push(format!("{:.3}", summary.p99_over(&comparison.alone).0));
+            row.push(format!("{:.1}", 100.0 * comparison.throughput(summary)));
+        }
+        rows.push(row);
+    }
+    let head = [
+        "change", "A p99 x", "A thr. %", "B p99 x", "B thr. %", "D p99 x", "D thr. %", "L p99 x",
+        "L thr. %",
+    ];
+    let text = format!(
+        "# What strict's result owes to each assumption, on {}\n\n{}",
+        base.name,
+        table(&head, &rows)
+    );
+    write(&directory.join("sensitivity.md"), &text)
+}
+
+/// What stands between strict and 1.05 on a whole GPU: one obstacle after the
+/// other is taken away.
+fn goal(directory: &Path, effort: Effort) -> Result<()> {
+    let whole = Gpu::mi300x_spx();
+    let without_reads = Gpu {
+        sdma_engines: 0,
+        ..whole.clone()
+    };
+    let steps = [
+        ("chosen values", &whole, None),
+        ("sampler=memory", &whole, Some(("sampler", "memory"))),
+        ("no register reads in an unmap", &without_reads, None),
+        (
+            "stop_budget_ms=1000",
+            &without_reads,
+            Some(("stop_budget_ms", "1000")),
+        ),
+    ];
+    let workloads = ["A", "B", "D"];
+    let mut settings = Vec::new();
+    let mut rows = Vec::new();
+    for (name, gpu, more) in steps {
+        progress(&format!("goal: {name}"));
+        settings.extend(more.map(|(key, value)| (key.to_string(), value.to_string())));
+        let strict = [Policy::by_name("strict", &settings)?];
+        let mut row = vec![name.to_string()];
+        for workload in workloads {
+            let workload = Workload::by_name(workload).context("a known workload")?;
+            let comparison = compare(gpu, &workload, &strict, effort);
+            let summary = &comparison.others[0];
+            row.push(format!("{:.3}", summary.p99_over(&comparison.alone).0));
+            row.push(format!("{:.1}", 100.0 * comparison.throughput(summary)));
+            row.push(format!("{:.1}", summary.best_effort_per_second));
+        }
+        rows.push(row);
+    }
+    let head = [
+        "step, on top of those above",
+        "A p99 x",
+        "A thr. %",
+        "A b.e. /s",
+        "B p99 x",
+        "B thr. %",
+        "B b.e. /s",
+        "D p99 x",
+        "D thr. %",
+        "D b.e. /s",
+    ];
+    let text = format!(
+        "# What stands between strict and 1.05 on {}\n\n{}",
+        whole.name,
+        table(&head, &rows)
+    );
+    write(&directory.join("goal.md"), &text)
+}
+
+/// Up to 1,000 queues on a node with 24 hardware queue slots.
+fn queues(directory: &Path, effort: Effort) -> Result<()> {
+    let gpu = Gpu::mi300x_spx();
+    let policies = policies(&["none", "classes", "user-1ms", "strict", "fair"])?;
+    let effort = Effort {
+        seeds: effort.seeds.min(2),
+        duration: effort.duration.min(1_000_000_000),
+        ..effort
+    };
+    let mut text = format!("# Many queues with small requests on {}\n", gpu.name);
+    for count in [10, 24, 100, 1_000] {
+        progress(&format!("{count} queues"));
+        let workload = Workload::many(count);
+        let comparison = compare(&gpu, &workload, &policies, effort);
+        let _ = write!(
+            text,
+            "\n## {count} queues\n\n{}",
+            report::comparison(&comparison)
+        );
+    }
+    write(&directory.join("queues.md"), &text)
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Sweeps over one parameter of the module at a time: what its default is
+//! chosen from.
+
+use crate::document::compare;
+use crate::gpu::Gpu;
+use crate::plot::{self, Axes, Series};
+use crate::policies::{measure, Effort, Policy};
+use crate::report::table;
+use crate::workload::Workload;
+use anyhow::{Context, Result};
+use serde::Serialize;
+use std::fmt::Write;
+use std::path::Path;
+
+/// One parameter and the values it is tried with, under `strict`.
+#[derive(Clone, Copy, Debug)]
+pub struct Sweep {
+    pub parameter: &'static str,
+    pub values: &'static [u32],
+    pub workloads: &'static [&'static str],
+}
+
+impl Sweep {
+    pub const ALL: [Self; 11] = [
+        Self::new("poll_interval_us", &[20, 30, 50, 75, 100, 200, 500, 1_000]),
+        Self::new("idle_poll_us", &[20, 30, 50, 100, 200, 500, 1_000]),
+        Self::new("grace_us", &[0, 20, 50, 100, 200, 500, 1_000]),
+        Self::new("min_run_us", &[0, 100, 200, 500, 1_000, 2_000, 5_000]),
+        Self::new(
+            "resume_delay_us",
+            &[0, 50, 100, 200, 300, 500, 1_000, 2_000, 5_000],
+        ),
+        Self::new("max_stop_ms", &[5, 10, 20, 50, 100, 200, 500, 1_000]),
+        Self::new("noprogress_ms", &[1, 2, 5, 10, 20, 50, 100]),
+        Self::new("min_interval_us", &[0, 100, 200, 500, 1_000, 2_000]),
+        Self::new("cost_ratio", &[0, 1, 2, 5, 10]),
+        Self::new("max_switches_per_s", &[50, 100, 200, 500, 1_000, 5_000]),
+        Self::new("stop_budget_ms", &[50, 100, 200, 500, 800, 1_000]),
+    ];
+
+    const fn new(parameter: &'static str, values: &'static [u32]) -> Self {
+        Self {
+            parameter,
+            values,
+            workloads: &["A", "B", "C", "D", "E", "Y", "L"],
+        }
+    }
+
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|sweep| sweep.parameter == name)
+    }
+}
+
+/// What one value did to one workload.
+#[derive(Clone, Debug, Serialize)]
+pub struct Point {
+    pub workload: String,
+    pub value: u32,
+    pub p99_over_alone: f64,
+    pub worst_client: f64,
+    pub throughput: f64,
+    pub transactions_per_second: f64,
+    pub longest_stop_ms: f64,
+    pub monitor_share: f64,
+}
+
+/// Runs a sweep; `settings` hold for all its points.
+pub fn run(
+    gpu: &Gpu,
+    sweep: Sweep,
+    settings: &[(String, String)],
+    effort: Effort,
+) -> Result<Vec<Point>> {
+    let mut points = Vec::new();
+    for name in sweep.workloads {
+        let workload = Workload::by_name(name).context("a sweep names known workloads")?;
+        let comparison = compare(gpu, &workload, &[], effort);
+        for &value in sweep.values {
+            let mut settings = settings.to_vec();
+            settings.push((sweep.parameter.into(), value.to_string()));
+            let policy = Policy::by_name("strict", &settings)?;
+            let summary = measure(gpu, &workload, &policy, effort);
+            let (p99_over_alone, worst_client) = summary.p99_over(&comparison.alone);
+            points.push(Point {
+                workload: (*name).into(),
+                value,
+                p99_over_alone,
+                worst_client,
+                throughput: comparison.throughput(&summary),
+                transactions_per_second: summary.transactions_per_second,
+                longest_stop_ms: summary.longest_stop_ms,
+                monitor_share: summary.look_share,
+            });
+        }
+    }
+    Ok(points)
+}
+
+/// A table with a row for each value and three columns for each workload; the
+/// last columns are the worst of all workloads.
+pub fn text(sweep: Sweep, points: &[Point]) -> String {
+    let mut head = vec![sweep.parameter.to_string()];
+    for name in sweep.workloads {
+        head.push(format!("{name} p99 x"));
+        head.push("thr. %".into());
+        head.push("trans. /s".into());
+    }
+    head.push("worst client".into());
+    head.push("monitor %".into());
+    head.push("longest stop ms".into());
+    let rows: Vec<Vec<String>> = sweep
+        .values
+        .iter()
+        .map(|&value| {
+            let of_value = || points.iter().filter(move |p| p.value == value);
+            let mut row = vec![value.to_string()];
+            for point in of_value() {
+                row.push(format!("{:.3}", point.p99_over_alone));
+                row.push(format!("{:.1}", 100.0 * point.throughput));
+                row.push(format!("{:.0}", point.transactions_per_second));
+            }
+            let most = |f: fn(&Point) -> f64| of_value().map(f).fold(0.0, f64::max);
+            row.push(format!("{:.3}", most(|p| p.worst_client)));
+            row.push(format!("{:.1}", 100.0 * most(|p| p.monitor_share)));
+            row.push(format!("{:.0}", most(|p| p.longest_stop_ms)));
+            row
+        })
+        .collect();
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    table(&head, &rows)
+}
+
+/// Writes the table, the figures and two plots of a sweep.
+pub fn write(directory: &Path, sweep: Sweep, points: &[Point]) -> Result<()> {
+    let file = |suffix: &str| directory.join(format!("{}{suffix}", sweep.parameter));
+    let mut markdown = String::new();
+    let _ = writeln!(markdown, "{}", text(sweep, points));
+    std::fs::write(file(".md"), markdown)?;
+    std::fs::write(file(".json"), serde_json::to_string(points)?)?;
+    let series = |y: fn(&Point) -> f64| -> Vec<Series> {
+        sweep
+            .workloads
+            .iter()
+            .map(|name| Series {
+                name: (*name).into(),
+                points: points
+                    .iter()
+                    .filter(|p| p.workload == *name)
+                    .map(|p| (f64::from(p.value), y(p)))
+                    .collect(),
+            })
+            .collect()
+    };
+    plot::lines(
+        &file("-latency.svg"),
+        Axes {
+            title: &format!(
+                "{}: urgent p99 over running alone (cut at 2)",
+                sweep.parameter
+            ),
+            x: sweep.parameter,
+            y: "p99 / alone",
+            logarithmic: true,
+            goal: Some(1.05),
+        },
+        &series(|p| p.p99_over_alone.min(2.0)),
+    )?;
+    plot::lines(
+        &file("-throughput.svg"),
+        Axes {
+            title: &format!("{}: requests a second over no preemption", sweep.parameter),
+            x: sweep.parameter,
+            y: "throughput %",
+            logarithmic: true,
+            goal: None,
+        },
+        &series(|p| 100.0 * p.throughput),
+    )
+}
