@@ -43,7 +43,7 @@ struct Packet {
 
 impl Packet {
     fn wide(&self, index: usize) -> u64 {
-        u64::from(self.words[index]) | u64::from(self.words[index + 1]) << 32
+        u64::from(self.words[index]) | (u64::from(self.words[index + 1]) << 32)
     }
 
     fn kind(&self) -> u32 {
@@ -238,7 +238,7 @@ impl Gpu {
             return Ok(Launch::Wait);
         };
         let space = queue.space;
-        match packet.words[0] >> 16 & 0xff {
+        match (packet.words[0] >> 16) & 0xff {
             vendor::PM4_BUFFER => {
                 // The packet carries an INDIRECT_BUFFER of PM4.
                 let address = packet.wide(2) & !3;

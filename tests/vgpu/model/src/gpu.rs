@@ -274,7 +274,7 @@ impl Gpu {
             node: if is_sdma { 0 } else { xcc_node(queue.home) },
             data: [
                 page as u32,
-                (page >> 32) as u32 & 0xf | u32::from(fault.write) << 5,
+                (page >> 32) as u32 & 0xf | (u32::from(fault.write) << 5),
                 0,
                 0,
             ],
@@ -344,7 +344,7 @@ impl Gpu {
     /// The shader engine that the driver has selected, or none for all.
     fn selected_engine(&self, xcc: u32) -> Option<u32> {
         let index = self.registers.get(xcc_base(xcc) + gc::GRBM_GFX_INDEX);
-        (index >> 31 == 0).then_some(index >> 16 & 0xff)
+        (index >> 31 == 0).then_some((index >> 16) & 0xff)
     }
 
     pub fn write_register(&mut self, address: u32, value: u32) {
@@ -388,7 +388,7 @@ impl Gpu {
                             self.force_exit(key, 1 << xcc);
                         }
                     }
-                    gc::CPC_INT_STATUS if value & 1 << 29 != 0 => {
+                    gc::CPC_INT_STATUS if value & (1 << 29) != 0 => {
                         self.interrupt(&Interrupt {
                             client: client::COMMAND_PROCESSOR,
                             source: source::PRIVILEGED_QUEUE,
@@ -435,14 +435,14 @@ impl Gpu {
 
     fn indirect_vram_offset(&self) -> u64 {
         let low = u64::from(self.registers.get(nbio::BIF_BX_PF0_MM_INDEX) & 0x7fff_ffff);
-        low | u64::from(self.registers.get(nbio::BIF_BX_PF0_MM_INDEX_HI)) << 31
+        low | (u64::from(self.registers.get(nbio::BIF_BX_PF0_MM_INDEX_HI)) << 31)
     }
 
     /// Registers behind the aperture are stored by their full dword address.
     fn indirect_register(&self) -> u32 {
         let low = u64::from(self.registers.get(nbio::BIF_BX0_PCIE_INDEX2));
         let high = u64::from(self.registers.get(nbio::BIF_BX0_PCIE_INDEX2_HI) & 0xff);
-        ((low | high << 32) / 4) as u32
+        ((low | (high << 32)) / 4) as u32
     }
 
     /// The page table that the registers give an address space of a die, or
@@ -473,7 +473,7 @@ impl Gpu {
     pub fn doorbell(&mut self, offset: u64, value: u64) {
         let index = (offset / 4) as u32;
         let control = self.registers.get(ih::IH_DOORBELL_RPTR);
-        if control >> 28 & 1 != 0 && control & 0x3ff_ffff == index {
+        if (control >> 28) & 1 != 0 && control & 0x3ff_ffff == index {
             self.registers.set(ih::IH_RB_RPTR, value as u32);
             return;
         }

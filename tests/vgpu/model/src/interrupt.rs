@@ -52,10 +52,10 @@ impl Interrupt {
     fn words(&self, now: GpuNanos) -> [u32; 8] {
         let time = now.ticks();
         [
-            self.client | self.source << 8 | self.ring << 16 | self.vmid << 24,
+            self.client | (self.source << 8) | (self.ring << 16) | (self.vmid << 24),
             time as u32,
             (time >> 32) as u32 & 0xffff,
-            self.pasid | self.node << 16,
+            self.pasid | (self.node << 16),
             self.data[0],
             self.data[1],
             self.data[2],
@@ -75,7 +75,7 @@ impl InterruptRing {
     /// The size in bytes, if the ring is enabled and can hold anything.
     fn size(registers: &RegisterFile) -> Option<u32> {
         let control = registers.get(ih::IH_RB_CNTL);
-        let size = 4u32.checked_shl(control >> 1 & 0x1f)?;
+        let size = 4u32.checked_shl((control >> 1) & 0x1f)?;
         (control & ENABLE != 0 && size >= 2 * ENTRY_BYTES).then_some(size)
     }
 
@@ -92,8 +92,8 @@ impl InterruptRing {
         let Some(size) = Self::size(registers) else {
             return;
         };
-        let base = u64::from(registers.get(ih::IH_RB_BASE)) << 8
-            | u64::from(registers.get(ih::IH_RB_BASE_HI)) << 40;
+        let base = (u64::from(registers.get(ih::IH_RB_BASE)) << 8)
+            | (u64::from(registers.get(ih::IH_RB_BASE_HI)) << 40);
         let stored = registers.get(ih::IH_RB_WPTR);
         let write = stored & !OVERFLOW & (size - 1);
         let next = (write + ENTRY_BYTES) & (size - 1);
@@ -150,7 +150,7 @@ mod tests {
         let memory = Memory::new(Box::new(bus.clone()), Box::new(TestVram::new(1 << 20)));
         let mut registers = RegisterFile::new(&Config::default(), 1 << 26, 0x80_0000_0000);
         // 128 bytes: room for three entries, since full and empty differ.
-        registers.set(ih::IH_RB_CNTL, ENABLE | 5 << 1);
+        registers.set(ih::IH_RB_CNTL, ENABLE | (5 << 1));
         registers.set(ih::IH_RB_BASE, 0x10);
         registers.set(ih::IH_RB_WPTR_ADDR_LO, 0x800);
         (InterruptRing::default(), registers, memory, bus)

@@ -15,7 +15,7 @@ impl Gpu {
         let doorbell = self
             .registers
             .queue(die, slot, gc::CP_HQD_PQ_DOORBELL_CONTROL);
-        let doorbell = Some(doorbell >> 2 & 0x3ff_ffff);
+        let doorbell = Some((doorbell >> 2) & 0x3ff_ffff);
         let partner = self.queues.find(|queue| {
             queue.role == Role::Manual
                 && queue.seat == Seat::Compute(slot)

@@ -168,7 +168,7 @@ impl Memory {
             Space::Process { root } => {
                 let mut entry = root | VALID;
                 for (level, shift) in [39u32, 30, 21, 12].into_iter().enumerate() {
-                    let index = address >> shift & 0x1ff;
+                    let index = (address >> shift) & 0x1ff;
                     entry = self
                         .load_entry(self.target(entry, index * 8))
                         .filter(|entry| entry & VALID != 0)

@@ -161,12 +161,12 @@ impl Queue {
     }
 
     pub fn is_on(&self, die: u32) -> bool {
-        self.dies >> die & 1 != 0
+        (self.dies >> die) & 1 != 0
     }
 
     pub fn dies(&self) -> impl Iterator<Item = u32> {
         let dies = self.dies;
-        (0..32).filter(move |die| dies >> die & 1 != 0)
+        (0..32).filter(move |die| (dies >> die) & 1 != 0)
     }
 
     /// Whether it may fetch and launch.

@@ -94,7 +94,7 @@ impl Gpu {
             dies,
             home,
             doorbell: (doorbell_control & DOORBELL_ENABLE != 0)
-                .then_some(doorbell_control >> 2 & 0x3ff_ffff),
+                .then_some((doorbell_control >> 2) & 0x3ff_ffff),
             space: loading.space,
             vmid: loading.vmid,
             pasid: loading.pasid,
@@ -253,7 +253,7 @@ impl Gpu {
                 let leaving = queue
                     .leaving
                     .as_ref()
-                    .is_some_and(|l| l.dies >> die & 1 != 0);
+                    .is_some_and(|l| (l.dies >> die) & 1 != 0);
                 let idle = queue.read == queue.write && queue.dispatches.is_empty();
                 stored & !(QUEUE_IDLE | 3) | u32::from(leaving) | if idle { QUEUE_IDLE } else { 0 }
             }
@@ -294,7 +294,7 @@ impl Gpu {
             (sdma::CONTEXT_STATUS, queue) => {
                 let busy = queue.is_some_and(|q| q.busy_until > self.now || q.read != q.write);
                 let selected = u32::from(queue.is_some());
-                stored & !(1 << 2 | 1) | u32::from(!busy) << 2 | selected
+                stored & !((1 << 2) | 1) | (u32::from(!busy) << 2) | selected
             }
             (sdma::RB_RPTR, Some(queue)) => queue.read as u32,
             (sdma::RB_RPTR_HI, Some(queue)) => (queue.read >> 32) as u32,
@@ -339,10 +339,10 @@ impl Gpu {
 
     fn sdma_enable(&mut self, ring: SdmaRing, control: u32) {
         let get = |register| self.registers.get(sdma_register(ring, register));
-        let wide = |low, high| u64::from(get(low)) | u64::from(get(high)) << 32;
+        let wide = |low, high| u64::from(get(low)) | (u64::from(get(high)) << 32);
         let doorbell = get(sdma::DOORBELL);
         let offset = get(sdma::DOORBELL_OFFSET);
-        let vmid = control >> 24 & 0xf;
+        let vmid = (control >> 24) & 0xf;
         let is_user = ring.registers >= sdma::RLC0;
         let read = wide(sdma::RB_RPTR, sdma::RB_RPTR_HI);
         let write = wide(sdma::RB_WPTR, sdma::RB_WPTR_HI);
@@ -352,14 +352,14 @@ impl Gpu {
             seat: Seat::Sdma(ring),
             dies: 1,
             home: 0,
-            doorbell: (doorbell >> 28 & 1 != 0).then_some(offset >> 2 & 0x3ff_ffff),
+            doorbell: ((doorbell >> 28) & 1 != 0).then_some((offset >> 2) & 0x3ff_ffff),
             space: self.context_space(if is_user { vmid } else { 0 }, None),
             vmid: if is_user { vmid } else { 0 },
             pasid: if is_user { self.pasid_of(vmid) } else { 0 },
             mqd: None,
             stride: 0,
             ring: wide(sdma::RB_BASE, sdma::RB_BASE_HI) << 8,
-            ring_bytes: 4 << (control >> 1 & 0x1f),
+            ring_bytes: 4 << ((control >> 1) & 0x1f),
             fetched: read,
             read,
             write,

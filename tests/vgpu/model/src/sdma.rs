@@ -70,13 +70,13 @@ fn packet_dwords(
     header: u32,
     word: impl Fn(u64) -> Result<u32, MemoryFault>,
 ) -> Result<u64, Failure> {
-    let broadcast = header >> 27 & 1 != 0;
+    let broadcast = (header >> 27) & 1 != 0;
     Ok(match header & 0xff {
-        operation::NOP => 1 + u64::from(header >> 16 & 0x3fff),
-        operation::COPY if header >> 8 & 0xff != 0 => {
+        operation::NOP => 1 + u64::from((header >> 16) & 0x3fff),
+        operation::COPY if (header >> 8) & 0xff != 0 => {
             return Err(Failure::Packet(format!(
                 "copy of kind {}",
-                header >> 8 & 0xff
+                (header >> 8) & 0xff
             )));
         }
         operation::COPY if broadcast => 9,
@@ -212,7 +212,7 @@ impl Gpu {
         words: &[u32],
         space: Space,
     ) -> Result<Outcome, Failure> {
-        let wide = |index: usize| u64::from(words[index]) | u64::from(words[index + 1]) << 32;
+        let wide = |index: usize| u64::from(words[index]) | (u64::from(words[index + 1]) << 32);
         let Some(queue) = self.queues.get(key) else {
             return Ok(Outcome::Done(0));
         };
@@ -220,7 +220,7 @@ impl Gpu {
         match operation {
             operation::COPY => {
                 let bytes = u64::from(words[1] & 0x3fff_ffff) + 1;
-                let broadcast = words[0] >> 27 & 1 != 0;
+                let broadcast = (words[0] >> 27) & 1 != 0;
                 self.memory.probe(space, wide(3), bytes as usize, false)?;
                 self.memory.probe(space, wide(5), bytes as usize, true)?;
                 if broadcast {
@@ -236,7 +236,7 @@ impl Gpu {
                 return Ok(Outcome::Done(bytes.len() as u64));
             }
             operation::INDIRECT => {
-                let vmid = words[0] >> 16 & 0xf;
+                let vmid = (words[0] >> 16) & 0xf;
                 let space = match (role, vmid) {
                     (Role::Kernel, 1..) => self.context_space(vmid, None),
                     _ => space,
@@ -258,8 +258,8 @@ impl Gpu {
             operation::TRAP => self.sdma_trap(key, words[1] & 0xfff_ffff),
             operation::POLL => {
                 let in_memory = words[0] >> 31 != 0;
-                let is_flush = words[0] >> 26 & 1 != 0;
-                let function = words[0] >> 28 & 7;
+                let is_flush = (words[0] >> 26) & 1 != 0;
+                let function = (words[0] >> 28) & 7;
                 // The runtime flushes with a poll that always holds.
                 if is_flush || function == 0 {
                     return Ok(Outcome::Done(0));
@@ -283,7 +283,7 @@ impl Gpu {
                 }
             }
             operation::ATOMIC => {
-                let kind = words[0] >> 25 & 0x7f;
+                let kind = (words[0] >> 25) & 0x7f;
                 if kind != ATOMIC_ADD_64 {
                     return Err(Failure::Packet(format!("SDMA atomic of kind {kind:#x}")));
                 }

@@ -40,11 +40,11 @@ impl Queue {
     fn may_launch(&self, die: u32) -> bool {
         self.fault.is_none()
             && self.is_on(die)
-            && self.restoring >> die & 1 == 0
+            && (self.restoring >> die) & 1 == 0
             && self
                 .leaving
                 .as_ref()
-                .is_none_or(|leaving| leaving.dies >> die & 1 == 0)
+                .is_none_or(|leaving| (leaving.dies >> die) & 1 == 0)
     }
 
     pub fn resident_workgroups(&self) -> u64 {
@@ -380,5 +380,5 @@ fn allows(queue: &Queue, die: u32, unit: usize, units_per_engine: usize) -> bool
         .cu_masks
         .get(die as usize)
         .and_then(|masks| masks.get(engine))
-        .is_none_or(|mask| mask >> bit & 1 != 0)
+        .is_none_or(|mask| (mask >> bit) & 1 != 0)
 }

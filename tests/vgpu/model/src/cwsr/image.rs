@@ -94,7 +94,7 @@ impl Image {
         for part in &self.parts {
             let (d, s) = (&part.dispatch, &part.share);
             let started = d.started.unwrap_or(GpuNanos::NEVER).0;
-            let shape = u64::from(d.waves) | u64::from(d.vgprs) << 16 | u64::from(d.lds) << 32;
+            let shape = u64::from(d.waves) | (u64::from(d.vgprs) << 16) | (u64::from(d.lds) << 32);
             push(
                 &mut body,
                 &[
@@ -117,7 +117,7 @@ impl Image {
             push(&mut body, &[wave]);
         }
         let mut stack = Vec::with_capacity(HEADER + body.len());
-        let counts = self.parts.len() as u64 | u64::from(self.die) << 32;
+        let counts = self.parts.len() as u64 | (u64::from(self.die) << 32);
         push(
             &mut stack,
             &[STACK_MARK, counts, self.fetched, waves, body.len() as u64],
@@ -177,7 +177,7 @@ impl Image {
                         packet: word(bytes, 0),
                         workgroups: word(bytes, 1),
                         waves: (shape & 0xffff) as u32,
-                        vgprs: (shape >> 16 & 0xffff) as u32,
+                        vgprs: ((shape >> 16) & 0xffff) as u32,
                         lds: (shape >> 32) as u32,
                         counters: word(bytes, 3),
                         cost: word(bytes, 4),

@@ -122,7 +122,7 @@ impl Gpu {
     /// How long waves may go on before they are saved.
     fn grace(&self, die: u32) -> u64 {
         let times = self.registers.get(xcc_base(die) + gc::CP_IQ_WAIT_TIME2);
-        u64::from(times >> 8 & 0xff) * GRACE_UNIT
+        u64::from((times >> 8) & 0xff) * GRACE_UNIT
     }
 
     /// Queues that would not yield may do so now: their operation still waits.
@@ -145,7 +145,7 @@ impl Gpu {
             .dispatches
             .iter()
             .flat_map(|dispatch| dispatch.shares.iter().zip(0..))
-            .filter(|(_, die)| dies >> die & 1 != 0)
+            .filter(|(_, die)| (dies >> die) & 1 != 0)
             .map(|(share, _)| share.resident)
             .sum();
         if resident == 0 && queue.restoring & dies == 0 {
@@ -179,7 +179,7 @@ impl Gpu {
         leaving.saving = true;
         let (exit, dies, serial) = (leaving.exit, leaving.dies, leaving.serial);
         let mut bytes = 0;
-        for die in (0..self.config.xcc_count).filter(|die| dies >> die & 1 != 0) {
+        for die in (0..self.config.xcc_count).filter(|die| (dies >> die) & 1 != 0) {
             let evicted = self.compute.dies[die as usize].evict(key);
             for resident in &evicted {
                 self.accounts.left(now, account, resident.footprint.waves);
@@ -242,7 +242,7 @@ impl Gpu {
             return;
         }
         let saved = leaving.exit != Exit::Kill;
-        for die in (0..self.config.xcc_count).filter(|die| leaving.dies >> die & 1 != 0) {
+        for die in (0..self.config.xcc_count).filter(|die| (leaving.dies >> die) & 1 != 0) {
             if let Err(problem) = self.store_die(key, die, saved) {
                 self.fail_queue(key, format!("saving waves: {problem}"));
             }
@@ -262,7 +262,7 @@ impl Gpu {
             .sum();
         for dispatch in &mut queue.dispatches {
             for (share, die) in dispatch.shares.iter_mut().zip(0..) {
-                if leaving.dies >> die & 1 != 0 {
+                if (leaving.dies >> die) & 1 != 0 {
                     share.present = false;
                     share.waiting.clear();
                 }
@@ -398,7 +398,7 @@ impl Gpu {
     pub fn begin_restore(&mut self, key: QueueKey, dies: u32) {
         let mut bytes = 0;
         let mut workgroups = 0;
-        for die in (0..self.config.xcc_count).filter(|die| dies >> die & 1 != 0) {
+        for die in (0..self.config.xcc_count).filter(|die| (dies >> die) & 1 != 0) {
             match self.read_die(key, die) {
                 Ok((more, count)) => {
                     bytes += more;

@@ -52,7 +52,7 @@ impl Gpu {
             return Some(*vmid);
         }
         let vmid = (1..16).find(|vmid| {
-            self.hws.vmid_mask >> vmid & 1 != 0 && !self.hws.vmids.contains_key(vmid)
+            (self.hws.vmid_mask >> vmid) & 1 != 0 && !self.hws.vmids.contains_key(vmid)
         })?;
         self.hws.vmids.insert(vmid, pasid);
         self.set_pasid_of(vmid, pasid);
@@ -82,7 +82,7 @@ impl Gpu {
     fn free_slot(&self) -> Option<Slot> {
         let mut used = [0u32; 4];
         let mut free = Vec::new();
-        for bit in (0..32).filter(|bit| self.hws.queue_mask >> bit & 1 != 0) {
+        for bit in (0..32).filter(|bit| (self.hws.queue_mask >> bit) & 1 != 0) {
             let slot = Slot::from_mask_bit(bit);
             if self.queues.in_slot(0, slot).is_some() {
                 used[slot.pipe as usize] += 1;
@@ -152,7 +152,7 @@ impl Gpu {
         let chunk = read(mqd::TG_CHUNK_SIZE)?;
         let buffer = Indirect {
             space: queue.space,
-            address: u64::from(read(mqd::IB_BASE)?) | u64::from(read(mqd::IB_BASE + 1)?) << 32,
+            address: u64::from(read(mqd::IB_BASE)?) | (u64::from(read(mqd::IB_BASE + 1)?) << 32),
             dwords: read(mqd::IB_RPTR)?,
         };
         if let Some(queue) = self.queues.get_mut(key) {
@@ -189,7 +189,7 @@ impl Gpu {
         let descriptor = listed.descriptor;
         let read = |dword: u64| self.memory.read_u32(Space::Kernel, descriptor + dword * 4);
         let wide = |low: u64, high: u64| -> Result<u64, MemoryFault> {
-            Ok(u64::from(read(low)?) | u64::from(read(high)?) << 32)
+            Ok(u64::from(read(low)?) | (u64::from(read(high)?) << 32))
         };
         let control = read(mqd::sdma::RB_CNTL)?;
         let pointer = wide(mqd::sdma::RB_RPTR, mqd::sdma::RB_RPTR + 1)?;
@@ -223,7 +223,7 @@ impl Gpu {
             mqd: Some(descriptor),
             stride: 0,
             ring: base << 8,
-            ring_bytes: 4 << (control >> 1 & 0x1f),
+            ring_bytes: 4 << ((control >> 1) & 0x1f),
             fetched: pointer,
             read: pointer,
             write,

@@ -93,7 +93,7 @@ impl Gpu {
         match listed.engine {
             Engine::Sdma(_) => {
                 let read = u64::from(kernel(mqd::sdma::RB_RPTR))
-                    | u64::from(kernel(mqd::sdma::RB_RPTR + 1)) << 32;
+                    | (u64::from(kernel(mqd::sdma::RB_RPTR + 1)) << 32);
                 read != write
             }
             Engine::Compute => {

@@ -46,8 +46,8 @@ pub mod opcode {
 pub fn header(word: u32) -> Header {
     match word >> 30 {
         3 => {
-            let opcode = word >> 8 & 0xff;
-            let body = (word >> 16 & 0x3fff) + 1;
+            let opcode = (word >> 8) & 0xff;
+            let body = ((word >> 16) & 0x3fff) + 1;
             if opcode == opcode::NOP && body == 0x4000 {
                 Header::Filler
             } else {
@@ -65,7 +65,7 @@ fn word(body: &[u32], index: usize) -> u32 {
 }
 
 fn wide(body: &[u32], index: usize) -> u64 {
-    u64::from(word(body, index)) | u64::from(word(body, index + 1)) << 32
+    u64::from(word(body, index)) | (u64::from(word(body, index + 1)) << 32)
 }
 
 macro_rules! packets {
@@ -85,16 +85,16 @@ macro_rules! packets {
 
 packets! {
     WriteData {
-        to_register: bool = |b| word(b, 0) >> 8 & 0xf == 0,
-        same_address: bool = |b| word(b, 0) >> 16 & 1 != 0,
+        to_register: bool = |b| (word(b, 0) >> 8) & 0xf == 0,
+        same_address: bool = |b| (word(b, 0) >> 16) & 1 != 0,
         register: u32 = |b| word(b, 1) & 0x3ffff,
         address: u64 = |b| wide(b, 1) & !3,
     }
 
     WaitRegMem {
         function: u32 = |b| word(b, 0) & 7,
-        in_memory: bool = |b| word(b, 0) >> 4 & 1 != 0,
-        write_first: bool = |b| word(b, 0) >> 6 & 3 == 1,
+        in_memory: bool = |b| (word(b, 0) >> 4) & 1 != 0,
+        write_first: bool = |b| (word(b, 0) >> 6) & 3 == 1,
         register: u32 = |b| word(b, 1) & 0x3ffff,
         second_register: u32 = |b| word(b, 2) & 0x3ffff,
         address: u64 = |b| wide(b, 1) & !3,
@@ -105,13 +105,13 @@ packets! {
     IndirectBuffer {
         address: u64 = |b| wide(b, 0) & !3,
         dwords: u32 = |b| word(b, 2) & 0xf_ffff,
-        vmid: u32 = |b| word(b, 2) >> 24 & 0xf,
+        vmid: u32 = |b| (word(b, 2) >> 24) & 0xf,
     }
 
     CopyData {
         source: u32 = |b| word(b, 0) & 0xf,
-        destination: u32 = |b| word(b, 0) >> 8 & 0xf,
-        is_wide: bool = |b| word(b, 0) >> 16 & 1 != 0,
+        destination: u32 = |b| (word(b, 0) >> 8) & 0xf,
+        is_wide: bool = |b| (word(b, 0) >> 16) & 1 != 0,
         source_register: u32 = |b| word(b, 1) & 0x3ffff,
         source_address: u64 = |b| wide(b, 1),
         destination_register: u32 = |b| word(b, 3) & 0x3ffff,
@@ -119,8 +119,8 @@ packets! {
     }
 
     ReleaseMem {
-        data: u32 = |b| word(b, 1) >> 29 & 7,
-        interrupt: u32 = |b| word(b, 1) >> 24 & 7,
+        data: u32 = |b| (word(b, 1) >> 29) & 7,
+        interrupt: u32 = |b| (word(b, 1) >> 24) & 7,
         address: u64 = |b| wide(b, 2) & !3,
         value: u64 = |b| wide(b, 4),
         context: u32 = |b| word(b, 6),
@@ -128,34 +128,34 @@ packets! {
 
     SetResources {
         vmid_mask: u32 = |b| word(b, 0) & 0xffff,
-        unmap_latency: u32 = |b| word(b, 0) >> 16 & 0xff,
-        is_scheduler: bool = |b| word(b, 0) >> 29 & 7 == 1,
+        unmap_latency: u32 = |b| (word(b, 0) >> 16) & 0xff,
+        is_scheduler: bool = |b| (word(b, 0) >> 29) & 7 == 1,
         queue_mask: u64 = |b| wide(b, 1),
     }
 
     /// The layout of GC 9.4.2 and later ("aldebaran"), 20 dwords.
     MapProcess {
         pasid: u32 = |b| word(b, 0) & 0xffff,
-        quantum: u32 = |b| word(b, 0) >> 25 & 0x7f,
+        quantum: u32 = |b| (word(b, 0) >> 25) & 0x7f,
         page_table: u64 = |b| wide(b, 1),
     }
 
     MapQueues {
-        extended_engine: u32 = |b| word(b, 0) >> 2 & 3,
-        queue_type: u32 = |b| word(b, 0) >> 21 & 7,
-        engine: u32 = |b| word(b, 0) >> 26 & 7,
-        queue: u32 = |b| word(b, 0) >> 13 & 7,
-        pipe: u32 = |b| word(b, 0) >> 16 & 3,
-        second_me: bool = |b| word(b, 0) >> 18 & 1 != 0,
-        doorbell: u32 = |b| word(b, 1) >> 2 & 0x3ff_ffff,
+        extended_engine: u32 = |b| (word(b, 0) >> 2) & 3,
+        queue_type: u32 = |b| (word(b, 0) >> 21) & 7,
+        engine: u32 = |b| (word(b, 0) >> 26) & 7,
+        queue: u32 = |b| (word(b, 0) >> 13) & 7,
+        pipe: u32 = |b| (word(b, 0) >> 16) & 3,
+        second_me: bool = |b| (word(b, 0) >> 18) & 1 != 0,
+        doorbell: u32 = |b| (word(b, 1) >> 2) & 0x3ff_ffff,
         mqd: u64 = |b| wide(b, 2),
         write_address: u64 = |b| wide(b, 4),
     }
 
     UnmapQueues {
         action: u32 = |b| word(b, 0) & 3,
-        filter: u32 = |b| word(b, 0) >> 4 & 3,
-        count: u32 = |b| word(b, 0) >> 29 & 7,
+        filter: u32 = |b| (word(b, 0) >> 4) & 3,
+        count: u32 = |b| (word(b, 0) >> 29) & 7,
         pasid: u32 = |b| word(b, 1) & 0xffff,
     }
 
@@ -167,8 +167,8 @@ packets! {
     RunList {
         address: u64 = |b| wide(b, 0) & !3,
         dwords: u32 = |b| word(b, 2) & 0xf_ffff,
-        is_chain: bool = |b| word(b, 2) >> 20 & 1 != 0,
-        processes: u32 = |b| word(b, 2) >> 24 & 0xf,
+        is_chain: bool = |b| (word(b, 2) >> 20) & 1 != 0,
+        processes: u32 = |b| (word(b, 2) >> 24) & 0xf,
     }
 }
 
@@ -196,7 +196,7 @@ impl UnmapQueues<'_> {
     pub fn doorbells(&self) -> Vec<u32> {
         let count = (self.count() as usize).clamp(1, 4);
         (1..=count)
-            .map(|index| word(self.0, index) >> 2 & 0x3ff_ffff)
+            .map(|index| (word(self.0, index) >> 2) & 0x3ff_ffff)
             .collect()
     }
 }
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(sdma.doorbell(), 0x1200);
         assert_eq!((sdma.mqd(), sdma.write_address()), (0x1000, 0x2000));
 
-        let far = MapQueues(&[0x2000_0000 | 2 << 2 | 3 << 26]);
+        let far = MapQueues(&[0x2000_0000 | (2 << 2) | (3 << 26)]);
         assert_eq!(far.runlist_engine(), Some(Engine::Sdma(11)));
         let odd = MapQueues(&[7 << 26]);
         assert_eq!(odd.runlist_engine(), None);

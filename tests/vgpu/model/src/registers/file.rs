@@ -27,7 +27,7 @@ impl Slot {
 
     /// As interrupt entries name it.
     pub fn ring_id(self) -> u32 {
-        (self.me & 3) << 2 | (self.pipe & 3) | (self.queue & 7) << 4
+        ((self.me & 3) << 2) | (self.pipe & 3) | ((self.queue & 7) << 4)
     }
 
     /// Its bit in SET_RESOURCES.queue_mask and in the wave status register,
@@ -108,16 +108,16 @@ impl RegisterFile {
     }
 
     pub fn get_wide(&self, low: u32, high: u32) -> u64 {
-        u64::from(self.get(low)) | u64::from(self.get(high)) << 32
+        u64::from(self.get(low)) | (u64::from(self.get(high)) << 32)
     }
 
     /// The slot that the driver has selected on an XCC.
     pub fn selected_slot(&self, xcc: u32) -> Slot {
         let selection = self.xccs[xcc as usize].selection;
         Slot {
-            me: selection >> 2 & 3,
+            me: (selection >> 2) & 3,
             pipe: selection & 3,
-            queue: selection >> 8 & 7,
+            queue: (selection >> 8) & 7,
         }
     }
 
@@ -131,7 +131,7 @@ impl RegisterFile {
     }
 
     pub fn queue_wide(&self, xcc: u32, slot: Slot, low: u32) -> u64 {
-        u64::from(self.queue(xcc, slot, low)) | u64::from(self.queue(xcc, slot, low + 1)) << 32
+        u64::from(self.queue(xcc, slot, low)) | (u64::from(self.queue(xcc, slot, low + 1)) << 32)
     }
 
     pub fn set_queue(&mut self, xcc: u32, slot: Slot, register: u32, value: u32) {
@@ -154,7 +154,7 @@ impl RegisterFile {
                     return self.queue(xcc, self.selected_slot(xcc), register);
                 }
                 if matches!(register, gc::SH_MEM_BASES | gc::SH_MEM_CONFIG) {
-                    let vmid = bank.selection >> 4 & 15;
+                    let vmid = (bank.selection >> 4) & 15;
                     return bank.spaces.get(&(vmid, register)).copied().unwrap_or(0);
                 }
             }
@@ -177,7 +177,7 @@ impl RegisterFile {
                 }
                 if matches!(register, gc::SH_MEM_BASES | gc::SH_MEM_CONFIG) {
                     let bank = &mut self.xccs[xcc as usize];
-                    let vmid = bank.selection >> 4 & 15;
+                    let vmid = (bank.selection >> 4) & 15;
                     bank.spaces.insert((vmid, register), value);
                     return;
                 }
@@ -200,7 +200,7 @@ mod tests {
     }
 
     fn select(xcc: u32, slot: Slot, vmid: u32) -> (u32, u32) {
-        let value = slot.pipe | slot.me << 2 | vmid << 4 | slot.queue << 8;
+        let value = slot.pipe | (slot.me << 2) | (vmid << 4) | (slot.queue << 8);
         (xcc_base(xcc) + gc::GRBM_GFX_CNTL, value)
     }
 

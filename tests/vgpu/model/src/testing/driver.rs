@@ -28,7 +28,7 @@ const SYSTEM: u64 = 2;
 const FURTHER: u64 = 1 << 56;
 
 pub fn packet(opcode: u32, body: &[u32]) -> Vec<u32> {
-    let mut words = vec![3 << 30 | (body.len() as u32 - 1) << 16 | opcode << 8];
+    let mut words = vec![(3 << 30) | ((body.len() as u32 - 1) << 16) | (opcode << 8)];
     words.extend_from_slice(body);
     words
 }
@@ -217,7 +217,7 @@ impl Driver {
     pub fn select(&mut self, die: u32, me: u32, pipe: u32, queue: u32) {
         self.write_reg(
             xcc_base(die) + gc::GRBM_GFX_CNTL,
-            pipe | me << 2 | queue << 8,
+            pipe | (me << 2) | (queue << 8),
         );
     }
 
@@ -272,8 +272,8 @@ impl Driver {
         let copy = self.guest(PAGE);
         self.write_reg(ih::IH_RB_BASE, (ring >> 8) as u32);
         self.write_reg(ih::IH_RB_WPTR_ADDR_LO, copy as u32);
-        self.write_reg(ih::IH_DOORBELL_RPTR, 1 << 28 | 0x340);
-        self.write_reg(ih::IH_RB_CNTL, 1 | 14 << 1);
+        self.write_reg(ih::IH_DOORBELL_RPTR, (1 << 28) | 0x340);
+        self.write_reg(ih::IH_RB_CNTL, 1 | (14 << 1));
     }
 
     /// Maps all guest memory at GART.
@@ -304,7 +304,7 @@ impl Driver {
         self.write_reg(at + gc::CP_HQD_PQ_CONTROL, 9);
         self.write_reg(
             at + gc::CP_HQD_PQ_DOORBELL_CONTROL,
-            1 << 30 | doorbell as u32,
+            (1 << 30) | doorbell as u32,
         );
         self.write_reg(at + gc::CP_HQD_ACTIVE, 1);
         self.select(die, 0, 0, 0);
@@ -333,14 +333,14 @@ impl Driver {
             let base = (GART + ring) >> 8;
             put(136, base as u32);
             put(137, (base >> 32) as u32);
-            put(145, 9 | 1 << 27);
+            put(145, 9 | (1 << 27));
             put(143, SCHEDULER_DOORBELL as u32);
             let at = GART + descriptor;
             put(128, at as u32);
             put(129, (at >> 32) as u32);
             let [low, high] = halves(at);
             let [write_low, write_high] = halves(GART + pointer);
-            let kind = 1 << 26 | 1 << 18 | 1 << 29;
+            let kind = (1 << 26) | (1 << 18) | (1 << 29);
             let body = [
                 kind,
                 SCHEDULER_DOORBELL as u32,
@@ -464,14 +464,14 @@ impl Driver {
             let process = queue.process;
             if last != Some(process.pasid) {
                 let mut body = [0; 20];
-                body[0] = process.pasid | 10 << 25;
+                body[0] = process.pasid | (10 << 25);
                 [body[1], body[2]] = halves(process.root);
                 words.extend(packet(opcode::MAP_PROCESS, &body));
                 last = Some(process.pasid);
             }
             let [low, high] = halves(FB_BASE + queue.descriptor);
             let [write_low, write_high] = halves(USER + queue.write);
-            let kind = 1 << 29 | 1 << 4 | if queue.is_static { 2 << 21 } else { 0 };
+            let kind = (1 << 29) | (1 << 4) | if queue.is_static { 2 << 21 } else { 0 };
             let body = [
                 kind,
                 queue.doorbell as u32,
@@ -497,7 +497,7 @@ impl Driver {
             self.put32(buffer + index as u64 * 4, *word);
         }
         let [low, high] = halves(GART + buffer);
-        let size = words.len() as u32 | 1 << 23 | processes << 24;
+        let size = words.len() as u32 | (1 << 23) | (processes << 24);
         self.submit(&packet(opcode::RUN_LIST, &[low, high, size]));
     }
 
@@ -505,7 +505,7 @@ impl Driver {
     pub fn unmap(&mut self, action: u32, filter: u32, value: u32) {
         self.submit(&packet(
             opcode::UNMAP_QUEUES,
-            &[action | filter << 4, value, 0, 0, 0],
+            &[action | (filter << 4), value, 0, 0, 0],
         ));
         self.query();
     }
@@ -573,8 +573,8 @@ impl Driver {
         self.put64(kernarg, USER + counters);
         self.put64(kernarg + 8, work.cost);
         let mut words = [0; 16];
-        words[0] = 2 | u32::from(work.barrier) << 8 | 1 << 16;
-        words[1] = u32::from(work.items) | 1 << 16;
+        words[0] = 2 | (u32::from(work.barrier) << 8) | (1 << 16);
+        words[1] = u32::from(work.items) | (1 << 16);
         words[2] = 1;
         words[3] = u32::from(work.items) * work.workgroups;
         words[4] = 1;

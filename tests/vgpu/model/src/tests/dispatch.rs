@@ -135,7 +135,7 @@ fn a_barrier_packet_waits_for_its_signals() {
         let dependencies = [driver.signal(), driver.signal()];
         let done = driver.signal();
         let mut words = [0; 16];
-        words[0] = kind | 1 << 8;
+        words[0] = kind | (1 << 8);
         for (index, signal) in dependencies.iter().enumerate() {
             words[2 + index * 2] = (USER + signal) as u32;
             words[3 + index * 2] = ((USER + signal) >> 32) as u32;
@@ -179,14 +179,14 @@ fn what_cannot_run_stops_its_queue_and_says_why() {
     type Spoil = fn(&mut Driver, &mut [u32; 16]);
     let cases: [(&str, Spoil); 6] = [
         ("not countable work", |driver, words| {
-            let object = (u64::from(words[8]) | u64::from(words[9]) << 32) - USER;
+            let object = (u64::from(words[8]) | (u64::from(words[9]) << 32)) - USER;
             driver.put32(object + 128, 0);
         }),
         ("unknown AQL packet", |_, words| words[0] = 77),
         ("fits on no compute unit", |driver, words| {
-            let object = (u64::from(words[8]) | u64::from(words[9]) << 32) - USER;
+            let object = (u64::from(words[8]) | (u64::from(words[9]) << 32)) - USER;
             driver.put32(object + 48, 63);
-            words[1] = 1024 | 1 << 16;
+            words[1] = 1024 | (1 << 16);
         }),
         ("local memory", |_, words| words[7] = 65 << 10),
         ("grid", |_, words| words[3] = 0),

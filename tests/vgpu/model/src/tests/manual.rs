@@ -20,7 +20,7 @@ fn load(driver: &mut Driver, queue: &TestQueue, die: u32, pipe: u32) {
         driver.write_reg(base + register, value);
     }
     driver.write_reg(base + gc::CP_HQD_VMID, VMID);
-    let doorbell = queue.doorbell as u32 | 1 << 30;
+    let doorbell = queue.doorbell as u32 | (1 << 30);
     driver.write_reg(base + gc::CP_HQD_PQ_DOORBELL_CONTROL, doorbell);
     let write = USER + queue.write;
     driver.write_reg(base + gc::CP_HQD_PQ_WPTR_POLL_ADDR, write as u32);
@@ -54,7 +54,7 @@ fn fixture(xcc_count: u32) -> (Driver, TestQueue) {
     };
     let mut driver = Driver::new(config);
     let process = driver.process(0x8003);
-    driver.write_reg(athub::ATC_VMID0_PASID_MAPPING + VMID, 0x8003 | 1 << 31);
+    driver.write_reg(athub::ATC_VMID0_PASID_MAPPING + VMID, 0x8003 | (1 << 31));
     let status = athub::ATC_VMID_PASID_MAPPING_UPDATE_STATUS;
     assert_eq!(driver.read_reg(status), 1 << VMID);
     driver.write_reg(status, 1 << VMID);

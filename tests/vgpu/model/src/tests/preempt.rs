@@ -510,7 +510,7 @@ proptest! {
                 driver.run_until(1_000_000_000, |driver| driver.fence_is_written());
             }
             let some: Vec<_> = (0..3)
-                .filter(|index| choice >> index & 1 != 0)
+                .filter(|index| (choice >> index) & 1 != 0)
                 .map(|index| queues[index])
                 .collect();
             driver.run_list(if some.is_empty() { &queues } else { &some });
