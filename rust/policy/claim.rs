@@ -58,10 +58,16 @@ impl Pass<'_, '_> {
         };
         queue.claim = None;
         queue.favoured = false;
+        let queue = *queue;
+        if queue.phase == Phase::Starting {
+            // A process that is being started is not stopped in the same breath.
+            if let Some(process) = self.processes.get_mut(queue.process_at) {
+                process.refuses = true;
+            }
+        }
         if queue.phase != Phase::Free || !queue.active {
             return false;
         }
-        let queue = *queue;
         if self.limits.whole_process {
             if let Some(process) = self.processes.get_mut(queue.process_at) {
                 process.active = process.active.saturating_add(1);

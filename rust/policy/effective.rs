@@ -4,24 +4,38 @@
 use crate::config::Config;
 use crate::observation::Observation;
 use crate::queue::Queue;
+use crate::rule::RuleEffect;
 
 impl Queue {
     /// Takes over what rules and parameters say about the queue in this pass.
     #[inline]
     pub(crate) fn rate(&mut self, config: &Config<'_>, seen: &Observation) {
         self.protected = seen.protected;
+        match seen.rule.and_then(|id| config.rule(id)) {
+            Some(rule) => self.rate_by_rule(config, seen, rule),
+            None => {
+                self.effective = config.user_priority.judge(seen.kfd);
+                self.reservation = None;
+                self.contends = !seen.internal;
+            }
+        }
+    }
+
+    /// A rule's word counts first.
+    fn rate_by_rule(&mut self, config: &Config<'_>, seen: &Observation, rule: &RuleEffect) {
+        let own = config.user_priority.judge(seen.kfd);
+        self.effective = rule.priority.unwrap_or(own);
+        self.reservation = rule.reservation;
+        // The runtime's own queue carries work for the application's queues. It
+        // takes part only where a rule gives it a priority.
+        self.contends = !rule.exempt && (!seen.internal || rule.priority.is_some());
+    }
+
+    /// Takes over the timeslice, which matters only to a queue that is not idle.
+    pub(crate) fn rate_turns(&mut self, config: &Config<'_>, seen: &Observation) {
         let rule = seen.rule.and_then(|id| config.rule(id));
-        self.effective = rule
-            .and_then(|rule| rule.priority)
-            .unwrap_or_else(|| config.user_priority.judge(seen.kfd));
         self.timeslice = rule
             .and_then(|rule| rule.timeslice)
             .unwrap_or_else(|| config.timeslice(self.effective));
-        self.reservation = rule.and_then(|rule| rule.reservation);
-        // The runtime's own queue carries work for the application's queues. It
-        // takes part only where a rule gives it a priority.
-        let ranked = rule.is_some_and(|rule| rule.priority.is_some());
-        let exempt = rule.is_some_and(|rule| rule.exempt);
-        self.contends = !exempt && (!seen.internal || ranked);
     }
 }

@@ -56,13 +56,15 @@ impl Pass<'_, '_> {
                     queue.stop.beneficiary = beneficiary;
                     reason
                 }
-                (None, None) => continue,
-            };
-            if self.start(at, &queue, reason) {
-                if reason == Reason::Calm && !judged && !queue.stop.dry {
-                    judged = true;
-                    self.judge_stop(&queue);
+                (None, None) => {
+                    self.follow_others(at, &queue);
+                    continue;
                 }
+            };
+            let made = self.start(at, &queue, reason);
+            if made && reason == Reason::Calm && !judged && !queue.stop.dry {
+                judged = true;
+                self.judge_stop(&queue);
             }
         }
     }
@@ -139,6 +141,9 @@ impl Pass<'_, '_> {
                     queue.stop.beneficiary = Some(rival.id);
                     queue.stop.process = rival.process;
                 }
+                if let Some(process) = self.processes.get_mut(queue.process_at) {
+                    process.held_for = Some((rival.id, rival.process));
+                }
                 self.hold(rival.process_at);
                 let left = self.budget_left(&rival);
                 self.look_at(now.after(left));
@@ -165,11 +170,25 @@ impl Pass<'_, '_> {
         }
     }
 
+    /// A queue that was stopped along with its process stays stopped for
+    /// whomever the process does.
+    fn follow_others(&mut self, at: usize, queue: &Queue) {
+        let process = self.processes.get(queue.process_at);
+        let held_for = process.and_then(|process| process.held_for);
+        if let (true, Some((id, process))) = (self.follows(queue), held_for) {
+            if let Some(queue) = self.queues.get_mut(at) {
+                queue.stop.beneficiary = Some(id);
+                queue.stop.process = process;
+            }
+        }
+    }
+
     /// The queue was stopped along with its process, has still nothing to do,
     /// and others of the process decide when it is started.
     fn follows(&self, queue: &Queue) -> bool {
         let idle = queue.backlog == 0 || !queue.contends;
-        queue.stop.along
+        self.limits.whole_process
+            && queue.stop.along
             && idle
             && self
                 .processes
@@ -299,7 +318,7 @@ impl Pass<'_, '_> {
             queue.stop.started_for = reason;
             queue.begin_start(now, retry);
             queue.release = None;
-            if reason == Reason::Turn {
+            if reason == Reason::Turn && queue.contends && !queue.stop.along {
                 let rank = self.algorithm.rank(queue);
                 let rival = Rival::new(queue, at, rank, &self.limits);
                 self.waiting.offer(rival);

@@ -23,40 +23,52 @@ const GAP_MAX: Nanos = Nanos::SECOND;
 impl Pass<'_, '_> {
     /// Takes in what is seen of every queue, and forgets those that have gone.
     pub(crate) fn ingest(&mut self, pass: u32, elapsed: Nanos, seen: &[Observation]) {
-        let before = self.queues.len();
         let ran = elapsed.min(GAP_MAX);
         let mut hint = 0usize;
-        let mut known = 0usize;
+        let mut tracked = 0usize;
+        let mut owner = None;
+        let mut owner_at = usize::MAX;
         for observation in seen {
-            let found = self.queues.find(observation.queue.0, hint);
-            let Some(at) = found.or_else(|| self.welcome(observation)) else {
-                self.leave_alone(observation);
-                continue;
+            let at = match self.queues.find(observation.queue.0, hint) {
+                Some(at) => at,
+                None => match self.welcome(observation, pass) {
+                    Some(at) => at,
+                    None => {
+                        self.leave_alone(observation);
+                        continue;
+                    }
+                },
             };
             hint = at.saturating_add(1);
             let Some(queue) = self.queues.get_mut(at) else {
                 continue;
             };
-            if found.is_some() {
-                if queue.pass == pass {
-                    self.step.duplicates = self.step.duplicates.saturating_add(1);
-                    continue;
-                }
-                known = known.saturating_add(1);
+            if queue.pass == pass {
+                self.step.duplicates = self.step.duplicates.saturating_add(1);
+                continue;
             }
             queue.pass = pass;
+            tracked = tracked.saturating_add(1);
             queue.rate(self.config, observation);
             queue.process = observation.process;
-            let found = self.processes.find(queue.process.0, queue.process_at);
-            let place = found.or_else(|| self.processes.insert(Process::new(queue.process)));
+            // Queues of a process mostly stand together.
+            if owner != Some(queue.process) {
+                let (id, hint) = (queue.process, queue.process_at);
+                let found = self.processes.find(id.0, hint);
+                let place = found.or_else(|| self.processes.insert(Process::new(id)));
+                owner = Some(id);
+                owner_at = place.unwrap_or(usize::MAX);
+                if let Some(process) = self.processes.get_mut(owner_at) {
+                    process.pass = pass;
+                }
+            }
+            queue.process_at = owner_at;
             // Without its account a process may not take part.
-            queue.process_at = place.unwrap_or(usize::MAX);
-            match self.processes.get_mut(queue.process_at) {
-                Some(process) => process.pass = pass,
-                None => queue.contends = false,
+            if owner_at == usize::MAX {
+                queue.contends = false;
             }
             if queue.contends {
-                self.presence.see(Standing::of(queue, &self.limits));
+                self.presence.see(queue, &self.limits);
             }
             if queue.still_idle(observation) {
                 queue.waves = observation.waves;
@@ -65,16 +77,17 @@ impl Pass<'_, '_> {
             }
             self.examine(at, ran, observation);
         }
-        if known < before {
+        if tracked < self.queues.len() {
             self.queues.retain(|queue| queue.pass == pass);
         }
     }
 
     /// A queue that was not there before. `None`: there is no room for it.
-    fn welcome(&mut self, seen: &Observation) -> Option<usize> {
+    fn welcome(&mut self, seen: &Observation, pass: u32) -> Option<usize> {
         let now = self.now;
         let mut queue = Queue {
             id: seen.queue,
+            pass: pass.wrapping_sub(1),
             progress: seen.progress,
             // What it launched before may have finished long ago.
             launched: seen.progress != 0,
@@ -114,6 +127,7 @@ impl Pass<'_, '_> {
         let Some(queue) = self.queues.get_mut(at) else {
             return;
         };
+        queue.rate_turns(self.config, seen);
         let before = queue.verdict();
         let ran_before = queue.runs(now, &self.limits);
         let wanted_before = queue.wants || queue.is_ours();
@@ -130,6 +144,11 @@ impl Pass<'_, '_> {
         if queue.wants && !wanted_before {
             self.algorithm.wakes(&self.context, queue);
         }
+        queue.rests = !queue.launched
+            && !queue.pending
+            && !queue.busy
+            && !queue.orphan
+            && queue.phase == Phase::Free;
         if queue.verdict() != before {
             queue.since = now;
         }
@@ -161,11 +180,11 @@ impl Pass<'_, '_> {
         }
         if matches!(queue.phase, Phase::Stopping | Phase::Stopped) {
             if let Some(process) = self.processes.get_mut(queue.process_at) {
-                let since = queue.stop.since;
-                let earliest = process
-                    .stopped_since
-                    .map_or(since, |other| other.min(since));
-                process.stopped_since = Some(earliest);
+                if !queue.stop.dry {
+                    let since = queue.stop.since;
+                    let other = process.stopped_since.unwrap_or(since);
+                    process.stopped_since = Some(since.min(other));
+                }
                 process.led |= !queue.stop.along;
             }
         }

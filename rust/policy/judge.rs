@@ -30,14 +30,10 @@ impl Queue {
     /// It is idle, was so in the last pass, and nothing has changed.
     #[inline]
     pub(crate) fn still_idle(&self, seen: &Observation) -> bool {
-        !self.launched
-            && !self.pending
-            && !self.busy
-            && !self.orphan
-            && seen.state == QueueState::Active
-            && self.phase == Phase::Free
-            && seen.backlog == Some(0)
+        self.rests
             && seen.progress == self.progress
+            && seen.backlog == Some(0)
+            && seen.state == QueueState::Active
             && !matches!(seen.waves, Waves::Known(1..))
     }
 

@@ -77,6 +77,8 @@ impl Extremes {
 /// Who is there in a pass.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Presence {
+    /// The lowest level that could still be among the highest two.
+    bar: u8,
     highest: Extremes,
     highest_suspect: Extremes,
     lowest_busy: Extremes,
@@ -85,8 +87,13 @@ pub(crate) struct Presence {
 impl Presence {
     /// A queue that takes part.
     #[inline]
-    pub(crate) fn see(&mut self, standing: Standing) {
-        self.highest.offer(standing, |new, old| new > old);
+    pub(crate) fn see(&mut self, queue: &Queue, limits: &Limits) {
+        if queue.effective.level() >= self.bar {
+            let standing = Standing::of(queue, limits);
+            self.highest.offer(standing, |new, old| new > old);
+            let second = self.highest.second;
+            self.bar = second.map_or(0, |second| second.level.level().saturating_add(1));
+        }
     }
 
     /// A queue that takes part and may be waiting.

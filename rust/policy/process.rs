@@ -25,10 +25,12 @@ pub struct Process {
     /// In this pass it was found to make no progress although queues are
     /// stopped for it.
     pub(crate) stuck: bool,
-    /// Whole processes are stopped: since when this one has been, if it is.
+    /// Whole processes are stopped: since when this one really has been.
     pub(crate) stopped_since: Option<Nanos>,
     /// Whole processes are stopped: a queue is that had something to do.
     pub(crate) led: bool,
+    /// Whole processes are stopped: whom this one stays stopped for.
+    pub(crate) held_for: Option<(QueueId, ProcessId)>,
     /// Whole processes are stopped: why this one is started in this pass, and
     /// whom it was stopped for.
     pub(crate) starts: Option<(Reason, Option<QueueId>)>,
@@ -71,6 +73,7 @@ impl Process {
         self.stuck = false;
         self.stopped_since = None;
         self.led = false;
+        self.held_for = None;
         self.starts = None;
         self.stops = None;
         self.favoured = false;

@@ -134,6 +134,8 @@ pub struct Queue {
     pub(crate) waiting: bool,
     /// It wants the GPU, waiting or not.
     pub(crate) wants: bool,
+    /// It has nothing to do and nothing was done to it.
+    pub(crate) rests: bool,
 
     // What was done to it.
     pub(crate) phase: Phase,
@@ -196,6 +198,7 @@ impl Default for Queue {
             busy: false,
             waiting: false,
             wants: false,
+            rests: false,
             phase: Phase::Free,
             stop: Stop::default(),
             started: None,
@@ -286,6 +289,7 @@ impl Queue {
 
     /// The queue is stopped from now on, as far as the policy is concerned.
     pub(crate) fn begin_stop(&mut self, stop: Stop) {
+        self.rests = false;
         self.phase = if stop.dry {
             Phase::Stopped
         } else {
@@ -297,6 +301,7 @@ impl Queue {
 
     /// A start was decided; it is tried again after a while.
     pub(crate) fn begin_start(&mut self, now: Nanos, retry: Nanos) {
+        self.rests = false;
         if self.phase != Phase::Starting {
             self.close_stop(now);
             self.account.turn = now;

@@ -54,22 +54,16 @@ impl<'s, R: Record> Table<'s, R> {
         self.len
     }
 
+    /// The record at a place that `find`, `insert` or a walk up to `len` gave.
     #[inline]
     pub(crate) fn get(&self, at: usize) -> Option<&R> {
-        if at < self.len {
-            self.slots.get(at).map(|slot| &slot.record)
-        } else {
-            None
-        }
+        self.slots.get(at).map(|slot| &slot.record)
     }
 
+    /// As [`Table::get`].
     #[inline]
     pub(crate) fn get_mut(&mut self, at: usize) -> Option<&mut R> {
-        if at < self.len {
-            self.slots.get_mut(at).map(|slot| &mut slot.record)
-        } else {
-            None
-        }
+        self.slots.get_mut(at).map(|slot| &mut slot.record)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &R> {
@@ -86,7 +80,8 @@ impl<'s, R: Record> Table<'s, R> {
     /// Where the record with this key is; `hint` is where to look first.
     #[inline]
     pub(crate) fn find(&self, key: u64, hint: usize) -> Option<usize> {
-        if self.get(hint).is_some_and(|record| record.key() == key) {
+        let expected = self.get(hint).is_some_and(|record| record.key() == key);
+        if expected && hint < self.len {
             return Some(hint);
         }
         let mut link = self.slots.get(self.bucket(key))?.first;

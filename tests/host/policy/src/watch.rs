@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The properties, checked on every step by books of its own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use gpreempt_policy::{
     Action, Arming, Config, Decision, Granularity, Head, Mode, Nanos, Number, Observation, Outcome,
@@ -18,6 +18,8 @@ struct Ledger {
     stopped: Option<(Nanos, bool)>,
     /// A real start was decided and the queue not seen to run since.
     starting: bool,
+    /// When its turn last came round.
+    turn: Option<Nanos>,
     /// When it was last seen active after it had not been.
     resumed: Option<Nanos>,
     /// Since when, and for how many looks, it has shown no progress while it
@@ -44,9 +46,10 @@ pub struct Watch {
     /// The second of the ceiling, and the stops in it.
     second: Nanos,
     stops: u32,
-    /// The second of each process's budget, what is spent of it, and whether it
-    /// holds something.
-    budgets: BTreeMap<ProcessId, (Nanos, Nanos, bool)>,
+    /// When something was really stopped for each process, from look to look.
+    held: BTreeMap<ProcessId, VecDeque<(Nanos, Nanos)>>,
+    /// For whom something is really stopped since the last step.
+    holders: BTreeSet<ProcessId>,
     /// Nothing may be sent before this time.
     silent_until: Nanos,
     /// The configuration of the last step.
@@ -134,12 +137,11 @@ impl Watch {
     ) -> Result<(), String> {
         self.steps += 1;
         let now = now.max(self.now);
-        let elapsed = now.since(self.now);
-        self.now = now;
+        let last = std::mem::replace(&mut self.now, now);
         let context = Context { config, now };
         let seen = first_of_each(seen);
         let untracked = seen.len().saturating_sub(room) > 0 || step.untracked > 0;
-        self.spend(now, elapsed);
+        self.spend(last, now);
         self.take_in(&context, &seen);
         let failed = self.hear(config, outcomes, now);
         self.note_stillness(config, &seen, now);
@@ -158,7 +160,7 @@ impl Watch {
             *self.reasons.entry(decision.reason.name()).or_default() += 1;
             match decision.action {
                 Action::Start => {
-                    self.check_start(&context, decision, untracked)?;
+                    self.check_start(&context, decision)?;
                     started |= decision.apply;
                 }
                 Action::Stop => {
@@ -191,7 +193,7 @@ impl Watch {
                 .find(|queue| queue.state == QueueState::StoppedByUs && !started);
             hold!(left.is_none(), "uncounted: {left:?}");
         }
-        self.check_budgets(&context, views)?;
+        self.check_budgets(&context, views, step)?;
         // Of a queue without a place nothing is remembered, here neither.
         let placed: BTreeSet<QueueId> = views.iter().map(|view| view.queue).collect();
         self.queues.retain(|id, _| placed.contains(id));
@@ -199,13 +201,19 @@ impl Watch {
     }
 
     /// Books the time that each process has caused since the last step.
-    fn spend(&mut self, now: Nanos, elapsed: Nanos) {
-        for (second, spent, holds) in self.budgets.values_mut() {
-            if *holds {
-                *spent = spent.after(elapsed);
-            }
-            if now.since(*second) >= Nanos::SECOND && !*holds {
-                *spent = Nanos::ZERO;
+    fn spend(&mut self, last: Nanos, now: Nanos) {
+        for process in &self.holders {
+            self.held
+                .entry(*process)
+                .or_default()
+                .push_back((last, now));
+        }
+        for held in self.held.values_mut() {
+            while held
+                .front()
+                .is_some_and(|(_, end)| now.since(*end) > Nanos::SECOND)
+            {
+                held.pop_front();
             }
         }
     }
@@ -221,6 +229,7 @@ impl Watch {
                 seen: *queue,
                 stopped: None,
                 starting: false,
+                turn: None,
                 resumed: None,
                 quiet_since: now,
                 quiet: 0,
@@ -354,12 +363,7 @@ impl Watch {
     }
 
     /// A start is for a queue that is stopped, and says why rightly.
-    fn check_start(
-        &mut self,
-        context: &Context<'_>,
-        made: &Decision,
-        untracked: bool,
-    ) -> Result<(), String> {
+    fn check_start(&mut self, context: &Context<'_>, made: &Decision) -> Result<(), String> {
         let Context { config, now } = *context;
         let Some(entry) = self.queues.get_mut(&made.queue) else {
             return Err(format!("a start of nobody: {made:?}"));
@@ -368,11 +372,14 @@ impl Watch {
         let known = entry.stopped.is_some() || entry.starting || orphan;
         hold!(
             known
-                || (untracked && entry.seen.state == QueueState::StoppedByUs)
                 || config.granularity == Granularity::Process
                 || entry.seen.state == QueueState::StoppedByUs,
             "a start of a running queue: {made:?}"
         );
+        if made.reason == Reason::Bound {
+            let slice = context.timeslice(&entry.seen);
+            entry.immunity = slice.max(config.duration(Number::MinRun));
+        }
         if let Some((since, real)) = entry.stopped {
             if !orphan {
                 hold!(made.apply == real, "a dry start of a real stop: {made:?}");
@@ -383,8 +390,6 @@ impl Watch {
                         || now.since(since) >= config.duration(Number::MaxStop),
                     "the bound came early: {made:?}"
                 );
-                let slice = context.timeslice(&entry.seen);
-                entry.immunity = slice.max(config.duration(Number::MinRun));
                 if !real {
                     entry.immune = now.after(entry.immunity);
                     entry.immunity = Nanos::ZERO;
@@ -412,6 +417,7 @@ impl Watch {
         if let Some(entry) = self.queues.get_mut(&made.queue) {
             entry.stopped = None;
             entry.starting = made.apply;
+            entry.turn = (made.reason == Reason::Turn).then_some(now);
         }
         Ok(())
     }
@@ -488,7 +494,7 @@ impl Watch {
         }
 
         // A turn that comes round in this very step begins with a start.
-        if !beneficiary.starting {
+        if beneficiary.turn != Some(now) {
             hold!(
                 beneficiary.seen.state == QueueState::Active,
                 "a stop for an inactive queue: {made:?}"
@@ -598,41 +604,45 @@ impl Watch {
     }
 
     /// No process causes more stopped time than it may.
-    fn check_budgets(&mut self, context: &Context<'_>, views: &[QueueView]) -> Result<(), String> {
-        let Context { config, now } = *context;
+    fn check_budgets(
+        &mut self,
+        context: &Context<'_>,
+        views: &[QueueView],
+        step: &Step,
+    ) -> Result<(), String> {
+        let config = context.config;
+        let excused = step.truncated || matches!(step.arming, Arming::Silent(_));
         let mut holders = BTreeSet::new();
         for view in views.iter().filter(|view| view.verdict == Verdict::Stopped) {
             let Some(held) = self.queues.get(&view.queue) else {
                 continue;
             };
             let beneficiary = view.beneficiary.and_then(|id| self.queues.get(&id));
-            if let (Some(beneficiary), Some(_)) = (beneficiary, held.stopped) {
+            if let (Some(beneficiary), Some((_, true))) = (beneficiary, held.stopped) {
                 holders.insert(beneficiary.seen.process);
             }
         }
-        let budget = config.duration(Number::StopBudget);
-        for (process, (second, spent, holds)) in &mut self.budgets {
-            let still = holders.contains(process);
-            if !still {
-                *holds = false;
-            } else if now.since(*second) >= Nanos::SECOND {
-                *second = now;
-                *spent = Nanos::ZERO;
-                *holds = true;
-            } else {
-                let calming = config.duration(Number::ResumeDelay);
-                hold!(
-                    budget >= Nanos::SECOND || *spent <= budget.after(calming) || !*holds,
-                    "{process:?} has caused {spent:?} of stopped time and goes on"
-                );
-                *holds = true;
-            }
+        // A second of the policy's may begin anywhere, so that two of them
+        // reach into any second.
+        let allowed = config.duration(Number::StopBudget).times(2);
+        for process in &holders {
+            let held = self.held.get(process);
+            let times = || {
+                held.into_iter()
+                    .flatten()
+                    .map(|(start, end)| end.since(*start).0)
+            };
+            let spent: u64 = times().sum();
+            // A budget ends at a look, so the last stretch of each may exceed it.
+            let longest = Nanos(times().max().unwrap_or(0));
+            hold!(
+                excused
+                    || allowed >= Nanos::SECOND.times(2)
+                    || Nanos(spent) <= allowed.after(longest.times(3)),
+                "{process:?} has caused {spent} ns of stopped time in a second and goes on"
+            );
         }
-        for process in holders {
-            self.budgets
-                .entry(process)
-                .or_insert((now, Nanos::ZERO, true));
-        }
+        self.holders = holders;
         Ok(())
     }
 }

@@ -192,6 +192,14 @@ impl World {
             204 => self.blind = Some(bytes.below(QUEUES)),
             205 => self.doubled = Some(bytes.below(QUEUES)),
             206 => self.queues.reverse(),
+            207..=210 if !self.queues.is_empty() => {
+                // A rule is written, and matches a process from now on.
+                let at = bytes.below(self.queues.len());
+                self.queues[at].rule = match bytes.below(8) {
+                    id @ 0..=5 => Some(RuleId(id as u32)),
+                    _ => Some(RuleId(3)),
+                };
+            }
             _ => {}
         }
         self.pass_time(bytes);

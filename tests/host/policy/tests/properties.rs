@@ -17,6 +17,9 @@ use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
 /// How many bytes a life has at most; about three of them make a step.
 const BYTES: usize = 1_200;
 
+/// Seeds of inputs that failed once; they are tried first.
+const SEEDS: &str = "tests/properties.seeds";
+
 fn steps() -> u64 {
     let wanted = std::env::var("GP_STEPS").ok();
     wanted.map_or(200_000, |text| {
@@ -33,10 +36,7 @@ fn properties_hold_over_random_lives() {
         let config = Config {
             cases: 256,
             max_shrink_iters: 20_000,
-            failure_persistence: Some(Box::new(FileFailurePersistence::SourceParallel(
-                "proptest-regressions",
-            ))),
-            source_file: Some(file!()),
+            failure_persistence: Some(Box::new(FileFailurePersistence::Direct(SEEDS))),
             ..Config::default()
         };
         let outcome =
