@@ -14,6 +14,7 @@ use std::{fs, thread};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::hsa::UserPages;
 use crate::kfd::ioctl::{Kfd, WaveState};
 use crate::kfd::sysfs;
 use crate::load::Load;
@@ -39,6 +40,9 @@ pub enum Request {
     WaveState {
         queue: String,
     },
+    /// Have the kernel take pages away that the GPU may use, so that KFD evicts
+    /// all queues of the process and restores them.
+    Invalidate,
     /// Destroy the queue with its unfinished work, as a scheduler does that can
     /// only reset.
     Hold {
@@ -88,19 +92,30 @@ pub fn listen(path: &Path) -> Result<UnixListener> {
 }
 
 /// Answers one client after the other until `ended`.
-pub fn serve(listener: &UnixListener, kfd: &Kfd, loads: &[Load], ended: &AtomicBool) {
+pub fn serve(
+    listener: &UnixListener,
+    kfd: &Kfd,
+    pages: &UserPages,
+    loads: &[Load],
+    ended: &AtomicBool,
+) {
     while !ended.load(Ordering::Acquire) {
         match listener.accept() {
             Ok((client, _)) => {
                 // A client that goes away in the middle harms only itself.
-                let _ = converse(client, kfd, loads, ended);
+                let perform = |request| perform(request, kfd, pages, loads);
+                let _ = converse(client, perform, ended);
             }
             Err(_) => thread::sleep(LOOK),
         }
     }
 }
 
-fn converse(client: UnixStream, kfd: &Kfd, loads: &[Load], ended: &AtomicBool) -> Result<()> {
+fn converse(
+    client: UnixStream,
+    perform: impl Fn(Request) -> Result<serde_json::Value>,
+    ended: &AtomicBool,
+) -> Result<()> {
     client.set_nonblocking(false)?;
     client.set_read_timeout(Some(LOOK))?;
     let mut answers = client.try_clone()?;
@@ -111,7 +126,7 @@ fn converse(client: UnixStream, kfd: &Kfd, loads: &[Load], ended: &AtomicBool) -
             Ok(0) => break,
             Ok(_) => {
                 let answer = match serde_json::from_str(&line) {
-                    Ok(request) => match perform(request, kfd, loads) {
+                    Ok(request) => match perform(request) {
                         Ok(value) => Answer::Ok(value),
                         Err(error) => Answer::Error(format!("{error:#}")),
                     },
@@ -128,7 +143,12 @@ fn converse(client: UnixStream, kfd: &Kfd, loads: &[Load], ended: &AtomicBool) -
     Ok(())
 }
 
-fn perform(request: Request, kfd: &Kfd, loads: &[Load]) -> Result<serde_json::Value> {
+fn perform(
+    request: Request,
+    kfd: &Kfd,
+    pages: &UserPages,
+    loads: &[Load],
+) -> Result<serde_json::Value> {
     let find = |name: &str| {
         loads
             .iter()
@@ -165,6 +185,10 @@ fn perform(request: Request, kfd: &Kfd, loads: &[Load]) -> Result<serde_json::Va
             Ok(serde_json::Value::Null)
         }
         Request::WaveState { queue } => Ok(serde_json::to_value(wave_state(kfd, find(&queue)?)?)?),
+        Request::Invalidate => {
+            pages.invalidate().context("giving pages back")?;
+            Ok(serde_json::Value::Null)
+        }
         Request::Hold { queue } => {
             find(&queue)?.hold()?;
             Ok(serde_json::Value::Null)

@@ -22,7 +22,7 @@ use serde::{de::DeserializeOwned, Deserialize, Serialize};
 
 use crate::clock::{guest_now_ns, Correlation};
 use crate::control;
-use crate::hsa::{Runtime, SharedSignals};
+use crate::hsa::{Runtime, SharedSignals, UserPages};
 use crate::kfd::ioctl::Kfd;
 use crate::load::{Chains, Load};
 use crate::report::{Death, Event, QueueIdentity, QueueReport, RunReport};
@@ -238,7 +238,12 @@ fn serve_assignment(
         .context("the group has no queues")?
         .identity
         .gpu_id;
-    let listener = control.as_deref().map(control::listen).transpose()?;
+    let listener = control
+        .as_deref()
+        .map(|path| {
+            Ok::<_, anyhow::Error>((control::listen(path)?, UserPages::lock(&runtime, spec.gpu)?))
+        })
+        .transpose()?;
 
     let chains = chains(spec, &loads, &runtime, signals)?;
     send(
@@ -256,8 +261,8 @@ fn serve_assignment(
             .zip(&chains)
             .map(|(load, chains)| scope.spawn(|| load.run(spec, guest_ns, chains)))
             .collect();
-        if let Some(listener) = &listener {
-            scope.spawn(|| control::serve(listener, &kfd, &loads, &ended));
+        if let Some((listener, pages)) = &listener {
+            scope.spawn(|| control::serve(listener, &kfd, pages, &loads, &ended));
         }
         let sampled = sample_until(&mut clock, &kfd, || {
             running.iter().all(|load| load.is_finished())

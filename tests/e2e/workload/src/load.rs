@@ -539,15 +539,14 @@ impl Load {
         let abandoned = submitted - completed;
         let dispatches = self.spec.dispatches_per_request;
 
+        let in_flight = self.in_flight.lock().expect("no holder panics").clone();
         let mut workgroups = Tally::default();
         for (index, slot) in self.slots.iter().enumerate() {
             let least = slot.expected.load(Ordering::Acquire);
-            // A slot whose request was given up may have run it in part.
-            let most = if abandoned > 0 {
-                least + dispatches
-            } else {
-                least
-            };
+            // A request that was given up may have run in part. The signal tells of one
+            // that was given up while its packets were written.
+            let given_up = in_flight.contains(&index) || slot.done.load() > 0;
+            let most = if given_up { least + dispatches } else { least };
             workgroups += tally(self.slot_counters(index), least, most);
         }
         // A count that was wrong at its request's completion counts even if it

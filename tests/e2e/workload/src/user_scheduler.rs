@@ -209,6 +209,43 @@ impl Reset {
         Ok(mechanism)
     }
 
+    /// A workload that comes to its end takes no commands any more: its queues are
+    /// left alone from then on.
+    fn try_with(&mut self, key: QueueKey, act: impl FnOnce(&mut Self, &Resettable) -> Result<()>) {
+        let Some(queue) = self.queues.get(&key).cloned() else {
+            return;
+        };
+        if let Err(error) = act(self, &queue) {
+            eprintln!("queue {:?} is left alone: {error:#}", queue.name);
+            self.queues.remove(&key);
+        }
+    }
+
+    fn hold(&mut self, key: QueueKey, queue: &Resettable) -> Result<()> {
+        let indices = read_indices(key.0, &[self.addresses[&key]])?;
+        control::call(
+            &queue.socket,
+            &Request::Hold {
+                queue: queue.name.clone(),
+            },
+        )?;
+        self.held
+            .extend(indices.first().map(|&indices| (key, indices)));
+        Ok(())
+    }
+
+    fn release(&mut self, key: QueueKey, queue: &Resettable) -> Result<()> {
+        control::call(
+            &queue.socket,
+            &Request::Release {
+                queue: queue.name.clone(),
+            },
+        )?;
+        self.addresses.insert(key, Self::ask(queue)?.1);
+        self.held.remove(&key);
+        Ok(())
+    }
+
     /// Process and index addresses of a queue, by its own account.
     fn ask(queue: &Resettable) -> Result<(u32, Addresses)> {
         let all = control::call(&queue.socket, &Request::Status)?;
@@ -256,28 +293,11 @@ impl Mechanism for Reset {
     }
 
     fn apply(&mut self, decision: &Decision) -> Result<()> {
-        for key in &decision.stop {
-            let Some(queue) = self.queues.get(key) else {
-                continue;
-            };
-            let indices = read_indices(key.0, &[self.addresses[key]])?;
-            let request = Request::Hold {
-                queue: queue.name.clone(),
-            };
-            control::call(&queue.socket, &request)?;
-            self.held
-                .extend(indices.first().map(|&indices| (*key, indices)));
+        for &key in &decision.stop {
+            self.try_with(key, |this, queue| this.hold(key, queue));
         }
-        for key in &decision.start {
-            let Some(queue) = self.queues.get(key) else {
-                continue;
-            };
-            let request = Request::Release {
-                queue: queue.name.clone(),
-            };
-            control::call(&queue.socket, &request)?;
-            self.addresses.insert(*key, Self::ask(queue)?.1);
-            self.held.remove(key);
+        for &key in &decision.start {
+            self.try_with(key, |this, queue| this.release(key, queue));
         }
         Ok(())
     }

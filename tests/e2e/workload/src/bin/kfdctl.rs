@@ -72,6 +72,12 @@ enum What {
         #[arg(long)]
         queue: Option<String>,
     },
+    /// Have KFD evict and restore a workload's process, by taking pages away that
+    /// its GPU may use
+    Invalidate {
+        #[arg(long)]
+        socket: PathBuf,
+    },
     /// Destroy a workload's queue with its unfinished work
     Hold {
         #[arg(long)]
@@ -246,6 +252,7 @@ fn perform(what: What) -> Result<serde_json::Value> {
         } => control::call(&socket, &Request::CuMask { queue, mask }),
         What::WaveState { socket, queue } => control::call(&socket, &Request::WaveState { queue }),
         What::Stop { socket, queue } => control::call(&socket, &Request::Stop { queue }),
+        What::Invalidate { socket } => control::call(&socket, &Request::Invalidate),
         What::Hold { socket, queue } => control::call(&socket, &Request::Hold { queue }),
         What::Release { socket, queue } => control::call(&socket, &Request::Release { queue }),
         What::Poll { queues, pace } => {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use nix::sys::mman::{mmap, munmap, MapFlags, ProtFlags};
+use nix::sys::mman::{madvise, mmap, mmap_anonymous, munmap, MapFlags, MmapAdvise, ProtFlags};
 
 use crate::packet::Packet;
 
@@ -496,6 +496,72 @@ impl Drop for SharedSignals {
         unsafe {
             ffi::hsa_amd_memory_unlock(self.host.as_ptr());
             let _ = munmap(self.host, self.bytes.get());
+        }
+    }
+}
+
+/// Ordinary pages that the GPU may use. When the kernel takes them away, KFD
+/// evicts the process's queues and restores them with the new pages.
+pub struct UserPages {
+    _runtime: Arc<Runtime>,
+    pages: NonNull<c_void>,
+}
+
+const USER_PAGES_BYTES: NonZeroUsize = NonZeroUsize::new(1 << 20).expect("not zero");
+
+// SAFETY: nobody reads or writes the pages but the kernel.
+unsafe impl Send for UserPages {}
+// SAFETY: as above, and giving pages back twice at a time is as good as once.
+unsafe impl Sync for UserPages {}
+
+impl UserPages {
+    pub fn lock(runtime: &Arc<Runtime>, gpu: usize) -> anyhow::Result<Self> {
+        let agent = runtime.gpu(gpu)?.agent;
+        // SAFETY: a new anonymous mapping touches no memory that is in use.
+        let pages = unsafe {
+            mmap_anonymous(
+                None,
+                USER_PAGES_BYTES,
+                ProtFlags::PROT_READ | ProtFlags::PROT_WRITE,
+                MapFlags::MAP_PRIVATE,
+            )
+        }?;
+        let mut device = std::ptr::null_mut();
+        // SAFETY: the mapping is as long as said and stays until the unlock in drop.
+        let status = unsafe {
+            let bytes = USER_PAGES_BYTES.get();
+            ffi::hsa_amd_memory_lock(pages.as_ptr(), bytes, &agent, 1, &mut device)
+        };
+        if let Err(error) = check("hsa_amd_memory_lock", status) {
+            // SAFETY: the mapping is ours and nobody uses it.
+            let _ = unsafe { munmap(pages, USER_PAGES_BYTES.get()) };
+            return Err(error.into());
+        }
+        Ok(Self {
+            _runtime: runtime.clone(),
+            pages,
+        })
+    }
+
+    /// Has the kernel take the pages away. The next access gets new ones.
+    pub fn invalidate(&self) -> nix::Result<()> {
+        // SAFETY: the mapping is ours, holds nothing of value, and stays mapped.
+        unsafe {
+            madvise(
+                self.pages,
+                USER_PAGES_BYTES.get(),
+                MmapAdvise::MADV_DONTNEED,
+            )
+        }
+    }
+}
+
+impl Drop for UserPages {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was locked in lock, and no work was ever given its address.
+        unsafe {
+            ffi::hsa_amd_memory_unlock(self.pages.as_ptr());
+            let _ = munmap(self.pages, USER_PAGES_BYTES.get());
         }
     }
 }
