@@ -94,7 +94,7 @@ pub struct QueueView {
 /// assert_eq!(step.decisions, 0);
 /// assert_eq!(step.next_look, None);
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Scheduler<S> {
     storage: S,
     node: Node,

@@ -16,7 +16,7 @@ pub mod world;
 use gpreempt_policy::{PairSlot, Parts, ProcessSlot, QueueSlot, Storage};
 
 /// Storage of a scheduler in vectors.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Vectors {
     queues: Vec<QueueSlot>,
     processes: Vec<ProcessSlot>,

@@ -4,6 +4,8 @@
 //! reports, the clock jumps, the configuration changes. Whatever the bytes say
 //! is a legal thing to see, so every property must hold for all of them.
 
+use std::hash::{Hash, Hasher};
+
 use gpreempt_policy::{
     Action, Config, Decision, Granularity, Head, Mode, Nanos, Number, Observation, Outcome,
     PolicyKind, Priority, ProcessId, QueueId, QueueState, Report, Reservation, RuleEffect, RuleId,
@@ -69,6 +71,50 @@ enum Port {
     Fails(u32),
 }
 
+/// What can happen in the small world; queues go by 1, 2 and 3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Small {
+    /// Time passes.
+    Nothing,
+    /// Much time passes, in milliseconds.
+    Jump(u32),
+    /// A queue makes progress and has waves.
+    Runs(u64),
+    /// A queue has work and no waves.
+    Starves(u64),
+    /// A queue has finished everything.
+    Idles(u64),
+    /// The driver holds a queue, or starts it.
+    Foreign(u64),
+    /// A queue comes or goes.
+    Toggle(u64),
+    /// The next transaction fails with this errno.
+    PortFails(u32),
+}
+
+impl Small {
+    /// Everything that can happen.
+    pub fn all() -> Vec<Small> {
+        let mut all = vec![
+            Small::Nothing,
+            Small::Jump(1),
+            Small::Jump(5),
+            Small::PortFails(22),
+            Small::PortFails(62),
+        ];
+        for id in 1..=3 {
+            all.extend([
+                Small::Runs(id),
+                Small::Starves(id),
+                Small::Idles(id),
+                Small::Foreign(id),
+                Small::Toggle(id),
+            ]);
+        }
+        all
+    }
+}
+
 /// Bytes, and nothing once they are used up.
 struct Bytes<'b>(&'b [u8]);
 
@@ -86,6 +132,7 @@ impl Bytes<'_> {
 }
 
 /// The node.
+#[derive(Clone)]
 pub struct World {
     scheduler: Scheduler<Vectors>,
     /// The same scheduler again: equal inputs give equal outputs.
@@ -99,6 +146,8 @@ pub struct World {
     port: Port,
     /// How many decisions the output takes.
     output: usize,
+    /// How many queues the scheduler has room for.
+    room: usize,
     /// Whether each queue's state can be told in this pass.
     blind: Option<usize>,
     /// A queue that is named twice.
@@ -124,6 +173,7 @@ impl Default for World {
             outcomes: Vec::new(),
             port: Port::Obeys,
             output: OUTPUT,
+            room: ROOM,
             blind: None,
             doubled: None,
             watch: Watch::default(),
@@ -377,7 +427,7 @@ impl World {
             made,
             &views,
             self.output,
-            ROOM,
+            self.room,
         )?;
         self.last = step;
         self.answer(&out[..step.decisions]);
@@ -416,6 +466,113 @@ impl World {
                 });
             }
         }
+    }
+
+    /// A small world: three queues of three processes at three levels, and
+    /// parameters so short that a few steps reach every rule.
+    pub fn small() -> World {
+        let mut world = World {
+            scheduler: Scheduler::new(Vectors::new(3, 3)),
+            twin: Scheduler::new(Vectors::new(3, 3)),
+            room: 3,
+            ..World::default()
+        };
+        for (number, value) in [
+            (Number::Grace, 100),
+            (Number::MinRun, 200),
+            (Number::ResumeDelay, 200),
+            (Number::MaxStop, 2),
+            (Number::NoProgress, 1),
+            (Number::MinInterval, 100),
+            (Number::SwitchCost, 0),
+            (Number::StopBudget, 3),
+            (Number::CoolDown, 1),
+            (Number::Retry, 1),
+            (Number::RetryMax, 2),
+            (Number::DisarmAfter, 2),
+        ] {
+            let set = world.config.set(number, value);
+            assert_eq!(set, Ok(()), "{number:?}");
+        }
+        for id in 1..=3 {
+            world.toggle(id);
+        }
+        world
+    }
+
+    /// A queue of the small world comes, or goes.
+    fn toggle(&mut self, id: u64) {
+        let before = self.queues.len();
+        self.queues.retain(|queue| queue.queue.0 % 3 != id % 3);
+        if self.queues.len() == before {
+            // A queue that comes back is another one.
+            let id = id + 3 * self.next_queue;
+            self.next_queue += 1;
+            let mut queue = Observation::new(QueueId(id), ProcessId(id % 3 + 1));
+            queue.waves = Waves::Known(0);
+            queue.kfd = Priority::new([15, 0, 7][(id % 3) as usize]).unwrap_or(Priority::NORMAL);
+            self.queues.push(queue);
+        }
+    }
+
+    /// One event of the small world, and a look.
+    ///
+    /// # Errors
+    ///
+    /// The first property that did not hold.
+    pub fn small_step(&mut self, event: Small) -> Result<(), String> {
+        let mut passed = Nanos::from_micros(100);
+        self.port = Port::Obeys;
+        let queue = |queues: &mut Vec<Observation>, id: u64, change: fn(&mut Observation)| {
+            let found = queues.iter_mut().find(|queue| queue.queue.0 % 3 == id % 3);
+            found.map(change);
+        };
+        match event {
+            Small::Nothing => {}
+            Small::Jump(millis) => passed = Nanos::from_millis(millis),
+            Small::PortFails(errno) => self.port = Port::Fails(errno),
+            Small::Toggle(id) => self.toggle(id),
+            Small::Runs(id) => queue(&mut self.queues, id, |queue| {
+                queue.progress += 1;
+                queue.waves = Waves::Known(64);
+                queue.backlog = Some(3);
+                queue.head = Head::Runnable;
+            }),
+            Small::Starves(id) => queue(&mut self.queues, id, |queue| {
+                queue.waves = Waves::Known(0);
+                queue.backlog = Some(1);
+                queue.head = Head::Runnable;
+            }),
+            Small::Idles(id) => queue(&mut self.queues, id, |queue| {
+                queue.waves = Waves::Known(0);
+                queue.backlog = Some(0);
+            }),
+            Small::Foreign(id) => queue(&mut self.queues, id, |queue| {
+                queue.state = match queue.state {
+                    QueueState::Active => QueueState::Held,
+                    _ => QueueState::Active,
+                };
+            }),
+        }
+        self.now = self.now.after(passed);
+        self.look()
+    }
+
+    /// What the future depends on, as a number.
+    pub fn key(&self) -> u64 {
+        let mut hasher = std::hash::DefaultHasher::new();
+        (&self.scheduler, &self.queues, self.now, &self.outcomes).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Lets go of everything.
+    ///
+    /// # Errors
+    ///
+    /// A queue that stays stopped.
+    pub fn end(mut self) -> Result<Watch, String> {
+        self.let_go()?;
+        Ok(self.watch)
     }
 
     /// The module is switched off: everything must run again within a bounded

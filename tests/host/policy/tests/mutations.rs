@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+//! A deliberate bug in each rule must be caught by a named case. Each entry is
+//! put into a copy of the policy, and the cases are played on that copy.
+//!
+//! `cargo test --test mutations -- --ignored`; a compiler run for each entry.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A bug: in which file, what becomes what, and the case that must fail.
+struct Bug(&'static str, &'static str, &'static str, &'static str);
+
+const BUGS: &[Bug] = &[
+    Bug("judge.rs", "&& now.since(self.quiet_since) >= grace", "", "a long grace ends at its time and not before"),
+    Bug("judge.rs", "const QUIET_PASSES: u32 = 2;", "const QUIET_PASSES: u32 = 1;", "the grace is at least two looks"),
+    Bug("judge.rs", "matches!(self.head, Head::Runnable | Head::Unknown)", "true", "a barrier at the head does not wait for compute units"),
+    Bug("judge.rs", "self.quiet = self.quiet.saturating_add(1)", "self.quiet = 9", "the grace is at least two looks"),
+    Bug("judge.rs", "|| moved || appeared", "|| appeared", "progress begins the grace again"),
+    Bug("judge.rs", "limits.grace.doubled(self.doubts,", "limits.grace.doubled(0,", "the next launch of a queue whose last one had finished must last twice as long"),
+    Bug("judge.rs", "self.doubtful = self.launched;", "self.doubtful = false;", "a launch without waves waits, as long as it may not have finished"),
+    Bug("ingest.rs", "waves_seen: true,", "waves_seen: false,", "an old queue seen for the first time has finished what it launched"),
+    Bug("strict.rs", "if waiting.effective > running.effective {", "if waiting.effective >= running.effective {", "an equal queue is left alone without a timeslice"),
+    Bug("strict.rs", "if waiting.effective > running.effective {", "if waiting.effective > running.effective && running.effective > crate::priority::Priority::LOWEST {", "one level is enough, at the bottom"),
+    Bug("strict.rs", "turn >= running.timeslice;", "turn > running.timeslice;", "a rule's timeslice counts before the level's"),
+    Bug("strict.rs", "Keep::TurnOver", "Keep::Yes", "equal queues take turns where their level has a timeslice"),
+    Bug("fair.rs", ".after(context.fair_slice)", "", "fair: whoever gets more than a slice ahead is stopped until the other has caught up"),
+    Bug("deadline.rs", "if deadline(waiting) < deadline(running) {", "if deadline(waiting) > deadline(running) {", "deadline: the earlier one comes first within a level"),
+    Bug("claim.rs", ".filter(|rival| rival.side != side)\n            .filter", ".filter", "a queue of the same process is left alone"),
+    Bug("limits.rs", "config.same_process && !whole_process", "false", "a queue of the same process is stopped where that is asked for"),
+    Bug("claim.rs", "&& ran >= self.limits.min_run", "", "a queue that just started runs at least its minimum"),
+    Bug("claim.rs", "&& self.now >= queue.immune", "", "after the bound a queue runs for its timeslice"),
+    Bug("claim.rs", "&& !queue.protected", "", "a protected queue is not stopped"),
+    Bug("claim.rs", "&& !queue.is_blocked()", "", "a lower queue blocked by a barrier is left alone"),
+    Bug("claim.rs", "&& self.now >= queue.retry_at", "", "a stop that led to nothing is not tried again at once"),
+    Bug("claim.rs", "if !worth {", "if false {", "queues that occupy nothing are not worth a transaction"),
+    Bug("claim.rs", "if next > self.now {", "if false {", "the next stop keeps its distance from the last transaction"),
+    Bug("claim.rs", "apply: self.limits.enforce,", "apply: true,", "observe decides and touches nothing"),
+    Bug("claim.rs", "process.refuses |= claim.is_none() ||", "process.refuses |=", "whole processes: one busy queue that is not below keeps all running"),
+    Bug("thrash.rs", ".max(self.cost(config).times(ratio));", ";", "dear transactions keep a longer distance"),
+    Bug("thrash.rs", "self.stops >= config.get(Number::MaxSwitches)", "false", "so many stops in a second and no more"),
+    Bug("hold.rs", ">= self.limits.max_stop {", "> self.limits.max_stop {", "the longest stop ends at its bound, and the queue runs its minimum against all"),
+    Bug("hold.rs", "} else if self.now >= calm {", "} else if true {", "calm starts after the resume delay and not before"),
+    Bug("hold.rs", "if stuck && !queue.stop.dry {", "if false {", "no progress starts everyone, and the pair cools down, twice as long each time"),
+    Bug("hold.rs", "let life = since.max(rival.alive)", "let life = since", "waves are progress enough for the watchdog"),
+    Bug("hold.rs", "return Fate::Start(Reason::Failure);", "{}", "a port that fails has everything started, and a pause"),
+    Bug("hold.rs", "if !queue.contends {\n            return", "if false {\n            return", "a queue that becomes exempt is started"),
+    Bug("hold.rs", "_ => Fate::Start(Reason::Orphan),", "_ => return,", "a queue found stopped is started"),
+    Bug("hold.rs", "self.limits.whole_process\n            && queue.stop.along", "false\n            && queue.stop.along", "whole processes: all queues go together, idle ones too"),
+    Bug("cooldown.rs", "limits.cool_down.doubled(blamed,", "limits.cool_down.doubled(0,", "no progress starts everyone, and the pair cools down, twice as long each time"),
+    Bug("cooldown.rs", "pair.beneficiary == beneficiary && pair.victim == victim && now < pair.until", "now < pair.until", "another pair is not held back by a pair that cools down"),
+    Bug("budget.rs", "budget.since(self.spent)", "budget", "a process may cause only so much stopped time in a second"),
+    Bug("recovery.rs", "self.silent_until = self.alone_until;", "", "a reset is met with silence, then whatever is still stopped is started"),
+    Bug("recovery.rs", "self.disarmed = true;", "", "a port that fails again and again is disarmed, and armed by an operator"),
+    Bug("recovery.rs", ".doubled(self.failures, longest)", ".doubled(0, longest)", "a start that fails is tried again"),
+    Bug("effective.rs", "!rule.exempt && ", "", "a rule exempts victims and beneficiaries"),
+    Bug("effective.rs", "rule.priority.unwrap_or(own)", "own", "a rule's priority counts"),
+    Bug("effective.rs", "self.contends = !seen.internal;", "self.contends = true;", "the runtime's own queue takes part only by a rule"),
+    Bug("priority.rs", "claimed.min(cap)", "claimed", "a cap bounds what a program claims for itself"),
+    Bug("priority.rs", "UserPriority::Ignore => Priority::NORMAL", "UserPriority::Ignore => claimed", "a program's claim can be worth nothing, and a rule is never capped"),
+    Bug("node.rs", "if self.made_for.is_some_and(|last| last != made_for) {", "if false {", "leaving enforce starts everything first"),
+    Bug("node.rs", "let now = now.max(self.last.unwrap_or(now));", "let now = Nanos(now.0 ^ 1);", "the longest stop ends at its bound, and the queue runs its minimum against all"),
+    Bug("node.rs", "interested.then(|| self.now.after(self.limits.idle_poll))", "interested.then(|| alert)", "where nothing can be inverted it looks rarely, else often"),
+    Bug("node.rs", "watch || self.presence.suspected(self.algorithm)", "true", "waves are asked for when an inversion is suspected"),
+    Bug("queue.rs", "self.close_stop(now);\n                self.begin_run(now);\n                return Change::Healed;", "self.close_stop(now);\n                self.phase = Phase::Free;\n                return Change::Healed;", "a queue started by a foreign event runs its minimum before the next stop"),
+    Bug("queue.rs", "self.close_stop(now);\n                self.phase = Phase::Held;", "", "a queue that others hold is none of our business"),
+];
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a directory for the copy");
+    for entry in fs::read_dir(from).expect("the sources") {
+        let entry = entry.expect("a source");
+        if entry.path().extension().is_some_and(|kind| kind == "rs") {
+            fs::copy(entry.path(), to.join(entry.file_name())).expect("a copy");
+        }
+    }
+}
+
+#[test]
+#[ignore = "a compiler run for each of many bugs"]
+fn every_bug_is_caught_by_its_case() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let policy = here.join("../../../rust/policy");
+    let work = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("mutations");
+    let _ = fs::remove_dir_all(&work);
+    let (copied, trial) = (work.join("policy"), work.join("trial"));
+    copy(&policy, &copied);
+    copy(&here.join("src"), &trial.join("src"));
+    fs::create_dir_all(trial.join("tests")).expect("a directory");
+    fs::copy(here.join("tests/cases.rs"), trial.join("tests/cases.rs")).expect("a copy");
+    // The kernel's way of building is not needed here: a plain library.
+    fs::write(
+        copied.join("Cargo.toml"),
+        "[package]\nname = \"gpreempt_policy\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[lib]\npath = \"gpreempt_policy.rs\"\n",
+    )
+    .expect("a manifest");
+    fs::write(
+        trial.join("Cargo.toml"),
+        "[package]\nname = \"gpreempt_host_tests\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dependencies]\ngpreempt_policy = { path = \"../policy\" }\n[workspace]\n",
+    )
+    .expect("a manifest");
+
+    let play = || {
+        let output = Command::new(env!("CARGO"))
+            .args(["test", "--offline", "--test", "cases"])
+            .current_dir(&trial)
+            .env("CARGO_TARGET_DIR", work.join("target"))
+            .output()
+            .expect("cargo");
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+    };
+    let (sound, text) = play();
+    assert!(sound, "the copy without a bug must pass: {text}");
+
+    let mut escaped = Vec::new();
+    for Bug(file, from, to, case) in BUGS {
+        let path = copied.join(file);
+        let source = fs::read_to_string(&path).expect("a source");
+        let places = source.matches(from).count();
+        if places != 1 {
+            escaped.push(format!("{file}: {places} places have {from:?}"));
+            continue;
+        }
+        fs::write(&path, source.replace(from, to)).expect("a bug");
+        let (sound, text) = play();
+        if text.contains("could not compile") {
+            escaped.push(format!("{file}: {from:?} -> {to:?} does not compile"));
+        } else if sound || !text.contains(&format!("case: {case:?}")) {
+            escaped.push(format!("{file}: {from:?} -> {to:?} is not caught by {case:?}"));
+        }
+        fs::write(&path, source).expect("the bug removed");
+    }
+    assert!(
+        escaped.is_empty(),
+        "{} of {} bugs escape:\n{}",
+        escaped.len(),
+        BUGS.len(),
+        escaped.join("\n")
+    );
+}
