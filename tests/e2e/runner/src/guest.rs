@@ -15,7 +15,7 @@ use crate::agent::Agent;
 use crate::cache::{program, Cache};
 use crate::device::{Device, Shape};
 use crate::image::{write_disk, Image};
-use crate::machine::{console, Machine, Slot};
+use crate::machine::{console, Console, Machine, Slot};
 
 /// How long the driver may take for a GPU that was plugged in.
 const PROBE_PATIENCE: Duration = Duration::from_secs(300);
@@ -41,7 +41,13 @@ pub struct Guest {
 impl Guest {
     /// Restores a guest, making its snapshot first if there is none, and plugs
     /// GPU and disk in.
-    pub fn start(cache: &Cache, image: &Image, shape: &Shape, cycles: u32) -> Result<Guest> {
+    pub fn start(
+        cache: &Cache,
+        image: &Image,
+        shape: &Shape,
+        cycles: u32,
+        at: Console,
+    ) -> Result<Guest> {
         let place = cache.snapshot(&image.key()?);
         if !place.join("state").exists() {
             eprintln!(
@@ -54,7 +60,7 @@ impl Guest {
         let disk = directory.path().join("disk");
         write_disk(&disk, &Self::files(cache, image)?)?;
         let device = Device::start(shape, directory.path(), "gpu")?;
-        let mut machine = Machine::restore(image, &place, directory.path())?;
+        let mut machine = Machine::restore(image, &place, directory.path(), at)?;
         machine.plug_gpu(Slot::Gpu, device.socket())?;
         machine.plug_disk(&disk)?;
         let mut guest = Guest {
@@ -118,7 +124,9 @@ impl Guest {
         let mut found = 0;
         for node in self.agent().list(nodes).unwrap_or_default() {
             let path = format!("{nodes}/{node}/gpu_id");
-            if self.agent().read_file(&path)?.trim() != "0" {
+            // A node that is being added cannot be read yet.
+            let id = self.agent().read_file(&path).unwrap_or_default();
+            if !["", "0"].contains(&id.trim()) {
                 found += 1;
             }
         }

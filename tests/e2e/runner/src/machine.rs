@@ -16,7 +16,7 @@ use crate::qmp::{connect, Qmp};
 
 /// An emulated boot with the load of amdgpu takes a minute on a quiet machine.
 const BOOT_PATIENCE: Duration = Duration::from_secs(900);
-const START_PATIENCE: Duration = Duration::from_secs(60);
+const START_PATIENCE: Duration = Duration::from_secs(300);
 const PORTS: usize = 3;
 
 /// Where devices are plugged in.
@@ -35,6 +35,15 @@ impl Slot {
             Slot::SecondGpu => "port2",
         }
     }
+}
+
+/// Where the guest's serial console goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Console {
+    /// To a file among the machine's.
+    File,
+    /// To the terminal that the runner was started at, and from it.
+    Terminal,
 }
 
 pub struct Machine {
@@ -97,7 +106,7 @@ impl Machine {
         arguments
     }
 
-    fn start(image: &Image, directory: &Path, more: &[&str]) -> Result<Machine> {
+    fn start(image: &Image, directory: &Path, console: Console, more: &[&str]) -> Result<Machine> {
         let path = |name: &str| directory.join(name);
         let chardev = |kind: &str, id: &str, name: &str| {
             format!("{kind},id={id},path={}", path(name).display())
@@ -106,16 +115,20 @@ impl Machine {
         command
             .args(Self::shape(image))
             .arg("-chardev")
-            .arg(chardev("file", "console", "console"))
+            .arg(match console {
+                Console::File => chardev("file", "console", "console"),
+                Console::Terminal => "stdio,id=console,signal=off".into(),
+            })
             .args(["-serial", "chardev:console"])
             .arg("-chardev")
             .arg(chardev("socket", "agent", "agent") + ",server=on,wait=off")
             .arg("-qmp")
             .arg(format!("unix:{},server=on,wait=off", path("qmp").display()))
             .args(more)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
             .stderr(File::create(path("qemu.log"))?);
+        if console == Console::File {
+            command.stdin(Stdio::null()).stdout(Stdio::null());
+        }
         let process = command.spawn().context("cannot start QEMU")?;
         let said = || {
             let text = fs::read_to_string(path("qemu.log")).unwrap_or_default();
@@ -149,7 +162,7 @@ impl Machine {
         ]
         .map(String::from);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let mut machine = Machine::start(image, work.path(), &arguments)?;
+        let mut machine = Machine::start(image, work.path(), Console::File, &arguments)?;
         let state = work.path().join("state");
         machine.boot_and_save(&state).with_context(|| {
             let console = fs::read_to_string(work.path().join("console")).unwrap_or_default();
@@ -178,9 +191,14 @@ impl Machine {
     }
 
     /// A running machine from a snapshot.
-    pub fn restore(image: &Image, place: &Path, directory: &Path) -> Result<Machine> {
+    pub fn restore(
+        image: &Image,
+        place: &Path,
+        directory: &Path,
+        console: Console,
+    ) -> Result<Machine> {
         let from = format!("file:{}", place.join("state").display());
-        let mut machine = Machine::start(image, directory, &["-incoming", &from])?;
+        let mut machine = Machine::start(image, directory, console, &["-incoming", &from])?;
         let start = std::time::Instant::now();
         loop {
             let status = machine.qmp.execute("query-status", Value::Null)?;
@@ -223,6 +241,15 @@ impl Machine {
             json!({"driver": "virtio-blk-pci", "id": "disk0", "bus": Slot::Disk.bus(),
                    "drive": "disk"}),
         )?;
+        Ok(())
+    }
+}
+
+impl Machine {
+    /// Lets QEMU end by itself, which gives a terminal back as it was.
+    pub fn quit(&mut self) -> Result<()> {
+        self.qmp.execute("quit", Value::Null)?;
+        self.process.wait()?;
         Ok(())
     }
 }

@@ -2,10 +2,14 @@
 //! Runs the suites of scenarios, or gives a prompt in a guest.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
+use e2e_protocol::Program;
 use e2e_runner::cache::Cache;
+use e2e_runner::guest::FILES;
+use e2e_runner::machine::Console;
 use e2e_runner::scenario::{run_all, Configuration, Needs, Scenario, Suite, Tally};
 use e2e_runner::scenarios;
 
@@ -38,7 +42,7 @@ enum Command {
     },
     /// List the scenarios.
     List,
-    /// Run shell lines from standard input in a guest.
+    /// A prompt in a guest of the last kernel, with the module if it is built.
     Shell,
 }
 
@@ -87,7 +91,9 @@ fn main() -> Result<ExitCode> {
         }
         Command::Shell => {
             let configuration = configurations
-                .last()
+                .iter()
+                .rfind(|configuration| configuration.xcc == 1)
+                .or(configurations.last())
                 .context("no kernel and no number of dies is left")?;
             shell(&cache, configuration)?;
             Ok(ExitCode::SUCCESS)
@@ -110,19 +116,23 @@ fn test(cache: &Cache, configurations: &[Configuration], scenarios: &[&Scenario]
     }
 }
 
-/// Each line is run by the guest's shell; its output follows.
+/// A prompt at the guest's console, with the module loaded if it is built.
 fn shell(cache: &Cache, configuration: &Configuration) -> Result<()> {
-    let mut guest = configuration.start(cache, &Needs::ANY)?;
-    eprintln!("the disk's files are in /files; end with Ctrl-D");
-    loop {
-        eprint!("guest# ");
-        let mut line = String::new();
-        if std::io::stdin().read_line(&mut line)? == 0 {
-            return Ok(());
-        }
-        match guest.agent().shell(&line) {
-            Ok(text) => print!("{text}"),
-            Err(error) => eprintln!("{error:#}"),
-        }
+    const MODULE: &str = "amd_gpreempt.ko";
+    const A_WHILE: Duration = Duration::from_secs(3600);
+    const LINE: &str = "export PS1='guest# '; cd /files; \
+        exec setsid -c sh -i </dev/ttyS0 >/dev/ttyS0 2>&1";
+    let mut guest = configuration.start_at(cache, &Needs::ANY, Console::Terminal)?;
+    let module = format!("{FILES}/{MODULE}");
+    if guest.agent().list(FILES)?.contains(&MODULE.into()) {
+        guest.agent().insmod(&module, "")?;
     }
+    eprintln!("workload, kfdctl and the module are in {FILES}; 'exit' ends the guest");
+    let handle = guest.agent().spawn(Program {
+        program: "sh".into(),
+        arguments: vec!["-c".into(), LINE.into()],
+        ..Program::default()
+    })?;
+    while guest.agent().wait(handle, A_WHILE)?.is_none() {}
+    guest.machine.quit()
 }

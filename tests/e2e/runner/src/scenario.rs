@@ -12,6 +12,7 @@ use crate::device::Shape;
 use crate::guest::Guest;
 use crate::image::Image;
 use crate::log::objections;
+use crate::machine::Console;
 
 /// Which command runs a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +100,13 @@ impl Configuration {
 
     /// A guest as a scenario with these needs wants it.
     pub fn start(&self, cache: &Cache, needs: &Needs) -> Result<Guest> {
-        Guest::start(cache, &self.image(needs), &self.shape(needs), self.cycles)
+        self.start_at(cache, needs, Console::File)
+    }
+
+    /// A guest whose console is somewhere else.
+    pub fn start_at(&self, cache: &Cache, needs: &Needs, at: Console) -> Result<Guest> {
+        let (image, shape) = (self.image(needs), self.shape(needs));
+        Guest::start(cache, &image, &shape, self.cycles, at)
     }
 }
 

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The stock driver takes the virtual GPU for an MI300X.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use anyhow::{ensure, Result};
+use anyhow::{ensure, Context, Result};
 use e2e_protocol::Program;
+use serde_json::json;
 
 use crate::guest::Guest;
+use crate::load::{queue, Load};
 use crate::scenario::{Needs, Scenario, Suite};
+
+const PATIENCE: Duration = Duration::from_secs(120);
 
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -21,6 +26,17 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "rocminfo finds gfx942",
         needs: Needs::ANY,
         run: rocminfo,
+    },
+    Scenario {
+        suite: Suite::Vgpu,
+        name: "a second GPU works beside the first",
+        needs: Needs {
+            one_die: true,
+            small: true,
+            spoils: true,
+            ..Needs::ANY
+        },
+        run: second,
     },
 ];
 
@@ -99,6 +115,34 @@ pub fn rocminfo(guest: &mut Guest) -> Result<()> {
     let text = guest.agent().check(program, Duration::from_secs(300))?;
     for name in ["gfx942", "AMD Instinct MI300X", "KERNEL_DISPATCH"] {
         ensure!(text.contains(name), "no '{name}' in\n{text}");
+    }
+    Ok(())
+}
+
+fn second(guest: &mut Guest) -> Result<()> {
+    guest.add_second_gpu()?;
+    // Both at once, each with a process of its own.
+    let load = |gpu: u32| {
+        let more = json!({"requests": 1_000_000});
+        json!({"gpu": gpu, "queues": [queue("one", 32, 100_000, more)]})
+    };
+    let loads = [Load::start(guest, load(0))?, Load::start(guest, load(1))?];
+    let mut gpus = BTreeSet::new();
+    for load in &loads {
+        guest.wait_until("both GPUs work", PATIENCE, |guest| {
+            Ok(load.completed(guest, "one")? >= 10)
+        })?;
+        gpus.insert(load.identity("one")?.gpu_id);
+    }
+    ensure!(gpus.len() == 2, "both loads ran on {gpus:?}");
+    for load in loads {
+        load.stop(guest)?;
+        load.finish(guest)?;
+    }
+    let second = guest.second.as_mut().context("the second GPU is gone")?;
+    for (name, device) in [("first", &mut guest.device), ("second", second)] {
+        let done: u64 = device.queues()?.iter().map(|q| q.workgroups_done).sum();
+        ensure!(done >= 320, "the {name} GPU did {done} workgroups");
     }
     Ok(())
 }
