@@ -19,7 +19,7 @@ static_assert(GP_SYMBOL_LEN <= KSYM_SYMBOL_LEN);
 
 static int gp_not_bound(void *dqm)
 {
-	return -ENOSYS;
+	return -EOPNOTSUPP;
 }
 
 DEFINE_STATIC_CALL(gp_lock_and_unmap, gp_not_bound);

@@ -206,8 +206,9 @@ impl<L: Listener> Watch<L> {
         device: *mut kernel::bindings::device,
         bound: bool,
     ) {
-        // SAFETY: By the function's requirement; other fields are not touched.
-        let listener = unsafe { &*(&raw const (*data.cast::<Self>()).listener) };
+        // SAFETY: By the function's requirement; a reference to the whole, of
+        // which other fields may not be initialised yet, never exists.
+        let listener = unsafe { &(*data.cast::<Self>()).listener };
         // SAFETY: By the function's requirement.
         let Some(device) = (unsafe { Device::from_raw(device) }) else {
             return;

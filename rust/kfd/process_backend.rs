@@ -141,8 +141,8 @@ fn find(node: &Node<'_>, process: usize) -> Option<(ProcessFacts, Task)> {
         if found.is_none() {
             // SAFETY: The driver keeps the main thread of a process that has
             // queues, and the lock keeps the process.
-            found =
-                unsafe { Task::from_raw(owner.lead_thread.as_ptr()) }.map(|task| (*owner, task));
+            let task = unsafe { Task::from_raw(owner.lead_thread.as_ptr()) };
+            found = task.map(|task| (*owner, task));
         }
     });
     drop(locked);

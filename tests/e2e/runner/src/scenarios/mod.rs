@@ -7,6 +7,7 @@ mod probe;
 mod recovery;
 mod requests;
 mod save;
+mod user_scheduler;
 mod work;
 
 use crate::scenario::Scenario;
@@ -18,6 +19,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         work::SCENARIOS,
         save::SCENARIOS,
         requests::SCENARIOS,
+        user_scheduler::SCENARIOS,
         recovery::SCENARIOS,
         no_scheduler::SCENARIOS,
         preemption::SCENARIOS,

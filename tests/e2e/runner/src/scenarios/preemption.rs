@@ -117,7 +117,7 @@ fn heavy(guest: &Guest, requests: u32) -> Value {
         "heavy",
         3 * full(guest),
         20_000_000,
-        json!({"group": "heavy", "priority": 0, "requests": requests, "samples": true}),
+        json!({"group": "heavy", "priority": 0, "requests": requests}),
     )
 }
 
