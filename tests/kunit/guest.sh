@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 #
-# Runs in the guest: loads the test module, which runs the suites, takes it out
-# again, and asks the kernel what memory was lost.  kunit-report judges what is
-# printed; a line 'kunit: error: ...' counts as a failure.
+# Runs in the guest: the suites of the test module and those of the product, both
+# beside the fake amdgpu, and then asks the kernel what memory was lost.
+# kunit-report judges what is printed; a line 'kunit: error: ...' is a failure.
 
-module=amd_gpreempt_kunit
 leaks=/sys/kernel/debug/kmemleak
 
 # What was lost before is not ours.
 echo clear >"$leaks"
 
-# The suites run beside a fake amdgpu.
-if insmod /modules/amdgpu.ko && insmod "/modules/$module.ko"; then
-	rmmod "$module" && rmmod amdgpu || echo "kunit: error: a module cannot be taken out"
-else
-	echo "kunit: error: a module cannot be loaded"
-fi
+insmod /modules/amdgpu.ko || echo "kunit: error: the fake amdgpu cannot be loaded"
+
+# Loading the test module runs its suites.
+insmod /modules/amd_gpreempt_kunit.ko || echo "kunit: error: the test module cannot be loaded"
+rmmod amd_gpreempt_kunit || echo "kunit: error: the test module cannot be taken out"
+
+sh /guest/product.sh
+
+rmmod amdgpu || echo "kunit: error: the fake amdgpu cannot be taken out"
 
 # Memory counts as lost when it is older than five seconds and nothing pointed
 # to it in two looks.

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+#
+# Runs in the guest: the product itself, beside the fake amdgpu, on a kernel that
+# sees locks taken in the wrong order, sleep where there must be none, and memory
+# that is lost.  Its results are printed as KUnit prints those of a suite.
+
+suite=amd_gpreempt_product
+module=amd_gpreempt
+debugfs=/sys/kernel/debug/$module
+parameters=/sys/module/$module/parameters
+bus=/sys/bus/pci/drivers/amdgpu
+
+load() {
+	insmod "/modules/$module.ko" "$@"
+}
+
+unload() {
+	rmmod "$module"
+}
+
+# pass_by: lets the monitor look at the node for a while.
+pass_by() {
+	sleep 0.3
+}
+
+every_file_can_be_read() {
+	load mode=enforce || return 1
+	pass_by
+	find "$debugfs" "/sys/devices/faux/$module" -type f -perm -0400 >/tmp/files
+	[ "$(wc -l </tmp/files)" -ge 5 ] || return 1
+	while read -r file; do
+		cat "$file" >/tmp/content || echo "    # $file cannot be read"
+	done </tmp/files
+	unload
+}
+
+parameters_change_while_it_runs() {
+	load || return 1
+	for setting in mode=enforce backend=process backend=hws sampler=memory sampler=mmio \
+		sampler=auto policy=fair policy=deadline policy=strict mode=off mode=observe \
+		user_priority=cap:3 timeslice_us=500 mode=enforce; do
+		echo "${setting#*=}" >"$parameters/${setting%%=*}" || return 1
+		pass_by
+	done
+	for setting in mode=nonsense backend= poll_interval_us=0 poll_interval_us=-1 \
+		grace_us=99999999999 user_priority=cap:16; do
+		! echo "${setting#*=}" >"$parameters/${setting%%=*}" 2>/dev/null || return 1
+	done
+	unload
+}
+
+bad_parameters_keep_it_out() {
+	! load mode=nonsense 2>/dev/null || return 1
+	! load poll_interval_us=0 2>/dev/null || return 1
+	[ ! -e "$parameters" ]
+}
+
+the_driver_may_let_go_of_the_device_and_take_it_again() {
+	load mode=enforce || return 1
+	device=$(basename "$(find "$bus/" -name '0000:*')")
+	for _ in 1 2 3; do
+		pass_by
+		echo "$device" >"$bus/unbind" || return 1
+		cat "$debugfs"/queues >/dev/null || return 1
+		echo "$device" >"$bus/bind" || return 1
+	done
+	echo "$device" >"$bus/unbind" || return 1
+	unload || return 1
+	load || return 1
+	echo "$device" >"$bus/bind" || return 1
+	pass_by
+	unload
+}
+
+amdgpu_cannot_go_while_it_is_there() {
+	load || return 1
+	! rmmod amdgpu 2>/dev/null || return 1
+	unload
+}
+
+an_open_file_keeps_it_in() {
+	load mode=enforce || return 1
+	exec 3<"$debugfs/queues"
+	! unload 2>/dev/null || return 1
+	cat <&3 >/dev/null
+	exec 3<&-
+	unload
+}
+
+it_loads_and_unloads_many_times() {
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		load mode=enforce || return 1
+		unload || return 1
+	done
+}
+
+# only_in_init ATTRIBUTES: has allocations fail only below do_one_initcall(), that
+# is in our own code and what it calls; the module loader warns about its own.
+only_in_init() {
+	sort /proc/kallsyms | grep -A 1 ' do_one_initcall$' | cut -d' ' -f1 >/tmp/range
+	[ "$(wc -l </tmp/range)" -eq 2 ] || return 1
+	echo "0x$(head -n 1 /tmp/range)" >"$1/require-start"
+	echo "0x$(tail -n 1 /tmp/range)" >"$1/require-end"
+	echo 0 >"$1/verbose"
+	echo N >"$1/ignore-gfp-wait"
+}
+
+# The first allocation of a load fails, then the second, and so on until a load
+# has no more.  It may load without it, or fail; busybox then tries once more in
+# another way, so that it ends up loaded.
+it_survives_each_failing_allocation() {
+	slabs=/sys/kernel/debug/failslab
+	pages=/sys/kernel/debug/fail_page_alloc
+	only_in_init $slabs || return 1
+	only_in_init $pages || return 1
+	nth=0
+	injected=1
+	while [ $injected -gt 0 ] && [ $nth -lt 1000 ]; do
+		nth=$((nth + 1))
+		echo 1 >$slabs/times
+		echo 1 >$pages/times
+		sh -c "echo $nth >/proc/self/fail-nth && exec insmod /modules/$module.ko mode=enforce"
+		injected=$((2 - $(cat $slabs/times) - $(cat $pages/times)))
+		unload || return 1
+	done 2>/dev/null
+	echo "    # $((nth - 1)) allocations failed"
+	[ $nth -gt 10 ] && [ $nth -lt 1000 ]
+}
+
+run() {
+	number=0
+	verdict=ok
+	echo "KTAP version 1"
+	echo "1..1"
+	echo "    KTAP version 1"
+	echo "    # Subtest: $suite"
+	echo "    1..$#"
+	for name; do
+		number=$((number + 1))
+		count=$number
+		if "$name"; then
+			echo "    ok $count $name"
+		else
+			verdict="not ok"
+			echo "    not ok $count $name"
+			unload 2>/dev/null
+		fi
+		number=$count
+	done
+	echo "$verdict 1 $suite"
+}
+
+run every_file_can_be_read \
+	parameters_change_while_it_runs \
+	bad_parameters_keep_it_out \
+	the_driver_may_let_go_of_the_device_and_take_it_again \
+	amdgpu_cannot_go_while_it_is_there \
+	an_open_file_keeps_it_in \
+	it_loads_and_unloads_many_times \
+	it_survives_each_failing_allocation
