@@ -235,7 +235,7 @@ impl Config<'_> {
     ///
     /// `sampler` and `backend` are words of the driver side and unknown here.
     pub fn set_text(&mut self, name: &str, text: &str) -> Result<(), SetError> {
-        let text = text.trim();
+        let text = text.trim_ascii();
         match name {
             "mode" => {
                 self.mode = pick(text, &[Mode::Off, Mode::Observe, Mode::Enforce], |m| {
@@ -257,13 +257,13 @@ impl Config<'_> {
                     _ => return Err(SetError::Invalid),
                 }
             }
-            TIMESLICE_NAME => self.set_timeslices(timeslices(text)?)?,
+            TIMESLICE_NAME => self.set_timeslices(timeslices(text.as_bytes())?)?,
             _ => {
                 let spec = NUMBERS
                     .iter()
                     .find(|spec| spec.name == name)
                     .ok_or(SetError::Unknown)?;
-                self.set(spec.number, whole(text, spec.min, spec.max)?)?;
+                self.set(spec.number, whole(text.as_bytes(), spec.min, spec.max)?)?;
             }
         }
         Ok(())
@@ -336,14 +336,23 @@ fn pick<T: Copy>(
 
 /// A whole number in a range. A number too long for 32 bits is out of range,
 /// not nonsense.
-fn whole(text: &str, min: u32, max: u32) -> Result<u32, SetError> {
-    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+fn whole(digits: &[u8], min: u32, max: u32) -> Result<u32, SetError> {
+    if digits.is_empty() {
         return Err(SetError::Invalid);
     }
-    match text.parse::<u32>() {
-        Ok(value) if value >= min && value <= max => Ok(value),
-        _ => Err(SetError::OutOfRange { min, max }),
+    let mut value = Some(0u32);
+    for digit in digits {
+        let digit = match digit {
+            b'0'..=b'9' => u32::from(digit.saturating_sub(b'0')),
+            _ => return Err(SetError::Invalid),
+        };
+        value = value
+            .and_then(|value| value.checked_mul(10))
+            .and_then(|value| value.checked_add(digit));
     }
+    value
+        .filter(|value| (min..=max).contains(value))
+        .ok_or(SetError::OutOfRange { min, max })
 }
 
 fn user_priority(text: &str) -> Result<UserPriority, SetError> {
@@ -352,7 +361,8 @@ fn user_priority(text: &str) -> Result<UserPriority, SetError> {
         "ignore" => Ok(UserPriority::Ignore),
         _ => {
             let level = text.strip_prefix("cap:").ok_or(SetError::Invalid)?;
-            let level = whole(level, 0, u32::from(Priority::HIGHEST.level()))?;
+            let highest = u32::from(Priority::HIGHEST.level());
+            let level = whole(level.as_bytes(), 0, highest)?;
             Priority::new(level)
                 .map(UserPriority::Cap)
                 .ok_or(SetError::Invalid)
@@ -361,17 +371,19 @@ fn user_priority(text: &str) -> Result<UserPriority, SetError> {
 }
 
 /// One timeslice for all levels, or 16 separated by commas.
-fn timeslices(text: &str) -> Result<[u32; LEVELS], SetError> {
-    if !text.contains(',') {
-        return Ok([whole(text, 0, TIMESLICE_MAX)?; LEVELS]);
+fn timeslices(text: &[u8]) -> Result<[u32; LEVELS], SetError> {
+    let mut parts = text.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    let first = whole(parts.next().unwrap_or_default(), 0, TIMESLICE_MAX)?;
+    let mut slices = [first; LEVELS];
+    let Some(second) = parts.next() else {
+        return Ok(slices);
+    };
+    let mut others = core::iter::once(second).chain(parts);
+    for slice in slices.iter_mut().skip(1) {
+        let part = others.next().ok_or(SetError::Invalid)?;
+        *slice = whole(part, 0, TIMESLICE_MAX)?;
     }
-    let mut slices = [0; LEVELS];
-    let mut parts = text.split(',');
-    for slice in &mut slices {
-        let part = parts.next().ok_or(SetError::Invalid)?;
-        *slice = whole(part.trim(), 0, TIMESLICE_MAX)?;
-    }
-    match parts.next() {
+    match others.next() {
         None => Ok(slices),
         Some(_) => Err(SetError::Invalid),
     }
@@ -388,5 +400,110 @@ pub const fn unit_name(unit: Unit) -> &'static str {
         Unit::Micros => "us",
         Unit::Millis => "ms",
         Unit::Count => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(config: &Config<'_>, name: &str) -> String {
+        let mut text = String::new();
+        config.write_text(name, &mut text).unwrap().unwrap();
+        text
+    }
+
+    #[test]
+    fn every_number_takes_its_range_and_nothing_else() {
+        for spec in NUMBERS {
+            let mut config = Config::new();
+            assert_eq!(text(&config, spec.name), spec.default.to_string());
+            assert!(spec.min <= spec.default && spec.default <= spec.max);
+            let range = SetError::OutOfRange {
+                min: spec.min,
+                max: spec.max,
+            };
+            for good in [spec.min, spec.max] {
+                config.set_text(spec.name, &format!(" {good}\n")).unwrap();
+                assert_eq!(config.get(spec.number), good);
+                assert_eq!(text(&config, spec.name), good.to_string());
+            }
+            let before = config;
+            for bad in [u64::from(spec.max) + 1, u64::from(u32::MAX) + 1, u64::MAX] {
+                assert_eq!(config.set_text(spec.name, &bad.to_string()), Err(range));
+            }
+            for bad in ["", " ", "-1", "+1", "1.5", "0x10", "1 2", "ten", "\u{661}"] {
+                assert_eq!(config.set_text(spec.name, bad), Err(SetError::Invalid));
+            }
+            assert_eq!(config, before);
+        }
+    }
+
+    #[test]
+    fn every_number_has_its_unit_in_its_name() {
+        for spec in NUMBERS {
+            let ends = match spec.unit {
+                Unit::Micros => spec.name.ends_with("_us"),
+                Unit::Millis => spec.name.ends_with("_ms"),
+                Unit::Count => !spec.name.ends_with("_us") && !spec.name.ends_with("_ms"),
+            };
+            assert!(ends, "{}", spec.name);
+        }
+    }
+
+    #[test]
+    fn words_are_read_as_they_are_written() {
+        let mut config = Config::new();
+        for (name, words) in [
+            ("mode", &["off", "observe", "enforce"][..]),
+            ("policy", &["strict", "fair", "deadline"]),
+            ("user_priority", &["honour", "cap:0", "cap:15", "ignore"]),
+            ("same_process", &["0", "1"]),
+        ] {
+            for word in words {
+                config.set_text(name, word).unwrap();
+                assert_eq!(text(&config, name), *word);
+            }
+            assert_eq!(config.set_text(name, "other"), Err(SetError::Invalid));
+        }
+        let range = SetError::OutOfRange { min: 0, max: 15 };
+        assert_eq!(config.set_text("user_priority", "cap:16"), Err(range));
+        assert_eq!(
+            config.set_text("user_priority", "cap:"),
+            Err(SetError::Invalid)
+        );
+        assert_eq!(config.set_text("backend", "hws"), Err(SetError::Unknown));
+        assert_eq!(config.set_text("", ""), Err(SetError::Unknown));
+    }
+
+    #[test]
+    fn timeslices_are_one_or_sixteen() {
+        let mut config = Config::new();
+        config.set_text(TIMESLICE_NAME, "500").unwrap();
+        assert_eq!(config.timeslice(Priority::HIGHEST), Nanos(500_000));
+        assert_eq!(text(&config, TIMESLICE_NAME), "500");
+        let sixteen = "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15";
+        config.set_text(TIMESLICE_NAME, sixteen).unwrap();
+        assert_eq!(config.timeslice(Priority::NORMAL), Nanos(7_000));
+        assert_eq!(text(&config, TIMESLICE_NAME), sixteen);
+        for bad in [
+            "",
+            ",",
+            "1,2",
+            "1,",
+            "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14",
+            "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16",
+        ] {
+            assert_eq!(
+                config.set_text(TIMESLICE_NAME, bad),
+                Err(SetError::Invalid),
+                "{bad}"
+            );
+        }
+        let range = SetError::OutOfRange {
+            min: 0,
+            max: TIMESLICE_MAX,
+        };
+        assert_eq!(config.set_text(TIMESLICE_NAME, "10000001"), Err(range));
     }
 }

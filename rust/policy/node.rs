@@ -243,10 +243,13 @@ impl Pass<'_, '_> {
         }
         let mut ours = 0usize;
         if self.stopped > 0 || self.out.len() > 0 {
-            let count = |keep: fn(&Queue) -> bool| self.queues.iter().filter(|q| keep(q)).count();
-            ours = count(|queue| queue.is_ours() || queue.orphan);
-            self.stopped =
-                count(|queue| queue.is_ours() || queue.orphan || queue.phase == Phase::Stopped);
+            self.stopped = 0;
+            for queue in self.queues.iter() {
+                let mine = queue.is_ours() || queue.orphan;
+                let any = mine || queue.phase == Phase::Stopped;
+                ours = ours.saturating_add(usize::from(mine));
+                self.stopped = self.stopped.saturating_add(usize::from(any));
+            }
         }
         let orphans = self.step.stopped;
         self.step.stopped = ours.saturating_add(orphans);
