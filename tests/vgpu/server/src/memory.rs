@@ -136,7 +136,7 @@ impl Mapping {
             let long = long
                 .iter()
                 .rev()
-                .fold(0, |sum, &byte| sum << 8 | u64::from(byte));
+                .fold(0, |sum, &byte| (sum << 8) | u64::from(byte));
             self.long(at).store(long, Ordering::Release);
             at += 8;
         }

@@ -17,6 +17,7 @@ pub const SCENARIOS: &[Scenario] = &[Scenario {
     name: "queues work without the scheduler firmware",
     needs: Needs {
         sched_policy: 2,
+        one_die: true,
         ..Needs::ANY
     },
     run: queues,
