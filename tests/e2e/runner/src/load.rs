@@ -78,14 +78,24 @@ impl Load {
             .with_context(|| format!("the load has no queue '{queue}'"))
     }
 
+    /// The control socket of a queue's process.
+    pub fn socket(&self, queue: &str) -> Result<String> {
+        Ok(format!(
+            "{}/{}.sock",
+            self.control,
+            self.identity(queue)?.group
+        ))
+    }
+
     /// Has `kfdctl` do something to a queue from within its process.
     pub fn control(&self, guest: &mut Guest, queue: &str, arguments: &[&str]) -> Result<Value> {
-        let socket = format!("{}/{}.sock", self.control, self.identity(queue)?.group);
+        let socket = self.socket(queue)?;
         let (command, rest) = arguments
             .split_first()
             .context("kfdctl without a command")?;
         let mut line = vec!["kfdctl", command, "--socket", &socket];
-        if *command != "status" {
+        // These are about all queues of the process.
+        if !["status", "invalidate"].contains(command) {
             line.extend(["--queue", queue]);
         }
         line.extend(rest);
