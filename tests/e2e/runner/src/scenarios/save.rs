@@ -99,7 +99,8 @@ fn debugger(guest: &mut Guest) -> Result<()> {
     let before = moved(guest)?.0;
     let pid = load.pid("victim")?.to_string();
     let queue = load.identity("victim")?.queue_id.to_string();
-    let cycles = guest.cycles.div_ceil(5).to_string();
+    let at_once = guest.cycles.div_ceil(5);
+    let cycles = at_once.to_string();
     // A cycle that comes while waves are still being restored, or between two
     // dispatches, finds none to save. It counts for nothing.
     for _ in 0..50 {
@@ -118,7 +119,7 @@ fn debugger(guest: &mut Guest) -> Result<()> {
             ],
             10 * PATIENCE,
         )?;
-        ensure!(answer["cycles"].to_string() == cycles, "{answer}");
+        ensure!(answer["cycles"] == at_once, "{answer}");
         if moved(guest)?.0 - before >= goal {
             return finish(guest, load);
         }
