@@ -63,7 +63,12 @@ fn main() -> Result<()> {
         "1/4  Booting Linux {} with the distribution's own amdgpu driver and a virtual MI300X",
         kernel.release
     ));
-    let mut guest = Configuration { kernel, xcc: 1 }.start(&cache, &Needs::ANY)?;
+    let mut guest = Configuration {
+        kernel,
+        xcc: 1,
+        cycles: 0,
+    }
+    .start(&cache, &Needs::ANY)?;
 
     say("2/4  Inference alone: the best it can be");
     let alone = run(&mut guest, &run_of(vec![urgent(duration)]), |_| Ok(()))?;
