@@ -18,6 +18,7 @@ use crate::time::Nanos;
 
 impl Pass<'_, '_> {
     /// Stops whatever a waiting queue may have stopped.
+    #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn stop_queues(&mut self) {
         let Some(first) = self.waiting.first().copied() else {
             return;
@@ -52,6 +53,7 @@ impl Pass<'_, '_> {
 
     /// Works out whether the queue at a place may be stopped and for whom; says
     /// whether that would make room on the compute units.
+    #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     fn claim(&mut self, at: usize, first: &Rival, lowest: &mut Option<Queue>) -> bool {
         let Some(queue) = self.queues.get_mut(at) else {
             return false;
@@ -150,6 +152,7 @@ impl Pass<'_, '_> {
     }
 
     /// Decides the stop of the queue at a place if it may be stopped.
+    #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     fn stop(&mut self, at: usize, disturbed: u32) -> bool {
         let Some(queue) = self.queues.get(at).copied() else {
             return false;

@@ -18,6 +18,7 @@ use crate::queue::Queue;
 use crate::queue::Stop;
 use crate::rivals::Rival;
 use crate::rivals::Side;
+use crate::rivals::RIVALS;
 use crate::time::Nanos;
 
 /// What is to become of a stopped queue.
@@ -34,6 +35,7 @@ enum Fate {
 
 impl Pass<'_, '_> {
     /// Starts whatever nobody may hold any longer.
+    #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn start_queues(&mut self) {
         self.watch_holders();
         for at in 0..self.queues.len() {
@@ -71,9 +73,8 @@ impl Pass<'_, '_> {
 
     /// Finds those that queues are stopped for and that make no progress.
     fn watch_holders(&mut self) {
-        let holders = self.wanting;
         let settle = self.limits.grace.max(self.limits.resume_delay);
-        for rival in holders.iter() {
+        for rival in (0..RIVALS).map_while(|rank| self.wanting.get(rank)) {
             let Some(process) = self.processes.get_mut(rival.process_at) else {
                 continue;
             };
@@ -96,6 +97,7 @@ impl Pass<'_, '_> {
     }
 
     /// Decides whether the queue at a place is started.
+    #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     fn decide_start(&mut self, at: usize) {
         let Some(queue) = self.queues.get_mut(at) else {
             return;
@@ -213,8 +215,10 @@ impl Pass<'_, '_> {
         let side = Side::of(queue, &self.limits);
         let mut turn = false;
         let mut broke = false;
-        let holders = self.wanting;
-        for rival in holders.iter().filter(|rival| rival.side != side) {
+        for rank in 0..RIVALS {
+            let Some(rival) = self.wanting.get(rank).filter(|rival| rival.side != side) else {
+                continue;
+            };
             let Some(holder) = self.queues.get(rival.at) else {
                 continue;
             };
@@ -233,11 +237,11 @@ impl Pass<'_, '_> {
                 // Everyone who is held for it is started, not only the first.
                 let (now, process) = (self.now, queue.process);
                 if stuck && self.pairs.just_blamed(now, rival.process, process) {
-                    return Fate::Blamed(*rival);
+                    return Fate::Blamed(rival);
                 }
                 continue;
             }
-            if self.budget_left(rival) == Nanos::ZERO {
+            if self.budget_left(&rival) == Nanos::ZERO {
                 broke = true;
                 continue;
             }
@@ -246,9 +250,9 @@ impl Pass<'_, '_> {
                 continue;
             }
             if stuck && !queue.stop.dry {
-                return Fate::Blamed(*rival);
+                return Fate::Blamed(rival);
             }
-            return Fate::Held(*rival);
+            return Fate::Held(rival);
         }
         // The time until it is sure that nobody wants it stopped is also time
         // that the last one has caused.

@@ -83,6 +83,7 @@ impl Pass<'_, '_> {
     }
 
     /// A queue that was not there before. `None`: there is no room for it.
+    #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     fn welcome(&mut self, seen: &Observation, pass: u32) -> Option<usize> {
         let now = self.now;
         let mut queue = Queue {

@@ -14,7 +14,7 @@ use crate::queue::Queue;
 use crate::time::Nanos;
 
 /// How many processes are looked at.
-const RIVALS: usize = 8;
+pub(crate) const RIVALS: usize = 8;
 
 /// What two queues must differ in, to be rivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,11 @@ impl Rivals {
 
     pub(crate) fn first(&self) -> Option<&Rival> {
         self.iter().next()
+    }
+
+    /// The rival of this rank, 0 for the greatest.
+    pub(crate) fn get(&self, rank: usize) -> Option<Rival> {
+        self.places.get(rank).copied().flatten()
     }
 
     /// Takes the rival in if it matters more than one that is in.

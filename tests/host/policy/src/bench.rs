@@ -49,6 +49,8 @@ pub enum Line {
     Port(Port),
     /// The scheduler is told something else than what is seen.
     Tell(fn(&mut dyn Told)),
+    /// The clock goes back by so many microseconds.
+    Back(u32),
     /// After these microseconds it looks, and makes exactly these decisions.
     Look(u32, &'static [(Action, u64, Reason)]),
     /// So many looks at the poll interval without a decision.
@@ -187,6 +189,10 @@ impl<S: Storage> Bench<S> {
             Line::Seen(id, change) => self.see(id, change),
             Line::Config(change) => {
                 change(&mut self.config);
+                Ok(())
+            }
+            Line::Back(micros) => {
+                self.now = Nanos(self.now.since(Nanos::from_micros(micros)).0);
                 Ok(())
             }
             Line::Port(port) => {

@@ -1191,14 +1191,14 @@ pub const CASES: &[Case] = &[
         scene: &[
             PLAIN,
             Line::Config(|config| config.granularity = Granularity::Process),
-            Queue(1, 1, 3),
-            Queue(11, 1, 9),
+            Queue(1, 1, 9),
+            Queue(11, 1, 3),
             Queue(2, 2, 9),
             Runs(1),
             Runs(11),
             Starves(2),
             Quiet(20),
-            Idles(11),
+            Idles(1),
             Look(
                 100,
                 &[(Stop, 1, Reason::Inversion), (Stop, 11, Reason::Inversion)],
@@ -1318,7 +1318,7 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "a clock that goes back stands still",
+        name: "a clock that stands still lets no grace run out",
         scene: &[
             PLAIN,
             Queue(1, 1, 3),
@@ -1331,6 +1331,21 @@ pub const CASES: &[Case] = &[
             Look(0, &[]),
             Look(199, &[]),
             Look(1, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a clock that goes back stands still",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Quiet(1),
+            Line::Back(5_000),
+            Look(0, &[]),
+            Line::Step("it looks again after the latest time known", |step| {
+                step.next_look == Some(Nanos(10_000_100_000 + 100_000))
+            }),
         ],
     },
     Case {

@@ -60,6 +60,8 @@ pub struct Watch {
     numbers: Option<Config<'static>>,
     /// How often each reason was given.
     pub reasons: BTreeMap<&'static str, u64>,
+    /// How often each reason was given in which circumstances.
+    pub circumstances: BTreeMap<String, u64>,
     /// How many steps were watched.
     pub steps: u64,
 }
@@ -158,6 +160,17 @@ impl Watch {
         let mut started = false;
         for decision in made {
             *self.reasons.entry(decision.reason.name()).or_default() += 1;
+            let circumstance = format!(
+                "{:?} {:?} {:?} {:?} {} {:?} {}",
+                decision.reason,
+                config.mode,
+                config.policy,
+                config.granularity,
+                config.same_process,
+                std::mem::discriminant(&step.arming),
+                untracked,
+            );
+            *self.circumstances.entry(circumstance).or_default() += 1;
             match decision.action {
                 Action::Start => {
                     self.check_start(&context, decision)?;
