@@ -95,13 +95,20 @@ it_loads_and_unloads_many_times() {
 	done
 }
 
-# only_in_init ATTRIBUTES: has allocations fail only below do_one_initcall(), that
-# is in our own code and what it calls; the module loader warns about its own.
-only_in_init() {
-	sort /proc/kallsyms | grep -A 1 ' do_one_initcall$' | cut -d' ' -f1 >/tmp/range
+# range FUNCTION DIRECTORY WORD: names the function's addresses in two files.
+range() {
+	sort /proc/kallsyms | grep -A 1 " $1\$" | cut -d' ' -f1 >/tmp/range
 	[ "$(wc -l </tmp/range)" -eq 2 ] || return 1
-	echo "0x$(head -n 1 /tmp/range)" >"$1/require-start"
-	echo "0x$(tail -n 1 /tmp/range)" >"$1/require-end"
+	echo "0x$(head -n 1 /tmp/range)" >"$2/$3-start"
+	echo "0x$(tail -n 1 /tmp/range)" >"$2/$3-end"
+}
+
+# only_in_init ATTRIBUTES: has allocations fail only below do_one_initcall(), that
+# is in our own code and what it calls: the module loader warns about its own.  So
+# does fprobe, which is left out too.
+only_in_init() {
+	range do_one_initcall "$1" require || return 1
+	range register_fprobe "$1" reject || return 1
 	echo 0 >"$1/verbose"
 	echo N >"$1/ignore-gfp-wait"
 }
