@@ -19,6 +19,7 @@ mod hardware {
     pub const THM: u16 = 3;
     pub const SMUIO: u16 = 4;
     pub const GC: u16 = 11;
+    pub const VCN: u16 = 12;
     pub const MMHUB: u16 = 34;
     pub const ATHUB: u16 = 35;
     pub const OSSSYS: u16 = 40;
@@ -86,6 +87,9 @@ fn blocks(config: &Config) -> Blocks {
     blocks.add(hardware::OSSSYS, 0, (4, 4, 2), base::OSSSYS);
     blocks.add(hardware::SMUIO, 0, (13, 0, 3), base::SMUIO);
     blocks.add(hardware::THM, 0, (13, 0, 6), base::THM);
+    // Linux 7.2 refuses a GPU without a video decoder. 2.0.3 is one for which
+    // the driver has nothing to bring up.
+    blocks.add(hardware::VCN, 0, (2, 0, 3), &[0]);
     blocks
 }
 
