@@ -116,7 +116,10 @@ impl Pass<'_, '_> {
             }
         } else {
             match queue.phase {
-                Phase::Stopped if self.follows(&queue) => return,
+                Phase::Stopped if self.follows(&queue) => {
+                    self.look_at(queue.stop.since.after(self.limits.max_stop));
+                    return;
+                }
                 Phase::Stopped => self.fate(&queue),
                 Phase::Starting if queue.stop.dry => return,
                 Phase::Starting if self.now >= queue.retry_at => {
@@ -189,8 +192,11 @@ impl Pass<'_, '_> {
     /// and others of the process decide when it is started.
     fn follows(&self, queue: &Queue) -> bool {
         let idle = queue.backlog == 0 || !queue.contends;
+        // It may have been stopped before the others: then its bound comes first.
+        let within = self.now.since(queue.stop.since) < self.limits.max_stop;
         self.limits.whole_process
             && queue.stop.along
+            && within
             && idle
             && self
                 .processes
