@@ -85,16 +85,19 @@ test-setup test-host test-kunit test-module test-dkms test-vgpu test-e2e: setup
 	@scripts/test $(@:test-%=%)
 
 ## make test-long     the long runs: full counts, fuzzing; hours
-## make test-debug    the virtual GPU on a kernel with lock and memory checks
-## make bench         measure and compare
-.PHONY: test-long test-debug bench
-test-long test-debug bench: setup
+.PHONY: test-long
+test-long: setup
 	@scripts/$@
 
 ## make shell         a guest with the module at a prompt
 .PHONY: shell
 shell: setup
 	@scripts/shell
+
+## make documents     write the parameters' documents anew from their one table
+.PHONY: documents
+documents: setup
+	@scripts/in-root cargo run --quiet --manifest-path tests/Cargo.toml -p gpreempt_documents -- .
 
 ## make editor        write rust-project.json for rust-analyzer
 .PHONY: editor
