@@ -305,6 +305,16 @@ impl Watch {
 
     /// Takes in reports. Says whether everything must be started now.
     fn hear(&mut self, config: &Config<'static>, outcomes: &[Outcome], now: Nanos) -> bool {
+        for outcome in outcomes {
+            // A stop that was refused did not happen.
+            if let (Report::NothingToDo, Some(entry)) =
+                (outcome.report, self.queues.get_mut(&outcome.queue))
+            {
+                if !entry.starting && entry.seen.state != QueueState::StoppedByUs {
+                    entry.stopped = None;
+                }
+            }
+        }
         let errno = outcomes.iter().find_map(|outcome| match outcome.report {
             Report::Failed(errno) => Some(errno),
             Report::Done | Report::NothingToDo => None,
