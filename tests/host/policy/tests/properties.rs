@@ -2,8 +2,10 @@
 //! The properties under random input: arrivals, exits, stalls, lost outcomes,
 //! clock jumps and configuration changes.
 //!
-//! `GP_STEPS` says how many steps to take. A failure is shrunk, and its seed is
-//! kept beside this file.
+//! `GP_STEPS` says how many steps to take, and `GP_SEED` where the randomness
+//! starts: without it every run is the same, so that a change of the code is
+//! what a new failure comes from. A failure is shrunk, and its seed is kept
+//! beside this file.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,7 +14,7 @@ use gpreempt_host_tests::world::World;
 use gpreempt_policy::Reason;
 use proptest::collection::vec;
 use proptest::prelude::any;
-use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
+use proptest::test_runner::{Config, FileFailurePersistence, RngAlgorithm, TestRng, TestRunner};
 
 /// How many bytes a life has at most; about three of them make a step.
 const BYTES: usize = 1_200;
@@ -27,6 +29,16 @@ fn steps() -> u64 {
     })
 }
 
+/// The randomness of a round.
+fn randomness(round: u32) -> TestRng {
+    let start: u64 =
+        std::env::var("GP_SEED").map_or(0, |text| text.parse().expect("GP_SEED must be a number"));
+    let mut seed = [0; 32];
+    seed[..8].copy_from_slice(&start.to_le_bytes());
+    seed[8..12].copy_from_slice(&round.to_le_bytes());
+    TestRng::from_seed(RngAlgorithm::ChaCha, &seed)
+}
+
 #[test]
 fn properties_hold_over_random_lives() {
     let wanted = steps();
@@ -39,21 +51,20 @@ fn properties_hold_over_random_lives() {
             failure_persistence: Some(Box::new(FileFailurePersistence::Direct(SEEDS))),
             ..Config::default()
         };
-        let outcome =
-            TestRunner::new(config).run(
-                &vec(any::<u8>(), 0..BYTES),
-                |bytes| match World::default().live(&bytes) {
-                    Ok(watch) => {
-                        let mut counts = counts.borrow_mut();
-                        counts.0 += watch.steps;
-                        for (reason, count) in watch.reasons {
-                            *counts.1.entry(reason).or_default() += count;
-                        }
-                        Ok(())
+        let outcome = TestRunner::new_with_rng(config, randomness(round)).run(
+            &vec(any::<u8>(), 0..BYTES),
+            |bytes| match World::default().live(&bytes) {
+                Ok(watch) => {
+                    let mut counts = counts.borrow_mut();
+                    counts.0 += watch.steps;
+                    for (reason, count) in watch.reasons {
+                        *counts.1.entry(reason).or_default() += count;
                     }
-                    Err(what) => Err(proptest::test_runner::TestCaseError::fail(what)),
-                },
-            );
+                    Ok(())
+                }
+                Err(what) => Err(proptest::test_runner::TestCaseError::fail(what)),
+            },
+        );
         if let Err(failure) = outcome {
             panic!("round {round}: {failure}");
         }
