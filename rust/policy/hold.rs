@@ -159,6 +159,7 @@ impl Pass<'_, '_> {
                     self.hold(at);
                 }
                 self.look_at(until);
+                self.look_at(queue.stop.since.after(self.limits.max_stop));
             }
         }
     }
