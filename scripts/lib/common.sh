@@ -21,6 +21,13 @@ die() {
 	exit 1
 }
 
+# release_of SERIES: the release of a kernel of the cache, as in 7.3.
+release_of() {
+	release=$(awk -v series="$1" '$1 == series { print $2 }' "$cache/kernels.lock")
+	[ -n "$release" ] || die "the cache has no kernel $1: run 'make setup'"
+	echo "$release"
+}
+
 # sysctl_is NAME VALUE: whether the host has that kernel setting.
 sysctl_is() {
 	[ "$(cat "/proc/sys/$(echo "$1" | tr . /)" 2>/dev/null || :)" = "$2" ]

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The loads: an urgent one like inference, and a heavy one like training.
 
+use e2e_runner::load::DILATION;
 use gpu_workload::hsa::Place;
 use gpu_workload::spec::{Arrival, Cost, KernelSpec, QueueSpec, RunSpec};
 
 /// The names of the two queues, and of the processes that own them.
 pub const URGENT: &str = "inference";
 pub const HEAVY: &str = "training";
-
-/// The dilation of the virtual GPU's clock.
-pub const DILATION: u32 = 32;
 
 /// A request of 16 short kernels each 20 ms, which together take some 1.6 ms.
 pub fn urgent(duration_ns: u64) -> QueueSpec {

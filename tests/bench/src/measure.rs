@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::{bail, Context, Result};
 use e2e_runner::guest::Guest;
-use gpu_workload::report::{Event, QueueReport, RunReport};
+use e2e_runner::load::report;
+use gpu_workload::report::{QueueReport, RunReport};
 use gpu_workload::spec::RunSpec;
 
 /// A safety net only.
@@ -64,24 +65,8 @@ pub fn run(
         }
         watch(guest)?;
     };
-    let report = finished
-        .stdout
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .find_map(|event| match event {
-            Event::Report(report) => Some(report),
-            Event::Ready { .. } => None,
-        });
-    let Some(report) = report else {
-        bail!(
-            "the load ended with {:?} and no report:\n{}{}",
-            finished.status,
-            finished.stdout,
-            finished.stderr
-        );
-    };
     Ok(Outcome {
-        report,
+        report: report(&finished)?,
         packets: guest.device.hiq_mark()? - before,
     })
 }

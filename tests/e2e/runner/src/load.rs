@@ -132,19 +132,7 @@ impl Load {
     /// Waits for the end, at which every workgroup must have run exactly once.
     pub fn finish(self, guest: &mut Guest) -> Result<RunReport> {
         let finished = self.end(guest)?;
-        let report = events(&finished.stdout)?
-            .into_iter()
-            .find_map(|event| match event {
-                Event::Report(report) => Some(report),
-                Event::Ready { .. } => None,
-            });
-        let Some(report) = report else {
-            bail!(
-                "the load ended with {:?} and no report: {}",
-                finished.status,
-                finished.stderr
-            );
-        };
+        let report = report(&finished)?;
         ensure!(
             report.ok && finished.status == Status::Exited(0),
             "the load failed with {:?}: {}\n{}",
@@ -166,6 +154,22 @@ impl Load {
         }
         self.end(guest).map(|_| ())
     }
+}
+
+/// What a load that has ended reports.
+pub fn report(finished: &Finished) -> Result<RunReport> {
+    let report = events(&finished.stdout)?
+        .into_iter()
+        .find_map(|event| match event {
+            Event::Report(report) => Some(report),
+            Event::Ready { .. } => None,
+        });
+    report.with_context(|| {
+        format!(
+            "the load ended with {:?} and no report: {}",
+            finished.status, finished.stderr
+        )
+    })
 }
 
 /// Runs a load to its end, at which every workgroup must have run exactly once.
