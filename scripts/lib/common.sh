@@ -10,6 +10,11 @@
 # shellcheck disable=SC2034 # The scripts that source this file use it.
 cache=${AMD_GPREEMPT_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/amd-gpreempt}
 
+# What is built from the project's own sources, so that a second work tree with
+# a target directory of its own does not meet the first one's builds.
+# shellcheck disable=SC2034 # The scripts that source this file use it.
+target=${CARGO_TARGET_DIR:-$cache/target}
+
 # note TEXT...: tells the person at the terminal something.
 note() {
 	echo "${name:-amd-gpreempt}: $*" >&2

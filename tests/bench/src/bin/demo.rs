@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{bail, Context, Result};
 use clap::Parser;
-use e2e_runner::cache::{make_directory, Cache};
+use e2e_runner::cache::{make_directory, module, Cache};
 use e2e_runner::guest::{Guest, FILES};
 use e2e_runner::load::DILATION;
 use e2e_runner::scenario::{Configuration, Needs};
@@ -50,7 +50,7 @@ fn main() -> Result<()> {
         .kernels(&[arguments.kernel])?
         .pop()
         .context("no kernel")?;
-    if !cache.module(&kernel.release).exists() {
+    if !module(&kernel.release)?.exists() {
         bail!(
             "there is no module for {}: run 'make module'",
             kernel.release

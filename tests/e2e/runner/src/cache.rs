@@ -63,23 +63,36 @@ impl Cache {
     pub fn snapshot(&self, key: &str) -> PathBuf {
         self.0.join("snapshot").join(key)
     }
+}
 
-    /// Where the module for a kernel is built.
-    pub fn module(&self, release: &str) -> PathBuf {
-        self.0.join("build").join(release).join("amd_gpreempt.ko")
-    }
+/// The directory of the programs that were built together with this one.
+fn programs() -> Result<PathBuf> {
+    let own = env::current_exe().context("cannot tell where this program is")?;
+    let directory = own.parent().context("this program is in no directory")?;
+    Ok(directory.to_path_buf())
+}
 
-    /// A directory for what a failed scenario leaves behind.
-    pub fn logs(&self) -> PathBuf {
-        self.0.join("logs")
-    }
+/// The directory of all that is built from the sources.
+fn target() -> Result<PathBuf> {
+    Ok(programs()?.join(".."))
+}
+
+/// Where the module for a kernel is built.
+pub fn module(release: &str) -> Result<PathBuf> {
+    Ok(target()?
+        .join("module")
+        .join(release)
+        .join("amd_gpreempt.ko"))
+}
+
+/// A directory for what a failed scenario leaves behind.
+pub fn logs() -> Result<PathBuf> {
+    Ok(target()?.join("log"))
 }
 
 /// A program that was built together with this one.
 pub fn program(name: &str) -> Result<PathBuf> {
-    let own = env::current_exe().context("cannot tell where this program is")?;
-    let directory = own.parent().context("this program is in no directory")?;
-    let path = directory.join(name);
+    let path = programs()?.join(name);
     if !path.exists() {
         bail!(
             "{} is missing: build the workspace in tests/ first",

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 use crate::agent::Agent;
-use crate::cache::{program, Cache};
+use crate::cache::{module, program, Cache};
 use crate::device::{Device, Shape};
 use crate::image::{write_disk, Image};
 use crate::machine::{console, Console, Machine, Slot};
@@ -58,7 +58,7 @@ impl Guest {
         }
         let directory = tempfile::Builder::new().prefix("gpreempt-").tempdir()?;
         let disk = directory.path().join("disk");
-        write_disk(&disk, &Self::files(cache, image)?)?;
+        write_disk(&disk, &Self::files(image)?)?;
         let device = Device::start(shape, directory.path(), "gpu")?;
         let mut machine = Machine::restore(image, &place, directory.path(), at)?;
         machine.plug_gpu(Slot::Gpu, device.socket())?;
@@ -88,9 +88,9 @@ impl Guest {
     }
 
     /// The module of this kernel, when it is built, and the guest's programs.
-    fn files(cache: &Cache, image: &Image) -> Result<Vec<PathBuf>> {
+    fn files(image: &Image) -> Result<Vec<PathBuf>> {
         let mut files = vec![program("workload")?, program("kfdctl")?];
-        let module = cache.module(&image.kernel.release);
+        let module = module(&image.kernel.release)?;
         if module.exists() {
             files.push(module);
         }

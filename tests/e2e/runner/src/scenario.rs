@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{bail, Result};
 
-use crate::cache::{make_directory, Cache, Kernel};
+use crate::cache::{logs, make_directory, Cache, Kernel};
 use crate::device::Shape;
 use crate::guest::Guest;
 use crate::image::Image;
@@ -164,7 +164,7 @@ pub fn run_all(cache: &Cache, configuration: &Configuration, scenarios: &[&Scena
                     format!("{error:#}").replace('\n', "\n        ")
                 );
                 if let Some(guest) = &mut guest {
-                    if let Some(place) = keep(cache, configuration, scenario, guest) {
+                    if let Some(place) = keep(configuration, scenario, guest) {
                         println!("        see {}", place.display());
                     }
                 }
@@ -199,13 +199,8 @@ fn run_one(
 }
 
 /// Keeps what a failed scenario leaves behind, as far as it can be had.
-fn keep(
-    cache: &Cache,
-    configuration: &Configuration,
-    scenario: &Scenario,
-    guest: &mut Guest,
-) -> Option<PathBuf> {
-    let place = cache.logs().join(format!(
+fn keep(configuration: &Configuration, scenario: &Scenario, guest: &mut Guest) -> Option<PathBuf> {
+    let place = logs().ok()?.join(format!(
         "{}-{}-{}",
         configuration.kernel.series,
         configuration.xcc,
