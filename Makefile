@@ -84,6 +84,11 @@ deb: setup
 test-setup test-host test-kunit test-module test-dkms test-vgpu test-e2e: setup
 	@scripts/test $(@:test-%=%)
 
+## make test-debug    the module end to end on a kernel that checks locks and memory; an hour
+.PHONY: test-debug
+test-debug: setup
+	@scripts/$@
+
 ## make test-long     the long runs: full counts, fuzzing; hours
 .PHONY: test-long
 test-long: setup

@@ -23,6 +23,29 @@ pub struct Kernel {
     pub image: PathBuf,
 }
 
+impl Kernel {
+    /// A kernel that is not of the cache, by the directory of its image.
+    pub fn at(image: &Path) -> Result<Kernel> {
+        let modules = image.join("lib/modules");
+        let releases: Vec<String> = fs::read_dir(&modules)
+            .with_context(|| format!("cannot read {}", modules.display()))?
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .collect();
+        let [release] = releases.as_slice() else {
+            bail!(
+                "{} has modules of {} kernels; give a directory with those of one",
+                modules.display(),
+                releases.len()
+            );
+        };
+        Ok(Kernel {
+            series: release.clone(),
+            release: release.clone(),
+            image: image.to_path_buf(),
+        })
+    }
+}
+
 impl Cache {
     pub fn open() -> Result<Cache> {
         let path = env::var_os("AMD_GPREEMPT_CACHE")
@@ -125,6 +148,18 @@ pub fn make_directory(path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kernel_at_a_place_has_the_modules_of_one_release() {
+        let image = tempfile::tempdir().unwrap();
+        let modules = image.path().join("lib/modules");
+        assert!(Kernel::at(image.path()).is_err());
+        fs::create_dir_all(modules.join("7.3.4-own")).unwrap();
+        assert_eq!(Kernel::at(image.path()).unwrap().release, "7.3.4-own");
+        fs::create_dir_all(modules.join("7.3.5-own")).unwrap();
+        let error = Kernel::at(image.path()).unwrap_err().to_string();
+        assert!(error.contains("2 kernels"), "{error}");
+    }
 
     #[test]
     fn a_key_depends_on_every_part_and_on_where_it_ends() {

@@ -134,10 +134,12 @@ impl Image {
             .join(&self.kernel.release);
         let dependencies = fs::read_to_string(base.join("modules.dep"))
             .with_context(|| format!("cannot read modules.dep in {}", base.display()))?;
+        let built_in = fs::read_to_string(base.join("modules.builtin"))
+            .with_context(|| format!("cannot read modules.builtin in {}", base.display()))?;
         let mut names: Vec<&str> = MODULES.to_vec();
         names.push("amdgpu");
         let mut order = String::new();
-        for path in load_order(&dependencies, &names)? {
+        for path in load_order(&dependencies, &built_in, &names)? {
             let name = module_name(&path);
             let data = unpacked(&base.join(&path))?;
             archive.file(&format!("modules/{name}.ko"), false, &data)?;
@@ -160,10 +162,13 @@ fn module_name(path: &str) -> String {
 }
 
 /// The files of these modules and of all that they need, each after those that
-/// it needs.
-fn load_order(dependencies: &str, names: &[&str]) -> Result<Vec<String>> {
+/// it needs. What is built into the kernel needs no file.
+fn load_order(dependencies: &str, built_in: &str, names: &[&str]) -> Result<Vec<String>> {
     let mut order: Vec<String> = Vec::new();
     for name in names {
+        if built_in.lines().any(|path| module_name(path) == *name) {
+            continue;
+        }
         let line = dependencies
             .lines()
             .filter_map(|line| line.split_once(':'))
@@ -256,7 +261,7 @@ mod tests {
     #[test]
     fn what_is_needed_comes_first_and_once() {
         assert_eq!(
-            load_order(DEP, &["virtio_blk", "amdgpu", "gpu_sched"]).unwrap(),
+            load_order(DEP, "", &["virtio_blk", "amdgpu", "gpu_sched"]).unwrap(),
             [
                 "kernel/b/virtio_blk.ko.xz",
                 "kernel/a/drm.ko.xz",
@@ -267,8 +272,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_built_in_is_not_loaded() {
+        let order = load_order(DEP, "kernel/b/virtio_blk.ko\n", &["virtio_blk", "drm"]);
+        assert_eq!(order.unwrap(), ["kernel/a/drm.ko.xz"]);
+    }
+
+    #[test]
     fn a_module_that_the_kernel_lacks_is_named() {
-        let error = load_order(DEP, &["nouveau"]).unwrap_err().to_string();
+        let error = load_order(DEP, "", &["nouveau"]).unwrap_err().to_string();
         assert!(error.contains("nouveau"), "{error}");
     }
 

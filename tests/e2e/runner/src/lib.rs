@@ -7,6 +7,7 @@
 
 pub mod agent;
 pub mod cache;
+mod checkers;
 pub mod cpio;
 pub mod device;
 pub mod firmware;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Runs the suites of scenarios, or gives a prompt in a guest.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
 use e2e_protocol::Program;
-use e2e_runner::cache::Cache;
+use e2e_runner::cache::{Cache, Kernel};
 use e2e_runner::guest::FILES;
 use e2e_runner::machine::Console;
 use e2e_runner::scenario::{run_all, Configuration, Needs, Scenario, Suite, Tally};
@@ -20,6 +21,10 @@ struct Arguments {
     /// Kernel series to use, as in 7.3; again for more. All by default.
     #[arg(long, global = true, value_delimiter = ' ')]
     kernel: Vec<String>,
+    /// A kernel that is not of the cache, instead: a directory with vmlinuz and
+    /// lib/modules.
+    #[arg(long, global = true, conflicts_with = "kernel")]
+    image: Option<PathBuf>,
     /// Numbers of dies to use.
     #[arg(long, global = true, value_delimiter = ' ', default_values_t = [1, 8])]
     xcc: Vec<u32>,
@@ -64,7 +69,10 @@ impl From<SuiteName> for Suite {
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     let cache = Cache::open()?;
-    let kernels = cache.kernels(&arguments.kernel)?;
+    let kernels = match &arguments.image {
+        Some(image) => vec![Kernel::at(image)?],
+        None => cache.kernels(&arguments.kernel)?,
+    };
     let configurations: Vec<Configuration> = kernels
         .into_iter()
         .flat_map(|kernel| {

@@ -8,6 +8,7 @@ use std::time::Instant;
 use anyhow::{bail, Result};
 
 use crate::cache::{logs, make_directory, Cache, Kernel};
+use crate::checkers;
 use crate::device::Shape;
 use crate::guest::Guest;
 use crate::image::Image;
@@ -189,6 +190,7 @@ fn run_one(
         None => slot.insert(configuration.start(cache, &scenario.needs)?),
     };
     (scenario.run)(guest)?;
+    checkers::ask(guest)?;
     let (lines, expected) = guest.take_log()?;
     let bad = objections(&lines, &expected);
     if !bad.is_empty() {
