@@ -275,8 +275,7 @@ impl NodeEngine {
         for (seen, queue) in queues.zip(self.roster.queues_mut()) {
             let state = match seen.facts.activity {
                 Activity::Active => QueueState::Active,
-                Activity::Stopped if queue.stopped => QueueState::StoppedByUs,
-                Activity::Held if backend.holds(&seen.facts) => QueueState::StoppedByUs,
+                _ if backend.stopped_by_us(&seen.facts) => QueueState::StoppedByUs,
                 Activity::Stopped | Activity::Held => QueueState::Held,
             };
             queue.stopped = state == QueueState::StoppedByUs;

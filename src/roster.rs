@@ -13,6 +13,8 @@ use gpreempt_policy::RuleId;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
 use kfd::process::COMM_LEN;
+use kfd::queue::Activity;
+use kfd::queue::Format;
 use kfd::queue::QueueKey;
 use kfd::rules::Rules;
 use kfd::survey::ProcessSeen;
@@ -186,8 +188,18 @@ impl Roster {
 
 /// Whether a queue is the one that was remembered. A pointer that went back is
 /// that of a new queue with the name of an old one.
+///
+/// That holds for packets alone: the words of the command processor are counted
+/// within the ring. And a queue that is still stopped is no new one, which would
+/// run, whatever its process writes into the pointer.
 fn same_queue(queue: &Queue, seen: &QueueSeen) -> bool {
-    queue.key == seen.facts.key && seen.sample.read.is_none_or(|read| read >= queue.progress)
+    let facts = &seen.facts;
+    let counts_within_ring = facts.format == Format::Pm4;
+    let still_stopped = queue.stopped && facts.activity != Activity::Active;
+    queue.key == facts.key
+        && (counts_within_ring
+            || still_stopped
+            || seen.sample.read.is_none_or(|read| read >= queue.progress))
 }
 
 /// Finds something that is expected at a place, and looks elsewhere only if it

@@ -48,9 +48,17 @@ impl<'a> Backend<'a> {
         check::check_backend(node, self.kind, self.hws.is_some())
     }
 
-    /// Whether a queue that the driver holds back is held for us.
-    pub fn holds(&self, queue: &QueueFacts) -> bool {
-        self.kind == BackendKind::Process && queue.evicted && self.debts.has(queue.key.process)
+    /// Whether a queue that does not run is kept from it by us alone.
+    ///
+    /// Where single queues are stopped, nothing has to be remembered of it, and
+    /// nothing that is forgotten leaves a queue stopped: the driver would run it,
+    /// so that whoever has stopped it was this module, in this load or in one
+    /// before.
+    pub fn stopped_by_us(&self, queue: &QueueFacts) -> bool {
+        match self.kind {
+            BackendKind::Hws | BackendKind::Mqd => queue.may_be_started(),
+            BackendKind::Process => queue.evicted && self.debts.has(queue.key.process),
+        }
     }
 
     /// Stops and starts queues. What became of each is noted in its request,

@@ -132,8 +132,12 @@ fn is(value: u32, enumerator: i64) -> bool {
 }
 
 impl QueueFacts {
+    /// Whether nothing but a stop of ours keeps the queue from running.
+    pub(crate) fn may_be_started(&self) -> bool {
+        self.activity == Activity::Stopped && !self.doomed
+    }
+
     /// Reads a queue and checks that it belongs to a node and a process.
-    ///
     pub(crate) fn read(
         queue: Foreign,
         node: Foreign,

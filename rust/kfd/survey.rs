@@ -80,6 +80,12 @@ impl Survey {
         &self.queues
     }
 
+    #[cfg(CONFIG_KUNIT)]
+    /// The compute queues, for tests of what is made of the samples.
+    pub fn forge(&mut self) -> &mut [QueueSeen] {
+        &mut self.queues
+    }
+
     /// The processes that own them.
     pub fn processes(&self) -> &[ProcessSeen] {
         &self.processes

@@ -120,9 +120,8 @@ pub(crate) fn report_misfit(node: &Node<'_>, census: &Census, when: &str) {
 
 /// What a request comes down to in the present state of its queue.
 pub(crate) fn due(queue: &QueueFacts, action: Action) -> bool {
-    match (action, queue.activity) {
-        (Action::Stop, Activity::Active) => !queue.protected,
-        (Action::Start, Activity::Stopped) => !queue.doomed,
-        _ => false,
+    match action {
+        Action::Stop => queue.activity == Activity::Active && !queue.protected,
+        Action::Start => queue.may_be_started(),
     }
 }

@@ -11,6 +11,12 @@ use kernel::prelude::*;
 mod check;
 mod fake;
 mod policy;
+#[path = "../../src/roster.rs"]
+mod roster;
+mod roster_cases;
+#[allow(dead_code)] // The product uses the rest of it.
+#[path = "../../src/storage.rs"]
+mod storage;
 mod transaction;
 mod walk;
 

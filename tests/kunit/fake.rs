@@ -55,6 +55,8 @@ extern "C" {
     static mut gp_fake: Fake;
     fn gp_fake_reset();
     fn gp_fake_locked() -> bool;
+    fn gp_fake_add_queues(count: u32) -> i32;
+    fn gp_fake_stop(number: u32) -> i32;
 }
 
 impl Fake {
@@ -70,6 +72,18 @@ impl Fake {
         change(&mut fake);
         // SAFETY: As above.
         unsafe { (&raw mut gp_fake).write_volatile(fake) }
+    }
+
+    /// Gives the first process more queues for waves, before those that it has.
+    pub(crate) fn add_queues(count: u32) -> Result {
+        // SAFETY: The fake is there, because this module links to it.
+        kernel::error::to_result(unsafe { gp_fake_add_queues(count) })
+    }
+
+    /// Leaves a queue for waves as a stop would, counted through the processes.
+    pub(crate) fn stop(number: u32) -> Result {
+        // SAFETY: As above.
+        kernel::error::to_result(unsafe { gp_fake_stop(number) })
     }
 
     /// Whether a lock of the driver is held.

@@ -10,6 +10,8 @@ module=amd_gpreempt
 debugfs=/sys/kernel/debug/$module
 parameters=/sys/module/$module/parameters
 bus=/sys/bus/pci/drivers/amdgpu
+# What the fake is told: see its parameters.
+fake=/sys/module/amdgpu/parameters
 
 load() {
 	insmod "/modules/$module.ko" "$@"
@@ -135,6 +137,27 @@ it_survives_each_failing_allocation() {
 	[ $nth -gt 10 ] && [ $nth -lt 1000 ]
 }
 
+# stopped COUNT: so many queues for waves are stopped.
+stopped() {
+	[ "$(cat $fake/stopped)" -eq "$1" ] || {
+		echo "    # $(cat $fake/stopped) queues are stopped, and not $1"
+		return 1
+	}
+}
+
+# As an earlier load would leave them that had to give up.
+queues_found_stopped_are_started() {
+	for mode in observe enforce; do
+		echo 0 >$fake/stopped
+		echo 3 >$fake/stopped
+		stopped 2 || return 1
+		load mode=$mode || return 1
+		pass_by
+		stopped 0 || return 1
+		unload || return 1
+	done
+}
+
 run() {
 	number=0
 	verdict=ok
@@ -165,4 +188,5 @@ run every_file_can_be_read \
 	amdgpu_cannot_go_while_it_is_there \
 	an_open_file_keeps_it_in \
 	it_loads_and_unloads_many_times \
+	queues_found_stopped_are_started \
 	it_survives_each_failing_allocation

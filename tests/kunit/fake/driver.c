@@ -6,7 +6,8 @@
  * driver has them, except for locks (see debug-layout).
  *
  * The module is built as amdgpu.ko, so that what looks for functions of amdgpu
- * finds these.
+ * finds these.  Its parameters do from user space what a test of the product
+ * needs: see the end.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -90,14 +91,12 @@ static noinline int restore_process_queues_nocpsch(void *dqm, void *qpd)
 	return 1;
 }
 
-static void fill_queue(struct gp_fake_process *p, unsigned int number, u32 id)
+static void fill_queue(struct gp_fake_process *p, void *queue, unsigned int number, u32 id)
 {
-	void *queue = p->queues[number];
 	void *properties = AT(queue, GP_QUEUE_PROPERTIES);
 	bool copies = number == GP_FAKE_QUEUES - 1;
 
 	memset(queue, 0, GP_QUEUE_SIZE);
-	list_add_tail(AT(queue, GP_QUEUE_LIST), AT(p->qpd, GP_QCM_PROCESS_DEVICE_QUEUES_LIST));
 	SET(void *, queue, GP_QUEUE_PROCESS, p->process);
 	SET(void *, queue, GP_QUEUE_DEVICE, gp_fake.node);
 	SET(u32, properties, GP_QUEUE_PROPERTIES_TYPE,
@@ -106,7 +105,7 @@ static void fill_queue(struct gp_fake_process *p, unsigned int number, u32 id)
 	SET(u32, properties, GP_QUEUE_PROPERTIES_QUEUE_ID, number);
 	SET(u64, properties, GP_QUEUE_PROPERTIES_QUEUE_ADDRESS, 0x10000 * (id + 1));
 	SET(u64, properties, GP_QUEUE_PROPERTIES_QUEUE_SIZE, 0x10000);
-	SET(u32, properties, GP_QUEUE_PROPERTIES_PRIORITY, id);
+	SET(u32, properties, GP_QUEUE_PROPERTIES_PRIORITY, id % 16);
 	SET(u32, properties, GP_QUEUE_PROPERTIES_QUEUE_PERCENT, 100);
 	SET(u32, properties, GP_QUEUE_PROPERTIES_DOORBELL_OFF, 0x400 + 2 * id);
 	SET(u8, properties, GP_QUEUE_PROPERTIES_IS_ACTIVE, 1);
@@ -130,8 +129,11 @@ static void fill_process(struct gp_fake_process *p, u32 first_id)
 	SET(void *, p->qpd, GP_QCM_PROCESS_DEVICE_PQM, p->pqm);
 	SET(u32, p->qpd, GP_QCM_PROCESS_DEVICE_QUEUE_COUNT, GP_FAKE_QUEUES);
 	INIT_LIST_HEAD(AT(p->qpd, GP_QCM_PROCESS_DEVICE_QUEUES_LIST));
-	for (i = 0; i < GP_FAKE_QUEUES; i++)
-		fill_queue(p, i, first_id + i);
+	for (i = 0; i < GP_FAKE_QUEUES; i++) {
+		fill_queue(p, p->queues[i], i, first_id + i);
+		list_add_tail(AT(p->queues[i], GP_QUEUE_LIST),
+			      AT(p->qpd, GP_QCM_PROCESS_DEVICE_QUEUES_LIST));
+	}
 	SET(void *, p->entry, GP_DEVICE_PROCESS_NODE_QPD, p->qpd);
 	list_add_tail(AT(p->entry, GP_DEVICE_PROCESS_NODE_LIST),
 		      AT(gp_fake.dqm, GP_DEVICE_QUEUE_MANAGER_QUEUES));
@@ -187,6 +189,13 @@ static void fill_gpu(struct pci_dev *pdev)
 }
 
 static struct pci_dev *fake_pdev;
+/* Queues beyond those of gp_fake. */
+static void *extra_queues;
+
+static void add_to(unsigned int counter, int count)
+{
+	SET(u32, gp_fake.dqm, counter, GET(u32, gp_fake.dqm, counter) + count);
+}
 
 /* gp_fake_reset() - make everything as it should be. */
 void gp_fake_reset(void)
@@ -203,8 +212,71 @@ void gp_fake_reset(void)
 	fill_queue_manager(gp_fake.dqm);
 	for (i = 0; i < GP_FAKE_PROCESSES; i++)
 		fill_process(&gp_fake.processes[i], i * GP_FAKE_QUEUES);
+	kvfree(extra_queues);
+	extra_queues = NULL;
 }
 EXPORT_SYMBOL_GPL(gp_fake_reset);
+
+/*
+ * gp_fake_add_queues() - give the first process more queues for waves
+ *
+ * As in the driver, new queues come first.  Once until the next reset.
+ */
+int gp_fake_add_queues(u32 count)
+{
+	struct gp_fake_process *p = &gp_fake.processes[0];
+	void *queues;
+	u32 i;
+
+	if (extra_queues)
+		return -EBUSY;
+	queues = kvcalloc(count, GP_QUEUE_SIZE, GFP_KERNEL);
+	if (!queues)
+		return -ENOMEM;
+	mutex_lock(dqm_mutex(gp_fake.dqm));
+	for (i = 0; i < count; i++) {
+		void *queue = AT(queues, i * GP_QUEUE_SIZE);
+
+		fill_queue(p, queue, 0, GP_FAKE_PROCESSES * GP_FAKE_QUEUES + i);
+		SET(u32, AT(queue, GP_QUEUE_PROPERTIES), GP_QUEUE_PROPERTIES_QUEUE_ID,
+		    GP_FAKE_QUEUES + i);
+		list_add(AT(queue, GP_QUEUE_LIST),
+			 AT(p->qpd, GP_QCM_PROCESS_DEVICE_QUEUES_LIST));
+	}
+	SET(u32, p->qpd, GP_QCM_PROCESS_DEVICE_QUEUE_COUNT, GP_FAKE_QUEUES + count);
+	add_to(GP_DEVICE_QUEUE_MANAGER_TOTAL_QUEUE_COUNT, count);
+	add_to(GP_DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, count);
+	add_to(GP_DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT, count);
+	extra_queues = queues;
+	mutex_unlock(dqm_mutex(gp_fake.dqm));
+	return 0;
+}
+EXPORT_SYMBOL_GPL(gp_fake_add_queues);
+
+/* The flag of a queue for waves, counted through the processes. */
+static u8 *active_flag(u32 number)
+{
+	u32 each = GP_FAKE_QUEUES - 1;
+	void *queue = gp_fake.processes[number / each].queues[number % each];
+
+	return AT(queue, GP_QUEUE_PROPERTIES + GP_QUEUE_PROPERTIES_IS_ACTIVE);
+}
+
+/* gp_fake_stop() - leave a queue for waves as a stop by amd_gpreempt would */
+int gp_fake_stop(u32 number)
+{
+	if (number >= GP_FAKE_PROCESSES * (GP_FAKE_QUEUES - 1))
+		return -EINVAL;
+	mutex_lock(dqm_mutex(gp_fake.dqm));
+	if (*active_flag(number)) {
+		*active_flag(number) = 0;
+		add_to(GP_DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, -1);
+		add_to(GP_DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT, -1);
+	}
+	mutex_unlock(dqm_mutex(gp_fake.dqm));
+	return 0;
+}
+EXPORT_SYMBOL_GPL(gp_fake_stop);
 
 /* gp_fake_locked() - whether anybody holds one of the driver's locks. */
 bool gp_fake_locked(void)
@@ -261,6 +333,8 @@ static int fake_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 static void fake_remove(struct pci_dev *pdev)
 {
+	kvfree(extra_queues);
+	extra_queues = NULL;
 	fake_pdev = NULL;
 }
 
@@ -278,6 +352,77 @@ static struct pci_driver fake_driver = {
 };
 
 module_pci_driver(fake_driver);
+
+/*
+ * The parameters: write to 'stopped' the number of a queue to stop and read how
+ * many are stopped, to 'more_queues' how many to add, to 'halted' whether the
+ * scheduler is halted, to 'unmap_error' what taking the queues off returns, and
+ * to 'reset' anything to have all as it should be.
+ */
+static int number_of(const char *text, u32 *number)
+{
+	int error = kstrtou32(text, 0, number);
+
+	return error ?: fake_pdev ? 0 : -ENODEV;
+}
+
+static int set_stopped(const char *text, const struct kernel_param *parameter)
+{
+	u32 number;
+	int error = number_of(text, &number);
+
+	return error ?: gp_fake_stop(number);
+}
+
+static int get_stopped(char *text, const struct kernel_param *parameter)
+{
+	u32 i, stopped = 0;
+
+	if (!fake_pdev)
+		return -ENODEV;
+	mutex_lock(dqm_mutex(gp_fake.dqm));
+	for (i = 0; i < GP_FAKE_PROCESSES * (GP_FAKE_QUEUES - 1); i++)
+		stopped += !*active_flag(i);
+	mutex_unlock(dqm_mutex(gp_fake.dqm));
+	return sysfs_emit(text, "%u\n", stopped);
+}
+
+static int set_more_queues(const char *text, const struct kernel_param *parameter)
+{
+	u32 count;
+	int error = number_of(text, &count);
+
+	return error ?: gp_fake_add_queues(count);
+}
+
+static int set_halted(const char *text, const struct kernel_param *parameter)
+{
+	u32 halted;
+	int error = number_of(text, &halted);
+
+	if (!error)
+		SET(u8, gp_fake.dqm, GP_DEVICE_QUEUE_MANAGER_SCHED_HALT, halted);
+	return error;
+}
+
+static int set_reset(const char *text, const struct kernel_param *parameter)
+{
+	if (!fake_pdev)
+		return -ENODEV;
+	gp_fake_reset();
+	return 0;
+}
+
+static const struct kernel_param_ops stopped_ops = { .set = set_stopped, .get = get_stopped };
+static const struct kernel_param_ops more_queues_ops = { .set = set_more_queues };
+static const struct kernel_param_ops halted_ops = { .set = set_halted };
+static const struct kernel_param_ops reset_ops = { .set = set_reset };
+
+module_param_cb(stopped, &stopped_ops, NULL, 0600);
+module_param_cb(more_queues, &more_queues_ops, NULL, 0200);
+module_param_cb(halted, &halted_ops, NULL, 0200);
+module_param_cb(reset, &reset_ops, NULL, 0200);
+module_param_named(unmap_error, gp_fake.unmap_error, int, 0600);
 
 MODULE_DESCRIPTION("A fake amdgpu for the tests of amd_gpreempt");
 MODULE_LICENSE("GPL");

@@ -62,5 +62,7 @@ struct gp_fake {
 extern struct gp_fake gp_fake;
 void gp_fake_reset(void);
 bool gp_fake_locked(void);
+int gp_fake_add_queues(u32 count);
+int gp_fake_stop(u32 number);
 
 #endif /* GP_FAKE_H */

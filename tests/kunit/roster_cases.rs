@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The names that the product gives to queues, and what it remembers under them,
+//! when read pointers go back.
+
+use crate::fake::layout::*;
+use crate::fake::{failed, put, with_node, Fake};
+use crate::roster::{Matcher, Roster};
+use gpreempt_policy::RuleId;
+use kernel::prelude::*;
+use kfd::node::Node;
+use kfd::survey::{ProcessSeen, Survey};
+
+/// No rules.
+struct NoRules;
+
+impl Matcher for NoRules {
+    fn generation(&self) -> u32 {
+        0
+    }
+
+    fn find(&self, _process: &ProcessSeen) -> Option<RuleId> {
+        None
+    }
+}
+
+/// A queue, remembered as stopped or not, is seen again with another read
+/// pointer. Returns whether it is the same queue then, and counts as stopped.
+fn seen_again(node: &Node<'_>, stopped: bool, read: [u64; 2]) -> Result<(bool, bool)> {
+    let mut survey = Survey::new()?;
+    let mut roster = Roster::new()?;
+    let mut look = |read| {
+        survey.take(node);
+        let seen = survey.forge().first_mut().ok_or(ENOENT)?;
+        seen.sample.read = Some(read);
+        roster.take(&survey, &NoRules);
+        let queue = roster.queues_mut().first_mut().ok_or(ENOENT)?;
+        let found = (queue.id, queue.stopped);
+        queue.stopped = stopped;
+        Ok::<_, Error>(found)
+    };
+    let (first, _) = look(read[0])?;
+    if stopped {
+        Fake::stop(0)?;
+    }
+    let (second, stopped) = look(read[1])?;
+    Ok((first == second, stopped))
+}
+
+fn expect(of: Result<(bool, bool)>, expected: (bool, bool)) -> Result {
+    match of? {
+        found if found == expected => Ok(()),
+        found => failed(fmt!("(same, stopped): {found:?} instead of {expected:?}")),
+    }
+}
+
+/// Makes the queue one of the command processor's packets.
+fn make_pm4() {
+    let queue = Fake::now().processes[0].queues[0];
+    let format = u32::try_from(KFD_QUEUE_FORMAT_PM4).unwrap_or(0);
+    put(queue, QUEUE_PROPERTIES + QUEUE_PROPERTIES_FORMAT, format);
+}
+
+#[kunit_tests(amd_gpreempt_roster)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_that_moves_on_is_the_same_queues() -> Result {
+        with_node(|node| expect(seen_again(node, false, [100, 100]), (true, false)))?;
+        with_node(|node| expect(seen_again(node, false, [100, 101]), (true, false)))
+    }
+
+    #[test]
+    fn a_packet_pointer_that_goes_back_is_a_new_queues() -> Result {
+        with_node(|node| expect(seen_again(node, false, [100, 99]), (false, false)))
+    }
+
+    #[test]
+    fn a_ring_that_wraps_is_the_same_queues() -> Result {
+        with_node(|node| {
+            make_pm4();
+            expect(seen_again(node, false, [1000, 3]), (true, false))?;
+            make_pm4();
+            expect(seen_again(node, true, [1000, 3]), (true, true))
+        })
+    }
+
+    #[test]
+    fn a_stopped_queue_stays_itself_whatever_its_process_writes() -> Result {
+        with_node(|node| expect(seen_again(node, true, [100, 0]), (true, true)))
+    }
+}
