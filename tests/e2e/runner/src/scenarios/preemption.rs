@@ -101,18 +101,18 @@ pub const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-const PATIENCE: Duration = Duration::from_secs(300);
+pub(super) const PATIENCE: Duration = Duration::from_secs(300);
 /// Bounds so far away that no scenario meets them, and no budget.
-const UNBOUNDED: &str = "max_stop_ms=60000 noprogress_ms=60000 stop_budget_ms=1000";
+pub(super) const UNBOUNDED: &str = "max_stop_ms=60000 noprogress_ms=60000 stop_budget_ms=1000";
 
 /// Workgroups of the default size that fill every compute unit.
-fn full(guest: &Guest) -> u32 {
+pub(super) fn full(guest: &Guest) -> u32 {
     const WORKGROUPS_OF_A_UNIT: u32 = 8;
     4 * guest.shape.cu_per_sh * guest.shape.xcc * WORKGROUPS_OF_A_UNIT
 }
 
 /// A grid of the lowest priority that fills the GPU several times.
-fn heavy(guest: &Guest, requests: u32) -> Value {
+pub(super) fn heavy(guest: &Guest, requests: u32) -> Value {
     queue(
         "heavy",
         3 * full(guest),
@@ -122,7 +122,7 @@ fn heavy(guest: &Guest, requests: u32) -> Value {
 }
 
 /// Short requests of the highest priority that begin when the heavy grid runs.
-fn short(requests: u32) -> Value {
+pub(super) fn short(requests: u32) -> Value {
     queue(
         "urgent",
         1,
@@ -133,7 +133,7 @@ fn short(requests: u32) -> Value {
 
 /// Work of the highest priority that does not end by itself and needs all there
 /// is.
-fn endless(guest: &Guest) -> Value {
+pub(super) fn endless(guest: &Guest) -> Value {
     queue(
         "urgent",
         full(guest),
@@ -145,7 +145,7 @@ fn endless(guest: &Guest) -> Value {
 
 /// Waits until the device has the heavy queue unmapped with waves in its save
 /// area, or mapped.
-fn wait_for_heavy(guest: &mut Guest, load: &Load, stopped: bool) -> Result<()> {
+pub(super) fn wait_for_heavy(guest: &mut Guest, load: &Load, stopped: bool) -> Result<()> {
     let pid = load.pid("heavy")?;
     let what = if stopped { "stopped" } else { "running" };
     guest.wait_until(&format!("the heavy queue is {what}"), PATIENCE, |guest| {
@@ -203,7 +203,7 @@ fn observe(guest: &mut Guest) -> Result<()> {
 }
 
 /// The report of a heavy grid and short urgent requests.
-fn contend(guest: &mut Guest, more: Value) -> Result<RunReport> {
+pub(super) fn contend(guest: &mut Guest, more: Value) -> Result<RunReport> {
     let mut urgent = short(20);
     if let (Some(urgent), Some(more)) = (urgent.as_object_mut(), more.as_object()) {
         urgent.extend(more.clone());
@@ -213,7 +213,7 @@ fn contend(guest: &mut Guest, more: Value) -> Result<RunReport> {
 }
 
 /// Whether the urgent requests ran while the heavy grid was under way.
-fn got_through(report: &RunReport) -> Result<bool> {
+pub(super) fn got_through(report: &RunReport) -> Result<bool> {
     let samples = |name: &str| {
         report
             .queues
