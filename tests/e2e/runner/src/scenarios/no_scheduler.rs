@@ -17,7 +17,6 @@ pub const SCENARIOS: &[Scenario] = &[Scenario {
     name: "queues work without the scheduler firmware",
     needs: Needs {
         sched_policy: 2,
-        one_die: true,
         ..Needs::ANY
     },
     run: queues,

@@ -74,9 +74,12 @@ impl Dispatch {
         Ok(())
     }
 
-    /// Every workgroup has been given to a compute unit once.
+    /// Every workgroup has been given to a compute unit once, as far as the dies
+    /// that are loaded can tell: one that is not may have some left.
     pub fn is_launched(&self) -> bool {
-        self.shares.iter().all(|share| share.next == share.total)
+        self.shares
+            .iter()
+            .all(|share| share.present && share.next == share.total)
     }
 
     pub fn is_done(&self) -> bool {

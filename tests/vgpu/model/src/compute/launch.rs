@@ -28,6 +28,29 @@ impl Queue {
         }
     }
 
+    /// The share of a die that has not begun with it.
+    fn whole_share(&self, die: u32, workgroups: u64) -> Share {
+        Share {
+            present: true,
+            total: self.deal(die).total(workgroups),
+            ..Share::default()
+        }
+    }
+
+    /// Dies were loaded, and what they had saved is there: each that is loaded
+    /// gets its share of the dispatches that began without it.
+    pub fn join(&mut self) {
+        for position in 0..self.dispatches.len() {
+            for die in self.dies() {
+                let dispatch = &self.dispatches[position];
+                if !dispatch.shares[die as usize].present {
+                    let share = self.whole_share(die, dispatch.workgroups);
+                    self.dispatches[position].shares[die as usize] = share;
+                }
+            }
+        }
+    }
+
     fn has_work_for(&self, die: u32) -> bool {
         self.dispatches.iter().any(|dispatch| {
             dispatch.shares.get(die as usize).is_some_and(|share| {
@@ -59,13 +82,10 @@ impl Gpu {
         let Some(queue) = self.queues.get_mut(key) else {
             return;
         };
-        dispatch.shares = (0..self.config.xcc_count)
-            .map(|die| Share {
-                present: queue.is_on(die),
-                total: queue.deal(die).total(dispatch.workgroups),
-                ..Share::default()
-            })
-            .collect();
+        dispatch.shares = vec![Share::default(); self.config.xcc_count as usize];
+        for die in queue.dies() {
+            dispatch.shares[die as usize] = queue.whole_share(die, dispatch.workgroups);
+        }
         self.accounts
             .dispatch_begins(self.now, queue.account, &dispatch);
         queue.dispatches.push(dispatch);
@@ -311,9 +331,9 @@ impl Gpu {
         let (space, account) = (queue.space, queue.account);
         self.accounts
             .dispatch_ends(self.now, account, dispatch.packet);
-        if self.config.read_pointer == ReadPointer::Completion {
-            self.aql_pass(key, dispatch.packet);
-        }
+        // Where it passes at the launch, it may not have yet: a die may have ended
+        // the last workgroups before another was back.
+        self.aql_pass(key, dispatch.packet);
         if dispatch.signal != 0 {
             let started = dispatch.started.or(Some(self.now));
             if let Err(fault) = self.complete_signal(key, space, dispatch.signal, started) {

@@ -413,6 +413,7 @@ impl Gpu {
         let Some(queue) = self.queues.get_mut(key) else {
             return;
         };
+        queue.join();
         queue.restoring |= dies;
         let account = queue.account;
         let end = if bytes > 0 {

@@ -6,6 +6,7 @@ use crate::registers::table::{athub, gc};
 use crate::registers::xcc_base;
 use crate::testing::driver::{Driver, TestQueue, Work, USER};
 use crate::Config;
+use proptest::prelude::*;
 
 const VMID: u32 = 8;
 const SAVE: u32 = 3;
@@ -112,6 +113,111 @@ fn a_queue_is_saved_and_loaded_die_by_die() {
         driver.finish(&dispatch);
         let again = driver.dispatch(&queue, Work::default());
         driver.finish(&again);
+    }
+}
+
+/// A queue that the driver's load has taken from die to die, as the driver
+/// numbers the dies: not always from the first.
+fn rotated(xcc_count: u32) -> (Driver, TestQueue) {
+    let (driver, queue) = fixture(xcc_count);
+    for die in 0..xcc_count {
+        driver.set_mqd(&queue, die, mqd::CURRENT_LOGIC_XCC, (die + 1) % xcc_count);
+    }
+    (driver, queue)
+}
+
+#[test]
+fn work_that_comes_between_the_loads_of_two_dies_is_dealt_to_all() {
+    let (mut driver, queue) = rotated(4);
+    for cycle in 0..3 {
+        // Nothing of it is in flight, so no die has it in its save area.
+        let dispatch = driver.dispatch(
+            &queue,
+            Work {
+                workgroups: 10,
+                ..WORK
+            },
+        );
+        for die in 0..4 {
+            load(&mut driver, &queue, die, 1);
+            driver.run(5_000_000);
+            assert_eq!(
+                driver.is_done(&dispatch),
+                die == 3,
+                "cycle {cycle}, die {die}"
+            );
+        }
+        driver.finish(&dispatch);
+        assert_eq!(driver.get64(queue.read), cycle + 1);
+        for die in 0..4 {
+            unload(&mut driver, die, 1);
+        }
+    }
+}
+
+#[test]
+fn a_die_may_end_its_share_before_the_others_are_back() {
+    let (mut driver, queue) = rotated(3);
+    for die in 0..3 {
+        load(&mut driver, &queue, die, 1);
+    }
+    // Die 0 has its 12 workgroups on its units; the others launch on when it leaves.
+    let dispatch = driver.dispatch(
+        &queue,
+        Work {
+            workgroups: 300,
+            ..WORK
+        },
+    );
+    driver.run(500_000);
+    unload(&mut driver, 0, 1);
+    driver.run(50_000_000);
+    assert!(!driver.is_done(&dispatch));
+    for die in 1..3 {
+        unload(&mut driver, die, 1);
+    }
+    for die in 0..3 {
+        load(&mut driver, &queue, die, 1);
+    }
+    driver.finish(&dispatch);
+    assert_eq!(driver.get64(queue.read), 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Dies come and go in any order and at any time, while work arrives.
+    #[test]
+    fn no_workgroup_is_lost_or_repeated(
+        xcc_count in 1u32..5,
+        steps in proptest::collection::vec((0u32..8, 0u64..1_500_000, 0u32..200), 1..40),
+    ) {
+        let (mut driver, queue) = rotated(xcc_count);
+        let mut loaded = vec![false; xcc_count as usize];
+        let mut dispatches = Vec::new();
+        for (what, nanos, workgroups) in steps {
+            match loaded.get_mut(what as usize) {
+                Some(true) => unload(&mut driver, what, 1),
+                Some(false) => load(&mut driver, &queue, what, 1),
+                None if dispatches.len() < 20 => {
+                    let work = Work { workgroups: workgroups + 1, barrier: nanos % 2 == 0, ..WORK };
+                    dispatches.push(driver.dispatch(&queue, work));
+                }
+                None => {}
+            }
+            if let Some(loaded) = loaded.get_mut(what as usize) {
+                *loaded = !*loaded;
+            }
+            driver.run(nanos);
+        }
+        for die in (0..xcc_count).filter(|die| !loaded[*die as usize]) {
+            load(&mut driver, &queue, die, 1);
+        }
+        for dispatch in &dispatches {
+            driver.finish(dispatch);
+        }
+        driver.run(1_000_000);
+        prop_assert_eq!(driver.get64(queue.read), dispatches.len() as u64);
     }
 }
 
