@@ -82,9 +82,9 @@ impl Cache {
             .collect())
     }
 
-    /// The directory of a snapshot, named after everything that it is made of.
-    pub fn snapshot(&self, key: &str) -> PathBuf {
-        self.0.join("snapshot").join(key)
+    /// The directory of all snapshots.
+    pub fn snapshots(&self) -> PathBuf {
+        self.0.join("snapshot")
     }
 }
 

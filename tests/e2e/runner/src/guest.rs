@@ -16,6 +16,7 @@ use crate::cache::{module, program, Cache};
 use crate::device::{Device, Shape};
 use crate::image::{write_disk, Image};
 use crate::machine::{console, Console, Machine, Slot};
+use crate::snapshot::Snapshot;
 
 /// How long the driver may take for a GPU that was plugged in.
 const PROBE_PATIENCE: Duration = Duration::from_secs(300);
@@ -48,19 +49,12 @@ impl Guest {
         cycles: u32,
         at: Console,
     ) -> Result<Guest> {
-        let place = cache.snapshot(&image.key()?);
-        if !place.join("state").exists() {
-            eprintln!(
-                "making the snapshot of {}, which takes a minute",
-                image.kernel.release
-            );
-            Machine::make_snapshot(image, &place)?;
-        }
+        let snapshot = Snapshot::of(image, cache)?;
         let directory = tempfile::Builder::new().prefix("gpreempt-").tempdir()?;
         let disk = directory.path().join("disk");
         write_disk(&disk, &Self::files(image)?)?;
         let device = Device::start(shape, directory.path(), "gpu")?;
-        let mut machine = Machine::restore(image, &place, directory.path(), at)?;
+        let mut machine = Machine::restore(image, &snapshot, directory.path(), at)?;
         machine.plug_gpu(Slot::Gpu, device.socket())?;
         machine.plug_disk(&disk)?;
         let mut guest = Guest {

@@ -14,6 +14,7 @@ use crate::cache::{key, program, Kernel};
 use crate::cpio::Archive;
 use crate::firmware;
 use crate::machine::Machine;
+use crate::qmp::MEMORY_LAYOUT;
 
 /// Programs of the root that the guest has, beside busybox and the agent.
 const PROGRAMS: &[&str] = &["/usr/bin/rocminfo"];
@@ -92,6 +93,7 @@ impl Image {
             self.amdgpu.clone().into(),
             Machine::version()?.into(),
             Machine::shape(self).join(" ").into(),
+            MEMORY_LAYOUT.into(),
         ];
         for (name, data) in firmware::files() {
             parts.push(name.into());

@@ -20,3 +20,4 @@ pub mod module;
 pub mod qmp;
 pub mod scenario;
 pub mod scenarios;
+pub mod snapshot;

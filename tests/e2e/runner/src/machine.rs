@@ -10,9 +10,9 @@ use anyhow::{Context, Result};
 use serde_json::{json, Value};
 
 use crate::agent::Agent;
-use crate::cache::make_directory;
 use crate::image::Image;
 use crate::qmp::{connect, Qmp};
+use crate::snapshot::Snapshot;
 
 /// An emulated boot with the load of amdgpu takes a minute on a quiet machine.
 const BOOT_PATIENCE: Duration = Duration::from_secs(900);
@@ -143,12 +143,10 @@ impl Machine {
         })
     }
 
-    /// Boots the image and saves the machine as soon as its agent is there.
-    pub fn make_snapshot(image: &Image, place: &Path) -> Result<()> {
-        let parent = place.parent().context("a snapshot at the root")?;
-        make_directory(parent)?;
-        let work = tempfile::tempdir_in(parent)?;
-        let initramfs = work.path().join("initramfs");
+    /// Boots the image and saves the machine in a directory as soon as its agent
+    /// is there.
+    pub fn make_snapshot(image: &Image, work: &Path) -> Result<()> {
+        let initramfs = work.join("initramfs");
         image.write(&initramfs)?;
         let kernel = image.kernel.image.join("vmlinuz");
         let text = |path: &Path| path.display().to_string();
@@ -162,27 +160,22 @@ impl Machine {
         ]
         .map(String::from);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let mut machine = Machine::start(image, work.path(), Console::File, &arguments)?;
-        let state = work.path().join("state");
-        machine.boot_and_save(&state).with_context(|| {
-            let console = fs::read_to_string(work.path().join("console")).unwrap_or_default();
+        let mut machine = Machine::start(image, work, Console::File, &arguments)?;
+        machine.boot_and_save(&work.join("state")).with_context(|| {
+            let console = fs::read_to_string(work.join("console")).unwrap_or_default();
             let lines: Vec<&str> = console.lines().rev().take(30).collect();
             let lines: Vec<&str> = lines.into_iter().rev().collect();
             format!(
                 "the guest does not start; its console ends:\n{}",
                 lines.join("\n")
             )
-        })?;
-        drop(machine);
-        make_directory(place)?;
-        // The rename is what makes the snapshot exist: one that was interrupted
-        // is made again.
-        fs::rename(&state, place.join("state")).context("cannot keep the snapshot")
+        })
     }
 
     fn boot_and_save(&mut self, state: &Path) -> Result<()> {
         self.agent.wait_for_hello(BOOT_PATIENCE)?;
         self.qmp.execute("stop", Value::Null)?;
+        self.qmp.set_memory_layout()?;
         let uri = format!("file:{}", state.display());
         self.qmp.execute("migrate", json!({"uri": uri}))?;
         self.qmp.finish_migration(START_PATIENCE)?;
@@ -193,12 +186,16 @@ impl Machine {
     /// A running machine from a snapshot.
     pub fn restore(
         image: &Image,
-        place: &Path,
+        snapshot: &Snapshot,
         directory: &Path,
         console: Console,
     ) -> Result<Machine> {
-        let from = format!("file:{}", place.join("state").display());
-        let mut machine = Machine::start(image, directory, console, &["-incoming", &from])?;
+        let mut machine = Machine::start(image, directory, console, &["-incoming", "defer"])?;
+        machine.qmp.set_memory_layout()?;
+        let uri = format!("file:{}", snapshot.state().display());
+        machine
+            .qmp
+            .execute("migrate-incoming", json!({"uri": uri}))?;
         let start = std::time::Instant::now();
         loop {
             let status = machine.qmp.execute("query-status", Value::Null)?;

@@ -9,6 +9,10 @@ use std::time::{Duration, Instant};
 use anyhow::{anyhow, bail, Context, Result};
 use serde_json::{json, Value};
 
+/// How a machine's memory lies in its snapshot: each page at its own place, and
+/// those that hold nothing not at all.
+pub const MEMORY_LAYOUT: &str = "mapped-ram";
+
 pub struct Qmp {
     out: UnixStream,
     input: BufReader<UnixStream>,
@@ -58,6 +62,14 @@ impl Qmp {
                 return Ok(value.take());
             }
         }
+    }
+
+    /// Prepares a migration to or from a file. With the usual layout, restoring
+    /// touches all memory that the guest has, which takes many seconds.
+    pub fn set_memory_layout(&mut self) -> Result<()> {
+        let on = json!([{"capability": MEMORY_LAYOUT, "state": true}]);
+        self.execute("migrate-set-capabilities", json!({"capabilities": on}))?;
+        Ok(())
     }
 
     /// Waits until a migration to a file has ended.
