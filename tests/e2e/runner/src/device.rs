@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{bail, Context, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use vgpu_model::{Faults, HiqRecord, QueueReport, StateDump, TimelineRecord};
+use vgpu_model::{Faults, HiqRecord, QueueReport, ReadPointer, StateDump, TimelineRecord};
 use vgpu_server::control::Command;
 
 use crate::cache::program;
@@ -25,8 +25,6 @@ pub struct Shape {
     /// Compute units of each of a die's four shader engines.
     pub cu_per_sh: u32,
     pub vram_mib: u32,
-    /// Whether AQL read pointers move at completion instead of at launch.
-    pub rptr_at_completion: bool,
 }
 
 impl Shape {
@@ -36,7 +34,6 @@ impl Shape {
             xcc,
             cu_per_sh: if xcc == 1 { 10 } else { 2 },
             vram_mib: 4096,
-            rptr_at_completion: false,
         }
     }
 }
@@ -53,8 +50,7 @@ impl Device {
         let socket = directory.join(format!("{name}.socket"));
         let control = directory.join(format!("{name}.control"));
         let log = directory.join(format!("{name}.log"));
-        let mut command = Process::new(program("vgpu")?);
-        command
+        let process = Process::new(program("vgpu")?)
             .arg("--socket")
             .arg(&socket)
             .arg("--control")
@@ -64,11 +60,9 @@ impl Device {
             .args(["--vram-mib", &shape.vram_mib.to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(File::create(&log)?);
-        if shape.rptr_at_completion {
-            command.args(["--rptr", "completion"]);
-        }
-        let process = command.spawn().context("cannot start the virtual GPU")?;
+            .stderr(File::create(&log)?)
+            .spawn()
+            .context("cannot start the virtual GPU")?;
         let patience = Duration::from_secs(20);
         let control = connect(&control, patience)?;
         control.set_read_timeout(Some(Duration::from_secs(60)))?;
@@ -122,6 +116,11 @@ impl Device {
     /// The timeline in the trace-event format.
     pub fn trace(&mut self) -> Result<Value> {
         self.ask(Command::Trace { from: 0 })
+    }
+
+    /// Says when the read pointers of AQL queues move from now on.
+    pub fn set_read_pointer(&mut self, when: ReadPointer) -> Result<()> {
+        self.ask(Command::SetReadPointer { when })
     }
 
     pub fn set_faults(&mut self, faults: Faults) -> Result<()> {

@@ -17,6 +17,7 @@ pub mod load;
 pub mod log;
 pub mod machine;
 pub mod module;
+pub mod plan;
 pub mod qmp;
 pub mod scenario;
 pub mod scenarios;

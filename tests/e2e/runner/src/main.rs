@@ -11,7 +11,8 @@ use e2e_protocol::Program;
 use e2e_runner::cache::{Cache, Kernel};
 use e2e_runner::guest::FILES;
 use e2e_runner::machine::Console;
-use e2e_runner::scenario::{run_all, Configuration, Needs, Scenario, Suite, Tally};
+use e2e_runner::plan;
+use e2e_runner::scenario::{Configuration, Needs, Scenario, Suite};
 use e2e_runner::scenarios;
 
 /// Guests of the stock kernel with the virtual MI300X.
@@ -31,6 +32,9 @@ struct Arguments {
     /// How often scenarios that count on repetition repeat.
     #[arg(long, global = true, default_value_t = 500)]
     cycles: u32,
+    /// Guests that run side by side; what processors and memory bear by default.
+    #[arg(long, global = true)]
+    jobs: Option<usize>,
     #[command(subcommand)]
     command: Command,
 }
@@ -89,7 +93,15 @@ fn main() -> Result<ExitCode> {
                 .filter(|scenario| scenario.suite == suite.into())
                 .filter(|scenario| scenario.name.contains(&filter))
                 .collect();
-            Ok(test(&cache, &configurations, &scenarios))
+            let groups = plan::plan(&configurations, &scenarios);
+            let jobs = arguments.jobs.unwrap_or_else(plan::jobs).max(1);
+            let tally = plan::run(&cache, groups, jobs);
+            println!("{} passed, {} failed", tally.passed, tally.failed);
+            Ok(if tally.failed == 0 && tally.passed > 0 {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            })
         }
         Command::List => {
             for scenario in scenarios::all() {
@@ -106,21 +118,6 @@ fn main() -> Result<ExitCode> {
             shell(&cache, configuration)?;
             Ok(ExitCode::SUCCESS)
         }
-    }
-}
-
-fn test(cache: &Cache, configurations: &[Configuration], scenarios: &[&Scenario]) -> ExitCode {
-    let mut total = Tally::default();
-    for configuration in configurations {
-        let tally = run_all(cache, configuration, scenarios);
-        total.passed += tally.passed;
-        total.failed += tally.failed;
-    }
-    println!("{} passed, {} failed", total.passed, total.failed);
-    if total.failed == 0 && total.passed > 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
     }
 }
 

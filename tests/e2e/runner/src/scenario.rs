@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{bail, Result};
+use vgpu_model::ReadPointer;
 
 use crate::cache::{logs, make_directory, Cache, Kernel};
 use crate::checkers;
@@ -14,6 +15,7 @@ use crate::guest::Guest;
 use crate::image::Image;
 use crate::log::objections;
 use crate::machine::Console;
+use crate::plan::Group;
 
 /// Which command runs a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,12 +33,16 @@ pub struct Needs {
     pub sched_policy: u32,
     /// Only on a GPU of one die.
     pub one_die: bool,
+    /// Only on one configuration: it tests nothing that depends on the kernel
+    /// or on the number of dies.
+    pub once: bool,
     /// A small GPU: many queues must fit the guest's memory, or video memory
     /// must fill up.
     pub small: bool,
     /// AQL read pointers that move at completion.
     pub rptr_at_completion: bool,
-    /// It leaves the guest in a state that no other scenario should meet.
+    /// It leaves the guest in a state that no other scenario can work in. The
+    /// next one pays ten seconds for a new guest.
     pub spoils: bool,
 }
 
@@ -45,13 +51,20 @@ impl Needs {
     pub const ANY: Needs = Needs {
         sched_policy: 0,
         one_die: false,
+        once: false,
         small: false,
         rptr_at_completion: false,
         spoils: false,
     };
+
+    /// What decides whether two scenarios can use the same guest.
+    pub fn guest(&self) -> (u32, bool) {
+        (self.sched_policy, self.small)
+    }
 }
 
 /// A scenario: a name, and what it does to a guest.
+#[derive(Debug, PartialEq, Eq)]
 pub struct Scenario {
     pub suite: Suite,
     pub name: &'static str,
@@ -91,7 +104,6 @@ impl Configuration {
 
     fn shape(&self, needs: &Needs) -> Shape {
         let mut shape = Shape::new(self.xcc);
-        shape.rptr_at_completion = needs.rptr_at_completion;
         if needs.small {
             shape.cu_per_sh = 1;
             shape.vram_mib = 512;
@@ -118,34 +130,13 @@ pub struct Tally {
     pub failed: u32,
 }
 
-/// Runs scenarios one after the other on one configuration, in as few guests as
-/// can be.
-pub fn run_all(cache: &Cache, configuration: &Configuration, scenarios: &[&Scenario]) -> Tally {
+/// Runs scenarios one after the other, in one guest as long as none spoils it.
+pub fn run_group(cache: &Cache, group: &Group<'_>) -> Tally {
+    let configuration = group.configuration;
     let mut tally = Tally::default();
-    let mut order: Vec<&&Scenario> = scenarios
-        .iter()
-        .filter(|scenario| !scenario.needs.one_die || configuration.xcc == 1)
-        .collect();
-    // Those that can share a guest follow each other.
-    order.sort_by_key(|scenario| {
-        let needs = scenario.needs;
-        (
-            needs.sched_policy,
-            needs.small,
-            needs.rptr_at_completion,
-            needs.spoils,
-        )
-    });
     let mut guest: Option<Guest> = None;
-    for scenario in order {
+    for scenario in &group.scenarios {
         let start = Instant::now();
-        let fits = guest.as_ref().is_some_and(|guest| {
-            guest.image == configuration.image(&scenario.needs)
-                && guest.shape == configuration.shape(&scenario.needs)
-        });
-        if !fits {
-            guest = None;
-        }
         let outcome = run_one(cache, configuration, scenario, &mut guest);
         let name = format!(
             "{}, {} XCC: {}",
@@ -159,16 +150,14 @@ pub fn run_all(cache: &Cache, configuration: &Configuration, scenarios: &[&Scena
             }
             Err(error) => {
                 tally.failed += 1;
-                println!("FAILED  {name} ({seconds} s)");
-                println!(
-                    "        {}",
-                    format!("{error:#}").replace('\n', "\n        ")
-                );
+                let mut text = format!("FAILED  {name} ({seconds} s)\n{error:#}");
                 if let Some(guest) = &mut guest {
                     if let Some(place) = keep(configuration, scenario, guest) {
-                        println!("        see {}", place.display());
+                        text += &format!("\nsee {}", place.display());
                     }
                 }
+                // In one piece, since other guests have their say as well.
+                println!("{}", text.replace('\n', "\n        "));
                 guest = None;
             }
         }
@@ -189,6 +178,13 @@ fn run_one(
         Some(guest) => guest,
         None => slot.insert(configuration.start(cache, &scenario.needs)?),
     };
+    guest
+        .device
+        .set_read_pointer(if scenario.needs.rptr_at_completion {
+            ReadPointer::Completion
+        } else {
+            ReadPointer::Launch
+        })?;
     (scenario.run)(guest)?;
     checkers::ask(guest)?;
     let (lines, expected) = guest.take_log()?;

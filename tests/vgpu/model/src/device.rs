@@ -5,8 +5,8 @@ use crate::gpu::Gpu;
 use crate::memory::Memory;
 use crate::queue::{Queue, Seat};
 use crate::{
-    Bus, Config, ConfigError, Faults, GpuNanos, HiqRecord, QueueReport, StateDump, TimelineRecord,
-    Vram,
+    Bus, Config, ConfigError, Faults, GpuNanos, HiqRecord, QueueReport, ReadPointer, StateDump,
+    TimelineRecord, Vram,
 };
 
 /// Bytes of one doorbell write.
@@ -117,6 +117,12 @@ impl Device {
             resets: gpu.resets,
             notes: gpu.notes(),
         }
+    }
+
+    /// Says when the read pointers of AQL queues move from now on. Where they
+    /// have moved already, they stay.
+    pub fn set_read_pointer(&mut self, when: ReadPointer) {
+        self.gpu.config.read_pointer = when;
     }
 
     pub fn faults(&self) -> &Faults {

@@ -9,7 +9,7 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
-use vgpu_model::Faults;
+use vgpu_model::{Faults, ReadPointer};
 
 use crate::clock::Gpu;
 use crate::timeline;
@@ -52,6 +52,8 @@ pub enum Command {
     Faults,
     /// Replaces the faults in force.
     SetFaults { faults: Faults },
+    /// Says when the read pointers of AQL queues move from now on.
+    SetReadPointer { when: ReadPointer },
 }
 
 /// Serves the socket until the process ends.
@@ -96,6 +98,10 @@ fn answer(command: Command, gpu: &Gpu) -> serde_json::Result<Value> {
         Command::Faults => serde_json::to_value(device.faults()),
         Command::SetFaults { faults } => {
             device.set_faults(faults);
+            Ok(Value::Null)
+        }
+        Command::SetReadPointer { when } => {
+            device.set_read_pointer(when);
             Ok(Value::Null)
         }
     })
