@@ -32,6 +32,7 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "a second GPU works beside the first",
         needs: Needs {
             one_die: true,
+            once: true,
             small: true,
             spoils: true,
             ..Needs::ANY

@@ -13,32 +13,27 @@ use crate::image::{AMDGPU, AMDGPU_PARAMETERS};
 use crate::load::{queue, run, Load};
 use crate::scenario::{Needs, Scenario, Suite};
 
-const SPOILS: Needs = Needs {
-    spoils: true,
-    ..Needs::ANY
-};
-
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::Vgpu,
-        name: "amdgpu unloads and loads again",
-        needs: Needs {
-            one_die: true,
-            ..SPOILS
-        },
-        run: reload,
-    },
-    Scenario {
-        suite: Suite::Vgpu,
         name: "a GPU reset under load is recovered from",
-        needs: SPOILS,
+        needs: Needs::ANY,
         run: reset,
     },
     Scenario {
         suite: Suite::Vgpu,
         name: "firmware that never answers is reset",
-        needs: SPOILS,
+        needs: Needs::ANY,
         run: hang,
+    },
+    Scenario {
+        suite: Suite::Vgpu,
+        name: "amdgpu unloads and loads again",
+        needs: Needs {
+            one_die: true,
+            ..Needs::ANY
+        },
+        run: reload,
     },
 ];
 

@@ -17,13 +17,19 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::Vgpu,
         name: "a poller in user space lets an urgent queue through",
-        needs: Needs::ANY,
+        needs: Needs {
+            once: true,
+            ..Needs::ANY
+        },
         run: poll,
     },
     Scenario {
         suite: Suite::Vgpu,
         name: "reset and resubmit lets an urgent queue through",
-        needs: Needs::ANY,
+        needs: Needs {
+            once: true,
+            ..Needs::ANY
+        },
         run: reset,
     },
     Scenario {
