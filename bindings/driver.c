@@ -60,11 +60,16 @@ struct gp_each {
 	void *data;
 };
 
-/* A device that is being unbound is still listed; its lock tells. */
+/*
+ * Most devices of the bus are another driver's, and their locks are left alone.
+ * One that is being unbound still names its driver; its lock tells.
+ */
 static int gp_each_device(struct device *device, void *data)
 {
 	struct gp_each *each = data;
 
+	if (READ_ONCE(device->driver) != each->driver)
+		return 0;
 	device_lock(device);
 	if (device->driver == each->driver)
 		each->found(each->data, device);
@@ -85,7 +90,11 @@ int gp_amdgpu_each(struct device_driver *driver, void (*found)(void *data, struc
 {
 	struct gp_each each = { .driver = driver, .found = found, .data = data };
 
-	return driver_for_each_device(driver, NULL, &each, gp_each_device);
+	/*
+	 * Not driver_for_each_device(): unbinding waits, under the device's
+	 * lock, until nobody stands at the device in the driver's list.
+	 */
+	return bus_for_each_dev(&pci_bus_type, NULL, &each, gp_each_device);
 }
 
 static int gp_bus_event(struct notifier_block *block, unsigned long action, void *data)

@@ -75,6 +75,26 @@ the_driver_may_let_go_of_the_device_and_take_it_again() {
 	unload
 }
 
+# Both want the device's lock, and the driver core waits for whoever stands at the
+# device in the driver's list.
+it_loads_while_the_driver_lets_go_of_the_device() {
+	device=$(basename "$(find "$bus/" -name '0000:*')")
+	echo 1000 >$fake/remove_ms
+	echo "$device" >"$bus/unbind" &
+	sleep 0.3
+	load &
+	patience=100
+	while [ -n "$(jobs -r)" ] && [ $patience -gt 0 ]; do
+		patience=$((patience - 1))
+		sleep 0.3
+	done
+	echo 0 >$fake/remove_ms
+	[ $patience -gt 0 ] || return 1
+	echo "$device" >"$bus/bind" || return 1
+	pass_by
+	unload
+}
+
 amdgpu_cannot_go_while_it_is_there() {
 	load || return 1
 	! rmmod amdgpu 2>/dev/null || return 1
@@ -185,6 +205,7 @@ run every_file_can_be_read \
 	parameters_change_while_it_runs \
 	bad_parameters_keep_it_out \
 	the_driver_may_let_go_of_the_device_and_take_it_again \
+	it_loads_while_the_driver_lets_go_of_the_device \
 	amdgpu_cannot_go_while_it_is_there \
 	an_open_file_keeps_it_in \
 	it_loads_and_unloads_many_times \

@@ -9,6 +9,7 @@
  * finds these.  Its parameters do from user space what a test of the product
  * needs: see the end.
  */
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
@@ -331,8 +332,12 @@ static int fake_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	return 0;
 }
 
+/* How long the driver takes to let go of the device, in milliseconds. */
+static unsigned int remove_ms;
+
 static void fake_remove(struct pci_dev *pdev)
 {
+	msleep(remove_ms);
 	kvfree(extra_queues);
 	extra_queues = NULL;
 	fake_pdev = NULL;
@@ -422,6 +427,7 @@ module_param_cb(stopped, &stopped_ops, NULL, 0600);
 module_param_cb(more_queues, &more_queues_ops, NULL, 0200);
 module_param_cb(halted, &halted_ops, NULL, 0200);
 module_param_cb(reset, &reset_ops, NULL, 0200);
+module_param(remove_ms, uint, 0600);
 module_param_named(unmap_error, gp_fake.unmap_error, int, 0600);
 
 MODULE_DESCRIPTION("A fake amdgpu for the tests of amd_gpreempt");
