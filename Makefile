@@ -102,7 +102,7 @@ shell: setup
 ## make documents     write the parameters' documents anew from their one table
 .PHONY: documents
 documents: setup
-	@scripts/in-root cargo run --quiet --manifest-path tests/Cargo.toml -p gpreempt_documents -- .
+	@scripts/in-root cargo run --locked --quiet --manifest-path tests/Cargo.toml -p gpreempt_documents -- .
 
 ## make editor        write rust-project.json for rust-analyzer
 .PHONY: editor
