@@ -15,6 +15,18 @@
 #include "generated_layout.h"
 #include "shim.h"
 
+/*
+ * The driver's types, by their names alone: control flow integrity tells
+ * functions apart by the names in their types.
+ */
+struct amdgpu_device;
+struct device_queue_manager;
+struct kfd_cu_occupancy;
+struct mqd_manager;
+struct qcm_process_device;
+struct queue_properties;
+enum kfd_preempt_type { GP_PREEMPT_FIRST, GP_PREEMPT_LAST = GP_KFD_PREEMPT_TYPE_WAVEFRONT_SAVE };
+
 static_assert(GP_AMDGPU_DEVICE_SRBM_MUTEX_BYTES == sizeof(struct mutex));
 static_assert(GP_AMDGPU_XCP_MGR_XCP_LOCK_BYTES == sizeof(struct mutex));
 static_assert(GP_DEVICE_QUEUE_MANAGER_LOCK_HIDDEN_BYTES == sizeof(struct mutex));
@@ -119,7 +131,7 @@ void gp_free(void *memory)
  */
 int gp_call_evict(void *function, void *dqm, void *qpd)
 {
-	int (*evict)(void *, void *) = function;
+	int (*evict)(struct device_queue_manager *, struct qcm_process_device *) = function;
 
 	return evict(dqm, qpd);
 }
@@ -132,7 +144,8 @@ int gp_call_evict(void *function, void *dqm, void *qpd)
 int gp_call_load_mqd(void *function, void *manager, void *mqd, u32 pipe, u32 queue,
 		     void *properties, struct mm_struct *mm)
 {
-	int (*load)(void *, void *, u32, u32, void *, struct mm_struct *) = function;
+	int (*load)(struct mqd_manager *, void *, u32, u32, struct queue_properties *,
+		    struct mm_struct *) = function;
 
 	return load(manager, mqd, pipe, queue, properties, mm);
 }
@@ -146,7 +159,8 @@ int gp_call_load_mqd(void *function, void *manager, void *mqd, u32 pipe, u32 que
 int gp_call_destroy_mqd(void *function, void *manager, void *mqd, u32 type, u32 timeout_ms,
 			u32 pipe, u32 queue)
 {
-	int (*destroy)(void *, void *, u32, u32, u32, u32) = function;
+	int (*destroy)(struct mqd_manager *, void *, enum kfd_preempt_type, u32, u32, u32) =
+		function;
 
 	return destroy(manager, mqd, type, timeout_ms, pipe, queue);
 }
@@ -160,8 +174,8 @@ int gp_call_destroy_mqd(void *function, void *manager, void *mqd, u32 type, u32 
 int gp_call_hqd_load(void *function, void *adev, void *mqd, u32 pipe, u32 queue, u64 write_pointer,
 		     u32 shift, u32 xcc)
 {
-	int (*load)(void *, void *, u32, u32, u32 __user *, u32, u32, struct mm_struct *, u32) =
-		function;
+	int (*load)(struct amdgpu_device *, void *, u32, u32, u32 __user *, u32, u32,
+		    struct mm_struct *, u32) = function;
 
 	return load(adev, mqd, pipe, queue, u64_to_user_ptr(write_pointer), shift, 0, NULL, xcc);
 }
@@ -174,7 +188,7 @@ int gp_call_hqd_load(void *function, void *adev, void *mqd, u32 pipe, u32 queue,
 bool gp_call_hqd_is_occupied(void *function, void *adev, u64 address, u32 pipe, u32 queue,
 			     u32 xcc)
 {
-	bool (*occupied)(void *, u64, u32, u32, u32) = function;
+	bool (*occupied)(struct amdgpu_device *, u64, u32, u32, u32) = function;
 
 	return occupied(adev, address, pipe, queue, xcc);
 }
@@ -187,9 +201,9 @@ bool gp_call_hqd_is_occupied(void *function, void *adev, u64 address, u32 pipe, 
 void gp_call_cu_occupancy(void *function, void *adev, struct gp_occupancy *occupancy,
 			  int *max_waves, u32 xcc)
 {
-	void (*ask)(void *, struct gp_occupancy *, int *, u32) = function;
+	void (*ask)(struct amdgpu_device *, struct kfd_cu_occupancy *, int *, u32) = function;
 
-	ask(adev, occupancy, max_waves, xcc);
+	ask(adev, (struct kfd_cu_occupancy *)occupancy, max_waves, xcc);
 }
 
 /**
@@ -201,7 +215,7 @@ void gp_call_cu_occupancy(void *function, void *adev, struct gp_occupancy *occup
 int gp_call_hqd_dump(void *function, void *adev, u32 pipe, u32 queue, u32 (**dump)[2],
 		     u32 *count, u32 xcc)
 {
-	int (*ask)(void *, u32, u32, u32 (**)[2], u32 *, u32) = function;
+	int (*ask)(struct amdgpu_device *, u32, u32, u32 (**)[2], u32 *, u32) = function;
 
 	return ask(adev, pipe, queue, dump, count, xcc);
 }

@@ -51,12 +51,13 @@ impl kernel::InPlaceModule for Gpreempt {
             let driver = find_driver()?;
             let creation = watch_creation();
             let fleet = Fleet::new(&driver, creation.is_some())?;
+            let files = inspection::files(&fleet)?;
+            // The files appear when nothing can fail any more.
             Ok(try_pin_init!(Self {
-                _files: inspection::create(&fleet)?,
-                _watch <- Watch::new(driver, FleetListener(fleet)),
+                _watch <- Watch::new(driver, FleetListener(fleet)).pin_chain(|watch| watch.find()),
                 _creation: creation,
-            }? Error)
-            .pin_chain(|module| module._watch.find()))
+                _files: files.appear(inspection::FOLDER),
+            }? Error))
         })
     }
 }

@@ -17,20 +17,23 @@ use crate::node::NodeEngine;
 use kernel::prelude::*;
 use kernel::seq_file::SeqFile;
 use kernel::sync::Arc;
-use kfd::files::Folder;
+use kfd::files::Files;
 use kfd::files::Show;
 
-/// Creates the files.
-pub(crate) fn create(fleet: &Arc<Fleet>) -> Result<Folder> {
-    let mut folder = Folder::new(c"amd_gpreempt")?;
+/// The folder's name in debugfs.
+pub(crate) const FOLDER: &CStr = c"amd_gpreempt";
+
+/// All files, which do not appear yet.
+pub(crate) fn files(fleet: &Arc<Fleet>) -> Result<Files> {
+    let mut files = Files::new();
     for (name, show) in FILES {
         let file = File {
             fleet: fleet.clone(),
             show: *show,
         };
-        folder.add(name, file)?;
+        files.add(name, file)?;
     }
-    Ok(folder)
+    Ok(files)
 }
 
 /// How a file is written.

@@ -7,7 +7,6 @@
 
 use crate::bindings;
 use crate::compat::*;
-use core::ptr::NonNull;
 use kernel::prelude::*;
 use kernel::seq_file::SeqFile;
 
@@ -17,14 +16,20 @@ pub trait Show: Send + Sync + 'static {
     fn show(&self, out: &SeqFile) -> Result;
 }
 
+/// Files of a folder that does not exist yet.
+///
+/// All that can fail is done here. A module whose start fails is freed although
+/// somebody has one of its files open, so that none may appear before.
+pub struct Files(KVec<KBox<dyn Entry>>);
+
 /// A folder in debugfs with its files; they are removed when it is dropped.
 ///
 /// # Invariants
 ///
 /// The pointer is what the shim returned for the folder.
 pub struct Folder {
-    folder: NonNull<kernel::bindings::dentry>,
-    files: KVec<KBox<dyn Entry>>,
+    folder: *mut kernel::bindings::dentry,
+    _files: Files,
 }
 
 // SAFETY: debugfs has locks of its own, and the files' content is `Send`.
@@ -32,11 +37,16 @@ unsafe impl Send for Folder {}
 // SAFETY: As above; the content is `Sync`.
 unsafe impl Sync for Folder {}
 
-/// Something that stays in memory as long as the folder.
-trait Entry: Send + Sync {}
+/// A file with whatever content.
+trait Entry: Send + Sync {
+    fn name(&self) -> &'static CStr;
+    /// What the shim needs, which points back to the whole.
+    fn file(&mut self) -> *mut bindings::gp_file;
+}
 
 /// A file: what the shim needs, and what it shows.
 struct File<S: Show> {
+    name: &'static CStr,
     file: bindings::gp_file,
     show: S,
 }
@@ -46,7 +56,21 @@ unsafe impl<S: Show> Send for File<S> {}
 // SAFETY: As above.
 unsafe impl<S: Show> Sync for File<S> {}
 
-impl<S: Show> Entry for File<S> {}
+impl<S: Show> Entry for File<S> {
+    fn name(&self) -> &'static CStr {
+        self.name
+    }
+
+    fn file(&mut self) -> *mut bindings::gp_file {
+        let data = core::ptr::from_mut(self);
+        // SAFETY: The pointer was just made from a reference. It gives both, so
+        // that neither is made from a borrow that ends with the other.
+        unsafe {
+            (*data).file.data = data.cast();
+            &raw mut (*data).file
+        }
+    }
+}
 
 impl<S: Show> File<S> {
     /// # Safety
@@ -64,39 +88,38 @@ impl<S: Show> File<S> {
     }
 }
 
-impl Folder {
-    /// Creates a folder. A kernel without debugfs shows nothing, which is no
-    /// error.
-    pub fn new(name: &CStr) -> Result<Self> {
-        // SAFETY: `name` is a string; process context.
-        let folder = unsafe { bindings::gp_debugfs_create(name.as_char_ptr()) };
-        Ok(Self {
-            // INVARIANT: The shim's result.
-            folder: NonNull::new(folder).ok_or(ENOMEM)?,
-            files: KVec::new(),
-        })
+impl Files {
+    /// None yet.
+    pub const fn new() -> Self {
+        Self(KVec::new())
     }
 
     /// Adds a file.
-    pub fn add<S: Show>(&mut self, name: &CStr, show: S) -> Result {
-        let mut entry = KBox::new(
-            File {
-                file: bindings::gp_file {
-                    show: Some(File::<S>::show),
-                    data: core::ptr::null_mut(),
-                },
-                show,
-            },
-            GFP_KERNEL,
-        )?;
-        let data: *mut File<S> = &mut *entry;
-        entry.file.data = data.cast();
-        let file = &raw mut entry.file;
-        self.files.push(entry, GFP_KERNEL)?;
-        // SAFETY: `file` and its data are in a box that `self` keeps until the
-        // folder is removed.
-        unsafe { bindings::gp_debugfs_file(self.folder.as_ptr(), name.as_char_ptr(), file) };
-        Ok(())
+    pub fn add<S: Show>(&mut self, name: &'static CStr, show: S) -> Result {
+        let file = bindings::gp_file {
+            show: Some(File::<S>::show),
+            data: core::ptr::null_mut(),
+        };
+        let entry = KBox::new(File { name, file, show }, GFP_KERNEL)?;
+        Ok(self.0.push(entry, GFP_KERNEL)?)
+    }
+
+    /// Has them appear in a folder. A kernel without debugfs shows nothing, which
+    /// is no error.
+    pub fn appear(mut self, name: &CStr) -> Folder {
+        // SAFETY: `name` is a string; process context.
+        let folder = unsafe { bindings::gp_debugfs_create(name.as_char_ptr()) };
+        for entry in &mut self.0 {
+            let name = entry.name().as_char_ptr();
+            // SAFETY: The folder is the shim's. The file and its data are in a box
+            // that the result keeps until the folder is removed.
+            unsafe { bindings::gp_debugfs_file(folder, name, entry.file()) };
+        }
+        // INVARIANT: The shim's result.
+        Folder {
+            folder,
+            _files: self,
+        }
     }
 }
 
@@ -104,6 +127,6 @@ impl Drop for Folder {
     fn drop(&mut self) {
         // SAFETY: By the type's invariant. The files' content is dropped only
         // after that, when nobody reads them any more.
-        unsafe { bindings::gp_debugfs_remove(self.folder.as_ptr()) }
+        unsafe { bindings::gp_debugfs_remove(self.folder) }
     }
 }
