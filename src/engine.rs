@@ -4,6 +4,7 @@
 
 use crate::fleet::Shared;
 use crate::node::NodeEngine;
+use crate::node::RELEASE_PATIENCE;
 use gpreempt_policy::Config;
 use gpreempt_policy::Mode;
 use gpreempt_policy::Nanos;
@@ -20,6 +21,7 @@ use kfd::rules::MOST_RULES;
 use kfd::settings;
 use kfd::settings::Settings;
 use kfd::thread::Running;
+use kfd::transaction::Failure;
 
 /// A GPU and everything that is remembered of it.
 pub(crate) struct Engine {
@@ -29,6 +31,8 @@ pub(crate) struct Engine {
     debts: KVec<Debts>,
     /// The settings of the last pass.
     settings: Settings,
+    /// That the settings are not taken over yet was said.
+    said_kept: bool,
     /// What the rules do, as of a generation of them.
     effects: KVec<RuleEffect>,
     generation: u32,
@@ -41,6 +45,7 @@ impl Engine {
             nodes: KVec::with_capacity(kfd::gpu::MAX_NODES, GFP_KERNEL)?,
             debts: KVec::with_capacity(kfd::gpu::MAX_NODES, GFP_KERNEL)?,
             settings: settings::current(),
+            said_kept: false,
             effects: KVec::with_capacity(MOST_RULES, GFP_KERNEL)?,
             generation: 0,
         })
@@ -59,7 +64,10 @@ impl Engine {
     pub(crate) fn pass(&mut self, gpu: &Present<'_>, thread: &Running) -> Option<Nanos> {
         let settings = settings::current();
         if settings.backend != self.settings.backend || settings.sampler != self.settings.sampler {
-            self.release(gpu);
+            if let Err(failure) = self.start_all(gpu) {
+                return Some(self.keep_backend(gpu, failure));
+            }
+            self.said_kept = false;
             for node in self.nodes.iter_mut() {
                 node.recheck();
             }
@@ -116,11 +124,39 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts everything that is stopped.
-    pub(crate) fn release(&mut self, gpu: &Present<'_>) {
+    /// Starts everything that is stopped. `Err`: something may still be.
+    fn start_all(&mut self, gpu: &Present<'_>) -> Result<(), Failure> {
+        let mut result = Ok(());
         for (node, debts) in self.nodes.iter_mut().zip(self.debts.iter_mut()) {
             let mut backend = Backend::new(self.settings.backend, self.shared.hws(), debts);
-            node.release(gpu, &mut backend);
+            result = node.start_all(gpu, &mut backend).and(result);
+        }
+        result
+    }
+
+    /// What a backend has stopped no other one can start: it stays in force until
+    /// all of it runs. Returns when to try again.
+    fn keep_backend(&mut self, gpu: &Present<'_>, failure: Failure) -> Nanos {
+        if !self.said_kept {
+            self.said_kept = true;
+            pr_warn!(
+                "{}: backend {} and its settings stay in force until what it has stopped is started: {} (errno {})\n",
+                gpu.device().name().to_str().unwrap_or("?"),
+                self.settings.backend.name(),
+                failure.why(),
+                failure.errno()
+            );
+        }
+        clock::now().after(self.settings.policy.duration(Number::Retry))
+    }
+
+    /// Starts everything that is stopped, and tries for a while: the module lets
+    /// go of the GPU.
+    pub(crate) fn release(&mut self, gpu: &Present<'_>) {
+        let until = clock::now().after(RELEASE_PATIENCE);
+        for (node, debts) in self.nodes.iter_mut().zip(self.debts.iter_mut()) {
+            let mut backend = Backend::new(self.settings.backend, self.shared.hws(), debts);
+            node.release(gpu, &mut backend, until);
         }
     }
 }

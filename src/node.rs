@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One node: from what is seen of its queues to what is done with them.
+//! One node: what is remembered of it, and one pass over it. The parts of a pass
+//! that are more than a call are in files of their own.
+
+mod observation;
+mod outcome;
+mod release;
+mod tracing;
+mod transaction;
+
+pub(crate) use release::RELEASE_PATIENCE;
+use tracing::effective;
 
 use crate::record::Counters;
-use crate::record::Event;
 use crate::record::Events;
-use crate::record::Fate;
 use crate::record::Latencies;
 use crate::roster::Matcher;
 use crate::roster::Queue;
 use crate::roster::Roster;
 use crate::storage::room;
 use crate::storage::Slots;
-use gpreempt_policy::Action;
 use gpreempt_policy::Config;
 use gpreempt_policy::Decision;
-use gpreempt_policy::Mode;
 use gpreempt_policy::Nanos;
 use gpreempt_policy::Number;
 use gpreempt_policy::Observation;
 use gpreempt_policy::Outcome;
 use gpreempt_policy::QueueId;
-use gpreempt_policy::QueueState;
 use gpreempt_policy::QueueView;
-use gpreempt_policy::Reason;
-use gpreempt_policy::Report;
 use gpreempt_policy::Scheduler;
 use gpreempt_policy::Step;
-use gpreempt_policy::Waves;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
 use kfd::backend::Backend;
@@ -35,21 +37,13 @@ use kfd::check::Refusal;
 use kfd::clock;
 use kfd::gpu::Away;
 use kfd::gpu::Present;
-use kfd::queue::Activity;
 use kfd::sample::Occupancy;
 use kfd::settings::SamplerKind;
 use kfd::survey::QueueSeen;
 use kfd::survey::Survey;
 use kfd::survey::WaveSource;
 use kfd::thread::Running;
-use kfd::trace;
-use kfd::transaction::Done;
-use kfd::transaction::Failure;
 use kfd::transaction::Request;
-use kfd::transaction::Timing;
-
-/// How often starting everything is tried when the module lets go of a node.
-const RELEASE_TRIES: u32 = 5;
 
 /// A node and everything that is remembered of it. The memory is allocated when
 /// the node is first seen; a pass allocates nothing.
@@ -72,6 +66,8 @@ pub(crate) struct NodeEngine {
     /// What did not fit at the last look was said.
     said_misfit: bool,
     said_exempt: bool,
+    /// When queues that are out of view may be started again.
+    next_start_beyond: Nanos,
     pub(crate) counters: Counters,
     pub(crate) events: Events,
     pub(crate) latencies: KBox<Latencies>,
@@ -95,6 +91,7 @@ impl NodeEngine {
             waiting: None,
             said_misfit: false,
             said_exempt: false,
+            next_start_beyond: Nanos::ZERO,
             counters: Counters::default(),
             events: Events::new()?,
             latencies: KBox::new(Latencies::new(), GFP_KERNEL)?,
@@ -179,6 +176,10 @@ impl NodeEngine {
             return later();
         }
         self.said_misfit = false;
+        if self.start_beyond(gpu, backend, begin, config.duration(Number::Retry)) {
+            // What was seen is of before.
+            return soon();
+        }
         self.sample(gpu, sampler, waves, thread);
         self.roster.take(&self.survey, rules);
         self.observe(backend);
@@ -268,40 +269,6 @@ impl NodeEngine {
         }
     }
 
-    /// Puts what was seen into the policy's terms.
-    fn observe(&mut self, backend: &Backend<'_>) {
-        self.seen.clear();
-        let queues = self.survey.queues().iter();
-        for (seen, queue) in queues.zip(self.roster.queues_mut()) {
-            let state = match seen.facts.activity {
-                Activity::Active => QueueState::Active,
-                _ if backend.stopped_by_us(&seen.facts) => QueueState::StoppedByUs,
-                Activity::Stopped | Activity::Held => QueueState::Held,
-            };
-            queue.stopped = state == QueueState::StoppedByUs;
-            queue.stopped_idle &= queue.stopped;
-            let observation = Observation {
-                queue: queue.id,
-                process: queue.process,
-                kfd: seen.facts.priority,
-                rule: queue.rule,
-                backlog: seen.sample.backlog(&seen.facts),
-                progress: queue.progress,
-                waves: match queue.stopped {
-                    false => seen.sample.waves,
-                    true if queue.stopped_idle => Waves::Known(0),
-                    true => Waves::Unknown,
-                },
-                head: seen.sample.head,
-                state,
-                internal: seen.internal,
-                protected: seen.facts.protected,
-            };
-            // There is as much room as in the survey.
-            let _ = self.seen.push_within_capacity(observation);
-        }
-    }
-
     /// Counts what a step says.
     fn account(&mut self, gpu: &Present<'_>, step: &Step) {
         let counters = &mut self.counters;
@@ -341,262 +308,6 @@ impl NodeEngine {
         }
     }
 
-    /// Tells an inversion when it begins.
-    fn trace_inversion(&mut self, config: &Config<'_>, step: &Step) {
-        let waiting = step.inversion.map(|inversion| inversion.waiting);
-        let begins = waiting != self.waiting;
-        self.waiting = waiting;
-        let Some(inversion) = step.inversion.filter(|_| begins) else {
-            return;
-        };
-        self.counters.inversions = self.counters.inversions.saturating_add(1);
-        if let Some(queue) = self.roster.find(inversion.waiting) {
-            let event = self.trace_event(config, queue, Reason::Inversion, inversion.age);
-            trace::tell(trace::Point::Inversion, &event);
-        }
-    }
-
-    /// The event of a tracepoint.
-    fn trace_event(
-        &self,
-        config: &Config<'_>,
-        queue: &Queue,
-        reason: Reason,
-        age: Nanos,
-    ) -> trace::Event {
-        trace::Event {
-            gpu_id: self.gpu_id,
-            node: u32::try_from(self.index).unwrap_or(0),
-            pid: queue.pid,
-            queue_id: queue.key.id(),
-            prio: u32::from(queue.priority.level()),
-            eff_prio: u32::from(effective(config, queue)),
-            reason: trace::word(reason),
-            age_ns: age.0,
-        }
-    }
-
-    /// Has the decisions carried out that are to be, and keeps all of them.
-    fn carry_out(
-        &mut self,
-        gpu: &Present<'_>,
-        backend: &mut Backend<'_>,
-        config: &Config<'_>,
-        step: &Step,
-        now: Nanos,
-    ) {
-        self.outcomes.clear();
-        self.requests.clear();
-        for decision in self.decisions.iter().take(step.decisions) {
-            if let Some(queue) = self.roster.find(decision.queue).filter(|_| decision.apply) {
-                let request = Request::new(queue.key, decision.action);
-                let _ = self.requests.push_within_capacity(request);
-            }
-        }
-        let result = if self.requests.is_empty() {
-            Ok(Timing::default())
-        } else {
-            self.transact(gpu, backend)
-        };
-        self.keep_decisions(config, step, now, result.err());
-    }
-
-    /// Carries the requests out, and remembers what is stopped.
-    fn transact(
-        &mut self,
-        gpu: &Present<'_>,
-        backend: &mut Backend<'_>,
-    ) -> Result<Timing, Failure> {
-        let result = match gpu.nodes() {
-            Ok(nodes) => match nodes.node(self.index) {
-                Ok(node) => backend.transact(&node, &mut self.requests),
-                Err(away) => Err(Failure::Away(away)),
-            },
-            Err(away) => Err(Failure::Away(away)),
-        };
-        // Also after a failure: what was edited before it stays.
-        for request in self.requests.iter() {
-            let queue = self
-                .roster
-                .queues_mut()
-                .iter_mut()
-                .find(|queue| queue.key == request.key);
-            if let Some(queue) = queue.filter(|_| request.done != Done::Nothing) {
-                queue.stopped = request.action == Action::Stop;
-                queue.stopped_idle = request.done == Done::StoppedIdle;
-            }
-        }
-        self.counters.transactions = self.counters.transactions.saturating_add(1);
-        match result {
-            Ok(timing) => {
-                if timing.total() > Nanos::ZERO {
-                    self.scheduler.transaction_took(timing.total());
-                    self.latencies.unmap.add(timing.unmap);
-                    self.latencies.edit.add(timing.edit);
-                    self.latencies.map.add(timing.map);
-                }
-            }
-            Err(Failure::Away(Away::Busy)) => {}
-            Err(failure) => {
-                self.counters.failures = self.counters.failures.saturating_add(1);
-                pr_warn!(
-                    "{} node {}: {} (errno {})\n",
-                    gpu.device().name().to_str().unwrap_or("?"),
-                    self.index,
-                    failure.why(),
-                    failure.errno()
-                );
-            }
-        }
-        result
-    }
-
-    /// Keeps the decisions, tells them, and notes what became of them.
-    fn keep_decisions(
-        &mut self,
-        config: &Config<'_>,
-        step: &Step,
-        now: Nanos,
-        failure: Option<Failure>,
-    ) {
-        for at in 0..step.decisions {
-            let Some(decision) = self.decisions.get(at).copied() else {
-                return;
-            };
-            let Some(queue) = self.roster.find(decision.queue).copied() else {
-                continue;
-            };
-            let fate = self.fate(&decision, &queue, failure);
-            self.note(&decision, fate);
-            self.tell(config, &decision, &queue, fate);
-            let beneficiary = decision
-                .beneficiary
-                .and_then(|id| self.roster.find(id))
-                .map(|queue| (queue.pid, queue.key.id()));
-            self.events.add(Event {
-                number: 0,
-                time: now,
-                pid: queue.pid,
-                queue_id: queue.key.id(),
-                priority: queue.priority.level(),
-                effective: effective(config, &queue),
-                action: decision.action,
-                reason: decision.reason,
-                age: decision.age,
-                fate,
-                beneficiary,
-            });
-        }
-    }
-
-    /// What became of a decision.
-    fn fate(&self, decision: &Decision, queue: &Queue, failure: Option<Failure>) -> Fate {
-        if !decision.apply {
-            return Fate::Observed;
-        }
-        if let Some(failure) = failure {
-            return Fate::Failed(failure.errno());
-        }
-        let carried_out = self
-            .requests
-            .iter()
-            .any(|request| request.key == queue.key && request.done != Done::Nothing);
-        if carried_out {
-            Fate::Done
-        } else {
-            Fate::Nothing
-        }
-    }
-
-    /// Counts what became of a decision, and has the policy hear of it.
-    fn note(&mut self, decision: &Decision, fate: Fate) {
-        let report = match fate {
-            Fate::Observed => {
-                self.counters.observed = self.counters.observed.saturating_add(1);
-                return;
-            }
-            Fate::Done => Report::Done,
-            Fate::Nothing => Report::NothingToDo,
-            // Somebody is opening or dividing the GPU just now, which is no
-            // failure: the next look decides anew.
-            Fate::Failed(errno) if errno == busy() => Report::NothingToDo,
-            Fate::Failed(errno) => Report::Failed(errno),
-        };
-        if fate == Fate::Done {
-            match decision.action {
-                Action::Stop => {
-                    self.counters.stops = self.counters.stops.saturating_add(1);
-                    self.latencies.detection.add(decision.age);
-                }
-                Action::Start => {
-                    self.counters.starts = self.counters.starts.saturating_add(1);
-                    self.latencies.stopped.add(decision.age);
-                }
-            }
-        }
-        let _ = self.outcomes.push_within_capacity(Outcome {
-            queue: decision.queue,
-            report,
-        });
-    }
-
-    /// Tells a decision to the tracepoints.
-    fn tell(&self, config: &Config<'_>, decision: &Decision, queue: &Queue, fate: Fate) {
-        let event = self.trace_event(config, queue, decision.reason, decision.age);
-        let point = match decision.action {
-            Action::Stop => trace::Point::Stop,
-            Action::Start => trace::Point::Start,
-        };
-        if matches!(fate, Fate::Done) || config.mode == Mode::Observe {
-            trace::tell(point, &event);
-        }
-        if matches!(decision.reason, Reason::Failure | Reason::NoProgress) {
-            trace::tell(trace::Point::Fallback, &event);
-        }
-    }
-
-    /// Starts everything that is stopped, without the policy: the mode is being
-    /// left, or the GPU, or the module.
-    pub(crate) fn release(&mut self, gpu: &Present<'_>, backend: &mut Backend<'_>) {
-        for _ in 0..RELEASE_TRIES {
-            self.requests.clear();
-            for queue in self.roster.queues().iter().filter(|queue| queue.stopped) {
-                let request = Request::new(queue.key, Action::Start);
-                let _ = self.requests.push_within_capacity(request);
-            }
-            if self.requests.is_empty() {
-                return;
-            }
-            let result = self.transact(gpu, backend);
-            let started = self
-                .requests
-                .iter()
-                .filter(|request| request.done != Done::Nothing)
-                .count();
-            self.counters.starts = self
-                .counters
-                .starts
-                .saturating_add(u64::try_from(started).unwrap_or(0));
-            match result {
-                // What was not started did not need it any more.
-                Ok(_) => return self.forget_stopped(),
-                Err(Failure::Away(Away::Busy)) => {
-                    kernel::time::delay::fsleep(kernel::time::Delta::from_millis(10))
-                }
-                // The driver rebuilds the queues itself.
-                Err(Failure::Away(_) | Failure::Unmap(_)) => return self.forget_stopped(),
-                Err(_) => {}
-            }
-        }
-    }
-
-    fn forget_stopped(&mut self) {
-        for queue in self.roster.queues_mut() {
-            queue.stopped = false;
-            queue.stopped_idle = false;
-        }
-    }
-
     /// Forgets the queues, among which none is stopped: nobody looks any more.
     pub(crate) fn rest(&mut self) {
         self.survey.clear();
@@ -611,19 +322,4 @@ impl NodeEngine {
         self.rest();
         self.check = None;
     }
-}
-
-/// The priority that counts for a queue.
-pub(crate) fn effective(config: &Config<'_>, queue: &Queue) -> u8 {
-    queue
-        .rule
-        .and_then(|id| config.rule(id))
-        .and_then(|rule| rule.priority)
-        .unwrap_or(config.user_priority.judge(queue.priority))
-        .level()
-}
-
-/// The positive errno of something that is in use.
-fn busy() -> u32 {
-    EBUSY.to_errno().unsigned_abs()
 }

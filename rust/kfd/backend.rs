@@ -12,7 +12,7 @@ pub use crate::process_backend::Debts;
 use crate::queue::QueueFacts;
 use crate::settings::BackendKind;
 use crate::transaction::Failure;
-use crate::transaction::Request;
+use crate::transaction::Orders;
 use crate::transaction::Timing;
 use gpreempt_policy::Granularity;
 use kernel::prelude::*;
@@ -61,19 +61,19 @@ impl<'a> Backend<'a> {
         }
     }
 
-    /// Stops and starts queues. What became of each is noted in its request,
+    /// Stops and starts queues. What became of each is noted in the orders,
     /// also after a failure.
     pub fn transact(
         &mut self,
         node: &Node<'_>,
-        requests: &mut [Request],
+        orders: &mut Orders<'_>,
     ) -> Result<Timing, Failure> {
         match (self.kind, self.hws) {
-            (BackendKind::Hws, Some(hws)) => hws.transact(node, requests),
+            (BackendKind::Hws, Some(hws)) => hws.transact(node, orders),
             // The check of the node has refused this one.
             (BackendKind::Hws, None) => Err(Failure::Unmap(ENOTSUPP.to_errno().unsigned_abs())),
-            (BackendKind::Mqd, _) => mqd::transact(node, requests),
-            (BackendKind::Process, _) => process_backend::transact(node, requests, self.debts),
+            (BackendKind::Mqd, _) => mqd::transact(node, orders),
+            (BackendKind::Process, _) => process_backend::transact(node, orders, self.debts),
         }
     }
 }

@@ -17,11 +17,10 @@ use crate::layout::*;
 use crate::locked::LockedNode;
 use crate::node::Node;
 use crate::queue::QueueFacts;
-use crate::transaction::due;
 use crate::transaction::report_misfit;
 use crate::transaction::Done;
 use crate::transaction::Failure;
-use crate::transaction::Request;
+use crate::transaction::Orders;
 use crate::transaction::Timing;
 use gpreempt_policy::Action;
 use kernel::prelude::*;
@@ -45,11 +44,11 @@ impl Hws {
     }
 
     /// Stops and starts queues in one transaction.
-    pub fn transact(&self, node: &Node<'_>, requests: &mut [Request]) -> Result<Timing, Failure> {
+    pub fn transact(&self, node: &Node<'_>, orders: &mut Orders<'_>) -> Result<Timing, Failure> {
         node.ready().map_err(Failure::Away)?;
         // A transaction disturbs every queue of the node: look first whether
         // there is anything to do.
-        if !anything_to_do(&node.lock(), requests) {
+        if !anything_to_do(&node.lock(), orders) {
             return Ok(Timing::default());
         }
         let begin = clock::now();
@@ -61,7 +60,7 @@ impl Hws {
             let _ = unmapped.map();
             return Err(Failure::Inexact);
         }
-        unmapped.edit(requests);
+        unmapped.edit(orders);
         let census = unmapped.node.census();
         let map = clock::now();
         let mapped = unmapped.map();
@@ -96,14 +95,10 @@ impl Drop for Hws {
     }
 }
 
-/// Whether any request would change anything.
-fn anything_to_do(locked: &LockedNode<'_>, requests: &[Request]) -> bool {
+/// Whether the orders would change anything.
+fn anything_to_do(locked: &LockedNode<'_>, orders: &Orders<'_>) -> bool {
     let mut any = false;
-    locked.walk(|_, queue| {
-        any |= requests
-            .iter()
-            .any(|request| request.key == queue.key && due(queue, request.action));
-    });
+    locked.walk(|_, queue| any |= orders.due(queue).is_some());
     any
 }
 
@@ -136,20 +131,18 @@ impl<'a> Unmapped<'a> {
     }
 
     /// Makes the changes. No allocation, no early return, nothing that panics.
-    fn edit(&self, requests: &mut [Request]) {
+    fn edit(&self, orders: &mut Orders<'_>) {
         self.node.walk(|process, queue| {
-            let request = requests
-                .iter_mut()
-                .find(|request| request.key == queue.key && due(queue, request.action));
-            let Some(request) = request else {
+            let Some(action) = orders.due(queue) else {
                 return;
             };
-            request.done = match request.action {
+            let done = match action {
                 Action::Stop if saved_nothing(queue, self.node.node()) => Done::StoppedIdle,
                 _ => Done::Yes,
             };
+            orders.note(queue, done);
             self.node
-                .set_active(process, queue, request.action == Action::Start);
+                .set_active(process, queue, action == Action::Start);
         });
     }
 

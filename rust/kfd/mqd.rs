@@ -15,11 +15,10 @@ use crate::locked::ProcessFacts;
 use crate::node::Node;
 use crate::queue::Format;
 use crate::queue::QueueFacts;
-use crate::transaction::due;
 use crate::transaction::report_misfit;
 use crate::transaction::Done;
 use crate::transaction::Failure;
-use crate::transaction::Request;
+use crate::transaction::Orders;
 use crate::transaction::Timing;
 use gpreempt_policy::Action;
 use gpreempt_policy::Nanos;
@@ -29,7 +28,7 @@ use gpreempt_policy::Nanos;
 const UNMAP_LATENCY_MS: u32 = 4050;
 
 /// Stops and starts queues.
-pub(crate) fn transact(node: &Node<'_>, requests: &mut [Request]) -> Result<Timing, Failure> {
+pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>) -> Result<Timing, Failure> {
     node.ready().map_err(Failure::Away)?;
     let begin = clock::now();
     let locked = node.lock();
@@ -42,15 +41,14 @@ pub(crate) fn transact(node: &Node<'_>, requests: &mut [Request]) -> Result<Timi
     }
     let mut failure = None;
     locked.walk(|process, queue| {
-        let request = requests
-            .iter_mut()
-            .find(|request| request.key == queue.key && due(queue, request.action));
-        let Some(request) = request.filter(|_| failure.is_none()) else {
+        // After a failure nothing more is stopped; what can be started is.
+        let action = orders.due(queue);
+        let Some(action) = action.filter(|&to| failure.is_none() || to == Action::Start) else {
             return;
         };
-        match move_queue(&locked, process, queue, request.action) {
-            Ok(()) => request.done = Done::Yes,
-            Err(errno) => failure = Some(errno),
+        match move_queue(&locked, process, queue, action) {
+            Ok(()) => orders.note(queue, Done::Yes),
+            Err(errno) => failure = failure.or(Some(errno)),
         }
     });
     let census = locked.census();
@@ -61,7 +59,7 @@ pub(crate) fn transact(node: &Node<'_>, requests: &mut [Request]) -> Result<Timi
         return Err(Failure::Inexact);
     }
     match failure {
-        Some(errno) => Err(Failure::Unmap(errno)),
+        Some(errno) => Err(Failure::Single(errno)),
         None => Ok(Timing {
             unmap: edit.since(begin),
             edit: map.since(edit),

@@ -18,6 +18,7 @@ use crate::queue::QueueFacts;
 use crate::queue::QueueKind;
 use crate::transaction::Done;
 use crate::transaction::Failure;
+use crate::transaction::Orders;
 use crate::transaction::Request;
 use crate::transaction::Timing;
 use gpreempt_policy::Action;
@@ -60,11 +61,27 @@ impl Debts {
 /// Stops and starts the processes of queues.
 pub(crate) fn transact(
     node: &Node<'_>,
-    requests: &mut [Request],
+    orders: &mut Orders<'_>,
     debts: &mut Debts,
 ) -> Result<Timing, Failure> {
     node.ready().map_err(Failure::Away)?;
     let begin = clock::now();
+    let failure = match orders {
+        Orders::Each(requests) => each(node, requests, debts),
+        Orders::StartAll { started } => restore_all(node, debts, started),
+    };
+    match failure {
+        Some(errno) => Err(Failure::Unmap(errno)),
+        None => Ok(Timing {
+            unmap: clock::now().since(begin),
+            edit: Nanos::ZERO,
+            map: Nanos::ZERO,
+        }),
+    }
+}
+
+/// Carries the requests out. Returns the first positive errno.
+fn each(node: &Node<'_>, requests: &mut [Request], debts: &mut Debts) -> Option<u32> {
     let mut failure = None;
     for at in 0..requests.len() {
         let Some(request) = requests.get(at).copied() else {
@@ -90,14 +107,29 @@ pub(crate) fn transact(
             Err(errno) => failure = failure.or(Some(errno)),
         }
     }
-    match failure {
-        Some(errno) => Err(Failure::Unmap(errno)),
-        None => Ok(Timing {
-            unmap: clock::now().since(begin),
-            edit: Nanos::ZERO,
-            map: Nanos::ZERO,
-        }),
+    failure
+}
+
+/// Undoes every eviction of ours on a node. Returns the first positive errno.
+fn restore_all(node: &Node<'_>, debts: &mut Debts, started: &mut u64) -> Option<u32> {
+    let mut failure = None;
+    let mut at = 0;
+    while let Some(debt) = debts.0.get(at) {
+        if debt.dqm != node.dqm() {
+            at += 1;
+            continue;
+        }
+        let before = debts.0.len();
+        match restore(node, debt.process, debts) {
+            Ok(_) => *started = started.saturating_add(1),
+            Err(errno) => failure = failure.or(Some(errno)),
+        }
+        // A debt that stays is tried again next time.
+        if debts.0.len() == before {
+            at += 1;
+        }
     }
+    failure
 }
 
 /// A process on a node, kept alive.

@@ -60,6 +60,7 @@ pub struct Survey {
     processes: KVVec<ProcessSeen>,
     census: Census,
     beyond: u32,
+    stopped_beyond: u32,
     copy_queues: u32,
 }
 
@@ -71,6 +72,7 @@ impl Survey {
             processes: KVVec::with_capacity(PROCESS_SLOTS, GFP_KERNEL)?,
             census: Census::default(),
             beyond: 0,
+            stopped_beyond: 0,
             copy_queues: 0,
         })
     }
@@ -101,6 +103,12 @@ impl Survey {
         self.beyond
     }
 
+    /// Those of them that only a stop of ours keeps from running. The driver's
+    /// new queues come first, so that they push old ones out.
+    pub fn stopped_beyond(&self) -> u32 {
+        self.stopped_beyond
+    }
+
     /// Queues that copy.
     pub fn copy_queues(&self) -> u32 {
         self.copy_queues
@@ -121,6 +129,7 @@ impl Survey {
         self.queues.clear();
         self.processes.clear();
         self.beyond = 0;
+        self.stopped_beyond = 0;
         self.copy_queues = 0;
     }
 
@@ -141,6 +150,8 @@ impl Survey {
             });
             if kept.is_none() {
                 self.beyond = self.beyond.saturating_add(1);
+                let stopped = u32::from(facts.may_be_started());
+                self.stopped_beyond = self.stopped_beyond.saturating_add(stopped);
             }
         })
     }

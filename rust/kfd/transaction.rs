@@ -43,6 +43,57 @@ impl Request {
             done: Done::Nothing,
         }
     }
+
+    /// Whether it comes down to anything in the present state of a queue.
+    fn is_due(&self, queue: &QueueFacts) -> bool {
+        self.key == queue.key
+            && match self.action {
+                Action::Stop => queue.activity == Activity::Active && !queue.protected,
+                Action::Start => queue.may_be_started(),
+            }
+    }
+}
+
+/// What a transaction is to do.
+#[derive(Debug)]
+pub enum Orders<'a> {
+    /// What each request says, and nothing else.
+    Each(&'a mut [Request]),
+    /// To start every queue that nothing but a stop of ours keeps from running,
+    /// whether anybody remembers it or not.
+    StartAll {
+        /// How many were started.
+        started: u64,
+    },
+}
+
+impl Orders<'_> {
+    /// To start everything.
+    pub const START_ALL: Self = Orders::StartAll { started: 0 };
+
+    /// What is to be done to a queue in its present state.
+    pub(crate) fn due(&self, queue: &QueueFacts) -> Option<Action> {
+        match self {
+            Orders::Each(requests) => requests
+                .iter()
+                .find(|request| request.is_due(queue))
+                .map(|request| request.action),
+            Orders::StartAll { .. } => queue.may_be_started().then_some(Action::Start),
+        }
+    }
+
+    /// Notes what was done to a queue, in whose state before that it was due.
+    pub(crate) fn note(&mut self, queue: &QueueFacts, done: Done) {
+        match self {
+            Orders::Each(requests) => {
+                let mut requests = requests.iter_mut();
+                if let Some(request) = requests.find(|request| request.is_due(queue)) {
+                    request.done = done;
+                }
+            }
+            Orders::StartAll { started } => *started = started.saturating_add(1),
+        }
+    }
 }
 
 /// How long the parts of a transaction took.
@@ -75,13 +126,18 @@ pub enum Failure {
     Inexact,
     /// The edit was made, and putting the queues back failed with this errno.
     Map(u32),
+    /// One of the queues could not be taken off or put back by itself, with this
+    /// positive errno; others could.
+    Single(u32),
 }
 
 impl Failure {
     /// The positive errno that the policy judges it by.
     pub fn errno(self) -> u32 {
         let error = match self {
-            Failure::Unmap(errno) | Failure::Map(errno) => return errno,
+            Failure::Unmap(errno) | Failure::Map(errno) | Failure::Single(errno) => {
+                return errno;
+            }
             Failure::Away(Away::Reset) => EIO,
             Failure::Away(Away::NoAccess | Away::NoKfd) => ENODEV,
             Failure::Away(Away::Busy) => EBUSY,
@@ -101,6 +157,17 @@ impl Failure {
             Failure::Unmap(_) => "the queues could not be taken off the GPU",
             Failure::Inexact => "the driver's counters do not fit its queues",
             Failure::Map(_) => "the queues could not be put back on the GPU",
+            Failure::Single(_) => "a queue could not be taken off the GPU or put back",
+        }
+    }
+
+    /// Whether the driver makes all queues anew after it, so that nothing stays
+    /// stopped: the GPU is being reset, or will be because it hangs.
+    pub fn ends_in_reset(self) -> bool {
+        match self {
+            Failure::Away(Away::Reset) => true,
+            Failure::Unmap(errno) => errno == ETIME.to_errno().unsigned_abs(),
+            _ => false,
         }
     }
 }
@@ -115,13 +182,5 @@ pub(crate) fn report_misfit(node: &Node<'_>, census: &Census, when: &str) {
             when,
             fault
         );
-    }
-}
-
-/// What a request comes down to in the present state of its queue.
-pub(crate) fn due(queue: &QueueFacts, action: Action) -> bool {
-    match action {
-        Action::Stop => queue.activity == Activity::Active && !queue.protected,
-        Action::Start => queue.may_be_started(),
     }
 }

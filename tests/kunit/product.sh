@@ -178,6 +178,91 @@ queues_found_stopped_are_started() {
 	done
 }
 
+# value NAME: the node's value of that name in sysfs.
+value() {
+	cat "$(find "/sys/devices/faux/$module" -name "$1")"
+}
+
+# halt: the scheduler's queues cannot be reached, as while debugfs halts it.
+halt() {
+	echo 1 >$fake/halted
+}
+
+# stop_while NUMBER CONDITION...: a queue is stopped under the running product,
+# which cannot start it in that condition.
+stop_while() {
+	number=$1
+	shift
+	"$@" && echo "$number" >$fake/stopped && pass_by && stopped 1
+}
+
+refuse() {
+	echo -5 >$fake/unmap_error
+}
+
+# A halt that ends, and a refusal without a reset: nothing but the product would
+# start the queue.
+unloading_waits_until_queues_can_be_started() {
+	for condition in halt refuse; do
+		load mode=enforce || return 1
+		pass_by
+		stop_while 1 $condition || return 1
+		(
+			sleep 1
+			echo 0 >$fake/halted
+			echo 0 >$fake/unmap_error
+		) &
+		unload || return 1
+		stopped 0 || return 1
+		wait
+	done
+}
+
+unloading_names_what_it_has_to_leave() {
+	load mode=enforce || return 1
+	pass_by
+	stop_while 2 halt || return 1
+	unload || return 1
+	stopped 1 || return 1
+	dmesg | grep -q "left stopped: queue 0 of process" || return 1
+	echo 0 >$fake/halted
+	load || return 1
+	pass_by
+	stopped 0 || return 1
+	unload
+}
+
+a_backend_stays_until_it_has_started_what_it_stopped() {
+	load mode=enforce backend=hws || return 1
+	pass_by
+	stop_while 3 halt || return 1
+	echo process >"$parameters/backend" || return 1
+	pass_by
+	[ "$(value backend)" = hws ] || return 1
+	stopped 1 || return 1
+	echo 0 >$fake/halted
+	pass_by
+	stopped 0 || return 1
+	[ "$(value backend)" = process ] || return 1
+	unload
+}
+
+# New queues come before old ones, and push the last four out of view.
+a_stopped_queue_out_of_view_is_started() {
+	load mode=enforce || return 1
+	pass_by
+	echo 1024 >$fake/more_queues || return 1
+	echo 3 >$fake/stopped
+	echo enforce >"$parameters/mode"
+	pass_by
+	stopped 0 || return 1
+	[ "$(value exempt)" -eq 4 ] || return 1
+	pass_by
+	said=$(dmesg | grep -c "more than 1024 queues")
+	[ "$said" -eq 1 ] || return 1
+	unload
+}
+
 run() {
 	number=0
 	verdict=ok
@@ -189,6 +274,7 @@ run() {
 	for name; do
 		number=$((number + 1))
 		count=$number
+		echo 1 >$fake/reset
 		if "$name"; then
 			echo "    ok $count $name"
 		else
@@ -210,4 +296,8 @@ run every_file_can_be_read \
 	an_open_file_keeps_it_in \
 	it_loads_and_unloads_many_times \
 	queues_found_stopped_are_started \
+	unloading_waits_until_queues_can_be_started \
+	unloading_names_what_it_has_to_leave \
+	a_backend_stays_until_it_has_started_what_it_stopped \
+	a_stopped_queue_out_of_view_is_started \
 	it_survives_each_failing_allocation

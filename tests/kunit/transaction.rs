@@ -9,11 +9,12 @@ use crate::fake::{failed, get, put, with_node, Fake};
 use gpreempt_policy::Action;
 use kernel::prelude::*;
 use kfd::driver::Driver;
+use kfd::gpu::Away;
 use kfd::hws::Hws;
 use kfd::node::Node;
 use kfd::queue::QueueKey;
 use kfd::survey::Survey;
-use kfd::transaction::{Done, Failure, Request};
+use kfd::transaction::{Done, Failure, Orders, Request};
 
 const P: usize = QUEUE_PROPERTIES;
 
@@ -64,7 +65,18 @@ struct Scene<'a> {
 
 impl Scene<'_> {
     fn transact(&self, requests: &mut [Request]) -> Result<(), Failure> {
-        self.hws.transact(self.node, requests).map(|_| ())
+        let mut orders = Orders::Each(requests);
+        self.hws.transact(self.node, &mut orders).map(|_| ())
+    }
+
+    /// Starts everything, and says how many queues that were.
+    fn start_all(&self) -> Result<u64, Failure> {
+        let mut orders = Orders::START_ALL;
+        self.hws.transact(self.node, &mut orders)?;
+        match orders {
+            Orders::StartAll { started } => Ok(started),
+            Orders::Each(_) => Ok(0),
+        }
     }
 
     /// Does one thing with some queues and says what became of each.
@@ -162,6 +174,70 @@ mod tests {
             scene.calls(0, 0)?;
             scene.left(State::with([true; 4]))
         })
+    }
+
+    #[test]
+    fn everything_is_started_without_a_key() -> Result {
+        with_scene(|scene| {
+            expect(scene.start_all(), Ok(0))?;
+            scene.calls(0, 0)?;
+            scene.all(Stop, &[0, 3])?;
+            Fake::stop(1)?;
+            scene.calls(1, 1)?;
+            expect(scene.start_all(), Ok(3))?;
+            scene.left(State::with([true; 4]))?;
+            scene.calls(2, 2)
+        })
+    }
+
+    #[test]
+    fn starting_everything_leaves_alone_what_others_hold() -> Result {
+        with_scene(|scene| {
+            scene.all(Stop, &[0, 1, 2])?;
+            let [one, two] = Fake::now().processes;
+            put(one.queues[0], P + QUEUE_PROPERTIES_IS_EVICTED, 1u8);
+            put(two.pdd, KFD_PROCESS_DEVICE_HAS_RESET_QUEUE, 1u8);
+            expect(scene.start_all(), Ok(1))?;
+            scene.left(State::with([false, true, false, true]))
+        })
+    }
+
+    #[test]
+    fn a_stopped_queue_that_new_ones_push_out_of_view_is_started() -> Result {
+        with_scene(|scene| {
+            scene.all(Stop, &[0, 3])?;
+            let mut survey = Survey::new()?;
+            let mut seen = || {
+                survey.take(scene.node);
+                let counted = survey.queues().len();
+                (counted, survey.beyond(), survey.stopped_beyond())
+            };
+            expect(seen(), (4, 0, 0))?;
+            Fake::add_queues(1021)?;
+            expect(seen(), (1024, 1, 1))?;
+            expect(scene.start_all(), Ok(2))?;
+            expect(seen(), (1024, 1, 0))?;
+            expect(State::now().active, [true; 4])
+        })
+    }
+
+    #[test]
+    fn only_a_reset_makes_the_driver_start_everything_itself() -> Result {
+        for (failure, expected) in [
+            (Failure::Away(Away::Reset), true),
+            (Failure::Unmap(62), true),
+            (Failure::Unmap(5), false),
+            (Failure::Away(Away::NoAccess), false),
+            (Failure::Away(Away::Busy), false),
+            (Failure::Inexact, false),
+            (Failure::Map(62), false),
+            (Failure::Single(62), false),
+        ] {
+            if failure.ends_in_reset() != expected {
+                return failed(fmt!("{failure:?}"));
+            }
+        }
+        Ok(())
     }
 
     #[test]

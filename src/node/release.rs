@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Starting everything without the policy: because the module lets go of a node,
+//! the backend changes, or queues have gone out of view.
+//!
+//! All of it is one order that names no queue, so that nothing which is forgotten
+//! here stays stopped.
+
+use super::NodeEngine;
+use gpreempt_policy::Nanos;
+use kernel::prelude::*;
+use kernel::time::delay::fsleep;
+use kernel::time::Delta;
+use kfd::backend::Backend;
+use kfd::clock;
+use kfd::gpu::Away;
+use kfd::gpu::Present;
+use kfd::transaction::Failure;
+
+/// How long letting go of a GPU is tried. What may be in the way takes less: a
+/// process that opens the GPU, a halt for debugfs or for another partition.
+pub(crate) const RELEASE_PATIENCE: Nanos = Nanos::SECOND.times(5);
+
+/// The pause between two tries.
+const RELEASE_PAUSE_MS: i64 = 20;
+
+impl NodeEngine {
+    /// Starts every queue of the node that is stopped. `Err`: some may still be,
+    /// and nothing but another try will start them.
+    pub(crate) fn start_all(
+        &mut self,
+        gpu: &Present<'_>,
+        backend: &mut Backend<'_>,
+    ) -> Result<(), Failure> {
+        let acted_upon = self.check.is_some_and(|check| check.is_ok());
+        if !acted_upon && !self.any_stopped() {
+            return Ok(());
+        }
+        match self.send_start_all(gpu, backend) {
+            Err(failure) if !failure.ends_in_reset() => Err(failure),
+            _ => {
+                self.forget_stopped();
+                Ok(())
+            }
+        }
+    }
+
+    /// Starts every queue before the module lets go of the node, and tries until
+    /// a time. What is left then is named in the log.
+    pub(crate) fn release(&mut self, gpu: &Present<'_>, backend: &mut Backend<'_>, until: Nanos) {
+        let mut said = false;
+        while let Err(failure) = self.start_all(gpu, backend) {
+            if clock::now() >= until {
+                return self.give_up(gpu, failure);
+            }
+            if !said && failure != Failure::Away(Away::Busy) {
+                said = true;
+                self.say_failure(gpu, failure);
+            }
+            fsleep(Delta::from_millis(RELEASE_PAUSE_MS));
+        }
+    }
+
+    /// Names what could not be started.
+    fn give_up(&self, gpu: &Present<'_>, failure: Failure) {
+        let name = gpu.device().name().to_str().unwrap_or("?");
+        pr_err!(
+            "{} node {}: stopped queues are left: {} (errno {}); load the module again to start them\n",
+            name,
+            self.index,
+            failure.why(),
+            failure.errno()
+        );
+        for queue in self.roster.queues().iter().filter(|queue| queue.stopped) {
+            pr_err!(
+                "{} node {}: left stopped: queue {} of process {}\n",
+                name,
+                self.index,
+                queue.key.id(),
+                queue.pid
+            );
+        }
+    }
+
+    /// Starts everything when stopped queues are among those that there is no
+    /// room to see. Returns whether it did.
+    pub(super) fn start_beyond(
+        &mut self,
+        gpu: &Present<'_>,
+        backend: &mut Backend<'_>,
+        now: Nanos,
+        retry: Nanos,
+    ) -> bool {
+        if self.survey.stopped_beyond() == 0 || now < self.next_start_beyond {
+            return false;
+        }
+        self.next_start_beyond = now.after(retry);
+        match self.start_all(gpu, backend) {
+            Ok(()) => true,
+            Err(failure) => {
+                self.say_failure(gpu, failure);
+                false
+            }
+        }
+    }
+
+    fn forget_stopped(&mut self) {
+        for queue in self.roster.queues_mut() {
+            queue.stopped = false;
+            queue.stopped_idle = false;
+        }
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Decisions made into the orders of a transaction, and what is remembered of one.
+
+use super::NodeEngine;
+use gpreempt_policy::Action;
+use gpreempt_policy::Config;
+use gpreempt_policy::Nanos;
+use gpreempt_policy::Step;
+use kernel::prelude::*;
+use kfd::backend::Backend;
+use kfd::gpu::Away;
+use kfd::gpu::Present;
+use kfd::transaction::Done;
+use kfd::transaction::Failure;
+use kfd::transaction::Orders;
+use kfd::transaction::Request;
+use kfd::transaction::Timing;
+
+impl NodeEngine {
+    /// Has the decisions carried out that are to be, and keeps all of them.
+    pub(super) fn carry_out(
+        &mut self,
+        gpu: &Present<'_>,
+        backend: &mut Backend<'_>,
+        config: &Config<'_>,
+        step: &Step,
+        now: Nanos,
+    ) {
+        self.outcomes.clear();
+        self.requests.clear();
+        for decision in self.decisions.iter().take(step.decisions) {
+            if let Some(queue) = self.roster.find(decision.queue).filter(|_| decision.apply) {
+                let request = Request::new(queue.key, decision.action);
+                let _ = self.requests.push_within_capacity(request);
+            }
+        }
+        let failure = if self.requests.is_empty() {
+            None
+        } else {
+            self.send_requests(gpu, backend).err()
+        };
+        if let Some(failure) = failure {
+            self.say_failure(gpu, failure);
+        }
+        self.keep_decisions(config, step, now, failure);
+    }
+
+    /// Carries the requests out, and remembers what is stopped.
+    fn send_requests(
+        &mut self,
+        gpu: &Present<'_>,
+        backend: &mut Backend<'_>,
+    ) -> Result<Timing, Failure> {
+        let mut orders = Orders::Each(&mut self.requests);
+        let result = send(gpu, self.index, backend, &mut orders);
+        // Also after a failure: what was edited before it stays.
+        for request in self.requests.iter() {
+            let queue = self
+                .roster
+                .queues_mut()
+                .iter_mut()
+                .find(|queue| queue.key == request.key);
+            if let Some(queue) = queue.filter(|_| request.done != Done::Nothing) {
+                queue.stopped = request.action == Action::Stop;
+                queue.stopped_idle = request.done == Done::StoppedIdle;
+            }
+        }
+        self.book(result)
+    }
+
+    /// Starts every queue of the node that is stopped, remembered or not, in one
+    /// transaction.
+    pub(super) fn send_start_all(
+        &mut self,
+        gpu: &Present<'_>,
+        backend: &mut Backend<'_>,
+    ) -> Result<Timing, Failure> {
+        let mut orders = Orders::START_ALL;
+        let result = send(gpu, self.index, backend, &mut orders);
+        if let Orders::StartAll { started } = orders {
+            self.counters.starts = self.counters.starts.saturating_add(started);
+        }
+        self.book(result)
+    }
+
+    /// Books a transaction and how long it took, if there was one.
+    fn book(&mut self, result: Result<Timing, Failure>) -> Result<Timing, Failure> {
+        if result == Ok(Timing::default()) {
+            return result;
+        }
+        self.counters.transactions = self.counters.transactions.saturating_add(1);
+        match result {
+            Ok(timing) => {
+                self.scheduler.transaction_took(timing.total());
+                self.latencies.unmap.add(timing.unmap);
+                self.latencies.edit.add(timing.edit);
+                self.latencies.map.add(timing.map);
+            }
+            Err(Failure::Away(Away::Busy)) => {}
+            Err(_) => self.counters.failures = self.counters.failures.saturating_add(1),
+        }
+        result
+    }
+
+    /// Says in the log why a transaction failed, if that means anything.
+    pub(super) fn say_failure(&self, gpu: &Present<'_>, failure: Failure) {
+        if failure != Failure::Away(Away::Busy) {
+            pr_warn!(
+                "{} node {}: {} (errno {})\n",
+                gpu.device().name().to_str().unwrap_or("?"),
+                self.index,
+                failure.why(),
+                failure.errno()
+            );
+        }
+    }
+}
+
+/// Has orders carried out on the node at a place.
+fn send(
+    gpu: &Present<'_>,
+    index: usize,
+    backend: &mut Backend<'_>,
+    orders: &mut Orders<'_>,
+) -> Result<Timing, Failure> {
+    let nodes = gpu.nodes().map_err(Failure::Away)?;
+    let node = nodes.node(index).map_err(Failure::Away)?;
+    backend.transact(&node, orders)
+}
