@@ -145,7 +145,7 @@ impl Pass<'_, '_> {
             self.step.inversion = Some(Inversion {
                 waiting: waiting.id,
                 running: queue.id,
-                age: self.now.since(waiting.quiet_since),
+                age: self.now.since(waiting.pending_since.max(queue.busy_since)),
             });
             *lowest = Some(*queue);
         }
@@ -173,7 +173,9 @@ impl Pass<'_, '_> {
             action: Action::Stop,
             reason,
             beneficiary: Some(beneficiary.id),
-            age: self.now.since(beneficiary.quiet_since),
+            age: self
+                .now
+                .since(beneficiary.pending_since.max(queue.busy_since)),
             apply: self.limits.enforce,
         };
         if !self.push(decision) {

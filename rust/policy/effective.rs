@@ -17,6 +17,7 @@ impl Queue {
                 self.effective = config.user_priority.judge(seen.kfd);
                 self.reservation = None;
                 self.contends = !seen.internal;
+                self.granted = false;
             }
         }
     }
@@ -26,6 +27,7 @@ impl Queue {
         let own = config.user_priority.judge(seen.kfd);
         self.effective = rule.priority.unwrap_or(own);
         self.reservation = rule.reservation;
+        self.granted = rule.priority.is_some();
         // The runtime's own queue carries work for the application's queues. It
         // takes part only where a rule gives it a priority.
         self.contends = !rule.exempt && (!seen.internal || rule.priority.is_some());

@@ -42,7 +42,7 @@ impl Algorithm for Fair {
     fn rank(&self, queue: &Queue) -> Rank {
         Rank(
             u64::MAX.saturating_sub(queue.account.virtual_time.0),
-            u64::MAX.saturating_sub(queue.quiet_since.0),
+            u64::MAX.saturating_sub(queue.pending_since.0),
         )
     }
 

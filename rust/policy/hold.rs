@@ -83,7 +83,7 @@ impl Pass<'_, '_> {
             };
             // While a queue has its turn against everybody, progress is not
             // expected.
-            let pending = self.queues.get(rival.at).map(|queue| queue.quiet_since);
+            let pending = self.queues.get(rival.at).map(|queue| queue.pending_since);
             let life = since.max(rival.alive).max(pending.unwrap_or(since));
             process.stuck = self.now.since(life) >= self.limits.no_progress && !self.immune;
             let now = self.now;
@@ -265,7 +265,7 @@ impl Pass<'_, '_> {
         // that the last one has caused.
         let causer = self.processes.find(queue.stop.process.0, 0);
         if let Some(process) = causer.and_then(|at| self.processes.get(at)) {
-            broke |= process.budget.left(self.now, self.limits.budget) == Nanos::ZERO;
+            broke |= process.budget_left(self.now, self.limits.budget) == Nanos::ZERO;
         }
         let calm = queue.stop.wanted.after(self.limits.resume_delay);
         if turn {

@@ -7,7 +7,6 @@ use crate::decision::Decision;
 use crate::decision::Reason;
 use crate::observation::Observation;
 use crate::observation::QueueState;
-use crate::observation::Waves;
 use crate::pass::Pass;
 use crate::presence::Standing;
 use crate::process::Process;
@@ -60,6 +59,7 @@ impl Pass<'_, '_> {
                 owner_at = place.unwrap_or(usize::MAX);
                 if let Some(process) = self.processes.get_mut(owner_at) {
                     process.pass = pass;
+                    process.granted = queue.granted;
                 }
             }
             queue.process_at = owner_at;
@@ -93,7 +93,7 @@ impl Pass<'_, '_> {
             // What it launched before may have finished long ago.
             launched: seen.progress != 0,
             waves_seen: true,
-            quiet_since: now,
+            pending_since: now,
             alive: now,
             since: now,
             ..Queue::default()
@@ -166,15 +166,29 @@ impl Pass<'_, '_> {
             self.step.running = self.step.running.saturating_add(1);
             if queue.contends {
                 self.presence.see_busy(standing);
+                if queue.surely_runs(self.now, &self.limits) {
+                    self.presence.see_running(standing);
+                }
             }
         }
         if queue.contends {
-            self.step.waiting = self.step.waiting.saturating_add(usize::from(queue.waiting));
-            let launched = queue.launched && queue.waves == Waves::Unknown;
-            let unclear = launched && queue.moved != self.now;
-            if unclear || (queue.pending && queue.quiet > 0) {
+            self.step.waiting = self.step.waiting.saturating_add(usize::from(queue.stalled));
+            if queue.waiting {
+                self.presence.see_waiting(standing);
+            }
+            // Pointers alone cannot tell whether its last launch still runs.
+            let unclear = queue.launched && queue.backlog == 0 && queue.moved != self.now;
+            if unclear {
+                self.presence.see_unclear(standing);
+            } else if queue.pending && queue.pending_passes > 0 {
                 self.presence.suspect(standing);
             }
+            if let Some(look) = queue.next_judgement(self.now) {
+                self.ripe = self.ripe.min(look);
+            }
+        }
+        if queue.contends && matches!(queue.phase, Phase::Stopping | Phase::Stopped) {
+            self.presence.see_stopped(standing);
         }
         if queue.is_ours() || queue.orphan || queue.phase == Phase::Stopped {
             self.stopped = self.stopped.saturating_add(1);

@@ -6,6 +6,11 @@
 //! different ones do not mean that there is anything to run: the head may be a
 //! barrier, or a slot that is reserved and not written yet.
 //!
+//! A queue that has had a packet to run for the grace waits, even when its read
+//! pointer moves: whoever runs below it slows it down, and small kernels slip
+//! through between two looks. Whether it makes any progress at all matters to
+//! those that watch a stop, and to tables.
+//!
 //! A launch whose waves were never seen is the hard case. It waits for compute
 //! units, or it was finished between two looks. It counts as waiting; when the
 //! queues below are stopped and still no waves appear, it was finished, and the
@@ -20,8 +25,11 @@ use crate::queue::Phase;
 use crate::queue::Queue;
 use crate::time::Nanos;
 
-/// How many passes without progress make a queue wait, beside the grace.
-const QUIET_PASSES: u32 = 2;
+/// How many passes make a pending queue wait, beside the grace.
+const PASSES: u32 = 2;
+
+/// The shortest time between two looks while a queue becomes one that waits.
+const STEP_MIN: Nanos = Nanos::from_micros(20);
 
 /// How often the grace of a doubtful launch is doubled at most.
 const DOUBTS_MAX: u32 = 6;
@@ -47,7 +55,6 @@ impl Queue {
             Waves::Known(count) => count,
             Waves::Unknown => 0,
         };
-        let appeared = waves > 0 && self.waves == Waves::Known(0);
         self.progress = seen.progress;
         self.waves = seen.waves;
         self.head = seen.head;
@@ -77,22 +84,28 @@ impl Queue {
 
         let was_pending = self.pending;
         self.pending = self.active && (runnable || self.doubtful);
-        if !self.pending || !was_pending || moved || appeared {
-            self.reset_quiet(now);
+        if !self.pending || !was_pending || (moved && self.doubtful) {
+            self.begin_pending(now);
         } else if known {
-            self.quiet = self.quiet.saturating_add(1);
+            self.pending_passes = self.pending_passes.saturating_add(1);
         }
         let grace = if self.doubtful {
             limits.grace.doubled(self.doubts, limits.no_progress)
         } else {
             limits.grace
         };
+        self.ripe = self.pending_since.after(grace);
         self.waiting = self.pending
             && self.phase == Phase::Free
-            && self.quiet >= QUIET_PASSES
-            && now.since(self.quiet_since) >= grace;
+            && self.pending_passes >= PASSES
+            && now >= self.ripe;
+        self.stalled = self.waiting && !moved && now.since(self.moved) >= grace;
+        let was_busy = self.busy;
         self.busy = self.active
             && (self.backlog > 0 || waves > 0 || (self.launched && seen.waves == Waves::Unknown));
+        if !was_busy {
+            self.busy_since = now;
+        }
         self.wants = self.active && (self.pending || waves > 0);
         if (moved || waves > 0) && !self.doubtful {
             self.doubts = 0;
@@ -106,13 +119,31 @@ impl Queue {
         self.pending = false;
         self.wants = false;
         self.doubts = self.doubts.saturating_add(1).min(DOUBTS_MAX);
-        self.reset_quiet(now);
+        self.begin_pending(now);
     }
 
     /// It was seen to run, or nothing spoke against it.
     pub(crate) fn runs(&self, now: Nanos, limits: &Limits) -> bool {
-        let stands = self.waves == Waves::Unknown && self.waiting;
+        let stands = self.waves == Waves::Unknown && self.stalled;
         self.phase == Phase::Free && self.may_occupy(now, limits) && !stands
+    }
+
+    /// When to look again in order to know in time whether it waits.
+    pub(crate) fn next_judgement(&self, now: Nanos) -> Option<Nanos> {
+        let missing = u64::from(PASSES.saturating_sub(self.pending_passes));
+        let awaited = self.pending && !self.waiting && self.phase == Phase::Free;
+        let step = self
+            .ripe
+            .since(now)
+            .0
+            .checked_div(missing.max(1))
+            .unwrap_or(0);
+        awaited.then(|| now.after(Nanos(step).max(STEP_MIN)))
+    }
+
+    /// Its pointers show that it has work on the compute units.
+    pub(crate) fn surely_runs(&self, now: Nanos, limits: &Limits) -> bool {
+        self.busy && self.backlog > 0 && now.since(self.moved) < limits.grace
     }
 
     /// It may have waves on the compute units now.

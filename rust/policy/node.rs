@@ -142,6 +142,7 @@ impl Node {
             presence: Presence::default(),
             wanting: Rivals::default(),
             waiting: Rivals::default(),
+            ripe: Nanos::NEVER,
             stopped: 0,
             immune: false,
             due: Nanos::NEVER,
@@ -220,7 +221,7 @@ impl Pass<'_, '_> {
         if matches!(self.arming, Arming::Silent(_)) {
             return;
         }
-        if self.stopped == 0 && self.step.waiting == 0 {
+        if self.stopped == 0 && !self.presence.inverted(self.algorithm) {
             return;
         }
         self.gather();
@@ -258,7 +259,7 @@ impl Pass<'_, '_> {
         self.step.arming = self.arming;
         let contested = self.presence.contested(self.algorithm);
         let watch = self.stopped > 0 || self.step.stopped > 0;
-        self.step.ask_waves = watch || self.presence.suspected(self.algorithm);
+        self.step.ask_waves = self.presence.unclear(self.algorithm);
         self.step.next_look = self.next_look(contested, watch);
     }
 
@@ -274,7 +275,8 @@ impl Pass<'_, '_> {
             Arming::BackingOff(_) | Arming::Disarmed | Arming::Armed => {}
         }
         if watch || (self.config.mode != Mode::Off && (contested || self.step.waiting > 0)) {
-            return Some(alert.min(self.due));
+            let ripe = if contested { self.ripe } else { Nanos::NEVER };
+            return Some(alert.min(self.due).min(ripe));
         }
         let anybody = self.queues.len() > 0 || self.step.untracked > 0;
         let interested = self.config.mode != Mode::Off && anybody;

@@ -98,8 +98,8 @@ numbers! {
         "Time between two looks while no queue can be inverted; the bound of the reaction to the first work.";
     IdlePollNoWake "idle_poll_ms" Millis 100 1..=10_000
         "Time between two looks while there are no queues, where the creation of a queue cannot wake the monitor.";
-    Grace "grace_us" Micros 200 0..=1_000_000
-        "How long a queue must make no progress before it counts as waiting; never less than two looks.";
+    Grace "grace_us" Micros 50 0..=1_000_000
+        "How long a queue must have had a packet to run before it counts as waiting; never less than two looks, which are made early for it.";
     MinRun "min_run_us" Micros 1_000 0..=1_000_000
         "How long a queue runs at least after it was started.";
     ResumeDelay "resume_delay_us" Micros 300 0..=1_000_000
@@ -117,7 +117,7 @@ numbers! {
     CostRatio "cost_ratio" Count 2 0..=1_000
         "The shortest time from one transaction to the next stop, in measured costs of a transaction.";
     StopBudget "stop_budget_ms" Millis 500 1..=1_000
-        "How much stopped time each process may cause in a second; 1000 is no limit.";
+        "How much stopped time each process may cause in a second by a priority that no rule gave it; 1000 is no limit.";
     CoolDown "cool_down_ms" Millis 100 1..=60_000
         "How long a pair of processes is left alone after no progress; doubled each time it happens again.";
     CoolDownMax "cool_down_max_ms" Millis 60_000 1..=3_600_000
@@ -176,7 +176,7 @@ pub const CHOICES: &[ChoiceSpec] = &[
     ChoiceSpec {
         name: "sampler",
         words: &["auto", "memory", "mmio"],
-        help: "How queues are watched. memory: read and write pointers. mmio: the queue registers as well. auto: memory, and wave counts when an inversion is suspected.",
+        help: "How queues are watched. memory: read and write pointers. mmio: the queue registers as well. auto: memory, and wave counts while an inversion depends on them.",
     },
     ChoiceSpec {
         name: "backend",

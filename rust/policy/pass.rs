@@ -45,6 +45,8 @@ pub(crate) struct Pass<'p, 'c> {
     pub(crate) wanting: Rivals,
     /// Queues that wait for it.
     pub(crate) waiting: Rivals,
+    /// When a queue may have come to wait.
+    pub(crate) ripe: Nanos,
     /// Queues stopped or to be started, dry ones too.
     pub(crate) stopped: usize,
     /// A queue runs that nobody may stop yet because it was stopped so long.
@@ -95,7 +97,7 @@ impl Pass<'_, '_> {
     /// How much longer queues may be stopped for this one's process.
     pub(crate) fn budget_left(&self, rival: &Rival) -> Nanos {
         match self.processes.get(rival.process_at) {
-            Some(process) => process.budget.left(self.now, self.limits.budget),
+            Some(process) => process.budget_left(self.now, self.limits.budget),
             None => Nanos::ZERO,
         }
     }

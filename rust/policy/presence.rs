@@ -79,15 +79,24 @@ impl Extremes {
 pub(crate) struct Presence {
     /// The lowest level that could still be among the highest two.
     bar: u8,
+    /// The lowest level of all, if anybody is there.
+    floor: Option<Priority>,
     highest: Extremes,
     highest_suspect: Extremes,
+    highest_waiting: Extremes,
+    highest_unclear: Extremes,
     lowest_busy: Extremes,
+    lowest_running: Extremes,
+    lowest_stopped: Extremes,
 }
 
 impl Presence {
     /// A queue that takes part.
     #[inline]
     pub(crate) fn see(&mut self, queue: &Queue, limits: &Limits) {
+        if self.floor.is_none_or(|floor| queue.effective < floor) {
+            self.floor = Some(queue.effective);
+        }
         if queue.effective.level() >= self.bar {
             let standing = Standing::of(queue, limits);
             self.highest.offer(standing, |new, old| new > old);
@@ -101,18 +110,61 @@ impl Presence {
         self.highest_suspect.offer(standing, |new, old| new > old);
     }
 
+    /// A queue that takes part and waits.
+    pub(crate) fn see_waiting(&mut self, standing: Standing) {
+        self.highest_waiting.offer(standing, |new, old| new > old);
+    }
+
+    /// A queue that takes part and has launched something that may have ended.
+    pub(crate) fn see_unclear(&mut self, standing: Standing) {
+        self.highest_unclear.offer(standing, |new, old| new > old);
+    }
+
     /// A queue that takes part and is busy.
     pub(crate) fn see_busy(&mut self, standing: Standing) {
         self.lowest_busy.offer(standing, |new, old| new < old);
     }
 
-    /// Whether work for one queue could lead to the stop of another.
-    pub(crate) fn contested(&self, algorithm: &dyn Algorithm) -> bool {
-        self.lowest_busy.contest(&self.highest, algorithm)
+    /// A queue that takes part and surely runs.
+    pub(crate) fn see_running(&mut self, standing: Standing) {
+        self.lowest_running.offer(standing, |new, old| new < old);
     }
 
-    /// Whether a queue that may be waiting could have another stopped.
-    pub(crate) fn suspected(&self, algorithm: &dyn Algorithm) -> bool {
-        self.lowest_busy.contest(&self.highest_suspect, algorithm)
+    /// A queue that takes part and is stopped.
+    pub(crate) fn see_stopped(&mut self, standing: Standing) {
+        self.lowest_stopped.offer(standing, |new, old| new < old);
+    }
+
+    /// Whether work for one queue could lead to the stop of another.
+    pub(crate) fn contested(&self, algorithm: &dyn Algorithm) -> bool {
+        let below = |waiting: &Standing, level| {
+            let idle = Standing {
+                level,
+                turns: false,
+                reserved: false,
+                ..*waiting
+            };
+            algorithm.contests(waiting, &idle)
+        };
+        let awaited = |waiting: &Standing| self.floor.is_some_and(|level| below(waiting, level));
+        self.lowest_busy.contest(&self.highest, algorithm)
+            || self.highest_waiting.iter().any(awaited)
+    }
+
+    /// Whether a queue is busy that another one could have stopped.
+    pub(crate) fn inverted(&self, algorithm: &dyn Algorithm) -> bool {
+        self.lowest_busy.contest(&self.highest_waiting, algorithm)
+    }
+
+    /// Whether only wave counts can tell who wants the GPU or who has it: a
+    /// queue whose last launch may run or wait matters to another one, or one
+    /// that waits matters to queues of which none is seen to run.
+    pub(crate) fn unclear(&self, algorithm: &dyn Algorithm) -> bool {
+        let contest = |low: &Extremes, high| low.contest(high, algorithm);
+        let waits = contest(&self.lowest_busy, &self.highest_suspect);
+        let runs = contest(&self.lowest_running, &self.highest_suspect);
+        (waits && !runs)
+            || contest(&self.lowest_busy, &self.highest_unclear)
+            || contest(&self.lowest_stopped, &self.highest_unclear)
     }
 }

@@ -20,6 +20,8 @@ pub struct Process {
     pub(crate) pass: u32,
     /// The stopped time that it caused.
     pub(crate) budget: Budget,
+    /// An operator's rule gives it its priority, so that no budget applies.
+    pub(crate) granted: bool,
     /// Something is stopped for it in this pass.
     pub(crate) holds: bool,
     /// In this pass it was found to make no progress although queues are
@@ -80,6 +82,15 @@ impl Process {
         self.stopping = false;
         self.refuses = false;
         self.active = 0;
+    }
+
+    /// How much longer queues may be stopped for it.
+    pub(crate) fn budget_left(&self, now: Nanos, budget: Nanos) -> Nanos {
+        if self.granted {
+            Nanos::NEVER
+        } else {
+            self.budget.left(now, budget)
+        }
     }
 
     /// Something is stopped for it from now to the next pass.

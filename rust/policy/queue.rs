@@ -94,6 +94,8 @@ pub struct Queue {
 
     // What it is worth.
     pub(crate) effective: Priority,
+    /// An operator's rule says so; otherwise it is the program's claim.
+    pub(crate) granted: bool,
     /// It takes part.
     pub(crate) contends: bool,
     /// The driver side would refuse to stop it.
@@ -120,18 +122,24 @@ pub struct Queue {
     pub(crate) doubtful: bool,
     /// How often in a row such a launch turned out to be finished.
     pub(crate) doubts: u32,
-    /// Passes without progress since it became pending.
-    pub(crate) quiet: u32,
-    /// Since when it has been pending without progress.
-    pub(crate) quiet_since: Nanos,
+    /// Passes since it became pending.
+    pub(crate) pending_passes: u32,
+    /// Since when it has been pending without a break.
+    pub(crate) pending_since: Nanos,
+    /// When it will have been pending for the grace.
+    pub(crate) ripe: Nanos,
     /// When it was last seen alive: the read pointer moved, or it had waves.
     pub(crate) alive: Nanos,
     /// When the read pointer last moved.
     pub(crate) moved: Nanos,
     /// It has work on the compute units, or may have.
     pub(crate) busy: bool,
-    /// It waits.
+    /// Since when.
+    pub(crate) busy_since: Nanos,
+    /// It waits: it has been pending for the grace, progress or not.
     pub(crate) waiting: bool,
+    /// It waits and makes no progress at all.
+    pub(crate) stalled: bool,
     /// It wants the GPU, waiting or not.
     pub(crate) wants: bool,
     /// It has nothing to do and nothing was done to it.
@@ -177,6 +185,7 @@ impl Default for Queue {
             process_at: 0,
             pass: 0,
             effective: Priority::NORMAL,
+            granted: false,
             contends: false,
             protected: false,
             timeslice: Nanos::ZERO,
@@ -191,12 +200,15 @@ impl Default for Queue {
             pending: false,
             doubtful: false,
             doubts: 0,
-            quiet: 0,
-            quiet_since: Nanos::ZERO,
+            pending_passes: 0,
+            pending_since: Nanos::ZERO,
+            ripe: Nanos::ZERO,
             alive: Nanos::ZERO,
             moved: Nanos::ZERO,
             busy: false,
+            busy_since: Nanos::ZERO,
             waiting: false,
+            stalled: false,
             wants: false,
             rests: false,
             phase: Phase::Free,
@@ -322,7 +334,7 @@ impl Queue {
         self.started = Some(now);
         self.immune = now.after(self.immunity);
         self.immunity = Nanos::ZERO;
-        self.reset_quiet(now);
+        self.begin_pending(now);
     }
 
     /// Nothing is tried with the queue for a growing while.
@@ -345,11 +357,12 @@ impl Queue {
         self.stopped = self.stopped.after(now.since(self.stop.since));
     }
 
-    /// No progress is expected of it from before now.
-    pub(crate) fn reset_quiet(&mut self, now: Nanos) {
-        self.quiet = 0;
-        self.quiet_since = now;
+    /// It is pending from now on, if at all.
+    pub(crate) fn begin_pending(&mut self, now: Nanos) {
+        self.pending_passes = 0;
+        self.pending_since = now;
         self.waiting = false;
+        self.stalled = false;
     }
 
     /// What the policy makes of it.
@@ -358,7 +371,7 @@ impl Queue {
             Phase::Stopping | Phase::Stopped => Verdict::Stopped,
             Phase::Starting => Verdict::Starting,
             Phase::Held => Verdict::Held,
-            Phase::Free if self.waiting => Verdict::Waiting,
+            Phase::Free if self.stalled => Verdict::Waiting,
             Phase::Free if self.busy => Verdict::Running,
             Phase::Free => Verdict::Idle,
         }

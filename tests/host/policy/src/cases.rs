@@ -122,7 +122,22 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "progress begins the grace again",
+        name: "a queue that always has more to run waits, however it progresses",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Runs(2),
+            Look(100, &[]),
+            Runs(2),
+            Look(100, &[]),
+            Runs(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a gap in the work begins the grace again",
         scene: &[
             PLAIN,
             Queue(1, 1, 3),
@@ -130,9 +145,42 @@ pub const CASES: &[Case] = &[
             Runs(1),
             Starves(2),
             Quiet(2),
+            Idles(2),
+            Quiet(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a launch without waves begins the grace again with each launch",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Idles(2),
+            Seen(2, |seen| seen.progress += 1),
+            Quiet(2),
             Seen(2, |seen| seen.progress += 1),
             Quiet(2),
             Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "an inversion is as old as the younger of those who make it",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(2),
+            Quiet(20),
+            Runs(1),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Line::Step("it has only begun", |step| {
+                step.inversion
+                    .is_some_and(|inversion| inversion.age == Nanos::ZERO)
+            }),
         ],
     },
     Case {
@@ -742,6 +790,31 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a process that has its priority from a rule has no budget",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::StopBudget, 30);
+                *config = config.with_rules(RULES);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Seen(2, |seen| seen.rule = Some(RuleId(1))),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Look(15_000, &[]),
+            Runs(2),
+            Look(15_000, &[]),
+            Runs(2),
+            Look(15_000, &[]),
+            Seen(2, |seen| seen.rule = Some(RuleId(5))),
+            Look(1, &[(Start, 1, Reason::Budget)]),
+        ],
+    },
+    Case {
         name: "queues stopped at the same time count once for the budget",
         scene: &[
             PLAIN,
@@ -981,7 +1054,7 @@ pub const CASES: &[Case] = &[
                 matches!(step.arming, gpreempt_policy::Arming::Silent(_)) && step.stopped == 1
             }),
             Look(9_999, &[]),
-            Runs(2),
+            Idles(2),
             Look(1, &[(Start, 1, Reason::Orphan)]),
         ],
     },
@@ -1400,10 +1473,46 @@ pub const CASES: &[Case] = &[
             Line::Step("the lower is busy", |step| {
                 step.next_look == Some(Nanos(10_000_300_000 + 100_000))
             }),
+            Idles(1),
+            Quiet(1),
+            Line::Step("work for the lower would delay one that waits", |step| {
+                step.next_look == Some(Nanos(10_000_400_000 + 100_000))
+            }),
+            Idles(2),
+            Quiet(1),
+            Line::Step("nobody is busy any more", |step| {
+                step.next_look == Some(Nanos(10_000_500_000 + 1_000_000))
+            }),
         ],
     },
     Case {
-        name: "waves are asked for when an inversion is suspected",
+        name: "one that may soon wait is looked at in time for its grace",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::Grace, 60);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Quiet(10),
+            Starves(2),
+            Quiet(1),
+            Line::Step("half the grace", |step| {
+                step.next_look == Some(Nanos(10_001_100_000 + 30_000))
+            }),
+            Look(45, &[]),
+            Line::Step("the rest of it, not sooner than a look pays", |step| {
+                step.next_look == Some(Nanos(10_001_145_000 + 20_000))
+            }),
+            Look(20, &[(Stop, 1, Reason::Inversion)]),
+            Line::Step("there is no hurry", |step| {
+                step.next_look == Some(Nanos(10_001_165_000 + 100_000))
+            }),
+        ],
+    },
+    Case {
+        name: "waves are asked for when nothing below the waiting queue is seen to run",
         scene: &[
             PLAIN,
             Queue(1, 1, 3),
@@ -1417,6 +1526,40 @@ pub const CASES: &[Case] = &[
             Line::Step("not at the first look", |step| !step.ask_waves),
             Quiet(1),
             Line::Step("somebody may be waiting", |step| step.ask_waves),
+            Runs(1),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Line::Step("the pointers tell", |step| !step.ask_waves),
+        ],
+    },
+    Case {
+        name: "waves are asked for when a last launch may run or be finished",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Quiet(1),
+            Runs(2),
+            Seen(2, |seen| {
+                seen.backlog = Some(0);
+                seen.waves = Waves::Unknown;
+            }),
+            Quiet(1),
+            Line::Step("it was launched just now", |step| !step.ask_waves),
+            Quiet(1),
+            Line::Step("it may be finished", |step| step.ask_waves),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Quiet(2),
+            Line::Step("it has more to run", |step| !step.ask_waves),
+            Seen(2, |seen| {
+                seen.backlog = Some(0);
+                seen.waves = Waves::Unknown;
+            }),
+            Quiet(1),
+            Line::Step("others are stopped for it", |step| step.ask_waves),
         ],
     },
 ];

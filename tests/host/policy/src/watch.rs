@@ -22,10 +22,10 @@ struct Ledger {
     turn: Option<Nanos>,
     /// When it was last seen active after it had not been.
     resumed: Option<Nanos>,
-    /// Since when, and for how many looks, it has shown no progress while it
-    /// had something to run.
-    quiet_since: Nanos,
-    quiet: u32,
+    /// Since when, and for how many looks, it has had something to run.
+    pending: bool,
+    pending_since: Nanos,
+    pending_steps: u32,
     /// Its read pointer moved since it was met.
     moved: bool,
     /// It is immune until then once it runs.
@@ -75,12 +75,15 @@ struct Context<'a> {
 impl Context<'_> {
     /// The priority that counts, worked out independently.
     fn effective(&self, seen: &Observation) -> Priority {
-        let rule = seen.rule.and_then(|id| {
-            let rules = self.config.rules.iter();
-            rules.copied().find(|rule| rule.id == id)
-        });
-        rule.and_then(|rule| rule.priority)
+        self.granted(seen)
             .unwrap_or_else(|| self.config.user_priority.judge(seen.kfd))
+    }
+
+    /// The priority that a rule gives it.
+    fn granted(&self, seen: &Observation) -> Option<Priority> {
+        let id = seen.rule?;
+        let rule = self.config.rules.iter().find(|rule| rule.id == id)?;
+        rule.priority
     }
 
     /// Neither exempt nor the runtime's own queue.
@@ -244,28 +247,28 @@ impl Watch {
                 starting: false,
                 turn: None,
                 resumed: None,
-                quiet_since: now,
-                quiet: 0,
+                pending: false,
+                pending_since: now,
+                pending_steps: 0,
                 moved: false,
                 immune: Nanos::ZERO,
                 immunity: Nanos::ZERO,
             });
             let before = entry.seen;
             let moved = before.progress != queue.progress;
-            let appeared =
-                before.waves == Waves::Known(0) && matches!(queue.waves, Waves::Known(1..));
             entry.moved |= moved;
             let backlog = queue.backlog.or(before.backlog);
             let runnable = matches!(queue.head, Head::Runnable | Head::Unknown);
             let launched = entry.moved && backlog == Some(0) && queue.waves == Waves::Known(0);
             let pending = queue.state == QueueState::Active
                 && ((backlog.unwrap_or(0) > 0 && runnable) || launched);
-            if moved || appeared || !pending {
-                entry.quiet = 0;
-                entry.quiet_since = now;
+            if !pending || !entry.pending || (moved && launched) {
+                entry.pending_steps = 0;
+                entry.pending_since = now;
             } else {
-                entry.quiet += 1;
+                entry.pending_steps += 1;
             }
+            entry.pending = pending;
             match queue.state {
                 QueueState::Active => {
                     let dry = matches!(entry.stopped, Some((_, false)));
@@ -523,9 +526,9 @@ impl Watch {
                 "a stop for an inactive queue: {made:?}"
             );
             if beneficiary.stopped.is_none() && made.reason != Reason::Rotation {
-                let waited = now.since(beneficiary.quiet_since);
+                let waited = now.since(beneficiary.pending_since);
                 hold!(
-                    beneficiary.quiet >= 2 && waited >= config.duration(Number::Grace),
+                    beneficiary.pending_steps >= 2 && waited >= config.duration(Number::Grace),
                     "a stop within the grace: {made:?} {beneficiary:?}"
                 );
             }
@@ -658,8 +661,13 @@ impl Watch {
             let spent: u64 = times().sum();
             // A budget ends at a look, so the last stretch of each may exceed it.
             let longest = Nanos(times().max().unwrap_or(0));
+            // Where a rule gives the priority, it is no claim of the process's.
+            let granted = self.queues.values().any(|entry| {
+                entry.seen.process == *process && context.granted(&entry.seen).is_some()
+            });
             hold!(
                 excused
+                    || granted
                     || allowed >= Nanos::SECOND.times(2)
                     || Nanos(spent) <= allowed.after(longest.times(3)),
                 "{process:?} has caused {spent} ns of stopped time in a second and goes on"

@@ -95,14 +95,13 @@ impl Monitor {
         self.seen.clear();
         for (queue, info) in queues.iter().enumerate() {
             let view = engine.view(queue);
-            let level = Priority::new(u32::from(info.priority)).expect("a priority of KFD");
             self.seen.push(Observation {
-                kfd: level,
-                rule: self
-                    .rules
-                    .iter()
-                    .map(|rule| rule.id)
-                    .find(|id| id.0 == queue as u32),
+                kfd: if info.urgent {
+                    Priority::NORMAL
+                } else {
+                    level(info)
+                },
+                rule: info.urgent.then_some(RuleId(queue as u32)),
                 backlog: Some(u32::try_from(view.backlog()).unwrap_or(u32::MAX)),
                 progress: view.read,
                 waves: if !view.active {
@@ -144,29 +143,38 @@ impl Monitor {
         cost
     }
 
-    fn reservations(&mut self, queues: &[QueueInfo]) {
-        if self.config.policy != PolicyKind::Deadline || !self.rules.is_empty() {
+    /// An operator's rules: HIP creates every stream at normal priority, so
+    /// rules say which clients are urgent and, for `deadline`, what they need.
+    fn write_rules(&mut self, queues: &[QueueInfo]) {
+        if !self.rules.is_empty() {
             return;
         }
-        self.rules = queues
-            .iter()
-            .enumerate()
-            .filter_map(|(queue, info)| {
-                let (period, budget) = info.deadline?;
+        let deadlines = self.config.policy == PolicyKind::Deadline;
+        let urgent = queues.iter().enumerate().filter(|(_, info)| info.urgent);
+        self.rules = urgent
+            .map(|(queue, info)| {
                 let mut rule = RuleEffect::new(RuleId(queue as u32));
-                rule.reservation = Some(Reservation {
-                    period: policy::Nanos(period),
-                    budget: policy::Nanos(budget),
-                });
-                Some(rule)
+                rule.priority = Some(level(info));
+                rule.reservation =
+                    info.deadline
+                        .filter(|_| deadlines)
+                        .map(|(period, budget)| Reservation {
+                            period: policy::Nanos(period),
+                            budget: policy::Nanos(budget),
+                        });
+                rule
             })
             .collect();
     }
 }
 
+fn level(info: &QueueInfo) -> Priority {
+    Priority::new(u32::from(info.priority)).expect("a priority of KFD")
+}
+
 impl Controller for Monitor {
     fn look(&mut self, engine: &Engine, queues: &[QueueInfo]) -> Look {
-        self.reservations(queues);
+        self.write_rules(queues);
         self.observe(engine, queues);
         let cost = self.sample_cost(engine);
         self.out.resize(self.seen.len(), Decision::NONE);
@@ -175,6 +183,32 @@ impl Controller for Monitor {
         let step = self
             .scheduler
             .step(now, &config, &self.seen, &self.outcomes, &mut self.out);
+        if std::env::var_os("DBG").is_some() {
+            let mut t = format!(
+                "{:>9} look ask_was={} ask={} next={:?}",
+                now.0 / 1000,
+                self.ask_waves,
+                step.ask_waves,
+                step.next_look.map(|n| n.0 / 1000)
+            );
+            for o in &self.seen {
+                t += &format!(
+                    " [q{} b{:?} p{} {:?} {:?}]",
+                    o.queue.0,
+                    o.backlog.unwrap_or(99),
+                    o.progress,
+                    o.waves,
+                    o.state
+                );
+            }
+            for d in &self.out[..step.decisions] {
+                t += &format!(" !! {:?} q{} {:?}", d.action, d.queue.0, d.reason);
+            }
+            if let Some(i) = step.inversion {
+                t += &format!(" inv {}us", i.age.0 / 1000);
+            }
+            eprintln!("{t}");
+        }
         self.ask_waves = step.ask_waves;
         self.outcomes.clear();
         let mut stop: Vec<QueueIndex> = Vec::new();

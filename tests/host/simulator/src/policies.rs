@@ -10,11 +10,7 @@ use crate::simulation;
 use crate::summary::Summary;
 use crate::workload::Workload;
 use anyhow::{bail, Context, Result};
-use gpreempt_policy::{Config, Number, PolicyKind};
-
-/// What the sweeps of docs/simulation choose where it differs from the module's
-/// table of parameters.  The policies by name start from it.
-pub const CHOSEN: [(Number, u32); 2] = [(Number::PollInterval, 20), (Number::Grace, 50)];
+use gpreempt_policy::{Config, PolicyKind};
 
 #[derive(Clone, Debug)]
 pub enum Policy {
@@ -63,11 +59,6 @@ impl Policy {
         };
         let mut config = Config::new();
         config.policy = kind;
-        for (number, value) in CHOSEN {
-            if let Err(error) = config.set(number, value) {
-                bail!("{}={value}: {error}", number.spec().name);
-            }
-        }
         let mut sampler = match name {
             "strict-memory" => Sampler::Memory,
             _ => Sampler::Auto,
