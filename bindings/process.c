@@ -68,6 +68,37 @@ void gp_mm_put(struct mm_struct *mm)
 	mmput_async(mm);
 }
 
+/**
+ * gp_mm_handle_get() - keep the structure @mm, though not what it describes
+ *
+ * No other process's memory has this address until gp_mm_handle_put().
+ */
+void gp_mm_handle_get(struct mm_struct *mm)
+{
+	mmgrab(mm);
+}
+
+/** gp_mm_handle_put() - undo gp_mm_handle_get(); process context. */
+void gp_mm_handle_put(struct mm_struct *mm)
+{
+	mmdrop(mm);
+}
+
+/**
+ * gp_mm_revive() - keep the memory of a process in use
+ * @mm: with a reference by gp_mm_handle_get()
+ *
+ * Unlike gp_mm_get() this asks no thread, and so finds also the memory of a
+ * process whose main thread has ended.
+ *
+ * Context: any.  Return: whether it is in use; it is not when the process is
+ * gone.  If so, gp_mm_put() drops it.
+ */
+bool gp_mm_revive(struct mm_struct *mm)
+{
+	return mmget_not_zero(mm);
+}
+
 /** gp_mm_enter() - use @mm in the current kernel thread, until gp_mm_leave(). */
 void gp_mm_enter(struct mm_struct *mm)
 {

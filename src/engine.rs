@@ -73,7 +73,9 @@ impl Engine {
             }
         }
         self.settings = settings;
-        if settings.policy.mode == Mode::Off && !self.nodes.iter().any(NodeEngine::any_stopped) {
+        let settled =
+            !self.nodes.iter().any(NodeEngine::unsettled) && self.debts.iter().all(Debts::is_empty);
+        if settings.policy.mode == Mode::Off && settled {
             for node in self.nodes.iter_mut() {
                 node.rest();
             }
@@ -164,8 +166,9 @@ impl Engine {
 impl Keeper for Engine {
     fn leave(&mut self, gpu: &Present<'_>) {
         self.release(gpu);
-        for node in self.nodes.iter_mut() {
+        for (node, debts) in self.nodes.iter_mut().zip(self.debts.iter_mut()) {
             node.forget();
+            debts.clear();
         }
     }
 }

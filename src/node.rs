@@ -66,6 +66,8 @@ pub(crate) struct NodeEngine {
     /// What did not fit at the last look was said.
     said_misfit: bool,
     said_exempt: bool,
+    /// A transaction of ours has left the queues off the hardware.
+    off_hardware: bool,
     /// When queues that are out of view may be started again.
     next_start_beyond: Nanos,
     pub(crate) counters: Counters,
@@ -91,6 +93,7 @@ impl NodeEngine {
             waiting: None,
             said_misfit: false,
             said_exempt: false,
+            off_hardware: false,
             next_start_beyond: Nanos::ZERO,
             counters: Counters::default(),
             events: Events::new()?,
@@ -142,9 +145,9 @@ impl NodeEngine {
         }
     }
 
-    /// Whether any queue is stopped by us.
-    pub(crate) fn any_stopped(&self) -> bool {
-        self.roster.any_stopped()
+    /// Whether a queue does not run because of us.
+    pub(crate) fn unsettled(&self) -> bool {
+        self.off_hardware || self.roster.any_stopped()
     }
 
     /// One pass. Returns when to look again, if not only when woken.
@@ -171,6 +174,9 @@ impl NodeEngine {
         if self.refusal().is_some() {
             return None;
         }
+        if self.put_back(gpu, backend).is_err() {
+            return later();
+        }
         if !self.survey.census().fits() {
             self.say_misfit(gpu);
             return later();
@@ -180,6 +186,7 @@ impl NodeEngine {
             // What was seen is of before.
             return soon();
         }
+        self.settle(gpu, backend);
         self.sample(gpu, sampler, waves, thread);
         self.roster.take(&self.survey, rules);
         self.observe(backend);
@@ -199,7 +206,9 @@ impl NodeEngine {
         self.carry_out(gpu, backend, config, &step, looked);
         self.last = step;
         self.latencies.pass.add(clock::now().since(begin));
+        // What is owed is looked after also while there is nothing to see.
         step.next_look
+            .or_else(|| backend.owes().then(later).flatten())
     }
 
     /// Reads the node's queues, and checks the node the first time.
@@ -320,6 +329,7 @@ impl NodeEngine {
     /// Forgets the GPU: the driver has let go of it.
     pub(crate) fn forget(&mut self) {
         self.rest();
+        self.off_hardware = false;
         self.check = None;
     }
 }

@@ -54,23 +54,24 @@ impl Hws {
         let begin = clock::now();
         let unmapped = Unmapped::new(node)?;
         let edit = clock::now();
-        let census = unmapped.node.census();
-        if !census.fits() {
-            report_misfit(node, &census, "before");
-            let _ = unmapped.map();
-            return Err(Failure::Inexact);
+        let mut when = "before";
+        let mut census = unmapped.node.census();
+        if census.fits() {
+            unmapped.edit(orders);
+            when = "after";
+            census = unmapped.node.census();
         }
-        unmapped.edit(orders);
-        let census = unmapped.node.census();
         let map = clock::now();
         let mapped = unmapped.map();
         let end = clock::now();
         if !census.fits() {
-            report_misfit(node, &census, "after");
-            return Err(Failure::Inexact);
+            report_misfit(node, &census, when);
         }
         if let Err(errno) = mapped {
             self.map_again(node).map_err(|_| Failure::Map(errno))?;
+        }
+        if !census.fits() {
+            return Err(Failure::Inexact);
         }
         Ok(Timing {
             unmap: edit.since(begin),
@@ -97,7 +98,7 @@ impl Drop for Hws {
 
 /// Whether the orders would change anything.
 fn anything_to_do(locked: &LockedNode<'_>, orders: &Orders<'_>) -> bool {
-    let mut any = false;
+    let mut any = matches!(orders, Orders::PutBack);
     locked.walk(|_, queue| any |= orders.due(queue).is_some());
     any
 }

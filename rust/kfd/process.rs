@@ -106,6 +106,38 @@ impl Drop for Memory {
     }
 }
 
+/// The memory of a process, not kept in use, that can be told from any other.
+///
+/// # Invariants
+///
+/// The pointer is to an mm_struct to which a reference is held.
+pub(crate) struct MemoryHandle(NonNull<kernel::bindings::mm_struct>);
+
+impl MemoryHandle {
+    /// A handle of a memory.
+    pub(crate) fn new(memory: &Memory) -> Self {
+        // SAFETY: By the invariant of `Memory` it is in use.
+        unsafe { bindings::gp_mm_handle_get(memory.0.as_ptr()) };
+        // INVARIANT: The reference was just taken.
+        Self(memory.0)
+    }
+
+    /// The memory, unless the process is gone.
+    pub(crate) fn memory(&self) -> Option<Memory> {
+        // SAFETY: By the type's invariant.
+        let alive = unsafe { bindings::gp_mm_revive(self.0.as_ptr()) };
+        // INVARIANT: The shim took a reference.
+        alive.then_some(Memory(self.0))
+    }
+}
+
+impl Drop for MemoryHandle {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant, and this is the reference's end.
+        unsafe { bindings::gp_mm_handle_put(self.0.as_ptr()) }
+    }
+}
+
 /// Proof that the thread uses a process's memory.
 pub(crate) struct Inside<'a>(#[expect(dead_code, reason = "a proof")] &'a Memory);
 

@@ -13,6 +13,7 @@ use crate::layout::*;
 use crate::locked::ProcessFacts;
 use crate::node::Node;
 use crate::process::Memory;
+use crate::process::MemoryHandle;
 use crate::process::Task;
 use crate::queue::QueueFacts;
 use crate::queue::QueueKind;
@@ -31,14 +32,14 @@ struct Debt {
     process: usize,
     qpd: Foreign,
     dqm: Foreign,
-    task: Task,
-    mm: usize,
+    /// Of the process, which lives as long as its memory.
+    memory: MemoryHandle,
 }
 
 /// The evictions of ours that are to be undone, on one GPU.
 pub struct Debts(KVVec<Debt>);
 
-// SAFETY: Addresses and references to tasks may be moved between threads.
+// SAFETY: Addresses and references to memory may be moved between threads.
 unsafe impl Send for Debts {}
 
 impl Debts {
@@ -47,14 +48,36 @@ impl Debts {
         Ok(Self(KVVec::with_capacity(PROCESS_SLOTS, GFP_KERNEL)?))
     }
 
-    /// Whether a process is evicted by us.
+    /// Whether a process that was in view is evicted by us. [`settle`] has to come
+    /// between that look and this question: it forgets the processes that have
+    /// ended, whose addresses may be others' now.
     pub(crate) fn has(&self, process: usize) -> bool {
         self.0.iter().any(|debt| debt.process == process)
     }
 
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.0.len()
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Forgets all: the driver has taken its processes down.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Undoes the evictions of processes that have no queue in view, whose queues for
+/// waves are gone while others of theirs wait, and forgets those of processes that
+/// have ended.
+pub(crate) fn settle(
+    node: &Node<'_>,
+    debts: &mut Debts,
+    in_view: impl Fn(usize) -> bool,
+) -> Result<(), Failure> {
+    node.ready().map_err(Failure::Away)?;
+    match restore_all(node, debts, in_view, &mut 0) {
+        Some(errno) => Err(Failure::Unmap(errno)),
+        None => Ok(()),
     }
 }
 
@@ -68,7 +91,9 @@ pub(crate) fn transact(
     let begin = clock::now();
     let failure = match orders {
         Orders::Each(requests) => each(node, requests, debts),
-        Orders::StartAll { started } => restore_all(node, debts, started),
+        Orders::StartAll { started } => restore_all(node, debts, |_| false, started),
+        // An eviction leaves nothing off the hardware that it does not owe.
+        Orders::PutBack => None,
     };
     match failure {
         Some(errno) => Err(Failure::Unmap(errno)),
@@ -110,22 +135,31 @@ fn each(node: &Node<'_>, requests: &mut [Request], debts: &mut Debts) -> Option<
     failure
 }
 
-/// Undoes every eviction of ours on a node. Returns the first positive errno.
-fn restore_all(node: &Node<'_>, debts: &mut Debts, started: &mut u64) -> Option<u32> {
+/// Undoes every eviction of ours on a node but those that are to be kept, if their
+/// processes live. Returns the first positive errno.
+fn restore_all(
+    node: &Node<'_>,
+    debts: &mut Debts,
+    keeps: impl Fn(usize) -> bool,
+    started: &mut u64,
+) -> Option<u32> {
     let mut failure = None;
     let mut at = 0;
     while let Some(debt) = debts.0.get(at) {
-        if debt.dqm != node.dqm() {
-            at += 1;
-            continue;
-        }
-        let before = debts.0.len();
-        match restore(node, debt.process, debts) {
-            Ok(_) => *started = started.saturating_add(1),
-            Err(errno) => failure = failure.or(Some(errno)),
-        }
-        // A debt that stays is tried again next time.
-        if debts.0.len() == before {
+        let settled = debt.dqm == node.dqm()
+            && match debt.memory.memory() {
+                None => true,
+                Some(_) if keeps(debt.process) => false,
+                Some(memory) => {
+                    let (paid, errno) = pay(node, debt, &memory);
+                    *started = started.saturating_add(u64::from(paid));
+                    failure = failure.or(errno);
+                    paid
+                }
+            };
+        if settled {
+            let _ = debts.0.remove(at);
+        } else {
             at += 1;
         }
     }
@@ -136,8 +170,6 @@ fn restore_all(node: &Node<'_>, debts: &mut Debts, started: &mut u64) -> Option<
 struct Kept {
     qpd: Foreign,
     evicted: u32,
-    task: Task,
-    mm: usize,
     /// What keeps it: a primary context lives as long as its memory.
     memory: Memory,
 }
@@ -153,8 +185,6 @@ fn keep(node: &Node<'_>, process: usize) -> Option<Kept> {
     (now.mm == facts.mm && now.primary && !now.protected).then_some(Kept {
         qpd: now.qpd,
         evicted: now.evicted,
-        task,
-        mm: facts.mm,
         memory,
     })
 }
@@ -205,8 +235,7 @@ fn evict(node: &Node<'_>, process: usize, debts: &mut Debts) -> Result<bool, u32
         process,
         qpd: kept.qpd,
         dqm: node.dqm(),
-        task: kept.task,
-        mm: kept.mm,
+        memory: MemoryHandle::new(&kept.memory),
     };
     let _ = debts.0.push_within_capacity(debt);
     match error {
@@ -217,32 +246,45 @@ fn evict(node: &Node<'_>, process: usize, debts: &mut Debts) -> Result<bool, u32
 
 /// Undoes our eviction of a process. Returns whether there was one.
 fn restore(node: &Node<'_>, process: usize, debts: &mut Debts) -> Result<bool, u32> {
-    let at = debts
-        .0
-        .iter()
-        .position(|debt| debt.process == process && debt.dqm == node.dqm());
-    let Some(debt) = at.and_then(|at| debts.0.remove(at).ok()) else {
+    let owed = |debt: &Debt| debt.process == process && debt.dqm == node.dqm();
+    let Some(at) = debts.0.iter().position(owed) else {
         return Ok(false);
     };
-    // Without its memory the process is being taken down, with its evictions.
-    let Some(memory) = debt.task.memory(debt.mm) else {
-        return Ok(true);
+    let (settled, errno) = match debts.0.get(at).map(|debt| (debt, debt.memory.memory())) {
+        Some((debt, Some(memory))) => pay(node, debt, &memory),
+        // The process is being taken down, with its evictions.
+        _ => (true, None),
     };
-    let locked = node.lock();
-    let evicted = debt.qpd.read::<u32>(QCM_PROCESS_DEVICE_EVICTED);
-    drop(locked);
-    if evicted.is_none_or(|evicted| evicted == 0) {
-        return Ok(true);
+    if settled {
+        let _ = debts.0.remove(at);
     }
-    match call(
+    errno.map_or(Ok(true), Err)
+}
+
+/// Gives a debt's restore. Returns whether it is settled, which a restore that
+/// failed on the way to the hardware is too, and the positive errno.
+fn pay(node: &Node<'_>, debt: &Debt, memory: &Memory) -> (bool, Option<u32>) {
+    let before = evictions(node, debt);
+    // A reset or the driver's own care may have undone all of them.
+    if before == 0 {
+        return (true, None);
+    }
+    let error = call(
         node,
         DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES,
         debt.qpd,
-        &memory,
-    ) {
-        0 => Ok(true),
-        error => Err(error.unsigned_abs()),
+        memory,
+    );
+    match error {
+        0 => (true, None),
+        error => (evictions(node, debt) < before, Some(error.unsigned_abs())),
     }
+}
+
+/// How many evictions hold a process whose memory is kept.
+fn evictions(node: &Node<'_>, debt: &Debt) -> u32 {
+    let _locked = node.lock();
+    debt.qpd.read(QCM_PROCESS_DEVICE_EVICTED).unwrap_or(0)
 }
 
 /// Calls an operation of the queue manager on a process. Returns its result.

@@ -65,6 +65,9 @@ pub enum Orders<'a> {
         /// How many were started.
         started: u64,
     },
+    /// To put back what should run and is off the hardware, because that has
+    /// failed before.
+    PutBack,
 }
 
 impl Orders<'_> {
@@ -79,6 +82,7 @@ impl Orders<'_> {
                 .find(|request| request.is_due(queue))
                 .map(|request| request.action),
             Orders::StartAll { .. } => queue.may_be_started().then_some(Action::Start),
+            Orders::PutBack => None,
         }
     }
 
@@ -92,6 +96,7 @@ impl Orders<'_> {
                 }
             }
             Orders::StartAll { started } => *started = started.saturating_add(1),
+            Orders::PutBack => {}
         }
     }
 }

@@ -33,10 +33,13 @@ impl NodeEngine {
         backend: &mut Backend<'_>,
     ) -> Result<(), Failure> {
         let acted_upon = self.check.is_some_and(|check| check.is_ok());
-        if !acted_upon && !self.any_stopped() {
+        if !acted_upon && !self.unsettled() && !backend.owes() {
             return Ok(());
         }
-        match self.send_start_all(gpu, backend) {
+        let result = self
+            .put_back(gpu, backend)
+            .and_then(|()| self.send_start_all(gpu, backend));
+        match result {
             Err(failure) if !failure.ends_in_reset() => Err(failure),
             _ => {
                 self.forget_stopped();
@@ -101,6 +104,27 @@ impl NodeEngine {
                 self.say_failure(gpu, failure);
                 false
             }
+        }
+    }
+
+    /// Undoes what the backend owes to processes of which no queue is in view.
+    pub(super) fn settle(&self, gpu: &Present<'_>, backend: &mut Backend<'_>) {
+        if !backend.owes() {
+            return;
+        }
+        let queues = self.survey.queues();
+        let in_view = |process| {
+            queues
+                .iter()
+                .any(|seen| seen.facts.key.process() == process)
+        };
+        let settled = gpu.nodes().and_then(|nodes| {
+            nodes
+                .node(self.index)
+                .map(|node| backend.settle(&node, in_view))
+        });
+        if let Ok(Err(failure)) = settled {
+            self.say_failure(gpu, failure);
         }
     }
 

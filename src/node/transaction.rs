@@ -84,10 +84,37 @@ impl NodeEngine {
         self.book(result)
     }
 
+    /// Sees to it that what should run is on the hardware. Nothing but the driver's
+    /// next change of its own would do that after a transaction that failed so.
+    pub(super) fn put_back(
+        &mut self,
+        gpu: &Present<'_>,
+        backend: &mut Backend<'_>,
+    ) -> Result<(), Failure> {
+        if !self.off_hardware {
+            return Ok(());
+        }
+        let result = send(gpu, self.index, backend, &mut Orders::PutBack);
+        let result = self.book(result);
+        if !self.off_hardware {
+            pr_info!(
+                "{} node {}: the queues are back on the GPU\n",
+                gpu.device().name().to_str().unwrap_or("?"),
+                self.index
+            );
+        }
+        result.map(|_| ())
+    }
+
     /// Books a transaction and how long it took, if there was one.
     fn book(&mut self, result: Result<Timing, Failure>) -> Result<Timing, Failure> {
         if result == Ok(Timing::default()) {
             return result;
+        }
+        match result {
+            Ok(_) | Err(Failure::Inexact) => self.off_hardware = false,
+            Err(Failure::Map(_)) => self.off_hardware = true,
+            Err(failure) => self.off_hardware &= !failure.ends_in_reset(),
         }
         self.counters.transactions = self.counters.transactions.saturating_add(1);
         match result {

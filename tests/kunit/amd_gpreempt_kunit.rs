@@ -9,6 +9,7 @@
 use kernel::prelude::*;
 
 mod check;
+mod eviction;
 mod fake;
 mod policy;
 #[path = "../../src/roster.rs"]

@@ -47,6 +47,8 @@ pub(crate) struct Fake {
     pub(crate) restore_nocpsch: usize,
     pub(crate) unmap_error: i32,
     pub(crate) map_errors: u32,
+    pub(crate) mapped: u32,
+    pub(crate) restore_error: i32,
     pub(crate) unmaps: u32,
     pub(crate) maps: u32,
 }
@@ -57,6 +59,7 @@ extern "C" {
     fn gp_fake_locked() -> bool;
     fn gp_fake_add_queues(count: u32) -> i32;
     fn gp_fake_stop(number: u32) -> i32;
+    fn gp_fake_own(pid: i32, main_thread: bool) -> i32;
 }
 
 impl Fake {
@@ -84,6 +87,13 @@ impl Fake {
     pub(crate) fn stop(number: u32) -> Result {
         // SAFETY: As above.
         kernel::error::to_result(unsafe { gp_fake_stop(number) })
+    }
+
+    /// Has the first process be that of a task, or only its memory, as after the
+    /// end of its main thread.
+    pub(crate) fn own(pid: i32, main_thread: bool) -> Result {
+        // SAFETY: As above.
+        kernel::error::to_result(unsafe { gp_fake_own(pid, main_thread) })
     }
 
     /// Whether a lock of the driver is held.

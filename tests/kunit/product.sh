@@ -200,6 +200,23 @@ refuse() {
 	echo -5 >$fake/unmap_error
 }
 
+# The first transaction starts a queue and fails to put the node back, twice; so
+# does the first try after it.  Nobody else would ever put it back.
+queues_off_the_hardware_are_put_back() {
+	for way in pass unload; do
+		load mode=enforce || return 1
+		pass_by
+		echo 3 >$fake/map_errors
+		echo 1 >$fake/stopped
+		pass_by
+		stopped 0 || return 1
+		[ $way = unload ] || sleep 1
+		unload || return 1
+		[ "$(cat $fake/map_errors)" -eq 0 ] && [ "$(cat $fake/mapped)" -eq 1 ] || return 1
+	done
+	dmesg | grep -q "the queues are back on the GPU"
+}
+
 # A halt that ends, and a refusal without a reset: nothing but the product would
 # start the queue.
 unloading_waits_until_queues_can_be_started() {
@@ -296,6 +313,7 @@ run every_file_can_be_read \
 	an_open_file_keeps_it_in \
 	it_loads_and_unloads_many_times \
 	queues_found_stopped_are_started \
+	queues_off_the_hardware_are_put_back \
 	unloading_waits_until_queues_can_be_started \
 	unloading_names_what_it_has_to_leave \
 	a_backend_stays_until_it_has_started_what_it_stopped \

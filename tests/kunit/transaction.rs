@@ -75,7 +75,7 @@ impl Scene<'_> {
         self.hws.transact(self.node, &mut orders)?;
         match orders {
             Orders::StartAll { started } => Ok(started),
-            Orders::Each(_) => Ok(0),
+            Orders::Each(_) | Orders::PutBack => Ok(0),
         }
     }
 
@@ -373,7 +373,31 @@ mod tests {
             Fake::set(|fake| fake.map_errors = 2);
             let mut requests = [Request::new(scene.keys[0], Stop)];
             expect(scene.transact(&mut requests), Err(Failure::Map(62)))?;
-            scene.calls(2, 2)
+            scene.calls(2, 2)?;
+            // There is nothing to change, and all is to be put back all the same.
+            let put_back = || scene.hws.transact(scene.node, &mut Orders::PutBack);
+            expect(put_back().map(|_| ()), Ok(()))?;
+            scene.calls(3, 3)?;
+            expect(Fake::now().mapped, 1)?;
+            scene.left(State::with([false, true, true, true]))
+        })
+    }
+
+    #[test]
+    fn queues_off_the_hardware_are_worse_than_wrong_counters() -> Result {
+        with_scene(|scene| {
+            put(
+                Fake::now().dqm,
+                DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT,
+                9u32,
+            );
+            Fake::set(|fake| fake.map_errors = 2);
+            let mut requests = [Request::new(scene.keys[0], Stop)];
+            expect(scene.transact(&mut requests), Err(Failure::Map(62)))?;
+            expect(Fake::now().mapped, 0)?;
+            let put_back = || scene.hws.transact(scene.node, &mut Orders::PutBack);
+            expect(put_back().map(|_| ()), Err(Failure::Inexact))?;
+            expect(Fake::now().mapped, 1)
         })
     }
 

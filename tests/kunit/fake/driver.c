@@ -55,6 +55,7 @@ noinline int debug_map_and_unlock(void *dqm)
 		gp_fake.map_errors--;
 		error = -ETIME;
 	}
+	gp_fake.mapped = !error;
 	memalloc_noreclaim_restore(GET(unsigned int, dqm, GP_DEVICE_QUEUE_MANAGER_SAVED_FLAGS));
 	mutex_unlock(dqm_mutex(dqm));
 	return error;
@@ -72,13 +73,25 @@ static noinline int update_queue(void *dqm, void *queue, void *info)
 	return 0;
 }
 
+static void count_evictions(void *dqm, void *qpd, int change)
+{
+	mutex_lock(dqm_mutex(dqm));
+	SET(u32, qpd, GP_QCM_PROCESS_DEVICE_EVICTED,
+	    GET(u32, qpd, GP_QCM_PROCESS_DEVICE_EVICTED) + change);
+	mutex_unlock(dqm_mutex(dqm));
+}
+
 static noinline int evict_process_queues_cpsch(void *dqm, void *qpd)
 {
+	count_evictions(dqm, qpd, 1);
 	return 0;
 }
 
 static noinline int restore_process_queues_cpsch(void *dqm, void *qpd)
 {
+	if (gp_fake.restore_error)
+		return gp_fake.restore_error;
+	count_evictions(dqm, qpd, -1);
 	return 0;
 }
 
@@ -205,6 +218,8 @@ void gp_fake_reset(void)
 
 	gp_fake.unmap_error = 0;
 	gp_fake.map_errors = 0;
+	gp_fake.mapped = 1;
+	gp_fake.restore_error = 0;
 	gp_fake.unmaps = 0;
 	gp_fake.maps = 0;
 	gp_fake.evict_nocpsch = evict_process_queues_nocpsch;
@@ -278,6 +293,29 @@ int gp_fake_stop(u32 number)
 	return 0;
 }
 EXPORT_SYMBOL_GPL(gp_fake_stop);
+
+/*
+ * gp_fake_own() - have the first process be that of a task, or only its memory
+ *
+ * Without its main thread it is as after that one's end, while others run.
+ */
+int gp_fake_own(int pid, bool main_thread)
+{
+	void *process = gp_fake.processes[0].process;
+	struct task_struct *task;
+	int error = -ESRCH;
+
+	rcu_read_lock();
+	task = pid_task(find_pid_ns(pid, &init_pid_ns), PIDTYPE_PID);
+	if (task && task->mm) {
+		SET(void *, process, GP_KFD_PROCESS_LEAD_THREAD, main_thread ? task : &init_task);
+		SET(void *, process, GP_KFD_PROCESS_MM, task->mm);
+		error = 0;
+	}
+	rcu_read_unlock();
+	return error;
+}
+EXPORT_SYMBOL_GPL(gp_fake_own);
 
 /* gp_fake_locked() - whether anybody holds one of the driver's locks. */
 bool gp_fake_locked(void)
@@ -361,8 +399,9 @@ module_pci_driver(fake_driver);
 /*
  * The parameters: write to 'stopped' the number of a queue to stop and read how
  * many are stopped, to 'more_queues' how many to add, to 'halted' whether the
- * scheduler is halted, to 'unmap_error' what taking the queues off returns, and
- * to 'reset' anything to have all as it should be.
+ * scheduler is halted, to 'unmap_error' what taking the queues off returns, to
+ * 'map_errors' how often putting them back fails, and to 'reset' anything to have
+ * all as it should be.  'mapped' says whether the queues are on the hardware.
  */
 static int number_of(const char *text, u32 *number)
 {
@@ -429,6 +468,8 @@ module_param_cb(halted, &halted_ops, NULL, 0200);
 module_param_cb(reset, &reset_ops, NULL, 0200);
 module_param(remove_ms, uint, 0600);
 module_param_named(unmap_error, gp_fake.unmap_error, int, 0600);
+module_param_named(map_errors, gp_fake.map_errors, uint, 0600);
+module_param_named(mapped, gp_fake.mapped, uint, 0400);
 
 MODULE_DESCRIPTION("A fake amdgpu for the tests of amd_gpreempt");
 MODULE_LICENSE("GPL");

@@ -40,6 +40,8 @@ struct gp_fake_process {
  * @restore_nocpsch: likewise
  * @unmap_error: what debug_lock_and_unmap() returns, a negative errno or 0
  * @map_errors: how often debug_map_and_unlock() fails from now on
+ * @mapped: the last call of debug_map_and_unlock() did not fail
+ * @restore_error: what restoring a process returns, a negative errno or 0
  * @unmaps: how often debug_lock_and_unmap() was called
  * @maps: how often debug_map_and_unlock() was called
  */
@@ -55,6 +57,8 @@ struct gp_fake {
 	void *restore_nocpsch;
 	int unmap_error;
 	u32 map_errors;
+	u32 mapped;
+	int restore_error;
 	u32 unmaps;
 	u32 maps;
 };
@@ -64,5 +68,6 @@ void gp_fake_reset(void);
 bool gp_fake_locked(void);
 int gp_fake_add_queues(u32 count);
 int gp_fake_stop(u32 number);
+int gp_fake_own(int pid, bool main_thread);
 
 #endif /* GP_FAKE_H */

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Evictions by the process backend, on the fake driver: that each is undone
+//! exactly once, whatever has become of the process meanwhile.
+
+use crate::fake::layout::*;
+use crate::fake::{failed, get, with_node, Fake};
+use gpreempt_policy::Action;
+use gpreempt_policy::Action::{Start, Stop};
+use kernel::prelude::*;
+use kfd::backend::{Backend, Debts};
+use kfd::node::Node;
+use kfd::queue::QueueKey;
+use kfd::settings::BackendKind;
+use kfd::survey::Survey;
+use kfd::transaction::{Done, Failure, Orders, Request};
+
+/// The process that every kernel has.
+const INIT: i32 = 1;
+
+/// The node, what is owed on it, and a queue of a process that lives.
+struct Scene<'a> {
+    node: &'a Node<'a>,
+    debts: Debts,
+    key: QueueKey,
+}
+
+impl Scene<'_> {
+    fn backend(&mut self) -> Backend<'_> {
+        Backend::new(BackendKind::Process, None, &mut self.debts)
+    }
+
+    /// Does one thing with the queue's process, and says what became of it.
+    fn ask(&mut self, action: Action) -> Result<Done, Failure> {
+        let mut requests = [Request::new(self.key, action)];
+        let node = self.node;
+        self.backend()
+            .transact(node, &mut Orders::Each(&mut requests))?;
+        Ok(requests[0].done)
+    }
+
+    fn settle(&mut self, in_view: bool) -> Result<(), Failure> {
+        let node = self.node;
+        self.backend().settle(node, |_| in_view)
+    }
+
+    /// Compares the driver's count of evictions, and whether any is owed.
+    fn left(&mut self, evictions: u32, owes: bool) -> Result {
+        let qpd = Fake::now().processes[0].qpd;
+        let found = (
+            get::<u32>(qpd, QCM_PROCESS_DEVICE_EVICTED),
+            self.backend().owes(),
+        );
+        if found == (evictions, owes) {
+            return Ok(());
+        }
+        failed(fmt!("{found:?} instead of {:?}", (evictions, owes)))
+    }
+}
+
+fn with_scene(test: impl FnOnce(&mut Scene<'_>) -> Result) -> Result {
+    with_node(|node| {
+        Fake::own(INIT, true)?;
+        let mut survey = Survey::new()?;
+        survey.take(node);
+        let owner = Fake::now().processes[0].process as usize;
+        let of_owner = survey.queues().iter().map(|seen| seen.facts.key);
+        let Some(key) = of_owner.clone().find(|key| key.process() == owner) else {
+            return failed(fmt!("the first process has no queue"));
+        };
+        test(&mut Scene {
+            node,
+            debts: Debts::new()?,
+            key,
+        })
+    })
+}
+
+fn expect<T: PartialEq + core::fmt::Debug>(found: T, expected: T) -> Result {
+    if found == expected {
+        Ok(())
+    } else {
+        failed(fmt!("{found:?} instead of {expected:?}"))
+    }
+}
+
+#[kunit_tests(amd_gpreempt_eviction)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_evicted_and_restored_once() -> Result {
+        with_scene(|scene| {
+            expect(scene.ask(Stop), Ok(Done::Yes))?;
+            scene.left(1, true)?;
+            expect(scene.ask(Stop), Ok(Done::Nothing))?;
+            scene.left(1, true)?;
+            expect(scene.ask(Start), Ok(Done::Yes))?;
+            scene.left(0, false)?;
+            expect(scene.ask(Start), Ok(Done::Nothing))?;
+            scene.left(0, false)
+        })
+    }
+
+    #[test]
+    fn a_process_without_its_main_thread_is_restored() -> Result {
+        with_scene(|scene| {
+            expect(scene.ask(Stop), Ok(Done::Yes))?;
+            Fake::own(INIT, false)?;
+            expect(scene.ask(Start), Ok(Done::Yes))?;
+            scene.left(0, false)
+        })
+    }
+
+    #[test]
+    fn a_process_that_shows_no_queue_is_restored() -> Result {
+        with_scene(|scene| {
+            expect(scene.ask(Stop), Ok(Done::Yes))?;
+            expect(scene.settle(true), Ok(()))?;
+            scene.left(1, true)?;
+            expect(scene.settle(false), Ok(()))?;
+            scene.left(0, false)
+        })
+    }
+
+    #[test]
+    fn a_restore_that_fails_is_owed_still() -> Result {
+        with_scene(|scene| {
+            expect(scene.ask(Stop), Ok(Done::Yes))?;
+            Fake::set(|fake| fake.restore_error = -12);
+            expect(scene.ask(Start), Err(Failure::Unmap(12)))?;
+            scene.left(1, true)?;
+            Fake::set(|fake| fake.restore_error = 0);
+            let node = scene.node;
+            let mut orders = Orders::START_ALL;
+            let done = scene.backend().transact(node, &mut orders);
+            expect(done.map(|_| ()), Ok(()))?;
+            scene.left(0, false)
+        })
+    }
+}
