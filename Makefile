@@ -28,6 +28,11 @@ help:
 demo: setup
 	@scripts/demo
 
+## make bench         the module beside other ways to schedule, 55 minutes; QUICK=1 for a part of it
+.PHONY: bench
+bench: setup
+	@scripts/bench $(if $(QUICK),--quick)
+
 ## make test          everything below: host, KUnit, module, DKMS and virtual GPU, about 20 minutes
 .PHONY: test
 test: setup

@@ -5,7 +5,15 @@
 //! GPU's clock runs as much slower than the guest's, so that their ratio stays
 //! plausible (see docs/virtual-gpu.md).
 
+pub mod contender;
 pub mod load;
 pub mod measure;
 pub mod picture;
+pub mod plan;
+pub mod probes;
+pub mod report;
+pub mod results;
 pub mod settings;
+pub mod split;
+pub mod statistics;
+pub mod suite;

@@ -52,6 +52,7 @@ pub fn heavy(duration_ns: u64) -> QueueSpec {
             depth: 2,
             think_ns: 0,
         },
+        preparation_ns: 0,
         start_ns: 0,
         requests: None,
         duration_ns: Some(duration_ns),
@@ -70,7 +71,7 @@ pub fn run(queues: Vec<QueueSpec>) -> RunSpec {
         seed: 1,
         gpu: 0,
         request_timeout_ms: 600_000,
-        samples: false,
+        samples: true,
     }
 }
 

@@ -1,72 +1,386 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Runs a load in a guest and reads what came of it.
+//! Runs a load in a guest under one contender and reads what came of it.
 
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
-use anyhow::{bail, Context, Result};
+use anyhow::{ensure, Context, Result};
+use e2e_protocol::Status;
 use e2e_runner::guest::Guest;
-use e2e_runner::load::report;
-use gpu_workload::report::{QueueReport, RunReport};
+use e2e_runner::load::{queue, report, Load, DILATION};
+use e2e_runner::module::Module;
+use gpreempt_policy::Number;
+use gpu_workload::latency::{summary, Summary};
+use gpu_workload::report::{QueueReport, RunReport, Sample};
 use gpu_workload::spec::RunSpec;
+use serde::{Deserialize, Serialize};
+use serde_json::{json, Value};
+use vgpu_model::{HiqAction, HiqRecord, QueueId, TimelineRecord};
 
+use crate::contender::Contender;
+use crate::probes;
+use crate::split::{Logs, Split};
+
+/// A queue of this priority or above is an urgent client's.
+pub const URGENT_PRIORITY: u32 = 11;
+/// The hardware class that KFD puts such queues into.
+const URGENT_CLASS: u32 = 2;
+/// More queues than the firmware has slots for.
+const IDLE_QUEUES: usize = 25;
 /// A safety net only.
 const PATIENCE: Duration = Duration::from_secs(1200);
+const POLL_NS: u64 = 1_000_000;
+const CALM_NS: u64 = 3_000_000;
+const MAX_STOP_NS: u64 = 100_000_000;
 
-/// One run, and the packets that the scheduler firmware saw during it.
-pub struct Outcome {
-    pub report: RunReport,
+/// What one run gave. Times are GPU nanoseconds.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Arrival to completion of every urgent request, by client.
+    pub latencies: BTreeMap<String, Vec<u64>>,
+    /// Requests a second of each client.
+    pub rates: BTreeMap<String, f64>,
+    pub lost: u64,
+    pub repeated: u64,
+    /// Workgroups that were done in vain, of all that were done.
+    pub redone: u64,
+    pub executed: u64,
+    /// Packets that took queues off the GPU, and all packets.
+    pub transactions: u64,
     pub packets: u64,
+    /// Processor time of the scheduler for each second of the guest.
+    pub processor: Option<f64>,
+    pub preemptions: Vec<Split>,
 }
 
-impl Outcome {
-    pub fn queue(&self, name: &str) -> Result<&QueueReport> {
-        self.report
-            .queues
-            .iter()
-            .find(|queue| queue.identity.name == name)
-            .with_context(|| format!("the run does not report on queue {name}"))
+impl Measurement {
+    /// Of all urgent requests together.
+    pub fn latency(&self) -> Option<Summary> {
+        let all: Vec<u64> = self.latencies.values().flatten().copied().collect();
+        summary(&all)
     }
 
-    /// Workgroups lost and repeated, over all queues.
-    pub fn lost_and_repeated(&self) -> (u64, u64) {
-        self.report
-            .queues
-            .iter()
-            .fold((0, 0), |(lost, repeated), queue| {
-                (
-                    lost + queue.workgroups.lost,
-                    repeated + queue.workgroups.repeated,
-                )
-            })
+    /// Requests a second, of all clients.
+    pub fn throughput(&self) -> f64 {
+        self.rates.values().sum()
     }
 }
 
-/// Workgroups that a queue finished in a second of GPU time.
+/// Where the device's logs were read up to.
+#[derive(Default)]
+struct Marks {
+    packets: u64,
+    timeline: u64,
+}
+
+/// A guest in which contenders take turns.
+pub struct Arena {
+    pub guest: Guest,
+    marks: Marks,
+    probes: bool,
+}
+
+/// One run with its raw material.
+pub struct Run {
+    pub measurement: Measurement,
+    pub report: RunReport,
+    pub timeline: Vec<TimelineRecord>,
+}
+
+impl Arena {
+    /// A guest, with probes in its driver if wanted.
+    pub fn new(mut guest: Guest, probes: bool) -> Result<Arena> {
+        if probes {
+            probes::set(&mut guest)?;
+        }
+        Ok(Arena {
+            guest,
+            marks: Marks::default(),
+            probes,
+        })
+    }
+
+    /// Runs a load to its end under a contender, the module with these settings
+    /// for others than the defaults. `watch` is called every second or so.
+    pub fn run(
+        &mut self,
+        spec: &RunSpec,
+        contender: Contender,
+        settings: &[(Number, u32)],
+        mut watch: impl FnMut(&mut Guest) -> Result<()>,
+    ) -> Result<Run> {
+        self.logs()?;
+        if self.probes {
+            probes::clear(&mut self.guest)?;
+        }
+        let crowd = (contender == Contender::Quanta)
+            .then(|| crowd(&mut self.guest))
+            .transpose()?;
+        let module = contender
+            .parameters(settings)
+            .map(|parameters| Module::load(&mut self.guest, &parameters))
+            .transpose()?;
+
+        let load = Load::start(
+            &mut self.guest,
+            serde_json::to_value(only(spec, contender))?,
+        )?;
+        let begin = Instant::now();
+        let before = thread_time(&mut self.guest)?;
+        let scheduler = scheduler(&mut self.guest, &load, contender)?;
+        let finished = loop {
+            if let Some(finished) = load.wait(&mut self.guest, Duration::from_secs(1))? {
+                break finished;
+            }
+            ensure!(begin.elapsed() < PATIENCE, "the load does not end");
+            watch(&mut self.guest)?;
+        };
+        let elapsed = begin.elapsed().as_nanos() as f64;
+        let after = thread_time(&mut self.guest)?;
+        let report = report(&finished)?;
+        let own_time = scheduler
+            .map(|handle| self.end_scheduler(handle))
+            .transpose()?;
+        let processor = own_time
+            .or(module.is_some().then(|| after - before))
+            .map(|time| time as f64 / elapsed);
+
+        if let Some(crowd) = crowd {
+            crowd.stop(&mut self.guest)?;
+            crowd.finish(&mut self.guest)?;
+        }
+        if let Some(module) = module {
+            module.unload(&mut self.guest)?;
+        }
+        self.evaluate(report, processor)
+    }
+
+    fn end_scheduler(&mut self, handle: u64) -> Result<u64> {
+        let ended = self
+            .guest
+            .agent()
+            .wait(handle, PATIENCE)?
+            .context("the scheduler outlives its queues")?;
+        ensure!(
+            ended.status == Status::Exited(0),
+            "the scheduler ended with {:?}: {}{}",
+            ended.status,
+            ended.stdout,
+            ended.stderr
+        );
+        let account: Value = serde_json::from_str(&ended.stdout)?;
+        account["cpu_ns"].as_u64().context("no processor time")
+    }
+
+    /// What the device has logged since the last call.
+    fn logs(&mut self) -> Result<(Vec<HiqRecord>, Vec<TimelineRecord>)> {
+        let packets = self.guest.device.hiq(self.marks.packets)?;
+        let timeline = self.guest.device.timeline(self.marks.timeline)?;
+        if let Some(last) = packets.last() {
+            self.marks.packets = last.sequence + 1;
+        }
+        if let Some(last) = timeline.last() {
+            self.marks.timeline = last.sequence + 1;
+        }
+        Ok((packets, timeline))
+    }
+
+    fn evaluate(&mut self, report: RunReport, processor: Option<f64>) -> Result<Run> {
+        let (packets, timeline) = self.logs()?;
+        let urgent: BTreeSet<QueueId> = self
+            .guest
+            .device
+            .queues()?
+            .into_iter()
+            .filter(|queue| queue.pipe_priority == URGENT_CLASS)
+            .map(|queue| queue.queue)
+            .collect();
+        let moments = report
+            .queues
+            .first()
+            .map(|queue| queue.clock.moments.clone())
+            .unwrap_or_default();
+        let calls = if self.probes {
+            probes::calls(&mut self.guest, &moments)?
+        } else {
+            Vec::new()
+        };
+        let requests: Vec<Sample> = urgent_queues(&report)
+            .flat_map(|queue| queue.samples.iter().copied())
+            .collect();
+        let preemptions = Logs {
+            packets: &packets,
+            timeline: &timeline,
+            urgent: &urgent,
+            requests: &requests,
+            calls: &calls,
+        }
+        .preemptions();
+        let transactions = packets
+            .iter()
+            .filter(|packet| matches!(packet.action, HiqAction::Unmap { .. }))
+            .count() as u64;
+        let measurement = Measurement {
+            transactions,
+            packets: packets.len() as u64,
+            processor,
+            preemptions,
+            ..account(&report)
+        };
+        Ok(Run {
+            measurement,
+            report,
+            timeline,
+        })
+    }
+}
+
+/// What the load itself says.
+fn account(report: &RunReport) -> Measurement {
+    let mut measurement = Measurement::default();
+    for queue in &report.queues {
+        let name = queue.identity.name.clone();
+        if queue.identity.priority >= URGENT_PRIORITY {
+            let times = queue
+                .samples
+                .iter()
+                .map(|sample| sample.end_ns.saturating_sub(sample.arrival_ns));
+            measurement.latencies.insert(name.clone(), times.collect());
+        }
+        measurement.rates.insert(name, rate(queue));
+        measurement.lost += queue.workgroups.lost;
+        measurement.repeated += queue.workgroups.repeated;
+        measurement.redone += queue.redone;
+        measurement.executed += queue.workgroups.executed;
+    }
+    measurement
+}
+
+fn urgent_queues(report: &RunReport) -> impl Iterator<Item = &QueueReport> {
+    report
+        .queues
+        .iter()
+        .filter(|queue| queue.identity.priority >= URGENT_PRIORITY)
+}
+
+/// Requests that a queue finished in a second of GPU time.
 pub fn rate(queue: &QueueReport) -> f64 {
-    queue.workgroups.executed as f64 * 1e9 / queue.span_gpu_ns.max(1) as f64
+    queue.requests.completed as f64 * 1e9 / queue.span_gpu_ns.max(1) as f64
 }
 
-/// Runs a load to its end; `watch` is called every second or so.
-pub fn run(
-    guest: &mut Guest,
-    spec: &RunSpec,
-    mut watch: impl FnMut(&mut Guest) -> Result<()>,
-) -> Result<Outcome> {
-    let before = guest.device.hiq_mark()?;
-    let spec = serde_json::to_string(spec)?;
-    let handle = guest.spawn(&["workload", "run", "--spec", &spec])?;
-    let start = std::time::Instant::now();
-    let finished = loop {
-        if let Some(finished) = guest.agent().wait(handle, Duration::from_secs(1))? {
-            break finished;
-        }
-        if start.elapsed() > PATIENCE {
-            bail!("the load does not end");
-        }
-        watch(guest)?;
+/// The part of a load that runs under a contender.
+fn only(spec: &RunSpec, contender: Contender) -> RunSpec {
+    let mut spec = spec.clone();
+    if contender == Contender::Alone {
+        spec.queues
+            .retain(|queue| queue.priority >= URGENT_PRIORITY);
+    }
+    spec
+}
+
+/// Idle queues that make the firmware take turns.
+fn crowd(guest: &mut Guest) -> Result<Load> {
+    const NEVER_NS: u64 = 3_600_000_000_000;
+    let queues: Vec<Value> = (0..IDLE_QUEUES)
+        .map(|index| {
+            let more =
+                json!({"group": "crowd", "start_ns": NEVER_NS, "requests": 1, "ring_packets": 128});
+            queue(&format!("idle{index}"), 1, 1_000, more)
+        })
+        .collect();
+    Load::start(guest, json!({"queues": queues}))
+}
+
+/// Starts a contender that is a program.
+fn scheduler(guest: &mut Guest, load: &Load, contender: Contender) -> Result<Option<u64>> {
+    let command = match contender {
+        Contender::Poller => "poll",
+        Contender::Reset => "reset-resubmit",
+        _ => return Ok(None),
     };
-    Ok(Outcome {
-        report: report(&finished)?,
-        packets: guest.device.hiq_mark()? - before,
-    })
+    let micros = |gpu_ns: u64| (gpu_ns * u64::from(DILATION) / 1_000).to_string();
+    let millis = |gpu_ns: u64| (gpu_ns * u64::from(DILATION) / 1_000_000).to_string();
+    let mut line = vec![
+        "kfdctl".to_owned(),
+        command.to_owned(),
+        "--interval-us".to_owned(),
+        micros(POLL_NS),
+        "--calm-us".to_owned(),
+        micros(CALM_NS),
+        "--max-stop-ms".to_owned(),
+        millis(MAX_STOP_NS),
+    ];
+    for queue in &load.queues {
+        let queue = if contender == Contender::Poller {
+            format!("{}:{}:{}", queue.pid, queue.queue_id, queue.priority)
+        } else {
+            let socket = load.socket(&queue.name)?;
+            format!("{socket}:{}:{}", queue.name, queue.priority)
+        };
+        line.extend(["--queue".to_owned(), queue]);
+    }
+    let line: Vec<&str> = line.iter().map(String::as_str).collect();
+    guest.spawn(&line).map(Some)
+}
+
+/// Processor time of the module's threads so far, in nanoseconds of the guest.
+fn thread_time(guest: &mut Guest) -> Result<u64> {
+    const LINE: &str = "for p in /proc/[0-9]*; do \
+        case $(cat $p/comm 2>/dev/null) in gp/*) cat $p/schedstat;; esac; done";
+    let text = guest.agent().shell(LINE)?;
+    text.lines()
+        .map(|line| {
+            let time = line.split(' ').next().unwrap_or_default();
+            time.parse::<u64>()
+                .with_context(|| format!("a thread's time is {line:?}"))
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{heavy, run, urgent};
+
+    #[test]
+    fn alone_is_the_urgent_part() {
+        let both = run(vec![urgent(1_000), heavy(1_000)]);
+        assert_eq!(only(&both, Contender::Alone).queues.len(), 1);
+        assert_eq!(only(&both, Contender::Nobody).queues.len(), 2);
+    }
+
+    #[test]
+    fn the_load_s_own_account_is_read() {
+        let queue = |name: &str, priority: u32, samples: Value| {
+            json!({
+                "name": name, "group": name, "pid": 1, "gpu_id": 1, "queue_id": 0,
+                "priority": priority,
+                "requests": {"submitted": 4, "completed": 4, "abandoned": 0},
+                "dispatches": 4, "workgroups": {"executed": 40, "lost": 1, "repeated": 2},
+                "resets": 0, "redone": 3, "latency_gpu_ns": null, "latency_guest_ns": null,
+                "service_gpu_ns": null, "span_gpu_ns": 2_000_000_000_u64,
+                "clock": {"dilation": null, "uncertainty_guest_ns": 0}, "failure": null,
+                "samples": samples,
+            })
+        };
+        let sample = |arrival: u64, end: u64| json!({"arrival_ns": arrival, "submit_ns": arrival, "start_ns": arrival, "end_ns": end});
+        let urgent = queue("u", 11, json!([sample(10, 30), sample(50, 90)]));
+        let other = queue("o", 10, json!([sample(0, 100)]));
+        let report: RunReport =
+            serde_json::from_value(json!({"ok": true, "queues": [urgent, other], "died": []}))
+                .unwrap();
+        let measurement = account(&report);
+        assert_eq!(measurement.latencies["u"], [20, 40]);
+        assert_eq!(measurement.latencies.len(), 1);
+        assert_eq!(measurement.rates["o"], 2.0);
+        assert_eq!(measurement.throughput(), 4.0);
+        let sums = (
+            measurement.lost,
+            measurement.repeated,
+            measurement.redone,
+            measurement.executed,
+        );
+        assert_eq!(sums, (2, 4, 6, 80));
+        assert_eq!(measurement.latency().unwrap().max, 40);
+    }
 }

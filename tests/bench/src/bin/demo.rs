@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{bail, Context, Result};
 use clap::Parser;
 use e2e_runner::cache::{make_directory, module, Cache};
-use e2e_runner::guest::{Guest, FILES};
+use e2e_runner::guest::Guest;
 use e2e_runner::load::DILATION;
 use e2e_runner::scenario::{Configuration, Needs};
+use gpreempt_bench::contender::{Contender, STRICT};
 use gpreempt_bench::load::{heavy, run as run_of, urgent, HEAVY, URGENT};
-use gpreempt_bench::measure::{rate, run, Outcome};
+use gpreempt_bench::measure::{Arena, Run};
 use gpreempt_bench::picture::{self, rows, Row, Window};
-use gpreempt_bench::settings::stretched;
 use gpu_workload::latency::Summary;
 use vgpu_model::{QueueId, TimelineRecord};
 
@@ -64,56 +64,42 @@ fn main() -> Result<()> {
         "1/4  Booting Linux {} with the distribution's own amdgpu driver and a virtual MI300X",
         kernel.release
     ));
-    let mut guest = Configuration {
+    let guest = Configuration {
         kernel,
         xcc: 1,
         cycles: 0,
     }
     .start(&cache, &Needs::ANY)?;
+    let mut arena = Arena::new(guest, false)?;
 
-    say("2/4  Inference alone: the best it can be");
-    let alone = run(&mut guest, &run_of(vec![urgent(duration)]), |_| Ok(()))?;
-    say("3/4  Inference beside training, as the driver does it");
     let both = run_of(vec![urgent(duration), heavy(duration)]);
-    let mark = last(&guest.device.timeline(0)?);
-    let without = run(&mut guest, &both, |_| Ok(()))?;
-    let without_records = guest.device.timeline(mark)?;
-
+    say("2/4  Inference alone: the best it can be");
+    let alone = arena.run(&both, Contender::Alone, &[], |_| Ok(()))?;
+    say("3/4  Inference beside training, as the driver does it");
+    let without = arena.run(&both, Contender::Nobody, &[], |_| Ok(()))?;
     say("4/4  The same with amd_gpreempt loaded; its live table:");
-    let parameters = format!("mode=enforce {}", stretched(DILATION));
-    guest
-        .agent()
-        .insmod(&format!("{FILES}/amd_gpreempt.ko"), &parameters)
-        .context("the module does not load")?;
-    let mark = last(&guest.device.timeline(0)?);
     let mut ticks = 0;
-    let with = run(&mut guest, &both, |guest| {
+    let with = arena.run(&both, STRICT, &[], |guest| {
         ticks += 1;
         if ticks % 15 == 5 {
             say(&table_of_queues(guest)?);
         }
         Ok(())
     })?;
-    let with_records = guest.device.timeline(mark)?;
 
     let result = result(&alone, &without, &with)?;
     say(&result);
     fs::write(arguments.output.join("result.txt"), &result)?;
     draw(
-        &mut guest,
-        &without_records,
-        &with_records,
+        &mut arena.guest,
+        &without.timeline,
+        &with.timeline,
         &arguments.output,
     )
 }
 
 fn say(line: &str) {
     println!("{line}");
-}
-
-/// The record number to ask from for what comes next.
-fn last(records: &[TimelineRecord]) -> u64 {
-    records.last().map_or(0, |record| record.sequence + 1)
 }
 
 fn table_of_queues(guest: &mut Guest) -> Result<String> {
@@ -123,45 +109,41 @@ fn table_of_queues(guest: &mut Guest) -> Result<String> {
 }
 
 /// The table that the demo is about.
-fn result(alone: &Outcome, without: &Outcome, with: &Outcome) -> Result<String> {
+fn result(alone: &Run, without: &Run, with: &Run) -> Result<String> {
     let best = latency(alone)?;
     let mut out = String::from(
         "\n                            inference: time to answer a request      training\n",
     );
     out += "                              p50        p99      p99.9   p99/alone       kept   lost  repeated\n";
-    let base = rate(without.queue(HEAVY)?);
-    for (name, outcome) in [
+    let rate = |run: &Run| run.measurement.rates.get(HEAVY).copied();
+    let base = rate(without).context("no account of the heavy load")?;
+    for (name, run) in [
         ("inference alone", alone),
         ("both, driver alone", without),
         ("both, amd_gpreempt", with),
     ] {
-        let times = latency(outcome)?;
-        let kept = outcome
-            .queue(HEAVY)
-            .map(|queue| format!("{:.1} %", 100.0 * rate(queue) / base))
-            .unwrap_or_else(|_| "-".into());
-        let (lost, repeated) = outcome.lost_and_repeated();
+        let times = latency(run)?;
+        let kept = rate(run).map_or("-".into(), |rate| format!("{:.1} %", 100.0 * rate / base));
         out += &format!(
-            "{name:<24} {:>6} ms  {:>6} ms  {:>6} ms  {:>6.2}x  {kept:>10}  {lost:>5}  {repeated:>8}\n",
+            "{name:<24} {:>6} ms  {:>6} ms  {:>6} ms  {:>6.2}x  {kept:>10}  {:>5}  {:>8}\n",
             millis(times.p50),
             millis(times.p99),
             millis(times.p999),
             times.p99 as f64 / best.p99 as f64,
+            run.measurement.lost,
+            run.measurement.repeated,
         );
     }
     out += &format!(
         "\nTimes are GPU time; the guest's clock runs {DILATION} times as fast. With the module the\n\
          scheduler firmware got {} packets, without it {}.\n",
-        with.packets, without.packets
+        with.measurement.packets, without.measurement.packets
     );
     Ok(out)
 }
 
-fn latency(outcome: &Outcome) -> Result<Summary> {
-    outcome
-        .queue(URGENT)?
-        .latency_gpu_ns
-        .context("no request was answered")
+fn latency(run: &Run) -> Result<Summary> {
+    run.measurement.latency().context("no request was answered")
 }
 
 fn millis(nanos: u64) -> String {

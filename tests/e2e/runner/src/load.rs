@@ -123,10 +123,12 @@ impl Load {
 
     /// Waits for the end, however it is.
     pub fn end(&self, guest: &mut Guest) -> Result<Finished> {
-        guest
-            .agent()
-            .wait(self.handle, PATIENCE)?
-            .context("the load does not end")
+        self.wait(guest, PATIENCE)?.context("the load does not end")
+    }
+
+    /// Waits for the end so long.
+    pub fn wait(&self, guest: &mut Guest, time: Duration) -> Result<Option<Finished>> {
+        guest.agent().wait(self.handle, time)
     }
 
     /// Waits for the end, at which every workgroup must have run exactly once.

@@ -3,6 +3,7 @@
 
 use anyhow::{ensure, Result};
 use nix::time::{clock_gettime, ClockId};
+use serde::{Deserialize, Serialize};
 
 use crate::kfd::ioctl::Kfd;
 
@@ -14,15 +15,31 @@ pub fn guest_now_ns() -> u64 {
     now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sample {
-    guest_ns: u64,
-    gpu_ns: u64,
+/// A moment by both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moment {
+    pub guest_ns: u64,
+    pub gpu_ns: u64,
+}
+
+/// The GPU's time at a moment of the guest's, on the line through the moments
+/// around it. Needs two of them at different times.
+pub fn gpu_at(moments: &[Moment], guest_ns: u64) -> Option<u64> {
+    let after = moments.partition_point(|moment| moment.guest_ns <= guest_ns);
+    let second = after.clamp(1, moments.len().checked_sub(1)?.max(1));
+    let (a, b) = (moments.get(second - 1)?, moments.get(second)?);
+    let run = i128::from(b.guest_ns) - i128::from(a.guest_ns);
+    let rise = i128::from(b.gpu_ns) - i128::from(a.gpu_ns);
+    if run <= 0 {
+        return None;
+    }
+    let offset = i128::from(guest_ns) - i128::from(a.guest_ns);
+    u64::try_from(i128::from(a.gpu_ns) + offset * rise / run).ok()
 }
 
 /// Pairs of readings, in order of time.
 pub struct Correlation {
-    samples: Vec<Sample>,
+    samples: Vec<Moment>,
     gpu_id: u32,
     ticks_per_second: u64,
     uncertainty_ns: u64,
@@ -67,7 +84,7 @@ impl Correlation {
 
     fn push(&mut self, guest_ns: u64, gpu_ticks: u64) {
         let gpu_ns = self.gpu_ns(gpu_ticks);
-        self.samples.push(Sample { guest_ns, gpu_ns });
+        self.samples.push(Moment { guest_ns, gpu_ns });
     }
 
     /// GPU clock ticks as nanoseconds.
@@ -75,21 +92,14 @@ impl Correlation {
         (u128::from(ticks) * 1_000_000_000 / u128::from(self.ticks_per_second)) as u64
     }
 
-    /// The GPU's time at a moment of the guest's, on the line through the samples
-    /// around it. Needs two samples at different times.
+    /// The GPU's time at a moment of the guest's.
     pub fn gpu_at(&self, guest_ns: u64) -> Option<u64> {
-        let after = self
-            .samples
-            .partition_point(|sample| sample.guest_ns <= guest_ns);
-        let second = after.clamp(1, self.samples.len().checked_sub(1)?.max(1));
-        let (a, b) = (self.samples.get(second - 1)?, self.samples.get(second)?);
-        let run = i128::from(b.guest_ns) - i128::from(a.guest_ns);
-        let rise = i128::from(b.gpu_ns) - i128::from(a.gpu_ns);
-        if run <= 0 {
-            return None;
-        }
-        let offset = i128::from(guest_ns) - i128::from(a.guest_ns);
-        u64::try_from(i128::from(a.gpu_ns) + offset * rise / run).ok()
+        gpu_at(&self.samples, guest_ns)
+    }
+
+    /// The moments at which both clocks were read.
+    pub fn moments(&self) -> &[Moment] {
+        &self.samples
     }
 
     /// Guest nanoseconds for one GPU nanosecond, over all samples.

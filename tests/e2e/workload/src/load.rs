@@ -370,12 +370,16 @@ impl Load {
                     break;
                 }
             }
+            let preparation = guest_ns(self.spec.preparation_ns);
+            if preparation > 0 && !self.sleep_until(guest_now_ns() + preparation) {
+                break;
+            }
             let submit_guest_ns = guest_now_ns();
             if !self.submit(slot, request as usize, chains) {
                 break;
             }
             self.submitted.fetch_add(1, Ordering::Release);
-            let arrival_guest_ns = arrival.unwrap_or(submit_guest_ns);
+            let arrival_guest_ns = arrival.unwrap_or(submit_guest_ns - preparation);
             if submitted
                 .send(Outstanding {
                     slot,
@@ -599,6 +603,11 @@ impl Load {
             clock: ClockReport {
                 dilation: clock.dilation(),
                 uncertainty_guest_ns: clock.uncertainty_ns(),
+                moments: if samples {
+                    clock.moments().to_vec()
+                } else {
+                    Vec::new()
+                },
             },
             failure: outcome.failure.or_else(|| {
                 (self.spec.drain && abandoned > 0)

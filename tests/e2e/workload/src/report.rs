@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::clock::Moment;
 use crate::counters::Tally;
 use crate::latency::Summary;
 
@@ -76,12 +77,15 @@ pub struct Requests {
     pub abandoned: u64,
 }
 
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ClockReport {
     /// Guest nanoseconds for one GPU nanosecond, as measured.
     pub dilation: Option<f64>,
     /// How far off, in guest time, a guest time's GPU time may be.
     pub uncertainty_guest_ns: u64,
+    /// Moments by both clocks, where the run keeps samples.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<Moment>,
 }
 
 /// One request's times, by the GPU's clock.

@@ -74,6 +74,9 @@ pub struct QueueSpec {
     #[serde(default = "one")]
     pub dispatches_per_request: u32,
     pub arrival: Arrival,
+    /// Work of the host between the arrival of a request and its doorbell.
+    #[serde(default)]
+    pub preparation_ns: u64,
     /// When the first request arrives, from the common start.
     #[serde(default)]
     pub start_ns: u64,

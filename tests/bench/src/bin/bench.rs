@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The benchmark: every load under every contender, in turns, in one guest.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{bail, Context, Result};
+use clap::{Args, Parser, Subcommand};
+use e2e_runner::cache::{make_directory, module, Cache, Kernel};
+use e2e_runner::load::DILATION;
+use e2e_runner::scenario::Configuration;
+use gpreempt_bench::contender::Contender;
+use gpreempt_bench::measure::Arena;
+use gpreempt_bench::plan::{experiments, Experiment, Extent, Part, Place};
+use gpreempt_bench::report;
+use gpreempt_bench::results::{Conditions, Outcome, Record, Results, SCHEMA};
+use gpreempt_bench::settings;
+use gpreempt_policy::Number;
+use gpreempt_simulator::workload::Workload;
+use vgpu_model::Timing;
+
+/// What the module is worth beside other ways to schedule.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the benchmark, then write its tables and plots.
+    Run(Run),
+    /// Write tables and plots of results that are there.
+    Report {
+        /// The file results.json of a run.
+        results: PathBuf,
+        /// Where tables and plots are written.
+        #[arg(long)]
+        output: PathBuf,
+    },
+}
+
+#[derive(Args)]
+struct Run {
+    /// The kernel series to boot.
+    #[arg(long, default_value = "7.3")]
+    kernel: String,
+    /// For how many milliseconds of GPU time urgent requests arrive in a run.
+    #[arg(long, default_value_t = 300)]
+    millis: u64,
+    /// How often everything is run.
+    #[arg(long, default_value_t = 3)]
+    repetitions: u32,
+    /// Parts to run; all when none are given.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    parts: Vec<Part>,
+    /// Loads to run; all when none are given.
+    #[arg(long, value_delimiter = ',', value_parser = load)]
+    loads: Vec<String>,
+    /// Contenders to run; all when none are given.
+    #[arg(long, value_delimiter = ',', value_parser = contender)]
+    contenders: Vec<Contender>,
+    /// Every other point of a sweep only.
+    #[arg(long)]
+    coarse: bool,
+    /// Add to the results that are there.
+    #[arg(long)]
+    add: bool,
+    /// Where results, tables and plots are written.
+    #[arg(long)]
+    output: PathBuf,
+}
+
+fn load(name: &str) -> Result<String> {
+    if Workload::by_name(name).is_none() {
+        bail!(
+            "there is no load {name}; there are {}",
+            Workload::names().join(", ")
+        );
+    }
+    Ok(name.to_owned())
+}
+
+fn contender(name: &str) -> Result<Contender> {
+    Contender::by_name(name).with_context(|| {
+        let names = Contender::ALL.map(Contender::name).join(", ");
+        format!("there is no contender {name}; there are {names}")
+    })
+}
+
+fn main() -> Result<()> {
+    match Arguments::parse().command {
+        Command::Run(run) => run.perform(),
+        Command::Report { results, output } => {
+            make_directory(&output)?;
+            report::write(&Results::read(&results)?, &output)
+        }
+    }
+}
+
+impl Run {
+    fn perform(mut self) -> Result<()> {
+        if !(20..=60_000).contains(&self.millis) {
+            bail!("--millis is {}; give 20 to 60000", self.millis);
+        }
+        if !(1..=1000).contains(&self.repetitions) {
+            bail!("--repetitions is {}; give 1 to 1000", self.repetitions);
+        }
+        if self.parts.is_empty() {
+            self.parts = Part::ALL.to_vec();
+        }
+        make_directory(&self.output)?;
+        let cache = Cache::open()?;
+        let kernel = cache
+            .kernels(&[self.kernel.clone()])?
+            .pop()
+            .context("no kernel")?;
+        if !module(&kernel.release)?.exists() {
+            bail!(
+                "there is no module for {}: run 'make module'",
+                kernel.release
+            );
+        }
+        let file = self.output.join("results.json");
+        let mut results = Results {
+            schema: SCHEMA,
+            conditions: self.conditions(&kernel)?,
+            records: Vec::new(),
+        };
+        if self.add {
+            results.records = Results::read(&file)?.records;
+        }
+        let mut places: Vec<Place> = self.parts.iter().map(|part| part.place()).collect();
+        places.sort();
+        places.dedup();
+        for place in places {
+            self.at(&cache, &kernel, place, &mut results, &file)?;
+        }
+        report::write(&results, &self.output)?;
+        println!(
+            "bench: results, tables and plots are in {}",
+            self.output.display()
+        );
+        Ok(())
+    }
+
+    /// All parts that run in one kind of guest.
+    fn at(
+        &self,
+        cache: &Cache,
+        kernel: &Kernel,
+        place: Place,
+        results: &mut Results,
+        file: &Path,
+    ) -> Result<()> {
+        let start = || -> Result<Arena> {
+            let configuration = Configuration {
+                kernel: kernel.clone(),
+                xcc: place.dies(),
+                cycles: 0,
+            };
+            Arena::new(configuration.start(cache, &place.needs())?, place.probes())
+        };
+        let mut arena = start()?;
+        let shape = &arena.guest.shape;
+        let units = 4 * shape.cu_per_sh * shape.xcc;
+        let extent = Extent {
+            duration: self.millis * 1_000_000,
+            loads: self.loads.clone(),
+            contenders: self.contenders.clone(),
+            coarse: self.coarse,
+        };
+        let all: Vec<Experiment> = self
+            .parts
+            .iter()
+            .filter(|part| part.place() == place)
+            .flat_map(|&part| experiments(part, units, &extent))
+            .collect();
+        let runs: usize = all.iter().map(|one| one.contenders.len()).sum();
+        let total = runs * self.repetitions as usize;
+        let begin = Instant::now();
+        let mut done = 0;
+        for repetition in 0..self.repetitions {
+            for experiment in &all {
+                for &contender in &experiment.contenders {
+                    let outcome = match run(&mut arena, experiment, contender) {
+                        Ok(outcome) => outcome,
+                        Err(error) => {
+                            arena = start()?;
+                            Outcome::Failed(format!("{error:#}"))
+                        }
+                    };
+                    done += 1;
+                    let left = begin.elapsed().as_secs() as usize * (total - done) / done;
+                    println!(
+                        "bench: {done}/{total}, {left} s left: {} {} {}: {}",
+                        experiment.part.name(),
+                        experiment.load,
+                        contender.name(),
+                        report::in_short(&outcome)
+                    );
+                    results.records.push(Record {
+                        part: experiment.part.name().into(),
+                        load: experiment.load.clone(),
+                        x: experiment.x,
+                        contender: contender.name().into(),
+                        repetition,
+                        outcome,
+                    });
+                    results.conditions.host_load.1 = load_average()?;
+                    results.write(file)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn conditions(&self, kernel: &Kernel) -> Result<Conditions> {
+        let timing = Timing::default();
+        let load = load_average()?;
+        Ok(Conditions {
+            gpu: "virtual".into(),
+            kernel: kernel.release.clone(),
+            dilation: DILATION,
+            model: model(&timing),
+            settings: settings::in_force(),
+            duration_ns: self.millis * 1_000_000,
+            repetitions: self.repetitions,
+            host: format!(
+                "{} processors, QEMU without hardware virtualisation",
+                std::thread::available_parallelism()?
+            ),
+            host_load: (load, load),
+            save_bytes_per_us: timing.save_bytes_per_microsecond,
+            save_fixed_ns: timing.save_fixed,
+            poll_interval_us: Number::PollInterval.spec().default,
+        })
+    }
+}
+
+fn run(arena: &mut Arena, experiment: &Experiment, contender: Contender) -> Result<Outcome> {
+    let run = arena.run(
+        &experiment.spec,
+        contender,
+        &experiment.settings,
+        |_| Ok(()),
+    )?;
+    for queue in &run.report.queues {
+        if let Some(failure) = &queue.failure {
+            return Ok(Outcome::Failed(format!(
+                "{}: {failure}",
+                queue.identity.name
+            )));
+        }
+    }
+    if let Some(death) = run.report.died.first() {
+        return Ok(Outcome::Failed(format!(
+            "{}: {}",
+            death.group, death.reason
+        )));
+    }
+    Ok(Outcome::Measured(Box::new(run.measurement)))
+}
+
+/// The model's parameters in words.
+fn model(timing: &Timing) -> Vec<String> {
+    let micros = |nanos: u64| nanos as f64 / 1_000.0;
+    vec![
+        format!(
+            "saves and restores share {:.1} TB/s and take {} us each besides",
+            timing.save_bytes_per_microsecond as f64 / 1e6,
+            micros(timing.save_fixed)
+        ),
+        format!(
+            "a doorbell takes {} us, a packet {} us, mapping or unmapping a queue {} us",
+            micros(timing.doorbell),
+            micros(timing.packet),
+            micros(timing.map_queue)
+        ),
+        format!("read pointers move at launch; {DILATION} ns of the guest are 1 ns of the GPU"),
+    ]
+}
+
+fn load_average() -> Result<f64> {
+    let text = fs::read_to_string("/proc/loadavg")?;
+    let first = text.split(' ').next().context("no load average")?;
+    Ok(first.parse()?)
+}

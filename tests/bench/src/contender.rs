@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Who schedules: what the benchmark compares.
+
+use e2e_runner::load::DILATION;
+use gpreempt_policy::Number;
+
+use crate::settings;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Contender {
+    /// The urgent clients without the others: the lower bound.
+    Alone,
+    /// KFD as it is.
+    Nobody,
+    /// KFD with so many queues that its firmware takes turns.
+    Quanta,
+    /// A program that polls, and suspends and resumes through the debugger.
+    Poller,
+    /// A program that polls, destroys queues and submits their work again.
+    Reset,
+    /// The module.
+    Module(Backend, Policy),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Backend {
+    Hws,
+    Mqd,
+    Process,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Policy {
+    Strict,
+    Fair,
+    Deadline,
+}
+
+pub const STRICT: Contender = Contender::Module(Backend::Hws, Policy::Strict);
+
+impl Backend {
+    fn word(self) -> &'static str {
+        match self {
+            Backend::Hws => "hws",
+            Backend::Mqd => "mqd",
+            Backend::Process => "process",
+        }
+    }
+}
+
+impl Policy {
+    fn word(self) -> &'static str {
+        match self {
+            Policy::Strict => "strict",
+            Policy::Fair => "fair",
+            Policy::Deadline => "deadline",
+        }
+    }
+}
+
+impl Contender {
+    pub const ALL: [Contender; 10] = [
+        Contender::Alone,
+        Contender::Nobody,
+        Contender::Quanta,
+        Contender::Poller,
+        Contender::Reset,
+        STRICT,
+        Contender::Module(Backend::Hws, Policy::Fair),
+        Contender::Module(Backend::Hws, Policy::Deadline),
+        Contender::Module(Backend::Process, Policy::Strict),
+        Contender::Module(Backend::Mqd, Policy::Strict),
+    ];
+
+    /// As tables and the command line name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Contender::Alone => "alone",
+            Contender::Nobody => "none",
+            Contender::Quanta => "quanta",
+            Contender::Poller => "poller",
+            Contender::Reset => "reset",
+            Contender::Module(Backend::Hws, Policy::Strict) => "strict",
+            Contender::Module(Backend::Hws, Policy::Fair) => "fair",
+            Contender::Module(Backend::Hws, Policy::Deadline) => "deadline",
+            Contender::Module(Backend::Process, Policy::Strict) => "process",
+            Contender::Module(Backend::Process, Policy::Fair) => "process-fair",
+            Contender::Module(Backend::Process, Policy::Deadline) => "process-deadline",
+            Contender::Module(Backend::Mqd, Policy::Strict) => "mqd",
+            Contender::Module(Backend::Mqd, Policy::Fair) => "mqd-fair",
+            Contender::Module(Backend::Mqd, Policy::Deadline) => "mqd-deadline",
+        }
+    }
+
+    pub fn by_name(name: &str) -> Option<Contender> {
+        Self::ALL
+            .into_iter()
+            .find(|contender| contender.name() == name)
+    }
+
+    /// What it is, in a few words.
+    pub fn what(self) -> &'static str {
+        match self {
+            Contender::Alone => "the urgent clients without the others",
+            Contender::Nobody => "KFD as it is",
+            Contender::Quanta => "KFD with 25 idle queues more, so that its firmware takes turns",
+            Contender::Poller => {
+                "a program that polls each millisecond, and suspends and resumes by KFD's debugger interface"
+            }
+            Contender::Reset => {
+                "a program that polls each millisecond, destroys queues and submits their work again"
+            }
+            Contender::Module(Backend::Hws, Policy::Strict) => "amd_gpreempt as it is installed",
+            Contender::Module(Backend::Hws, Policy::Fair) => "amd_gpreempt, policy=fair",
+            Contender::Module(Backend::Hws, Policy::Deadline) => "amd_gpreempt, policy=deadline",
+            Contender::Module(Backend::Process, _) => "amd_gpreempt, backend=process",
+            Contender::Module(Backend::Mqd, _) => {
+                "amd_gpreempt, backend=mqd, in a boot of its own with sched_policy=2"
+            }
+        }
+    }
+
+    /// The module's parameters in the dilated guest, when it takes part, with
+    /// some others than the defaults.
+    pub fn parameters(self, others: &[(Number, u32)]) -> Option<String> {
+        let Contender::Module(backend, policy) = self else {
+            return None;
+        };
+        Some(format!(
+            "mode=enforce backend={} policy={} {}",
+            backend.word(),
+            policy.word(),
+            settings::with(DILATION, others)
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpreempt_policy::Config;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_name_is_its_own_and_is_found() {
+        let names: BTreeSet<&str> = Contender::ALL.map(Contender::name).into();
+        assert_eq!(names.len(), Contender::ALL.len());
+        for contender in Contender::ALL {
+            assert_eq!(Contender::by_name(contender.name()), Some(contender));
+            assert!(!contender.what().is_empty());
+        }
+        assert_eq!(Contender::by_name("nobody"), None);
+    }
+
+    #[test]
+    fn the_policy_is_one_that_the_module_takes() {
+        for contender in Contender::ALL {
+            let Some(parameters) = contender.parameters(&[]) else {
+                continue;
+            };
+            let policy = parameters
+                .split(' ')
+                .find_map(|word| word.strip_prefix("policy="))
+                .unwrap();
+            Config::new().set_text("policy", policy).unwrap();
+        }
+    }
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0
+//! What the benchmark runs, and in which guests.
+
+use e2e_runner::scenario::Needs;
+use gpreempt_policy::Number;
+use gpreempt_simulator::gpu::{Gpu, Nanos};
+use gpreempt_simulator::workload::Workload;
+use gpu_workload::spec::RunSpec;
+
+use crate::contender::{Backend, Contender, Policy, STRICT};
+use crate::suite;
+
+/// A part of the benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, clap::ValueEnum)]
+pub enum Part {
+    /// Every load under every contender.
+    Loads,
+    /// A with another preparation time.
+    Preparation,
+    /// A at another rate, against a client that always has work.
+    Rate,
+    /// The module at another poll interval.
+    Poll,
+    /// Long kernels with other numbers of registers, so of other state.
+    State,
+    /// 1 to 128 queues, on a GPU so small that their save areas fit.
+    Queues,
+    /// A GPU of eight dies.
+    Dies,
+    /// Without the hardware scheduler, for backend=mqd.
+    Mqd,
+}
+
+impl Part {
+    pub const ALL: [Part; 8] = [
+        Part::Loads,
+        Part::Preparation,
+        Part::Rate,
+        Part::Poll,
+        Part::State,
+        Part::Queues,
+        Part::Dies,
+        Part::Mqd,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Loads => "loads",
+            Part::Preparation => "preparation",
+            Part::Rate => "rate",
+            Part::Poll => "poll",
+            Part::State => "state",
+            Part::Queues => "queues",
+            Part::Dies => "dies",
+            Part::Mqd => "mqd",
+        }
+    }
+
+    /// The guest that it runs in.
+    pub fn place(self) -> Place {
+        match self {
+            Part::Queues => Place::Small,
+            Part::Dies => Place::EightDies,
+            Part::Mqd => Place::NoScheduler,
+            _ => Place::Main,
+        }
+    }
+}
+
+/// A boot. All that runs in one is compared with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    Main,
+    Small,
+    EightDies,
+    NoScheduler,
+}
+
+impl Place {
+    pub fn dies(self) -> u32 {
+        match self {
+            Place::EightDies => 8,
+            _ => 1,
+        }
+    }
+
+    pub fn needs(self) -> Needs {
+        Needs {
+            small: self == Place::Small,
+            sched_policy: if self == Place::NoScheduler { 2 } else { 0 },
+            ..Needs::ANY
+        }
+    }
+
+    /// Whether the driver's functions that are probed are used there.
+    pub fn probes(self) -> bool {
+        self != Place::NoScheduler
+    }
+}
+
+/// A load, and the contenders that take turns with it.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    pub part: Part,
+    pub load: String,
+    /// What a sweep varies.
+    pub x: Option<f64>,
+    pub spec: RunSpec,
+    pub contenders: Vec<Contender>,
+    /// Settings of the module other than the defaults, as on hardware.
+    pub settings: Vec<(Number, u32)>,
+}
+
+/// How much is run.
+#[derive(Clone, Debug)]
+pub struct Extent {
+    /// For how much GPU time urgent requests arrive in a run.
+    pub duration: Nanos,
+    /// Names of loads; all when there are none.
+    pub loads: Vec<String>,
+    /// The same of contenders.
+    pub contenders: Vec<Contender>,
+    /// Every other point of a sweep only.
+    pub coarse: bool,
+}
+
+impl Extent {
+    fn wants(&self, load: &str) -> bool {
+        self.loads.is_empty() || self.loads.iter().any(|name| name == load)
+    }
+
+    fn points<T: Copy>(&self, all: &[T]) -> Vec<T> {
+        let step = if self.coarse { 2 } else { 1 };
+        all.iter().copied().step_by(step).collect()
+    }
+
+    fn contenders(&self, all: &[Contender]) -> Vec<Contender> {
+        all.iter()
+            .copied()
+            .filter(|contender| self.contenders.is_empty() || self.contenders.contains(contender))
+            .collect()
+    }
+}
+
+/// On every load.
+const ALWAYS: [Contender; 5] = [
+    Contender::Alone,
+    Contender::Nobody,
+    Contender::Poller,
+    Contender::Reset,
+    STRICT,
+];
+/// Besides, on those loads that tell them apart.
+const SOMETIMES: [Contender; 4] = [
+    Contender::Quanta,
+    Contender::Module(Backend::Hws, Policy::Fair),
+    Contender::Module(Backend::Hws, Policy::Deadline),
+    Contender::Module(Backend::Process, Policy::Strict),
+];
+const TELLING: [&str; 3] = ["A", "D", "L"];
+const THREE: [Contender; 3] = [Contender::Alone, Contender::Nobody, STRICT];
+
+/// The experiments of a part, for a GPU with so many units.
+pub fn experiments(part: Part, units: u32, extent: &Extent) -> Vec<Experiment> {
+    let gpu = suite::node(units);
+    let of = |workload: &Workload, x, contenders: &[Contender]| Experiment {
+        part,
+        load: workload.name.clone(),
+        x,
+        spec: suite::spec(workload, &gpu, extent.duration, 1),
+        contenders: extent.contenders(contenders),
+        settings: Vec::new(),
+    };
+    let named = |name: &str| Workload::by_name(name).expect("a name of the simulator's");
+    match part {
+        Part::Loads => Workload::names()
+            .iter()
+            .filter(|name| extent.wants(name))
+            .map(|name| {
+                let mut contenders = ALWAYS.to_vec();
+                if TELLING.contains(name) {
+                    contenders.extend(SOMETIMES);
+                }
+                of(&named(name), None, &contenders)
+            })
+            .collect(),
+        Part::Preparation => extent
+            .points(&[0, 25, 50, 100, 150, 200])
+            .into_iter()
+            .map(|micros| {
+                let workload = Workload::preparation(micros * 1_000);
+                of(&workload, Some(micros as f64), &THREE)
+            })
+            .collect(),
+        Part::Rate => extent
+            .points(&[100.0, 150.0, 200.0])
+            .into_iter()
+            .map(|hertz| of(&Workload::rate(hertz), Some(hertz), &THREE))
+            .collect(),
+        Part::Poll => extent
+            .points(&[20, 50, 100, 200, 500])
+            .into_iter()
+            .map(|micros| Experiment {
+                load: format!("L, poll {micros} us"),
+                settings: vec![(Number::PollInterval, micros)],
+                ..of(&named("L"), Some(micros.into()), &[STRICT])
+            })
+            .collect(),
+        Part::State => extent
+            .points(&[8, 16, 32, 64])
+            .into_iter()
+            .map(|registers| {
+                let spec = state(&gpu, registers, extent.duration);
+                Experiment {
+                    load: format!("L, {registers} registers"),
+                    spec,
+                    ..of(&named("L"), Some(registers.into()), &[STRICT])
+                }
+            })
+            .collect(),
+        Part::Queues => extent
+            .points(&[2, 8, 32, 64, 128])
+            .into_iter()
+            .map(|queues: u32| {
+                let mut experiment = of(
+                    &Workload::many(queues as usize),
+                    Some(queues.into()),
+                    &[Contender::Nobody, STRICT],
+                );
+                few_processes(&mut experiment.spec);
+                experiment
+            })
+            .collect(),
+        Part::Dies => ["A", "L"]
+            .iter()
+            .filter(|name| extent.wants(name))
+            .map(|name| of(&named(name), None, &THREE))
+            .collect(),
+        Part::Mqd => ["A", "L"]
+            .iter()
+            .filter(|name| extent.wants(name))
+            .map(|name| {
+                let mqd = Contender::Module(Backend::Mqd, Policy::Strict);
+                of(
+                    &named(name),
+                    None,
+                    &[Contender::Alone, Contender::Nobody, mqd],
+                )
+            })
+            .collect(),
+    }
+}
+
+/// The long kernels with so many registers, eight workgroups a unit.
+fn state(gpu: &Gpu, registers: u32, duration: Nanos) -> RunSpec {
+    const WORKGROUPS_OF_A_UNIT: u64 = 8;
+    let workload = Workload::by_name("L").expect("a name of the simulator's");
+    let mut spec = suite::spec(&workload, gpu, duration, 1);
+    for queue in &mut spec.queues {
+        if queue.priority == 0 {
+            queue.kernel.vector_registers = registers;
+            queue.workgroups = (gpu.compute_units * WORKGROUPS_OF_A_UNIT) as u32;
+        }
+    }
+    spec
+}
+
+/// A process for each queue would take more memory than the guest has.
+fn few_processes(spec: &mut RunSpec) {
+    for queue in &mut spec.queues {
+        let urgent = queue.priority > 0;
+        queue.group = if urgent { "urgent" } else { "others" }.into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn extent() -> Extent {
+        Extent {
+            duration: 200_000_000,
+            loads: Vec::new(),
+            contenders: Vec::new(),
+            coarse: false,
+        }
+    }
+
+    #[test]
+    fn every_experiment_is_a_legal_run_with_a_name_of_its_own() {
+        let mut names = BTreeSet::new();
+        for part in Part::ALL {
+            for experiment in experiments(part, 40, &extent()) {
+                let text = serde_json::to_string(&experiment.spec).unwrap();
+                RunSpec::parse(&text).unwrap_or_else(|e| panic!("{}: {e:#}", experiment.load));
+                assert!(!experiment.contenders.is_empty());
+                assert!(names.insert((part, experiment.load)), "twice");
+            }
+        }
+    }
+
+    #[test]
+    fn a_sweep_says_what_it_varies() {
+        for part in Part::ALL {
+            let all = experiments(part, 40, &extent());
+            let sweeps = matches!(
+                part,
+                Part::Preparation | Part::Rate | Part::Poll | Part::State | Part::Queues
+            );
+            assert!(all.iter().all(|one| one.x.is_some() == sweeps), "{part:?}");
+        }
+    }
+
+    #[test]
+    fn less_can_be_asked_for() {
+        let less = Extent {
+            loads: vec!["L".into()],
+            contenders: vec![Contender::Alone],
+            coarse: true,
+            ..extent()
+        };
+        let loads = experiments(Part::Loads, 40, &less);
+        assert_eq!(loads.len(), 1);
+        assert_eq!(loads[0].contenders, [Contender::Alone]);
+        let all = experiments(Part::Poll, 40, &extent()).len();
+        let coarse = Extent {
+            coarse: true,
+            ..extent()
+        };
+        assert!(experiments(Part::Poll, 40, &coarse).len() < all);
+    }
+
+    #[test]
+    fn mqd_runs_only_without_the_scheduler() {
+        for part in Part::ALL {
+            for experiment in experiments(part, 40, &extent()) {
+                for contender in experiment.contenders {
+                    let mqd = matches!(contender, Contender::Module(Backend::Mqd, _));
+                    let hws = matches!(contender, Contender::Module(Backend::Hws, _));
+                    let without = part.place() == Place::NoScheduler;
+                    assert!(
+                        !(mqd && !without) && !(hws && without),
+                        "{part:?} {contender:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn more_registers_are_more_state() {
+        let bytes = |registers| {
+            let spec = state(&suite::node(40), registers, 1_000_000);
+            spec.queues
+                .iter()
+                .find(|queue| queue.priority == 0)
+                .map(|queue| u64::from(queue.workgroups) * u64::from(queue.kernel.vector_registers))
+        };
+        assert!(bytes(8) < bytes(16) && bytes(16) < bytes(64));
+    }
+}

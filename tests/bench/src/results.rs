@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The benchmark's raw results, as they are kept: one file, written anew after
+//! each run, from which tables and plots are made.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::measure::Measurement;
+
+pub const SCHEMA: u32 = 1;
+
+/// Where and how the numbers came about.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// `virtual` or the name of a real GPU.
+    pub gpu: String,
+    pub kernel: String,
+    pub dilation: u32,
+    /// The model's parameters in words; empty for a real GPU.
+    pub model: Vec<String>,
+    /// The module's settings, as on hardware.
+    pub settings: String,
+    /// For how long urgent requests arrive in a run, in GPU time.
+    pub duration_ns: u64,
+    pub repetitions: u32,
+    pub host: String,
+    /// The host's load average when the benchmark began and ended; where it is
+    /// above the benchmark's own two or three, the host was shared.
+    pub host_load: (f64, f64),
+    /// Time of the save of one byte, and what each save takes besides: the floor.
+    pub save_bytes_per_us: u64,
+    pub save_fixed_ns: u64,
+    pub poll_interval_us: u32,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Record {
+    pub part: String,
+    pub load: String,
+    pub x: Option<f64>,
+    pub contender: String,
+    pub repetition: u32,
+    pub outcome: Outcome,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Measured(Box<Measurement>),
+    /// The run could not be made, and why.
+    Failed(String),
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Results {
+    pub schema: u32,
+    pub conditions: Conditions,
+    pub records: Vec<Record>,
+}
+
+impl Results {
+    pub fn read(path: &Path) -> Result<Results> {
+        let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let results: Results = serde_json::from_str(&text)
+            .with_context(|| format!("{} is no result", path.display()))?;
+        anyhow::ensure!(
+            results.schema == SCHEMA,
+            "{} is of schema {}, not {SCHEMA}: run the benchmark again",
+            path.display(),
+            results.schema
+        );
+        Ok(results)
+    }
+
+    /// Puts the file in place as a whole.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let new = path.with_extension("new");
+        let text = serde_json::to_string(self)?;
+        fs::write(&new, text + "\n").with_context(|| new.display().to_string())?;
+        fs::rename(&new, path).with_context(|| path.display().to_string())
+    }
+
+    /// The measurements of a contender under a load, over all repetitions.
+    pub fn of<'r>(
+        &'r self,
+        part: &'r str,
+        load: &'r str,
+        contender: &'r str,
+    ) -> impl Iterator<Item = &'r Measurement> + 'r {
+        self.records
+            .iter()
+            .filter(move |record| {
+                record.part == part && record.load == load && record.contender == contender
+            })
+            .filter_map(|record| match &record.outcome {
+                Outcome::Measured(measurement) => Some(&**measurement),
+                Outcome::Failed(_) => None,
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(contender: &str, outcome: Outcome) -> Record {
+        Record {
+            part: "loads".into(),
+            load: "A".into(),
+            x: None,
+            contender: contender.into(),
+            repetition: 0,
+            outcome,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results.json");
+        let mut results = Results {
+            schema: SCHEMA,
+            ..Results::default()
+        };
+        let measured = Outcome::Measured(Box::default());
+        results.records.push(record("alone", measured));
+        results
+            .records
+            .push(record("none", Outcome::Failed("why".into())));
+        results.write(&path).unwrap();
+        let read = Results::read(&path).unwrap();
+        assert_eq!(read.conditions, results.conditions);
+        assert_eq!(read.of("loads", "A", "alone").count(), 1);
+        assert_eq!(read.of("loads", "A", "none").count(), 0);
+        assert_eq!(read.of("poll", "A", "alone").count(), 0);
+    }
+
+    #[test]
+    fn another_schema_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results.json");
+        Results::default().write(&path).unwrap();
+        let error = Results::read(&path).unwrap_err().to_string();
+        assert!(error.contains("schema 0"), "{error}");
+        assert!(Results::read(&directory.path().join("none")).is_err());
+    }
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The simulator's workloads as loads for the virtual GPU.
+//!
+//! Who submits what and when is defined once, in the simulator. A load's queue
+//! has kernels of one shape, so a model's kernels are replaced by as many equal
+//! ones that together take the time that the model takes alone.
+
+use gpreempt_simulator::gpu::{Gpu, Nanos, SLOTS_PER_CU};
+use gpreempt_simulator::kernel::Kernel;
+use gpreempt_simulator::services::{alone, Model};
+use gpreempt_simulator::workload::{phases, Arrivals, Client, Source, Workload, SECOND};
+use gpu_workload::spec::{Arrival, Cost, KernelSpec, QueueSpec, RunSpec};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use crate::load::{heavy, run};
+
+/// When the urgent clients begin: the others are in full swing by then, and a
+/// scheduler in user space has found the queues.
+pub const WARM_UP: Nanos = 40_000_000;
+/// Most workgroups of one kernel: beyond that a kernel only has more rounds.
+const MOST_ROUNDS: u64 = 8;
+/// The registers of a compute unit's four SIMDs, for one lane.
+const VECTOR_REGISTERS: u64 = 4 * 512;
+const WAVES_OF_A_WORKGROUP: u64 = 4;
+
+/// The node of the simulator that a virtual GPU with so many units stands for.
+pub fn node(compute_units: u32) -> Gpu {
+    Gpu {
+        compute_units: compute_units.into(),
+        ..Gpu::mi300x_cpx()
+    }
+}
+
+/// One kernel that stands for all of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    pub dispatches: u32,
+    pub workgroups: u32,
+    pub cost: Nanos,
+    pub per_unit: u64,
+}
+
+impl Shape {
+    pub fn of(model: Model, gpu: &Gpu) -> Shape {
+        let program = model.program(gpu);
+        let time = alone(gpu, &program);
+        let count = program.len() as u64;
+        let weight = |kernel: &Kernel| u64::from(kernel.workgroups) * kernel.time;
+        let heaviest = program.iter().max_by_key(|kernel| weight(kernel));
+        let per_unit = heaviest.map_or(1, |kernel| SLOTS_PER_CU / kernel.slots);
+        let resident = gpu.compute_units * per_unit;
+        let workgroups = program
+            .iter()
+            .map(|kernel| u64::from(kernel.workgroups))
+            .sum::<u64>()
+            / count;
+        let workgroups = workgroups.clamp(1, resident * MOST_ROUNDS);
+        let rounds = workgroups.div_ceil(resident);
+        Shape {
+            dispatches: count as u32,
+            workgroups: workgroups as u32,
+            cost: (time / (count * rounds)).max(1),
+            per_unit,
+        }
+    }
+
+    /// What this takes on an idle GPU, without its packets.
+    pub fn time(&self, gpu: &Gpu) -> Nanos {
+        let resident = gpu.compute_units * self.per_unit;
+        let rounds = u64::from(self.workgroups).div_ceil(resident);
+        u64::from(self.dispatches) * rounds * self.cost
+    }
+}
+
+/// The run of a workload whose urgent clients send requests for so long.
+pub fn spec(workload: &Workload, gpu: &Gpu, duration: Nanos, seed: u64) -> RunSpec {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let phases = phases(workload, gpu, &mut random);
+    let queues = workload
+        .clients
+        .iter()
+        .zip(phases)
+        .map(|(client, phase)| queue(client, gpu, phase, duration, seed))
+        .collect();
+    RunSpec {
+        seed,
+        samples: true,
+        ..run(queues)
+    }
+}
+
+fn queue(client: &Client, gpu: &Gpu, phase: Nanos, duration: Nanos, seed: u64) -> QueueSpec {
+    let shape = Shape::of(client.model, gpu);
+    let registers = VECTOR_REGISTERS / (shape.per_unit * WAVES_OF_A_WORKGROUP);
+    let arrival = if client.urgent() {
+        open(&client.arrivals, duration, seed)
+    } else {
+        closed(&client.arrivals, shape.time(gpu))
+    };
+    let start_ns = if client.urgent() { WARM_UP + phase } else { 0 };
+    QueueSpec {
+        name: client.name.clone(),
+        group: client.name.clone(),
+        priority: client.priority.into(),
+        // Room for several requests, so that an open loop can fall behind.
+        ring_packets: (4 * (shape.dispatches + 2)).next_power_of_two().max(128),
+        workgroups: shape.workgroups,
+        workgroup_size: 64 * WAVES_OF_A_WORKGROUP as u16,
+        cost_ns: Cost::Nanoseconds(shape.cost),
+        kernel: KernelSpec {
+            vector_registers: registers.min(512) as u32,
+            ..KernelSpec::default()
+        },
+        dispatches_per_request: shape.dispatches,
+        arrival,
+        preparation_ns: if client.urgent() {
+            client.preparation
+        } else {
+            0
+        },
+        start_ns,
+        duration_ns: Some(WARM_UP + duration - start_ns.min(WARM_UP)),
+        ..heavy(duration)
+    }
+}
+
+/// Urgent requests arrive whether or not the last one is done.
+fn open(arrivals: &Arrivals, duration: Nanos, seed: u64) -> Arrival {
+    let period = |hertz: f64| (SECOND as f64 / hertz) as u64;
+    match arrivals {
+        Arrivals::Periodic { hertz } => Arrival::FixedRate {
+            period_ns: period(*hertz),
+        },
+        Arrivals::Poisson { hertz } => Arrival::Poisson {
+            mean_ns: period(*hertz),
+        },
+        Arrivals::Continuous => Arrival::ClosedLoop {
+            depth: 1,
+            think_ns: 0,
+        },
+        Arrivals::Bursts { .. } => {
+            let random = ChaCha8Rng::seed_from_u64(seed);
+            let mut source = Source::new(arrivals.clone(), 0, random);
+            let times_ns = std::iter::from_fn(|| source.next_arrival())
+                .take_while(|&at| at < duration)
+                .collect();
+            Arrival::Trace { times_ns }
+        }
+    }
+}
+
+/// A best-effort client has one request at a time, so that it cannot pile up
+/// work that the end of the run would have to wait for. Undisturbed it keeps
+/// its rate.
+fn closed(arrivals: &Arrivals, time: Nanos) -> Arrival {
+    let think_ns = match arrivals {
+        Arrivals::Periodic { hertz }
+        | Arrivals::Poisson { hertz }
+        | Arrivals::Bursts { hertz, .. } => ((SECOND as f64 / hertz) as u64).saturating_sub(time),
+        Arrivals::Continuous => 0,
+    };
+    Arrival::ClosedLoop {
+        // Work without a pause has its next kernel in the ring already.
+        depth: if think_ns == 0 { 2 } else { 1 },
+        think_ns,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNITS: u32 = 40;
+
+    #[test]
+    fn one_shape_takes_the_time_of_the_model() {
+        let gpu = node(UNITS);
+        for model in Model::ALL {
+            let shape = Shape::of(model, &gpu);
+            let wanted = alone(&gpu, &model.program(&gpu)) as f64;
+            let got = shape.time(&gpu) as f64;
+            assert!(
+                (got / wanted - 1.0).abs() < 0.01,
+                "{}: {got} for {wanted}",
+                model.name()
+            );
+        }
+    }
+
+    #[test]
+    fn as_many_workgroups_fit_a_unit_as_in_the_simulator() {
+        let gpu = node(UNITS);
+        for model in Model::ALL {
+            let per_unit = Shape::of(model, &gpu).per_unit;
+            assert!((1..=8).contains(&per_unit), "{}: {per_unit}", model.name());
+        }
+    }
+
+    #[test]
+    fn every_workload_is_a_legal_run() {
+        let gpu = node(UNITS);
+        for name in Workload::names() {
+            let workload = Workload::by_name(name).unwrap();
+            let run = spec(&workload, &gpu, 300_000_000, 1);
+            let text = serde_json::to_string(&run).unwrap();
+            let read = RunSpec::parse(&text).unwrap_or_else(|error| panic!("{name}: {error:#}"));
+            assert_eq!(read.queues.len(), workload.clients.len());
+            for (queue, client) in read.queues.iter().zip(&workload.clients) {
+                assert_eq!(queue.start_ns >= WARM_UP, client.urgent(), "{name}");
+                assert!(queue.priority == u32::from(client.priority));
+            }
+        }
+    }
+
+    #[test]
+    fn bursts_become_a_trace_that_ends_with_the_run() {
+        let bursts = Arrivals::Bursts {
+            hertz: 60.0,
+            burst: 100_000_000,
+            pause: 300_000_000,
+        };
+        let Arrival::Trace { times_ns } = open(&bursts, 3 * SECOND, 3) else {
+            panic!("not a trace");
+        };
+        assert!(!times_ns.is_empty() && times_ns.is_sorted());
+        assert!(times_ns.iter().all(|&time| time < 3 * SECOND));
+    }
+
+    #[test]
+    fn a_best_effort_client_keeps_its_rate_when_nothing_disturbs_it() {
+        let periodic = Arrivals::Periodic { hertz: 100.0 };
+        let think = |time| match closed(&periodic, time) {
+            Arrival::ClosedLoop { think_ns, .. } => think_ns,
+            _ => panic!("not a closed loop"),
+        };
+        assert_eq!(think(4_000_000), 6_000_000);
+        assert_eq!(think(12_000_000), 0);
+    }
+}
