@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Who schedules: what the benchmark compares.
 
-use e2e_runner::load::DILATION;
+use anyhow::Result;
 use gpreempt_policy::Number;
+use gpu_workload::report::QueueIdentity;
 
 use crate::settings;
 
@@ -120,9 +121,9 @@ impl Contender {
         }
     }
 
-    /// The module's parameters in the dilated guest, when it takes part, with
+    /// The module's parameters where time is so dilated, when it takes part, with
     /// some others than the defaults.
-    pub fn parameters(self, others: &[(Number, u32)]) -> Option<String> {
+    pub fn parameters(self, others: &[(Number, u32)], dilation: u32) -> Option<String> {
         let Contender::Module(backend, policy) = self else {
             return None;
         };
@@ -130,9 +131,48 @@ impl Contender {
             "mode=enforce backend={} policy={} {}",
             backend.word(),
             policy.word(),
-            settings::with(DILATION, others)
+            settings::with(dilation, others)
         ))
     }
+}
+
+/// How often the contenders that are programs look, in GPU time.
+const POLL_NS: u64 = 1_000_000;
+/// A queue whose pointers stand still for so long is idle.
+const CALM_NS: u64 = 3_000_000;
+const MAX_STOP_NS: u64 = 100_000_000;
+
+/// The command line, after `kfdctl`, of a contender that is a program. A queue's
+/// socket is that of its process.
+pub fn command_line(
+    contender: Contender,
+    dilation: u32,
+    queues: &[QueueIdentity],
+    socket: impl Fn(&QueueIdentity) -> Result<String>,
+) -> Result<Option<Vec<String>>> {
+    let command = match contender {
+        Contender::Poller => "poll",
+        Contender::Reset => "reset-resubmit",
+        _ => return Ok(None),
+    };
+    let mut line = vec![command.to_owned()];
+    for (option, gpu_ns, unit) in [
+        ("--interval-us", POLL_NS, 1_000),
+        ("--calm-us", CALM_NS, 1_000),
+        ("--max-stop-ms", MAX_STOP_NS, 1_000_000),
+    ] {
+        let time = gpu_ns * u64::from(dilation) / unit;
+        line.extend([option.to_owned(), time.to_string()]);
+    }
+    for queue in queues {
+        let name = if contender == Contender::Poller {
+            format!("{}:{}:{}", queue.pid, queue.queue_id, queue.priority)
+        } else {
+            format!("{}:{}:{}", socket(queue)?, queue.name, queue.priority)
+        };
+        line.extend(["--queue".to_owned(), name]);
+    }
+    Ok(Some(line))
 }
 
 #[cfg(test)]
@@ -153,9 +193,32 @@ mod tests {
     }
 
     #[test]
+    fn a_program_is_told_the_queues_and_the_dilated_times() {
+        let queue = QueueIdentity {
+            name: "q".into(),
+            group: "g".into(),
+            pid: 12,
+            gpu_id: 1,
+            queue_id: 3,
+            priority: 11,
+        };
+        let line = |contender| {
+            command_line(contender, 32, &[queue.clone()], |_| Ok("/s".into()))
+                .unwrap()
+                .map(|line| line.join(" "))
+        };
+        assert_eq!(
+            line(Contender::Poller).unwrap(),
+            "poll --interval-us 32000 --calm-us 96000 --max-stop-ms 3200 --queue 12:3:11"
+        );
+        assert!(line(Contender::Reset).unwrap().ends_with("--queue /s:q:11"));
+        assert_eq!(line(STRICT), None);
+    }
+
+    #[test]
     fn the_policy_is_one_that_the_module_takes() {
         for contender in Contender::ALL {
-            let Some(parameters) = contender.parameters(&[]) else {
+            let Some(parameters) = contender.parameters(&[], 32) else {
                 continue;
             };
             let policy = parameters

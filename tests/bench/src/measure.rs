@@ -11,13 +11,13 @@ use e2e_runner::load::{queue, report, Load, DILATION};
 use e2e_runner::module::Module;
 use gpreempt_policy::Number;
 use gpu_workload::latency::{summary, Summary};
-use gpu_workload::report::{QueueReport, RunReport, Sample};
+use gpu_workload::report::{QueueIdentity, QueueReport, RunReport, Sample};
 use gpu_workload::spec::RunSpec;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use vgpu_model::{HiqAction, HiqRecord, QueueId, TimelineRecord};
 
-use crate::contender::Contender;
+use crate::contender::{command_line, Contender};
 use crate::probes;
 use crate::split::{Logs, Split};
 
@@ -29,9 +29,6 @@ const URGENT_CLASS: u32 = 2;
 const IDLE_QUEUES: usize = 25;
 /// A safety net only.
 const PATIENCE: Duration = Duration::from_secs(1200);
-const POLL_NS: u64 = 1_000_000;
-const CALM_NS: u64 = 3_000_000;
-const MAX_STOP_NS: u64 = 100_000_000;
 
 /// What one run gave. Times are GPU nanoseconds.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -117,7 +114,7 @@ impl Arena {
             .then(|| crowd(&mut self.guest))
             .transpose()?;
         let module = contender
-            .parameters(settings)
+            .parameters(settings, DILATION)
             .map(|parameters| Module::load(&mut self.guest, &parameters))
             .transpose()?;
 
@@ -236,7 +233,7 @@ impl Arena {
 }
 
 /// What the load itself says.
-fn account(report: &RunReport) -> Measurement {
+pub fn account(report: &RunReport) -> Measurement {
     let mut measurement = Measurement::default();
     for queue in &report.queues {
         let name = queue.identity.name.clone();
@@ -269,7 +266,7 @@ pub fn rate(queue: &QueueReport) -> f64 {
 }
 
 /// The part of a load that runs under a contender.
-fn only(spec: &RunSpec, contender: Contender) -> RunSpec {
+pub fn only(spec: &RunSpec, contender: Contender) -> RunSpec {
     let mut spec = spec.clone();
     if contender == Contender::Alone {
         spec.queues
@@ -293,34 +290,12 @@ fn crowd(guest: &mut Guest) -> Result<Load> {
 
 /// Starts a contender that is a program.
 fn scheduler(guest: &mut Guest, load: &Load, contender: Contender) -> Result<Option<u64>> {
-    let command = match contender {
-        Contender::Poller => "poll",
-        Contender::Reset => "reset-resubmit",
-        _ => return Ok(None),
+    let socket = |queue: &QueueIdentity| load.socket(&queue.name);
+    let Some(line) = command_line(contender, DILATION, &load.queues, socket)? else {
+        return Ok(None);
     };
-    let micros = |gpu_ns: u64| (gpu_ns * u64::from(DILATION) / 1_000).to_string();
-    let millis = |gpu_ns: u64| (gpu_ns * u64::from(DILATION) / 1_000_000).to_string();
-    let mut line = vec![
-        "kfdctl".to_owned(),
-        command.to_owned(),
-        "--interval-us".to_owned(),
-        micros(POLL_NS),
-        "--calm-us".to_owned(),
-        micros(CALM_NS),
-        "--max-stop-ms".to_owned(),
-        millis(MAX_STOP_NS),
-    ];
-    for queue in &load.queues {
-        let queue = if contender == Contender::Poller {
-            format!("{}:{}:{}", queue.pid, queue.queue_id, queue.priority)
-        } else {
-            let socket = load.socket(&queue.name)?;
-            format!("{socket}:{}:{}", queue.name, queue.priority)
-        };
-        line.extend(["--queue".to_owned(), queue]);
-    }
-    let line: Vec<&str> = line.iter().map(String::as_str).collect();
-    guest.spawn(&line).map(Some)
+    let words = std::iter::once("kfdctl").chain(line.iter().map(String::as_str));
+    guest.spawn(&words.collect::<Vec<_>>()).map(Some)
 }
 
 /// Processor time of the module's threads so far, in nanoseconds of the guest.

@@ -24,11 +24,18 @@ const MOST_ROUNDS: u64 = 8;
 const VECTOR_REGISTERS: u64 = 4 * 512;
 const WAVES_OF_A_WORKGROUP: u64 = 4;
 
-/// The node of the simulator that a virtual GPU with so many units stands for.
+/// The node of the simulator that a GPU with so many units stands for: a
+/// partition, or a whole GPU.
 pub fn node(compute_units: u32) -> Gpu {
+    let part = Gpu::mi300x_cpx();
+    let like = if u64::from(compute_units) > 2 * part.compute_units {
+        Gpu::mi300x_spx()
+    } else {
+        part
+    };
     Gpu {
         compute_units: compute_units.into(),
-        ..Gpu::mi300x_cpx()
+        ..like
     }
 }
 

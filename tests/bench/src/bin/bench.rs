@@ -11,6 +11,7 @@ use e2e_runner::cache::{make_directory, module, Cache, Kernel};
 use e2e_runner::load::DILATION;
 use e2e_runner::scenario::Configuration;
 use gpreempt_bench::contender::Contender;
+use gpreempt_bench::hardware;
 use gpreempt_bench::measure::Arena;
 use gpreempt_bench::plan::{experiments, Experiment, Extent, Part, Place};
 use gpreempt_bench::report;
@@ -32,6 +33,8 @@ struct Arguments {
 enum Command {
     /// Run the benchmark, then write its tables and plots.
     Run(Run),
+    /// Run the loads on this machine's own GPU.
+    Hardware(Hardware),
     /// Write tables and plots of results that are there.
     Report {
         /// The file results.json of a run.
@@ -40,6 +43,26 @@ enum Command {
         #[arg(long)]
         output: PathBuf,
     },
+}
+
+#[derive(Args)]
+struct Hardware {
+    /// For how many milliseconds urgent requests arrive in a run.
+    #[arg(long, default_value_t = 10_000)]
+    millis: u64,
+    /// How often everything is run.
+    #[arg(long, default_value_t = 5)]
+    repetitions: u32,
+    /// Loads to run; all when none are given.
+    #[arg(long, value_delimiter = ',', value_parser = load)]
+    loads: Vec<String>,
+    /// Contenders to run.
+    #[arg(long, value_delimiter = ',', value_parser = contender,
+        default_value = "alone,none,poller,reset,strict,fair,deadline,process")]
+    contenders: Vec<Contender>,
+    /// Where results, tables and plots are written.
+    #[arg(long)]
+    output: PathBuf,
 }
 
 #[derive(Args)]
@@ -93,10 +116,77 @@ fn contender(name: &str) -> Result<Contender> {
 fn main() -> Result<()> {
     match Arguments::parse().command {
         Command::Run(run) => run.perform(),
+        Command::Hardware(hardware) => hardware.perform(),
         Command::Report { results, output } => {
             make_directory(&output)?;
             report::write(&Results::read(&results)?, &output)
         }
+    }
+}
+
+impl Hardware {
+    fn perform(self) -> Result<()> {
+        make_directory(&self.output)?;
+        let gpu = hardware::find()?;
+        let programs = std::env::current_exe()?;
+        let programs = programs
+            .parent()
+            .context("this program is in no directory")?;
+        let file = self.output.join("results.json");
+        let load = load_average()?;
+        let mut results = Results {
+            schema: SCHEMA,
+            conditions: Conditions {
+                gpu: gpu.name,
+                kernel: fs::read_to_string("/proc/sys/kernel/osrelease")?
+                    .trim()
+                    .into(),
+                dilation: 1,
+                settings: settings::in_force(),
+                duration_ns: self.millis * 1_000_000,
+                repetitions: self.repetitions,
+                host: format!("{} processors", std::thread::available_parallelism()?),
+                host_load: (load, load),
+                poll_interval_us: Number::PollInterval.spec().default,
+                ..Conditions::default()
+            },
+            records: Vec::new(),
+        };
+        let mut loads = self.loads;
+        if loads.is_empty() {
+            loads = Workload::names().iter().map(|&name| name.into()).collect();
+        }
+        for repetition in 0..self.repetitions {
+            for name in &loads {
+                let workload = Workload::by_name(name).context("a name that was checked")?;
+                let spec = hardware::spec(&workload, gpu.units, self.millis * 1_000_000);
+                for &contender in &self.contenders {
+                    let keep = format!("{name}-{}-{repetition}", contender.name());
+                    let outcome =
+                        hardware::run(programs, &spec, contender, &self.output.join(keep))
+                            .map_or_else(
+                                |error| Outcome::Failed(format!("{error:#}")),
+                                |measurement| Outcome::Measured(Box::new(measurement)),
+                            );
+                    println!(
+                        "bench: {name} {}: {}",
+                        contender.name(),
+                        report::in_short(&outcome)
+                    );
+                    results.records.push(Record {
+                        part: Part::Loads.name().into(),
+                        load: name.clone(),
+                        x: None,
+                        contender: contender.name().into(),
+                        repetition,
+                        outcome,
+                    });
+                    results.conditions.host_load.1 = load_average()?;
+                    results.write(&file)?;
+                }
+            }
+        }
+        report::write(&results, &self.output)
     }
 }
 

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::{bail, Context, Result};
 use clap::Parser;
@@ -16,6 +17,8 @@ use gpreempt_bench::contender::{Contender, STRICT};
 use gpreempt_bench::load::{heavy, run as run_of, urgent, HEAVY, URGENT};
 use gpreempt_bench::measure::{Arena, Run};
 use gpreempt_bench::picture::{self, rows, Row, Window};
+use gpreempt_bench::split::Split;
+use gpreempt_bench::statistics::Spread;
 use gpu_workload::latency::Summary;
 use vgpu_model::{QueueId, TimelineRecord};
 
@@ -37,6 +40,8 @@ struct Arguments {
 /// The part of a run that the picture shows.
 const PICTURE_NS: u64 = 60_000_000;
 const COLUMNS: u64 = 90;
+/// How often the table of queues is shown, about.
+const TABLES: u64 = 4;
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
@@ -56,12 +61,28 @@ fn main() -> Result<()> {
             kernel.release
         );
     }
-    say("An AMD MI300X runs two programs. 'training' fills the GPU with long kernels at low");
-    say("priority; 'inference' sends a short request every 20 ms at high priority. A GPU does");
-    say("not take compute units back from work that runs, so the urgent request waits.");
+    say("Two programs share one GPU, an AMD MI300X.");
     say("");
     say(&format!(
-        "1/4  Booting Linux {} with the distribution's own amdgpu driver and a virtual MI300X",
+        "  {HEAVY:<10} low priority;  kernels of 8 ms, one after the other, that fill the GPU"
+    ));
+    say(&format!(
+        "  {URGENT:<10} high priority; a short request every 20 ms, the answer to which is awaited"
+    ));
+    say("");
+    say("A GPU does not take its compute units back from a kernel that runs, whatever the");
+    say("priorities are, so the urgent request waits. The module amd_gpreempt has the running");
+    say("work saved, lets the urgent request through, and has the work go on where it was.");
+    say("");
+    say("There is no GPU in this machine: the driver meets a virtual one, whose clock runs");
+    say(&format!(
+        "{DILATION} times slower. {} s of its time take {} s of yours; there are three such runs.",
+        arguments.seconds,
+        (arguments.seconds * f64::from(DILATION)).round()
+    ));
+    say("");
+    say(&format!(
+        "1/4  booting Linux {} with the distribution's own amdgpu driver",
         kernel.release
     ));
     let guest = Configuration {
@@ -70,18 +91,27 @@ fn main() -> Result<()> {
         cycles: 0,
     }
     .start(&cache, &Needs::ANY)?;
-    let mut arena = Arena::new(guest, false)?;
+    let mut arena = Arena::new(guest, true)?;
 
     let both = run_of(vec![urgent(duration), heavy(duration)]);
-    say("2/4  Inference alone: the best it can be");
-    let alone = arena.run(&both, Contender::Alone, &[], |_| Ok(()))?;
-    say("3/4  Inference beside training, as the driver does it");
-    let without = arena.run(&both, Contender::Nobody, &[], |_| Ok(()))?;
-    say("4/4  The same with amd_gpreempt loaded; its live table:");
-    let mut ticks = 0;
+    say(&format!("2/4  {URGENT} alone: the best it can be"));
+    let alone = arena.run(&both, Contender::Alone, &[], progress(duration))?;
+    say(&format!(
+        "3/4  {URGENT} beside {HEAVY}, as the driver does it"
+    ));
+    let without = arena.run(&both, Contender::Nobody, &[], progress(duration))?;
+    say("4/4  the same with amd_gpreempt. This is its table of queues, now and then: eff is the");
+    say("     priority in force, stops how often a queue was made to wait, for how long in all");
+    let mut shown = 0;
+    let mut tick = progress(duration);
+    let begin = Instant::now();
     let with = arena.run(&both, STRICT, &[], |guest| {
-        ticks += 1;
-        if ticks % 15 == 5 {
+        tick(guest)?;
+        let part =
+            begin.elapsed().as_nanos() as u64 * TABLES / (duration * u64::from(DILATION)).max(1);
+        if part > shown {
+            shown = part;
+            say("");
             say(&table_of_queues(guest)?);
         }
         Ok(())
@@ -100,6 +130,22 @@ fn main() -> Result<()> {
 
 fn say(line: &str) {
     println!("{line}");
+}
+
+/// Tells how far a run is, about every quarter minute.
+fn progress(duration: u64) -> impl FnMut(&mut Guest) -> Result<()> {
+    const EVERY_S: u64 = 15;
+    let begin = Instant::now();
+    let total = duration * u64::from(DILATION) / 1_000_000_000;
+    let mut next = EVERY_S;
+    move |_| {
+        let elapsed = begin.elapsed().as_secs();
+        if elapsed >= next && elapsed < total {
+            next = elapsed + EVERY_S;
+            say(&format!("     {elapsed} of about {total} s"));
+        }
+        Ok(())
+    }
 }
 
 fn table_of_queues(guest: &mut Guest) -> Result<String> {
@@ -134,12 +180,48 @@ fn result(alone: &Run, without: &Run, with: &Run) -> Result<String> {
             run.measurement.repeated,
         );
     }
+    out += &in_words(&best, &latency(without)?, &latency(with)?);
+    out += &where_time_goes(&with.measurement.preemptions);
     out += &format!(
-        "\nTimes are GPU time; the guest's clock runs {DILATION} times as fast. With the module the\n\
-         scheduler firmware got {} packets, without it {}.\n",
-        with.measurement.packets, without.measurement.packets
+        "\nTimes are the GPU's. 'kept' is the work that training got done, of what it gets done when\n\
+         nothing is ever stopped for inference; 'lost' and 'repeated' count workgroups, of {} in all.\n\
+         The GPU's scheduler got {} packets with the module, {} without it.\n",
+        with.measurement.executed, with.measurement.packets, without.measurement.packets
     );
     Ok(out)
+}
+
+/// What the table says.
+fn in_words(alone: &Summary, without: &Summary, with: &Summary) -> String {
+    let times = |summary: &Summary| summary.p99 as f64 / alone.p99 as f64;
+    format!(
+        "\nOf 100 requests, 99 are answered within {} ms when inference has the GPU to itself; beside\n\
+         training it takes {:.1} times as long with the driver alone, and {:.1} times with amd_gpreempt.\n",
+        millis(alone.p99),
+        times(without),
+        times(with)
+    )
+}
+
+/// Why it is not quite as fast as alone.
+fn where_time_goes(preemptions: &[Split]) -> String {
+    let median = |of: fn(&Split) -> Option<u64>| {
+        Spread::of(
+            preemptions
+                .iter()
+                .filter_map(of)
+                .map(|nanos| nanos as f64 / 1e3),
+        )
+        .map(|spread| spread.median)
+    };
+    match (median(|split| split.detection), median(|split| Some(split.total))) {
+        (Some(detection), Some(total)) => format!(
+            "The rest of it, in the median of {} times: {detection:.0} us until the module is sure that the\n\
+             request waits, and {total:.0} us to save the running work and begin.\n",
+            preemptions.len()
+        ),
+        _ => String::new(),
+    }
 }
 
 fn latency(run: &Run) -> Result<Summary> {
@@ -185,7 +267,7 @@ fn draw(
         ("With amd_gpreempt", named(&with_rows, &names), with_window),
     ];
     for (title, rows, window) in &blocks {
-        say(&format!("{title}:"));
+        say(&format!("{title}, in the middle of the run:"));
         say(&picture::text(rows, *window, COLUMNS));
     }
     let svg = output.join("timeline.svg");

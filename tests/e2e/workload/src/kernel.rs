@@ -5,6 +5,9 @@
 //! Each finished workgroup w adds 1 to counters[w] and took `cost` GPU
 //! nanoseconds. The descriptor is an ordinary amdhsa one: its registers and LDS
 //! decide how many waves fit on a compute unit and what a context save moves.
+//! For a real GPU the entry is machine code that does the same.
+
+mod gfx942;
 
 use crate::spec::KernelSpec;
 
@@ -13,8 +16,8 @@ pub const ENTRY: &[u8; 16] = b"VGPU-COUNT-WORK1";
 
 /// Code objects start on the 256-byte boundary that the program counter needs.
 const ENTRY_OFFSET: usize = 256;
-/// Descriptor, padding and entry.
-pub const OBJECT_BYTES: usize = ENTRY_OFFSET + ENTRY.len();
+/// Descriptor, padding and the longer one of the entries.
+pub const OBJECT_BYTES: usize = ENTRY_OFFSET + 4 * gfx942::CODE.len();
 pub const ARGUMENT_BYTES: usize = 32;
 /// A cost that never ends.
 pub const ENDLESS: u64 = u64::MAX;
@@ -53,7 +56,13 @@ pub fn object(kernel: &KernelSpec) -> [u8; OBJECT_BYTES] {
     put(48, &(vector | (scalar << 6)).to_le_bytes());
     put(52, &((user_scalars << 1) | workgroup_id_x).to_le_bytes());
     put(56, &argument_pointer.to_le_bytes());
-    put(ENTRY_OFFSET, ENTRY);
+    if kernel.machine_code {
+        for (at, word) in gfx942::CODE.iter().enumerate() {
+            put(ENTRY_OFFSET + 4 * at, &word.to_le_bytes());
+        }
+    } else {
+        put(ENTRY_OFFSET, ENTRY);
+    }
     object
 }
 
@@ -79,6 +88,19 @@ mod tests {
         let entry = word(&object, 16) as usize;
         assert_eq!(entry % 256, 0);
         assert_eq!(&object[entry..entry + 16], ENTRY);
+    }
+
+    #[test]
+    fn a_real_gpu_gets_machine_code() {
+        let kernel = KernelSpec {
+            machine_code: true,
+            ..Default::default()
+        };
+        let object = object(&kernel);
+        let entry = word(&object, 16) as usize;
+        assert_eq!(word(&object, entry), gfx942::CODE[0]);
+        // It ends the wave.
+        assert_eq!(word(&object, OBJECT_BYTES - 4), 0xbf81_0000);
     }
 
     #[test]

@@ -130,6 +130,8 @@ pub struct KernelSpec {
     pub vector_registers: u32,
     pub scalar_registers: u32,
     pub lds_bytes: u32,
+    /// Machine code for a real GPU instead of what the virtual one knows.
+    pub machine_code: bool,
 }
 
 impl Default for KernelSpec {
@@ -138,6 +140,7 @@ impl Default for KernelSpec {
             vector_registers: 32,
             scalar_registers: 32,
             lds_bytes: 0,
+            machine_code: false,
         }
     }
 }
