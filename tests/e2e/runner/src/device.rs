@@ -11,7 +11,9 @@ use std::time::Duration;
 use anyhow::{bail, Context, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use vgpu_model::{Faults, HiqRecord, QueueReport, ReadPointer, StateDump, TimelineRecord};
+use vgpu_model::{
+    Faults, HiqRecord, QueueReport, ReadPointer, RegisterReport, StateDump, TimelineRecord,
+};
 use vgpu_server::control::Command;
 
 use crate::cache::program;
@@ -116,6 +118,11 @@ impl Device {
     /// The timeline in the trace-event format.
     pub fn trace(&mut self) -> Result<Value> {
         self.ask(Command::Trace { from: 0 })
+    }
+
+    /// The registers that were accessed so far.
+    pub fn registers(&mut self) -> Result<Vec<RegisterReport>> {
+        self.ask(Command::Registers)
     }
 
     /// Says when the read pointers of AQL queues move from now on.

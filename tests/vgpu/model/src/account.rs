@@ -2,14 +2,14 @@
 //! Accounts of user queues, the log of the scheduler's packets, and the
 //! timeline. They outlive a queue's time in its slot, and a reset.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::compute::Dispatch;
 use crate::gpu::Gpu;
 use crate::queue::{Format, Queue, QueueKey, Seat};
 use crate::{
     GpuNanos, HiqAction, HiqRecord, MappedQueue, QueueId, QueueKind, QueueReport, TimelineChange,
-    TimelineRecord,
+    TimelineRecord, UnitsRecord,
 };
 
 /// The timeline has a new count of waves at most this often per queue.
@@ -69,6 +69,9 @@ pub struct Accounts {
     accounts: Vec<Account>,
     hiq: Log<HiqRecord>,
     timeline: Log<TimelineRecord>,
+    units: Log<UnitsRecord>,
+    /// Busy units of each die at the end of that log.
+    units_busy: BTreeMap<u32, u32>,
 }
 
 impl Accounts {
@@ -77,6 +80,8 @@ impl Accounts {
             accounts: Vec::new(),
             hiq: Log::new(capacity),
             timeline: Log::new(capacity),
+            units: Log::new(capacity),
+            units_busy: BTreeMap::new(),
         }
     }
 
@@ -140,6 +145,17 @@ impl Accounts {
             }
         }
         self.waves_changed(now, index);
+    }
+
+    pub fn units_changed(&mut self, at: GpuNanos, xcc: u32, busy: u32) {
+        if self.units_busy.insert(xcc, busy).unwrap_or(0) != busy {
+            self.units.push(UnitsRecord { at, xcc, busy });
+        }
+    }
+
+    /// How many compute units were busy, die by die.
+    pub fn units(&self) -> Vec<UnitsRecord> {
+        self.units.since(0)
     }
 
     pub fn workgroup_done(&mut self, account: usize) {

@@ -5,8 +5,8 @@ use crate::gpu::Gpu;
 use crate::memory::Memory;
 use crate::queue::{Queue, Seat};
 use crate::{
-    Bus, Config, ConfigError, Faults, GpuNanos, HiqRecord, QueueReport, ReadPointer, StateDump,
-    TimelineRecord, Vram,
+    Bus, Config, ConfigError, Faults, GpuNanos, HiqRecord, QueueReport, ReadPointer,
+    RegisterReport, StateDump, TimelineRecord, UnitsRecord, Vram,
 };
 
 /// Bytes of one doorbell write.
@@ -98,6 +98,16 @@ impl Device {
     /// Changes of queues and compute units from a sequence number on.
     pub fn timeline(&mut self, from: u64) -> Vec<TimelineRecord> {
         self.gpu.accounts.timeline_since(from)
+    }
+
+    /// How many compute units were busy over time.
+    pub fn units(&self) -> Vec<UnitsRecord> {
+        self.gpu.accounts.units()
+    }
+
+    /// The registers that were accessed since the device was made.
+    pub fn registers(&self) -> Vec<RegisterReport> {
+        self.gpu.touched.report()
     }
 
     pub fn state(&self) -> StateDump {

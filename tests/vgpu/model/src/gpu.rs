@@ -12,7 +12,7 @@ use crate::interrupt::{client, source, xcc_node, Interrupt, InterruptRing};
 use crate::memory::{FaultCause, Memory, MemoryFault, Space, FB_BASE};
 use crate::queue::{Exit, QueueKey, Queues, SdmaRing};
 use crate::registers::table::{athub, gc, ih, mmhub, nbio, sdma};
-use crate::registers::{place, sdma_base, xcc_base, Place, RegisterFile, Slot};
+use crate::registers::{place, sdma_base, xcc_base, Place, RegisterFile, Slot, Touched};
 use crate::{Config, Faults, GpuNanos};
 
 /// What the GPU will do of its own accord.
@@ -82,6 +82,7 @@ pub struct Gpu {
     pub events: EventQueue<Event>,
     pub memory: Memory,
     pub registers: RegisterFile,
+    pub touched: Touched,
     pub interrupts: InterruptRing,
     pub queues: Queues,
     pub compute: Compute,
@@ -106,6 +107,7 @@ impl Gpu {
             events: EventQueue::new(),
             memory,
             registers,
+            touched: Touched::default(),
             interrupts: InterruptRing::default(),
             queues: Queues::default(),
             hws: Hws::default(),
@@ -136,6 +138,9 @@ impl Gpu {
         }
         self.queues.clear();
         self.compute = Compute::new(&self.config);
+        for die in 0..self.config.xcc_count {
+            self.accounts.units_changed(self.now, die, 0);
+        }
         self.hws = Hws::default();
         self.save_channel_free = self.now;
         self.faults.hung = false;
@@ -295,6 +300,7 @@ impl Gpu {
     // Registers.
 
     pub fn read_register(&mut self, address: u32) -> u32 {
+        self.touched.read(address);
         match place(address) {
             Place::Graphics { xcc, register } if xcc < self.config.xcc_count => {
                 self.read_graphics(xcc, register, address)
@@ -306,6 +312,7 @@ impl Gpu {
             }
             Place::Other(nbio::BIF_BX0_PCIE_DATA2) => {
                 let target = self.indirect_register();
+                self.touched.far(target, false);
                 self.registers.get(target)
             }
             Place::Other(nbio::BIF_BX_PF0_GPU_HDP_FLUSH_DONE) => u32::MAX,
@@ -348,6 +355,7 @@ impl Gpu {
     }
 
     pub fn write_register(&mut self, address: u32, value: u32) {
+        self.touched.written(address);
         match place(address) {
             Place::Other(nbio::BIF_BX_PF0_MM_DATA) => {
                 let offset = self.indirect_vram_offset();
@@ -356,6 +364,7 @@ impl Gpu {
             }
             Place::Other(nbio::BIF_BX0_PCIE_DATA2) => {
                 let target = self.indirect_register();
+                self.touched.far(target, true);
                 self.registers.set(target, value);
                 return;
             }

@@ -42,8 +42,9 @@ pub use config::{Config, ConfigError, ReadPointer, Timing};
 pub use device::{Device, DoorbellWidth};
 pub use fault::{Faults, Fence};
 pub use host::{Bus, BusError, Vram};
+pub use registers::{Block, RegisterReport};
 pub use report::{
     HiqAction, HiqRecord, MappedQueue, Occupancy, QueueId, QueueKind, QueueReport, StateDump,
-    TimelineChange, TimelineRecord,
+    TimelineChange, TimelineRecord, UnitsRecord,
 };
 pub use time::GpuNanos;

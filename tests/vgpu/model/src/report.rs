@@ -145,6 +145,14 @@ pub struct TimelineRecord {
     pub change: TimelineChange,
 }
 
+/// From this time on so many compute units of one XCC hold at least one wave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnitsRecord {
+    pub at: GpuNanos,
+    pub xcc: u32,
+    pub busy: u32,
+}
+
 /// Compute units of one XCC that hold at least one wave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Occupancy {

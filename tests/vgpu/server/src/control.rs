@@ -44,6 +44,8 @@ pub enum Command {
         #[serde(default)]
         from: u64,
     },
+    /// The registers that were accessed so far.
+    Registers,
     /// Everything about this moment.
     State,
     /// The GPU time, and how slowly it passes.
@@ -92,7 +94,8 @@ fn answer(command: Command, gpu: &Gpu) -> serde_json::Result<Value> {
         Command::Queues => serde_json::to_value(device.queues()),
         Command::Hiq { from } => serde_json::to_value(device.hiq_log(from)),
         Command::Timeline { from } => serde_json::to_value(device.timeline(from)),
-        Command::Trace { from } => Ok(timeline::trace(&device.timeline(from))),
+        Command::Trace { from } => Ok(timeline::trace(&device.timeline(from), &device.units())),
+        Command::Registers => serde_json::to_value(device.registers()),
         Command::State => serde_json::to_value(device.state()),
         Command::Clock => Ok(json!({"now": device.now(), "dilation": gpu.clock().dilation()})),
         Command::Faults => serde_json::to_value(device.faults()),
@@ -129,7 +132,14 @@ mod tests {
     fn every_command_is_answered_with_its_number() {
         let gpu = gpu();
         for command in [
-            "queues", "hiq", "timeline", "trace", "state", "clock", "faults",
+            "queues",
+            "hiq",
+            "timeline",
+            "trace",
+            "registers",
+            "state",
+            "clock",
+            "faults",
         ] {
             let value = reply(&format!(r#"{{"id":5,"command":"{command}"}}"#), &gpu);
             assert_eq!(value["id"], 5, "{value}");

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The timeline in the trace-event format, which Perfetto and chrome://tracing
-//! open: a row for each queue, and a counter of its waves. Times are GPU time.
+//! open: a row for each queue, counters of its waves and of each die's busy compute
+//! units. Times are GPU time.
 
 use std::collections::BTreeMap;
 
 use serde_json::{json, Value};
-use vgpu_model::{QueueId, TimelineChange, TimelineRecord};
+use vgpu_model::{GpuNanos, QueueId, TimelineChange, TimelineRecord, UnitsRecord};
 
 /// What a row shows, from one change to the one that ends it.
 fn span(change: &TimelineChange) -> Option<(&'static str, bool)> {
@@ -21,7 +22,7 @@ fn span(change: &TimelineChange) -> Option<(&'static str, bool)> {
 }
 
 /// The whole trace as one JSON value.
-pub fn trace(records: &[TimelineRecord]) -> Value {
+pub fn trace(records: &[TimelineRecord], units: &[UnitsRecord]) -> Value {
     let mut rows: BTreeMap<QueueId, usize> = BTreeMap::new();
     let mut events = Vec::new();
     for record in records {
@@ -33,7 +34,7 @@ pub fn trace(records: &[TimelineRecord]) -> Value {
             }));
             next
         });
-        let at = record.at.0 as f64 / 1000.0;
+        let at = microseconds(record.at);
         events.push(match &record.change {
             TimelineChange::DispatchBegins { packet, workgroups } => json!({
                 "name": format!("dispatch {packet}"), "cat": "dispatch", "ph": "b", "ts": at,
@@ -62,7 +63,17 @@ pub fn trace(records: &[TimelineRecord]) -> Value {
             }
         });
     }
+    events.extend(units.iter().map(|record| {
+        json!({
+            "name": format!("busy units of XCC {}", record.xcc), "ph": "C",
+            "ts": microseconds(record.at), "pid": 1, "args": {"units": record.busy},
+        })
+    }));
     json!({"traceEvents": events, "displayTimeUnit": "ns"})
+}
+
+fn microseconds(at: GpuNanos) -> f64 {
+    at.0 as f64 / 1000.0
 }
 
 fn name(queue: QueueId) -> String {
@@ -75,7 +86,6 @@ fn name(queue: QueueId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vgpu_model::GpuNanos;
 
     fn record(at: u64, doorbell: u64, change: TimelineChange) -> TimelineRecord {
         TimelineRecord {
@@ -91,11 +101,12 @@ mod tests {
 
     #[test]
     fn every_queue_gets_one_named_row() {
-        let value = trace(&[
+        let records = [
             record(1000, 8, TimelineChange::Mapped),
             record(2000, 16, TimelineChange::Mapped),
             record(3000, 8, TimelineChange::Unmapped),
-        ]);
+        ];
+        let value = trace(&records, &[]);
         let events = value["traceEvents"].as_array().unwrap();
         let names = events.iter().filter(|event| event["ph"] == "M").count();
         assert_eq!(names, 2);
@@ -123,13 +134,24 @@ mod tests {
             .enumerate()
             .map(|(at, change)| record(at as u64, 8, change))
             .collect();
-        let value = trace(&records);
+        let units = UnitsRecord {
+            at: GpuNanos(2500),
+            xcc: 1,
+            busy: 4,
+        };
+        let value = trace(&records, &[units]);
         let phases: Vec<_> = value["traceEvents"]
             .as_array()
             .unwrap()
             .iter()
             .map(|event| event["ph"].as_str().unwrap())
             .collect();
-        assert_eq!(phases, ["M", "B", "E", "B", "E", "b", "e", "C"]);
+        assert_eq!(phases, ["M", "B", "E", "B", "E", "b", "e", "C", "C"]);
+        let last = &value["traceEvents"][8];
+        assert_eq!(last["name"], "busy units of XCC 1");
+        assert_eq!(
+            (&last["ts"], &last["args"]["units"]),
+            (&json!(2.5), &json!(4))
+        );
     }
 }

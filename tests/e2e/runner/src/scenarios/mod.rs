@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 //! All scenarios, by what they are about.
 
+mod faults;
 mod no_scheduler;
 mod preemption;
 mod probe;
 mod recovery;
 mod requests;
 mod save;
+mod trace;
 mod user_scheduler;
 mod work;
 
@@ -20,6 +22,8 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         save::SCENARIOS,
         requests::SCENARIOS,
         user_scheduler::SCENARIOS,
+        trace::SCENARIOS,
+        faults::SCENARIOS,
         recovery::SCENARIOS,
         no_scheduler::SCENARIOS,
         preemption::SCENARIOS,

@@ -29,6 +29,12 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         suite: Suite::Vgpu,
+        name: "the driver's own rings pass its tests",
+        needs: Needs::ANY,
+        run: rings,
+    },
+    Scenario {
+        suite: Suite::Vgpu,
         name: "a second GPU works beside the first",
         needs: Needs {
             one_die: true,
@@ -117,6 +123,13 @@ pub fn rocminfo(guest: &mut Guest) -> Result<()> {
     for name in ["gfx942", "AMD Instinct MI300X", "KERNEL_DISPATCH"] {
         ensure!(text.contains(name), "no '{name}' in\n{text}");
     }
+    Ok(())
+}
+
+fn rings(guest: &mut Guest) -> Result<()> {
+    let file = "/sys/kernel/debug/dri/0000:01:00.0/amdgpu_test_ib";
+    let text = guest.agent().shell(&format!("cat {file}"))?;
+    ensure!(text.contains("ib ring tests passed"), "{text}");
     Ok(())
 }
 

@@ -14,6 +14,17 @@ use crate::load::{queue, run, Load};
 use crate::scenario::{Needs, Scenario, Suite};
 
 pub const SCENARIOS: &[Scenario] = &[
+    // Before those that end processes by force: the driver may keep a reference to
+    // one that it could not give a queue.
+    Scenario {
+        suite: Suite::Vgpu,
+        name: "amdgpu unloads and loads again",
+        needs: Needs {
+            one_die: true,
+            ..Needs::ANY
+        },
+        run: reload,
+    },
     Scenario {
         suite: Suite::Vgpu,
         name: "a GPU reset under load is recovered from",
@@ -25,15 +36,6 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "firmware that never answers is reset",
         needs: Needs::ANY,
         run: hang,
-    },
-    Scenario {
-        suite: Suite::Vgpu,
-        name: "amdgpu unloads and loads again",
-        needs: Needs {
-            one_die: true,
-            ..Needs::ANY
-        },
-        run: reload,
     },
 ];
 

@@ -99,9 +99,14 @@ impl Gpu {
 
     /// Fills the free compute units of a die.
     pub fn launch(&mut self, die: u32) {
-        if self.faults.hung {
-            return;
+        if !self.faults.hung {
+            self.fill_units(die);
         }
+        let busy = self.compute.dies[die as usize].units_busy;
+        self.accounts.units_changed(self.now, die, busy);
+    }
+
+    fn fill_units(&mut self, die: u32) {
         let mut reserved = vec![false; self.compute.dies[die as usize].units.len()];
         let mut launched = BTreeSet::new();
         for class in CLASSES {

@@ -35,6 +35,8 @@ pub struct Die {
     pub units: Vec<Unit>,
     residents: Vec<Option<Resident>>,
     free: Vec<usize>,
+    /// Units with at least one wave.
+    pub units_busy: u32,
     /// Where the search for a unit and the turn among queues go on.
     next_unit: usize,
     next_queue: u64,
@@ -42,7 +44,9 @@ pub struct Die {
 
 impl Die {
     pub fn insert(&mut self, resident: Resident) -> usize {
-        self.units[resident.unit].occupy(&resident.footprint, resident.simds);
+        let unit = &mut self.units[resident.unit];
+        self.units_busy += u32::from(unit.waves() == 0);
+        unit.occupy(&resident.footprint, resident.simds);
         match self.free.pop() {
             Some(index) => {
                 self.residents[index] = Some(resident);
@@ -57,7 +61,9 @@ impl Die {
 
     pub fn remove(&mut self, index: usize) -> Option<Resident> {
         let resident = self.residents.get_mut(index)?.take()?;
-        self.units[resident.unit].release(&resident.footprint, resident.simds);
+        let unit = &mut self.units[resident.unit];
+        unit.release(&resident.footprint, resident.simds);
+        self.units_busy -= u32::from(unit.waves() == 0);
         self.free.push(index);
         Some(resident)
     }
@@ -96,6 +102,7 @@ impl Compute {
             units: vec![Unit::default(); config.cu_per_xcc() as usize],
             residents: Vec::new(),
             free: Vec::new(),
+            units_busy: 0,
             next_unit: 0,
             next_queue: 0,
         };

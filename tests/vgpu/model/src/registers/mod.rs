@@ -7,8 +7,10 @@
 
 mod file;
 pub mod table;
+mod touched;
 
 pub use file::{RegisterFile, Slot, QUEUE_REGISTERS};
+pub use touched::{Block, RegisterReport, Touched};
 
 /// What an address of BAR 5 refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

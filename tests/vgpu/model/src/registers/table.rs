@@ -205,34 +205,35 @@ pub mod smuio {
     pub const SMUIO_MCM_CONFIG: (u32, usize) = (0x0023, 1);
 }
 
+/// The numbers of one of the driver's headers, if the variable names their folder.
+#[cfg(test)]
+pub fn header(path: &str) -> Option<std::collections::HashMap<String, u32>> {
+    let folder = std::env::var_os("VGPU_ASIC_REG")?;
+    let file = std::path::Path::new(&folder).join(path);
+    let text = std::fs::read_to_string(&file)
+        .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let mut numbers = std::collections::HashMap::new();
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        if words.next() != Some("#define") {
+            continue;
+        }
+        if let (Some(name), Some(value)) = (words.next(), words.next()) {
+            let value = match value.strip_prefix("0x") {
+                Some(hex) => u32::from_str_radix(hex, 16),
+                None => value.parse(),
+            };
+            if let Ok(value) = value {
+                numbers.insert(name.to_owned(), value);
+            }
+        }
+    }
+    Some(numbers)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashMap;
-
-    fn header(path: &str) -> Option<HashMap<String, u32>> {
-        let folder = std::env::var_os("VGPU_ASIC_REG")?;
-        let file = std::path::Path::new(&folder).join(path);
-        let text = std::fs::read_to_string(&file)
-            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        let mut numbers = HashMap::new();
-        for line in text.lines() {
-            let mut words = line.split_whitespace();
-            if words.next() != Some("#define") {
-                continue;
-            }
-            if let (Some(name), Some(value)) = (words.next(), words.next()) {
-                let value = match value.strip_prefix("0x") {
-                    Some(hex) => u32::from_str_radix(hex, 16),
-                    None => value.parse(),
-                };
-                if let Ok(value) = value {
-                    numbers.insert(name.to_owned(), value);
-                }
-            }
-        }
-        Some(numbers)
-    }
 
     fn compare(path: &str, table: impl Iterator<Item = (String, u32, usize)>) {
         let Some(numbers) = header(path) else {

@@ -268,6 +268,14 @@ fn a_mask_keeps_a_queue_to_its_units() {
     let occupancy = driver.device.state().occupancy;
     assert_eq!((occupancy[0].units_busy, occupancy[0].waves), (1, 32));
     driver.finish(&dispatch);
+    // The second half took the places of the first at once.
+    let units: Vec<_> = driver
+        .device
+        .units()
+        .iter()
+        .map(|r| (r.xcc, r.busy))
+        .collect();
+    assert_eq!(units, [(0, 1), (0, 0)]);
 }
 
 #[test]

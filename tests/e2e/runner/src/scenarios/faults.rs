@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Faults on demand, while a guest runs: what the stock driver makes of each, and
+//! that the other queues go on.
+
+use std::time::Duration;
+
+use anyhow::{ensure, Context, Result};
+use serde_json::json;
+use vgpu_model::{Faults, Fence, HiqAction};
+
+use super::save::{finish, start, victim};
+use crate::guest::Guest;
+use crate::load::{queue, Load};
+use crate::scenario::{Needs, Scenario, Suite};
+
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::Vgpu,
+        name: "a fence that comes late is waited for",
+        needs: Needs::ANY,
+        run: late,
+    },
+    Scenario {
+        suite: Suite::Vgpu,
+        name: "waves that never end are saved and restored",
+        needs: Needs::ANY,
+        run: endless,
+    },
+    Scenario {
+        suite: Suite::Vgpu,
+        name: "lost interrupts delay work and lose none",
+        needs: Needs::ANY,
+        run: interrupts,
+    },
+    Scenario {
+        suite: Suite::Vgpu,
+        name: "spoiled waves stop their queue and no other",
+        needs: Needs::ANY,
+        run: spoiled,
+    },
+    Scenario {
+        suite: Suite::Vgpu,
+        name: "a queue that does not yield is reset and no other",
+        needs: Needs::ANY,
+        run: unyielding,
+    },
+];
+
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A queue of another process that must go on whatever happens to the victim.
+fn bystander(guest: &mut Guest) -> Result<Load> {
+    let more = json!({"requests": 1_000_000});
+    Load::start(guest, json!({"queues": [queue("other", 1, 50_000, more)]}))
+}
+
+fn goes_on(guest: &mut Guest, load: &Load, queue: &str) -> Result<()> {
+    let completed = load.completed(guest, queue)?;
+    guest.wait_until(&format!("{queue} goes on"), PATIENCE, |guest| {
+        Ok(load.completed(guest, queue)? > completed)
+    })
+}
+
+/// The victim's doorbell, by which faults name it.
+fn doorbell(guest: &mut Guest) -> Result<u64> {
+    let report = victim(guest)?.context("no queue has waves")?;
+    Ok(report.queue.doorbell)
+}
+
+fn late(guest: &mut Guest) -> Result<()> {
+    // More than a second of the guest's time; the driver waits for nine.
+    const LATE_NS: u64 = 50_000_000;
+    let load = start(guest)?;
+    let mark = guest.device.hiq_mark()?;
+    guest.device.set_faults(Faults {
+        fence: Fence::Late(LATE_NS),
+        ..Faults::default()
+    })?;
+    load.control(guest, "victim", &["update", "--percentage", "0"])?;
+    guest.device.set_faults(Faults::default())?;
+    let waits: Vec<u64> = guest
+        .device
+        .hiq(mark)?
+        .iter()
+        .filter(|record| matches!(record.action, HiqAction::QueryStatus { .. }))
+        .filter_map(|record| Some(record.completed?.since(record.fetched)))
+        .collect();
+    ensure!(
+        waits.iter().any(|wait| *wait >= LATE_NS),
+        "the fences took {waits:?} ns"
+    );
+    load.control(guest, "victim", &["update", "--percentage", "100"])?;
+    goes_on(guest, &load, "victim")?;
+    finish(guest, load)
+}
+
+fn endless(guest: &mut Guest) -> Result<()> {
+    let load = start(guest)?;
+    let doorbell = doorbell(guest)?;
+    guest.device.set_faults(Faults {
+        endless: [doorbell].into(),
+        ..Faults::default()
+    })?;
+    let done = |guest: &mut Guest| -> Result<u64> {
+        Ok(victim(guest)?
+            .context("the waves are gone")?
+            .workgroups_done)
+    };
+    // What had ended before the fault was set may still be counted.
+    let mut last = done(guest)?;
+    guest.wait_until("no wave ends any more", PATIENCE, |guest| {
+        let (before, now) = (last, done(guest)?);
+        last = now;
+        Ok(before == now)
+    })?;
+    for _ in 0..3 {
+        load.control(guest, "victim", &["update", "--percentage", "0"])?;
+        let report = victim(guest)?.context("the waves are gone")?;
+        ensure!(
+            report.workgroups_saved > 0 && report.workgroups_resident == 0,
+            "{report:?}"
+        );
+        load.control(guest, "victim", &["update", "--percentage", "100"])?;
+        guest.wait_until("the waves are back", PATIENCE, |guest| {
+            Ok(victim(guest)?.is_some_and(|queue| queue.workgroups_resident > 0))
+        })?;
+    }
+    guest.device.set_faults(Faults::default())?;
+    goes_on(guest, &load, "victim")?;
+    finish(guest, load)
+}
+
+fn interrupts(guest: &mut Guest) -> Result<()> {
+    let load = bystander(guest)?;
+    guest.device.set_faults(Faults {
+        interrupts_lost: true,
+        ..Faults::default()
+    })?;
+    let raised = guest.device.state()?.interrupts;
+    guest.wait_until("interrupts were due", PATIENCE, |guest| {
+        Ok(guest.device.state()?.interrupts > raised)
+    })?;
+    guest.device.set_faults(Faults::default())?;
+    goes_on(guest, &load, "other")?;
+    load.stop(guest)?;
+    load.finish(guest).map(|_| ())
+}
+
+fn spoiled(guest: &mut Guest) -> Result<()> {
+    let other = bystander(guest)?;
+    let load = start(guest)?;
+    let doorbell = doorbell(guest)?;
+    guest.device.set_faults(Faults {
+        corrupt_saves: [doorbell].into(),
+        ..Faults::default()
+    })?;
+    load.control(guest, "victim", &["update", "--percentage", "0"])?;
+    guest.device.set_faults(Faults::default())?;
+    load.control(guest, "victim", &["update", "--percentage", "100"])?;
+    guest.wait_until("the damage is noticed", PATIENCE, |guest| {
+        let queues = guest.device.queues()?;
+        Ok(queues.iter().any(|queue| {
+            let fault = queue.fault.as_deref().unwrap_or_default();
+            queue.queue.doorbell == doorbell && fault.contains("checksum")
+        }))
+    })?;
+    load.kill(guest)?;
+    goes_on(guest, &other, "other")?;
+    other.stop(guest)?;
+    other.finish(guest).map(|_| ())
+}
+
+fn unyielding(guest: &mut Guest) -> Result<()> {
+    let other = bystander(guest)?;
+    let load = start(guest)?;
+    let doorbell = doorbell(guest)?;
+    let resets = guest.device.state()?.resets;
+    guest.device.set_faults(Faults {
+        unyielding: [doorbell].into(),
+        ..Faults::default()
+    })?;
+    let _ = load.control(guest, "victim", &["update", "--percentage", "0"]);
+    guest.device.set_faults(Faults::default())?;
+    load.kill(guest)?;
+    goes_on(guest, &other, "other")?;
+    ensure!(
+        guest.device.state()?.resets == resets,
+        "the whole GPU was reset for one queue"
+    );
+    other.stop(guest)?;
+    other.finish(guest).map(|_| ())
+}
