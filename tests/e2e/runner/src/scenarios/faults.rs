@@ -171,6 +171,13 @@ fn spoiled(guest: &mut Guest) -> Result<()> {
 }
 
 fn unyielding(guest: &mut Guest) -> Result<()> {
+    for text in [
+        "Queue preemption failed for queue",
+        "is reset",
+        "Queues reset on process workload",
+    ] {
+        guest.expect_log(text);
+    }
     let other = bystander(guest)?;
     let load = start(guest)?;
     let doorbell = doorbell(guest)?;
@@ -180,6 +187,8 @@ fn unyielding(guest: &mut Guest) -> Result<()> {
         ..Faults::default()
     })?;
     let _ = load.control(guest, "victim", &["update", "--percentage", "0"]);
+    guest.wait_for_log("Queue preemption failed for queue", PATIENCE)?;
+    guest.wait_for_log("is reset", PATIENCE)?;
     guest.device.set_faults(Faults::default())?;
     load.kill(guest)?;
     goes_on(guest, &other, "other")?;
