@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use anyhow::{ensure, Context, Result};
+use anyhow::{ensure, Result};
 use serde_json::json;
 use vgpu_model::{Faults, Fence, HiqAction};
 
-use super::save::{finish, start, victim};
+use super::save::{finish, running, start, start_again, stop};
 use crate::guest::Guest;
 use crate::load::{queue, Load};
 use crate::scenario::{Needs, Scenario, Suite};
@@ -61,12 +61,6 @@ fn goes_on(guest: &mut Guest, load: &Load, queue: &str) -> Result<()> {
     })
 }
 
-/// The victim's doorbell, by which faults name it.
-fn doorbell(guest: &mut Guest) -> Result<u64> {
-    let report = victim(guest)?.context("no queue has waves")?;
-    Ok(report.queue.doorbell)
-}
-
 fn late(guest: &mut Guest) -> Result<()> {
     // More than a second of the guest's time; the driver waits for nine.
     const LATE_NS: u64 = 50_000_000;
@@ -89,41 +83,26 @@ fn late(guest: &mut Guest) -> Result<()> {
         waits.iter().any(|wait| *wait >= LATE_NS),
         "the fences took {waits:?} ns"
     );
-    load.control(guest, "victim", &["update", "--percentage", "100"])?;
-    goes_on(guest, &load, "victim")?;
+    start_again(guest, &load)?;
     finish(guest, load)
 }
 
 fn endless(guest: &mut Guest) -> Result<()> {
     let load = start(guest)?;
-    let doorbell = doorbell(guest)?;
+    let doorbell = running(guest)?.queue.doorbell;
     guest.device.set_faults(Faults {
         endless: [doorbell].into(),
         ..Faults::default()
     })?;
-    let done = |guest: &mut Guest| -> Result<u64> {
-        Ok(victim(guest)?
-            .context("the waves are gone")?
-            .workgroups_done)
-    };
-    // What had ended before the fault was set may still be counted.
-    let mut last = done(guest)?;
-    guest.wait_until("no wave ends any more", PATIENCE, |guest| {
-        let (before, now) = (last, done(guest)?);
-        last = now;
-        Ok(before == now)
-    })?;
     for _ in 0..3 {
-        load.control(guest, "victim", &["update", "--percentage", "0"])?;
-        let report = victim(guest)?.context("the waves are gone")?;
-        ensure!(
-            report.workgroups_saved > 0 && report.workgroups_resident == 0,
-            "{report:?}"
-        );
+        let saved = stop(guest, &load)?;
         load.control(guest, "victim", &["update", "--percentage", "100"])?;
-        guest.wait_until("the waves are back", PATIENCE, |guest| {
-            Ok(victim(guest)?.is_some_and(|queue| queue.workgroups_resident > 0))
-        })?;
+        let back = running(guest)?;
+        // What is under way when the fault is set may still end.
+        ensure!(
+            back.workgroups_done == saved.workgroups_done,
+            "{saved:?} became {back:?}"
+        );
     }
     guest.device.set_faults(Faults::default())?;
     goes_on(guest, &load, "victim")?;
@@ -149,12 +128,12 @@ fn interrupts(guest: &mut Guest) -> Result<()> {
 fn spoiled(guest: &mut Guest) -> Result<()> {
     let other = bystander(guest)?;
     let load = start(guest)?;
-    let doorbell = doorbell(guest)?;
+    let doorbell = running(guest)?.queue.doorbell;
     guest.device.set_faults(Faults {
         corrupt_saves: [doorbell].into(),
         ..Faults::default()
     })?;
-    load.control(guest, "victim", &["update", "--percentage", "0"])?;
+    stop(guest, &load)?;
     guest.device.set_faults(Faults::default())?;
     load.control(guest, "victim", &["update", "--percentage", "100"])?;
     guest.wait_until("the damage is noticed", PATIENCE, |guest| {
@@ -180,7 +159,7 @@ fn unyielding(guest: &mut Guest) -> Result<()> {
     }
     let other = bystander(guest)?;
     let load = start(guest)?;
-    let doorbell = doorbell(guest)?;
+    let doorbell = running(guest)?.queue.doorbell;
     let resets = guest.device.state()?.resets;
     guest.device.set_faults(Faults {
         unyielding: [doorbell].into(),

@@ -59,19 +59,53 @@ pub(super) fn start(guest: &mut Guest) -> Result<Load> {
         guest,
         json!({"queues": [queue("victim", workgroups, 1_000_000, more)]}),
     )?;
-    guest.wait_until("waves run", PATIENCE, |guest| {
-        Ok(victim(guest)?.is_some_and(|queue| queue.workgroups_resident > 0))
-    })?;
+    running(guest)?;
     Ok(load)
 }
 
-/// The device's account of the queue that the load keeps busy.
-pub(super) fn victim(guest: &mut Guest) -> Result<Option<QueueReport>> {
+/// The device's account of the queue that the load keeps busy: the newest with
+/// waves. One that was destroyed with saved waves keeps them in its account.
+fn victim(guest: &mut Guest) -> Result<Option<QueueReport>> {
     let queues = guest.device.queues()?;
     Ok(queues
         .into_iter()
-        .filter(|queue| queue.workgroups_resident + queue.workgroups_saved > 0)
-        .max_by_key(|queue| queue.write_pointer))
+        .rfind(|queue| queue.workgroups_resident + queue.workgroups_saved > 0))
+}
+
+/// Waits until waves of the load run.
+pub(super) fn running(guest: &mut Guest) -> Result<QueueReport> {
+    let mut found = None;
+    guest.wait_until("waves run", PATIENCE, |guest| {
+        found = victim(guest)?.filter(|queue| queue.workgroups_resident > 0);
+        Ok(found.is_some())
+    })?;
+    found.context("no waves run")
+}
+
+/// Has the driver take the queue off the GPU while waves of it run, and returns
+/// its account then.
+pub(super) fn stop(guest: &mut Guest, load: &Load) -> Result<QueueReport> {
+    // A stop between two dispatches finds no waves to save.
+    for _ in 0..50 {
+        let queue = running(guest)?.queue;
+        load.control(guest, "victim", &["update", "--percentage", "0"])?;
+        let report = victim(guest)?.filter(|report| report.queue == queue);
+        if let Some(report) = report.filter(|report| report.workgroups_saved > 0) {
+            ensure!(report.workgroups_resident == 0, "waves stay: {report:?}");
+            return Ok(report);
+        }
+        load.control(guest, "victim", &["update", "--percentage", "100"])?;
+    }
+    bail!("fifty stops found no waves")
+}
+
+/// Has the driver bring the queue back, and waits until it completes work.
+pub(super) fn start_again(guest: &mut Guest, load: &Load) -> Result<()> {
+    let completed = load.completed(guest, "victim")?;
+    load.control(guest, "victim", &["update", "--percentage", "100"])?;
+    guest.wait_until("the queue goes on", PATIENCE, |guest| {
+        Ok(load.completed(guest, "victim")? > completed)
+    })
 }
 
 /// Saves and restores over all queues.
@@ -85,8 +119,12 @@ fn moved(guest: &mut Guest) -> Result<(u64, u64)> {
 
 /// Ends the load and checks that nothing of it was lost in the device either.
 pub(super) fn finish(guest: &mut Guest, load: Load) -> Result<()> {
-    let mut own = guest.device.queues()?;
-    own.retain(|queue| queue.mapped.is_some() || queue.workgroups_saved > 0);
+    let mut own = Vec::new();
+    guest.wait_until("the queues are mapped", PATIENCE, |guest| {
+        own = guest.device.queues()?;
+        own.retain(|queue| queue.mapped.is_some());
+        Ok(!own.is_empty())
+    })?;
     load.stop(guest)?;
     load.finish(guest)?;
     let mut reports = guest.device.queues()?;
@@ -140,18 +178,13 @@ fn debugger(guest: &mut Guest) -> Result<()> {
 
 fn wave_state(guest: &mut Guest) -> Result<()> {
     let load = start(guest)?;
-    load.control(guest, "victim", &["update", "--percentage", "0"])?;
+    let report = stop(guest, &load)?;
     let state = load.control(guest, "victim", &["wave-state"])?;
     let bytes = |name: &str| {
         state[name]
             .as_u64()
             .with_context(|| format!("no {name} in {state}"))
     };
-    let report = victim(guest)?.context("no waves are saved")?;
-    ensure!(
-        report.workgroups_saved > 0 && report.workgroups_resident == 0,
-        "{report:?}"
-    );
     // A wave has a word pair on the control stack, and its registers and LDS
     // in the save area.
     let waves = report.workgroups_saved * 4 / u64::from(guest.shape.xcc);
@@ -159,40 +192,25 @@ fn wave_state(guest: &mut Guest) -> Result<()> {
         bytes("control_stack_bytes")? >= waves * 8 && bytes("save_area_bytes")? >= waves * 64 * 64,
         "{waves} waves on a die left {state}"
     );
-    let completed = load.completed(guest, "victim")?;
-    load.control(guest, "victim", &["update", "--percentage", "100"])?;
-    guest.wait_until("the queue goes on", PATIENCE, |guest| {
-        Ok(load.completed(guest, "victim")? > completed)
-    })?;
+    start_again(guest, &load)?;
     finish(guest, load)
 }
 
 /// Two requests are outstanding, so that the pointer must stay behind the first
-/// while it runs, and behind it when its waves are saved.
+/// while it runs, and when its waves are saved.
 fn at_completion(guest: &mut Guest) -> Result<()> {
     let load = start(guest)?;
     for _ in 0..10 {
-        let running = victim(guest)?.context("no queue has waves")?;
-        ensure!(
-            running.read_pointer < running.write_pointer,
-            "the pointer has passed what runs: {running:?}"
-        );
-        load.control(guest, "victim", &["update", "--percentage", "0"])?;
-        let saved = victim(guest)?.context("no waves are saved")?;
-        ensure!(
-            saved.workgroups_saved > 0
-                && saved.read_pointer < saved.write_pointer
-                && saved.read_pointer == saved.dispatches_done,
-            "the pointer has passed what is saved: {saved:?}"
-        );
-        let completed = load.completed(guest, "victim")?;
-        load.control(guest, "victim", &["update", "--percentage", "100"])?;
-        guest.wait_until("the queue goes on", PATIENCE, |guest| {
-            Ok(load.completed(guest, "victim")? > completed)
-        })?;
-        guest.wait_until("waves run", PATIENCE, |guest| {
-            Ok(victim(guest)?.is_some_and(|queue| queue.workgroups_resident > 0))
-        })?;
+        let running = running(guest)?;
+        let saved = stop(guest, &load)?;
+        for report in [running, saved] {
+            ensure!(
+                report.read_pointer < report.write_pointer
+                    && report.read_pointer == report.dispatches_done,
+                "the pointer has passed what is not complete: {report:?}"
+            );
+        }
+        start_again(guest, &load)?;
     }
     finish(guest, load)
 }

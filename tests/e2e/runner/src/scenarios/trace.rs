@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{bail, ensure, Context, Result};
 use serde_json::Value;
 
-use super::save::{finish, start, victim};
+use super::save::{finish, running, start, start_again, stop};
 use crate::guest::Guest;
 use crate::scenario::{Needs, Scenario, Suite};
 
@@ -28,9 +28,8 @@ pub const SCENARIOS: &[Scenario] = &[
 fn accounts(guest: &mut Guest) -> Result<()> {
     let mark = guest.device.hiq_mark()?;
     let load = start(guest)?;
-    let first = victim(guest)?.context("no queue has waves")?;
-    load.control(guest, "victim", &["update", "--percentage", "0"])?;
-    let stopped = victim(guest)?.context("no queue has saved waves")?;
+    let first = running(guest)?;
+    let stopped = stop(guest, &load)?;
     ensure!(
         stopped.mapped.is_none()
             && stopped.saves > first.saves
@@ -46,7 +45,7 @@ fn accounts(guest: &mut Guest) -> Result<()> {
         "nothing runs, and yet {:?}",
         state.occupancy
     );
-    load.control(guest, "victim", &["update", "--percentage", "100"])?;
+    start_again(guest, &load)?;
     finish(guest, load)?;
     let records = guest.device.hiq(mark)?;
     let numbers: Vec<u64> = records.iter().map(|record| record.sequence).collect();
@@ -65,8 +64,8 @@ fn accounts(guest: &mut Guest) -> Result<()> {
 
 fn timeline(guest: &mut Guest) -> Result<()> {
     let load = start(guest)?;
-    load.control(guest, "victim", &["update", "--percentage", "0"])?;
-    load.control(guest, "victim", &["update", "--percentage", "100"])?;
+    stop(guest, &load)?;
+    start_again(guest, &load)?;
     finish(guest, load)?;
     let trace = guest.device.trace()?;
     let seen = check(&trace)?;
