@@ -10,6 +10,7 @@ use crate::queue::QueueFacts;
 use crate::queue::QueueKey;
 use gpreempt_policy::Action;
 use gpreempt_policy::Nanos;
+use gpreempt_policy::ETIME;
 use kernel::prelude::*;
 
 /// One queue to stop or to start, and what became of it.
@@ -171,7 +172,7 @@ impl Failure {
     pub fn ends_in_reset(self) -> bool {
         match self {
             Failure::Away(Away::Reset) => true,
-            Failure::Unmap(errno) => errno == ETIME.to_errno().unsigned_abs(),
+            Failure::Unmap(errno) => errno == ETIME,
             _ => false,
         }
     }

@@ -87,6 +87,7 @@ pub use priority::UserPriority;
 pub use priority::LEVELS;
 pub use process::ProcessSlot;
 pub use queue::QueueSlot;
+pub use recovery::ETIME;
 pub use rule::Reservation;
 pub use rule::RuleEffect;
 pub use rule::RuleId;

@@ -10,8 +10,9 @@ use crate::time::Nanos;
 
 /// The driver refused because the GPU is being reset.
 const EIO: u32 = 5;
-/// The hardware scheduler did not answer in time.
-const ETIME: u32 = 62;
+/// The hardware scheduler did not answer in time, for which the driver resets
+/// the GPU.
+pub const ETIME: u32 = 62;
 /// The device has gone.
 const ENODEV: u32 = 19;
 
