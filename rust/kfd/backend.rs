@@ -13,7 +13,7 @@ use crate::queue::QueueFacts;
 use crate::settings::BackendKind;
 use crate::transaction::Failure;
 use crate::transaction::Orders;
-use crate::transaction::Timing;
+use crate::transaction::Transacted;
 use gpreempt_policy::Granularity;
 use kernel::prelude::*;
 
@@ -78,11 +78,7 @@ impl<'a> Backend<'a> {
 
     /// Stops and starts queues. What became of each is noted in the orders,
     /// also after a failure.
-    pub fn transact(
-        &mut self,
-        node: &Node<'_>,
-        orders: &mut Orders<'_>,
-    ) -> Result<Timing, Failure> {
+    pub fn transact(&mut self, node: &Node<'_>, orders: &mut Orders<'_>) -> Transacted {
         match (self.kind, self.hws) {
             (BackendKind::Hws, Some(hws)) => hws.transact(node, orders),
             // The check of the node has refused this one.

@@ -22,6 +22,7 @@ use crate::transaction::Done;
 use crate::transaction::Failure;
 use crate::transaction::Orders;
 use crate::transaction::Timing;
+use crate::transaction::Transacted;
 use gpreempt_policy::Action;
 use kernel::prelude::*;
 
@@ -44,12 +45,12 @@ impl Hws {
     }
 
     /// Stops and starts queues in one transaction.
-    pub fn transact(&self, node: &Node<'_>, orders: &mut Orders<'_>) -> Result<Timing, Failure> {
+    pub fn transact(&self, node: &Node<'_>, orders: &mut Orders<'_>) -> Transacted {
         node.ready().map_err(Failure::Away)?;
         // A transaction disturbs every queue of the node: look first whether
         // there is anything to do.
         if !anything_to_do(&node.lock(), orders) {
-            return Ok(Timing::default());
+            return Ok(None);
         }
         let begin = clock::now();
         let unmapped = Unmapped::new(node)?;
@@ -73,11 +74,11 @@ impl Hws {
         if !census.fits() {
             return Err(Failure::Inexact);
         }
-        Ok(Timing {
+        Ok(Some(Timing {
             unmap: edit.since(begin),
             edit: map.since(edit),
             map: end.since(map),
-        })
+        }))
     }
 
     /// After putting the queues back has failed, none of the node's runs: tries

@@ -20,6 +20,7 @@ use crate::transaction::Done;
 use crate::transaction::Failure;
 use crate::transaction::Orders;
 use crate::transaction::Timing;
+use crate::transaction::Transacted;
 use gpreempt_policy::Action;
 use gpreempt_policy::Nanos;
 
@@ -28,7 +29,7 @@ use gpreempt_policy::Nanos;
 const UNMAP_LATENCY_MS: u32 = 4050;
 
 /// Stops and starts queues.
-pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>) -> Result<Timing, Failure> {
+pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>) -> Transacted {
     node.ready().map_err(Failure::Away)?;
     let begin = clock::now();
     let locked = node.lock();
@@ -60,11 +61,11 @@ pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>) -> Result<Timin
     }
     match failure {
         Some(errno) => Err(Failure::Single(errno)),
-        None => Ok(Timing {
+        None => Ok(Some(Timing {
             unmap: edit.since(begin),
             edit: map.since(edit),
             map: Nanos::ZERO,
-        }),
+        })),
     }
 }
 

@@ -22,6 +22,7 @@ use crate::transaction::Failure;
 use crate::transaction::Orders;
 use crate::transaction::Request;
 use crate::transaction::Timing;
+use crate::transaction::Transacted;
 use gpreempt_policy::Action;
 use gpreempt_policy::Nanos;
 use gpreempt_policy::PROCESS_SLOTS;
@@ -82,11 +83,7 @@ pub(crate) fn settle(
 }
 
 /// Stops and starts the processes of queues.
-pub(crate) fn transact(
-    node: &Node<'_>,
-    orders: &mut Orders<'_>,
-    debts: &mut Debts,
-) -> Result<Timing, Failure> {
+pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>, debts: &mut Debts) -> Transacted {
     node.ready().map_err(Failure::Away)?;
     let begin = clock::now();
     let failure = match orders {
@@ -97,11 +94,11 @@ pub(crate) fn transact(
     };
     match failure {
         Some(errno) => Err(Failure::Unmap(errno)),
-        None => Ok(Timing {
+        None => Ok(Some(Timing {
             unmap: clock::now().since(begin),
             edit: Nanos::ZERO,
             map: Nanos::ZERO,
-        }),
+        })),
     }
 }
 

@@ -102,8 +102,11 @@ impl Orders<'_> {
     }
 }
 
+/// How long the parts of a transaction took, if there was anything to do.
+pub type Transacted = Result<Option<Timing>, Failure>;
+
 /// How long the parts of a transaction took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// Waiting for the lock, and taking the queues off the hardware.
     pub unmap: Nanos,

@@ -15,7 +15,7 @@ use kfd::transaction::Done;
 use kfd::transaction::Failure;
 use kfd::transaction::Orders;
 use kfd::transaction::Request;
-use kfd::transaction::Timing;
+use kfd::transaction::Transacted;
 
 impl NodeEngine {
     /// Has the decisions carried out that are to be, and keeps all of them.
@@ -47,11 +47,7 @@ impl NodeEngine {
     }
 
     /// Carries the requests out, and remembers what is stopped.
-    fn send_requests(
-        &mut self,
-        gpu: &Present<'_>,
-        backend: &mut Backend<'_>,
-    ) -> Result<Timing, Failure> {
+    fn send_requests(&mut self, gpu: &Present<'_>, backend: &mut Backend<'_>) -> Transacted {
         let mut orders = Orders::Each(&mut self.requests);
         let result = send(gpu, self.index, backend, &mut orders);
         // Also after a failure: what was edited before it stays.
@@ -75,7 +71,7 @@ impl NodeEngine {
         &mut self,
         gpu: &Present<'_>,
         backend: &mut Backend<'_>,
-    ) -> Result<Timing, Failure> {
+    ) -> Transacted {
         let mut orders = Orders::START_ALL;
         let result = send(gpu, self.index, backend, &mut orders);
         if let Orders::StartAll { started } = orders {
@@ -107,26 +103,28 @@ impl NodeEngine {
     }
 
     /// Books a transaction and how long it took, if there was one.
-    fn book(&mut self, result: Result<Timing, Failure>) -> Result<Timing, Failure> {
-        if result == Ok(Timing::default()) {
-            return result;
-        }
+    fn book(&mut self, result: Transacted) -> Transacted {
         match result {
-            Ok(_) | Err(Failure::Inexact) => self.off_hardware = false,
-            Err(Failure::Map(_)) => self.off_hardware = true,
-            Err(failure) => self.off_hardware &= !failure.ends_in_reset(),
-        }
-        self.counters.transactions = self.counters.transactions.saturating_add(1);
-        match result {
-            Ok(timing) => {
+            Ok(None) => return result,
+            Ok(Some(timing)) => {
+                self.off_hardware = false;
                 self.scheduler.transaction_took(timing.total());
                 self.latencies.unmap.add(timing.unmap);
                 self.latencies.edit.add(timing.edit);
                 self.latencies.map.add(timing.map);
             }
-            Err(Failure::Away(Away::Busy)) => {}
-            Err(_) => self.counters.failures = self.counters.failures.saturating_add(1),
+            Err(failure) => {
+                self.off_hardware = match failure {
+                    Failure::Map(_) => true,
+                    Failure::Inexact => false,
+                    _ => self.off_hardware && !failure.ends_in_reset(),
+                };
+                if failure != Failure::Away(Away::Busy) {
+                    self.counters.failures = self.counters.failures.saturating_add(1);
+                }
+            }
         }
+        self.counters.transactions = self.counters.transactions.saturating_add(1);
         result
     }
 
@@ -150,7 +148,7 @@ fn send(
     index: usize,
     backend: &mut Backend<'_>,
     orders: &mut Orders<'_>,
-) -> Result<Timing, Failure> {
+) -> Transacted {
     let nodes = gpu.nodes().map_err(Failure::Away)?;
     let node = nodes.node(index).map_err(Failure::Away)?;
     backend.transact(&node, orders)

@@ -165,6 +165,27 @@ stopped() {
 	}
 }
 
+# eventually COMMAND...: it comes true, however slow the machine is.
+eventually() {
+	patience=100
+	until "$@" >/tmp/eventually; do
+		patience=$((patience - 1))
+		[ $patience -gt 0 ] || {
+			cat /tmp/eventually
+			return 1
+		}
+		pass_by
+	done
+}
+
+# holds FILE VALUE
+holds() {
+	[ "$(cat "$1")" = "$2" ] || {
+		echo "    # $1 holds $(cat "$1") and not $2"
+		return 1
+	}
+}
+
 # As an earlier load would leave them that had to give up.
 queues_found_stopped_are_started() {
 	for mode in observe enforce; do
@@ -172,8 +193,7 @@ queues_found_stopped_are_started() {
 		echo 3 >$fake/stopped
 		stopped 2 || return 1
 		load mode=$mode || return 1
-		pass_by
-		stopped 0 || return 1
+		eventually stopped 0 || return 1
 		unload || return 1
 	done
 }
@@ -181,6 +201,10 @@ queues_found_stopped_are_started() {
 # value NAME: the node's value of that name in sysfs.
 value() {
 	cat "$(find "/sys/devices/faux/$module" -name "$1")"
+}
+
+backend_is() {
+	[ "$(value backend)" = "$1" ]
 }
 
 # halt: the scheduler's queues cannot be reached, as while debugfs halts it.
@@ -208,11 +232,10 @@ queues_off_the_hardware_are_put_back() {
 		pass_by
 		echo 3 >$fake/map_errors
 		echo 1 >$fake/stopped
-		pass_by
-		stopped 0 || return 1
-		[ $way = unload ] || sleep 1
+		eventually stopped 0 || return 1
+		[ $way = unload ] || eventually holds $fake/mapped 1 || return 1
 		unload || return 1
-		[ "$(cat $fake/map_errors)" -eq 0 ] && [ "$(cat $fake/mapped)" -eq 1 ] || return 1
+		holds $fake/map_errors 0 && holds $fake/mapped 1 || return 1
 	done
 	dmesg | grep -q "the queues are back on the GPU"
 }
@@ -244,8 +267,7 @@ unloading_names_what_it_has_to_leave() {
 	dmesg | grep -q "left stopped: queue 0 of process" || return 1
 	echo 0 >$fake/halted
 	load || return 1
-	pass_by
-	stopped 0 || return 1
+	eventually stopped 0 || return 1
 	unload
 }
 
@@ -255,12 +277,11 @@ a_backend_stays_until_it_has_started_what_it_stopped() {
 	stop_while 3 halt || return 1
 	echo process >"$parameters/backend" || return 1
 	pass_by
-	[ "$(value backend)" = hws ] || return 1
+	backend_is hws || return 1
 	stopped 1 || return 1
 	echo 0 >$fake/halted
-	pass_by
-	stopped 0 || return 1
-	[ "$(value backend)" = process ] || return 1
+	eventually stopped 0 || return 1
+	eventually backend_is process || return 1
 	unload
 }
 
@@ -271,8 +292,7 @@ a_stopped_queue_out_of_view_is_started() {
 	echo 1024 >$fake/more_queues || return 1
 	echo 3 >$fake/stopped
 	echo enforce >"$parameters/mode"
-	pass_by
-	stopped 0 || return 1
+	eventually stopped 0 || return 1
 	[ "$(value exempt)" -eq 4 ] || return 1
 	pass_by
 	said=$(dmesg | grep -c "more than 1024 queues")

@@ -170,7 +170,8 @@ mod tests {
     fn nothing_to_do_disturbs_nobody() -> Result {
         with_scene(|scene| {
             expect(&*scene.all(Start, &[0, 1, 2, 3])?, &[Done::Nothing; 4])?;
-            expect(scene.transact(&mut []), Ok(()))?;
+            let nothing = scene.hws.transact(scene.node, &mut Orders::Each(&mut []));
+            expect(nothing, Ok(None))?;
             scene.calls(0, 0)?;
             scene.left(State::with([true; 4]))
         })
@@ -376,7 +377,7 @@ mod tests {
             scene.calls(2, 2)?;
             // There is nothing to change, and all is to be put back all the same.
             let put_back = || scene.hws.transact(scene.node, &mut Orders::PutBack);
-            expect(put_back().map(|_| ()), Ok(()))?;
+            expect(put_back().map(|done| done.is_some()), Ok(true))?;
             scene.calls(3, 3)?;
             expect(Fake::now().mapped, 1)?;
             scene.left(State::with([false, true, true, true]))
