@@ -226,8 +226,17 @@ impl Config<'_> {
 
     /// What a rule does, if there is such a rule.
     pub fn rule(&self, id: RuleId) -> Option<&RuleEffect> {
-        let at = self.rules.binary_search_by_key(&id, |rule| rule.id).ok()?;
-        self.rules.get(at)
+        // By halves, since `core`'s search adds indices, which can panic in a
+        // kernel that checks for overflow.
+        let mut rules = self.rules;
+        while rules.len() > 1 {
+            let (low, high) = rules.split_at_checked(rules.len() / 2)?;
+            rules = match high.first() {
+                Some(first) if first.id <= id => high,
+                _ => low,
+            };
+        }
+        rules.first().filter(|rule| rule.id == id)
     }
 
     /// Sets a parameter from the text that an operator wrote. Space around the

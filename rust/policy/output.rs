@@ -52,8 +52,8 @@ impl<'o> Output<'o> {
 
     /// Whether there is a decision about the queue.
     pub(crate) fn names(&self, queue: QueueId) -> bool {
-        let made = self.places.iter().take(self.len);
-        made.into_iter().any(|decision| decision.queue == queue)
+        let made = self.places.get(..self.len).unwrap_or_default();
+        made.iter().any(|decision| decision.queue == queue)
     }
 
     pub(crate) fn len(&self) -> usize {

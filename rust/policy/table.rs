@@ -67,13 +67,18 @@ impl<'s, R: Record> Table<'s, R> {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &R> {
-        self.slots.iter().take(self.len).map(|slot| &slot.record)
+        self.slots
+            .get(..self.len)
+            .unwrap_or_default()
+            .iter()
+            .map(|slot| &slot.record)
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut R> {
         self.slots
+            .get_mut(..self.len)
+            .unwrap_or_default()
             .iter_mut()
-            .take(self.len)
             .map(|slot| &mut slot.record)
     }
 
