@@ -25,7 +25,7 @@ pub(crate) const FOLDER: &CStr = c"amd_gpreempt";
 
 /// All files, which do not appear yet.
 pub(crate) fn files(fleet: &Arc<Fleet>) -> Result<Files> {
-    let mut files = Files::new();
+    let mut files = Files::default();
     for (name, show) in FILES {
         let file = File {
             fleet: fleet.clone(),

@@ -20,6 +20,7 @@ pub trait Show: Send + Sync + 'static {
 ///
 /// All that can fail is done here. A module whose start fails is freed although
 /// somebody has one of its files open, so that none may appear before.
+#[derive(Default)]
 pub struct Files(KVec<KBox<dyn Entry>>);
 
 /// A folder in debugfs with its files; they are removed when it is dropped.
@@ -89,11 +90,6 @@ impl<S: Show> File<S> {
 }
 
 impl Files {
-    /// None yet.
-    pub const fn new() -> Self {
-        Self(KVec::new())
-    }
-
     /// Adds a file.
     pub fn add<S: Show>(&mut self, name: &'static CStr, show: S) -> Result {
         let file = bindings::gp_file {
