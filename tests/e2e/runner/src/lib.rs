@@ -5,6 +5,7 @@
 //! and no GPU is there yet; the GPU, a process of its own, is plugged in then.
 //! That takes seconds where a boot takes a minute.
 
+pub mod accounts;
 pub mod agent;
 pub mod cache;
 mod checkers;

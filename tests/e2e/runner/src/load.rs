@@ -27,11 +27,16 @@ pub struct Load {
 impl Load {
     /// Starts a load and waits until all its queues exist.
     pub fn start(guest: &mut Guest, specification: Value) -> Result<Load> {
+        Load::start_as(guest, "workload", specification)
+    }
+
+    /// The same, by a program of the disk that may have another name.
+    pub fn start_as(guest: &mut Guest, program: &str, specification: Value) -> Result<Load> {
         let specification = complete(specification)?;
         // No load meets the sockets of another.
         let control = format!("{CONTROL}.{}", guest.unique());
         let handle = guest.spawn(&[
-            "workload",
+            program,
             "run",
             "--control",
             &control,

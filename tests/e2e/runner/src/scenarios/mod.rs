@@ -2,6 +2,7 @@
 //! All scenarios, by what they are about.
 
 mod faults;
+mod levels;
 mod no_scheduler;
 mod preemption;
 mod probe;
@@ -27,6 +28,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         recovery::SCENARIOS,
         no_scheduler::SCENARIOS,
         preemption::SCENARIOS,
+        levels::SCENARIOS,
     ]
     .into_iter()
     .flatten()
