@@ -23,3 +23,4 @@ pub mod qmp;
 pub mod scenario;
 pub mod scenarios;
 pub mod snapshot;
+pub mod tracing;

@@ -2,8 +2,10 @@
 //! All scenarios, by what they are about.
 
 mod faults;
+mod documents;
 mod levels;
 mod no_scheduler;
+mod passes;
 mod preemption;
 mod probe;
 mod recovery;
@@ -28,7 +30,9 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         recovery::SCENARIOS,
         no_scheduler::SCENARIOS,
         preemption::SCENARIOS,
+        passes::SCENARIOS,
         levels::SCENARIOS,
+        documents::SCENARIOS,
     ]
     .into_iter()
     .flatten()
