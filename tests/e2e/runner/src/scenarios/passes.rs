@@ -23,7 +23,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "an inversion is decided in the first pass after the grace",
-        needs: Needs::ANY,
+        needs: ONCE,
         run: first_pass,
     },
     Scenario {
@@ -165,7 +165,8 @@ fn switches(guest: &mut Guest) -> Result<String> {
 }
 
 fn off(guest: &mut Guest) -> Result<()> {
-    let module = Module::load(guest, "mode=off")?;
+    let module = Module::load(guest, "")?;
+    module.set(guest, "mode", "off")?;
     let queues = json!([heavy(guest, 1_000), endless(guest)]);
     let load = Load::start(guest, json!({"queues": queues}))?;
     let completed = |guest: &mut Guest| -> Result<u64> {
