@@ -45,9 +45,9 @@ enum Command {
     Test {
         #[arg(value_enum)]
         suite: SuiteName,
-        /// Only scenarios whose name contains this.
-        #[arg(long, default_value = "")]
-        filter: String,
+        /// Only scenarios whose name contains this; again for more.
+        #[arg(long)]
+        filter: Vec<String>,
     },
     /// List the scenarios.
     List,
@@ -91,7 +91,10 @@ fn main() -> Result<ExitCode> {
         Command::Test { suite, filter } => {
             let scenarios: Vec<&Scenario> = scenarios::all()
                 .filter(|scenario| scenario.suite == suite.into())
-                .filter(|scenario| scenario.name.contains(&filter))
+                .filter(|scenario| {
+                    let named = |text: &String| scenario.name.contains(text.as_str());
+                    filter.is_empty() || filter.iter().any(named)
+                })
                 .collect();
             let groups = plan::plan(&configurations, &scenarios);
             let jobs = arguments.jobs.unwrap_or_else(plan::jobs).max(1);
