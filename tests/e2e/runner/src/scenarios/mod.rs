@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 //! All scenarios, by what they are about.
 
-mod faults;
 mod documents;
+mod faults;
 mod levels;
 mod no_scheduler;
 mod passes;
