@@ -160,7 +160,7 @@ impl<'a> Btf<'a> {
             let word = |i: usize| u32_at(self.type_data, at + 4 * i).ok_or_else(cut);
             let (name, info, size_or_type) = (word(0)?, word(1)?, word(2)?);
             let vlen = (info & 0xffff) as usize;
-            let (kind, payload_len) = match info >> 24 & 0x1f {
+            let (kind, payload_len) = match (info >> 24) & 0x1f {
                 1 => (Kind::Int, 4),
                 2 => (Kind::Pointer, 0),
                 3 => (Kind::Array, 12),
@@ -382,7 +382,7 @@ impl<'a> Btf<'a> {
         for index in 0..ty.vlen {
             let (offset, value) = if ty.kind == Kind::Enum64 {
                 let [offset, low, high] = owner.words::<3>(ty, index)?;
-                (offset, (u64::from(high) << 32 | u64::from(low)) as i64)
+                (offset, ((u64::from(high) << 32) | u64::from(low)) as i64)
             } else {
                 let [offset, value] = owner.words::<2>(ty, index)?;
                 let signed = ty.kind_flag;

@@ -26,6 +26,27 @@ pass_by() {
 	sleep 0.3
 }
 
+# eventually COMMAND...: it comes true, however slow the machine is.
+eventually() {
+	patience=100
+	until "$@" >/tmp/eventually; do
+		patience=$((patience - 1))
+		[ $patience -gt 0 ] || {
+			cat /tmp/eventually
+			return 1
+		}
+		pass_by
+	done
+}
+
+# holds FILE VALUE
+holds() {
+	[ "$(cat "$1")" = "$2" ] || {
+		echo "    # $1 holds $(cat "$1") and not $2"
+		return 1
+	}
+}
+
 every_file_can_be_read() {
 	load mode=enforce || return 1
 	pass_by
@@ -75,21 +96,21 @@ the_driver_may_let_go_of_the_device_and_take_it_again() {
 	unload
 }
 
+both_ended() {
+	[ "$(wc -l </tmp/ended)" -eq 2 ]
+}
+
 # Both want the device's lock, and the driver core waits for whoever stands at the
 # device in the driver's list.
 it_loads_while_the_driver_lets_go_of_the_device() {
 	device=$(basename "$(find "$bus/" -name '0000:*')")
 	echo 1000 >$fake/remove_ms
-	echo "$device" >"$bus/unbind" &
+	: >/tmp/ended
+	{ echo "$device" >"$bus/unbind"; echo unbind >>/tmp/ended; } &
 	sleep 0.3
-	load &
-	patience=100
-	while [ -n "$(jobs -r)" ] && [ $patience -gt 0 ]; do
-		patience=$((patience - 1))
-		sleep 0.3
-	done
+	{ load; echo load >>/tmp/ended; } &
+	eventually both_ended || return 1
 	echo 0 >$fake/remove_ms
-	[ $patience -gt 0 ] || return 1
 	echo "$device" >"$bus/bind" || return 1
 	pass_by
 	unload
@@ -161,27 +182,6 @@ it_survives_each_failing_allocation() {
 stopped() {
 	[ "$(cat $fake/stopped)" -eq "$1" ] || {
 		echo "    # $(cat $fake/stopped) queues are stopped, and not $1"
-		return 1
-	}
-}
-
-# eventually COMMAND...: it comes true, however slow the machine is.
-eventually() {
-	patience=100
-	until "$@" >/tmp/eventually; do
-		patience=$((patience - 1))
-		[ $patience -gt 0 ] || {
-			cat /tmp/eventually
-			return 1
-		}
-		pass_by
-	done
-}
-
-# holds FILE VALUE
-holds() {
-	[ "$(cat "$1")" = "$2" ] || {
-		echo "    # $1 holds $(cat "$1") and not $2"
 		return 1
 	}
 }

@@ -53,7 +53,7 @@ fn cut_off_at_every_length() {
 fn every_bit_flipped_and_every_byte_replaced() {
     let (whole, list) = sample();
     for at in 0..whole.len() {
-        let flips = (0..8).map(|bit| whole[at] ^ 1 << bit);
+        let flips = (0..8).map(|bit| whole[at] ^ (1 << bit));
         for byte in flips.chain([0, 1, 0x7f, 0x80, 0xff]) {
             let mut damaged = whole.clone();
             damaged[at] = byte;
@@ -160,7 +160,7 @@ fn ids_and_names_out_of_range() {
 
     let mut maker = Maker::new();
     let outer = maker.name("outer");
-    maker.raw(outer, STRUCT << 24 | 1, 8, &[4711, 1, 0]);
+    maker.raw(outer, (STRUCT << 24) | 1, 8, &[4711, 1, 0]);
     assert!(ask(&maker, "field outer.x 8")
         .unwrap_err()
         .contains("a name at 4711"));
@@ -169,7 +169,7 @@ fn ids_and_names_out_of_range() {
 #[test]
 fn counts_that_the_data_cannot_hold() {
     let mut maker = Maker::new();
-    maker.raw(0, STRUCT << 24 | 0xffff, 8, &[]);
+    maker.raw(0, (STRUCT << 24) | 0xffff, 8, &[]);
     assert!(parse_error(&maker.finish()).contains("type 1 is cut off"));
 
     let mut maker = Maker::new();

@@ -104,7 +104,7 @@ impl Maker {
         for &(member, type_id, offset) in members {
             payload.extend([self.name(member), type_id, offset * 8]);
         }
-        self.raw(name, kind << 24 | members.len() as u32, size, &payload)
+        self.raw(name, (kind << 24) | members.len() as u32, size, &payload)
     }
 
     pub fn enumeration(&mut self, name: &str, flag: u32, values: &[(&str, u32)]) -> u32 {
@@ -113,7 +113,7 @@ impl Maker {
         for &(enumerator, value) in values {
             payload.extend([self.name(enumerator), value]);
         }
-        self.raw(name, flag | ENUM << 24 | values.len() as u32, 4, &payload)
+        self.raw(name, flag | (ENUM << 24) | values.len() as u32, 4, &payload)
     }
 
     pub fn prototype(&mut self, returns: u32, parameters: &[u32]) -> u32 {
@@ -123,7 +123,7 @@ impl Maker {
             .collect();
         self.raw(
             0,
-            PROTOTYPE << 24 | parameters.len() as u32,
+            (PROTOTYPE << 24) | parameters.len() as u32,
             returns,
             &payload,
         )

@@ -194,8 +194,8 @@ fn bit_fields_have_no_offset() {
     let mut maker = Maker::new();
     let int = maker.int("int", 4);
     let (outer, flag, plain) = (maker.name("outer"), maker.name("flag"), maker.name("plain"));
-    let payload = [flag, int, 1 << 24 | 3, plain, int, 32];
-    maker.raw(outer, KIND_FLAG | STRUCT << 24 | 2, 8, &payload);
+    let payload = [flag, int, (1 << 24) | 3, plain, int, 32];
+    maker.raw(outer, KIND_FLAG | (STRUCT << 24) | 2, 8, &payload);
     let error = ask(&maker, "field outer.flag 4").unwrap_err();
     assert!(error.contains("outer.flag is a bit-field"), "{error}");
     assert_eq!(
@@ -210,7 +210,7 @@ fn enumerators_may_be_negative_or_wide() {
     maker.enumeration("plain", 0, &[("ONE", 1), ("TOP", u32::MAX)]);
     maker.enumeration("signed", KIND_FLAG, &[("MINUS", u32::MAX)]);
     let (wide, big) = (maker.name("wide"), maker.name("BIG"));
-    maker.raw(wide, ENUM64 << 24 | 1, 8, &[big, 5, 1]);
+    maker.raw(wide, (ENUM64 << 24) | 1, 8, &[big, 5, 1]);
     assert_eq!(
         values(
             &maker,

@@ -135,8 +135,11 @@ const LEFT: f64 = 120.0;
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 40.0;
 
+/// The named rows of a window, under a title.
+pub type Block<'a> = (&'a str, Vec<(String, &'a Row)>, Window);
+
 /// The rows of several windows, one block below the other, as SVG.
-pub fn svg(blocks: &[(&str, Vec<(String, &Row)>, Window)]) -> String {
+pub fn svg(blocks: &[Block<'_>]) -> String {
     let lines: usize = blocks.iter().map(|block| block.1.len() + 2).sum();
     let height = HEIGHT * lines as f64 + 20.0;
     let total = LEFT + WIDTH + 20.0;

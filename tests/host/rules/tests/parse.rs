@@ -4,6 +4,7 @@
 use gpreempt_policy::{Nanos, Priority, Reservation, RuleId};
 use gpreempt_rules::rule_text::{unescaped, RuleError, RuleText, Subject};
 use proptest::prelude::*;
+use std::fmt::Write as _;
 
 fn bytes(text: &str) -> Vec<u8> {
     unescaped(text).unwrap().collect()
@@ -120,7 +121,10 @@ proptest! {
     /// What is escaped byte by byte comes back.
     #[test]
     fn escapes_come_back(name in proptest::collection::vec(1u8.., 0..40)) {
-        let text: String = name.iter().map(|byte| format!("%{byte:02x}")).collect();
+        let mut text = String::new();
+        for byte in &name {
+            write!(text, "%{byte:02x}").unwrap();
+        }
         prop_assert_eq!(bytes(&text), name);
     }
 }
