@@ -71,9 +71,9 @@ struct Run {
     #[arg(long, default_value = "7.3")]
     kernel: String,
     /// For how many milliseconds of GPU time urgent requests arrive in a run.
-    #[arg(long, default_value_t = 300)]
+    #[arg(long, default_value_t = 200)]
     millis: u64,
-    /// How often everything is run.
+    /// How often everything but the points of a sweep is run.
     #[arg(long, default_value_t = 3)]
     repetitions: u32,
     /// Parts to run; all when none are given.
@@ -268,12 +268,16 @@ impl Run {
             .filter(|part| part.place() == place)
             .flat_map(|&part| experiments(part, units, &extent))
             .collect();
-        let runs: usize = all.iter().map(|one| one.contenders.len()).sum();
-        let total = runs * self.repetitions as usize;
+        // A sweep shows how something grows: its points stand for each other.
+        let repeated = |one: &Experiment, repetition| repetition == 0 || one.x.is_none();
+        let total: usize = (0..self.repetitions)
+            .flat_map(|repetition| all.iter().filter(move |one| repeated(one, repetition)))
+            .map(|one| one.contenders.len())
+            .sum();
         let begin = Instant::now();
         let mut done = 0;
         for repetition in 0..self.repetitions {
-            for experiment in &all {
+            for experiment in all.iter().filter(|one| repeated(one, repetition)) {
                 for &contender in &experiment.contenders {
                     let outcome = match run(&mut arena, experiment, contender) {
                         Ok(outcome) => outcome,
