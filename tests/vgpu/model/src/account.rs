@@ -60,6 +60,8 @@ struct Account {
     waves: u64,
     running_since: Option<GpuNanos>,
     saved_since: Option<GpuNanos>,
+    /// State is being moved out.
+    saving: bool,
     /// The last count of waves in the timeline, and one that is not yet.
     recorded: GpuNanos,
     unrecorded: Option<(GpuNanos, u64)>,
@@ -181,6 +183,7 @@ impl Accounts {
         let report = self.report(account);
         report.saves += 1;
         report.bytes_saved += bytes;
+        self.accounts[account].saving = true;
         self.record(now, account, TimelineChange::SaveBegins { bytes });
     }
 
@@ -189,6 +192,9 @@ impl Accounts {
         account.report.workgroups_saved = workgroups;
         if workgroups > 0 {
             account.saved_since = Some(now);
+        }
+        // Waves that were restored and found no room yet are there still.
+        if std::mem::take(&mut account.saving) {
             self.record(now, index, TimelineChange::SaveEnds);
         }
     }
@@ -306,6 +312,7 @@ impl Gpu {
                 waves: 0,
                 running_since: None,
                 saved_since: None,
+                saving: false,
                 recorded: GpuNanos::default(),
                 unrecorded: None,
             });

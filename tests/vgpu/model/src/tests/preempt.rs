@@ -332,6 +332,33 @@ fn more_processes_than_address_spaces_take_turns() {
 }
 
 #[test]
+fn waves_without_room_are_not_saved_again() {
+    let mut driver = Driver::new(config());
+    let process = driver.process(1);
+    let low = driver.queue(process, 0);
+    let high = driver.queue(process, 2);
+    for queue in [low, high] {
+        driver.map(&[queue]);
+        driver.dispatch(&queue, LONG);
+        driver.run(1_000_000);
+        driver.unmap_all();
+    }
+    driver.map(&[high, low]);
+    driver.run(100_000);
+    driver.unmap_all();
+    assert_eq!(driver.report(&low).saves, 1);
+    let of = driver.report(&low).queue;
+    let timeline = driver.device.timeline(0);
+    let times = |change: fn(&TimelineChange) -> bool| {
+        let of_low = timeline.iter().filter(|record| record.queue == of);
+        of_low.filter(|record| change(&record.change)).count()
+    };
+    let begins = times(|change| matches!(change, TimelineChange::SaveBegins { .. }));
+    let ends = times(|change| matches!(change, TimelineChange::SaveEnds));
+    assert_eq!((begins, ends), (1, 1));
+}
+
+#[test]
 fn a_queue_that_does_not_yield_is_named() {
     let mut driver = Driver::new(config());
     let process = driver.process(1);
