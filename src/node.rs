@@ -37,11 +37,12 @@ use kfd::check::Refusal;
 use kfd::clock;
 use kfd::gpu::Away;
 use kfd::gpu::Present;
-use kfd::sample::Occupancy;
+use kfd::hardware::HardwareSource;
+use kfd::hardware::Occupancy;
+use kfd::registers::Registers;
 use kfd::settings::SamplerKind;
 use kfd::survey::QueueSeen;
 use kfd::survey::Survey;
-use kfd::survey::WaveSource;
 use kfd::thread::Running;
 use kfd::transaction::Request;
 
@@ -55,6 +56,7 @@ pub(crate) struct NodeEngine {
     scheduler: Scheduler<Slots>,
     survey: Survey,
     occupancy: Occupancy,
+    registers: Registers,
     roster: Roster,
     seen: KVVec<Observation>,
     decisions: KVVec<Decision>,
@@ -84,6 +86,7 @@ impl NodeEngine {
             scheduler: Scheduler::new(Slots::new()?),
             survey: Survey::new()?,
             occupancy: Occupancy::new()?,
+            registers: Registers::new()?,
             roster: Roster::new()?,
             seen: room(QUEUE_SLOTS)?,
             decisions: KVVec::from_elem(Decision::NONE, QUEUE_SLOTS, GFP_KERNEL)?,
@@ -163,8 +166,8 @@ impl NodeEngine {
         let begin = clock::now();
         let soon = || Some(begin.after(config.duration(Number::PollInterval)));
         let later = || Some(begin.after(config.duration(Number::Retry)));
-        let waves = match self.look(gpu, backend) {
-            Ok(waves) => waves,
+        let hardware = match self.look(gpu, backend) {
+            Ok(hardware) => hardware,
             Err(Away::Busy) => return soon(),
             Err(_) => {
                 self.counters.missed = self.counters.missed.saturating_add(1);
@@ -187,7 +190,7 @@ impl NodeEngine {
             return soon();
         }
         self.settle(gpu, backend);
-        self.sample(gpu, sampler, waves, thread);
+        self.sample(gpu, sampler, hardware, thread);
         self.roster.take(&self.survey, rules);
         self.observe(backend);
         let looked = clock::now();
@@ -216,7 +219,7 @@ impl NodeEngine {
         &mut self,
         gpu: &Present<'_>,
         backend: &Backend<'_>,
-    ) -> Result<Option<WaveSource>, Away> {
+    ) -> Result<Option<HardwareSource>, Away> {
         gpu.usable()?;
         let nodes = gpu.nodes()?;
         let node = nodes.node(self.index)?;
@@ -245,7 +248,7 @@ impl NodeEngine {
             return Ok(None);
         }
         self.survey.take(&node);
-        Ok(node.wave_source())
+        Ok(node.hardware_source())
     }
 
     /// Arms the node, and has it checked again if it was refused.
@@ -264,16 +267,19 @@ impl NodeEngine {
         &mut self,
         gpu: &Present<'_>,
         sampler: SamplerKind,
-        waves: Option<WaveSource>,
+        hardware: Option<HardwareSource>,
         thread: &Running,
     ) {
+        if let (SamplerKind::Mmio, Some(source)) = (sampler, hardware) {
+            self.survey.read_registers(gpu, &mut self.registers, source);
+        }
         self.survey.read_pointers(thread);
         let asked = match sampler {
             SamplerKind::Memory => false,
             SamplerKind::Auto => self.last.ask_waves,
             SamplerKind::Mmio => true,
         };
-        if let (true, Some(source)) = (asked, waves) {
+        if let (true, Some(source)) = (asked, hardware) {
             self.survey.count_waves(gpu, &mut self.occupancy, source);
         }
     }

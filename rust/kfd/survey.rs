@@ -3,17 +3,19 @@
 //! One look at all queues of a node: first their facts, under the lock, then
 //! without it what user memory and the hardware say of them.
 
-use crate::foreign::Foreign;
 use crate::gpu::Present;
+use crate::hardware::HardwareSource;
+use crate::hardware::Occupancy;
 use crate::locked::Census;
 use crate::locked::LockedNode;
 use crate::locked::ProcessFacts;
 use crate::node::Node;
 use crate::process::Task;
+use crate::queue::Activity;
 use crate::queue::Format;
 use crate::queue::QueueFacts;
 use crate::queue::QueueKind;
-use crate::sample::Occupancy;
+use crate::registers::Registers;
 use crate::sample::Sample;
 use crate::thread::Running;
 use gpreempt_policy::Priority;
@@ -213,7 +215,24 @@ impl Survey {
         }
     }
 
-    /// Reads the pointers of all queues in their processes' memory. No lock of
+    /// Reads the pointers of the queues that are on the hardware now. No lock of
+    /// the driver may be held.
+    pub fn read_registers(
+        &mut self,
+        gpu: &Present<'_>,
+        registers: &mut Registers,
+        source: HardwareSource,
+    ) {
+        let mut look = registers.look(gpu, source);
+        let mapped = |queue: &&mut QueueSeen| queue.facts.activity == Activity::Active;
+        for queue in self.queues.iter_mut().filter(mapped) {
+            if let Some(found) = look.find(queue.facts.key.doorbell) {
+                queue.sample.take_registers(&queue.facts, &found);
+            }
+        }
+    }
+
+    /// Reads the pointers of all other queues in their processes' memory. No lock of
     /// the driver may be held.
     pub fn read_pointers(&mut self, thread: &Running) {
         let mut queues = self.queues.iter_mut().peekable();
@@ -235,7 +254,7 @@ impl Survey {
         &mut self,
         gpu: &Present<'_>,
         occupancy: &mut Occupancy,
-        source: WaveSource,
+        source: HardwareSource,
     ) {
         let known = occupancy.ask(gpu, source).is_ok();
         for queue in self.queues.iter_mut() {
@@ -246,13 +265,4 @@ impl Survey {
             };
         }
     }
-}
-
-/// Whom to ask for the waves of a node: the driver's function and the first
-/// XCC. Taken while the node was at hand; both belong to the GPU and not to the
-/// node.
-#[derive(Clone, Copy)]
-pub struct WaveSource {
-    pub(crate) function: Foreign,
-    pub(crate) xcc: u32,
 }

@@ -176,7 +176,7 @@ pub const CHOICES: &[ChoiceSpec] = &[
     ChoiceSpec {
         name: "sampler",
         words: &["auto", "memory", "mmio"],
-        help: "How queues are watched. memory: read and write pointers. mmio: the queue registers as well. auto: memory, and wave counts while an inversion depends on them.",
+        help: "How queues are watched. memory: read and write pointers. mmio: those in the queue registers, which no process can write, and wave counts in every look. auto: memory, and wave counts while an inversion depends on them.",
     },
     ChoiceSpec {
         name: "backend",

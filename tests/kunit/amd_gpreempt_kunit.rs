@@ -12,6 +12,7 @@ mod check;
 mod eviction;
 mod fake;
 mod policy;
+mod registers;
 #[path = "../../src/roster.rs"]
 mod roster;
 mod roster_cases;

@@ -4,7 +4,7 @@
 //! exactly once, whatever has become of the process meanwhile.
 
 use crate::fake::layout::*;
-use crate::fake::{failed, get, with_node, Fake};
+use crate::fake::{expect, failed, get, with_node, Fake};
 use gpreempt_policy::Action;
 use gpreempt_policy::Action::{Start, Stop};
 use kernel::prelude::*;
@@ -74,14 +74,6 @@ fn with_scene(test: impl FnOnce(&mut Scene<'_>) -> Result) -> Result {
             key,
         })
     })
-}
-
-fn expect<T: PartialEq + core::fmt::Debug>(found: T, expected: T) -> Result {
-    if found == expected {
-        Ok(())
-    } else {
-        failed(fmt!("{found:?} instead of {expected:?}"))
-    }
 }
 
 #[kunit_tests(amd_gpreempt_eviction)]

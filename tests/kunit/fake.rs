@@ -51,6 +51,10 @@ pub(crate) struct Fake {
     pub(crate) restore_error: i32,
     pub(crate) unmaps: u32,
     pub(crate) maps: u32,
+    pub(crate) dump_error: i32,
+    pub(crate) dump_registers: u32,
+    pub(crate) dump_stride: u32,
+    pub(crate) dumps: u32,
 }
 
 extern "C" {
@@ -59,6 +63,7 @@ extern "C" {
     fn gp_fake_locked() -> bool;
     fn gp_fake_add_queues(count: u32) -> i32;
     fn gp_fake_stop(number: u32) -> i32;
+    fn gp_fake_map(slot: u32, doorbell: u32, read: u32, write: u64, empty: bool);
     fn gp_fake_own(pid: i32, main_thread: bool) -> i32;
 }
 
@@ -87,6 +92,12 @@ impl Fake {
     pub(crate) fn stop(number: u32) -> Result {
         // SAFETY: As above.
         kernel::error::to_result(unsafe { gp_fake_stop(number) })
+    }
+
+    /// Has a hardware queue hold the queue with a doorbell, or none if that is 0.
+    pub(crate) fn map(slot: u32, doorbell: u32, read: u32, write: u64, empty: bool) {
+        // SAFETY: As above.
+        unsafe { gp_fake_map(slot, doorbell, read, write, empty) }
     }
 
     /// Has the first process be that of a task, or only its memory, as after the
@@ -168,4 +179,13 @@ pub(crate) fn failed<R>(why: kernel::fmt::Arguments<'_>) -> Result<R> {
     // Indented, as the notes of a test are.
     kernel::kunit::err(fmt!("    # {why}\n"));
     Err(EINVAL)
+}
+
+/// Fails a test unless it found what it expects.
+pub(crate) fn expect<T: PartialEq + core::fmt::Debug>(found: T, expected: T) -> Result {
+    if found == expected {
+        Ok(())
+    } else {
+        failed(fmt!("{found:?} instead of {expected:?}"))
+    }
 }

@@ -5,7 +5,7 @@
 //! behind.
 
 use crate::fake::layout::*;
-use crate::fake::{failed, get, put, with_node, Fake};
+use crate::fake::{expect, failed, get, put, with_node, Fake};
 use gpreempt_policy::Action;
 use kernel::prelude::*;
 use kfd::driver::Driver;
@@ -108,14 +108,6 @@ impl Scene<'_> {
             found if found == expected => Ok(()),
             found => failed(fmt!("{found:?} instead of {expected:?}")),
         }
-    }
-}
-
-fn expect<T: PartialEq + core::fmt::Debug>(found: T, expected: T) -> Result {
-    if found == expected {
-        Ok(())
-    } else {
-        failed(fmt!("{found:?} instead of {expected:?}"))
     }
 }
 

@@ -105,6 +105,51 @@ static noinline int restore_process_queues_nocpsch(void *dqm, void *qpd)
 	return 1;
 }
 
+/* The registers of the hardware queues that the module looks at. */
+enum { HQD_ACTIVE = 2, HQD_PQ_RPTR = 10, HQD_PQ_DOORBELL_CONTROL = 15, HQD_PQ_CONTROL = 17,
+       HQD_PQ_WPTR_LO = 54, HQD_PQ_WPTR_HI = 55, HQD_REGISTERS };
+
+static u32 hardware_queues[32][HQD_REGISTERS];
+
+/* gp_fake_map() - have a hardware queue hold the queue with a doorbell, or none */
+void gp_fake_map(u32 slot, u32 doorbell, u32 read, u64 write, bool empty)
+{
+	u32 *registers = hardware_queues[slot];
+
+	registers[HQD_ACTIVE] = !!doorbell;
+	registers[HQD_PQ_RPTR] = read;
+	/* The bits beside the offset are those of a doorbell that was rung. */
+	registers[HQD_PQ_DOORBELL_CONTROL] = 3U << 30 | doorbell << 2;
+	registers[HQD_PQ_CONTROL] = empty << 15;
+	registers[HQD_PQ_WPTR_LO] = lower_32_bits(write);
+	registers[HQD_PQ_WPTR_HI] = upper_32_bits(write);
+}
+EXPORT_SYMBOL_GPL(gp_fake_map);
+
+static noinline int hqd_dump(void *adev, u32 pipe, u32 queue, u32 (**dump)[2], u32 *count, u32 xcc)
+{
+	u32 i;
+
+	gp_fake.dumps++;
+	if (gp_fake.dump_error)
+		return gp_fake.dump_error;
+	*dump = kmalloc_array(HQD_REGISTERS, sizeof(**dump), GFP_KERNEL);
+	if (!*dump)
+		return -ENOMEM;
+	for (i = 0; i < HQD_REGISTERS; i++) {
+		(*dump)[i][0] = 0x4914 + gp_fake.dump_stride * i;
+		(*dump)[i][1] = hardware_queues[pipe * 8 + queue][i];
+	}
+	*count = gp_fake.dump_registers;
+	return 0;
+}
+
+static noinline void get_cu_occupancy(void *adev, void *occupancy, int *max_waves, u32 xcc)
+{
+}
+
+static u8 kfd2kgd[GP_KFD2KGD_CALLS_SIZE] __aligned(8);
+
 static void fill_queue(struct gp_fake_process *p, void *queue, unsigned int number, u32 id)
 {
 	void *properties = AT(queue, GP_QUEUE_PROPERTIES);
@@ -198,6 +243,9 @@ static void fill_gpu(struct pci_dev *pdev)
 	SET(void *, gp_fake.node, GP_KFD_NODE_ADEV, gp_fake.adev);
 	SET(void *, gp_fake.node, GP_KFD_NODE_KFD, gp_fake.kfd);
 	SET(void *, gp_fake.node, GP_KFD_NODE_DQM, gp_fake.dqm);
+	SET(void *, kfd2kgd, GP_KFD2KGD_CALLS_HQD_DUMP, hqd_dump);
+	SET(void *, kfd2kgd, GP_KFD2KGD_CALLS_GET_CU_OCCUPANCY, get_cu_occupancy);
+	SET(void *, gp_fake.node, GP_KFD_NODE_KFD2KGD, kfd2kgd);
 	SET(u32, gp_fake.node, GP_KFD_NODE_ID, 0x1234);
 	SET(u32, gp_fake.node, GP_KFD_NODE_XCC_MASK, 1);
 }
@@ -222,6 +270,11 @@ void gp_fake_reset(void)
 	gp_fake.restore_error = 0;
 	gp_fake.unmaps = 0;
 	gp_fake.maps = 0;
+	gp_fake.dump_error = 0;
+	gp_fake.dump_registers = HQD_REGISTERS;
+	gp_fake.dump_stride = sizeof(u32);
+	gp_fake.dumps = 0;
+	memset(hardware_queues, 0, sizeof(hardware_queues));
 	gp_fake.evict_nocpsch = evict_process_queues_nocpsch;
 	gp_fake.restore_nocpsch = restore_process_queues_nocpsch;
 	fill_gpu(fake_pdev);

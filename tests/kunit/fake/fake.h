@@ -44,6 +44,10 @@ struct gp_fake_process {
  * @restore_error: what restoring a process returns, a negative errno or 0
  * @unmaps: how often debug_lock_and_unmap() was called
  * @maps: how often debug_map_and_unlock() was called
+ * @dump_error: what the dump of a hardware queue returns, a negative errno or 0
+ * @dump_registers: how many registers are in a dump
+ * @dump_stride: how many bytes lie between two of them
+ * @dumps: how often a hardware queue was dumped
  */
 struct gp_fake {
 	void *adev;
@@ -61,6 +65,10 @@ struct gp_fake {
 	int restore_error;
 	u32 unmaps;
 	u32 maps;
+	int dump_error;
+	u32 dump_registers;
+	u32 dump_stride;
+	u32 dumps;
 };
 
 extern struct gp_fake gp_fake;
@@ -68,6 +76,7 @@ void gp_fake_reset(void);
 bool gp_fake_locked(void);
 int gp_fake_add_queues(u32 count);
 int gp_fake_stop(u32 number);
+void gp_fake_map(u32 slot, u32 doorbell, u32 read, u64 write, bool empty);
 int gp_fake_own(int pid, bool main_thread);
 
 #endif /* GP_FAKE_H */
