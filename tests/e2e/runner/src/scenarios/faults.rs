@@ -126,9 +126,10 @@ fn interrupts(guest: &mut Guest) -> Result<()> {
 }
 
 fn spoiled(guest: &mut Guest) -> Result<()> {
-    let other = bystander(guest)?;
     let load = start(guest)?;
+    // Asked while no other queue could be taken for it.
     let doorbell = running(guest)?.queue.doorbell;
+    let other = bystander(guest)?;
     guest.device.set_faults(Faults {
         corrupt_saves: [doorbell].into(),
         ..Faults::default()
@@ -157,9 +158,10 @@ fn unyielding(guest: &mut Guest) -> Result<()> {
     ] {
         guest.expect_log(text);
     }
-    let other = bystander(guest)?;
     let load = start(guest)?;
+    // Asked while no other queue could be taken for it.
     let doorbell = running(guest)?.queue.doorbell;
+    let other = bystander(guest)?;
     let resets = guest.device.state()?.resets;
     guest.device.set_faults(Faults {
         unyielding: [doorbell].into(),

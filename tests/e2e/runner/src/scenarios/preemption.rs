@@ -228,13 +228,27 @@ pub(super) fn got_through(report: &RunReport) -> Result<bool> {
     Ok(urgent.end_ns < heavy.end_ns)
 }
 
+/// Checks that urgent requests get through a heavy grid.
+///
+/// The GPU's clock goes on while the guest's processors are kept from running by a
+/// busy host, and the grid may then have ended before the last request was sent.
+/// A scheduler that leaves requests waiting fails each time.
+pub(super) fn gets_through(guest: &mut Guest) -> Result<()> {
+    for _ in 0..4 {
+        let report = contend(guest, json!({}))?;
+        if got_through(&report)? {
+            return Ok(());
+        }
+    }
+    bail!("the urgent work waited")
+}
+
 fn urgent(guest: &mut Guest) -> Result<()> {
     // Without the module the urgent work waits: that is what is to be ended.
     let report = contend(guest, json!({}))?;
     ensure!(!got_through(&report)?, "there is no inversion to end");
     let module = Module::load(guest, "mode=enforce")?;
-    let report = contend(guest, json!({}))?;
-    ensure!(got_through(&report)?, "the urgent work waited");
+    gets_through(guest)?;
     ensure!(Table::Stats.sum(guest, "stops")? > 0);
     let stops = Table::Stats.sum(guest, "stops")?;
     let starts = Table::Stats.sum(guest, "starts")?;
@@ -313,8 +327,7 @@ fn killed(guest: &mut Guest) -> Result<()> {
     })?;
     ensure!(Table::Stats.sum(guest, "failures")? == 0);
     // The next load meets a node in order.
-    let report = contend(guest, json!({}))?;
-    ensure!(got_through(&report)?, "the urgent work waited");
+    gets_through(guest)?;
     ensure!(Table::Stats.sum(guest, "failures")? == 0);
     module.unload(guest)
 }
@@ -350,8 +363,7 @@ fn rule(guest: &mut Guest) -> Result<()> {
 
 fn by_process(guest: &mut Guest) -> Result<()> {
     let module = Module::load(guest, "mode=enforce backend=process")?;
-    let report = contend(guest, json!({}))?;
-    ensure!(got_through(&report)?, "the urgent work waited");
+    gets_through(guest)?;
     ensure!(Table::Stats.sum(guest, "stops")? > 0);
     ensure!(Table::Stats.sum(guest, "failures")? == 0);
     module.unload(guest)
@@ -361,8 +373,7 @@ fn by_descriptor(guest: &mut Guest) -> Result<()> {
     // The driver says so of its own accord whenever a process ends in this mode.
     guest.expect_log("Unsupported on sched_policy");
     let module = Module::load(guest, "mode=enforce backend=mqd")?;
-    let report = contend(guest, json!({}))?;
-    ensure!(got_through(&report)?, "the urgent work waited");
+    gets_through(guest)?;
     ensure!(Table::Stats.sum(guest, "stops")? > 0);
     ensure!(Table::Stats.sum(guest, "failures")? == 0);
     module.unload(guest)
