@@ -247,7 +247,7 @@ fn urgent(guest: &mut Guest) -> Result<()> {
     // Without the module the urgent work waits: that is what is to be ended.
     let report = contend(guest, json!({}))?;
     ensure!(!got_through(&report)?, "there is no inversion to end");
-    let module = Module::load(guest, "mode=enforce")?;
+    let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
     gets_through(guest)?;
     ensure!(Table::Stats.sum(guest, "stops")? > 0);
     let stops = Table::Stats.sum(guest, "stops")?;
@@ -362,7 +362,7 @@ fn rule(guest: &mut Guest) -> Result<()> {
 }
 
 fn by_process(guest: &mut Guest) -> Result<()> {
-    let module = Module::load(guest, "mode=enforce backend=process")?;
+    let module = Module::load(guest, &format!("mode=enforce backend=process {UNBOUNDED}"))?;
     gets_through(guest)?;
     ensure!(Table::Stats.sum(guest, "stops")? > 0);
     ensure!(Table::Stats.sum(guest, "failures")? == 0);
@@ -372,7 +372,7 @@ fn by_process(guest: &mut Guest) -> Result<()> {
 fn by_descriptor(guest: &mut Guest) -> Result<()> {
     // The driver says so of its own accord whenever a process ends in this mode.
     guest.expect_log("Unsupported on sched_policy");
-    let module = Module::load(guest, "mode=enforce backend=mqd")?;
+    let module = Module::load(guest, &format!("mode=enforce backend=mqd {UNBOUNDED}"))?;
     gets_through(guest)?;
     ensure!(Table::Stats.sum(guest, "stops")? > 0);
     ensure!(Table::Stats.sum(guest, "failures")? == 0);
