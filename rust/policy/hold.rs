@@ -273,10 +273,21 @@ impl Pass<'_, '_> {
         } else if broke {
             Fate::Start(Reason::Budget)
         } else if self.now >= calm {
+            if self.is_uncounted(queue.stop.beneficiary) {
+                // Looks may come late, and this one cannot tell.
+                return Fate::Calming(self.now.after(self.limits.resume_delay));
+            }
             Fate::Start(Reason::Calm)
         } else {
             Fate::Calming(calm)
         }
+    }
+
+    fn is_uncounted(&self, beneficiary: Option<QueueId>) -> bool {
+        beneficiary
+            .and_then(|id| self.queues.find(id.0, 0))
+            .and_then(|at| self.queues.get(at))
+            .is_some_and(Queue::is_uncounted)
     }
 
     /// A queue found stopped together with its process.

@@ -28,6 +28,9 @@ use crate::time::Nanos;
 /// How many passes make a pending queue wait, beside the grace.
 const PASSES: u32 = 2;
 
+/// How many looks in a row may pass before the waves of a launch are counted.
+const UNSURE_LOOKS: u32 = 2;
+
 /// The shortest time between two looks while a queue becomes one that waits.
 const STEP_MIN: Nanos = Nanos::from_micros(20);
 
@@ -107,6 +110,12 @@ impl Queue {
             self.busy_since = now;
         }
         self.wants = self.active && (self.pending || waves > 0);
+        let unsure = self.launched && self.backlog == 0 && seen.waves == Waves::Unknown;
+        self.unsure_looks = match unsure {
+            true if !moved => self.unsure_looks.saturating_add(1),
+            true => 1,
+            false => 0,
+        };
         if (moved || waves > 0) && !self.doubtful {
             self.doubts = 0;
         }
@@ -120,6 +129,12 @@ impl Queue {
         self.wants = false;
         self.doubts = self.doubts.saturating_add(1).min(DOUBTS_MAX);
         self.begin_pending(now);
+    }
+
+    /// Its last launch may run, and its waves have not been counted yet: they are
+    /// asked for after the second look at it.
+    pub(crate) fn is_uncounted(&self) -> bool {
+        (1..=UNSURE_LOOKS).contains(&self.unsure_looks)
     }
 
     /// It was seen to run, or nothing spoke against it.

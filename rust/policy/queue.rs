@@ -124,6 +124,8 @@ pub struct Queue {
     pub(crate) doubts: u32,
     /// Passes since it became pending.
     pub(crate) pending_passes: u32,
+    /// Looks in a row in which its last launch may run and no waves were counted.
+    pub(crate) unsure_looks: u32,
     /// Since when it has been pending without a break.
     pub(crate) pending_since: Nanos,
     /// When it will have been pending for the grace.
@@ -201,6 +203,7 @@ impl Default for Queue {
             doubtful: false,
             doubts: 0,
             pending_passes: 0,
+            unsure_looks: 0,
             pending_since: Nanos::ZERO,
             ripe: Nanos::ZERO,
             alive: Nanos::ZERO,

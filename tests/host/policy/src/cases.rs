@@ -567,6 +567,33 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a launch whose waves were not counted yet keeps it stopped",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Quiet(10),
+            Seen(2, |seen| {
+                seen.progress += 1;
+                seen.backlog = Some(0);
+                seen.waves = Waves::Unknown;
+            }),
+            Look(1_000, &[]),
+            Look(1_000, &[]),
+            Seen(2, |seen| seen.waves = Waves::Known(8)),
+            Quiet(50),
+            Seen(2, |seen| seen.waves = Waves::Unknown),
+            Look(1_000, &[]),
+            Look(1_000, &[]),
+            Look(1_000, &[(Start, 1, Reason::Calm)]),
+        ],
+    },
+    Case {
         name: "work that comes back within the resume delay keeps it stopped",
         scene: &[
             PLAIN,

@@ -44,6 +44,7 @@ const BUGS: &[Bug] = &[
     Bug("thrash.rs", "self.stops >= config.get(Number::MaxSwitches)", "false", "so many stops in a second and no more"),
     Bug("hold.rs", ">= self.limits.max_stop {", "> self.limits.max_stop {", "the longest stop ends at its bound, and the queue runs its minimum against all"),
     Bug("hold.rs", "} else if self.now >= calm {", "} else if true {", "calm starts after the resume delay and not before"),
+    Bug("judge.rs", "const UNSURE_LOOKS: u32 = 2;", "const UNSURE_LOOKS: u32 = 1;", "a launch whose waves were not counted yet keeps it stopped"),
     Bug("hold.rs", "if stuck && !queue.stop.dry {", "if false {", "no progress starts everyone, and the pair cools down, twice as long each time"),
     Bug("hold.rs", "let life = since.max(rival.alive)", "let life = since", "waves are progress enough for the watchdog"),
     Bug("hold.rs", "return Fate::Start(Reason::Failure);", "{}", "a port that fails has everything started, and a pause"),
