@@ -15,6 +15,7 @@ use crate::guest::Guest;
 use crate::image::Image;
 use crate::log::objections;
 use crate::machine::Console;
+use crate::module::Table;
 use crate::plan::Group;
 
 /// Which command runs a scenario.
@@ -239,6 +240,12 @@ fn keep(configuration: &Configuration, scenario: &Scenario, guest: &mut Guest) -
     }
     if let Ok(trace) = guest.device.trace() {
         let _ = fs::write(place.join("trace.json"), trace.to_string());
+    }
+    for table in [Table::Queues, Table::Events, Table::Stats] {
+        if let Ok(text) = guest.agent().read_file(&table.path()) {
+            let name = table.path().rsplit('/').next().map(String::from);
+            let _ = fs::write(place.join(name.unwrap_or_default()), text);
+        }
     }
     if let Ok((lines, _)) = guest.agent().log(0) {
         let lines: Vec<String> = lines

@@ -2,6 +2,7 @@
 //! All scenarios, by what they are about.
 
 mod documents;
+mod fairness;
 mod faults;
 mod levels;
 mod no_scheduler;
@@ -9,6 +10,7 @@ mod passes;
 mod preemption;
 mod probe;
 mod recovery;
+mod repetition;
 mod requests;
 mod save;
 mod trace;
@@ -31,7 +33,9 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         no_scheduler::SCENARIOS,
         preemption::SCENARIOS,
         passes::SCENARIOS,
+        repetition::SCENARIOS,
         levels::SCENARIOS,
+        fairness::SCENARIOS,
         documents::SCENARIOS,
     ]
     .into_iter()

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Preemption again and again: nothing is lost, nothing runs twice, and what was
+//! saved goes on where it was.
+
+use anyhow::{ensure, Result};
+use serde_json::json;
+use vgpu_model::QueueReport;
+
+use super::preemption::{full, PATIENCE, UNBOUNDED};
+use crate::accounts::Accounts;
+use crate::guest::Guest;
+use crate::load::{queue, Load};
+use crate::module::{Module, Table};
+use crate::scenario::{Needs, Scenario, Suite};
+
+pub const SCENARIOS: &[Scenario] = &[Scenario {
+    suite: Suite::E2e,
+    name: "heavy queues survive hundreds of preemptions",
+    needs: Needs::ANY,
+    run: hundreds,
+}];
+
+/// Longer than the heavy queues ever run at a stretch, so that a workgroup that
+/// began anew after each save would never end.
+const COST_NS: u64 = 10_000_000;
+
+fn hundreds(guest: &mut Guest) -> Result<()> {
+    let module = Module::load(
+        guest,
+        &format!(
+            "mode=enforce {UNBOUNDED} min_run_us=0 min_interval_us=0 cost_ratio=0 \
+             max_switches_per_s=100000"
+        ),
+    )?;
+    let mut accounts = Accounts::new(guest)?;
+    let grids = [3 * full(guest) / 2, 3 * full(guest) / 2 + 1];
+    let heavy = |name: &str, grid: u32| {
+        queue(
+            name,
+            grid,
+            COST_NS,
+            json!({"group": name, "priority": 0, "requests": 1_000_000,
+                "kernel": {"vector_registers": 64, "scalar_registers": 64, "lds_bytes": 4096}}),
+        )
+    };
+    let urgent = queue(
+        "urgent",
+        1,
+        10_000,
+        json!({"group": "urgent", "priority": 15, "requests": 1_000_000,
+            "arrival": {"closed_loop": {"depth": 1, "think_ns": 200_000}}}),
+    );
+    let queues = json!([heavy("one", grids[0]), heavy("other", grids[1]), urgent]);
+    let load = Load::start(guest, json!({"queues": queues}))?;
+    let goal = u64::from(guest.cycles);
+    let mut reports: Vec<QueueReport> = Vec::new();
+    let patience = PATIENCE * (1 + guest.cycles / 500);
+    guest.wait_until(
+        &format!("the heavy queues were saved {goal} times and did some work"),
+        patience,
+        |guest| {
+            reports.clear();
+            for grid in grids {
+                reports.extend(accounts.find(guest, grid)?);
+            }
+            let saves: u64 = reports.iter().map(|report| report.saves).sum();
+            let done = reports.iter().all(|report| report.workgroups_done > 0);
+            Ok(reports.len() == grids.len() && done && saves >= goal)
+        },
+    )?;
+    for report in &reports {
+        // Time on the compute units for each time that it was taken from them.
+        let slice = report.running_time / report.saves.max(1);
+        ensure!(
+            slice < COST_NS / 4,
+            "it ran for {slice} ns at a stretch, which proves nothing: {report:?}"
+        );
+    }
+    load.stop(guest)?;
+    // Every workgroup of every queue ran exactly once.
+    load.finish(guest)?;
+    for grid in grids {
+        let report = accounts.get(guest, grid)?;
+        ensure!(
+            report.restores >= report.saves && report.workgroups_saved == 0,
+            "waves were left behind: {report:?}"
+        );
+        ensure!(report.fault.is_none(), "{report:?}");
+    }
+    ensure!(Table::Stats.sum(guest, "failures")? == 0);
+    module.unload(guest)
+}
