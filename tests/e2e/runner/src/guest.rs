@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 //! A guest with its virtual GPU, as a scenario has it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -56,7 +57,7 @@ impl Guest {
         let device = Device::start(shape, directory.path(), "gpu")?;
         let mut machine = Machine::restore(image, &snapshot, directory.path(), at)?;
         machine.plug_gpu(Slot::Gpu, device.socket())?;
-        machine.plug_disk(&disk)?;
+        machine.plug_disk(Slot::Disk, &disk)?;
         let mut guest = Guest {
             machine,
             device,
@@ -82,13 +83,29 @@ impl Guest {
     }
 
     /// The module of this kernel, when it is built, and the guest's programs.
-    fn files(image: &Image) -> Result<Vec<PathBuf>> {
-        let mut files = vec![program("workload")?, program("kfdctl")?];
+    fn files(image: &Image) -> Result<BTreeMap<String, PathBuf>> {
+        let mut files = BTreeMap::new();
+        for name in ["workload", "kfdctl"] {
+            files.insert(name.into(), program(name)?);
+        }
         let module = module(&image.kernel.release)?;
         if module.exists() {
-            files.push(module);
+            files.insert("amd_gpreempt.ko".into(), module);
         }
         Ok(files)
+    }
+
+    /// Unpacks more files, by the names that they shall have, into a directory of
+    /// the guest.
+    pub fn add_files(&mut self, files: &BTreeMap<String, PathBuf>, place: &str) -> Result<()> {
+        let disk = self.directory.path().join("second-disk");
+        write_disk(&disk, files)?;
+        self.machine.plug_disk(Slot::SecondDisk, &disk)?;
+        self.wait_until("the second disk is there", PROBE_PATIENCE, |guest| {
+            Ok(guest.agent().list("/sys/block")?.contains(&"vdb".into()))
+        })?;
+        self.agent().unpack("/dev/vdb", place)?;
+        self.machine.unplug_disk(Slot::SecondDisk)
     }
 
     pub fn agent(&mut self) -> &mut Agent {

@@ -2,7 +2,7 @@
 //! The guest's memory file system: the stock kernel's modules, empty firmware,
 //! ROCr, busybox and the agent. And the disk with what a scenario needs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -128,12 +128,25 @@ impl Image {
         Ok(())
     }
 
-    fn write_modules<W: std::io::Write>(&self, archive: &mut Archive<W>) -> Result<()> {
-        let base = self
-            .kernel
+    /// The driver's file, as the guest has it.
+    pub fn amdgpu_file(&self) -> Result<Vec<u8>> {
+        let base = self.modules();
+        let dependencies = fs::read_to_string(base.join("modules.dep"))
+            .with_context(|| format!("cannot read modules.dep in {}", base.display()))?;
+        let order = load_order(&dependencies, "", &["amdgpu"])?;
+        let path = order.last().context("the kernel has no amdgpu")?;
+        unpacked(&base.join(path))
+    }
+
+    fn modules(&self) -> PathBuf {
+        self.kernel
             .image
             .join("lib/modules")
-            .join(&self.kernel.release);
+            .join(&self.kernel.release)
+    }
+
+    fn write_modules<W: std::io::Write>(&self, archive: &mut Archive<W>) -> Result<()> {
+        let base = self.modules();
         let dependencies = fs::read_to_string(base.join("modules.dep"))
             .with_context(|| format!("cannot read modules.dep in {}", base.display()))?;
         let built_in = fs::read_to_string(base.join("modules.builtin"))
@@ -220,7 +233,7 @@ fn system_files() -> Result<BTreeSet<PathBuf>> {
 }
 
 /// The libraries that a program needs, and the loader.
-fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
+pub fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
     let output = Command::new("ldd")
         .arg(program)
         .output()
@@ -236,15 +249,11 @@ fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
         .collect())
 }
 
-/// Writes a disk with these files, each under its own name.
-pub fn write_disk(path: &Path, files: &[PathBuf]) -> Result<()> {
+/// Writes a disk with these files, each under the name that it has there.
+pub fn write_disk(path: &Path, files: &BTreeMap<String, PathBuf>) -> Result<()> {
     let out = File::create(path).with_context(|| format!("cannot make {}", path.display()))?;
     let mut archive = Archive::new(BufWriter::new(out));
-    for file in files {
-        let name = file
-            .file_name()
-            .and_then(|name| name.to_str())
-            .with_context(|| format!("{} is no file", file.display()))?;
+    for (name, file) in files {
         archive.copy(name, true, file)?;
     }
     archive.finish()?;

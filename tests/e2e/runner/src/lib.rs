@@ -11,6 +11,7 @@ pub mod cache;
 mod checkers;
 pub mod cpio;
 pub mod device;
+pub mod driver_file;
 pub mod firmware;
 pub mod guest;
 pub mod image;

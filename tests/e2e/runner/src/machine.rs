@@ -17,7 +17,7 @@ use crate::snapshot::Snapshot;
 /// An emulated boot with the load of amdgpu takes a minute on a quiet machine.
 const BOOT_PATIENCE: Duration = Duration::from_secs(900);
 const START_PATIENCE: Duration = Duration::from_secs(300);
-const PORTS: usize = 3;
+const PORTS: usize = 4;
 
 /// Where devices are plugged in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,7 @@ pub enum Slot {
     Gpu,
     Disk,
     SecondGpu,
+    SecondDisk,
 }
 
 impl Slot {
@@ -33,6 +34,7 @@ impl Slot {
             Slot::Gpu => "port0",
             Slot::Disk => "port1",
             Slot::SecondGpu => "port2",
+            Slot::SecondDisk => "port3",
         }
     }
 }
@@ -95,8 +97,8 @@ impl Machine {
         .map(String::from)
         .into();
         for port in 0..PORTS {
-            // Room for video memory of 4 GiB on every port but the disk's.
-            let reserve = if port == 1 { "64M" } else { "8G" };
+            // Room for video memory of 4 GiB on every port but the disks'.
+            let reserve = if [1, 3].contains(&port) { "64M" } else { "8G" };
             arguments.push("-device".into());
             arguments.push(format!(
                 "pcie-root-port,id=port{port},chassis={0},slot={0},pref64-reserve={reserve},mem-reserve=32M",
@@ -226,18 +228,28 @@ impl Machine {
         Ok(())
     }
 
-    /// Plugs a disk in, which the guest sees as `/dev/vda`.
-    pub fn plug_disk(&mut self, file: &Path) -> Result<()> {
+    /// Plugs a disk in. The guest sees the first as `/dev/vda`.
+    pub fn plug_disk(&mut self, slot: Slot, file: &Path) -> Result<()> {
+        let (node, id) = (
+            format!("file-{}", slot.bus()),
+            format!("disk-{}", slot.bus()),
+        );
         self.qmp.execute(
             "blockdev-add",
-            json!({"driver": "raw", "node-name": "disk", "read-only": true,
+            json!({"driver": "raw", "node-name": node, "read-only": true,
                    "file": {"driver": "file", "filename": file}}),
         )?;
         self.qmp.execute(
             "device_add",
-            json!({"driver": "virtio-blk-pci", "id": "disk0", "bus": Slot::Disk.bus(),
-                   "drive": "disk"}),
+            json!({"driver": "virtio-blk-pci", "id": id, "bus": slot.bus(), "drive": node}),
         )?;
+        Ok(())
+    }
+
+    /// Takes a disk out again. The guest has the last word on when.
+    pub fn unplug_disk(&mut self, slot: Slot) -> Result<()> {
+        let id = format!("disk-{}", slot.bus());
+        self.qmp.execute("device_del", json!({"id": id}))?;
         Ok(())
     }
 }

@@ -6,10 +6,12 @@ mod fairness;
 mod faults;
 mod levels;
 mod no_scheduler;
+mod operator;
 mod passes;
 mod preemption;
 mod probe;
 mod recovery;
+mod refusal;
 mod repetition;
 mod requests;
 mod save;
@@ -36,7 +38,9 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         repetition::SCENARIOS,
         levels::SCENARIOS,
         fairness::SCENARIOS,
+        refusal::SCENARIOS,
         documents::SCENARIOS,
+        operator::SCENARIOS,
     ]
     .into_iter()
     .flatten()

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Drivers and settings that the module cannot work with: it says which and why,
+//! falls back where there is something to fall back to, and touches nothing.
+
+use std::time::Duration;
+
+use anyhow::{bail, ensure, Context, Result};
+use serde_json::json;
+
+use super::preemption::{contend, got_through, PATIENCE};
+use crate::agent::errno;
+use crate::driver_file::{self, Name, CHANGED};
+use crate::guest::Guest;
+use crate::image::{AMDGPU, AMDGPU_PARAMETERS};
+use crate::module::{Module, Table};
+use crate::scenario::{Needs, Scenario, Suite};
+
+const ONCE: Needs = Needs {
+    one_die: true,
+    once: true,
+    ..Needs::ANY
+};
+
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::E2e,
+        name: "a driver without the two functions is served by whole processes",
+        needs: ONCE,
+        run: without_functions,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a driver that is another one is refused in words",
+        needs: Needs {
+            spoils: true,
+            ..ONCE
+        },
+        run: other_driver,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "the hardware scheduler's backend is refused where there is none",
+        needs: Needs {
+            sched_policy: 2,
+            ..ONCE
+        },
+        run: no_scheduler,
+    },
+];
+
+/// Unloads amdgpu and loads a file as amdgpu.
+fn reload(guest: &mut Guest, file: &str, parameters: &str) -> Result<()> {
+    // The driver lets go of a process some time after its end.
+    guest.wait_until("nobody uses amdgpu", Duration::from_secs(300), |guest| {
+        let users = guest.agent().read_file("/sys/module/amdgpu/refcnt")?;
+        Ok(users.trim() == "0")
+    })?;
+    guest.agent().rmmod("amdgpu")?;
+    let parameters = format!("{AMDGPU_PARAMETERS} {} {parameters}", guest.image.amdgpu);
+    guest.agent().insmod(file, parameters.trim())
+}
+
+/// The node is refused for a reason that names `why`, and says so in the log.
+fn is_refused(guest: &mut Guest, why: &str) -> Result<()> {
+    guest.wait_for_log(why, PATIENCE)?;
+    let nodes = Table::Stats.wait_for_nodes(guest, 1)?;
+    let refusal = nodes[0]["refusal"].as_str().unwrap_or("");
+    ensure!(
+        nodes[0]["state"] == "refused" && refusal.contains(why),
+        "{nodes:?}"
+    );
+    Ok(())
+}
+
+fn is_armed(guest: &mut Guest) -> Result<()> {
+    guest.wait_until("the node is armed", PATIENCE, |guest| {
+        let nodes = Table::Stats.read(guest)?;
+        Ok(nodes.iter().all(|node| node["state"] == "armed"))
+    })
+}
+
+fn without_functions(guest: &mut Guest) -> Result<()> {
+    let symbol = "debug_map_and_unlock";
+    driver_file::make(guest, Name::Symbol(symbol))?;
+    reload(guest, CHANGED, "")?;
+    let why = "backend=hws needs two functions that this amdgpu does not have";
+    guest.expect_log(why);
+    let module = Module::load(guest, "mode=enforce")?;
+    guest.wait_for_log(&format!("amdgpu has no function {symbol}"), PATIENCE)?;
+    is_refused(guest, why)?;
+    module.set(guest, "backend", "process")?;
+    is_armed(guest)?;
+    let report = contend(guest, json!({}))?;
+    ensure!(got_through(&report)?, "the urgent work waited");
+    ensure!(Table::Stats.sum(guest, "stops")? > 0);
+    module.unload(guest)?;
+    reload(guest, AMDGPU, "")
+}
+
+fn other_driver(guest: &mut Guest) -> Result<()> {
+    const ENOEXEC: i32 = 8;
+    refused_with(
+        guest,
+        Some(Name::Symbol("evict_process_queues_cpsch")),
+        "",
+        "dqm->ops.evict_process_queues is not amdgpu's",
+    )?;
+    refused_with(
+        guest,
+        None,
+        "cwsr_enable=0",
+        "waves cannot be saved: load amdgpu with cwsr_enable=1",
+    )?;
+
+    driver_file::make(guest, Name::Section(".BTF"))?;
+    reload(guest, CHANGED, "")?;
+    let why = "is not the one that this module was built for";
+    guest.expect_log(why);
+    match Module::load(guest, "") {
+        Ok(_) => bail!("it loads beside a driver without type information"),
+        Err(error) => ensure!(errno(&error) == Some(ENOEXEC), "{error:#}"),
+    }
+    guest.wait_for_log(why, PATIENCE)?;
+    let devices = guest.agent().list("/sys/devices/faux")?;
+    ensure!(
+        !devices.contains(&"amd_gpreempt".into()),
+        "something of it stayed: {devices:?}"
+    );
+    Ok(())
+}
+
+/// Beside such a driver the module loads, says why, and leaves the GPU alone,
+/// whatever it is told.
+fn refused_with(guest: &mut Guest, name: Option<Name>, parameters: &str, why: &str) -> Result<()> {
+    match name {
+        Some(name) => {
+            driver_file::make(guest, name)?;
+            reload(guest, CHANGED, parameters)?;
+        }
+        None => reload(guest, AMDGPU, parameters)?,
+    }
+    guest.expect_log(why);
+    let module = Module::load(guest, "mode=enforce")?;
+    is_refused(guest, why)?;
+    let bdf = Table::Stats.read(guest)?[0]["gpu"]
+        .as_str()
+        .context("a node without a GPU")?
+        .to_owned();
+    let state = format!("/sys/devices/faux/amd_gpreempt/gpu_{bdf}/node0/state");
+    guest.agent().write_file(&state, "armed")?;
+    is_refused(guest, why)?;
+    ensure!(
+        guest.agent().read_file(&state)?.trim() == "refused",
+        "arming by hand went past the check"
+    );
+    ensure!(Table::Stats.sum(guest, "transactions")? == 0);
+    module.unload(guest)
+}
+
+fn no_scheduler(guest: &mut Guest) -> Result<()> {
+    let why = "backend=hws needs the hardware scheduler";
+    guest.expect_log(why);
+    let module = Module::load(guest, "backend=hws")?;
+    is_refused(guest, why)?;
+    for backend in ["mqd", "process"] {
+        module.set(guest, "backend", backend)?;
+        is_armed(guest)?;
+    }
+    module.unload(guest)
+}
