@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use anyhow::{bail, ensure, Context, Result};
-use serde_json::{json, Value};
+use serde_json::Value;
 
-use super::preemption::{endless, heavy, wait_for_heavy, UNBOUNDED};
+use super::preemption::{inversion, wait_for_heavy, UNBOUNDED};
 use crate::agent::errno;
 use crate::cache;
 use crate::guest::Guest;
@@ -274,8 +274,7 @@ fn found(guest: &mut Guest, directory: &str) -> Result<BTreeSet<(String, String)
 fn files(guest: &mut Guest) -> Result<()> {
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
     module.add_rule(guest, "3 comm=nobody exempt")?;
-    let queues = json!([heavy(guest, 1), endless(guest)]);
-    let load = Load::start(guest, json!({"queues": queues}))?;
+    let load = Load::start(guest, inversion(guest))?;
     wait_for_heavy(guest, &load, true)?;
 
     for (directory, document) in [(FAUX, ABI_SYSFS), (DEBUGFS, ABI_DEBUGFS)] {

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure, Context, Result};
 use e2e_protocol::{Finished, Program, Status};
-use serde_json::json;
 
-use super::preemption::{endless, heavy, wait_for_heavy, PATIENCE, UNBOUNDED};
+use super::preemption::{inversion, wait_for_heavy, PATIENCE, UNBOUNDED};
 use crate::guest::Guest;
 use crate::image::libraries;
 use crate::load::Load;
@@ -184,8 +183,7 @@ fn command(guest: &mut Guest) -> Result<()> {
         &["armed, mode enforce", "policy strict"],
     )?;
 
-    let queues = json!([heavy(guest, 1), endless(guest)]);
-    let load = Load::start(guest, json!({"queues": queues}))?;
+    let load = Load::start(guest, inversion(guest))?;
     wait_for_heavy(guest, &load, true)?;
     let (low, high) = (load.pid("heavy")?, load.pid("urgent")?);
     let top = shown(guest, "top --once")?;

@@ -143,6 +143,11 @@ pub(super) fn endless(guest: &Guest) -> Value {
     )
 }
 
+/// Both, until they are told to stop: the urgent queue finds the GPU taken.
+pub(super) fn inversion(guest: &Guest) -> Value {
+    json!({"queues": [heavy(guest, 1_000_000), endless(guest)]})
+}
+
 /// Waits until the device has the heavy queue unmapped with waves in its save
 /// area, or mapped.
 pub(super) fn wait_for_heavy(guest: &mut Guest, load: &Load, stopped: bool) -> Result<()> {
@@ -263,8 +268,7 @@ fn urgent(guest: &mut Guest) -> Result<()> {
 
 fn unload_with_stopped(guest: &mut Guest) -> Result<()> {
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
-    let queues = json!([heavy(guest, 1), endless(guest)]);
-    let load = Load::start(guest, json!({"queues": queues}))?;
+    let load = Load::start(guest, inversion(guest))?;
     wait_for_heavy(guest, &load, true)?;
     module.unload(guest)?;
     // Only the stock driver is left: both applications have their queues mapped.
@@ -281,8 +285,7 @@ fn unload_with_stopped(guest: &mut Guest) -> Result<()> {
 
 fn mode_with_stopped(guest: &mut Guest) -> Result<()> {
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
-    let queues = json!([heavy(guest, 1), endless(guest)]);
-    let load = Load::start(guest, json!({"queues": queues}))?;
+    let load = Load::start(guest, inversion(guest))?;
     for mode in ["observe", "off"] {
         wait_for_heavy(guest, &load, true)?;
         module.set(guest, "mode", mode)?;
@@ -302,8 +305,7 @@ fn bound(guest: &mut Guest) -> Result<()> {
         guest,
         "mode=enforce max_stop_ms=200 noprogress_ms=60000 stop_budget_ms=1000",
     )?;
-    let queues = json!([heavy(guest, 1), endless(guest)]);
-    let load = Load::start(guest, json!({"queues": queues}))?;
+    let load = Load::start(guest, inversion(guest))?;
     wait_for_heavy(guest, &load, true)?;
     guest.wait_until("the bound starts it", PATIENCE, |guest| {
         let events = Table::Events.read(guest)?;
@@ -318,8 +320,7 @@ fn bound(guest: &mut Guest) -> Result<()> {
 
 fn killed(guest: &mut Guest) -> Result<()> {
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
-    let queues = json!([heavy(guest, 1), endless(guest)]);
-    let load = Load::start(guest, json!({"queues": queues}))?;
+    let load = Load::start(guest, inversion(guest))?;
     wait_for_heavy(guest, &load, true)?;
     load.kill(guest)?;
     guest.wait_until("the queues are gone", PATIENCE, |guest| {
@@ -335,8 +336,7 @@ fn killed(guest: &mut Guest) -> Result<()> {
 /// Two queues of one claim: a rule lifts one of them.
 fn rule(guest: &mut Guest) -> Result<()> {
     let module = Module::load(guest, "mode=enforce user_priority=ignore")?;
-    let queues = json!([heavy(guest, 1), endless(guest)]);
-    let load = Load::start(guest, json!({"queues": queues}))?;
+    let load = Load::start(guest, inversion(guest))?;
     guest.wait_until("both are seen", PATIENCE, |guest| {
         Ok(Table::Stats.sum(guest, "queues")? == 4)
     })?;
