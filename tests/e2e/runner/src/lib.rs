@@ -21,6 +21,7 @@ pub mod machine;
 pub mod module;
 pub mod plan;
 pub mod qmp;
+pub mod run_list;
 pub mod scenario;
 pub mod scenarios;
 pub mod snapshot;

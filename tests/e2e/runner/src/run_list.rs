@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+//! KFD's run list as debugfs shows it. KFD sizes it by its counters of processes
+//! and active queues and fills it by walking the queues themselves, so that the
+//! two agree exactly when the packets fill it to the last word.
+
+use anyhow::{ensure, Context, Result};
+
+/// The opcodes of the packets that a run list is made of.
+const MAP_PROCESS: u32 = 0xa1;
+const MAP_QUEUES: u32 = 0xa2;
+const RUN_LIST: u32 = 0xa5;
+
+/// What a run list names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunList {
+    pub processes: usize,
+    pub queues: usize,
+    /// It does not fit the hardware and begins again at its end.
+    pub chained: bool,
+}
+
+/// The run list of each GPU, by KFD's number of the GPU. A GPU with nothing to
+/// run has an empty one.
+pub fn parse(dump: &str) -> Result<Vec<(u32, RunList)>> {
+    let mut lists: Vec<(u32, Vec<u32>)> = Vec::new();
+    for line in dump.lines() {
+        if let Some((_, id)) = line.split_once("gpu_id ") {
+            let id = u32::from_str_radix(id.trim_end_matches(':'), 16)?;
+            lists.push((id, Vec::new()));
+        } else if let Some((_, words)) = line.split_once(": ") {
+            let (_, list) = lists.last_mut().context("words of no GPU")?;
+            for word in words.split_whitespace() {
+                list.push(u32::from_str_radix(word, 16).with_context(|| format!("word {word}"))?);
+            }
+        }
+    }
+    lists
+        .into_iter()
+        .map(|(id, words)| Ok((id, packets(&words)?)))
+        .collect()
+}
+
+fn packets(words: &[u32]) -> Result<RunList> {
+    let mut list = RunList::default();
+    let mut rest = words;
+    while let Some(header) = rest.first() {
+        let (kind, opcode) = (header >> 30, (header >> 8) & 0xff);
+        let length = ((header >> 16) & 0x3fff) as usize + 2;
+        match (kind, opcode) {
+            (3, MAP_PROCESS) => list.processes += 1,
+            (3, MAP_QUEUES) => list.queues += 1,
+            (3, RUN_LIST) => list.chained = true,
+            _ => {
+                let at = words.len() - rest.len();
+                anyhow::bail!(
+                    "KFD counts more than its queues: of {} words of the run list {at} are used \
+                     ({list:?}), and then comes {header:#x}",
+                    words.len()
+                );
+            }
+        }
+        ensure!(length <= rest.len(), "a packet of the run list is cut off");
+        rest = &rest[length..];
+    }
+    Ok(list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "Node 0, gpu_id 1f:\n  No active runlist\nNode 1, gpu_id 83a1:\n";
+
+    #[test]
+    fn packets_are_counted_for_each_gpu() {
+        let dump = format!(
+            "{HEAD}  00000000: c001a100 00000000 00000000 c001a200 00000000 00000000 c001a200 00000001\n\
+             \x20 00000020: 00000002 c000a500 00000000\n"
+        );
+        let list = RunList {
+            processes: 1,
+            queues: 2,
+            chained: true,
+        };
+        assert_eq!(
+            parse(&dump).unwrap(),
+            [(0x1f, RunList::default()), (0x83a1, list)]
+        );
+    }
+
+    #[test]
+    fn room_that_is_left_over_is_an_error() {
+        let dump = format!("{HEAD}  00000000: c000a100 00000000 00000000 00000000\n");
+        let error = format!("{:#}", parse(&dump).unwrap_err());
+        assert!(error.contains("more than its queues"), "{error}");
+    }
+
+    #[test]
+    fn a_packet_that_is_cut_off_is_an_error() {
+        let dump = format!("{HEAD}  00000000: c004a200 00000000\n");
+        assert!(parse(&dump).is_err());
+    }
+}
