@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 //! All scenarios, by what they are about.
 
+mod contention;
+mod disturbance;
 mod documents;
+mod failure;
 mod fairness;
 mod faults;
 mod levels;
@@ -41,6 +44,8 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         refusal::SCENARIOS,
         documents::SCENARIOS,
         operator::SCENARIOS,
+        disturbance::SCENARIOS,
+        failure::SCENARIOS,
     ]
     .into_iter()
     .flatten()

@@ -74,7 +74,7 @@ fn reload(guest: &mut Guest) -> Result<()> {
 }
 
 /// What a reset says; anything else is still objected to.
-fn expect_reset(guest: &mut Guest) {
+pub(super) fn expect_reset(guest: &mut Guest) {
     for text in [
         "GPU reset",
         "HW Exception",
@@ -102,7 +102,8 @@ fn reset(guest: &mut Guest) -> Result<()> {
     works(guest)
 }
 
-fn hang(guest: &mut Guest) -> Result<()> {
+/// What firmware that does not answer adds to that.
+pub(super) fn expect_hang(guest: &mut Guest) {
     expect_reset(guest);
     for text in [
         "fence wait loop timeout",
@@ -112,6 +113,10 @@ fn hang(guest: &mut Guest) -> Result<()> {
     ] {
         guest.expect_log(text);
     }
+}
+
+fn hang(guest: &mut Guest) -> Result<()> {
+    expect_hang(guest);
     let load = Load::start(guest, busy())?;
     guest.device.set_faults(Faults {
         fence: Fence::Never,

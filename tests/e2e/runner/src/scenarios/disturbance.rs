@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+//! While a queue is stopped by the module, its owner, a debugger or the driver
+//! itself changes something about it.
+
+use anyhow::{ensure, Context, Result};
+use serde_json::{json, Value};
+
+use super::contention::{accounts, armed, Contention};
+use super::preemption::PATIENCE;
+use crate::guest::Guest;
+use crate::module::Table;
+use crate::scenario::{Needs, Scenario, Suite};
+
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::E2e,
+        name: "a stopped queue is destroyed and made again",
+        needs: Needs::ANY,
+        run: destroyed,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a process exits while its queue is stopped",
+        needs: Needs::ANY,
+        run: exits,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a stopped queue is updated",
+        needs: Needs::ANY,
+        run: updated,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a queue at no percentage is not started",
+        needs: Needs::ANY,
+        run: no_percentage,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "the units of a stopped queue are changed",
+        needs: Needs::ANY,
+        run: units,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a process is evicted and restored while its queue is stopped",
+        needs: Needs::ANY,
+        run: evicted,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a debugger meets a stopped queue",
+        needs: Needs::ANY,
+        run: debugger,
+    },
+];
+
+fn destroyed(guest: &mut Guest) -> Result<()> {
+    let contention = Contention::start(guest, "", json!({}))?;
+    for _ in 0..3 {
+        contention.control(guest, &["hold"])?;
+        guest.wait_until("the queue is gone", PATIENCE, |guest| {
+            Ok(contention.heavy(guest)?.is_none())
+        })?;
+        contention.control(guest, &["release"])?;
+        contention.wait_until_stopped_again(guest, 0)?;
+    }
+    contention.finish(guest)
+}
+
+/// Its queues go with unfinished work, and nobody else's.
+fn exits(guest: &mut Guest) -> Result<()> {
+    let mut contention = Contention::start(guest, "", json!({"drain": false}))?;
+    contention.control(guest, &["stop"])?;
+    guest.wait_until("the process is gone", PATIENCE, |guest| {
+        Ok(contention.heavy(guest)?.is_none())
+    })?;
+    let before = contention.load.completed(guest, "urgent")?;
+    guest.wait_until("the urgent work goes on", PATIENCE, |guest| {
+        Ok(contention.load.completed(guest, "urgent")? > before)
+    })?;
+    contention.load.queues.retain(|queue| queue.name != "heavy");
+    contention.finish(guest)
+}
+
+/// Each update has the driver work out anew whether the queue is active.
+fn updated(guest: &mut Guest) -> Result<()> {
+    let contention = Contention::start(guest, "", json!({}))?;
+    for update in [["--percentage", "100"], ["--priority", "3"]] {
+        contention.disturb(guest, |guest| {
+            let line = ["update", update[0], update[1]];
+            contention.control(guest, &line).map(|_| ())
+        })?;
+    }
+    // No lower than the one that it was stopped for, it is left alone.
+    contention.control(guest, &["update", "--priority", "15"])?;
+    guest.wait_until("it runs", PATIENCE, |guest| {
+        let row = contention.heavy(guest)?.context("the queue is gone")?;
+        Ok(row["prio"] == 15 && row["active"] == true)
+    })?;
+    contention.finish(guest)
+}
+
+/// A queue that its owner holds still is not ours to start.
+fn no_percentage(guest: &mut Guest) -> Result<()> {
+    let mut contention = Contention::start(guest, "", json!({}))?;
+    contention.control(guest, &["update", "--percentage", "0"])?;
+    guest.wait_until("the queue is held", PATIENCE, |guest| {
+        let row = contention.heavy(guest)?.context("the queue is gone")?;
+        Ok(row["state"] == "held")
+    })?;
+    let completed = contention.load.completed(guest, "heavy")?;
+    // Nothing is left that it might be stopped for.
+    contention.load.control(guest, "urgent", &["stop"])?;
+    contention
+        .load
+        .queues
+        .retain(|queue| queue.name != "urgent");
+    guest.wait_until("the urgent process is gone", PATIENCE, |guest| {
+        Ok(Table::Stats.sum(guest, "processes")? == 1)
+    })?;
+    let passes = Table::Stats.sum(guest, "passes")?;
+    guest.wait_until("the module has looked again", PATIENCE, |guest| {
+        Ok(Table::Stats.sum(guest, "passes")? > passes + 2)
+    })?;
+    let row = contention.heavy(guest)?.context("the queue is gone")?;
+    ensure!(row["state"] == "held" && row["active"] == false, "{row}");
+    armed(guest)?;
+    let Contention { module, load } = contention;
+    module.unload(guest)?;
+    ensure!(
+        load.completed(guest, "heavy")? == completed,
+        "a queue at 0 percent went on"
+    );
+    load.control(guest, "heavy", &["update", "--percentage", "100"])?;
+    accounts(guest)?;
+    load.stop(guest)?;
+    load.finish(guest).map(|_| ())
+}
+
+fn units(guest: &mut Guest) -> Result<()> {
+    let contention = Contention::start(guest, "", json!({}))?;
+    for mask in ["0000ffff", "ffffffff"] {
+        contention.disturb(guest, |guest| {
+            let line = ["cu-mask", "--mask", mask];
+            contention.control(guest, &line).map(|_| ())
+        })?;
+    }
+    contention.finish(guest)
+}
+
+fn evicted(guest: &mut Guest) -> Result<()> {
+    let contention = Contention::start(guest, "", json!({}))?;
+    for _ in 0..3 {
+        contention.disturb(guest, |guest| {
+            contention.control(guest, &["invalidate"]).map(|_| ())
+        })?;
+        // The same for the one that it is stopped for.
+        let before = contention.load.completed(guest, "urgent")?;
+        contention.load.control(guest, "urgent", &["invalidate"])?;
+        guest.wait_until("the urgent work goes on", PATIENCE, |guest| {
+            Ok(contention.load.completed(guest, "urgent")? > before)
+        })?;
+    }
+    let stops = contention.stops(guest)?;
+    contention.wait_until_stopped_again(guest, stops - 1)?;
+    contention.finish(guest)
+}
+
+fn debugger(guest: &mut Guest) -> Result<()> {
+    const CYCLES: &str = "5";
+    let contention = Contention::start(guest, "", json!({}))?;
+    for name in ["heavy", "urgent"] {
+        let identity = contention.load.identity(name)?;
+        let (pid, queue) = (identity.pid.to_string(), identity.queue_id.to_string());
+        let line = ["kfdctl", "debug", "--pid", &pid, "--queues", &queue]
+            .into_iter()
+            .chain([
+                "--cycles",
+                CYCLES,
+                "--suspended-ms",
+                "20",
+                "--running-ms",
+                "20",
+            ])
+            .collect::<Vec<_>>();
+        contention.disturb(guest, |guest| {
+            guest.json::<Value>(&line, PATIENCE).map(|_| ())
+        })?;
+    }
+    contention.finish(guest)
+}
