@@ -6,6 +6,9 @@
 //! bandwidth server). Queues without a reservation come after those with one
 //! and take turns as under `strict`.
 //!
+//! Nobody is stopped for a deadline that is far: equals share the GPU until one
+//! of them is pressed for time.
+//!
 //! Properties: those of `strict` between levels; within a level a queue is
 //! stopped only for one with an earlier deadline.
 
@@ -30,6 +33,16 @@ fn deadline(queue: &Queue) -> Nanos {
     }
 }
 
+/// Whether it may miss its deadline unless others make room: half of its period
+/// has gone, or the time to the deadline is not twice what it was promised.
+/// Until then equals share the GPU, which costs nobody a transaction.
+fn pressed(now: Nanos, queue: &Queue) -> bool {
+    queue.reservation.is_some_and(|reserved| {
+        let remaining = queue.account.deadline.since(now).times(2);
+        remaining <= reserved.period || remaining <= queue.account.left.times(4)
+    })
+}
+
 impl Algorithm for Deadline {
     /// The higher level, then the earlier deadline.
     fn rank(&self, queue: &Queue) -> Rank {
@@ -41,7 +54,7 @@ impl Algorithm for Deadline {
 
     fn claims(&self, context: &Context, waiting: &Queue, running: &Queue) -> Option<Reason> {
         if waiting.effective == running.effective {
-            if deadline(waiting) < deadline(running) {
+            if deadline(waiting) < deadline(running) && pressed(context.now, waiting) {
                 return Some(Reason::Deadline);
             }
             if running.reservation.is_some() {
@@ -152,11 +165,24 @@ mod tests {
         let plain = Queue::default();
         let mut urgent = reserved(100, 40);
         Deadline.wakes(&context(1_000), &mut urgent);
-        let context = context(1_001);
+        let pressed = context(1_099);
         assert_eq!(
-            Deadline.claims(&context, &urgent, &plain),
+            Deadline.claims(&pressed, &urgent, &plain),
             Some(Reason::Deadline)
         );
-        assert_eq!(Deadline.claims(&context, &plain, &urgent), None);
+        assert_eq!(Deadline.claims(&pressed, &plain, &urgent), None);
+    }
+
+    #[test]
+    fn it_presses_when_half_its_period_has_gone_or_little_time_is_left() {
+        // All of its budget is left: twice that is four fifths of its period.
+        let mut queue = reserved(100, 40);
+        Deadline.wakes(&context(1_000), &mut queue);
+        assert!(!pressed(Nanos(1_019), &queue));
+        assert!(pressed(Nanos(1_020), &queue));
+        // Hardly any is left: half of its period decides.
+        Deadline.charge(&context(1_010), &mut queue, Nanos(39));
+        assert!(!pressed(Nanos(1_049), &queue));
+        assert!(pressed(Nanos(1_050), &queue));
     }
 }

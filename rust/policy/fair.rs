@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Fair shares: each queue has a virtual time that runs the slower the higher
 //! its priority is. Whoever gets more than a slice ahead of a waiting queue is
-//! stopped, until that queue has caught up.
+//! stopped, until that queue has caught up. The slice is real time at the level
+//! of the queue that waits: equals take turns of that length at any level, and
+//! a high queue needs a small lead of a low one only.
 //!
 //! Properties: a queue is stopped only for one with less virtual time; over
 //! time, queues that always want the GPU get it in proportion to their weights;
@@ -47,7 +49,8 @@ impl Algorithm for Fair {
     }
 
     fn claims(&self, context: &Context, waiting: &Queue, running: &Queue) -> Option<Reason> {
-        let allowed = waiting.account.virtual_time.after(context.fair_slice);
+        let slice = virtual_time(waiting.effective, context.fair_slice);
+        let allowed = waiting.account.virtual_time.after(slice);
         (running.account.virtual_time > allowed).then_some(Reason::Share)
     }
 

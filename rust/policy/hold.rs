@@ -64,7 +64,8 @@ impl Pass<'_, '_> {
                 }
             };
             let made = self.start(at, &queue, reason);
-            if made && reason == Reason::Calm && !judged && !queue.stop.dry {
+            let learns = matches!(reason, Reason::Calm | Reason::Turn);
+            if made && learns && !judged && !queue.stop.dry {
                 judged = true;
                 self.judge_stop(&queue);
             }
@@ -353,7 +354,8 @@ impl Pass<'_, '_> {
         true
     }
 
-    /// Learns from a stop that ended because nobody wanted the GPU any more.
+    /// Learns from a stop that ended because nobody wanted the GPU any more, or
+    /// because those who did have had their turn.
     fn judge_stop(&mut self, queue: &Queue) {
         let alive = queue
             .stop

@@ -129,7 +129,7 @@ numbers! {
     DisarmAfter "disarm_after" Count 5 1..=1_000
         "How many transactions may fail in a row before a node is disarmed.";
     FairSlice "fair_slice_us" Micros 2_000 100..=1_000_000
-        "policy=fair: how far a queue may get ahead of its share before it is stopped, in time at the normal priority.";
+        "policy=fair: how far a queue may get ahead of its share before it is stopped, in time at the priority of the one that waits.";
 }
 
 impl NumberSpec {

@@ -160,6 +160,7 @@ pub const CASES: &[Case] = &[
             Queue(2, 2, 9),
             Runs(1),
             Idles(2),
+            Quiet(1),
             Seen(2, |seen| seen.progress += 1),
             Quiet(2),
             Seen(2, |seen| seen.progress += 1),
@@ -251,6 +252,21 @@ pub const CASES: &[Case] = &[
                 100,
                 &[(Stop, 1, Reason::Inversion), (Stop, 2, Reason::Inversion)],
             ),
+        ],
+    },
+    Case {
+        name: "a queue of the same process is left alone when others are stopped",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 1, 9),
+            Queue(3, 2, 3),
+            Runs(1),
+            Starves(2),
+            Runs(3),
+            Quiet(2),
+            Look(100, &[(Stop, 3, Reason::Inversion)]),
+            Quiet(50),
         ],
     },
     Case {
@@ -892,6 +908,36 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "turns that give less than they cost come at a growing distance",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::MinInterval, 1_000);
+                let _ = config.set(Number::SwitchCost, 1_500);
+                let _ = config.set_timeslices([2_000; 16]);
+            }),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Runs(1),
+            Starves(2),
+            Look(100, &[]),
+            Look(1_000, &[]),
+            Look(1_000, &[(Stop, 1, Reason::Rotation)]),
+            Runs(2),
+            Look(1_999, &[]),
+            Starves(2),
+            Look(1, &[(Start, 1, Reason::Turn), (Stop, 2, Reason::Rotation)]),
+            Runs(1),
+            Look(100, &[]),
+            Look(1_899, &[]),
+            Look(1, &[(Start, 2, Reason::Turn)]),
+            Starves(2),
+            Quiet(20),
+            Look(1_999, &[]),
+            Look(1, &[(Stop, 1, Reason::Rotation)]),
+        ],
+    },
+    Case {
         name: "a rule's timeslice counts before the level's",
         scene: &[
             PLAIN,
@@ -1370,6 +1416,40 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "fair: equals take turns of a slice at any level",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.policy = PolicyKind::Fair),
+            Queue(1, 1, 0),
+            Queue(2, 2, 0),
+            Runs(1),
+            Starves(2),
+            Look(100, &[]),
+            Look(1_000, &[]),
+            Look(1_000, &[]),
+            Look(1, &[(Stop, 1, Reason::Share)]),
+        ],
+    },
+    Case {
+        name: "deadline: equals share the GPU until a deadline presses",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                *config = config.with_rules(RULES);
+                config.policy = PolicyKind::Deadline;
+            }),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Seen(2, |seen| seen.rule = Some(RuleId(4))),
+            Runs(1),
+            Look(100, &[]),
+            Starves(2),
+            Quiet(10),
+            Look(24_099, &[]),
+            Look(1, &[(Stop, 1, Reason::Deadline)]),
+        ],
+    },
+    Case {
         name: "deadline: the earlier one comes first within a level",
         scene: &[
             PLAIN,
@@ -1501,6 +1581,7 @@ pub const CASES: &[Case] = &[
                 step.next_look == Some(Nanos(10_000_300_000 + 100_000))
             }),
             Idles(1),
+            Runs(2),
             Quiet(1),
             Line::Step("work for the lower would delay one that waits", |step| {
                 step.next_look == Some(Nanos(10_000_400_000 + 100_000))
