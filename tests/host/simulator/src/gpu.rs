@@ -107,8 +107,30 @@ impl Gpu {
         }
     }
 
+    /// One of 4 partitions: 2 XCCs, 4 SDMA engines, a quarter of the bandwidth.
+    pub fn mi300x_qpx() -> Self {
+        Self {
+            name: "mi300x-qpx".into(),
+            compute_units: 76,
+            bytes_per_us: 5_300_000 / 4,
+            sdma_engines: 4,
+            ..Self::mi300x_spx()
+        }
+    }
+
+    /// A whole MI300X under a kernel before 6.16, whose driver does not ask the
+    /// SDMA engines whether they hang.
+    pub fn mi300x_spx_before_6_16() -> Self {
+        Self {
+            name: "mi300x-spx, kernel before 6.16".into(),
+            sdma_engines: 0,
+            ..Self::mi300x_spx()
+        }
+    }
+
     pub fn by_name(name: &str) -> Option<Self> {
         match name {
+            "mi300x-qpx" => Some(Self::mi300x_qpx()),
             "mi300x-spx" => Some(Self::mi300x_spx()),
             "mi300x-cpx" => Some(Self::mi300x_cpx()),
             _ => None,

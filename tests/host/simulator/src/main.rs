@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[derive(Parser)]
 #[command(about = "Discrete-event simulator of one GPU node under a preemption policy")]
 struct Arguments {
-    /// The node: mi300x-spx (a whole GPU) or mi300x-cpx (one partition of it).
+    /// The node: mi300x-spx (a whole GPU), mi300x-qpx or mi300x-cpx (one of 4 or 8 partitions).
     #[arg(long, global = true, default_value = "mi300x-spx")]
     gpu: String,
     /// Random seeds per workload; each starts the clients at other times.
@@ -54,7 +54,7 @@ enum Command {
         #[arg(long, value_delimiter = ',', default_values = document::PARTS)]
         parts: Vec<String>,
     },
-    /// Try values of a parameter of the module under `strict`.
+    /// Try values of a parameter of the module.
     Sweep {
         /// Parameters, or `all`.
         #[arg(required = true)]
@@ -72,7 +72,7 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let gpu = Gpu::by_name(&arguments.gpu).with_context(|| {
         format!(
-            "there is no node '{}': give mi300x-spx or mi300x-cpx",
+            "there is no node '{}': give mi300x-spx, mi300x-qpx or mi300x-cpx",
             arguments.gpu
         )
     })?;

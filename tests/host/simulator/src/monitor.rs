@@ -28,6 +28,15 @@ pub enum Sampler {
     Auto,
 }
 
+/// Where the urgent clients have their priority from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priorities {
+    /// An operator's rules: HIP creates every stream at normal priority.
+    Rules,
+    /// Their own word, as KFD's interface allows.
+    Claimed,
+}
+
 #[derive(Debug)]
 struct OwnedStorage {
     queues: Vec<policy::QueueSlot>,
@@ -54,6 +63,7 @@ pub struct Monitor {
     config: Config<'static>,
     rules: Vec<RuleEffect>,
     sampler: Sampler,
+    priorities: Priorities,
     ask_waves: bool,
     seen: Vec<Observation>,
     out: Vec<Decision>,
@@ -62,7 +72,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    pub fn new(config: Config<'static>, sampler: Sampler) -> Self {
+    pub fn new(config: Config<'static>, sampler: Sampler, priorities: Priorities) -> Self {
         let mut config = config;
         config.mode = Mode::Enforce;
         Self {
@@ -74,6 +84,7 @@ impl Monitor {
             config,
             rules: Vec::new(),
             sampler,
+            priorities,
             ask_waves: false,
             seen: Vec::new(),
             out: Vec::new(),
@@ -95,13 +106,10 @@ impl Monitor {
         self.seen.clear();
         for (queue, info) in queues.iter().enumerate() {
             let view = engine.view(queue);
+            let ruled = info.urgent && self.priorities == Priorities::Rules;
             self.seen.push(Observation {
-                kfd: if info.urgent {
-                    Priority::NORMAL
-                } else {
-                    level(info)
-                },
-                rule: info.urgent.then_some(RuleId(queue as u32)),
+                kfd: if ruled { Priority::NORMAL } else { level(info) },
+                rule: ruled.then_some(RuleId(queue as u32)),
                 backlog: Some(u32::try_from(view.backlog()).unwrap_or(u32::MAX)),
                 progress: view.read,
                 waves: if !view.active {
@@ -143,8 +151,8 @@ impl Monitor {
         cost
     }
 
-    /// An operator's rules: HIP creates every stream at normal priority, so
-    /// rules say which clients are urgent and, for `deadline`, what they need.
+    /// The rules say which clients are urgent and, for `deadline`, what they
+    /// need.
     fn write_rules(&mut self, queues: &[QueueInfo]) {
         if !self.rules.is_empty() {
             return;
@@ -183,32 +191,6 @@ impl Controller for Monitor {
         let step = self
             .scheduler
             .step(now, &config, &self.seen, &self.outcomes, &mut self.out);
-        if std::env::var_os("DBG").is_some() {
-            let mut t = format!(
-                "{:>9} look ask_was={} ask={} next={:?}",
-                now.0 / 1000,
-                self.ask_waves,
-                step.ask_waves,
-                step.next_look.map(|n| n.0 / 1000)
-            );
-            for o in &self.seen {
-                t += &format!(
-                    " [q{} b{:?} p{} {:?} {:?}]",
-                    o.queue.0,
-                    o.backlog.unwrap_or(99),
-                    o.progress,
-                    o.waves,
-                    o.state
-                );
-            }
-            for d in &self.out[..step.decisions] {
-                t += &format!(" !! {:?} q{} {:?}", d.action, d.queue.0, d.reason);
-            }
-            if let Some(i) = step.inversion {
-                t += &format!(" inv {}us", i.age.0 / 1000);
-            }
-            eprintln!("{t}");
-        }
         self.ask_waves = step.ask_waves;
         self.outcomes.clear();
         let mut stop: Vec<QueueIndex> = Vec::new();

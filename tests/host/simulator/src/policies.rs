@@ -5,7 +5,7 @@
 use crate::baselines::{ResetAndResubmit, UserPoller};
 use crate::controller::{Controller, NoPreemption, PipeClasses};
 use crate::gpu::{Gpu, Nanos};
-use crate::monitor::{Monitor, Sampler};
+use crate::monitor::{Monitor, Priorities, Sampler};
 use crate::simulation;
 use crate::summary::Summary;
 use crate::workload::Workload;
@@ -22,6 +22,7 @@ pub enum Policy {
         name: String,
         config: Box<Config<'static>>,
         sampler: Sampler,
+        priorities: Priorities,
     },
     UserPoller,
     Reset,
@@ -40,7 +41,7 @@ impl Policy {
     ];
 
     /// A policy by name; `settings` are parameters of the module in the words
-    /// of its files, and `sampler`.  `strict-memory` is strict with
+    /// of its files, `sampler`, and `priorities=rules` or `claimed`.  `strict-memory` is strict with
     /// `sampler=memory`.
     pub fn by_name(name: &str, settings: &[(String, String)]) -> Result<Self> {
         let kind = match name {
@@ -63,10 +64,14 @@ impl Policy {
             "strict-memory" => Sampler::Memory,
             _ => Sampler::Auto,
         };
+        let mut priorities = Priorities::Rules;
         for (key, value) in settings {
             match (key.as_str(), value.as_str()) {
                 ("sampler", "auto") => sampler = Sampler::Auto,
                 ("sampler", "memory") => sampler = Sampler::Memory,
+                ("priorities", "rules") => priorities = Priorities::Rules,
+                ("priorities", "claimed") => priorities = Priorities::Claimed,
+                ("priorities", _) => bail!("priorities={value}: give rules or claimed"),
                 ("sampler", _) => bail!("sampler={value}: give auto or memory"),
                 _ => {
                     if let Err(error) = config.set_text(key, value) {
@@ -79,6 +84,7 @@ impl Policy {
             name: name.into(),
             config: Box::new(config),
             sampler,
+            priorities,
         })
     }
 
@@ -98,8 +104,11 @@ impl Policy {
             Self::Alone | Self::None => Box::new(NoPreemption),
             Self::Classes => Box::new(PipeClasses),
             Self::Module {
-                config, sampler, ..
-            } => Box::new(Monitor::new(**config, *sampler)),
+                config,
+                sampler,
+                priorities,
+                ..
+            } => Box::new(Monitor::new(**config, *sampler, *priorities)),
             Self::UserPoller => Box::new(UserPoller {
                 interval: 1_000_000,
             }),
@@ -140,18 +149,27 @@ pub fn measure(gpu: &Gpu, workload: &Workload, policy: &Policy, effort: Effort) 
         Policy::Alone => workload.alone(),
         _ => workload.clone(),
     };
-    let runs: Vec<_> = (1..=effort.seeds)
-        .map(|seed| {
-            simulation::run(
-                gpu,
-                &shape,
-                &mut *policy.controller(),
-                seed,
-                effort.warm_up,
-                effort.duration,
-            )
-        })
-        .collect();
+    let run = &|seed| {
+        let mut controller = policy.controller();
+        simulation::run(
+            gpu,
+            &shape,
+            &mut *controller,
+            seed,
+            effort.warm_up,
+            effort.duration,
+        )
+    };
+    // Seeds do not depend on each other, so each may have a processor.
+    let runs: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (1..=effort.seeds)
+            .map(|seed| scope.spawn(move || run(seed)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a run does not panic"))
+            .collect()
+    });
     Summary::of(&workload.name, policy.name(), &gpu.name, &runs)
 }
 

@@ -14,16 +14,20 @@ use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
 
-/// One parameter and the values it is tried with, under `strict`.
+/// One parameter and the values it is tried with.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep {
     pub parameter: &'static str,
+    /// The policy that it matters to.
+    pub policy: &'static str,
+    /// Other settings that it needs in order to matter.
+    pub settings: &'static [(&'static str, &'static str)],
     pub values: &'static [u32],
     pub workloads: &'static [&'static str],
 }
 
 impl Sweep {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::new("poll_interval_us", &[20, 30, 50, 75, 100, 200, 500, 1_000]),
         Self::new("idle_poll_us", &[20, 30, 50, 100, 200, 500, 1_000]),
         Self::new("grace_us", &[0, 20, 50, 100, 200, 500, 1_000]),
@@ -37,12 +41,23 @@ impl Sweep {
         Self::new("min_interval_us", &[0, 100, 200, 500, 1_000, 2_000]),
         Self::new("cost_ratio", &[0, 1, 2, 5, 10]),
         Self::new("max_switches_per_s", &[50, 100, 200, 500, 1_000, 5_000]),
-        Self::new("stop_budget_ms", &[50, 100, 200, 500, 800, 1_000]),
+        Self {
+            // A priority from a rule has no budget.
+            settings: &[("priorities", "claimed")],
+            ..Self::new("stop_budget_ms", &[50, 100, 200, 500, 800, 1_000])
+        },
+        Self {
+            policy: "fair",
+            workloads: &["A", "C", "D", "E"],
+            ..Self::new("fair_slice_us", &[500, 1_000, 2_000, 5_000, 10_000, 20_000])
+        },
     ];
 
     const fn new(parameter: &'static str, values: &'static [u32]) -> Self {
         Self {
             parameter,
+            policy: "strict",
+            settings: &[],
             values,
             workloads: &["A", "B", "C", "D", "E", "Y", "L"],
         }
@@ -79,8 +94,10 @@ pub fn run(
         let comparison = compare(gpu, &workload, &[], effort);
         for &value in sweep.values {
             let mut settings = settings.to_vec();
+            let own = sweep.settings.iter();
+            settings.extend(own.map(|(key, value)| (key.to_string(), value.to_string())));
             settings.push((sweep.parameter.into(), value.to_string()));
-            let policy = Policy::by_name("strict", &settings)?;
+            let policy = Policy::by_name(sweep.policy, &settings)?;
             let summary = measure(gpu, &workload, &policy, effort);
             let (p99_over_alone, worst_client) = summary.p99_over(&comparison.alone);
             points.push(Point {

@@ -47,42 +47,59 @@ fn result(gpu: &Gpu, workload: &str, policy: &str, with: &[(&str, &str)]) -> (f6
     (p99, kept)
 }
 
+/// B asks for more than a partition of one XCC can do even alone, so A and D.
 #[test]
 fn strict_is_within_5_percent_of_alone_on_a_partition() {
     let gpu = Gpu::mi300x_cpx();
-    // B asks for more than a partition can do even alone, so A and D.
-    for (workload, policy) in [
-        ("A", "strict"),
-        ("A", "strict-memory"),
-        ("D", "strict-memory"),
-    ] {
-        let (p99, kept) = result(&gpu, workload, policy, &[]);
-        assert!(p99 <= 1.05, "{workload} under {policy}: {p99:.3}");
-        assert!(kept > 0.5, "{workload} under {policy}: {kept:.3}");
+    for policy in ["strict", "strict-memory"] {
+        for workload in ["A", "D"] {
+            let (p99, kept) = result(&gpu, workload, policy, &[]);
+            assert!(p99 <= 1.05, "{workload} under {policy}: {p99:.3}");
+            assert!(kept > 0.5, "{workload} under {policy}: {kept:.3}");
+        }
     }
 }
 
-/// On a whole GPU the driver's register reads alone cost more than 5 % of VGG.
-/// Without them, and with a budget that lets VGG hold the GPU for its 83 % of
-/// the time, all three are within the goal: nothing else is in the way.
+/// On a whole GPU the driver's register reads alone cost more than 5 % of VGG,
+/// which is what A and B are about. D's longer requests are within the goal
+/// with them, all three without them.
 #[test]
 fn the_drivers_register_reads_are_what_a_whole_gpu_lacks() {
     let whole = Gpu::mi300x_spx();
-    let without_reads = Gpu {
-        sdma_engines: 0,
-        ..whole.clone()
-    };
-    let with = [("stop_budget_ms", "1000")];
-    for workload in ["A", "B", "D"] {
-        let (p99, kept) = result(&without_reads, workload, "strict-memory", &with);
-        assert!(p99 <= 1.05, "{workload}: {p99:.3}");
-        assert!(kept > 0.5, "{workload}: {kept:.3}");
+    let without_reads = Gpu::mi300x_spx_before_6_16();
+    for (gpu, workload) in [
+        (&whole, "D"),
+        (&without_reads, "A"),
+        (&without_reads, "B"),
+        (&without_reads, "D"),
+    ] {
+        let (p99, kept) = result(gpu, workload, "strict", &[]);
+        assert!(p99 <= 1.05, "{workload} on {}: {p99:.3}", gpu.name);
+        assert!(kept > 0.5, "{workload} on {}: {kept:.3}", gpu.name);
     }
-    let (p99, _) = result(&whole, "A", "strict-memory", &with);
+    for workload in ["A", "B"] {
+        let (p99, _) = result(&whole, workload, "strict", &[]);
+        assert!(
+            p99 > 1.05,
+            "{workload} meets the goal, say so in docs/simulation: {p99:.3}"
+        );
+    }
+}
+
+/// With a quarter of the GPU, VGG leaves less than `resume_delay_us` between two
+/// requests, so only the bound of `max_stop_ms` interrupts it: ten times a second
+/// it meets more than one in a hundred requests, twice a second it does not.
+#[test]
+fn the_bound_is_what_b_lacks_on_a_quarter_of_a_gpu() {
+    let gpu = Gpu::mi300x_qpx();
+    let (p99, _) = result(&gpu, "B", "strict", &[]);
     assert!(
         p99 > 1.05,
-        "the goal is met, say so in docs/simulation: {p99:.3}"
+        "say in docs/simulation that it is met: {p99:.3}"
     );
+    let (p99, kept) = result(&gpu, "B", "strict", &[("max_stop_ms", "500")]);
+    assert!(p99 <= 1.05, "{p99:.3}");
+    assert!(kept > 0.5, "{kept:.3}");
 }
 
 /// `docs/simulation` shows what this code gives.
