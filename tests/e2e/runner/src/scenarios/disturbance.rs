@@ -50,6 +50,16 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         suite: Suite::E2e,
+        name: "video memory runs out while a queue is stopped",
+        needs: Needs {
+            small: true,
+            one_die: true,
+            ..Needs::ANY
+        },
+        run: video_memory,
+    },
+    Scenario {
+        suite: Suite::E2e,
         name: "a debugger meets a stopped queue",
         needs: Needs::ANY,
         run: debugger,
@@ -165,6 +175,32 @@ fn evicted(guest: &mut Guest) -> Result<()> {
     }
     let stops = contention.stops(guest)?;
     contention.wait_until_stopped_again(guest, stops - 1)?;
+    contention.finish(guest)
+}
+
+fn video_memory(guest: &mut Guest) -> Result<()> {
+    let contention = Contention::start(guest, "", json!({}))?;
+    let bytes = (u64::from(guest.shape.vram_mib) << 20).to_string();
+    contention.disturb(guest, |guest| {
+        let line = [
+            "kfdctl",
+            "vram-pressure",
+            "--bytes",
+            &bytes,
+            "--piece",
+            "16777216",
+        ];
+        let pressure = guest.spawn(&line)?;
+        guest.wait_until("the driver has evicted it", PATIENCE, |guest| {
+            let row = contention.heavy(guest)?.context("the queue is gone")?;
+            Ok(row["state"] == "held")
+        })?;
+        guest.agent().kill(pressure, 9)
+    })?;
+    let before = contention.load.completed(guest, "urgent")?;
+    guest.wait_until("the urgent work goes on", PATIENCE, |guest| {
+        Ok(contention.load.completed(guest, "urgent")? > before)
+    })?;
     contention.finish(guest)
 }
 

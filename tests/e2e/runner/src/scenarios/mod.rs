@@ -10,6 +10,7 @@ mod faults;
 mod levels;
 mod no_scheduler;
 mod operator;
+mod pairs;
 mod passes;
 mod preemption;
 mod probe;
@@ -46,6 +47,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         operator::SCENARIOS,
         disturbance::SCENARIOS,
         failure::SCENARIOS,
+        pairs::SCENARIOS,
     ]
     .into_iter()
     .flatten()
