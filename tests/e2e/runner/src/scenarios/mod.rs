@@ -7,6 +7,7 @@ mod documents;
 mod failure;
 mod fairness;
 mod faults;
+mod hotplug;
 mod levels;
 mod no_scheduler;
 mod operator;
@@ -37,6 +38,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         faults::SCENARIOS,
         recovery::SCENARIOS,
         no_scheduler::SCENARIOS,
+        hotplug::SCENARIOS,
         preemption::SCENARIOS,
         passes::SCENARIOS,
         repetition::SCENARIOS,
