@@ -39,9 +39,9 @@ module! {
 #[pin_data]
 struct Gpreempt {
     _files: kfd::files::Folder,
+    _creation: Option<kfd::wake::CreationWatch>,
     #[pin]
     _watch: Watch<FleetListener>,
-    _creation: Option<kfd::wake::CreationWatch>,
 }
 
 impl kernel::InPlaceModule for Gpreempt {
@@ -54,8 +54,8 @@ impl kernel::InPlaceModule for Gpreempt {
             let files = inspection::files(&fleet)?;
             // The files appear when nothing can fail any more.
             Ok(try_pin_init!(Self {
-                _watch <- Watch::new(driver, FleetListener(fleet)).pin_chain(|watch| watch.find()),
                 _creation: creation,
+                _watch <- Watch::new(driver, FleetListener(fleet)).pin_chain(|watch| watch.find()),
                 _files: files.appear(inspection::FOLDER),
             }? Error))
         })

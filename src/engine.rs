@@ -4,7 +4,6 @@
 
 use crate::fleet::Shared;
 use crate::node::NodeEngine;
-use crate::node::RELEASE_PATIENCE;
 use gpreempt_policy::Config;
 use gpreempt_policy::Mode;
 use gpreempt_policy::Nanos;
@@ -12,6 +11,8 @@ use gpreempt_policy::Number;
 use gpreempt_policy::RuleEffect;
 use kernel::prelude::*;
 use kernel::sync::Arc;
+use kernel::time::delay::fsleep;
+use kernel::time::Delta;
 use kfd::backend::Backend;
 use kfd::backend::Debts;
 use kfd::clock;
@@ -23,6 +24,13 @@ use kfd::settings::Settings;
 use kfd::thread::Running;
 use kfd::transaction::Failure;
 
+/// How long letting go of a GPU is tried. What may be in the way takes less: a
+/// process that opens the GPU, a halt for debugfs or for another partition.
+const RELEASE_PATIENCE: Nanos = Nanos::SECOND.times(5);
+
+/// The pause between two tries.
+const RELEASE_PAUSE_MS: i64 = 20;
+
 /// A GPU and everything that is remembered of it.
 pub(crate) struct Engine {
     shared: Arc<Shared>,
@@ -31,6 +39,8 @@ pub(crate) struct Engine {
     debts: KVec<Debts>,
     /// The settings of the last pass.
     settings: Settings,
+    /// In mode off: everything was seen to run.
+    rested: bool,
     /// That the settings are not taken over yet was said.
     said_kept: bool,
     /// What the rules do, as of a generation of them.
@@ -45,6 +55,7 @@ impl Engine {
             nodes: KVec::with_capacity(kfd::gpu::MAX_NODES, GFP_KERNEL)?,
             debts: KVec::with_capacity(kfd::gpu::MAX_NODES, GFP_KERNEL)?,
             settings: settings::current(),
+            rested: false,
             said_kept: false,
             effects: KVec::with_capacity(MOST_RULES, GFP_KERNEL)?,
             generation: 0,
@@ -73,20 +84,22 @@ impl Engine {
             }
         }
         self.settings = settings;
-        let settled =
-            !self.nodes.iter().any(NodeEngine::unsettled) && self.debts.iter().all(Debts::is_empty);
-        if settings.policy.mode == Mode::Off && settled {
-            for node in self.nodes.iter_mut() {
-                node.rest();
-            }
+        let off = settings.policy.mode == Mode::Off;
+        if off && self.rested {
             return None;
         }
+        self.rested = false;
         let retry = clock::now().after(settings.policy.duration(Number::Retry));
         let Ok(count) = gpu.nodes().map(|nodes| nodes.count()) else {
             return Some(retry);
         };
         if self.prepare(count).is_err() {
             return Some(retry);
+        }
+        let settled =
+            !self.nodes.iter().any(NodeEngine::unsettled) && self.debts.iter().all(Debts::is_empty);
+        if off && settled {
+            return self.come_to_rest(gpu).err().map(|_| retry);
         }
         let rules = self.shared.rules();
         if rules.generation() != self.generation {
@@ -104,6 +117,20 @@ impl Engine {
             };
         }
         next.or_else(|| self.without_wake())
+    }
+
+    /// Starts what nobody here remembers to have stopped, because an earlier load
+    /// has left it or there was no room to see it, and then forgets all.
+    fn come_to_rest(&mut self, gpu: &Present<'_>) -> Result<(), Failure> {
+        for (node, debts) in self.nodes.iter_mut().zip(self.debts.iter_mut()) {
+            let mut backend = Backend::new(self.settings.backend, self.shared.hws(), debts);
+            node.look_and_start_all(gpu, &mut backend)?;
+        }
+        for node in self.nodes.iter_mut() {
+            node.rest();
+        }
+        self.rested = true;
+        Ok(())
     }
 
     /// When to look again where the creation of a queue wakes nobody.
@@ -154,11 +181,30 @@ impl Engine {
 
     /// Starts everything that is stopped, and tries for a while: the module lets
     /// go of the GPU.
-    pub(crate) fn release(&mut self, gpu: &Present<'_>) {
+    fn release(&mut self, gpu: &Present<'_>) {
         let until = clock::now().after(RELEASE_PATIENCE);
-        for (node, debts) in self.nodes.iter_mut().zip(self.debts.iter_mut()) {
-            let mut backend = Backend::new(self.settings.backend, self.shared.hws(), debts);
-            node.release(gpu, &mut backend, until);
+        let mut said = false;
+        loop {
+            // All nodes have their last try, however long others took.
+            let last = clock::now() >= until;
+            let mut left = false;
+            for (node, debts) in self.nodes.iter_mut().zip(self.debts.iter_mut()) {
+                let mut backend = Backend::new(self.settings.backend, self.shared.hws(), debts);
+                let Err(failure) = node.start_all(gpu, &mut backend) else {
+                    continue;
+                };
+                left = true;
+                if last {
+                    node.give_up(gpu, &backend, failure);
+                } else if !said && !failure.is_passing() {
+                    said = true;
+                    node.say_failure(gpu, failure);
+                }
+            }
+            if last || !left {
+                return;
+            }
+            fsleep(Delta::from_millis(RELEASE_PAUSE_MS));
         }
     }
 }
@@ -170,5 +216,6 @@ impl Keeper for Engine {
             node.forget();
             debts.clear();
         }
+        self.rested = false;
     }
 }

@@ -61,7 +61,13 @@ struct Member {
 pub(crate) struct Fleet {
     shared: Arc<Shared>,
     #[pin]
-    members: Mutex<KVec<Member>>,
+    members: Mutex<Members>,
+}
+
+/// The GPUs, to which none is added once it is closed.
+struct Members {
+    all: KVec<Member>,
+    closed: bool,
 }
 
 impl Fleet {
@@ -80,7 +86,10 @@ impl Fleet {
         Arc::pin_init(
             pin_init!(Self {
                 shared,
-                members <- kernel::new_mutex!(KVec::new(), "amd_gpreempt_fleet"),
+                members <- kernel::new_mutex!(
+                    Members { all: KVec::new(), closed: false },
+                    "amd_gpreempt_fleet"
+                ),
             }),
             GFP_KERNEL,
         )
@@ -94,7 +103,7 @@ impl Fleet {
     /// Calls a function for each GPU.
     pub(crate) fn each(&self, mut f: impl FnMut(&Gpu<Engine>) -> Result) -> Result {
         for at in 0.. {
-            let gpu = match self.members.lock().get(at) {
+            let gpu = match self.members.lock().all.get(at) {
                 Some(member) => member.gpu.clone(),
                 None => break,
             };
@@ -107,6 +116,7 @@ impl Fleet {
     fn find(&self, device: &Device) -> Option<Arc<Gpu<Engine>>> {
         self.members
             .lock()
+            .all
             .iter()
             .find(|member| member.gpu.device() == device)
             .map(|member| member.gpu.clone())
@@ -124,8 +134,40 @@ impl Fleet {
             _thread: thread,
             gpu,
         };
-        self.members.lock().push(member, GFP_KERNEL)?;
+        let mut members = self.members.lock();
+        if members.closed {
+            // Its thread ends without the lock, which it may take.
+            drop(members);
+            drop(member);
+            return Ok(());
+        }
+        members.all.push(member, GFP_KERNEL)?;
         Ok(())
+    }
+
+    /// Forgets a device that was taken out, whose name another one has now.
+    fn forget_namesake(&self, device: &Device) {
+        let namesake = |member: &Member| {
+            let other = member.gpu.device();
+            other != device && other.name().to_bytes() == device.name().to_bytes()
+        };
+        let mut members = self.members.lock();
+        let gone = match members.all.iter().position(namesake) {
+            Some(at) => members.all.remove(at).ok(),
+            None => None,
+        };
+        drop(members);
+        // Its thread ends without the lock, which it may take.
+        drop(gone);
+    }
+
+    /// Lets go of all GPUs for good.
+    fn close(&self) {
+        self.members.lock().closed = true;
+        let _ = self.each(|gpu| {
+            gpu.retire();
+            Ok(())
+        });
     }
 }
 
@@ -137,6 +179,7 @@ impl Listener for FleetListener {
         match self.0.find(device.device()) {
             Some(gpu) => gpu.bind(&device),
             None => {
+                self.0.forget_namesake(device.device());
                 if let Err(error) = self.0.add(&device) {
                     pr_err!(
                         "{} is not watched: {:?}\n",
@@ -153,5 +196,9 @@ impl Listener for FleetListener {
         if let Some(gpu) = self.0.find(device) {
             gpu.unbind();
         }
+    }
+
+    fn close(&self) {
+        self.0.close();
     }
 }

@@ -76,10 +76,5 @@ impl Body for Monitor {
                 sleep => thread.sleep(seen, sleep),
             }
         }
-        self.gpu.with(|gpu, engine| {
-            if let Some(gpu) = gpu {
-                engine.release(gpu);
-            }
-        });
     }
 }

@@ -9,7 +9,6 @@ mod release;
 mod tracing;
 mod transaction;
 
-pub(crate) use release::RELEASE_PATIENCE;
 use tracing::effective;
 
 use crate::record::Counters;
@@ -223,6 +222,11 @@ impl NodeEngine {
         gpu.usable()?;
         let nodes = gpu.nodes()?;
         let node = nodes.node(self.index)?;
+        if self.gpu_id != node.gpu_id() {
+            // The GPU is divided in another way, and this is another node.
+            self.check = None;
+            self.roster.clear();
+        }
         if self.check.is_none() {
             self.gpu_id = node.gpu_id();
             let result = kfd::check::check(&node).and_then(|()| backend.check(&node));

@@ -123,6 +123,9 @@ pub trait Listener: Send + Sync + 'static {
     fn bound(&self, device: Bound<'_>);
     /// The driver is about to let go of a device.
     fn unbinding(&self, device: &Device);
+    /// The watch is about to end: what comes after is told to nobody, so that no
+    /// device may be used any more when this returns.
+    fn close(&self);
 }
 
 /// A device that amdgpu is bound to; it stays so while this lives.
@@ -233,6 +236,7 @@ impl<L: Listener> Watch<L> {
 #[pinned_drop]
 impl<L: Listener> PinnedDrop for Watch<L> {
     fn drop(self: Pin<&mut Self>) {
+        self.listener.close();
         // SAFETY: `new` started the watch, and it is still where it was.
         unsafe { bindings::gp_bus_watch_stop(self.watch.get()) }
     }

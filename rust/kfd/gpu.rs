@@ -38,9 +38,10 @@ pub struct Gpu<K: Keeper> {
 /// # Invariants
 ///
 /// `bound` is true from the moment the driver had taken the device until the
-/// notice that it will let go of it.
+/// notice that it will let go of it, and never again once `retired` is.
 struct Inner<K: Keeper> {
     bound: bool,
+    retired: bool,
     keeper: K,
 }
 
@@ -51,7 +52,7 @@ impl<K: Keeper> Gpu<K> {
         pin_init!(Self {
             device,
             // INVARIANT: `Bound` proves it.
-            inner <- kernel::new_mutex!(Inner { bound: true, keeper }, "amd_gpreempt_gpu"),
+            inner <- kernel::new_mutex!(Inner { bound: true, retired: false, keeper }, "amd_gpreempt_gpu"),
         })
     }
 
@@ -79,16 +80,28 @@ impl<K: Keeper> Gpu<K> {
     /// The driver has taken the device again.
     pub fn bind(&self, device: &Bound<'_>) {
         if *device.device() == self.device {
+            let mut inner = self.inner.lock();
             // INVARIANT: `Bound` proves it.
-            self.inner.lock().bound = true;
+            inner.bound = !inner.retired;
         }
     }
 
     /// The driver is about to let go of the device. When this returns, nobody
     /// uses it any more.
     pub fn unbind(&self) {
+        self.let_go(&mut self.inner.lock());
+    }
+
+    /// The module lets go of the device, for good: nobody may hear any more when
+    /// the driver does.
+    pub fn retire(&self) {
         let mut inner = self.inner.lock();
-        self.call(&mut inner, |present, keeper| {
+        self.let_go(&mut inner);
+        inner.retired = true;
+    }
+
+    fn let_go(&self, inner: &mut Inner<K>) {
+        self.call(inner, |present, keeper| {
             if let Some(present) = present {
                 keeper.leave(present);
             }
@@ -137,6 +150,8 @@ pub enum Away {
     /// The driver may not touch its registers, or the system is being
     /// suspended, or it is being removed.
     NoAccess,
+    /// KFD has halted its scheduler, as it does for a while for others.
+    Halted,
     /// KFD has not been set up for it.
     NoKfd,
     /// Its partitions are being changed, or a process is opening it.

@@ -113,7 +113,7 @@ impl<'a> Node<'a> {
             return Err(Away::Reset);
         }
         if !flag(DEVICE_QUEUE_MANAGER_SCHED_RUNNING)? || flag(DEVICE_QUEUE_MANAGER_SCHED_HALT)? {
-            return Err(Away::NoAccess);
+            return Err(Away::Halted);
         }
         Ok(())
     }

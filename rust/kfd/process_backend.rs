@@ -143,17 +143,16 @@ fn restore_all(
     let mut failure = None;
     let mut at = 0;
     while let Some(debt) = debts.0.get(at) {
-        let settled = debt.dqm == node.dqm()
-            && match debt.memory.memory() {
-                None => true,
-                Some(_) if keeps(debt.process) => false,
-                Some(memory) => {
-                    let (paid, errno) = pay(node, debt, &memory);
-                    *started = started.saturating_add(u64::from(paid));
-                    failure = failure.or(errno);
-                    paid
-                }
-            };
+        let settled = match debt.memory.memory() {
+            None => true,
+            Some(_) if debt.dqm != node.dqm() || keeps(debt.process) => false,
+            Some(memory) => {
+                let (paid, errno) = pay(node, debt, &memory);
+                *started = started.saturating_add(u64::from(paid));
+                failure = failure.or(errno);
+                paid
+            }
+        };
         if settled {
             let _ = debts.0.remove(at);
         } else {
@@ -196,7 +195,8 @@ fn find(node: &Node<'_>, process: usize) -> Option<(ProcessFacts, Task)> {
         if owner.process.address() != process {
             return;
         }
-        refused |= queue.kind == QueueKind::Compute && (queue.doomed || queue.gws);
+        refused |= owner.has_reset_queue
+            || (queue.kind == QueueKind::Compute && (queue.doomed || queue.gws));
         if found.is_none() {
             // SAFETY: The driver keeps the main thread of a process that has
             // queues, and the lock keeps the process.

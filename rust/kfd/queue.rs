@@ -175,7 +175,6 @@ impl QueueFacts {
         let reset = image.flag_if_any(QUEUE_PROPERTIES_IS_RESET.map(|at| P + at));
         let gws = image.flag::<{ P + QUEUE_PROPERTIES_IS_GWS }>();
         let doomed = reset
-            || owner.has_reset_queue
             || image.flag::<{ P + QUEUE_PROPERTIES_IS_BEING_DESTROYED }>()
             || image.flag_if_any(QUEUE_NEEDS_MQD_REPIN);
         Ok(Self {
@@ -189,7 +188,11 @@ impl QueueFacts {
             format: if aql { Format::Aql } else { Format::Pm4 },
             priority,
             activity: activity(&image, reset),
-            protected: owner.protected || doomed || gws || kind != QueueKind::Compute,
+            protected: owner.protected
+                || owner.has_reset_queue
+                || doomed
+                || gws
+                || kind != QueueKind::Compute,
             doomed,
             gws,
             evicted: image.flag::<{ P + QUEUE_PROPERTIES_IS_EVICTED }>(),

@@ -9,20 +9,9 @@
 use super::NodeEngine;
 use gpreempt_policy::Nanos;
 use kernel::prelude::*;
-use kernel::time::delay::fsleep;
-use kernel::time::Delta;
 use kfd::backend::Backend;
-use kfd::clock;
-use kfd::gpu::Away;
 use kfd::gpu::Present;
 use kfd::transaction::Failure;
-
-/// How long letting go of a GPU is tried. What may be in the way takes less: a
-/// process that opens the GPU, a halt for debugfs or for another partition.
-pub(crate) const RELEASE_PATIENCE: Nanos = Nanos::SECOND.times(5);
-
-/// The pause between two tries.
-const RELEASE_PAUSE_MS: i64 = 20;
 
 impl NodeEngine {
     /// Starts every queue of the node that is stopped. `Err`: some may still be,
@@ -48,31 +37,27 @@ impl NodeEngine {
         }
     }
 
-    /// Starts every queue before the module lets go of the node, and tries until
-    /// a time. What is left then is named in the log.
-    pub(crate) fn release(&mut self, gpu: &Present<'_>, backend: &mut Backend<'_>, until: Nanos) {
-        let mut said = false;
-        while let Err(failure) = self.start_all(gpu, backend) {
-            if clock::now() >= until {
-                return self.give_up(gpu, failure);
-            }
-            if !said && failure != Failure::Away(Away::Busy) {
-                said = true;
-                self.say_failure(gpu, failure);
-            }
-            fsleep(Delta::from_millis(RELEASE_PAUSE_MS));
-        }
+    /// Looks at a node that nobody may have looked at, and starts every queue that
+    /// is stopped.
+    pub(crate) fn look_and_start_all(
+        &mut self,
+        gpu: &Present<'_>,
+        backend: &mut Backend<'_>,
+    ) -> Result<(), Failure> {
+        self.look(gpu, backend).map_err(Failure::Away)?;
+        self.start_all(gpu, backend)
     }
 
-    /// Names what could not be started.
-    fn give_up(&self, gpu: &Present<'_>, failure: Failure) {
+    /// Names what could not be started before the module lets go of the node.
+    pub(crate) fn give_up(&self, gpu: &Present<'_>, backend: &Backend<'_>, failure: Failure) {
         let name = gpu.device().name().to_str().unwrap_or("?");
         pr_err!(
-            "{} node {}: stopped queues are left: {} (errno {}); load the module again to start them\n",
+            "{} node {}: stopped queues are left: {} (errno {}); load the module again with backend={} to start them\n",
             name,
             self.index,
             failure.why(),
-            failure.errno()
+            failure.errno(),
+            backend.name()
         );
         for queue in self.roster.queues().iter().filter(|queue| queue.stopped) {
             pr_err!(

@@ -9,7 +9,6 @@ use gpreempt_policy::Nanos;
 use gpreempt_policy::Step;
 use kernel::prelude::*;
 use kfd::backend::Backend;
-use kfd::gpu::Away;
 use kfd::gpu::Present;
 use kfd::transaction::Done;
 use kfd::transaction::Failure;
@@ -119,7 +118,7 @@ impl NodeEngine {
                     Failure::Inexact => false,
                     _ => self.off_hardware && !failure.ends_in_reset(),
                 };
-                if failure != Failure::Away(Away::Busy) {
+                if !failure.is_passing() {
                     self.counters.failures = self.counters.failures.saturating_add(1);
                 }
             }
@@ -129,8 +128,8 @@ impl NodeEngine {
     }
 
     /// Says in the log why a transaction failed, if that means anything.
-    pub(super) fn say_failure(&self, gpu: &Present<'_>, failure: Failure) {
-        if failure != Failure::Away(Away::Busy) {
+    pub(crate) fn say_failure(&self, gpu: &Present<'_>, failure: Failure) {
+        if !failure.is_passing() {
             pr_warn!(
                 "{} node {}: {} (errno {})\n",
                 gpu.device().name().to_str().unwrap_or("?"),

@@ -143,6 +143,8 @@ impl Listener for Catcher {
     }
 
     fn unbinding(&self, _device: &Device) {}
+
+    fn close(&self) {}
 }
 
 /// Calls a function with the fake GPU, after it was made as it should be.

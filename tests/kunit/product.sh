@@ -188,7 +188,7 @@ stopped() {
 
 # As an earlier load would leave them that had to give up.
 queues_found_stopped_are_started() {
-	for mode in observe enforce; do
+	for mode in observe enforce off; do
 		echo 0 >$fake/stopped
 		echo 3 >$fake/stopped
 		stopped 2 || return 1
@@ -285,6 +285,35 @@ a_backend_stays_until_it_has_started_what_it_stopped() {
 	unload
 }
 
+# KFD halts its scheduler for a while on behalf of others.
+a_halt_is_no_failure() {
+	load mode=enforce || return 1
+	pass_by
+	stop_while 1 halt || return 1
+	sleep 1
+	[ "$(value failures)" -eq 0 ] && [ "$(value state)" = armed ] || return 1
+	echo 0 >$fake/halted
+	eventually stopped 0 || return 1
+	unload
+}
+
+# What was stopped cannot be started, so that letting go takes its time; all of it
+# the driver has to wait, for nobody would tell us later.
+the_driver_waits_while_it_unloads() {
+	device=$(basename "$(find "$bus/" -name '0000:*')")
+	load mode=enforce || return 1
+	pass_by
+	stop_while 1 halt || return 1
+	: >/tmp/ended
+	{ unload; echo unload >>/tmp/ended; } &
+	sleep 1
+	{ echo "$device" >"$bus/unbind"; echo unbind >>/tmp/ended; } &
+	sleep 1
+	[ ! -s /tmp/ended ] || return 1
+	eventually both_ended || return 1
+	echo "$device" >"$bus/bind"
+}
+
 # New queues come before old ones, and push the last four out of view.
 a_stopped_queue_out_of_view_is_started() {
 	load mode=enforce || return 1
@@ -338,4 +367,6 @@ run every_file_can_be_read \
 	unloading_names_what_it_has_to_leave \
 	a_backend_stays_until_it_has_started_what_it_stopped \
 	a_stopped_queue_out_of_view_is_started \
+	a_halt_is_no_failure \
+	the_driver_waits_while_it_unloads \
 	it_survives_each_failing_allocation

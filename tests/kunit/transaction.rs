@@ -190,8 +190,9 @@ mod tests {
             let [one, two] = Fake::now().processes;
             put(one.queues[0], P + QUEUE_PROPERTIES_IS_EVICTED, 1u8);
             put(two.pdd, KFD_PROCESS_DEVICE_HAS_RESET_QUEUE, 1u8);
-            expect(scene.start_all(), Ok(1))?;
-            scene.left(State::with([false, true, false, true]))
+            // Its sibling's reset keeps a queue from being stopped, not from running.
+            expect(scene.start_all(), Ok(2))?;
+            scene.left(State::with([false, true, true, true]))
         })
     }
 
@@ -222,6 +223,7 @@ mod tests {
             (Failure::Unmap(5), false),
             (Failure::Away(Away::NoAccess), false),
             (Failure::Away(Away::Busy), false),
+            (Failure::Away(Away::Halted), false),
             (Failure::Inexact, false),
             (Failure::Map(62), false),
             (Failure::Single(62), false),
