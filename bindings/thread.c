@@ -61,7 +61,8 @@ bool gp_thread_should_stop(void)
 /**
  * gp_thread_prepare() - make the current thread freezable
  *
- * A suspended system has no monitor that touches the driver.
+ * A suspended system has no monitor that touches the driver.  It is not frozen
+ * where it sleeps, but in gp_thread_freeze(), after it has started everything.
  * Context: a thread of gp_thread_start(), once.
  */
 void gp_thread_prepare(void)
@@ -93,7 +94,7 @@ void gp_wake(void)
 }
 
 /**
- * gp_sleep() - sleep until woken, stopped or for a time
+ * gp_sleep() - sleep until woken, stopped, to be frozen, or for a time
  * @seen: what gp_wake_count() said before the look that found nothing to do
  * @timeout_ns: how long at most; U64_MAX is for ever
  *
@@ -103,20 +104,40 @@ void gp_sleep(u32 seen, u64 timeout_ns)
 {
 	ktime_t timeout = timeout_ns < KTIME_MAX ? ns_to_ktime(timeout_ns) : KTIME_MAX;
 
-	__wait_event_hrtimeout(gp_sleepers, kthread_should_stop() || gp_wake_count() != seen,
-			       timeout, (TASK_INTERRUPTIBLE | TASK_FREEZABLE));
+	__wait_event_hrtimeout(gp_sleepers,
+			       kthread_should_stop() || gp_wake_count() != seen ||
+			       gp_thread_freezing(),
+			       timeout, TASK_INTERRUPTIBLE);
+}
+
+/**
+ * gp_thread_freezing() - whether the current thread is to be frozen
+ *
+ * Context: a thread of gp_thread_start().
+ */
+bool gp_thread_freezing(void)
+{
+	return freezing(current);
+}
+
+/**
+ * gp_thread_freeze() - stay here while the system is frozen
+ *
+ * Context: a thread of gp_thread_start() with no lock held.
+ */
+void gp_thread_freeze(void)
+{
 	try_to_freeze();
 }
 
 /**
- * gp_thread_yield() - let others run, and be frozen if the system is
+ * gp_thread_yield() - let others run
  *
  * Context: a thread of gp_thread_start() with no lock held.
  */
 void gp_thread_yield(void)
 {
 	cond_resched();
-	try_to_freeze();
 }
 
 static void gp_queue_created(struct fprobe *probe, unsigned long entry, unsigned long caller,

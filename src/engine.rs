@@ -163,6 +163,16 @@ impl Engine {
         result
     }
 
+    /// Starts everything that is stopped, once, and says what could not be.
+    pub(crate) fn start_all_or_say(&mut self, gpu: &Present<'_>) {
+        for (node, debts) in self.nodes.iter_mut().zip(self.debts.iter_mut()) {
+            let mut backend = Backend::new(self.settings.backend, self.shared.hws(), debts);
+            if let Err(failure) = node.start_all(gpu, &mut backend) {
+                node.say_failure(gpu, failure);
+            }
+        }
+    }
+
     /// What a backend has stopped no other one can start: it stays in force until
     /// all of it runs. Returns when to try again.
     fn keep_backend(&mut self, gpu: &Present<'_>, failure: Failure) -> Nanos {

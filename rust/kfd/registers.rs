@@ -62,25 +62,20 @@ impl HardwareQueue {
         })
     }
 
-    /// The read and the write pointer, as they would be in user memory.
-    pub(crate) fn pointers(&self, facts: &QueueFacts) -> (Option<u64>, u64) {
+    /// The read and the write pointer, as they would be in user memory. `None` where
+    /// the registers do not tell an empty ring from a full one.
+    pub(crate) fn pointers(&self, facts: &QueueFacts) -> Option<(u64, u64)> {
         const DWORDS_PER_PACKET: u64 = AQL_PACKET_BYTES / 4;
         if facts.format == Format::Pm4 {
-            return (Some(u64::from(self.read)), self.write);
+            return Some((u64::from(self.read), self.write));
         }
         // The register has the place in the ring only; as many packets as lie
-        // between it and the write pointer are left, which may be all.
+        // between it and the write pointer are left.
         let write = self.write / DWORDS_PER_PACKET;
         let room = facts.ring_bytes / AQL_PACKET_BYTES;
         let read = u64::from(self.read) / DWORDS_PER_PACKET;
-        let left = write.wrapping_sub(read).checked_rem(room).map(|left| {
-            if left == 0 && !self.empty {
-                room
-            } else {
-                left
-            }
-        });
-        (left.map(|left| write.wrapping_sub(left)), write)
+        let left = write.wrapping_sub(read).checked_rem(room)?;
+        (left > 0 || self.empty).then(|| (write.wrapping_sub(left), write))
     }
 }
 

@@ -52,9 +52,9 @@ impl Sample {
 
     /// Takes the pointers from where the process cannot write them.
     pub(crate) fn take_registers(&mut self, facts: &QueueFacts, queue: &HardwareQueue) {
-        let (read, write) = queue.pointers(facts);
-        self.read = read;
-        self.write = Some(write);
+        let pointers = queue.pointers(facts);
+        self.read = pointers.map(|(read, _)| read);
+        self.write = pointers.map(|(_, write)| write);
     }
 
     /// Reads the pointers, unless the registers have told them, and, if there is

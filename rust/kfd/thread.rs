@@ -29,6 +29,20 @@ impl Running {
         unsafe { bindings::gp_thread_should_stop() }
     }
 
+    /// Whether the system is about to be suspended, for which nothing may be
+    /// stopped: the driver saves what runs.
+    pub fn is_freezing(&self) -> bool {
+        // SAFETY: `self` exists only inside a kernel thread.
+        unsafe { bindings::gp_thread_freezing() }
+    }
+
+    /// Stays here while the system is suspended.
+    pub fn freeze(&self) {
+        // SAFETY: `self` exists only inside a kernel thread, whose body holds
+        // no lock of the shim.
+        unsafe { bindings::gp_thread_freeze() }
+    }
+
     /// Lets others run.
     pub fn yield_now(&self) {
         // SAFETY: `self` exists only inside a kernel thread, whose body holds
@@ -37,7 +51,7 @@ impl Running {
     }
 
     /// Sleeps for a number of nanoseconds, for ever with `None`, or until the
-    /// thread is to end or was woken since `seen`. A frozen system sleeps here.
+    /// thread is to end or to freeze, or was woken since `seen`.
     pub fn sleep(&self, seen: Wakes, nanos: Option<u64>) {
         // SAFETY: `self` exists only inside a kernel thread, whose body holds
         // no lock of the shim.

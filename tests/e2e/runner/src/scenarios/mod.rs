@@ -20,6 +20,7 @@ mod refusal;
 mod repetition;
 mod requests;
 mod save;
+mod sleep;
 mod trace;
 mod user_scheduler;
 mod work;
@@ -32,6 +33,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         probe::SCENARIOS,
         work::SCENARIOS,
         save::SCENARIOS,
+        sleep::SCENARIOS,
         requests::SCENARIOS,
         user_scheduler::SCENARIOS,
         trace::SCENARIOS,
