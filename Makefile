@@ -33,6 +33,11 @@ demo: setup
 bench: setup
 	@scripts/bench $(if $(QUICK),--quick)
 
+## make cost          what the module itself costs, in a guest, 5 minutes
+.PHONY: cost
+cost: setup
+	@scripts/cost
+
 ## make test          everything below: host, KUnit, module, DKMS and virtual GPU, about 20 minutes
 .PHONY: test
 test: setup
