@@ -58,9 +58,10 @@ impl Needs {
         spoils: false,
     };
 
-    /// What decides whether two scenarios can use the same guest.
-    pub fn guest(&self) -> (u32, bool) {
-        (self.sched_policy, self.small)
+    /// What decides whether two scenarios can use the same guest. One that spoils it
+    /// would also wait long for what the driver keeps after a reset.
+    pub fn guest(&self) -> (u32, bool, bool) {
+        (self.sched_policy, self.small, self.spoils)
     }
 }
 
