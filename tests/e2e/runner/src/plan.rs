@@ -35,11 +35,9 @@ pub fn plan<'a>(configurations: &'a [Configuration], scenarios: &[&'a Scenario])
             .filter(|scenario| !scenario.needs.once || home == Some(configuration))
             .collect();
         while let Some(first) = left.first().map(|scenario| scenario.needs) {
-            let (mut scenarios, rest): (Vec<_>, Vec<_>) = left
+            let (scenarios, rest): (Vec<_>, Vec<_>) = left
                 .into_iter()
                 .partition(|scenario| scenario.needs.guest() == first.guest());
-            // A guest serves until the first that spoils it.
-            scenarios.sort_by_key(|scenario| scenario.needs.spoils);
             groups.push(Group {
                 configuration,
                 scenarios,
@@ -173,7 +171,11 @@ mod tests {
         );
         assert_eq!(
             named(&groups),
-            ["7.3x1: plain, completion, one die, spoils", "7.3x1: small",]
+            [
+                "7.3x1: plain, completion, one die",
+                "7.3x1: spoils",
+                "7.3x1: small",
+            ]
         );
     }
 
