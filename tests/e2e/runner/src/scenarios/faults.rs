@@ -8,7 +8,7 @@ use anyhow::{ensure, Result};
 use serde_json::json;
 use vgpu_model::{Faults, Fence, HiqAction};
 
-use super::save::{finish, running, start, start_again, stop};
+use super::save::Victim;
 use crate::guest::Guest;
 use crate::load::{queue, Load};
 use crate::scenario::{Needs, Scenario, Suite};
@@ -64,13 +64,13 @@ fn goes_on(guest: &mut Guest, load: &Load, queue: &str) -> Result<()> {
 fn late(guest: &mut Guest) -> Result<()> {
     // More than a second of the guest's time; the driver waits for nine.
     const LATE_NS: u64 = 50_000_000;
-    let load = start(guest)?;
+    let victim = Victim::start(guest)?;
     let mark = guest.device.hiq_mark()?;
     guest.device.set_faults(Faults {
         fence: Fence::Late(LATE_NS),
         ..Faults::default()
     })?;
-    load.control(guest, "victim", &["update", "--percentage", "0"])?;
+    victim.allow(guest, "0")?;
     guest.device.set_faults(Faults::default())?;
     let waits: Vec<u64> = guest
         .device
@@ -83,21 +83,21 @@ fn late(guest: &mut Guest) -> Result<()> {
         waits.iter().any(|wait| *wait >= LATE_NS),
         "the fences took {waits:?} ns"
     );
-    start_again(guest, &load)?;
-    finish(guest, load)
+    victim.start_again(guest)?;
+    victim.finish(guest)
 }
 
 fn endless(guest: &mut Guest) -> Result<()> {
-    let load = start(guest)?;
-    let doorbell = running(guest)?.queue.doorbell;
+    let victim = Victim::start(guest)?;
+    let doorbell = victim.queue.doorbell;
     guest.device.set_faults(Faults {
         endless: [doorbell].into(),
         ..Faults::default()
     })?;
     for _ in 0..3 {
-        let saved = stop(guest, &load)?;
-        load.control(guest, "victim", &["update", "--percentage", "100"])?;
-        let back = running(guest)?;
+        let saved = victim.stop(guest)?;
+        victim.allow(guest, "100")?;
+        let back = victim.running(guest)?;
         // What is under way when the fault is set may still end.
         ensure!(
             back.workgroups_done == saved.workgroups_done,
@@ -105,8 +105,8 @@ fn endless(guest: &mut Guest) -> Result<()> {
         );
     }
     guest.device.set_faults(Faults::default())?;
-    goes_on(guest, &load, "victim")?;
-    finish(guest, load)
+    goes_on(guest, &victim.load, "victim")?;
+    victim.finish(guest)
 }
 
 fn interrupts(guest: &mut Guest) -> Result<()> {
@@ -126,17 +126,16 @@ fn interrupts(guest: &mut Guest) -> Result<()> {
 }
 
 fn spoiled(guest: &mut Guest) -> Result<()> {
-    let load = start(guest)?;
-    // Asked while no other queue could be taken for it.
-    let doorbell = running(guest)?.queue.doorbell;
+    let victim = Victim::start(guest)?;
+    let doorbell = victim.queue.doorbell;
     let other = bystander(guest)?;
     guest.device.set_faults(Faults {
         corrupt_saves: [doorbell].into(),
         ..Faults::default()
     })?;
-    stop(guest, &load)?;
+    victim.stop(guest)?;
     guest.device.set_faults(Faults::default())?;
-    load.control(guest, "victim", &["update", "--percentage", "100"])?;
+    victim.allow(guest, "100")?;
     guest.wait_until("the damage is noticed", PATIENCE, |guest| {
         let queues = guest.device.queues()?;
         Ok(queues.iter().any(|queue| {
@@ -144,7 +143,7 @@ fn spoiled(guest: &mut Guest) -> Result<()> {
             queue.queue.doorbell == doorbell && fault.contains("checksum")
         }))
     })?;
-    load.kill(guest)?;
+    victim.load.kill(guest)?;
     goes_on(guest, &other, "other")?;
     other.stop(guest)?;
     other.finish(guest).map(|_| ())
@@ -158,20 +157,19 @@ fn unyielding(guest: &mut Guest) -> Result<()> {
     ] {
         guest.expect_log(text);
     }
-    let load = start(guest)?;
-    // Asked while no other queue could be taken for it.
-    let doorbell = running(guest)?.queue.doorbell;
+    let victim = Victim::start(guest)?;
+    let doorbell = victim.queue.doorbell;
     let other = bystander(guest)?;
     let resets = guest.device.state()?.resets;
     guest.device.set_faults(Faults {
         unyielding: [doorbell].into(),
         ..Faults::default()
     })?;
-    let _ = load.control(guest, "victim", &["update", "--percentage", "0"]);
+    let _ = victim.allow(guest, "0");
     guest.wait_for_log("Queue preemption failed for queue", PATIENCE)?;
     guest.wait_for_log("is reset", PATIENCE)?;
     guest.device.set_faults(Faults::default())?;
-    load.kill(guest)?;
+    victim.load.kill(guest)?;
     goes_on(guest, &other, "other")?;
     ensure!(
         guest.device.state()?.resets == resets,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{bail, ensure, Context, Result};
 use serde_json::{json, Value};
-use vgpu_model::QueueReport;
+use vgpu_model::{QueueId, QueueReport};
 
 use crate::guest::Guest;
 use crate::load::{queue, Load};
@@ -47,65 +47,105 @@ pub const SCENARIOS: &[Scenario] = &[
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A load whose waves are always there to be saved, until it is stopped.
-pub(super) fn start(guest: &mut Guest) -> Result<Load> {
-    let more = json!({
-        "arrival": {"closed_loop": {"depth": 2}}, "requests": 1_000_000,
-        "kernel": {"vector_registers": 64, "scalar_registers": 64, "lds_bytes": 4096},
-    });
-    // Several times what the GPU holds at once.
-    let workgroups = 64 * guest.shape.cu_per_sh * guest.shape.xcc;
-    let load = Load::start(
-        guest,
-        json!({"queues": [queue("victim", workgroups, 1_000_000, more)]}),
-    )?;
-    running(guest)?;
-    Ok(load)
+/// A load whose waves are always there to be saved, until it is stopped, and the
+/// device's name for its queue: other loads may have waves too.
+pub(super) struct Victim {
+    pub load: Load,
+    pub queue: QueueId,
 }
 
-/// The device's account of the queue that the load keeps busy: the newest with
-/// waves. One that was destroyed with saved waves keeps them in its account.
-fn victim(guest: &mut Guest) -> Result<Option<QueueReport>> {
-    let queues = guest.device.queues()?;
-    Ok(queues
-        .into_iter()
-        .rfind(|queue| queue.workgroups_resident + queue.workgroups_saved > 0))
-}
-
-/// Waits until waves of the load run.
-pub(super) fn running(guest: &mut Guest) -> Result<QueueReport> {
-    let mut found = None;
-    guest.wait_until("waves run", PATIENCE, |guest| {
-        found = victim(guest)?.filter(|queue| queue.workgroups_resident > 0);
-        Ok(found.is_some())
-    })?;
-    found.context("no waves run")
-}
-
-/// Has the driver take the queue off the GPU while waves of it run, and returns
-/// its account then.
-pub(super) fn stop(guest: &mut Guest, load: &Load) -> Result<QueueReport> {
-    // A stop between two dispatches finds no waves to save.
-    for _ in 0..50 {
-        let queue = running(guest)?.queue;
-        load.control(guest, "victim", &["update", "--percentage", "0"])?;
-        let report = victim(guest)?.filter(|report| report.queue == queue);
-        if let Some(report) = report.filter(|report| report.workgroups_saved > 0) {
-            ensure!(report.workgroups_resident == 0, "waves stay: {report:?}");
-            return Ok(report);
-        }
-        load.control(guest, "victim", &["update", "--percentage", "100"])?;
+impl Victim {
+    /// Starts the load while no other runs, and waits until waves of it do.
+    pub fn start(guest: &mut Guest) -> Result<Victim> {
+        let more = json!({
+            "arrival": {"closed_loop": {"depth": 2}}, "requests": 1_000_000,
+            "kernel": {"vector_registers": 64, "scalar_registers": 64, "lds_bytes": 4096},
+        });
+        // Several times what the GPU holds at once.
+        let workgroups = 64 * guest.shape.cu_per_sh * guest.shape.xcc;
+        let load = Load::start(
+            guest,
+            json!({"queues": [queue("victim", workgroups, 1_000_000, more)]}),
+        )?;
+        let mut queue = QueueId::default();
+        guest.wait_until("waves run", PATIENCE, |guest| {
+            let queues = guest.device.queues()?;
+            // An earlier load's queue that was destroyed with saved waves keeps
+            // them in its account, but none of them runs.
+            let newest = queues.iter().rfind(|queue| queue.workgroups_resident > 0);
+            Ok(newest.map(|newest| queue = newest.queue).is_some())
+        })?;
+        Ok(Victim { load, queue })
     }
-    bail!("fifty stops found no waves")
-}
 
-/// Has the driver bring the queue back, and waits until it completes work.
-pub(super) fn start_again(guest: &mut Guest, load: &Load) -> Result<()> {
-    let completed = load.completed(guest, "victim")?;
-    load.control(guest, "victim", &["update", "--percentage", "100"])?;
-    guest.wait_until("the queue goes on", PATIENCE, |guest| {
-        Ok(load.completed(guest, "victim")? > completed)
-    })
+    /// The device's account of the queue.
+    pub fn report(&self, guest: &mut Guest) -> Result<QueueReport> {
+        let queues = guest.device.queues()?;
+        let mut own = queues.into_iter().filter(|each| each.queue == self.queue);
+        own.next().context("the device has lost a queue's account")
+    }
+
+    /// Waits until waves of the load run.
+    pub fn running(&self, guest: &mut Guest) -> Result<QueueReport> {
+        let mut report = self.report(guest)?;
+        guest.wait_until("waves run", PATIENCE, |guest| {
+            report = self.report(guest)?;
+            Ok(report.workgroups_resident > 0)
+        })?;
+        Ok(report)
+    }
+
+    /// Has the driver allow the queue a share of the GPU: all, or at 0 none.
+    pub fn allow(&self, guest: &mut Guest, percentage: &str) -> Result<Value> {
+        self.load
+            .control(guest, "victim", &["update", "--percentage", percentage])
+    }
+
+    /// Has the driver take the queue off the GPU while waves of it run, and
+    /// returns its account then.
+    pub fn stop(&self, guest: &mut Guest) -> Result<QueueReport> {
+        // A stop between two dispatches finds no waves to save.
+        for _ in 0..50 {
+            self.running(guest)?;
+            self.allow(guest, "0")?;
+            let report = self.report(guest)?;
+            if report.workgroups_saved > 0 {
+                ensure!(report.workgroups_resident == 0, "waves stay: {report:?}");
+                return Ok(report);
+            }
+            self.allow(guest, "100")?;
+        }
+        bail!("fifty stops found no waves")
+    }
+
+    /// Has the driver bring the queue back, and waits until it completes work.
+    pub fn start_again(&self, guest: &mut Guest) -> Result<()> {
+        let completed = self.load.completed(guest, "victim")?;
+        self.allow(guest, "100")?;
+        guest.wait_until("the queue goes on", PATIENCE, |guest| {
+            Ok(self.load.completed(guest, "victim")? > completed)
+        })
+    }
+
+    /// Ends the load and checks that nothing of it was lost in the device either.
+    pub fn finish(self, guest: &mut Guest) -> Result<()> {
+        guest.wait_until("the queue is mapped", PATIENCE, |guest| {
+            Ok(self.report(guest)?.mapped.is_some())
+        })?;
+        self.load.stop(guest)?;
+        let queue = self.queue;
+        let load = self.load;
+        load.finish(guest)?;
+        let mut reports = guest.device.queues()?;
+        reports.retain(|report| report.queue == queue);
+        let report = reports.first().context("the account is gone")?;
+        // A restore that is cut off by the next unmapping is made again.
+        ensure!(
+            report.saves <= report.restores && report.fault.is_none(),
+            "waves were lost: {report:?}"
+        );
+        Ok(())
+    }
 }
 
 /// Saves and restores over all queues.
@@ -117,34 +157,12 @@ fn moved(guest: &mut Guest) -> Result<(u64, u64)> {
     ))
 }
 
-/// Ends the load and checks that nothing of it was lost in the device either.
-pub(super) fn finish(guest: &mut Guest, load: Load) -> Result<()> {
-    let mut own = Vec::new();
-    guest.wait_until("the queues are mapped", PATIENCE, |guest| {
-        own = guest.device.queues()?;
-        own.retain(|queue| queue.mapped.is_some());
-        Ok(!own.is_empty())
-    })?;
-    load.stop(guest)?;
-    load.finish(guest)?;
-    let mut reports = guest.device.queues()?;
-    reports.retain(|report| own.iter().any(|queue| queue.queue == report.queue));
-    for report in reports {
-        // A restore that is cut off by the next unmapping is made again.
-        ensure!(
-            report.saves <= report.restores && report.fault.is_none(),
-            "waves were lost: {report:?}"
-        );
-    }
-    Ok(())
-}
-
 fn debugger(guest: &mut Guest) -> Result<()> {
-    let load = start(guest)?;
+    let victim = Victim::start(guest)?;
     let goal = u64::from(guest.cycles);
     let before = moved(guest)?.0;
-    let pid = load.pid("victim")?.to_string();
-    let queue = load.identity("victim")?.queue_id.to_string();
+    let pid = victim.load.pid("victim")?.to_string();
+    let queue = victim.load.identity("victim")?.queue_id.to_string();
     let at_once = guest.cycles.div_ceil(5);
     let cycles = at_once.to_string();
     // A cycle that comes while waves are still being restored, or between two
@@ -167,7 +185,7 @@ fn debugger(guest: &mut Guest) -> Result<()> {
         )?;
         ensure!(answer["cycles"] == at_once, "{answer}");
         if moved(guest)?.0 - before >= goal {
-            return finish(guest, load);
+            return victim.finish(guest);
         }
     }
     bail!(
@@ -177,9 +195,9 @@ fn debugger(guest: &mut Guest) -> Result<()> {
 }
 
 fn wave_state(guest: &mut Guest) -> Result<()> {
-    let load = start(guest)?;
-    let report = stop(guest, &load)?;
-    let state = load.control(guest, "victim", &["wave-state"])?;
+    let victim = Victim::start(guest)?;
+    let report = victim.stop(guest)?;
+    let state = victim.load.control(guest, "victim", &["wave-state"])?;
     let bytes = |name: &str| {
         state[name]
             .as_u64()
@@ -192,17 +210,17 @@ fn wave_state(guest: &mut Guest) -> Result<()> {
         bytes("control_stack_bytes")? >= waves * 8 && bytes("save_area_bytes")? >= waves * 64 * 64,
         "{waves} waves on a die left {state}"
     );
-    start_again(guest, &load)?;
-    finish(guest, load)
+    victim.start_again(guest)?;
+    victim.finish(guest)
 }
 
 /// Two requests are outstanding, so that the pointer must stay behind the first
 /// while it runs, and when its waves are saved.
 fn at_completion(guest: &mut Guest) -> Result<()> {
-    let load = start(guest)?;
+    let victim = Victim::start(guest)?;
     for _ in 0..10 {
-        let running = running(guest)?;
-        let saved = stop(guest, &load)?;
+        let running = victim.running(guest)?;
+        let saved = victim.stop(guest)?;
         for report in [running, saved] {
             ensure!(
                 report.read_pointer < report.write_pointer
@@ -210,13 +228,13 @@ fn at_completion(guest: &mut Guest) -> Result<()> {
                 "the pointer has passed what is not complete: {report:?}"
             );
         }
-        start_again(guest, &load)?;
+        victim.start_again(guest)?;
     }
-    finish(guest, load)
+    victim.finish(guest)
 }
 
 fn eviction(guest: &mut Guest) -> Result<()> {
-    let load = start(guest)?;
+    let victim = Victim::start(guest)?;
     let before = moved(guest)?;
     // More than there is, so that nothing of the load can stay.
     let bytes = (u64::from(guest.shape.vram_mib) << 20).to_string();
@@ -232,9 +250,9 @@ fn eviction(guest: &mut Guest) -> Result<()> {
         Ok(moved(guest)?.0 > before.0)
     })?;
     guest.agent().kill(pressure, 9)?;
-    let completed = load.completed(guest, "victim")?;
+    let completed = victim.load.completed(guest, "victim")?;
     guest.wait_until("the load is back", PATIENCE, |guest| {
-        Ok(load.completed(guest, "victim")? > completed)
+        Ok(victim.load.completed(guest, "victim")? > completed)
     })?;
-    finish(guest, load)
+    victim.finish(guest)
 }

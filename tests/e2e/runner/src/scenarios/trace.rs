@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{bail, ensure, Context, Result};
 use serde_json::Value;
 
-use super::save::{finish, running, start, start_again, stop};
+use super::save::Victim;
 use crate::guest::Guest;
 use crate::scenario::{Needs, Scenario, Suite};
 
@@ -27,9 +27,9 @@ pub const SCENARIOS: &[Scenario] = &[
 
 fn accounts(guest: &mut Guest) -> Result<()> {
     let mark = guest.device.hiq_mark()?;
-    let load = start(guest)?;
-    let first = running(guest)?;
-    let stopped = stop(guest, &load)?;
+    let victim = Victim::start(guest)?;
+    let first = victim.running(guest)?;
+    let stopped = victim.stop(guest)?;
     ensure!(
         stopped.mapped.is_none()
             && stopped.saves > first.saves
@@ -45,8 +45,8 @@ fn accounts(guest: &mut Guest) -> Result<()> {
         "nothing runs, and yet {:?}",
         state.occupancy
     );
-    start_again(guest, &load)?;
-    finish(guest, load)?;
+    victim.start_again(guest)?;
+    victim.finish(guest)?;
     let records = guest.device.hiq(mark)?;
     let numbers: Vec<u64> = records.iter().map(|record| record.sequence).collect();
     let expected: Vec<u64> = (mark..mark + records.len() as u64).collect();
@@ -63,10 +63,10 @@ fn accounts(guest: &mut Guest) -> Result<()> {
 }
 
 fn timeline(guest: &mut Guest) -> Result<()> {
-    let load = start(guest)?;
-    stop(guest, &load)?;
-    start_again(guest, &load)?;
-    finish(guest, load)?;
+    let victim = Victim::start(guest)?;
+    victim.stop(guest)?;
+    victim.start_again(guest)?;
+    victim.finish(guest)?;
     let trace = guest.device.trace()?;
     let seen = check(&trace)?;
     for name in ["mapped", "save", "restore"] {
