@@ -343,7 +343,7 @@ fn chains(
                 chains[from].tell.push(chain.clone());
             }
             if let Some(to) = to {
-                chains[to].wait_for.push(chain);
+                chains[to].wait_for.push((chain, dependency.barrier));
             }
         }
         offset += SharedSignals::content(length)

@@ -20,7 +20,7 @@ use crate::kfd::sysfs;
 use crate::latency::summary;
 use crate::packet::{Dispatch, Packet};
 use crate::report::{ClockReport, QueueIdentity, QueueReport, Requests, Sample};
-use crate::spec::{Arrival, QueueSpec, RunSpec};
+use crate::spec::{Arrival, Barrier, QueueSpec, RunSpec};
 
 /// How often a thread that waits looks whether it should stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -108,7 +108,7 @@ struct Settings {
 /// Where a request's dependencies come from and who depends on it.
 #[derive(Default)]
 pub struct Chains {
-    pub wait_for: Vec<Chain>,
+    pub wait_for: Vec<(Chain, Barrier)>,
     pub tell: Vec<Chain>,
 }
 
@@ -435,11 +435,15 @@ impl Load {
         let give_up = || self.stop.load(Ordering::Acquire) || self.held.load(Ordering::Acquire);
         let done = &self.slots[slot].done;
         let dispatches = self.spec.dispatches_per_request;
-        let mut ok = chains.wait_for.iter().all(|chain| {
+        let mut ok = chains.wait_for.iter().all(|(chain, barrier)| {
             let earlier = chain
                 .handle(request)
                 .expect("there is a signal for each request");
-            queue.submit(&Packet::barrier_and(&[earlier], 0), give_up)
+            let packet = match barrier {
+                Barrier::Standard => Packet::barrier_and(&[earlier], 0),
+                Barrier::Vendor => Packet::barrier_below(earlier, 1, 0),
+            };
+            queue.submit(&packet, give_up)
         });
         for dispatch in 0..dispatches {
             let packet = Packet::dispatch(&Dispatch {

@@ -48,6 +48,19 @@ pub struct RunSpec {
 pub struct Dependency {
     pub from: String,
     pub to: String,
+    #[serde(default)]
+    pub barrier: Barrier,
+}
+
+/// The packet that waits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Barrier {
+    /// The standard's, which says in its type that it is one.
+    #[default]
+    Standard,
+    /// AMD's own, on a value: one of several packets of the vendor's type.
+    Vendor,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -214,7 +227,7 @@ impl RunSpec {
                 queue.name
             );
         }
-        for Dependency { from, to } in &self.dependencies {
+        for Dependency { from, to, .. } in &self.dependencies {
             ensure!(from != to, "queue {from:?} cannot depend on itself");
             for name in [from, to] {
                 let queue = self.queue(name);
@@ -432,10 +445,12 @@ mod tests {
         };
         let good = RunSpec::parse(&spec(r#"{"from": "a", "to": "b"}"#, 3)).unwrap();
         assert_eq!(good.groups(), ["main", "other"]);
+        assert_eq!(good.dependencies[0].barrier, Barrier::Standard);
         for (dependencies, requests) in [
             (r#"{"from": "a", "to": "a"}"#, 3),
             (r#"{"from": "a", "to": "c"}"#, 3),
             (r#"{"from": "a", "to": "b"}"#, 4),
+            (r#"{"from": "a", "to": "b", "barrier": "none"}"#, 3),
         ] {
             assert!(
                 RunSpec::parse(&spec(dependencies, requests)).is_err(),

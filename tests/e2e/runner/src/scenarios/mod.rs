@@ -2,6 +2,7 @@
 //! All scenarios, by what they are about.
 
 mod contention;
+mod dependency;
 mod disturbance;
 mod documents;
 mod failure;
@@ -46,6 +47,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         repetition::SCENARIOS,
         levels::SCENARIOS,
         fairness::SCENARIOS,
+        dependency::SCENARIOS,
         refusal::SCENARIOS,
         documents::SCENARIOS,
         operator::SCENARIOS,

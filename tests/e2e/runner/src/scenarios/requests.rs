@@ -128,17 +128,26 @@ fn dependencies(guest: &mut Guest) -> Result<()> {
                 "dependencies": [{"from": "low", "to": "high"}],
             }),
         )?;
-        let (low, high) = (report_of(&report, "low")?, report_of(&report, "high")?);
+        in_order(&report, "low", "high").with_context(|| format!("group {second_group}"))?;
+    }
+    Ok(())
+}
+
+/// Checks that each request of one queue waited for the same one of the other.
+pub(super) fn in_order(report: &RunReport, first: &str, second: &str) -> Result<()> {
+    let (first, second) = (report_of(report, first)?, report_of(report, second)?);
+    for queue in [first, second] {
+        let samples = queue.samples.len() as u64;
         ensure!(
-            low.samples.len() == 8 && high.samples.len() == 8,
-            "not all requests have their times"
+            samples > 0 && samples == queue.requests.completed,
+            "not all requests have their times: {queue:?}"
         );
-        for (low, high) in low.samples.iter().zip(&high.samples) {
-            ensure!(
-                high.start_ns >= low.end_ns,
-                "group {second_group}: {high:?} did not wait for {low:?}"
-            );
-        }
+    }
+    for (first, second) in first.samples.iter().zip(&second.samples) {
+        ensure!(
+            second.start_ns >= first.end_ns,
+            "{second:?} did not wait for {first:?}"
+        );
     }
     Ok(())
 }
