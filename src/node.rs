@@ -19,6 +19,7 @@ use crate::roster::Queue;
 use crate::roster::Roster;
 use crate::storage::room;
 use crate::storage::Slots;
+use gpreempt_policy::Arming;
 use gpreempt_policy::Config;
 use gpreempt_policy::Decision;
 use gpreempt_policy::Nanos;
@@ -43,6 +44,7 @@ use kfd::settings::SamplerKind;
 use kfd::survey::QueueSeen;
 use kfd::survey::Survey;
 use kfd::thread::Running;
+use kfd::transaction::Failure;
 use kfd::transaction::Request;
 
 /// A node and everything that is remembered of it. The memory is allocated when
@@ -69,6 +71,8 @@ pub(crate) struct NodeEngine {
     said_exempt: bool,
     /// A transaction of ours has left the queues off the hardware.
     off_hardware: bool,
+    /// Why the last transaction that failed did so, until the node is armed by hand.
+    last_failure: Option<Failure>,
     /// When queues that are out of view may be started again.
     next_start_beyond: Nanos,
     pub(crate) counters: Counters,
@@ -96,6 +100,7 @@ impl NodeEngine {
             said_misfit: false,
             said_exempt: false,
             off_hardware: false,
+            last_failure: None,
             next_start_beyond: Nanos::ZERO,
             counters: Counters::default(),
             events: Events::new()?,
@@ -121,6 +126,11 @@ impl NodeEngine {
     /// Why the node is not touched, if it is not.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         self.check?.err()
+    }
+
+    /// Why the last transaction that failed did so.
+    pub(crate) fn last_failure(&self) -> Option<Failure> {
+        self.last_failure
     }
 
     pub(crate) fn survey(&self) -> &Survey {
@@ -204,6 +214,7 @@ impl NodeEngine {
             &mut self.decisions,
         );
         self.account(gpu, &step);
+        self.say_disarmed(gpu, &step);
         self.trace_inversion(config, &step);
         self.carry_out(gpu, backend, config, &step, looked);
         self.last = step;
@@ -258,6 +269,7 @@ impl NodeEngine {
     /// Arms the node, and has it checked again if it was refused.
     pub(crate) fn rearm(&mut self) {
         self.scheduler.rearm();
+        self.last_failure = None;
         self.check = None;
     }
 
@@ -308,6 +320,19 @@ impl NodeEngine {
                 QUEUE_SLOTS
             );
         }
+    }
+
+    /// Says that the node was disarmed, when that is new.
+    fn say_disarmed(&self, gpu: &Present<'_>, step: &Step) {
+        if step.arming != Arming::Disarmed || self.last.arming == Arming::Disarmed {
+            return;
+        }
+        pr_err!(
+            "{} node {}: disarmed: too many transactions failed, the last because {}; all queues run, and none is stopped until 'armed' is written to the node's state\n",
+            gpu.device().name().to_str().unwrap_or("?"),
+            self.index,
+            self.last_failure.map_or("?", Failure::why)
+        );
     }
 
     /// Says once that the driver's lists do not fit together.

@@ -78,6 +78,9 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
         if let Some(refusal) = node.refusal() {
             seq_print!(out, "  refused: {}\n", refusal.why);
         }
+        if let Some(failure) = node.last_failure() {
+            seq_print!(out, "  last failure: {}\n", failure.why());
+        }
         if granularity(settings) == Granularity::Process {
             seq_print!(out, "  whole processes are stopped, with their copies\n");
         }
@@ -103,6 +106,11 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
             );
             match node.refusal() {
                 Some(refusal) => seq_print!(out, "{}", Quoted(refusal.why.as_bytes())),
+                None => seq_print!(out, "null"),
+            }
+            seq_print!(out, ",\"last_failure\":");
+            match node.last_failure() {
+                Some(failure) => seq_print!(out, "{}", Quoted(failure.why().as_bytes())),
                 None => seq_print!(out, "null"),
             }
             seq_print!(

@@ -120,6 +120,7 @@ impl NodeEngine {
                 };
                 if !failure.is_passing() {
                     self.counters.failures = self.counters.failures.saturating_add(1);
+                    self.last_failure = Some(failure);
                 }
             }
         }

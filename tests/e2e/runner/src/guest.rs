@@ -191,11 +191,16 @@ impl Guest {
 
     /// Waits until the kernel log of this scenario has a line with this text.
     pub fn wait_for_log(&mut self, text: &str, patience: Duration) -> Result<()> {
-        let from = self.log_mark;
         self.wait_until(&format!("the kernel says '{text}'"), patience, |guest| {
-            let (lines, _) = guest.agent().log(from)?;
-            Ok(lines.iter().any(|line| line.text.contains(text)))
+            Ok(guest.times_in_log(text)? > 0)
         })
+    }
+
+    /// How many lines of this scenario's kernel log have this text.
+    pub fn times_in_log(&mut self, text: &str) -> Result<usize> {
+        let from = self.log_mark;
+        let (lines, _) = self.agent().log(from)?;
+        Ok(lines.iter().filter(|line| line.text.contains(text)).count())
     }
 
     /// Says that a line of the kernel log with this text is part of the

@@ -7,7 +7,7 @@ use anyhow::{ensure, Context, Result};
 use serde_json::json;
 use vgpu_model::{Faults, Fence, QueueKind};
 
-use super::contention::{start_load, Contention};
+use super::contention::{accounts, start_load, wait_until_stopped, Contention};
 use super::preemption::{PATIENCE, UNBOUNDED};
 use super::recovery::{expect_hang, expect_reset};
 use crate::guest::Guest;
@@ -32,6 +32,16 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "firmware never answers when a queue is to be started",
         needs: Needs::ANY,
         run: never,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "failures in a row disarm a node until it is armed by hand",
+        needs: Needs {
+            one_die: true,
+            once: true,
+            ..Needs::ANY
+        },
+        run: in_a_row,
     },
     Scenario {
         suite: Suite::E2e,
@@ -99,6 +109,94 @@ fn never(guest: &mut Guest) -> Result<()> {
         "the module has not noticed"
     );
     contention.start_over(guest)
+}
+
+/// After each failure the GPU is reset and its programs end. The second one is a
+/// failure in a row, because the node has not been well for an hour in between.
+fn in_a_row(guest: &mut Guest) -> Result<()> {
+    const RETRY_MS: u64 = 3000;
+    const DISARMED: &str = "disarmed: too many transactions failed, the last because \
+                            the queues could not be taken off the GPU";
+    expect_hang(guest);
+    guest.expect_log("the queues could not be taken off the GPU");
+    let module = Module::load(
+        guest,
+        &format!(
+            "mode=observe {UNBOUNDED} disarm_after=2 retry_ms={RETRY_MS} retry_max_ms=3600000"
+        ),
+    )?;
+    let usual = set_driver_patience(guest, "500")?;
+    for failure in 1..=2 {
+        is_in_state(guest, "armed")?;
+        let load = start_load(guest, 0, json!({}))?;
+        let seen = Table::Stats.sum(guest, "observed")?;
+        guest.wait_until("an inversion is seen", PATIENCE, |guest| {
+            Ok(Table::Stats.sum(guest, "observed")? > seen)
+        })?;
+        guest.device.set_faults(Faults {
+            fence: Fence::Never,
+            ..Faults::default()
+        })?;
+        module.set(guest, "mode", "enforce")?;
+        is_in_state(guest, "silent")?;
+        let node = Table::Stats.read(guest)?.swap_remove(0);
+        ensure!(
+            node["failures"] == json!(failure)
+                && node["last_failure"] == "the queues could not be taken off the GPU",
+            "{node}"
+        );
+        guest.device.set_faults(Faults::default())?;
+        module.set(guest, "mode", "observe")?;
+        guest.wait_until("the GPU is reset", PATIENCE, |guest| {
+            Ok(guest.times_in_log(") succeeded!")? == failure)
+        })?;
+        load.end(guest)?;
+    }
+    set_driver_patience(guest, &usual)?;
+    guest.wait_for_log(DISARMED, PATIENCE)?;
+    is_in_state(guest, "disarmed")?;
+
+    // What the module would end at once runs as it does without it.
+    module.set(guest, "mode", "enforce")?;
+    let transactions = Table::Stats.sum(guest, "transactions")?;
+    let load = start_load(guest, 0, json!({}))?;
+    accounts(guest)?;
+    guest.wait_until("the heavy queue gets on", PATIENCE, |guest| {
+        Ok(load.completed(guest, "heavy")? > 0)
+    })?;
+    let node = Table::Stats.read(guest)?.swap_remove(0);
+    ensure!(
+        node["state"] == "disarmed" && node["transactions"] == transactions && node["stopped"] == 0,
+        "{node}"
+    );
+
+    // As the operations guide has it.
+    guest
+        .agent()
+        .shell("echo armed | tee /sys/devices/faux/amd_gpreempt/gpu_*/node0/state")?;
+    wait_until_stopped(guest, &load, 0)?;
+    is_in_state(guest, "armed")?;
+    let node = Table::Stats.read(guest)?.swap_remove(0);
+    ensure!(node["last_failure"].is_null(), "{node}");
+    module.unload(guest)?;
+    accounts(guest)?;
+    load.stop(guest)?;
+    load.finish(guest).map(|_| ())
+}
+
+/// Sets how long the driver waits for the firmware, in milliseconds, and returns
+/// how long it did before.
+fn set_driver_patience(guest: &mut Guest, milliseconds: &str) -> Result<String> {
+    const PARAMETER: &str = "/sys/module/amdgpu/parameters/queue_preemption_timeout_ms";
+    let before = guest.agent().read_file(PARAMETER)?;
+    guest.agent().write_file(PARAMETER, milliseconds)?;
+    Ok(before.trim().into())
+}
+
+fn is_in_state(guest: &mut Guest, state: &str) -> Result<()> {
+    guest.wait_until(&format!("the node is {state}"), PATIENCE, |guest| {
+        Ok(Table::Stats.read(guest)?[0]["state"] == state)
+    })
 }
 
 fn unyielding(guest: &mut Guest) -> Result<()> {
