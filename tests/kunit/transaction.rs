@@ -318,6 +318,57 @@ mod tests {
         Ok(())
     }
 
+    /// The driver's function would return success without the lock, or fail.
+    #[test]
+    fn no_lock_is_asked_for_where_the_driver_takes_none() -> Result {
+        const ENOTSUPP: u32 = 524;
+        type Case = (&'static str, fn(&Fake), bool);
+        fn policy(fake: &Fake, policy: i64) {
+            put(fake.dqm, DEVICE_QUEUE_MANAGER_SCHED_POLICY, policy as u32);
+        }
+        fn gfx(fake: &Fake, version: u32) {
+            put(fake.kfd, KFD_DEV_DEVICE_INFO_GFX_TARGET_VERSION, version);
+        }
+        let cases: [Case; 7] = [
+            ("as it is", |_| (), true),
+            (
+                "no oversubscription",
+                |f| policy(f, KFD_SCHED_POLICY_HWS_NO_OVERSUBSCRIPTION),
+                true,
+            ),
+            ("MI350", |f| gfx(f, 90500), true),
+            (
+                "no hardware scheduler",
+                |f| policy(f, KFD_SCHED_POLICY_NO_HWS),
+                false,
+            ),
+            ("an unknown policy", |f| policy(f, 3), false),
+            ("MI200", |f| gfx(f, 90010), false),
+            (
+                "MES",
+                |f| put(f.kfd, KFD_DEV_SHARED_RESOURCES_ENABLE_MES, 1u8),
+                false,
+            ),
+        ];
+        for (what, change, taken) in cases {
+            with_scene(|scene| {
+                change(&Fake::now());
+                let mut requests = [Request::new(scene.keys[0], Stop)];
+                let (result, calls) = match taken {
+                    true => (Ok(()), 1),
+                    false => (Err(Failure::Unmap(ENOTSUPP)), 0),
+                };
+                let found = scene.transact(&mut requests);
+                if found != result {
+                    return failed(fmt!("{what}: {found:?}"));
+                }
+                scene.left(State::with([!taken, true, true, true]))?;
+                scene.calls(calls, calls)
+            })?;
+        }
+        Ok(())
+    }
+
     #[test]
     fn a_refused_unmap_changes_nothing() -> Result {
         with_scene(|scene| {
