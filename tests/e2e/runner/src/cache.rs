@@ -108,6 +108,11 @@ pub fn module(release: &str) -> Result<PathBuf> {
         .join("amd_gpreempt.ko"))
 }
 
+/// Where what holds unbinding up is built for a kernel.
+pub fn gate(release: &str) -> Result<PathBuf> {
+    Ok(target()?.join("gate").join(release).join("unbind_gate.ko"))
+}
+
 /// A directory for what a failed scenario leaves behind.
 pub fn logs() -> Result<PathBuf> {
     Ok(target()?.join("log"))

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 use crate::agent::Agent;
-use crate::cache::{module, program, Cache};
+use crate::cache::{gate, module, program, Cache};
 use crate::device::{Device, Shape};
 use crate::image::{write_disk, Image};
 use crate::machine::{console, Console, Machine, Slot};
@@ -71,9 +71,7 @@ impl Guest {
             directory,
         };
         guest
-            .wait_until("the GPU is up", PROBE_PATIENCE, |guest| {
-                guest.gpus_are_up(1)
-            })
+            .wait_for_gpus(1)
             .with_context(|| format!("the console ends: {}", guest.console_end()))?;
         guest.wait_until("the disk is there", PROBE_PATIENCE, |guest| {
             Ok(guest.agent().list("/sys/block")?.contains(&"vda".into()))
@@ -82,15 +80,20 @@ impl Guest {
         Ok(guest)
     }
 
-    /// The module of this kernel, when it is built, and the guest's programs.
+    /// The modules of this kernel, when they are built, and the guest's programs.
     fn files(image: &Image) -> Result<BTreeMap<String, PathBuf>> {
         let mut files = BTreeMap::new();
         for name in ["workload", "kfdctl"] {
             files.insert(name.into(), program(name)?);
         }
-        let module = module(&image.kernel.release)?;
-        if module.exists() {
-            files.insert("amd_gpreempt.ko".into(), module);
+        let release = &image.kernel.release;
+        for (name, module) in [
+            ("amd_gpreempt.ko", module(release)?),
+            ("unbind_gate.ko", gate(release)?),
+        ] {
+            if module.exists() {
+                files.insert(name.into(), module);
+            }
         }
         Ok(files)
     }
@@ -154,9 +157,13 @@ impl Guest {
         let device = Device::start(&self.shape, self.directory.path(), "gpu2")?;
         self.machine.plug_gpu(Slot::SecondGpu, device.socket())?;
         self.second = Some(device);
-        self.wait_until("the second GPU is up", PROBE_PATIENCE, |guest| {
-            guest.gpus_are_up(2)
-        })
+        self.wait_for_gpus(2)
+    }
+
+    /// Waits until the driver has so many GPUs.
+    pub fn wait_for_gpus(&mut self, count: usize) -> Result<()> {
+        let what = format!("{count} GPUs are up");
+        self.wait_until(&what, PROBE_PATIENCE, |guest| guest.gpus_are_up(count))
     }
 
     /// Asks again and again until the answer is yes. The patience is a safety

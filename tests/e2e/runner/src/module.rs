@@ -26,6 +26,11 @@ impl Module {
         Ok(Module(()))
     }
 
+    /// The module, where a scenario has loaded it by other means.
+    pub fn loaded() -> Module {
+        Module(())
+    }
+
     pub fn unload(self, guest: &mut Guest) -> Result<()> {
         guest.agent().rmmod(NAME)
     }

@@ -1,35 +1,75 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The driver does not go away while the module looks after it.
+//! The driver is taken from a GPU, or from the kernel, while the module looks
+//! after it.
+//!
+//! amdgpu itself, of 7.2 and of 7.3 and without the module, does not survive being
+//! unbound while a process uses the GPU. `drm_dev_unplug` frees the DRM client
+//! through which KFD later frees the memory of the processes that it ends, and
+//! `drm_gem_handle_delete` takes a lock in what was freed. The processor then spins
+//! there for ever, or not, as the memory was used again or not. And it waits for
+//! ever for a process that survives the signal. So a gate is put between the notice
+//! that the driver will let go, which is all that the module ever hears, and the
+//! driver. There, with the GPU under load, is looked at what the module has done;
+//! then the processes are ended, and the gate is opened.
 
 use anyhow::{bail, ensure, Context, Result};
+use e2e_protocol::{Program, Status};
+use serde_json::json;
 
-use super::contention::armed;
-use super::preemption::PATIENCE;
+use super::contention::{accounts, armed, ready_again, Contention};
+use super::preemption::{PATIENCE, UNBOUNDED};
 use crate::agent::errno;
-use crate::guest::Guest;
-use crate::module::Module;
+use crate::guest::{Guest, FILES};
+use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
-pub const SCENARIOS: &[Scenario] = &[Scenario {
-    suite: Suite::E2e,
-    name: "amdgpu cannot be unloaded while the module is there",
-    needs: Needs {
-        one_die: true,
-        ..Needs::ANY
+const ONE_DIE: Needs = Needs {
+    one_die: true,
+    ..Needs::ANY
+};
+
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::E2e,
+        name: "amdgpu cannot be unloaded while the module is there",
+        needs: ONE_DIE,
+        run: driver_is_held,
     },
-    run: driver_is_held,
-}];
+    Scenario {
+        suite: Suite::E2e,
+        name: "the GPU is unbound while a queue is stopped, and bound again",
+        needs: ONE_DIE,
+        run: unbound,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "the module is loaded while the GPU is being unbound",
+        needs: ONE_DIE,
+        run: loaded_meanwhile,
+    },
+];
+
+/// The first GPU.
+const GPU: &str = "0000:01:00.0";
+const DRIVER: &str = "/sys/bus/pci/drivers/amdgpu";
+/// The files of everything that the module shows.
+const SHOWN: &str = "/sys/devices/faux/amd_gpreempt /sys/kernel/debug/amd_gpreempt";
+
+fn users(guest: &mut Guest) -> Result<u32> {
+    let text = guest.agent().read_file("/sys/module/amdgpu/refcnt")?;
+    text.trim().parse().context("no number of users")
+}
+
+/// Waits until amdgpu has so many users. It lets go of a process some time after
+/// its end.
+fn wait_for_users(guest: &mut Guest, count: u32) -> Result<()> {
+    let what = format!("amdgpu has {count} users");
+    guest.wait_until(&what, PATIENCE, |guest| Ok(users(guest)? == count))
+}
 
 fn driver_is_held(guest: &mut Guest) -> Result<()> {
     const EAGAIN: i32 = 11;
-    let users = |guest: &mut Guest| -> Result<u32> {
-        let text = guest.agent().read_file("/sys/module/amdgpu/refcnt")?;
-        text.trim().parse().context("no number of users")
-    };
-    // The driver lets go of a process some time after its end.
-    guest.wait_until("nobody uses amdgpu", PATIENCE, |guest| {
-        Ok(users(guest)? == 0)
-    })?;
+    wait_for_users(guest, 0)?;
     let module = Module::load(guest, "")?;
     ensure!(users(guest)? == 1, "amdgpu has {} users", users(guest)?);
     match guest.agent().rmmod("amdgpu") {
@@ -40,4 +80,139 @@ fn driver_is_held(guest: &mut Guest) -> Result<()> {
     module.unload(guest)?;
     ensure!(users(guest)? == 0, "amdgpu has {} users", users(guest)?);
     Ok(())
+}
+
+/// A shell that works in the background.
+fn background(guest: &mut Guest, line: &str) -> Result<u64> {
+    guest.agent().spawn(Program {
+        program: "sh".into(),
+        arguments: vec!["-ec".into(), line.into()],
+        ..Program::default()
+    })
+}
+
+/// Waits for the end of what was started in the background.
+fn done(guest: &mut Guest, what: &str, handle: u64) -> Result<()> {
+    let finished = guest.agent().wait(handle, PATIENCE)?;
+    let finished = finished.with_context(|| format!("{what} does not end"))?;
+    ensure!(
+        finished.status == Status::Exited(0),
+        "{what}: {}",
+        finished.stderr
+    );
+    Ok(())
+}
+
+/// A device that is being unbound, and has come as far as the gate.
+struct Unbinding {
+    device: String,
+    handle: u64,
+}
+
+impl Unbinding {
+    const GATE: &str = "unbind_gate";
+
+    fn begin(guest: &mut Guest, device: &str) -> Result<Unbinding> {
+        let parameters = format!("/sys/module/{}/parameters", Self::GATE);
+        guest
+            .agent()
+            .insmod(&format!("{FILES}/{}.ko", Self::GATE), "")
+            .context("no gate: scripts/gate builds it")?;
+        let handle = background(guest, &format!("echo {device} >{DRIVER}/unbind"))?;
+        guest.wait_until("unbinding has come to the gate", PATIENCE, |guest| {
+            let waiting = guest.agent().read_file(&format!("{parameters}/waiting"))?;
+            Ok(waiting.trim() == "Y")
+        })?;
+        Ok(Unbinding {
+            device: device.into(),
+            handle,
+        })
+    }
+
+    /// Lets the driver let go of the device, which no process may use any more.
+    fn go_on(&self, guest: &mut Guest) -> Result<()> {
+        let open = format!("/sys/module/{}/parameters/open", Self::GATE);
+        guest.agent().write_file(&open, "1")?;
+        done(guest, "unbinding", self.handle)?;
+        guest.agent().rmmod(Self::GATE)?;
+        let bound = guest.agent().list(DRIVER)?;
+        ensure!(!bound.contains(&self.device), "it is bound still");
+        Ok(())
+    }
+
+    /// Has the driver take the device again, as one of so many.
+    fn bind(self, guest: &mut Guest, gpus: usize) -> Result<()> {
+        let line = format!("echo {} >{DRIVER}/bind", self.device);
+        guest.agent().shell(&line)?;
+        guest.wait_for_gpus(gpus)
+    }
+}
+
+/// Checks that nothing is shown of queues, and that all that is shown can be read.
+fn nothing_is_watched(guest: &mut Guest) -> Result<()> {
+    let queues = Table::Queues.read(guest)?;
+    ensure!(queues.is_empty(), "{queues:?}");
+    let line = format!("find {SHOWN} -type f -perm -400 -exec cat {{}} + >/dev/null");
+    guest.agent().shell(&line).map(|_| ())
+}
+
+/// The file that arms the node of a GPU.
+fn state_file(device: &str) -> String {
+    format!("/sys/devices/faux/amd_gpreempt/gpu_{device}/node0/state")
+}
+
+fn unbound(guest: &mut Guest) -> Result<()> {
+    let Contention { module, load } = Contention::start(guest, "", json!({}))?;
+    let unbinding = Unbinding::begin(guest, GPU)?;
+    // All of it runs as without the module, which looks no more.
+    nothing_is_watched(guest)?;
+    let passes = Table::Stats.sum(guest, "passes")?;
+    accounts(guest)?;
+    let before = load.completed(guest, "urgent")?;
+    guest.wait_until("the urgent work goes on", PATIENCE, |guest| {
+        Ok(load.completed(guest, "urgent")? > before)
+    })?;
+    nothing_is_watched(guest)?;
+    ensure!(
+        Table::Stats.sum(guest, "passes")? == passes,
+        "it looks at a GPU of which it was told to let go"
+    );
+    load.kill(guest)?;
+    wait_for_users(guest, 1)?;
+    unbinding.go_on(guest)?;
+    nothing_is_watched(guest)?;
+    // Nothing that is said to it now may reach for the GPU.
+    guest.agent().write_file(&state_file(GPU), "armed")?;
+    for mode in ["off", "observe", "enforce"] {
+        module.set(guest, "mode", mode)?;
+    }
+    unbinding.bind(guest, 1)?;
+    ready_again(guest)?;
+    armed(guest)?;
+    module.unload(guest)?;
+    wait_for_users(guest, 0)
+}
+
+/// Whoever looks for the driver's devices meets one that is on its way out. Neither
+/// may wait for the other.
+fn loaded_meanwhile(guest: &mut Guest) -> Result<()> {
+    wait_for_users(guest, 0)?;
+    let unbinding = Unbinding::begin(guest, GPU)?;
+    let line = format!("insmod {FILES}/amd_gpreempt.ko mode=enforce {UNBOUNDED}");
+    let loading = background(guest, &line)?;
+    // It waits where it wants to hear of devices: right after that it looks for them.
+    guest.wait_until("the module meets the gate", PATIENCE, |guest| {
+        let stacks = guest.agent().shell("cat /proc/[0-9]*/stack 2>&1 || true")?;
+        Ok(stacks.contains("blocking_notifier_chain_register"))
+    })?;
+    unbinding.go_on(guest)?;
+    done(guest, "loading", loading)?;
+    let module = Module::loaded();
+    let nodes = Table::Stats.read(guest)?;
+    ensure!(nodes.is_empty(), "it watches a GPU that is gone: {nodes:?}");
+    unbinding.bind(guest, 1)?;
+    Table::Stats.wait_for_nodes(guest, 1)?;
+    ready_again(guest)?;
+    armed(guest)?;
+    module.unload(guest)
 }
