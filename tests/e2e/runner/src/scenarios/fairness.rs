@@ -2,6 +2,10 @@
 //! The bounds and guards of the policy, by the device's own account of what was
 //! saved, for how long, and what ran in between. Device time is 1/32 of guest
 //! time and follows the same clock, so that parts of it are no matter of speed.
+//!
+//! It goes on between two questions to the device. Where an account is held
+//! against the time that has passed, that time is taken from before the first
+//! account to after the last one.
 
 use anyhow::{ensure, Result};
 use serde_json::{json, Value};
@@ -68,6 +72,11 @@ pub const SCENARIOS: &[Scenario] = &[
 /// No bound but those that a scenario sets, and no guard.
 const FREE: &str = "noprogress_ms=60000 min_interval_us=0 cost_ratio=0 max_switches_per_s=100000";
 const NO_BUDGET: &str = "stop_budget_ms=1000";
+
+/// The device's time.
+fn now(guest: &mut Guest) -> Result<u64> {
+    Ok(guest.device.state()?.now.0)
+}
 
 fn device_ns(guest_ms: u64) -> u64 {
     guest_ms * 1_000_000 / u64::from(DILATION)
@@ -157,7 +166,7 @@ fn bound(guest: &mut Guest) -> Result<()> {
 
 fn rotation(guest: &mut Guest) -> Result<()> {
     const SLICE_MS: u64 = 100;
-    const TURNS: u64 = 4;
+    const TURNS: u64 = 8;
     let module = Module::load(
         guest,
         &format!(
@@ -172,16 +181,19 @@ fn rotation(guest: &mut Guest) -> Result<()> {
     for grid in grids {
         wait_for_saves(guest, &mut accounts, grid, 1)?;
     }
-    let look = |guest: &mut Guest, accounts: &mut Accounts| -> Result<(u64, [QueueReport; 2])> {
-        let one = accounts.get(guest, grids[0])?;
-        let other = accounts.get(guest, grids[1])?;
-        Ok((guest.device.state()?.now.0, [one, other]))
+    let look = |guest: &mut Guest, accounts: &mut Accounts| -> Result<[QueueReport; 2]> {
+        Ok([
+            accounts.get(guest, grids[0])?,
+            accounts.get(guest, grids[1])?,
+        ])
     };
-    let (begin, before) = look(guest, &mut accounts)?;
+    let begin = now(guest)?;
+    let before = look(guest, &mut accounts)?;
     for (grid, report) in grids.iter().zip(&before) {
         wait_for_saves(guest, &mut accounts, *grid, report.saves + TURNS)?;
     }
-    let (now, after) = look(guest, &mut accounts)?;
+    let after = look(guest, &mut accounts)?;
+    let elapsed = now(guest)? - begin;
     let ran: Vec<u64> = before
         .iter()
         .zip(&after)
@@ -195,7 +207,7 @@ fn rotation(guest: &mut Guest) -> Result<()> {
         );
     }
     // One at a time: side by side each would run all the time.
-    let (sum, elapsed) = (ran[0] + ran[1], now - begin);
+    let sum = ran[0] + ran[1];
     ensure!(
         sum <= elapsed + elapsed / 4,
         "in {elapsed} ns they ran for {ran:?} ns"
@@ -249,16 +261,15 @@ fn thrash(guest: &mut Guest) -> Result<()> {
         let low = full(guest) + 1;
         let queues = json!([greedy("low", low, 0), nagging(15)]);
         let load = Load::start(guest, json!({"queues": queues}))?;
-        let before = wait_for_saves(guest, &mut accounts, low, 1)?;
-        let begin = guest.device.state()?.now.0;
-        let mut now = begin;
+        wait_for_saves(guest, &mut accounts, low, 1)?;
+        let begin = now(guest)?;
+        let before = accounts.get(guest, low)?;
         guest.wait_until("the device's seconds are over", PATIENCE, |guest| {
-            now = guest.device.state()?.now.0;
-            Ok(now - begin >= device_ns(SECONDS * 1000))
+            Ok(now(guest)? - begin >= device_ns(SECONDS * 1000))
         })?;
         let after = accounts.get(guest, low)?;
         let saves = after.saves - before.saves;
-        let elapsed_ms = (now - begin) * u64::from(DILATION) / 1_000_000;
+        let elapsed_ms = (now(guest)? - begin) * u64::from(DILATION) / 1_000_000;
         // Two calendar seconds may meet at each end.
         let most = (elapsed_ms / 1000 + 2) * a_second;
         ensure!(
@@ -279,15 +290,15 @@ fn stopped_share(
     starts: usize,
 ) -> Result<f64> {
     wait_for_saves(guest, accounts, grid, 1)?;
+    let begin = now(guest)?;
     let before = accounts.get(guest, grid)?;
-    let begin = guest.device.state()?.now.0;
     guest.wait_until("the budget has started it", PATIENCE, |guest| {
         let events = Table::Events.read(guest)?;
         let by_budget = |event: &&Value| event["reason"] == "budget" && event["fate"] == "done";
         Ok(events.iter().filter(by_budget).count() >= starts)
     })?;
     let after = accounts.get(guest, grid)?;
-    let elapsed = guest.device.state()?.now.0 - begin;
+    let elapsed = now(guest)? - begin;
     Ok((after.saved_time - before.saved_time) as f64 / elapsed as f64)
 }
 

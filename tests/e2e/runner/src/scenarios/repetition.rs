@@ -72,7 +72,7 @@ fn hundreds(guest: &mut Guest) -> Result<()> {
         // Time on the compute units for each time that it was taken from them.
         let slice = report.running_time / report.saves.max(1);
         ensure!(
-            slice < COST_NS / 4,
+            slice < COST_NS / 2,
             "it ran for {slice} ns at a stretch, which proves nothing: {report:?}"
         );
     }
