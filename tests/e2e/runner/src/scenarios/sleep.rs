@@ -30,7 +30,9 @@ fn freezes(guest: &mut Guest) -> Result<()> {
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
     let load = Load::start(guest, inversion(guest))?;
     wait_for_heavy(guest, &load, true)?;
-    ensure!(mapped(guest)? == ALL - 1, "{} queues run", mapped(guest)?);
+    guest.wait_until("only the heavy queue does not run", PATIENCE, |guest| {
+        Ok(mapped(guest)? == ALL - 1)
+    })?;
     // The system's own test of suspend, which thaws it after five seconds.
     guest.agent().shell(
         "(echo freezer >/sys/power/pm_test && echo freeze >/sys/power/state; \
