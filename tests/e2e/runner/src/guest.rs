@@ -72,7 +72,7 @@ impl Guest {
         };
         guest
             .wait_for_gpus(1)
-            .with_context(|| format!("the console ends: {}", guest.console_end()))?;
+            .with_context(|| guest.last_words())?;
         guest.wait_until("the disk is there", PROBE_PATIENCE, |guest| {
             Ok(guest.agent().list("/sys/block")?.contains(&"vda".into()))
         })?;
@@ -126,11 +126,19 @@ impl Guest {
         self.directory.path()
     }
 
-    /// The console's last lines.
-    pub fn console_end(&self) -> String {
-        let text = fs::read_to_string(console(self.directory.path())).unwrap_or_default();
-        let skip = text.lines().count().saturating_sub(20);
-        text.lines().skip(skip).collect::<Vec<_>>().join("\n")
+    /// How console and kernel log end, to say why a guest is of no use.
+    fn last_words(&mut self) -> String {
+        const MOST: usize = 20;
+        let console = fs::read_to_string(console(self.directory.path())).unwrap_or_default();
+        let log = self.agent().log(0).unwrap_or_default().0;
+        let console = console.lines().map(str::to_owned).collect::<Vec<_>>();
+        let log = log.into_iter().map(|line| line.text).collect::<Vec<_>>();
+        let end = |lines: &[String]| lines[lines.len().saturating_sub(MOST)..].join("\n");
+        format!(
+            "the console ends:\n{}\nthe log ends:\n{}",
+            end(&console),
+            end(&log)
+        )
     }
 
     fn gpus_are_up(&mut self, count: usize) -> Result<bool> {
