@@ -73,12 +73,6 @@ void gp_dqm_unlock(struct mutex *lock, unsigned int *saved_flags)
 	mutex_unlock(lock);
 }
 
-/** gp_mutex_trylock() - take @lock if it is free. */
-bool gp_mutex_trylock(struct mutex *lock)
-{
-	return mutex_trylock(lock);
-}
-
 /** gp_mutex_lock() - take @lock; sleeps. */
 void gp_mutex_lock(struct mutex *lock)
 {
@@ -196,7 +190,8 @@ bool gp_call_hqd_is_occupied(void *function, void *adev, u64 address, u32 pipe, 
 /**
  * gp_call_cu_occupancy() - how many waves each hardware queue has
  *
- * Context: process context, sleeps; takes srbm_mutex and grbm_idx_mutex.
+ * Context: process context, sleeps, with the reset semaphore held for reading;
+ * takes srbm_mutex and grbm_idx_mutex.
  */
 void gp_call_cu_occupancy(void *function, void *adev, struct gp_occupancy *occupancy,
 			  int *max_waves, u32 xcc)
@@ -210,12 +205,17 @@ void gp_call_cu_occupancy(void *function, void *adev, struct gp_occupancy *occup
  * gp_call_hqd_dump() - read the registers of a hardware queue
  * @dump: is set to pairs of register address and value, to be freed by gp_free()
  *
- * Context: process context, sleeps, allocates; takes srbm_mutex.
+ * Context: process context, sleeps, with the reset semaphore held for reading;
+ * takes srbm_mutex.  The few bytes that the driver allocates come from the
+ * reserves if need be, because reclaim may wait for work that only a reset ends.
  */
 int gp_call_hqd_dump(void *function, void *adev, u32 pipe, u32 queue, u32 (**dump)[2],
 		     u32 *count, u32 xcc)
 {
 	int (*ask)(struct amdgpu_device *, u32, u32, u32 (**)[2], u32 *, u32) = function;
+	unsigned int flags = memalloc_noreclaim_save();
+	int error = ask(adev, pipe, queue, dump, count, xcc);
 
-	return ask(adev, pipe, queue, dump, count, xcc);
+	memalloc_noreclaim_restore(flags);
+	return error;
 }

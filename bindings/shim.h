@@ -33,7 +33,6 @@ u32 gp_wake_count(void);
 void gp_wake(void);
 void gp_sleep(u32 seen, u64 timeout_ns);
 void gp_thread_yield(void);
-bool gp_thread_freezing(void);
 void gp_thread_freeze(void);
 int gp_creation_watch_start(void);
 void gp_creation_watch_stop(void);
@@ -55,6 +54,24 @@ struct gp_bus_watch {
 	void (*event)(void *data, struct device *device, bool bound);
 	void *data;
 };
+
+/**
+ * struct gp_sleep_watch - a watch over the system's sleep
+ * @block: used by the shim
+ * @event: called in process context while nothing is frozen, with @asleep true
+ *	before the system sleeps, which a negative errno keeps awake, and false
+ *	when it is awake again or stays so
+ * @data: passed to @event
+ */
+struct gp_sleep_watch {
+	struct notifier_block block;
+	int (*event)(void *data, bool asleep);
+	void *data;
+};
+
+/* sleep.c: the system's sleep */
+int gp_sleep_watch_start(struct gp_sleep_watch *watch);
+void gp_sleep_watch_stop(struct gp_sleep_watch *watch);
 
 /* driver.c: amdgpu as the driver core sees it */
 struct device_driver *gp_amdgpu_get(void);
@@ -82,7 +99,6 @@ int gp_hws_map_and_unlock(void *dqm);
 bool gp_read_kernel(void *to, const void *from, size_t size);
 void gp_dqm_lock(struct mutex *lock, unsigned int *saved_flags);
 void gp_dqm_unlock(struct mutex *lock, unsigned int *saved_flags);
-bool gp_mutex_trylock(struct mutex *lock);
 void gp_mutex_lock(struct mutex *lock);
 void gp_mutex_unlock(struct mutex *lock);
 bool gp_rwsem_read_trylock(struct rw_semaphore *lock);
@@ -150,19 +166,19 @@ struct gp_file {
 
 /* What there is to read and write of a node in sysfs: name, mode. */
 #define GP_NODE_VALUES(X)		\
-	X(state, 0644)			\
-	X(gpu_id, 0444)			\
-	X(backend, 0444)		\
-	X(queues, 0444)			\
-	X(stopped, 0444)		\
-	X(passes, 0444)			\
-	X(inversions, 0444)		\
-	X(stops, 0444)			\
-	X(starts, 0444)			\
-	X(transactions, 0444)		\
-	X(failures, 0444)		\
-	X(healed, 0444)			\
-	X(exempt, 0444)
+	X(state, 0600)			\
+	X(gpu_id, 0400)			\
+	X(backend, 0400)		\
+	X(queues, 0400)			\
+	X(stopped, 0400)		\
+	X(passes, 0400)			\
+	X(inversions, 0400)		\
+	X(stops, 0400)			\
+	X(starts, 0400)			\
+	X(transactions, 0400)		\
+	X(failures, 0400)		\
+	X(healed, 0400)			\
+	X(exempt, 0400)
 
 #define GP_NODE_VALUE_ID(name, mode) GP_NODE_VALUE_##name,
 enum gp_node_value { GP_NODE_VALUES(GP_NODE_VALUE_ID) GP_NODE_VALUE_COUNT };

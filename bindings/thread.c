@@ -61,8 +61,8 @@ bool gp_thread_should_stop(void)
 /**
  * gp_thread_prepare() - make the current thread freezable
  *
- * A suspended system has no monitor that touches the driver.  It is not frozen
- * where it sleeps, but in gp_thread_freeze(), after it has started everything.
+ * A suspended system has no monitor that touches the driver.  It is frozen in
+ * gp_thread_freeze(), where it holds nothing.
  * Context: a thread of gp_thread_start(), once.
  */
 void gp_thread_prepare(void)
@@ -106,18 +106,8 @@ void gp_sleep(u32 seen, u64 timeout_ns)
 
 	__wait_event_hrtimeout(gp_sleepers,
 			       kthread_should_stop() || gp_wake_count() != seen ||
-			       gp_thread_freezing(),
+			       freezing(current),
 			       timeout, TASK_INTERRUPTIBLE);
-}
-
-/**
- * gp_thread_freezing() - whether the current thread is to be frozen
- *
- * Context: a thread of gp_thread_start().
- */
-bool gp_thread_freezing(void)
-{
-	return freezing(current);
 }
 
 /**

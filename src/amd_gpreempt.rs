@@ -23,8 +23,10 @@ mod values;
 
 use fleet::Fleet;
 use fleet::FleetListener;
+use fleet::FleetSleeper;
 use kfd::driver::Driver;
 use kfd::driver::Watch;
+use kfd::sleep::SleepWatch;
 
 module! {
     type: Gpreempt,
@@ -41,6 +43,8 @@ struct Gpreempt {
     _files: kfd::files::Folder,
     _creation: Option<kfd::wake::CreationWatch>,
     #[pin]
+    _sleep: SleepWatch<FleetSleeper>,
+    #[pin]
     _watch: Watch<FleetListener>,
 }
 
@@ -55,6 +59,7 @@ impl kernel::InPlaceModule for Gpreempt {
             // The files appear when nothing can fail any more.
             Ok(try_pin_init!(Self {
                 _creation: creation,
+                _sleep <- SleepWatch::new(FleetSleeper(fleet.clone())),
                 _watch <- Watch::new(driver, FleetListener(fleet)).pin_chain(|watch| watch.find()),
                 _files: files.appear(inspection::FOLDER),
             }? Error))

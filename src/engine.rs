@@ -26,10 +26,10 @@ use kfd::transaction::Failure;
 
 /// How long letting go of a GPU is tried. What may be in the way takes less: a
 /// process that opens the GPU, a halt for debugfs or for another partition.
-const RELEASE_PATIENCE: Nanos = Nanos::SECOND.times(5);
+pub(crate) const RELEASE_PATIENCE: Nanos = Nanos::SECOND.times(5);
 
 /// The pause between two tries.
-const RELEASE_PAUSE_MS: i64 = 20;
+pub(crate) const RELEASE_PAUSE_MS: i64 = 20;
 
 /// A GPU and everything that is remembered of it.
 pub(crate) struct Engine {
@@ -73,7 +73,10 @@ impl Engine {
     /// One pass over all nodes. Returns when to look again, if not only when
     /// woken.
     pub(crate) fn pass(&mut self, gpu: &Present<'_>, thread: &Running) -> Option<Nanos> {
-        let settings = settings::current();
+        let mut settings = settings::current();
+        if self.shared.is_asleep() {
+            settings.policy.mode = Mode::Off;
+        }
         if settings.backend != self.settings.backend || settings.sampler != self.settings.sampler {
             if let Err(failure) = self.start_all(gpu) {
                 return Some(self.keep_backend(gpu, failure));
@@ -96,9 +99,7 @@ impl Engine {
         if self.prepare(count).is_err() {
             return Some(retry);
         }
-        let settled =
-            !self.nodes.iter().any(NodeEngine::unsettled) && self.debts.iter().all(Debts::is_empty);
-        if off && settled {
+        if off && !self.unsettled() {
             return self.come_to_rest(gpu).err().map(|_| retry);
         }
         let rules = self.shared.rules();
@@ -163,14 +164,14 @@ impl Engine {
         result
     }
 
-    /// Starts everything that is stopped, once, and says what could not be.
-    pub(crate) fn start_all_or_say(&mut self, gpu: &Present<'_>) {
-        for (node, debts) in self.nodes.iter_mut().zip(self.debts.iter_mut()) {
-            let mut backend = Backend::new(self.settings.backend, self.shared.hws(), debts);
-            if let Err(failure) = node.start_all(gpu, &mut backend) {
-                node.say_failure(gpu, failure);
-            }
-        }
+    /// Starts everything that is stopped. Returns whether nothing is any more.
+    pub(crate) fn settle(&mut self, gpu: &Present<'_>) -> bool {
+        self.start_all(gpu).is_ok() || !self.unsettled()
+    }
+
+    /// Whether a queue of the GPU does not run because of us.
+    fn unsettled(&self) -> bool {
+        self.nodes.iter().any(NodeEngine::unsettled) || !self.debts.iter().all(Debts::is_empty)
     }
 
     /// What a backend has stopped no other one can start: it stays in force until

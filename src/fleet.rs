@@ -4,11 +4,18 @@
 //! up the others.
 
 use crate::engine::Engine;
+use crate::engine::RELEASE_PATIENCE;
+use crate::engine::RELEASE_PAUSE_MS;
 use crate::monitor::Monitor;
 use kernel::prelude::*;
 use kernel::str::CString;
+use kernel::sync::atomic::Atomic;
+use kernel::sync::atomic::Relaxed;
 use kernel::sync::Arc;
 use kernel::sync::Mutex;
+use kernel::time::delay::fsleep;
+use kernel::time::Delta;
+use kfd::clock;
 use kfd::driver::Bound;
 use kfd::driver::Device;
 use kfd::driver::Driver;
@@ -16,6 +23,7 @@ use kfd::driver::Listener;
 use kfd::gpu::Gpu;
 use kfd::hws::Hws;
 use kfd::rules::Rules;
+use kfd::sleep::Sleeper;
 use kfd::sysfs::Root;
 use kfd::thread::Thread;
 use kfd::wake;
@@ -26,9 +34,18 @@ pub(crate) struct Shared {
     creation_wakes: bool,
     rules: Arc<Rules>,
     root: Root,
+    /// The system sleeps or is about to: nothing may be stopped.
+    asleep: Atomic<bool>,
 }
 
 impl Shared {
+    /// Whether nothing may be stopped, because the system is about to sleep.
+    pub(crate) fn is_asleep(&self) -> bool {
+        // Set before the GPU's mutex is taken to start everything, under which this
+        // is read.
+        self.asleep.load(Relaxed)
+    }
+
     /// The driver's functions for the hardware scheduler, if it has them.
     pub(crate) fn hws(&self) -> Option<&Hws> {
         self.hws.as_ref()
@@ -81,6 +98,7 @@ impl Fleet {
             creation_wakes,
             root: Root::new(rules.clone())?,
             rules,
+            asleep: Atomic::new(false),
         };
         let shared = Arc::new(shared, GFP_KERNEL)?;
         Arc::pin_init(
@@ -152,6 +170,10 @@ impl Fleet {
             other != device && other.name().to_bytes() == device.name().to_bytes()
         };
         let mut members = self.members.lock();
+        if members.closed {
+            // Each is being let go of, by its place in the list.
+            return;
+        }
         let gone = match members.all.iter().position(namesake) {
             Some(at) => members.all.remove(at).ok(),
             None => None,
@@ -168,6 +190,41 @@ impl Fleet {
             gpu.retire();
             Ok(())
         });
+    }
+}
+
+/// Starts everything of a GPU that is stopped, and tries for a while.
+fn settle(gpu: &Gpu<Engine>) -> Result {
+    let until = clock::now().after(RELEASE_PATIENCE);
+    loop {
+        // All GPUs have a last try, however long others took.
+        let last = clock::now() >= until;
+        if gpu.with(|gpu, engine| gpu.is_none_or(|gpu| engine.settle(gpu))) {
+            return Ok(());
+        }
+        if last {
+            pr_err!(
+                "{}: the system stays awake, because a stopped queue could not be started and would not survive its sleep\n",
+                gpu.device().name().to_str().unwrap_or("?")
+            );
+            return Err(EBUSY);
+        }
+        fsleep(Delta::from_millis(RELEASE_PAUSE_MS));
+    }
+}
+
+/// The fleet as told of the system's sleep.
+pub(crate) struct FleetSleeper(pub(crate) Arc<Fleet>);
+
+impl Sleeper for FleetSleeper {
+    fn prepare(&self) -> Result {
+        self.0.shared.asleep.store(true, Relaxed);
+        self.0.each(settle).inspect_err(|_| self.resume())
+    }
+
+    fn resume(&self) {
+        self.0.shared.asleep.store(false, Relaxed);
+        wake::all();
     }
 }
 

@@ -60,15 +60,7 @@ impl Body for Monitor {
         let mut folders = KVec::new();
         let mut complete = true;
         while !thread.should_stop() {
-            if thread.is_freezing() {
-                // The programs are frozen already, so that all of it stays started.
-                self.gpu.with(|gpu, engine| {
-                    if let Some(gpu) = gpu {
-                        engine.start_all_or_say(gpu);
-                    }
-                });
-                thread.freeze();
-            }
+            thread.freeze();
             // Before the look: what happens during it is seen by the next.
             let seen = wake::count();
             let (next, nodes) = self.gpu.with(|gpu, engine| {

@@ -177,7 +177,6 @@ impl NodeEngine {
         let later = || Some(begin.after(config.duration(Number::Retry)));
         let hardware = match self.look(gpu, backend) {
             Ok(hardware) => hardware,
-            Err(Away::Busy) => return soon(),
             Err(_) => {
                 self.counters.missed = self.counters.missed.saturating_add(1);
                 return later();
@@ -219,9 +218,11 @@ impl NodeEngine {
         self.carry_out(gpu, backend, config, &step, looked);
         self.last = step;
         self.latencies.pass.add(clock::now().since(begin));
-        // What is owed is looked after also while there is nothing to see.
-        step.next_look
-            .or_else(|| backend.owes().then(later).flatten())
+        // What is owed or stopped is looked after also while there is nothing to see,
+        // or to decide.
+        let unfinished =
+            backend.owes() || self.unsettled() || self.survey.stopped_beyond() > 0;
+        step.next_look.or_else(|| unfinished.then(later).flatten())
     }
 
     /// Reads the node's queues, and checks the node the first time.

@@ -154,8 +154,6 @@ pub enum Away {
     Halted,
     /// KFD has not been set up for it.
     NoKfd,
-    /// Its partitions are being changed, or a process is opening it.
-    Busy,
     /// What is read of it does not fit together.
     Misfit,
 }
@@ -172,7 +170,8 @@ impl<'a> Present<'a> {
 
     /// Whether the hardware may be used: neither reset nor suspend is going on.
     ///
-    /// Either can begin right after this; the driver's own functions look again.
+    /// Either can begin right after this. The driver's functions that change what
+    /// runs look again; for those that only read there is [`Present::hardware`].
     pub fn usable(&self) -> Result<(), Away> {
         let adev = self.adev;
         let flags = [
@@ -193,6 +192,28 @@ impl<'a> Present<'a> {
         }
     }
 
+    /// The hardware for reading its registers, with no reset until the result is
+    /// dropped. No allocation may wait for memory meanwhile: whoever frees some may
+    /// wait for work that only a reset ends.
+    pub(crate) fn hardware(&self) -> Result<Hardware<'_>, Away> {
+        let domain = self
+            .adev
+            .pointer(AMDGPU_DEVICE_RESET_DOMAIN)
+            .ok_or(Away::Misfit)?;
+        let reset = domain
+            .part(AMDGPU_RESET_DOMAIN_SEM)
+            .ok_or(Away::Misfit)?;
+        // SAFETY: By the type's invariant the GPU is there and with it its reset
+        // domain; the layout says that this is its semaphore, whose size the shim
+        // has compared.
+        if !unsafe { bindings::gp_rwsem_read_trylock(reset.as_ptr()) } {
+            return Err(Away::Reset);
+        }
+        let hardware = Hardware { reset, gpu: self };
+        self.usable()?;
+        Ok(hardware)
+    }
+
     /// Whether it is a virtual function, whose registers are not ours to read.
     pub fn is_virtual_function(&self) -> bool {
         const AMDGPU_SRIOV_CAPS_IS_VF: u32 = 1 << 2;
@@ -203,8 +224,11 @@ impl<'a> Present<'a> {
 
     /// The GPU's nodes, which stay as they are while the result lives.
     ///
-    /// Never wait with it for anything that a process does which opens the GPU:
-    /// that takes the same lock and waits for it.
+    /// Waits for whoever holds the lock, because trying would leave it to others
+    /// whether a stopped queue is ever started: programs have the driver take it
+    /// as often as they like. Never wait with it for anything that a process does
+    /// which opens the GPU: that takes the same lock and waits for it. Nor ask a
+    /// second time while the first result lives.
     pub fn nodes(&self) -> Result<Nodes<'_>, Away> {
         let adev = self.adev;
         let partitions = Partitions::hold(self)?;
@@ -232,6 +256,31 @@ impl<'a> Present<'a> {
     }
 }
 
+/// The hardware of a GPU that is not being reset.
+///
+/// # Invariants
+///
+/// `reset` is the semaphore of the GPU's reset domain, held for reading.
+pub(crate) struct Hardware<'a> {
+    reset: Foreign,
+    gpu: &'a Present<'a>,
+}
+
+impl Hardware<'_> {
+    /// The GPU.
+    pub(crate) fn gpu(&self) -> &Present<'_> {
+        self.gpu
+    }
+}
+
+impl Drop for Hardware<'_> {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant it is held; by the same thread, because
+        // `Present` does not leave its own.
+        unsafe { bindings::gp_rwsem_read_unlock(self.reset.as_ptr()) }
+    }
+}
+
 /// The lock against a change of partitions. A GPU without partitions has none.
 struct Partitions<'a> {
     lock: Option<Foreign>,
@@ -252,9 +301,7 @@ impl<'a> Partitions<'a> {
             // SAFETY: By the invariant of `Present` the GPU and with it its
             // partition manager is there; the layout says that this is its
             // mutex, whose size the shim has compared.
-            if !unsafe { bindings::gp_mutex_trylock(lock.as_ptr()) } {
-                return Err(Away::Busy);
-            }
+            unsafe { bindings::gp_mutex_lock(lock.as_ptr()) };
         }
         Ok(Self { lock, _gpu: gpu })
     }

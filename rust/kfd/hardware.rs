@@ -46,17 +46,17 @@ impl Occupancy {
     /// Asks the hardware, which takes the locks of the register windows. No
     /// lock of the driver may be held.
     pub(crate) fn ask(&mut self, gpu: &Present<'_>, source: HardwareSource) -> Result<(), Away> {
-        gpu.usable()?;
+        let hardware = gpu.hardware()?;
         for queue in self.queues.iter_mut() {
             *queue = [0; 2];
         }
-        // SAFETY: `gpu` proves that the device is there; the function is the
-        // driver's get_cu_occupancy, whose type the build compared, and fills at
+        // SAFETY: `hardware` proves that the device is there and is not being reset;
+        // the function is the driver's get_cu_occupancy, whose type the build compared, and fills at
         // most `AMDGPU_MAX_QUEUES` entries, which is what there is room for.
         unsafe {
             bindings::gp_call_cu_occupancy(
                 source.occupancy.as_ptr(),
-                gpu.adev().as_ptr(),
+                hardware.gpu().adev().as_ptr(),
                 self.queues.as_mut_ptr().cast(),
                 &mut self.max_waves,
                 source.xcc,

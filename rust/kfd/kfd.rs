@@ -31,6 +31,7 @@ pub mod rule_text;
 pub mod rules;
 pub mod sample;
 pub mod settings;
+pub mod sleep;
 pub mod survey;
 pub mod sysfs;
 pub mod thread;

@@ -182,17 +182,17 @@ impl Drop for Dump {
 
 /// Reads the registers of a hardware queue. No lock of the driver may be held.
 fn dump(gpu: &Present<'_>, source: HardwareSource, at: usize) -> Option<HardwareQueue> {
-    gpu.usable().ok()?;
+    let hardware = gpu.hardware().ok()?;
     let at = u32::try_from(at).ok()?;
     let mut pairs = core::ptr::null_mut();
     let mut count = 0;
-    // SAFETY: `gpu` proves that the device is there; the function is the driver's
-    // hqd_dump, whose type the build compared; the place is one of `PIPES` times
+    // SAFETY: `hardware` proves that the device is there and is not being reset; the
+    // function is the driver's hqd_dump, whose type the build compared; the place is one of `PIPES` times
     // `QUEUES_PER_PIPE`, which the engine has.
     let error = unsafe {
         bindings::gp_call_hqd_dump(
             source.dump.as_ptr(),
-            gpu.adev().as_ptr(),
+            hardware.gpu().adev().as_ptr(),
             at / QUEUES_PER_PIPE,
             at % QUEUES_PER_PIPE,
             &mut pairs,

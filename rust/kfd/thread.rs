@@ -29,14 +29,7 @@ impl Running {
         unsafe { bindings::gp_thread_should_stop() }
     }
 
-    /// Whether the system is about to be suspended, for which nothing may be
-    /// stopped: the driver saves what runs.
-    pub fn is_freezing(&self) -> bool {
-        // SAFETY: `self` exists only inside a kernel thread.
-        unsafe { bindings::gp_thread_freezing() }
-    }
-
-    /// Stays here while the system is suspended.
+    /// Stays here while the system is frozen.
     pub fn freeze(&self) {
         // SAFETY: `self` exists only inside a kernel thread, whose body holds
         // no lock of the shim.

@@ -149,7 +149,7 @@ impl Failure {
             }
             Failure::Away(Away::Reset) => EIO,
             Failure::Away(Away::NoAccess | Away::NoKfd) => ENODEV,
-            Failure::Away(Away::Busy | Away::Halted) => EBUSY,
+            Failure::Away(Away::Halted) => EBUSY,
             Failure::Away(Away::Misfit) | Failure::Inexact => EINVAL,
         };
         error.to_errno().unsigned_abs()
@@ -161,7 +161,6 @@ impl Failure {
             Failure::Away(Away::Reset) => "the GPU is being reset",
             Failure::Away(Away::NoAccess) => "the GPU is suspended or being removed",
             Failure::Away(Away::NoKfd) => "KFD is not set up",
-            Failure::Away(Away::Busy) => "the partitions are in use",
             Failure::Away(Away::Halted) => "the hardware scheduler is halted",
             Failure::Away(Away::Misfit) => "the driver's structures do not fit together",
             Failure::Unmap(_) => "the queues could not be taken off the GPU",
@@ -173,7 +172,7 @@ impl Failure {
 
     /// Whether it passes by itself and soon, so that it is no failure of anything.
     pub fn is_passing(self) -> bool {
-        matches!(self, Failure::Away(Away::Busy | Away::Halted))
+        matches!(self, Failure::Away(Away::Halted))
     }
 
     /// Whether the driver makes all queues anew after it, so that nothing stays

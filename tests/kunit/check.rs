@@ -275,13 +275,14 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_partitions_is_waited_for_elsewhere() -> Result {
+    fn the_partitions_cannot_change_while_the_nodes_are_used() -> Result {
         with_gpu(|gpu| {
-            let gpu = gpu.ok_or(ENXIO)?;
-            let _held = gpu.nodes().map_err(|_| EUCLEAN)?;
-            match gpu.nodes().err() {
-                Some(Away::Busy) => Ok(()),
-                other => failed(fmt!("{other:?}")),
+            let nodes = gpu.ok_or(ENXIO)?.nodes().map_err(|_| EUCLEAN)?;
+            let during = Fake::locked();
+            drop(nodes);
+            match (during, Fake::locked()) {
+                (true, false) => Ok(()),
+                other => failed(fmt!("locked during and after: {other:?}")),
             }
         })
     }

@@ -61,6 +61,8 @@ extern "C" {
     static mut gp_fake: Fake;
     fn gp_fake_reset();
     fn gp_fake_locked() -> bool;
+    fn gp_fake_reset_begins();
+    fn gp_fake_reset_ends();
     fn gp_fake_add_queues(count: u32) -> i32;
     fn gp_fake_stop(number: u32) -> i32;
     fn gp_fake_map(slot: u32, doorbell: u32, read: u32, write: u64, empty: bool);
@@ -105,6 +107,16 @@ impl Fake {
     pub(crate) fn own(pid: i32, main_thread: bool) -> Result {
         // SAFETY: As above.
         kernel::error::to_result(unsafe { gp_fake_own(pid, main_thread) })
+    }
+
+    /// Calls a function while the driver resets the GPU.
+    pub(crate) fn during_reset<R>(f: impl FnOnce() -> R) -> R {
+        // SAFETY: The fake is there, because this module links to it.
+        unsafe { gp_fake_reset_begins() };
+        let result = f();
+        // SAFETY: Begun above.
+        unsafe { gp_fake_reset_ends() };
+        result
     }
 
     /// Whether a lock of the driver is held.

@@ -222,7 +222,6 @@ mod tests {
             (Failure::Unmap(62), true),
             (Failure::Unmap(5), false),
             (Failure::Away(Away::NoAccess), false),
-            (Failure::Away(Away::Busy), false),
             (Failure::Away(Away::Halted), false),
             (Failure::Inexact, false),
             (Failure::Map(62), false),

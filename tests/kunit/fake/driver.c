@@ -12,6 +12,7 @@
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/pci.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -370,11 +371,31 @@ int gp_fake_own(int pid, bool main_thread)
 }
 EXPORT_SYMBOL_GPL(gp_fake_own);
 
+static struct rw_semaphore *reset_sem(void)
+{
+	return (struct rw_semaphore *)AT(gp_fake.reset_domain, GP_AMDGPU_RESET_DOMAIN_SEM);
+}
+
+/* gp_fake_reset_begins() - hold what a reset holds. */
+void gp_fake_reset_begins(void)
+{
+	down_write(reset_sem());
+}
+EXPORT_SYMBOL_GPL(gp_fake_reset_begins);
+
+/* gp_fake_reset_ends() - undo gp_fake_reset_begins(). */
+void gp_fake_reset_ends(void)
+{
+	up_write(reset_sem());
+}
+EXPORT_SYMBOL_GPL(gp_fake_reset_ends);
+
 /* gp_fake_locked() - whether anybody holds one of the driver's locks. */
 bool gp_fake_locked(void)
 {
 	return mutex_is_locked(dqm_mutex(gp_fake.dqm)) ||
-	       mutex_is_locked(AT(gp_fake.xcp_mgr, GP_AMDGPU_XCP_MGR_XCP_LOCK));
+	       mutex_is_locked(AT(gp_fake.xcp_mgr, GP_AMDGPU_XCP_MGR_XCP_LOCK)) ||
+	       rwsem_is_locked(reset_sem());
 }
 EXPORT_SYMBOL_GPL(gp_fake_locked);
 
@@ -418,6 +439,7 @@ static int fake_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	fake_pdev = pdev;
 	mutex_init(dqm_mutex(gp_fake.dqm));
 	mutex_init((struct mutex *)AT(gp_fake.xcp_mgr, GP_AMDGPU_XCP_MGR_XCP_LOCK));
+	init_rwsem(reset_sem());
 	gp_fake_reset();
 	pci_set_drvdata(pdev, AT(gp_fake.adev, GP_AMDGPU_DEVICE_DDEV));
 	return 0;

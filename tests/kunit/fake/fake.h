@@ -74,6 +74,8 @@ struct gp_fake {
 extern struct gp_fake gp_fake;
 void gp_fake_reset(void);
 bool gp_fake_locked(void);
+void gp_fake_reset_begins(void);
+void gp_fake_reset_ends(void);
 int gp_fake_add_queues(u32 count);
 int gp_fake_stop(u32 number);
 void gp_fake_map(u32 slot, u32 doorbell, u32 read, u64 write, bool empty);
