@@ -73,8 +73,10 @@ impl Image {
     pub fn command_line(&self) -> String {
         // no_e820: QEMU reserves the range below 1 TiB that AMD machines cannot
         // use, and the kernel would then not place the video memory there.
+        // no_timer_check: on a busy host the kernel may see too few ticks of a timer
+        // that works, and do without it.
         format!(
-            "console=ttyS0 loglevel=4 panic=-1 mitigations=off pci=no_e820 {}",
+            "console=ttyS0 loglevel=4 panic=-1 mitigations=off pci=no_e820 no_timer_check {}",
             self.append
         )
         .trim_end()
