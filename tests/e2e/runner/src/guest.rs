@@ -70,9 +70,7 @@ impl Guest {
             log_mark: 0,
             directory,
         };
-        guest
-            .wait_for_gpus(1)
-            .with_context(|| guest.last_words())?;
+        guest.wait_for_gpus(1).with_context(|| guest.last_words())?;
         guest.wait_until("the disk is there", PROBE_PATIENCE, |guest| {
             Ok(guest.agent().list("/sys/block")?.contains(&"vda".into()))
         })?;

@@ -14,7 +14,7 @@ const BAD: &[&str] = &[
     "kernel BUG",
     "Oops",
     "general protection fault",
-    TRACE,
+    "Call Trace:",
     "Unable to handle",
     "blocked for more than",
     "rcu: INFO",
@@ -47,29 +47,15 @@ const HARMLESS: &[&str] = &[
     "Unable to locate a BIOS ROM",
     // The kernel of `make test-debug` is built without them.
     "Kernel compiled without mitigations",
-    // munmap() in a program of KFD's, where lockdep looks: the driver asks about its
-    // page tables without the lock that it says it needs, module or not.
-    "at amdgpu_vm_ready+",
 ];
-
-/// How a warning's trace begins and how the warning ends.
-const TRACE: &str = "Call Trace:";
-const END: &str = "---[ end trace";
 
 /// The lines that a scenario must not leave behind, save for those that
 /// contain one of `expected`.
 pub fn objections<'a>(lines: &'a [LogLine], expected: &[String]) -> Vec<&'a LogLine> {
-    let mut in_harmless = false;
     lines
         .iter()
-        .filter(|line| {
-            let harmless = HARMLESS.iter().any(|fine| line.text.contains(fine));
-            if line.text.contains("WARNING:") || line.text.contains(END) {
-                in_harmless = harmless;
-            }
-            !harmless && !(in_harmless && line.text.contains(TRACE))
-        })
         .filter(|line| line.level <= ERROR_LEVEL || BAD.iter().any(|bad| line.text.contains(bad)))
+        .filter(|line| !HARMLESS.iter().any(|fine| line.text.contains(fine)))
         .filter(|line| {
             !expected
                 .iter()
@@ -117,19 +103,5 @@ mod tests {
             "amdgpu: VM memory stats for proc (0) task (0) is non-zero when fini",
         )];
         assert!(objections(&lines, &[]).is_empty());
-    }
-
-    #[test]
-    fn the_trace_of_a_harmless_warning_is_harmless_and_no_other() {
-        let lines = [
-            line("WARNING: amdgpu_vm.c:138 at amdgpu_vm_ready+0xf3/0x100 [amdgpu]"),
-            line("Call Trace:"),
-            line("---[ end trace 0000000000000000 ]---"),
-            line("Call Trace:"),
-            line("WARNING: amdgpu_vm.c:138 at amdgpu_vm_ready+0xf3/0x100 [amdgpu]"),
-            line("WARNING: CPU: 1 PID: 7 at kfd_packet_manager.c:41"),
-            line("Call Trace:"),
-        ];
-        assert_eq!(objections(&lines, &[]), [&lines[3], &lines[5], &lines[6]]);
     }
 }

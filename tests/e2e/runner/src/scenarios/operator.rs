@@ -65,7 +65,19 @@ fn disk(guest: &Guest) -> Result<BTreeMap<String, PathBuf>> {
     }
     files.insert("python3".into(), own);
     files.insert("gpreempt".into(), COMMAND.into());
-    let configuration = guest.image.kernel.image.join("../kdir/.config");
+    let beside = |directory| {
+        guest
+            .image
+            .kernel
+            .image
+            .join(format!("../{directory}/.config"))
+    };
+    // A kernel of the cache, or one that was built for tests.
+    let configuration = ["kdir", "tree"]
+        .map(beside)
+        .into_iter()
+        .find(|file| file.exists())
+        .context("the kernel's configuration is not beside its image")?;
     files.insert("config".into(), configuration);
     Ok(files
         .into_iter()
