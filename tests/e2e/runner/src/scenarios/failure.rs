@@ -184,7 +184,7 @@ fn in_a_row(guest: &mut Guest) -> Result<()> {
 
 /// Sets how long the driver waits for the firmware, in milliseconds, and returns
 /// how long it did before.
-fn set_driver_patience(guest: &mut Guest, milliseconds: &str) -> Result<String> {
+pub(super) fn set_driver_patience(guest: &mut Guest, milliseconds: &str) -> Result<String> {
     const PARAMETER: &str = "/sys/module/amdgpu/parameters/queue_preemption_timeout_ms";
     let before = guest.agent().read_file(PARAMETER)?;
     guest.agent().write_file(PARAMETER, milliseconds)?;

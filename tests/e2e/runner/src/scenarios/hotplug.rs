@@ -50,10 +50,19 @@ pub const SCENARIOS: &[Scenario] = &[
 ];
 
 /// The first GPU.
-const GPU: &str = "0000:01:00.0";
+pub(super) const GPU: &str = "0000:01:00.0";
 const DRIVER: &str = "/sys/bus/pci/drivers/amdgpu";
 /// The files of everything that the module shows.
 const SHOWN: &str = "/sys/devices/faux/amd_gpreempt /sys/kernel/debug/amd_gpreempt";
+
+/// The name of the other GPU on the PCI bus.
+pub(super) fn other_gpu(guest: &mut Guest) -> Result<String> {
+    let names = guest.agent().list(DRIVER)?;
+    let other = names
+        .into_iter()
+        .find(|name| name.starts_with("0000:") && name != GPU);
+    other.context("amdgpu has no other GPU")
+}
 
 fn users(guest: &mut Guest) -> Result<u32> {
     let text = guest.agent().read_file("/sys/module/amdgpu/refcnt")?;
@@ -62,7 +71,7 @@ fn users(guest: &mut Guest) -> Result<u32> {
 
 /// Waits until amdgpu has so many users. It lets go of a process some time after
 /// its end.
-fn wait_for_users(guest: &mut Guest, count: u32) -> Result<()> {
+pub(super) fn wait_for_users(guest: &mut Guest, count: u32) -> Result<()> {
     let what = format!("amdgpu has {count} users");
     guest.wait_until(&what, PATIENCE, |guest| Ok(users(guest)? == count))
 }
@@ -104,7 +113,7 @@ fn done(guest: &mut Guest, what: &str, handle: u64) -> Result<()> {
 }
 
 /// A device that is being unbound, and has come as far as the gate.
-struct Unbinding {
+pub(super) struct Unbinding {
     device: String,
     handle: u64,
 }
@@ -112,7 +121,7 @@ struct Unbinding {
 impl Unbinding {
     const GATE: &str = "unbind_gate";
 
-    fn begin(guest: &mut Guest, device: &str) -> Result<Unbinding> {
+    pub(super) fn begin(guest: &mut Guest, device: &str) -> Result<Unbinding> {
         let parameters = format!("/sys/module/{}/parameters", Self::GATE);
         guest
             .agent()
@@ -130,7 +139,7 @@ impl Unbinding {
     }
 
     /// Lets the driver let go of the device, which no process may use any more.
-    fn go_on(&self, guest: &mut Guest) -> Result<()> {
+    pub(super) fn go_on(&self, guest: &mut Guest) -> Result<()> {
         let open = format!("/sys/module/{}/parameters/open", Self::GATE);
         guest.agent().write_file(&open, "1")?;
         done(guest, "unbinding", self.handle)?;
@@ -140,11 +149,12 @@ impl Unbinding {
         Ok(())
     }
 
-    /// Has the driver take the device again, as one of so many.
-    fn bind(self, guest: &mut Guest, gpus: usize) -> Result<()> {
+    /// Has the driver take the device again, as one of so many. Returns its name.
+    pub(super) fn bind(self, guest: &mut Guest, gpus: usize) -> Result<String> {
         let line = format!("echo {} >{DRIVER}/bind", self.device);
         guest.agent().shell(&line)?;
-        guest.wait_for_gpus(gpus)
+        guest.wait_for_gpus(gpus)?;
+        Ok(self.device)
     }
 }
 
@@ -156,9 +166,9 @@ fn nothing_is_watched(guest: &mut Guest) -> Result<()> {
     guest.agent().shell(&line).map(|_| ())
 }
 
-/// The file that arms the node of a GPU.
-fn state_file(device: &str) -> String {
-    format!("/sys/devices/faux/amd_gpreempt/gpu_{device}/node0/state")
+/// The folder of a GPU's node.
+pub(super) fn folder(device: &str) -> String {
+    format!("/sys/devices/faux/amd_gpreempt/gpu_{device}/node0")
 }
 
 fn unbound(guest: &mut Guest) -> Result<()> {
@@ -182,7 +192,8 @@ fn unbound(guest: &mut Guest) -> Result<()> {
     unbinding.go_on(guest)?;
     nothing_is_watched(guest)?;
     // Nothing that is said to it now may reach for the GPU.
-    guest.agent().write_file(&state_file(GPU), "armed")?;
+    let state = format!("{}/state", folder(GPU));
+    guest.agent().write_file(&state, "armed")?;
     for mode in ["off", "observe", "enforce"] {
         module.set(guest, "mode", mode)?;
     }

@@ -23,6 +23,7 @@ mod requests;
 mod save;
 mod sleep;
 mod trace;
+mod two_gpus;
 mod user_scheduler;
 mod work;
 
@@ -54,6 +55,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         disturbance::SCENARIOS,
         failure::SCENARIOS,
         pairs::SCENARIOS,
+        two_gpus::SCENARIOS,
     ]
     .into_iter()
     .flatten()
