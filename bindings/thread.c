@@ -5,6 +5,7 @@
 #include <linux/fprobe.h>
 #include <linux/freezer.h>
 #include <linux/hrtimer.h>
+#include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
 #include <linux/wait.h>
@@ -85,7 +86,7 @@ u32 gp_wake_count(void)
 /**
  * gp_wake() - wake all monitor threads
  *
- * Context: any but NMI.
+ * Context: where a spinlock_t may be taken, which on a real-time kernel sleeps.
  */
 void gp_wake(void)
 {
@@ -130,10 +131,18 @@ void gp_thread_yield(void)
 	cond_resched();
 }
 
+static void gp_creation_wake(struct irq_work *work)
+{
+	gp_wake();
+}
+
+static DEFINE_IRQ_WORK(gp_creation, gp_creation_wake);
+
+/* Probes run with preemption off, where a real-time kernel can wake nobody. */
 static void gp_queue_created(struct fprobe *probe, unsigned long entry, unsigned long caller,
 			     struct ftrace_regs *regs, void *data)
 {
-	gp_wake();
+	irq_work_queue(&gp_creation);
 }
 
 static struct fprobe gp_creation_watch = { .exit_handler = gp_queue_created };
@@ -152,9 +161,10 @@ int gp_creation_watch_start(void)
 /**
  * gp_creation_watch_stop() - undo gp_creation_watch_start()
  *
- * Context: process context, sleeps until no probe runs any more.
+ * Context: process context, sleeps until neither a probe nor its wake-up runs.
  */
 void gp_creation_watch_stop(void)
 {
 	unregister_fprobe(&gp_creation_watch);
+	irq_work_sync(&gp_creation);
 }

@@ -21,8 +21,8 @@ pub fn count() -> Wakes {
 
 /// Wakes all monitor threads.
 pub fn all() {
-    // SAFETY: The function may be called from any context but NMI, and no Rust
-    // code runs in an NMI.
+    // SAFETY: The function may be called wherever a spinlock may be taken, and Rust
+    // code of ours runs in process context only.
     unsafe { bindings::gp_wake() }
 }
 
