@@ -147,9 +147,13 @@ impl Engine {
             self.debts.pop();
         }
         while self.nodes.len() < count {
+            // Both or none: a node without its list would never be looked at.
             let node = NodeEngine::new(self.nodes.len())?;
+            let debts = Debts::new()?;
+            self.nodes.reserve(1, GFP_KERNEL)?;
+            self.debts.reserve(1, GFP_KERNEL)?;
             self.nodes.push(node, GFP_KERNEL)?;
-            self.debts.push(Debts::new()?, GFP_KERNEL)?;
+            self.debts.push(debts, GFP_KERNEL)?;
         }
         Ok(())
     }
