@@ -12,6 +12,7 @@ use crate::foreign::Foreign;
 use crate::layout::*;
 use crate::locked::ProcessFacts;
 use crate::node::Node;
+use crate::node::SchedPolicy;
 use crate::process::Memory;
 use crate::process::MemoryHandle;
 use crate::process::Task;
@@ -259,7 +260,8 @@ fn restore(node: &Node<'_>, process: usize, debts: &mut Debts) -> Result<bool, u
 }
 
 /// Gives a debt's restore. Returns whether it is settled, which a restore that
-/// failed on the way to the hardware is too, and the positive errno.
+/// failed on the way to the hardware or can never work is too, and the positive
+/// errno.
 fn pay(node: &Node<'_>, debt: &Debt, memory: &Memory) -> (bool, Option<u32>) {
     let before = evictions(node, debt);
     // A reset or the driver's own care may have undone all of them.
@@ -274,8 +276,43 @@ fn pay(node: &Node<'_>, debt: &Debt, memory: &Memory) -> (bool, Option<u32>) {
     );
     match error {
         0 => (true, None),
-        error => (evictions(node, debt) < before, Some(error.unsigned_abs())),
+        error => {
+            let settled = evictions(node, debt) < before || is_lost(node, debt, memory);
+            (settled, Some(error.unsigned_abs()))
+        }
     }
+}
+
+/// Whether no restore can ever work, which is said: without the hardware scheduler
+/// the driver gets at the memory of a process by its main thread, which may have
+/// ended before the others.
+fn is_lost(node: &Node<'_>, debt: &Debt, memory: &Memory) -> bool {
+    if node.sched_policy() != Some(SchedPolicy::NoHws) {
+        return false;
+    }
+    let Some((task, mm)) = main_thread(debt, memory) else {
+        return false;
+    };
+    let lost = task.memory(mm).is_none();
+    if lost {
+        pr_err!(
+            "{} node {}: process {} stays stopped: its main thread has ended, and without it this driver cannot start the process again with sched_policy=2; end the process\n",
+            node.gpu().device().name().to_str().unwrap_or("?"),
+            node.index(),
+            task.pid()
+        );
+    }
+    lost
+}
+
+/// The main thread of a process, and the address of its memory.
+fn main_thread(debt: &Debt, _alive: &Memory) -> Option<(Task, usize)> {
+    let pdd = debt.qpd.whole(KFD_PROCESS_DEVICE_QPD)?;
+    let process = pdd.pointer(KFD_PROCESS_DEVICE_PROCESS)?;
+    let thread = process.pointer(KFD_PROCESS_LEAD_THREAD)?;
+    // SAFETY: `_alive` keeps the process, which keeps its main thread.
+    let task = unsafe { Task::from_raw(thread.as_ptr()) }?;
+    Some((task, process.read(KFD_PROCESS_MM)?))
 }
 
 /// How many evictions hold a process whose memory is kept.

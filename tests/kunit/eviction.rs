@@ -4,7 +4,7 @@
 //! exactly once, whatever has become of the process meanwhile.
 
 use crate::fake::layout::*;
-use crate::fake::{expect, failed, get, with_node, Fake};
+use crate::fake::{expect, failed, get, put, with_node, Fake};
 use gpreempt_policy::Action;
 use gpreempt_policy::Action::{Start, Stop};
 use kernel::prelude::*;
@@ -129,5 +129,30 @@ mod tests {
             expect(done.map(|_| ()), Ok(()))?;
             scene.left(0, false)
         })
+    }
+
+    #[test]
+    fn a_restore_that_can_never_work_is_given_up() -> Result {
+        // Whether the process has its main thread, the driver's scheduling policy,
+        // and whether the restore is owed still.
+        for (main_thread, policy, owed) in [
+            (false, KFD_SCHED_POLICY_NO_HWS, false),
+            (true, KFD_SCHED_POLICY_NO_HWS, true),
+            (false, KFD_SCHED_POLICY_HWS, true),
+        ] {
+            with_scene(|scene| {
+                put(
+                    Fake::now().dqm,
+                    DEVICE_QUEUE_MANAGER_SCHED_POLICY,
+                    policy as u32,
+                );
+                expect(scene.ask(Stop), Ok(Done::Yes))?;
+                Fake::own(INIT, main_thread)?;
+                Fake::set(|fake| fake.restore_error = -14);
+                expect(scene.settle(false), Err(Failure::Unmap(14)))?;
+                scene.left(1, owed)
+            })?;
+        }
+        Ok(())
     }
 }
