@@ -9,6 +9,7 @@
 
 mod bindings;
 mod compat;
+mod descriptor;
 mod foreign;
 mod layout;
 mod mqd;

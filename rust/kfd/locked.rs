@@ -339,7 +339,7 @@ impl<'a> LockedNode<'a> {
         if queue.kind == QueueKind::Compute {
             self.count(DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT, active);
         }
-        if queue.gws {
+        if queue.counted_gws {
             self.count(DEVICE_QUEUE_MANAGER_GWS_QUEUE_COUNT, active);
             // SAFETY: As for the queue: the walk has just met the process.
             unsafe {

@@ -93,14 +93,19 @@ pub struct QueueFacts {
     /// Something about the queue or its process forbids to start it: the driver
     /// is about to reset, move or destroy it.
     pub(crate) doomed: bool,
-    /// It takes part in cooperative launches, which the driver counts.
+    /// It takes part in cooperative launches.
     pub(crate) gws: bool,
+    /// The driver counts it among those that take part. Of a queue that does not
+    /// run, that comes later than [`QueueFacts::gws`].
+    pub(crate) counted_gws: bool,
     /// The process's eviction keeps it from running.
     pub evicted: bool,
     /// Bytes of the ring.
     pub ring_bytes: u64,
     /// Bytes that its waves may take when they are saved.
     pub save_bytes: u32,
+    /// Bytes of the control stack that follows each of its descriptors.
+    pub(crate) control_stack_bytes: u32,
     pub(crate) ring: u64,
     pub(crate) read_pointer: u64,
     pub(crate) write_pointer: u64,
@@ -173,7 +178,8 @@ impl QueueFacts {
             KFD_QUEUE_FORMAT_AQL,
         );
         let reset = image.flag_if_any(QUEUE_PROPERTIES_IS_RESET.map(|at| P + at));
-        let gws = image.flag::<{ P + QUEUE_PROPERTIES_IS_GWS }>();
+        let counted_gws = image.flag::<{ P + QUEUE_PROPERTIES_IS_GWS }>();
+        let gws = counted_gws || image.pointer::<QUEUE_GWS>().is_some();
         let doomed = reset
             || image.flag::<{ P + QUEUE_PROPERTIES_IS_BEING_DESTROYED }>()
             || image.flag_if_any(QUEUE_NEEDS_MQD_REPIN);
@@ -195,9 +201,11 @@ impl QueueFacts {
                 || kind != QueueKind::Compute,
             doomed,
             gws,
+            counted_gws,
             evicted: image.flag::<{ P + QUEUE_PROPERTIES_IS_EVICTED }>(),
             ring_bytes: image.long::<{ P + QUEUE_PROPERTIES_QUEUE_SIZE }>(),
             save_bytes: image.int::<{ P + QUEUE_PROPERTIES_CTX_SAVE_RESTORE_AREA_SIZE }>(),
+            control_stack_bytes: image.int::<{ P + QUEUE_PROPERTIES_CTL_STACK_SIZE }>(),
             ring: image.long::<{ P + QUEUE_PROPERTIES_QUEUE_ADDRESS }>(),
             read_pointer: image.long::<{ P + QUEUE_PROPERTIES_READ_PTR }>(),
             write_pointer: image.long::<{ P + QUEUE_PROPERTIES_WRITE_PTR }>(),

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A queue's descriptors: its state while it is off the hardware, one for each XCC
+//! of its node.
+
+use crate::foreign::Foreign;
+use crate::layout::*;
+use crate::node::Node;
+use crate::queue::QueueFacts;
+
+/// AMDGPU_GPU_PAGE_SIZE, by which the driver aligns a descriptor and its stack.
+const GPU_PAGE: usize = 4096;
+
+/// A queue's descriptor for an XCC, counted within the node.
+///
+/// The place is the driver's mqd_stride_v9() with wave saving. A descriptor names
+/// the same distance, but can come from a checkpoint, whose word is not enough to
+/// go by it to any memory.
+pub(crate) fn descriptor(queue: &QueueFacts, xcc: usize) -> Option<Foreign> {
+    let stack = usize::try_from(queue.control_stack_bytes).ok()?;
+    let stride = stack
+        .checked_next_multiple_of(GPU_PAGE)?
+        .checked_add(V9_MQD_SIZE.next_multiple_of(GPU_PAGE))?;
+    Foreign::new(queue.mqd)?.part(stride.checked_mul(xcc)?)
+}
+
+/// Whether a queue that is off the hardware has neither work nor saved waves, as
+/// its descriptors say.
+pub(crate) fn saved_nothing(queue: &QueueFacts, node: &Node<'_>) -> bool {
+    let descriptors = usize::try_from(node.xcc_mask().count_ones()).unwrap_or(0);
+    (0..descriptors).all(|xcc| {
+        let empty = || {
+            let mqd = descriptor(queue, xcc)?;
+            let word = |at| mqd.read::<u32>(at);
+            Some(
+                word(V9_MQD_CP_HQD_CNTL_STACK_OFFSET)? == word(V9_MQD_CP_HQD_CNTL_STACK_SIZE)?
+                    && (xcc > 0 || word(V9_MQD_CP_HQD_PQ_RPTR)? == word(V9_MQD_CP_HQD_PQ_WPTR_LO)?),
+            )
+        };
+        empty() == Some(true)
+    })
+}
