@@ -12,11 +12,10 @@
 use crate::bindings;
 use crate::check;
 use crate::clock;
-use crate::foreign::Foreign;
-use crate::layout::*;
+use crate::descriptor::saved_nothing;
+use crate::locked::Census;
 use crate::locked::LockedNode;
 use crate::node::Node;
-use crate::queue::QueueFacts;
 use crate::transaction::report_misfit;
 use crate::transaction::Done;
 use crate::transaction::Failure;
@@ -48,18 +47,22 @@ impl Hws {
     pub fn transact(&self, node: &Node<'_>, orders: &mut Orders<'_>) -> Transacted {
         node.ready().map_err(Failure::Away)?;
         // A transaction disturbs every queue of the node: look first whether
-        // there is anything to do.
-        if !anything_to_do(&node.lock(), orders) {
-            return Ok(None);
+        // there is anything to do, and whether it could be done.
+        match anything_to_do(&node.lock(), orders) {
+            None => return Ok(None),
+            Some(census) if census.fits() => {}
+            // Putting back edits nothing.
+            Some(_) if matches!(orders, Orders::PutBack) => {}
+            Some(_) => return Err(Failure::Inexact),
         }
         let begin = clock::now();
         let unmapped = Unmapped::new(node)?;
         let edit = clock::now();
-        let mut when = "before";
+        let mut when = "before an edit";
         let mut census = unmapped.node.census();
         if census.fits() {
             unmapped.edit(orders);
-            when = "after";
+            when = "after an edit";
             census = unmapped.node.census();
         }
         let map = clock::now();
@@ -74,6 +77,7 @@ impl Hws {
         if !census.fits() {
             return Err(Failure::Inexact);
         }
+        note_idle(node, orders);
         Ok(Some(Timing {
             unmap: edit.since(begin),
             edit: map.since(edit),
@@ -97,11 +101,26 @@ impl Drop for Hws {
     }
 }
 
-/// Whether the orders would change anything.
-fn anything_to_do(locked: &LockedNode<'_>, orders: &Orders<'_>) -> bool {
+/// Whether the orders would change anything, and if so, what fits together.
+fn anything_to_do(locked: &LockedNode<'_>, orders: &Orders<'_>) -> Option<Census> {
     let mut any = matches!(orders, Orders::PutBack);
-    locked.walk(|_, queue| any |= orders.due(queue).is_some());
-    any
+    let census = locked.walk(|_, queue| any |= orders.due(queue).is_some());
+    any.then_some(census)
+}
+
+/// Notes which of the queues that were stopped had nothing to save. Descriptors are
+/// slow to read, so that it is asked when the others run again.
+fn note_idle(node: &Node<'_>, orders: &mut Orders<'_>) {
+    if !orders.stopped_any() {
+        return;
+    }
+    node.lock().walk(|_, queue| {
+        if let Some(request) = orders.that_stopped(queue) {
+            if saved_nothing(queue, node) {
+                request.done = Done::StoppedIdle;
+            }
+        }
+    });
 }
 
 /// All queues of a node taken off the hardware, and its lock held.
@@ -138,11 +157,7 @@ impl<'a> Unmapped<'a> {
             let Some(action) = orders.due(queue) else {
                 return;
             };
-            let done = match action {
-                Action::Stop if saved_nothing(queue, self.node.node()) => Done::StoppedIdle,
-                _ => Done::Yes,
-            };
-            orders.note(queue, done);
+            orders.note(queue, Done::Yes);
             self.node
                 .set_active(process, queue, action == Action::Start);
         });
@@ -169,28 +184,4 @@ impl Drop for Unmapped<'_> {
         // `map` was not called.
         unsafe { bindings::gp_hws_map_and_unlock(self.node.node().dqm().as_ptr()) };
     }
-}
-
-/// Whether a queue that is off the hardware has neither work nor saved waves,
-/// as its descriptors say, one for each XCC.
-fn saved_nothing(queue: &QueueFacts, node: &Node<'_>) -> bool {
-    let Some(first) = Foreign::new(queue.mqd) else {
-        return false;
-    };
-    let Some(stride) = first.read::<u32>(V9_MQD_CP_MQD_STRIDE_SIZE) else {
-        return false;
-    };
-    let stride = usize::try_from(stride).unwrap_or(0);
-    let descriptors = usize::try_from(node.xcc_mask().count_ones()).unwrap_or(0);
-    (0..descriptors).all(|xcc| {
-        let empty = || {
-            let mqd = first.part(stride.checked_mul(xcc)?)?;
-            let word = |at| mqd.read::<u32>(at);
-            Some(
-                word(V9_MQD_CP_HQD_CNTL_STACK_OFFSET)? == word(V9_MQD_CP_HQD_CNTL_STACK_SIZE)?
-                    && (xcc > 0 || word(V9_MQD_CP_HQD_PQ_RPTR)? == word(V9_MQD_CP_HQD_PQ_WPTR_LO)?),
-            )
-        };
-        empty() == Some(true)
-    })
 }

@@ -8,6 +8,7 @@
 
 use crate::bindings;
 use crate::clock;
+use crate::descriptor::descriptor;
 use crate::foreign::Foreign;
 use crate::layout::*;
 use crate::locked::LockedNode;
@@ -36,8 +37,6 @@ pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>) -> Transacted {
     let edit = clock::now();
     let census = locked.census();
     if !census.fits() {
-        drop(locked);
-        report_misfit(node, &census, "before");
         return Err(Failure::Inexact);
     }
     let mut failure = None;
@@ -56,7 +55,7 @@ pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>) -> Transacted {
     let map = clock::now();
     drop(locked);
     if !census.fits() {
-        report_misfit(node, &census, "after");
+        report_misfit(node, &census, "after an edit");
         return Err(Failure::Inexact);
     }
     match failure {
@@ -151,12 +150,9 @@ fn put_back_what_is_out(node: &Node<'_>, queue: &QueueFacts) {
         let calls = node.address().pointer(KFD_NODE_KFD2KGD)?;
         let occupied = calls.pointer(KFD2KGD_CALLS_HQD_IS_OCCUPIED)?;
         let load = calls.pointer(KFD2KGD_CALLS_HQD_LOAD)?;
-        let first = Foreign::new(queue.mqd)?;
-        let stride = first.read::<u32>(V9_MQD_CP_MQD_STRIDE_SIZE)?;
-        let stride = usize::try_from(stride).ok()?;
         let xccs = (0..u32::BITS).filter(|xcc| node.xcc_mask() & (1 << xcc) != 0);
         for (at, xcc) in xccs.enumerate() {
-            let mqd = first.part(stride.checked_mul(at)?)?;
+            let mqd = descriptor(queue, at)?;
             // SAFETY: The GPU is there, see `take_out`; the function is the
             // driver's, whose type the build compared.
             let there = unsafe {

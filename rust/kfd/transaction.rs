@@ -45,6 +45,11 @@ impl Request {
         }
     }
 
+    /// Whether it has stopped a queue.
+    fn has_stopped(&self) -> bool {
+        self.action == Action::Stop && self.done != Done::Nothing
+    }
+
     /// Whether it comes down to anything in the present state of a queue.
     fn is_due(&self, queue: &QueueFacts) -> bool {
         self.key == queue.key
@@ -98,6 +103,24 @@ impl Orders<'_> {
             }
             Orders::StartAll { started } => *started = started.saturating_add(1),
             Orders::PutBack => {}
+        }
+    }
+
+    /// Whether a queue was stopped.
+    pub(crate) fn stopped_any(&self) -> bool {
+        match self {
+            Orders::Each(requests) => requests.iter().any(Request::has_stopped),
+            Orders::StartAll { .. } | Orders::PutBack => false,
+        }
+    }
+
+    /// The request that has stopped a queue, if it is stopped still.
+    pub(crate) fn that_stopped(&mut self, queue: &QueueFacts) -> Option<&mut Request> {
+        match self {
+            Orders::Each(requests) if queue.activity == Activity::Stopped => requests
+                .iter_mut()
+                .find(|request| request.has_stopped() && request.key == queue.key),
+            _ => None,
         }
     }
 }
@@ -187,10 +210,10 @@ impl Failure {
 }
 
 /// Says in the log what does not fit.
-pub(crate) fn report_misfit(node: &Node<'_>, census: &Census, when: &str) {
+pub fn report_misfit(node: &Node<'_>, census: &Census, when: &str) {
     for fault in census.faults() {
         pr_err!(
-            "{} node {}: {} an edit {}\n",
+            "{} node {}: {}: {}\n",
             node.gpu().device().name().to_str().unwrap_or("?"),
             node.index(),
             when,

@@ -11,6 +11,7 @@ use gpreempt_policy::Nanos;
 use kernel::prelude::*;
 use kfd::backend::Backend;
 use kfd::gpu::Present;
+use kfd::transaction::report_misfit;
 use kfd::transaction::Failure;
 
 impl NodeEngine {
@@ -29,8 +30,14 @@ impl NodeEngine {
             .put_back(gpu, backend)
             .and_then(|()| self.send_start_all(gpu, backend));
         match result {
-            Err(failure) if !failure.ends_in_reset() => Err(failure),
+            Err(failure) if !failure.ends_in_reset() => {
+                if failure == Failure::Inexact {
+                    self.say_inexact(gpu);
+                }
+                Err(failure)
+            }
             _ => {
+                self.said_misfit = false;
                 self.forget_stopped();
                 Ok(())
             }
@@ -46,6 +53,21 @@ impl NodeEngine {
     ) -> Result<(), Failure> {
         self.look(gpu, backend).map_err(Failure::Away)?;
         self.start_all(gpu, backend)
+    }
+
+    /// Says once what does not fit. Who tries to start everything tries again soon,
+    /// and for as long as it does not.
+    fn say_inexact(&mut self, gpu: &Present<'_>) {
+        if self.said_misfit {
+            return;
+        }
+        let _ = gpu.nodes().and_then(|nodes| {
+            let node = nodes.node(self.index)?;
+            let census = node.lock().census();
+            self.said_misfit = !census.fits();
+            report_misfit(&node, &census, "nothing is started");
+            Ok(())
+        });
     }
 
     /// Names what could not be started before the module lets go of the node.

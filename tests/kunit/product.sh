@@ -297,6 +297,36 @@ a_halt_is_no_failure() {
 	unload
 }
 
+# misfits: how often the log says that the count of running queues is wrong.
+misfits() {
+	dmesg | grep -c "active_queue_count is not"
+}
+
+# A queue is stopped that cannot be started, whether the module acts, rests or is
+# to use another backend.  Nobody is taken off the hardware for that, and the log
+# has it once.
+wrong_counters_disturb_nobody() {
+	load mode=enforce || return 1
+	pass_by
+	said=$(misfits)
+	echo 1 >$fake/miscount
+	echo 1 >$fake/stopped
+	for setting in mode=observe mode=off backend=process; do
+		echo "${setting#*=}" >"$parameters/${setting%%=*}" || return 1
+		pass_by
+		pass_by
+	done
+	stopped 1 && holds $fake/unmaps 0 || return 1
+	said=$(($(misfits) - said))
+	[ $said -eq 1 ] || {
+		echo "    # it is said $said times"
+		return 1
+	}
+	echo -1 >$fake/miscount
+	eventually stopped 0 || return 1
+	unload
+}
+
 # What was stopped cannot be started, so that letting go takes its time; all of it
 # the driver has to wait, for nobody would tell us later.
 the_driver_waits_while_it_unloads() {
@@ -368,5 +398,6 @@ run every_file_can_be_read \
 	a_backend_stays_until_it_has_started_what_it_stopped \
 	a_stopped_queue_out_of_view_is_started \
 	a_halt_is_no_failure \
+	wrong_counters_disturb_nobody \
 	the_driver_waits_while_it_unloads \
 	it_survives_each_failing_allocation

@@ -56,6 +56,43 @@ impl State {
     }
 }
 
+/// The descriptors of a queue for two XCCs.
+struct Descriptors(KVec<u8>);
+
+impl Descriptors {
+    /// Not a multiple of the page, which the driver rounds up to.
+    const STACK: u32 = 0x1800;
+    /// Two pages of stack behind a page with the descriptor.
+    const STRIDE: usize = 0x3000;
+
+    fn new() -> Result<Self> {
+        Ok(Self(KVec::from_elem(0xff, 2 * Self::STRIDE, GFP_KERNEL)?))
+    }
+
+    fn fill(&mut self, xcc: usize, on_stack: bool, pointers: (u32, u32)) {
+        let mut word = |at: usize, value: u32| {
+            let at = xcc * Self::STRIDE + at;
+            self.0[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+        };
+        word(V9_MQD_CP_HQD_CNTL_STACK_SIZE, Self::STACK);
+        word(
+            V9_MQD_CP_HQD_CNTL_STACK_OFFSET,
+            Self::STACK - u32::from(on_stack) * 8,
+        );
+        // As a checkpoint may bring it: nobody goes by it.
+        word(V9_MQD_CP_MQD_STRIDE_SIZE, 0x10);
+        // Only the first is asked for them.
+        let (read, written) = if xcc == 0 { pointers } else { (1, 2) };
+        word(V9_MQD_CP_HQD_PQ_RPTR, read);
+        word(V9_MQD_CP_HQD_PQ_WPTR_LO, written);
+    }
+
+    fn give(&mut self, queue: *mut u8) {
+        put(queue, QUEUE_MQD, self.0.as_mut_ptr());
+        put(queue, P + QUEUE_PROPERTIES_CTL_STACK_SIZE, Self::STACK);
+    }
+}
+
 /// The node with its backend, and the keys of the four compute queues.
 struct Scene<'a> {
     node: &'a Node<'a>,
@@ -235,6 +272,31 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_that_saved_nothing_is_told_apart() -> Result {
+        // For each of two XCCs: whether anything is on its control stack; the words
+        // read and written; what comes of it.
+        for (stacks, pointers, expected) in [
+            ([false, false], (7, 7), Done::StoppedIdle),
+            ([true, false], (7, 7), Done::Yes),
+            ([false, true], (7, 7), Done::Yes),
+            ([false, false], (7, 8), Done::Yes),
+        ] {
+            with_scene(|scene| {
+                let mut descriptors = Descriptors::new()?;
+                for (xcc, on_stack) in stacks.into_iter().enumerate() {
+                    descriptors.fill(xcc, on_stack, pointers);
+                }
+                descriptors.give(Fake::now().processes[0].queues[0]);
+                put(Fake::now().node, KFD_NODE_XCC_MASK, 3u32);
+                expect(&*scene.all(Stop, &[0])?, &[expected])?;
+                // The one without descriptors says nothing about itself.
+                expect(&*scene.all(Stop, &[1])?, &[Done::Yes])
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
     fn a_queue_that_has_gone_is_nothing() -> Result {
         with_scene(|scene| {
             let key = scene.keys[0];
@@ -271,6 +333,10 @@ mod tests {
             ("cooperative launches", |f| {
                 put(f.processes[0].queues[0], P + QUEUE_PROPERTIES_IS_GWS, 1u8)
             }),
+            (
+                "cooperative launches that the driver does not count yet",
+                |f| put(f.processes[0].queues[0], QUEUE_GWS, -12isize),
+            ),
         ];
         for (what, protect) in PROTECTIONS {
             with_scene(|scene| {
@@ -394,9 +460,11 @@ mod tests {
                 expect(scene.transact(&mut requests), Err(Failure::Inexact))?;
                 expect(State::now().active, [true; 4])?;
                 expect(get::<u32>(dqm, counter), right - 1)?;
-                // What was taken off is put back.
-                let fake = Fake::now();
-                expect(fake.unmaps, fake.maps)
+                // Nobody is disturbed for it.
+                scene.calls(0, 0)?;
+                Fake::stop(3)?;
+                expect(scene.start_all(), Err(Failure::Inexact))?;
+                scene.calls(0, 0)
             })?;
         }
         Ok(())
@@ -431,15 +499,15 @@ mod tests {
     #[test]
     fn queues_off_the_hardware_are_worse_than_wrong_counters() -> Result {
         with_scene(|scene| {
+            Fake::set(|fake| fake.map_errors = 2);
+            let mut requests = [Request::new(scene.keys[0], Stop)];
+            expect(scene.transact(&mut requests), Err(Failure::Map(62)))?;
+            expect(Fake::now().mapped, 0)?;
             put(
                 Fake::now().dqm,
                 DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT,
                 9u32,
             );
-            Fake::set(|fake| fake.map_errors = 2);
-            let mut requests = [Request::new(scene.keys[0], Stop)];
-            expect(scene.transact(&mut requests), Err(Failure::Map(62)))?;
-            expect(Fake::now().mapped, 0)?;
             let put_back = || scene.hws.transact(scene.node, &mut Orders::PutBack);
             expect(put_back().map(|_| ()), Err(Failure::Inexact))?;
             expect(Fake::now().mapped, 1)

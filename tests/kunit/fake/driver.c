@@ -473,10 +473,11 @@ module_pci_driver(fake_driver);
 
 /*
  * The parameters: write to 'stopped' the number of a queue to stop and read how
- * many are stopped, to 'more_queues' how many to add, to 'halted' whether the
- * scheduler is halted, to 'unmap_error' what taking the queues off returns, to
+ * many are stopped, to 'more_queues' how many to add, to 'miscount' by how many to
+ * make the driver's count of running queues wrong, to 'halted' whether the scheduler is halted, to 'unmap_error' what taking the queues off returns, to
  * 'map_errors' how often putting them back fails, and to 'reset' anything to have
- * all as it should be.  'mapped' says whether the queues are on the hardware.
+ * all as it should be.  'mapped' says whether the queues are on the hardware, and
+ * 'unmaps' how often they were taken off.
  */
 static int number_of(const char *text, u32 *number)
 {
@@ -514,6 +515,19 @@ static int set_more_queues(const char *text, const struct kernel_param *paramete
 	return error ?: gp_fake_add_queues(count);
 }
 
+/* The driver's counter says so many more than there are. */
+static int set_miscount(const char *text, const struct kernel_param *parameter)
+{
+	int count, error = kstrtoint(text, 0, &count);
+
+	if (error || !fake_pdev)
+		return error ?: -ENODEV;
+	mutex_lock(dqm_mutex(gp_fake.dqm));
+	add_to(GP_DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, count);
+	mutex_unlock(dqm_mutex(gp_fake.dqm));
+	return 0;
+}
+
 static int set_halted(const char *text, const struct kernel_param *parameter)
 {
 	u32 halted;
@@ -534,17 +548,20 @@ static int set_reset(const char *text, const struct kernel_param *parameter)
 
 static const struct kernel_param_ops stopped_ops = { .set = set_stopped, .get = get_stopped };
 static const struct kernel_param_ops more_queues_ops = { .set = set_more_queues };
+static const struct kernel_param_ops miscount_ops = { .set = set_miscount };
 static const struct kernel_param_ops halted_ops = { .set = set_halted };
 static const struct kernel_param_ops reset_ops = { .set = set_reset };
 
 module_param_cb(stopped, &stopped_ops, NULL, 0600);
 module_param_cb(more_queues, &more_queues_ops, NULL, 0200);
+module_param_cb(miscount, &miscount_ops, NULL, 0200);
 module_param_cb(halted, &halted_ops, NULL, 0200);
 module_param_cb(reset, &reset_ops, NULL, 0200);
 module_param(remove_ms, uint, 0600);
 module_param_named(unmap_error, gp_fake.unmap_error, int, 0600);
 module_param_named(map_errors, gp_fake.map_errors, uint, 0600);
 module_param_named(mapped, gp_fake.mapped, uint, 0400);
+module_param_named(unmaps, gp_fake.unmaps, uint, 0400);
 
 MODULE_DESCRIPTION("A fake amdgpu for the tests of amd_gpreempt");
 MODULE_LICENSE("GPL");
