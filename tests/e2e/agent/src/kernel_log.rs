@@ -42,19 +42,15 @@ fn read_record(log: &mut File) -> Result<Option<String>> {
     }
 }
 
-/// "level,sequence,microseconds,flags[,more];text", then continuation lines that
-/// start with a space and say which device the message is about.
+/// "level,sequence,microseconds,flags[,more];text" in one line, which may start with
+/// a space, then lines that say which device the message is about.
 fn parse(record: &str) -> Option<LogLine> {
     let (prefix, text) = record.split_once(';')?;
     let mut fields = prefix.split(',');
     let priority: u32 = fields.next()?.parse().ok()?;
     let sequence = fields.next()?.parse().ok()?;
     let time_us = fields.next()?.parse().ok()?;
-    let text = text
-        .lines()
-        .take_while(|line| !line.starts_with(' '))
-        .collect::<Vec<_>>()
-        .join("\n");
+    let text = text.lines().next().unwrap_or_default().to_owned();
     Some(LogLine {
         sequence,
         time_us,
@@ -81,6 +77,12 @@ mod tests {
                 text: "kfd kfd: added device 1002:74a1".to_owned()
             })
         );
+    }
+
+    #[test]
+    fn the_lines_of_a_trace_have_their_text() {
+        let record = parse("4,1,2,-; <TASK>\n").unwrap();
+        assert_eq!(record.text, " <TASK>");
     }
 
     #[test]
