@@ -220,8 +220,7 @@ impl NodeEngine {
         self.latencies.pass.add(clock::now().since(begin));
         // What is owed or stopped is looked after also while there is nothing to see,
         // or to decide.
-        let unfinished =
-            backend.owes() || self.unsettled() || self.survey.stopped_beyond() > 0;
+        let unfinished = backend.owes() || self.unsettled() || self.survey.stopped_beyond() > 0;
         step.next_look.or_else(|| unfinished.then(later).flatten())
     }
 

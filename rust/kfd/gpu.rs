@@ -200,9 +200,7 @@ impl<'a> Present<'a> {
             .adev
             .pointer(AMDGPU_DEVICE_RESET_DOMAIN)
             .ok_or(Away::Misfit)?;
-        let reset = domain
-            .part(AMDGPU_RESET_DOMAIN_SEM)
-            .ok_or(Away::Misfit)?;
+        let reset = domain.part(AMDGPU_RESET_DOMAIN_SEM).ok_or(Away::Misfit)?;
         // SAFETY: By the type's invariant the GPU is there and with it its reset
         // domain; the layout says that this is its semaphore, whose size the shim
         // has compared.
