@@ -10,7 +10,6 @@ SHELL := /bin/sh
 export KERNELS ?= 7.2 7.3
 
 cache := $(or $(AMD_GPREEMPT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/amd-gpreempt)
-export CARGO_TARGET_DIR ?= $(cache)/target
 
 # For an operator and DKMS: the kernel's build directory and release, the driver
 # beside which the module will run, and where to build.

@@ -4,16 +4,17 @@
 # What the project's scripts share: where the cache is, how a refusal is
 # worded, and how a user other than root gets a namespace to work in.
 #
-# A script sets `name` to its own name and sources this file.
+# A script sets `name` to its own name, `scripts` to the folder of the scripts if it
+# needs `target`, and sources this file.
 
 # The one folder that set-up writes to.
 # shellcheck disable=SC2034 # The scripts that source this file use it.
 cache=${AMD_GPREEMPT_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/amd-gpreempt}
 
-# What is built from the project's own sources, so that a second work tree with
-# a target directory of its own does not meet the first one's builds.
+# What is built from the project's own sources. Each work tree has its own: cargo
+# takes what was built from a tree of the same shape elsewhere for its own.
 # shellcheck disable=SC2034 # The scripts that source this file use it.
-target=${CARGO_TARGET_DIR:-$cache/target}
+target=${CARGO_TARGET_DIR:-$cache/target/$(printf %s "${scripts:-}" | cksum | cut -d ' ' -f 1)}
 
 # note TEXT...: tells the person at the terminal something.
 note() {
