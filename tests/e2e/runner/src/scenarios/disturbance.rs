@@ -190,10 +190,12 @@ fn video_memory(guest: &mut Guest) -> Result<()> {
             "--piece",
             "16777216",
         ];
+        let before = evicted_ms(guest, &contention)?;
         let pressure = guest.spawn(&line)?;
+        // It may be back before anybody has seen it held.
         guest.wait_until("the driver has evicted it", PATIENCE, |guest| {
             let row = contention.heavy(guest)?.context("the queue is gone")?;
-            Ok(row["state"] == "held")
+            Ok(row["state"] == "held" || evicted_ms(guest, &contention)? > before)
         })?;
         guest.agent().kill(pressure, 9)
     })?;
@@ -202,6 +204,20 @@ fn video_memory(guest: &mut Guest) -> Result<()> {
         Ok(contention.load.completed(guest, "urgent")? > before)
     })?;
     contention.finish(guest)
+}
+
+/// For how long the heavy process was evicted, as KFD counts it at the end of each
+/// eviction.
+fn evicted_ms(guest: &mut Guest, contention: &Contention) -> Result<u64> {
+    let row = contention.heavy(guest)?.context("the queue is gone")?;
+    let path = format!(
+        "/sys/class/kfd/kfd/proc/{}/stats_{}/evicted_ms",
+        row["pid"], row["gpu_id"]
+    );
+    let text = guest.agent().read_file(&path)?;
+    text.trim()
+        .parse()
+        .with_context(|| format!("{path}: {text}"))
 }
 
 fn debugger(guest: &mut Guest) -> Result<()> {
