@@ -26,10 +26,10 @@ use kfd::transaction::Failure;
 
 /// How long letting go of a GPU is tried. What may be in the way takes less: a
 /// process that opens the GPU, a halt for debugfs or for another partition.
-pub(crate) const RELEASE_PATIENCE: Nanos = Nanos::SECOND.times(5);
+const RELEASE_PATIENCE: Nanos = Nanos::SECOND.times(5);
 
 /// The pause between two tries.
-pub(crate) const RELEASE_PAUSE_MS: i64 = 20;
+const RELEASE_PAUSE_MS: i64 = 20;
 
 /// A GPU and everything that is remembered of it.
 pub(crate) struct Engine {
@@ -197,11 +197,8 @@ impl Engine {
     /// Starts everything that is stopped, and tries for a while: the module lets
     /// go of the GPU.
     fn release(&mut self, gpu: &Present<'_>) {
-        let until = clock::now().after(RELEASE_PATIENCE);
         let mut said = false;
-        loop {
-            // All nodes have their last try, however long others took.
-            let last = clock::now() >= until;
+        try_for_a_while(|last| {
             let mut left = false;
             for (node, debts) in self.nodes.iter_mut().zip(self.debts.iter_mut()) {
                 let mut backend = Backend::new(self.settings.backend, self.shared.hws(), debts);
@@ -216,11 +213,23 @@ impl Engine {
                     node.say_failure(gpu, failure);
                 }
             }
-            if last || !left {
-                return;
-            }
-            fsleep(Delta::from_millis(RELEASE_PAUSE_MS));
+            !left
+        });
+    }
+}
+
+/// Tries to start everything for a while. The function is told of its last try, and
+/// says whether it is done, which is returned.
+pub(crate) fn try_for_a_while(mut done: impl FnMut(bool) -> bool) -> bool {
+    let until = clock::now().after(RELEASE_PATIENCE);
+    loop {
+        // All have their last try, however long others took.
+        let last = clock::now() >= until;
+        let done = done(last);
+        if done || last {
+            return done;
         }
+        fsleep(Delta::from_millis(RELEASE_PAUSE_MS));
     }
 }
 

@@ -3,9 +3,8 @@
 //! All GPUs: each has a thread of its own, so that one that hangs does not hold
 //! up the others.
 
+use crate::engine::try_for_a_while;
 use crate::engine::Engine;
-use crate::engine::RELEASE_PATIENCE;
-use crate::engine::RELEASE_PAUSE_MS;
 use crate::monitor::Monitor;
 use kernel::prelude::*;
 use kernel::str::CString;
@@ -13,14 +12,12 @@ use kernel::sync::atomic::Atomic;
 use kernel::sync::atomic::Relaxed;
 use kernel::sync::Arc;
 use kernel::sync::Mutex;
-use kernel::time::delay::fsleep;
-use kernel::time::Delta;
-use kfd::clock;
 use kfd::driver::Bound;
 use kfd::driver::Device;
 use kfd::driver::Driver;
 use kfd::driver::Listener;
 use kfd::gpu::Gpu;
+use kfd::gpu::Present;
 use kfd::hws::Hws;
 use kfd::rules::Rules;
 use kfd::sleep::Sleeper;
@@ -195,22 +192,16 @@ impl Fleet {
 
 /// Starts everything of a GPU that is stopped, and tries for a while.
 fn settle(gpu: &Gpu<Engine>) -> Result {
-    let until = clock::now().after(RELEASE_PATIENCE);
-    loop {
-        // All GPUs have a last try, however long others took.
-        let last = clock::now() >= until;
-        if gpu.with(|gpu, engine| gpu.is_none_or(|gpu| engine.settle(gpu))) {
-            return Ok(());
-        }
-        if last {
-            pr_err!(
-                "{}: the system stays awake, because a stopped queue could not be started and would not survive its sleep\n",
-                gpu.device().name().to_str().unwrap_or("?")
-            );
-            return Err(EBUSY);
-        }
-        fsleep(Delta::from_millis(RELEASE_PAUSE_MS));
+    let settled =
+        |gpu: Option<&Present<'_>>, engine: &mut Engine| gpu.is_none_or(|gpu| engine.settle(gpu));
+    if try_for_a_while(|_| gpu.with(settled)) {
+        return Ok(());
     }
+    pr_err!(
+        "{}: the system stays awake, because a stopped queue could not be started and would not survive its sleep\n",
+        gpu.device().name().to_str().unwrap_or("?")
+    );
+    Err(EBUSY)
 }
 
 /// The fleet as told of the system's sleep.

@@ -44,6 +44,7 @@ use kfd::settings::SamplerKind;
 use kfd::survey::QueueSeen;
 use kfd::survey::Survey;
 use kfd::thread::Running;
+use kfd::transaction::report_misfit;
 use kfd::transaction::Failure;
 use kfd::transaction::Request;
 
@@ -342,14 +343,7 @@ impl NodeEngine {
         }
         self.said_misfit = true;
         self.counters.failures = self.counters.failures.saturating_add(1);
-        for fault in self.survey.census().faults() {
-            pr_err!(
-                "{} node {}: nothing is done: {}\n",
-                gpu.device().name().to_str().unwrap_or("?"),
-                self.index,
-                fault
-            );
-        }
+        report_misfit(gpu, self.index, self.survey.census(), "nothing is done");
     }
 
     /// Forgets the queues, among which none is stopped: nobody looks any more.

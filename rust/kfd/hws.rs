@@ -69,7 +69,7 @@ impl Hws {
         let mapped = unmapped.map();
         let end = clock::now();
         if !census.fits() {
-            report_misfit(node, &census, when);
+            report_misfit(node.gpu(), node.index(), &census, when);
         }
         if let Err(errno) = mapped {
             self.map_again(node).map_err(|_| Failure::Map(errno))?;

@@ -55,7 +55,7 @@ pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>) -> Transacted {
     let map = clock::now();
     drop(locked);
     if !census.fits() {
-        report_misfit(node, &census, "after an edit");
+        report_misfit(node.gpu(), node.index(), &census, "after an edit");
         return Err(Failure::Inexact);
     }
     match failure {

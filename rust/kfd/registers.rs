@@ -187,8 +187,8 @@ fn dump(gpu: &Present<'_>, source: HardwareSource, at: usize) -> Option<Hardware
     let mut pairs = core::ptr::null_mut();
     let mut count = 0;
     // SAFETY: `hardware` proves that the device is there and is not being reset; the
-    // function is the driver's hqd_dump, whose type the build compared; the place is one of `PIPES` times
-    // `QUEUES_PER_PIPE`, which the engine has.
+    // function is the driver's hqd_dump, whose type the build compared; the place is
+    // one of `PIPES` times `QUEUES_PER_PIPE`, which the engine has.
     let error = unsafe {
         bindings::gp_call_hqd_dump(
             source.dump.as_ptr(),

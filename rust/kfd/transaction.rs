@@ -3,8 +3,8 @@
 //! Queues stopped and started together.
 
 use crate::gpu::Away;
+use crate::gpu::Present;
 use crate::locked::Census;
-use crate::node::Node;
 use crate::queue::Activity;
 use crate::queue::QueueFacts;
 use crate::queue::QueueKey;
@@ -210,12 +210,12 @@ impl Failure {
 }
 
 /// Says in the log what does not fit.
-pub fn report_misfit(node: &Node<'_>, census: &Census, when: &str) {
+pub fn report_misfit(gpu: &Present<'_>, node: usize, census: &Census, when: &str) {
     for fault in census.faults() {
         pr_err!(
             "{} node {}: {}: {}\n",
-            node.gpu().device().name().to_str().unwrap_or("?"),
-            node.index(),
+            gpu.device().name().to_str().unwrap_or("?"),
+            node,
             when,
             fault
         );

@@ -65,7 +65,7 @@ impl NodeEngine {
             let node = nodes.node(self.index)?;
             let census = node.lock().census();
             self.said_misfit = !census.fits();
-            report_misfit(&node, &census, "nothing is started");
+            report_misfit(gpu, self.index, &census, "nothing is started");
             Ok(())
         });
     }

@@ -474,7 +474,8 @@ module_pci_driver(fake_driver);
 /*
  * The parameters: write to 'stopped' the number of a queue to stop and read how
  * many are stopped, to 'more_queues' how many to add, to 'miscount' by how many to
- * make the driver's count of running queues wrong, to 'halted' whether the scheduler is halted, to 'unmap_error' what taking the queues off returns, to
+ * make the driver's count of running queues wrong, to 'halted' whether the
+ * scheduler is halted, to 'unmap_error' what taking the queues off returns, to
  * 'map_errors' how often putting them back fails, and to 'reset' anything to have
  * all as it should be.  'mapped' says whether the queues are on the hardware, and
  * 'unmaps' how often they were taken off.

@@ -42,8 +42,9 @@ fn read_record(log: &mut File) -> Result<Option<String>> {
     }
 }
 
-/// "level,sequence,microseconds,flags[,more];text" in one line, which may start with
-/// a space and has its line ends escaped, then lines that say which device the message is about.
+/// "level,sequence,microseconds,flags[,more];text" in one line, whose text may start
+/// with a space and has its line ends escaped; then lines that say which device the
+/// message is about.
 fn parse(record: &str) -> Option<LogLine> {
     let (prefix, text) = record.split_once(';')?;
     let mut fields = prefix.split(',');
