@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{bail, Context, Result};
 use clap::{Args, Parser, Subcommand};
-use e2e_runner::cache::{make_directory, module, Cache, Kernel};
+use e2e_runner::cache::{make_directory, Cache, Kernel};
 use e2e_runner::load::DILATION;
 use e2e_runner::scenario::Configuration;
 use gpreempt_bench::contender::Contender;
@@ -203,16 +203,7 @@ impl Run {
         }
         make_directory(&self.output)?;
         let cache = Cache::open()?;
-        let kernel = cache
-            .kernels(&[self.kernel.clone()])?
-            .pop()
-            .context("no kernel")?;
-        if !module(&kernel.release)?.exists() {
-            bail!(
-                "there is no module for {}: run 'make module'",
-                kernel.release
-            );
-        }
+        let kernel = cache.kernel_with_module(&self.kernel)?;
         let file = self.output.join("results.json");
         let mut results = Results {
             schema: SCHEMA,

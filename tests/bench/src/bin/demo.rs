@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{bail, Context, Result};
 use clap::Parser;
-use e2e_runner::cache::{make_directory, module, Cache};
+use e2e_runner::cache::{make_directory, Cache};
 use e2e_runner::guest::Guest;
 use e2e_runner::load::DILATION;
 use e2e_runner::scenario::{Configuration, Needs};
@@ -51,16 +51,7 @@ fn main() -> Result<()> {
     let duration = (arguments.seconds * 1e9) as u64;
     make_directory(&arguments.output)?;
     let cache = Cache::open()?;
-    let kernel = cache
-        .kernels(&[arguments.kernel])?
-        .pop()
-        .context("no kernel")?;
-    if !module(&kernel.release)?.exists() {
-        bail!(
-            "there is no module for {}: run 'make module'",
-            kernel.release
-        );
-    }
+    let kernel = cache.kernel_with_module(&arguments.kernel)?;
     say("Two programs share one GPU, an AMD MI300X.");
     say("");
     say(&format!(

@@ -82,6 +82,19 @@ impl Cache {
             .collect())
     }
 
+    /// The kernel of a series, whose module has to be built.
+    pub fn kernel_with_module(&self, series: &str) -> Result<Kernel> {
+        let mut kernels = self.kernels(&[series.to_owned()])?;
+        let kernel = kernels.pop().context("no kernel")?;
+        if !module(&kernel.release)?.exists() {
+            bail!(
+                "there is no module for {}: run 'make module'",
+                kernel.release
+            );
+        }
+        Ok(kernel)
+    }
+
     /// The directory of all snapshots.
     pub fn snapshots(&self) -> PathBuf {
         self.0.join("snapshot")

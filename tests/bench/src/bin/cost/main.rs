@@ -14,9 +14,9 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{bail, ensure, Context, Result};
+use anyhow::{ensure, Context, Result};
 use clap::Parser;
-use e2e_runner::cache::{module, Cache};
+use e2e_runner::cache::Cache;
 use e2e_runner::guest::Guest;
 use e2e_runner::load::{queue, Load, DILATION};
 use e2e_runner::module::{Module, Table};
@@ -69,16 +69,7 @@ fn main() -> Result<()> {
         .split_once(MARK)
         .with_context(|| format!("{} has no line {MARK}", arguments.document.display()))?;
     let cache = Cache::open()?;
-    let kernel = cache
-        .kernels(&[arguments.kernel])?
-        .pop()
-        .context("no kernel")?;
-    if !module(&kernel.release)?.exists() {
-        bail!(
-            "there is no module for {}: run 'make module'",
-            kernel.release
-        );
-    }
+    let kernel = cache.kernel_with_module(&arguments.kernel)?;
     let release = kernel.release.clone();
     // Many queues must fit the guest's memory.
     let needs = Needs {
@@ -110,20 +101,27 @@ fn say(line: &str) {
 /// A load with so many queues: a heavy one, with more than two an urgent one, and
 /// otherwise such that have nothing to do.
 fn load(guest: &mut Guest, queues: u64) -> Result<Load> {
-    let full = 4 * guest.shape.cu_per_sh * guest.shape.xcc * 8;
     let heavy = json!({"group": "heavy", "priority": 0, "requests": 1_000_000,
         "arrival": {"closed_loop": {"depth": 4}}});
     let urgent = json!({"group": "urgent", "priority": 15, "requests": 1_000_000,
         "start_ns": 5_000_000, "arrival": {"fixed_rate": {"period_ns": 10_000_000}}});
-    let idle = json!({"group": "idle", "requests": 1, "start_ns": NEVER_NS});
-    let mut all = vec![queue("heavy", 3 * full, 4_000_000, heavy)];
+    let mut all = vec![queue("heavy", 3 * guest.shape.full(), 4_000_000, heavy)];
     if queues > 2 {
         all.push(queue("urgent", 1, 10_000, urgent));
         // One of each process is ROCr's own.
-        for number in 5..queues {
-            all.push(queue(&format!("idle{number}"), 1, 1_000, idle.clone()));
-        }
+        all.extend((5..queues).map(idle));
     }
+    start(guest, all, queues)
+}
+
+/// A queue that has nothing to do.
+fn idle(number: u64) -> Value {
+    let more = json!({"group": "idle", "requests": 1, "start_ns": NEVER_NS});
+    queue(&format!("idle{number}"), 1, 1_000, more)
+}
+
+/// Starts a load, and waits until the module sees so many queues.
+fn start(guest: &mut Guest, all: Vec<Value>, queues: u64) -> Result<Load> {
     let load = Load::start(guest, json!({"queues": all}))?;
     guest.wait_until("all queues are seen", PATIENCE, |guest| {
         Ok(Table::Stats.sum(guest, "queues")? == queues)
@@ -291,7 +289,8 @@ fn wake_ups(guest: &mut Guest) -> Result<String> {
     };
     let module = Module::load(guest, "mode=enforce")?;
     row(guest, "enforce", "none")?;
-    let idle = load_idle(guest, 24)?;
+    // One process, with ROCr's own queue.
+    let idle = start(guest, (1..24).map(idle).collect(), 24)?;
     row(guest, "enforce", "24 idle")?;
     module.set(guest, "mode", "observe")?;
     row(guest, "observe", "24 idle")?;
@@ -305,19 +304,6 @@ fn wake_ups(guest: &mut Guest) -> Result<String> {
     busy.kill(guest)?;
     module.unload(guest)?;
     Ok(out)
-}
-
-/// One process whose queues have nothing to do.
-fn load_idle(guest: &mut Guest, queues: u64) -> Result<Load> {
-    let idle = json!({"group": "idle", "requests": 1, "start_ns": NEVER_NS});
-    let all: Vec<Value> = (1..queues)
-        .map(|number| queue(&format!("idle{number}"), 1, 1_000, idle.clone()))
-        .collect();
-    let load = Load::start(guest, json!({"queues": all}))?;
-    guest.wait_until("all queues are seen", PATIENCE, |guest| {
-        Ok(Table::Stats.sum(guest, "queues")? == queues)
-    })?;
-    Ok(load)
 }
 
 /// How much memory a load of the module takes, and what of it is its file.
