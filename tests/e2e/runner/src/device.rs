@@ -12,7 +12,8 @@ use anyhow::{bail, Context, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use vgpu_model::{
-    Faults, HiqRecord, QueueReport, ReadPointer, RegisterReport, StateDump, TimelineRecord,
+    Faults, HiqRecord, QueueKind, QueueReport, ReadPointer, RegisterReport, StateDump,
+    TimelineRecord,
 };
 use vgpu_server::control::Command;
 
@@ -37,6 +38,12 @@ impl Shape {
             cu_per_sh: if xcc == 1 { 10 } else { 2 },
             vram_mib: 4096,
         }
+    }
+
+    /// Workgroups of the default size that fill every compute unit.
+    pub fn full(&self) -> u32 {
+        const WORKGROUPS_OF_A_UNIT: u32 = 8;
+        4 * self.cu_per_sh * self.xcc * WORKGROUPS_OF_A_UNIT
     }
 }
 
@@ -96,6 +103,13 @@ impl Device {
 
     pub fn queues(&mut self) -> Result<Vec<QueueReport>> {
         self.ask(Command::Queues)
+    }
+
+    /// The accounts of the compute queues that are mapped now.
+    pub fn mapped(&mut self) -> Result<Vec<QueueReport>> {
+        let mut queues = self.queues()?;
+        queues.retain(|queue| queue.mapped.is_some() && queue.kind == QueueKind::Aql);
+        Ok(queues)
     }
 
     pub fn state(&mut self) -> Result<StateDump> {

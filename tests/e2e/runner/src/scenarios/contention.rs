@@ -5,7 +5,7 @@
 use anyhow::{ensure, Context, Result};
 use serde_json::{json, Value};
 
-use super::preemption::{endless, full, PATIENCE, UNBOUNDED};
+use super::preemption::{endless, PATIENCE, UNBOUNDED};
 use crate::guest::Guest;
 use crate::load::{queue, Load};
 use crate::module::{Module, Table};
@@ -92,7 +92,7 @@ fn heavy_queue(guest: &Guest, more: Value) -> Value {
     if let (Some(heavy), Some(more)) = (heavy.as_object_mut(), more.as_object()) {
         heavy.extend(more.clone());
     }
-    queue("heavy", 3 * full(guest), 20_000_000, heavy)
+    queue("heavy", 3 * guest.shape.full(), 20_000_000, heavy)
 }
 
 /// The module's account of the heavy queue of a load, while it exists.

@@ -9,7 +9,6 @@ use anyhow::{ensure, Context, Result};
 use serde_json::{json, Value};
 
 use super::contention::armed;
-use super::preemption::full;
 use super::requests::in_order;
 use crate::guest::Guest;
 use crate::load::{queue, Load};
@@ -38,13 +37,13 @@ pub const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-const REQUESTS: u32 = 3;
+const REQUESTS: usize = 3;
 
 /// A queue that fills the GPU, and an urgent one each of whose requests waits for
 /// one of it.
 fn chained(guest: &Guest, urgent_group: &str, barrier: &str) -> Value {
     let more = |group: &str, priority: u32| json!({"group": group, "priority": priority, "requests": REQUESTS});
-    let low = queue("low", full(guest), 8_000_000, more("low", 0));
+    let low = queue("low", guest.shape.full(), 8_000_000, more("low", 0));
     let urgent = queue("urgent", 1, 10_000, more(urgent_group, 15));
     json!({
         "queues": [low, urgent], "samples": true,
@@ -68,7 +67,7 @@ fn hidden(guest: &mut Guest) -> Result<()> {
     let load = Load::start(guest, specification)?;
     let (low, urgent) = (load.pid("low")?, load.pid("urgent")?);
     let report = load.finish(guest)?;
-    in_order(&report, "low", "urgent")?;
+    in_order(&report, "low", "urgent", REQUESTS)?;
 
     let mut events = Table::Events.read(guest)?;
     events.retain(|event| event["pid"] == low && event["fate"] == "done");
@@ -125,7 +124,7 @@ fn seen(guest: &mut Guest) -> Result<()> {
         let specification = chained(guest, group, barrier);
         let load = Load::start(guest, specification)?;
         let report = load.finish(guest)?;
-        in_order(&report, "low", "urgent")?;
+        in_order(&report, "low", "urgent", REQUESTS)?;
         // With its signal there, the urgent queue may wait for the next request of
         // the low one, which is an inversion. That ends in calm.
         let events = Table::Events.read(guest)?.split_off(before);

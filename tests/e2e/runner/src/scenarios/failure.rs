@@ -5,7 +5,7 @@
 
 use anyhow::{ensure, Context, Result};
 use serde_json::json;
-use vgpu_model::{Faults, Fence, QueueKind};
+use vgpu_model::{Faults, Fence};
 
 use super::contention::{accounts, start_load, wait_until_stopped, Contention};
 use super::preemption::{PATIENCE, UNBOUNDED};
@@ -211,9 +211,8 @@ fn unyielding(guest: &mut Guest) -> Result<()> {
     // The heavy queue is the one that has waves.
     let doorbell = guest
         .device
-        .queues()?
+        .mapped()?
         .into_iter()
-        .filter(|queue| queue.kind == QueueKind::Aql && queue.mapped.is_some())
         .max_by_key(|queue| queue.workgroups_resident)
         .context("no queue is mapped")?
         .queue

@@ -11,7 +11,7 @@ use anyhow::{ensure, Result};
 use serde_json::{json, Value};
 use vgpu_model::QueueReport;
 
-use super::preemption::{full, PATIENCE};
+use super::preemption::PATIENCE;
 use crate::accounts::Accounts;
 use crate::guest::Guest;
 use crate::load::{queue, Load, DILATION};
@@ -139,7 +139,7 @@ fn bound(guest: &mut Guest) -> Result<()> {
         ),
     )?;
     let mut accounts = Accounts::new(guest)?;
-    let (low, high) = (full(guest), full(guest) + 1);
+    let (low, high) = (guest.shape.full(), guest.shape.full() + 1);
     let queues = json!([greedy("low", low, 0), greedy("high", high, 15)]);
     let load = Load::start(guest, json!({"queues": queues}))?;
     let before = wait_for_saves(guest, &mut accounts, low, 1)?;
@@ -175,7 +175,7 @@ fn rotation(guest: &mut Guest) -> Result<()> {
         ),
     )?;
     let mut accounts = Accounts::new(guest)?;
-    let grids = [full(guest), full(guest) + 1];
+    let grids = [guest.shape.full(), guest.shape.full() + 1];
     let queues = json!([greedy("one", grids[0], 7), greedy("other", grids[1], 7)]);
     let load = Load::start(guest, json!({"queues": queues}))?;
     for grid in grids {
@@ -229,7 +229,7 @@ fn minimum_run(guest: &mut Guest) -> Result<()> {
         ),
     )?;
     let mut accounts = Accounts::new(guest)?;
-    let low = full(guest) + 1;
+    let low = guest.shape.full() + 1;
     let queues = json!([greedy("low", low, 0), nagging(15)]);
     let load = Load::start(guest, json!({"queues": queues}))?;
     let before = wait_for_saves(guest, &mut accounts, low, 1)?;
@@ -258,7 +258,7 @@ fn thrash(guest: &mut Guest) -> Result<()> {
             ),
         )?;
         let mut accounts = Accounts::new(guest)?;
-        let low = full(guest) + 1;
+        let low = guest.shape.full() + 1;
         let queues = json!([greedy("low", low, 0), nagging(15)]);
         let load = Load::start(guest, json!({"queues": queues}))?;
         wait_for_saves(guest, &mut accounts, low, 1)?;
@@ -308,7 +308,7 @@ const BUDGET: &str = "stop_budget_ms=100 max_stop_ms=60000 min_run_us=0";
 fn budget(guest: &mut Guest) -> Result<()> {
     let module = Module::load(guest, &format!("mode=enforce {BUDGET} {FREE}"))?;
     let mut accounts = Accounts::new(guest)?;
-    let (low, high) = (full(guest), full(guest) + 1);
+    let (low, high) = (guest.shape.full(), guest.shape.full() + 1);
     let queues = json!([greedy("low", low, 0), greedy("high", high, 15)]);
     let load = Load::start(guest, json!({"queues": queues}))?;
     let share = stopped_share(guest, &mut accounts, low, 3)?;
@@ -322,7 +322,7 @@ fn capped(guest: &mut Guest) -> Result<()> {
         &format!("mode=enforce user_priority=cap:7 max_stop_ms=60000 {FREE} {NO_BUDGET}"),
     )?;
     let mut accounts = Accounts::new(guest)?;
-    let (low, high) = (full(guest), full(guest) + 1);
+    let (low, high) = (guest.shape.full(), guest.shape.full() + 1);
     let queues = json!([greedy("low", low, 7), greedy("high", high, 15)]);
     let load = Load::start(guest, json!({"queues": queues}))?;
     let mut report = None;
@@ -376,7 +376,7 @@ fn forged(guest: &mut Guest) -> Result<()> {
     const KERNEL_DISPATCH: u8 = 2;
     let module = Module::load(guest, &format!("mode=enforce {BUDGET} {FREE}"))?;
     let mut accounts = Accounts::new(guest)?;
-    let low = full(guest);
+    let low = guest.shape.full();
     let idle = queue(
         "liar",
         1,

@@ -6,7 +6,7 @@ use anyhow::{ensure, Context, Result};
 use serde_json::{json, Value};
 use vgpu_model::QueueReport;
 
-use super::preemption::{full, PATIENCE, UNBOUNDED};
+use super::preemption::{PATIENCE, UNBOUNDED};
 use crate::accounts::Accounts;
 use crate::guest::Guest;
 use crate::load::{queue, Load};
@@ -60,7 +60,7 @@ fn greedy(guest: &Guest, name: &str, number: u32, more: Value) -> Value {
 }
 
 fn grid(guest: &Guest, number: u32) -> u32 {
-    full(guest) + number
+    guest.shape.full() + number
 }
 
 fn runs(report: &QueueReport) -> bool {

@@ -6,7 +6,7 @@ use anyhow::{ensure, Result};
 use serde_json::json;
 
 use super::contention::{armed, Contention};
-use super::preemption::{full, gets_through, PATIENCE, UNBOUNDED};
+use super::preemption::{gets_through, PATIENCE, UNBOUNDED};
 use crate::guest::Guest;
 use crate::load::{queue, Load};
 use crate::module::{Module, Table};
@@ -106,7 +106,7 @@ fn forty(guest: &mut Guest) -> Result<()> {
         .map(|i| {
             let more =
                 json!({"group": format!("g{}", i % 2), "priority": 3, "requests": 1_000_000});
-            queue(&format!("q{i}"), full(guest) / 4, 500_000, more)
+            queue(&format!("q{i}"), guest.shape.full() / 4, 500_000, more)
         })
         .collect();
     let others = Load::start(guest, json!({"queues": queues}))?;
@@ -118,7 +118,7 @@ fn forty(guest: &mut Guest) -> Result<()> {
         "a queue was stopped for one of its own level"
     );
     let more = json!({"priority": 15, "requests": 30});
-    let urgent = queue("urgent", full(guest), 100_000, more);
+    let urgent = queue("urgent", guest.shape.full(), 100_000, more);
     let urgent = Load::start(guest, json!({"queues": [urgent]}))?;
     urgent.finish(guest)?;
     ensure!(

@@ -6,7 +6,7 @@
 use anyhow::{ensure, Context, Result};
 use serde_json::json;
 
-use super::preemption::{endless, full, heavy, short, PATIENCE, UNBOUNDED};
+use super::preemption::{endless, heavy, short, PATIENCE, UNBOUNDED};
 use crate::guest::Guest;
 use crate::load::{queue, Load};
 use crate::module::{Module, Table};
@@ -82,7 +82,7 @@ fn first_pass(guest: &mut Guest) -> Result<()> {
     // move at launch, and only its waves say that it runs.
     let once = queue(
         "heavy",
-        full(guest),
+        guest.shape.full(),
         20_000_000,
         json!({"group": "heavy", "priority": 0, "requests": 1}),
     );

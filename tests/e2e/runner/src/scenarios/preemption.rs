@@ -6,7 +6,6 @@ use std::time::Duration;
 use anyhow::{bail, ensure, Context, Result};
 use gpu_workload::report::RunReport;
 use serde_json::{json, Value};
-use vgpu_model::{QueueKind, QueueReport};
 
 use crate::agent::errno;
 use crate::guest::Guest;
@@ -105,17 +104,11 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(300);
 /// Bounds so far away that no scenario meets them, and no budget.
 pub(super) const UNBOUNDED: &str = "max_stop_ms=60000 noprogress_ms=60000 stop_budget_ms=1000";
 
-/// Workgroups of the default size that fill every compute unit.
-pub(super) fn full(guest: &Guest) -> u32 {
-    const WORKGROUPS_OF_A_UNIT: u32 = 8;
-    4 * guest.shape.cu_per_sh * guest.shape.xcc * WORKGROUPS_OF_A_UNIT
-}
-
 /// A grid of the lowest priority that fills the GPU several times.
 pub(super) fn heavy(guest: &Guest, requests: u32) -> Value {
     queue(
         "heavy",
-        3 * full(guest),
+        3 * guest.shape.full(),
         20_000_000,
         json!({"group": "heavy", "priority": 0, "requests": requests}),
     )
@@ -136,7 +129,7 @@ pub(super) fn short(requests: u32) -> Value {
 pub(super) fn endless(guest: &Guest) -> Value {
     queue(
         "urgent",
-        full(guest),
+        guest.shape.full(),
         1_000_000,
         json!({"group": "urgent", "priority": 15, "requests": 1_000_000, "start_ns": 5_000_000,
             "arrival": {"closed_loop": {"depth": 4}}}),
@@ -279,9 +272,7 @@ fn unload_with_stopped(guest: &mut Guest) -> Result<()> {
     module.unload(guest)?;
     // Only the stock driver is left, which waits for no queue to be mapped.
     guest.wait_until("both applications' queues are mapped", PATIENCE, |guest| {
-        let queues = guest.device.queues()?;
-        let mapped = |queue: &&QueueReport| queue.mapped.is_some() && queue.kind == QueueKind::Aql;
-        Ok(queues.iter().filter(mapped).count() == 4)
+        Ok(guest.device.mapped()?.len() == 4)
     })?;
     load.stop(guest)?;
     load.finish(guest).map(|_| ())

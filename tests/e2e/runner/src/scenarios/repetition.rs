@@ -6,7 +6,7 @@ use anyhow::{ensure, Result};
 use serde_json::json;
 use vgpu_model::QueueReport;
 
-use super::preemption::{full, PATIENCE, UNBOUNDED};
+use super::preemption::{PATIENCE, UNBOUNDED};
 use crate::accounts::Accounts;
 use crate::guest::Guest;
 use crate::load::{queue, Load};
@@ -33,7 +33,7 @@ fn hundreds(guest: &mut Guest) -> Result<()> {
         ),
     )?;
     let mut accounts = Accounts::new(guest)?;
-    let grids = [3 * full(guest) / 2, 3 * full(guest) / 2 + 1];
+    let grids = [3 * guest.shape.full() / 2, 3 * guest.shape.full() / 2 + 1];
     let heavy = |name: &str, grid: u32| {
         queue(
             name,

@@ -128,18 +128,23 @@ fn dependencies(guest: &mut Guest) -> Result<()> {
                 "dependencies": [{"from": "low", "to": "high"}],
             }),
         )?;
-        in_order(&report, "low", "high").with_context(|| format!("group {second_group}"))?;
+        in_order(&report, "low", "high", 8).with_context(|| format!("group {second_group}"))?;
     }
     Ok(())
 }
 
-/// Checks that each request of one queue waited for the same one of the other.
-pub(super) fn in_order(report: &RunReport, first: &str, second: &str) -> Result<()> {
+/// Checks that each of so many requests of one queue waited for the same one of the
+/// other.
+pub(super) fn in_order(
+    report: &RunReport,
+    first: &str,
+    second: &str,
+    requests: usize,
+) -> Result<()> {
     let (first, second) = (report_of(report, first)?, report_of(report, second)?);
     for queue in [first, second] {
-        let samples = queue.samples.len() as u64;
         ensure!(
-            samples > 0 && samples == queue.requests.completed,
+            queue.samples.len() == requests && queue.requests.completed == requests as u64,
             "not all requests have their times: {queue:?}"
         );
     }

@@ -5,7 +5,6 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{ensure, Result};
-use vgpu_model::{QueueKind, QueueReport};
 
 use super::preemption::{inversion, wait_for_heavy, PATIENCE, UNBOUNDED};
 use crate::guest::Guest;
@@ -65,11 +64,5 @@ const ALL: usize = 4;
 const FROZEN: Duration = Duration::from_millis(1500);
 
 fn mapped(guest: &mut Guest) -> Result<usize> {
-    let waves = |queue: &&QueueReport| queue.kind == QueueKind::Aql;
-    let queues = guest.device.queues()?;
-    Ok(queues
-        .iter()
-        .filter(waves)
-        .filter(|queue| queue.mapped.is_some())
-        .count())
+    Ok(guest.device.mapped()?.len())
 }

@@ -3,7 +3,7 @@
 
 use anyhow::{ensure, Context, Result};
 use serde_json::{json, Value};
-use vgpu_model::{Faults, Fence, QueueKind};
+use vgpu_model::{Faults, Fence};
 
 use super::contention::{accounts, armed, heavy, start_load, wait_until_stopped};
 use super::failure::set_driver_patience;
@@ -112,11 +112,7 @@ fn node(guest: &mut Guest, gpu: &str) -> Result<Value> {
 
 /// How many queues of programs a device runs.
 fn running(device: &mut Device) -> Result<usize> {
-    let queues = device.queues()?;
-    Ok(queues
-        .iter()
-        .filter(|queue| queue.kind == QueueKind::Aql && queue.mapped.is_some())
-        .count())
+    Ok(device.mapped()?.len())
 }
 
 fn second(guest: &mut Guest) -> Result<&mut Device> {

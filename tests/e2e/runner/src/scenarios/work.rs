@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{bail, ensure, Context, Result};
 use serde_json::json;
-use vgpu_model::{QueueKind, QueueReport, TimelineChange};
+use vgpu_model::TimelineChange;
 
 use crate::guest::{on_disk, Guest};
 use crate::load::{queue, run, Load};
@@ -74,23 +74,10 @@ fn one(workgroups: u32, cost_ns: u64, more: serde_json::Value) -> serde_json::Va
     json!({"queues": [queue("one", workgroups, cost_ns, more)]})
 }
 
-/// Workgroups of the default size that fill every compute unit.
-fn full(guest: &Guest) -> u32 {
-    const WORKGROUPS_OF_A_UNIT: u32 = 8;
-    4 * guest.shape.cu_per_sh * guest.shape.xcc * WORKGROUPS_OF_A_UNIT
-}
-
-/// The device's accounts of the compute queues that are mapped now.
-fn mapped(guest: &mut Guest) -> Result<Vec<QueueReport>> {
-    let mut queues = guest.device.queues()?;
-    queues.retain(|queue| queue.mapped.is_some() && queue.kind == QueueKind::Aql);
-    Ok(queues)
-}
-
 fn dispatches(guest: &mut Guest) -> Result<()> {
     let before = guest.device.state()?;
     // Grids of one workgroup, of less than the GPU holds, and of more.
-    for workgroups in [1, full(guest) / 2, 3 * full(guest) + 1] {
+    for workgroups in [1, guest.shape.full() / 2, 3 * guest.shape.full() + 1] {
         let report = run(guest, one(workgroups, 20_000, json!({"requests": 20})))?;
         let queue = report.queues.first().context("no queue is reported")?;
         ensure!(
@@ -105,7 +92,7 @@ fn dispatches(guest: &mut Guest) -> Result<()> {
     run(
         guest,
         one(
-            full(guest),
+            guest.shape.full(),
             20_000,
             json!({"requests": 5, "kernel": kernel}),
         ),
@@ -138,7 +125,7 @@ fn copies(guest: &mut Guest) -> Result<()> {
 
 /// KFD's own view of the hardware queues agrees with the device's.
 fn live_registers(guest: &mut Guest) -> Result<()> {
-    let workgroups = 4 * full(guest);
+    let workgroups = 4 * guest.shape.full();
     let long = json!({"requests": 1_000});
     let load = Load::start(guest, one(workgroups, 5_000_000, long))?;
     guest.wait_until("a wave runs", Duration::from_secs(60), |guest| {
@@ -150,7 +137,9 @@ fn live_registers(guest: &mut Guest) -> Result<()> {
     })?;
     let text = guest.agent().read_file("/sys/kernel/debug/kfd/hqds")?;
     let seen = active_slots(&text)?;
-    let device: BTreeSet<(u32, u32)> = mapped(guest)?
+    let device: BTreeSet<(u32, u32)> = guest
+        .device
+        .mapped()?
         .iter()
         .filter_map(|queue| queue.mapped)
         .map(|slot| (slot.pipe, slot.queue))
@@ -168,7 +157,7 @@ fn live_registers(guest: &mut Guest) -> Result<()> {
     }
     load.stop(guest)?;
     load.finish(guest)?;
-    let left = mapped(guest)?;
+    let left = guest.device.mapped()?;
     ensure!(left.is_empty(), "after the end {left:?} are mapped");
     Ok(())
 }
@@ -207,10 +196,10 @@ fn classes(guest: &mut Guest) -> Result<()> {
         .collect();
     let load = Load::start(guest, json!({"queues": queues}))?;
     guest.wait_until("all queues are mapped", Duration::from_secs(60), |guest| {
-        Ok(mapped(guest)?.len() == 17)
+        Ok(guest.device.mapped()?.len() == 17)
     })?;
     let mut count = [0; 3];
-    for report in mapped(guest)? {
+    for report in guest.device.mapped()? {
         if let Some(count) = count.get_mut(report.pipe_priority as usize) {
             *count += 1;
         }
@@ -226,7 +215,7 @@ fn classes(guest: &mut Guest) -> Result<()> {
 fn inversion(guest: &mut Guest) -> Result<()> {
     let low = queue(
         "low",
-        full(guest),
+        guest.shape.full(),
         20_000_000,
         json!({
             "group": "low", "priority": 0, "requests": 1
@@ -280,7 +269,7 @@ fn next_record(guest: &mut Guest) -> Result<u64> {
 }
 
 fn processes(guest: &mut Guest) -> Result<()> {
-    let workgroups = full(guest) / 4;
+    let workgroups = guest.shape.full() / 4;
     let queues: Vec<_> = (0..3)
         .map(|i| {
             let more = json!({"group": format!("g{i}"), "requests": 1_000});
@@ -290,9 +279,11 @@ fn processes(guest: &mut Guest) -> Result<()> {
     let load = Load::start(guest, json!({"queues": queues}))?;
     // One of the application and one of ROCr's own in each process.
     guest.wait_until("all queues are mapped", Duration::from_secs(60), |guest| {
-        Ok(mapped(guest)?.len() == 6)
+        Ok(guest.device.mapped()?.len() == 6)
     })?;
-    let spaces: BTreeSet<(u32, u32)> = mapped(guest)?
+    let spaces: BTreeSet<(u32, u32)> = guest
+        .device
+        .mapped()?
         .iter()
         .filter_map(|report| Some((report.queue.pasid, report.mapped?.vmid)))
         .collect();
@@ -335,12 +326,20 @@ fn oversubscription(guest: &mut Guest) -> Result<()> {
 fn killed(guest: &mut Guest) -> Result<()> {
     let other = Load::start(
         guest,
-        one(full(guest) / 2, 100_000, json!({"requests": 1_000_000})),
+        one(
+            guest.shape.full() / 2,
+            100_000,
+            json!({"requests": 1_000_000}),
+        ),
     )?;
     for _ in 0..5 {
         let victim = Load::start(
             guest,
-            one(2 * full(guest), 1_000_000, json!({"requests": 1_000_000})),
+            one(
+                2 * guest.shape.full(),
+                1_000_000,
+                json!({"requests": 1_000_000}),
+            ),
         )?;
         victim.kill(guest)?;
     }
