@@ -15,6 +15,7 @@ use tempfile::TempDir;
 use crate::agent::Agent;
 use crate::cache::{gate, module, program, Cache};
 use crate::device::{Device, Shape};
+use crate::emulator;
 use crate::image::{write_disk, Image};
 use crate::machine::{console, Console, Machine, Slot};
 use crate::snapshot::Snapshot;
@@ -124,10 +125,20 @@ impl Guest {
         self.directory.path()
     }
 
+    /// What the console has printed, where it is a file.
+    fn console(&self) -> String {
+        fs::read_to_string(console(self.directory.path())).unwrap_or_default()
+    }
+
+    /// Whether it died of a fault of the emulator, and not of anything in it.
+    pub fn ended_by_emulator(&self) -> bool {
+        emulator::ran_stale_code(&self.console())
+    }
+
     /// How console and kernel log end, to say why a guest is of no use.
     fn last_words(&mut self) -> String {
         const MOST: usize = 20;
-        let console = fs::read_to_string(console(self.directory.path())).unwrap_or_default();
+        let console = self.console();
         let log = self.agent().log(0).unwrap_or_default().0;
         let console = console.lines().map(str::to_owned).collect::<Vec<_>>();
         let log = log.into_iter().map(|line| line.text).collect::<Vec<_>>();

@@ -12,6 +12,7 @@ mod checkers;
 pub mod cpio;
 pub mod device;
 pub mod driver_file;
+mod emulator;
 pub mod firmware;
 pub mod guest;
 pub mod image;

@@ -145,11 +145,16 @@ pub fn run_group(cache: &Cache, group: &Group<'_>) -> Tally {
     let mut guest: Option<Guest> = None;
     for scenario in &group.scenarios {
         let start = Instant::now();
-        let outcome = run_one(cache, configuration, scenario, &mut guest);
         let name = format!(
             "{}, {} XCC: {}",
             configuration.kernel.series, configuration.xcc, scenario.name
         );
+        let mut outcome = run_one(cache, configuration, scenario, &mut guest);
+        if outcome.is_err() && guest.as_ref().is_some_and(Guest::ended_by_emulator) {
+            println!("again   {name}: QEMU ran a breakpoint that the kernel had removed");
+            guest = None;
+            outcome = run_one(cache, configuration, scenario, &mut guest);
+        }
         let seconds = start.elapsed().as_secs();
         match outcome {
             Ok(()) => {
