@@ -74,11 +74,14 @@ impl Sample {
 
     /// The kind of the packet at the read pointer.
     fn peek(&self, facts: &QueueFacts, inside: &Inside<'_>) -> Head {
-        const INVALID: u16 = 1;
-        const KERNEL_DISPATCH: u16 = 2;
-        const BARRIER_AND: u16 = 3;
-        const AGENT_DISPATCH: u16 = 4;
-        const BARRIER_OR: u16 = 5;
+        const VENDOR_SPECIFIC: u32 = 0;
+        const INVALID: u32 = 1;
+        const KERNEL_DISPATCH: u32 = 2;
+        const BARRIER_AND: u32 = 3;
+        const AGENT_DISPATCH: u32 = 4;
+        const BARRIER_OR: u32 = 5;
+        /// The vendor's packet that waits for the value of a signal.
+        const BARRIER_VALUE: u32 = 2;
         let packets = facts.ring_bytes / AQL_PACKET_BYTES;
         let slot = match (facts.format, self.read) {
             (Format::Aql, Some(read)) => read.checked_rem(packets),
@@ -86,11 +89,12 @@ impl Sample {
         };
         let header = slot
             .and_then(|slot| facts.ring.checked_add(slot.checked_mul(AQL_PACKET_BYTES)?))
-            .and_then(|packet| inside.read::<u16>(packet));
-        match header.map(|header| header & 0xff) {
-            Some(INVALID) => Head::Invalid,
-            Some(KERNEL_DISPATCH | AGENT_DISPATCH) => Head::Runnable,
-            Some(BARRIER_AND | BARRIER_OR) => Head::Barrier,
+            .and_then(|packet| inside.read::<u32>(packet));
+        // The type, and the vendor's own behind the header's two bytes.
+        match header.map(|header| (header & 0xff, (header >> 16) & 0xff)) {
+            Some((INVALID, _)) => Head::Invalid,
+            Some((KERNEL_DISPATCH | AGENT_DISPATCH, _)) => Head::Runnable,
+            Some((BARRIER_AND | BARRIER_OR, _) | (VENDOR_SPECIFIC, BARRIER_VALUE)) => Head::Barrier,
             _ => Head::Unknown,
         }
     }

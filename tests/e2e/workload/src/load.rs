@@ -18,7 +18,7 @@ use crate::kernel;
 use crate::kfd::ioctl::{Kfd, OwnQueue};
 use crate::kfd::sysfs;
 use crate::latency::summary;
-use crate::packet::{Dispatch, Packet};
+use crate::packet::{self, Dispatch, Packet};
 use crate::report::{ClockReport, QueueIdentity, QueueReport, Requests, Sample};
 use crate::spec::{Arrival, Barrier, QueueSpec, RunSpec};
 
@@ -26,8 +26,8 @@ use crate::spec::{Arrival, Barrier, QueueSpec, RunSpec};
 const LOOK: Duration = Duration::from_millis(50);
 /// The same for a queue that is held for a moment.
 const HELD_LOOK: Duration = Duration::from_micros(200);
-/// Argument blocks are this far apart.
-const ARGUMENT_STRIDE: usize = 64;
+/// Argument blocks are this far apart, and so are buffers that wait.
+const STRIDE: usize = 64;
 
 /// Place for one outstanding request.
 struct Slot {
@@ -45,6 +45,7 @@ pub struct Load {
     slots: Vec<Slot>,
     counters: Buffer,
     arguments: Buffer,
+    waits: Buffer,
     code: Buffer,
     runtime: Arc<Runtime>,
     gpu: usize,
@@ -160,13 +161,14 @@ impl Load {
             .collect::<Result<Vec<_>>>()?;
         let workgroups = spec.workgroups as usize;
         let counters = Buffer::allocate(runtime, gpu, spec.place, count * workgroups * 4)?;
-        let arguments = Buffer::allocate(runtime, gpu, spec.place, count * ARGUMENT_STRIDE)?;
+        let arguments = Buffer::allocate(runtime, gpu, spec.place, count * STRIDE)?;
+        let waits = Buffer::allocate(runtime, gpu, spec.place, count * STRIDE)?;
         let code = Buffer::allocate(runtime, gpu, spec.place, kernel::OBJECT_BYTES)?;
         code.store(0, &kernel::object(&spec.kernel));
         for slot in 0..count {
             let address = counters.address() + (slot * workgroups * 4) as u64;
             arguments.store(
-                slot * ARGUMENT_STRIDE,
+                slot * STRIDE,
                 &kernel::arguments(address, spec.cost_ns.nanoseconds()),
             );
         }
@@ -183,6 +185,7 @@ impl Load {
             slots,
             counters,
             arguments,
+            waits,
             code,
             runtime: runtime.clone(),
             gpu,
@@ -430,6 +433,15 @@ impl Load {
         }
     }
 
+    /// A packet with the slot's buffer, in which the command processor waits.
+    fn wait_in_buffer(&self, slot: usize, earlier: u64) -> Packet {
+        let words = packet::wait_for_zero(earlier);
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.waits.store(slot * STRIDE, &bytes);
+        let address = self.waits.address() + (slot * STRIDE) as u64;
+        Packet::buffer(address, words.len() as u32, 0)
+    }
+
     /// Writes a request's packets.
     fn put(&self, queue: &Queue, slot: usize, request: usize, chains: &Chains) -> bool {
         let give_up = || self.stop.load(Ordering::Acquire) || self.held.load(Ordering::Acquire);
@@ -441,7 +453,8 @@ impl Load {
                 .expect("there is a signal for each request");
             let packet = match barrier {
                 Barrier::Standard => Packet::barrier_and(&[earlier], 0),
-                Barrier::Vendor => Packet::barrier_below(earlier, 1, 0),
+                Barrier::Value => Packet::barrier_below(earlier, 1, 0),
+                Barrier::Buffer => self.wait_in_buffer(slot, earlier),
             };
             queue.submit(&packet, give_up)
         });
@@ -451,7 +464,7 @@ impl Load {
                 workgroup_size: self.spec.workgroup_size,
                 lds_bytes: self.spec.kernel.lds_bytes,
                 kernel_object: self.code.address(),
-                kernel_arguments: self.arguments.address() + (slot * ARGUMENT_STRIDE) as u64,
+                kernel_arguments: self.arguments.address() + (slot * STRIDE) as u64,
                 completion: if dispatch + 1 == dispatches {
                     done.handle()
                 } else {

@@ -8,8 +8,11 @@ const BARRIER_AND: u32 = 3;
 const BARRIER_BIT: u32 = 1 << 8;
 /// Acquire and release at system scope: host memory is read and written.
 const SYSTEM_FENCES: u32 = (2 << 9) | (2 << 11);
+const AMD_BUFFER: u32 = 1;
 const AMD_BARRIER_VALUE: u32 = 2;
 const CONDITION_LESS: u32 = 2;
+/// Where a signal has its value.
+const SIGNAL_VALUE: u64 = 8;
 
 /// One packet of 64 bytes. The first word publishes it and is written last.
 #[repr(transparent)]
@@ -75,6 +78,44 @@ impl Packet {
         packet.set64(56, completion);
         packet
     }
+
+    /// Completes once the packets before it have and the command processor has executed
+    /// the words at an address. Nothing in it tells whether those wait.
+    pub fn buffer(address: u64, words: u32, completion: u64) -> Self {
+        const INDIRECT_BUFFER: u32 = 0x3f;
+        const VALID: u32 = 1 << 23;
+        const WORDS_BEHIND: u32 = 10;
+        let mut packet = Self::new(Self::header(VENDOR_SPECIFIC, true) | (AMD_BUFFER << 16));
+        packet.0[1] = command(INDIRECT_BUFFER, 3);
+        packet.set64(8, address);
+        packet.0[4] = words | VALID;
+        packet.0[5] = WORDS_BEHIND;
+        packet.set64(56, completion);
+        packet
+    }
+}
+
+/// Words for the command processor that wait until the lower half of a signal is zero.
+pub fn wait_for_zero(signal: u64) -> [u32; 7] {
+    const WAIT_REG_MEM: u32 = 0x3c;
+    const EQUAL: u32 = 3;
+    const IN_MEMORY: u32 = 1 << 4;
+    const POLL_INTERVAL: u32 = 4;
+    let value = signal + SIGNAL_VALUE;
+    [
+        command(WAIT_REG_MEM, 6),
+        EQUAL | IN_MEMORY,
+        value as u32,
+        (value >> 32) as u32,
+        0,
+        u32::MAX,
+        POLL_INTERVAL,
+    ]
+}
+
+/// The header of a packet of the command processor with a number of words behind it.
+fn command(opcode: u32, words: u32) -> u32 {
+    (3 << 30) | ((words - 1) << 16) | (opcode << 8)
 }
 
 pub struct Dispatch {
@@ -149,6 +190,23 @@ mod tests {
         assert_eq!((packet.words()[4], packet.words()[5]), (u32::MAX, u32::MAX));
         assert_eq!(packet.words()[8], 2);
         assert_eq!(packet.words()[14], 8);
+    }
+
+    #[test]
+    fn a_buffer_is_told_with_its_length() {
+        let packet = Packet::buffer(0x1122_3344_5566_7788, 7, 8);
+        let words = packet.words();
+        assert_eq!((words[0] & 0xff, (words[0] >> 16) & 0xff), (0, 1));
+        assert_eq!(words[1], 0xc002_3f00);
+        assert_eq!((words[2], words[3]), (0x5566_7788, 0x1122_3344));
+        assert_eq!((words[4], words[5]), (7 | (1 << 23), 10));
+        assert_eq!(words[14], 8);
+
+        let wait = wait_for_zero(0x1122_3344_5566_7780);
+        assert_eq!(wait[0], 0xc005_3c00);
+        assert_eq!(wait[1], 3 | (1 << 4));
+        assert_eq!((wait[2], wait[3]), (0x5566_7788, 0x1122_3344));
+        assert_eq!((wait[4], wait[5]), (0, u32::MAX));
     }
 
     #[test]

@@ -60,7 +60,9 @@ pub enum Barrier {
     #[default]
     Standard,
     /// AMD's own, on a value: one of several packets of the vendor's type.
-    Vendor,
+    Value,
+    /// AMD's packet with a buffer for the command processor, in which the waiting is.
+    Buffer,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -247,6 +249,16 @@ impl RunSpec {
             ensure!(
                 requests(to) <= requests(from),
                 "queue {to:?} waits for more requests than {from:?} makes"
+            );
+        }
+        for queue in &self.queues {
+            let buffers = self.dependencies.iter().filter(|dependency| {
+                dependency.to == queue.name && dependency.barrier == Barrier::Buffer
+            });
+            ensure!(
+                buffers.count() <= 1,
+                "queue {:?} can wait for one other by a buffer",
+                queue.name
             );
         }
         Ok(())
@@ -451,6 +463,10 @@ mod tests {
             (r#"{"from": "a", "to": "c"}"#, 3),
             (r#"{"from": "a", "to": "b"}"#, 4),
             (r#"{"from": "a", "to": "b", "barrier": "none"}"#, 3),
+            (
+                r#"{"from": "a", "to": "b", "barrier": "buffer"}, {"from": "a", "to": "b", "barrier": "buffer"}"#,
+                3,
+            ),
         ] {
             assert!(
                 RunSpec::parse(&spec(dependencies, requests)).is_err(),

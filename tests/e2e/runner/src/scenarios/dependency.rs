@@ -63,7 +63,7 @@ fn hidden(guest: &mut Guest) -> Result<()> {
              noprogress_ms={NO_PROGRESS_MS} cool_down_ms={COOL_DOWN_MS}"
         ),
     )?;
-    let specification = chained(guest, "urgent", "vendor");
+    let specification = chained(guest, "urgent", "buffer");
     let load = Load::start(guest, specification)?;
     let (low, urgent) = (load.pid("low")?, load.pid("urgent")?);
     let report = load.finish(guest)?;
@@ -119,7 +119,11 @@ fn seen(guest: &mut Guest) -> Result<()> {
         guest,
         "mode=enforce max_stop_ms=60000 stop_budget_ms=1000 noprogress_ms=60000",
     )?;
-    for (group, barrier) in [("urgent", "standard"), ("low", "vendor")] {
+    for (group, barrier) in [
+        ("urgent", "standard"),
+        ("urgent", "value"),
+        ("low", "buffer"),
+    ] {
         let before = Table::Events.read(guest)?.len();
         let specification = chained(guest, group, barrier);
         let load = Load::start(guest, specification)?;
