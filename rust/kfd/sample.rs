@@ -63,7 +63,11 @@ impl Sample {
         if self.read.is_none() {
             // The read pointer first: what it overtakes in between makes the
             // backlog too large for a moment, never negative.
-            self.read = inside.read(facts.read_pointer);
+            self.read = match facts.format {
+                Format::Aql => inside.read(facts.read_pointer),
+                // The command processor stores 32 bits. What follows is anything.
+                Format::Pm4 => inside.read::<u32>(facts.read_pointer).map(u64::from),
+            };
             self.write = inside.read(facts.write_pointer);
         }
         self.head = match self.backlog(facts) {
