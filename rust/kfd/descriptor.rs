@@ -27,16 +27,16 @@ pub(crate) fn descriptor(queue: &QueueFacts, xcc: usize) -> Option<Foreign> {
 /// Whether a queue that is off the hardware has neither work nor saved waves, as
 /// its descriptors say.
 pub(crate) fn saved_nothing(queue: &QueueFacts, node: &Node<'_>) -> bool {
-    let descriptors = usize::try_from(node.xcc_mask().count_ones()).unwrap_or(0);
-    (0..descriptors).all(|xcc| {
-        let empty = || {
-            let mqd = descriptor(queue, xcc)?;
-            let word = |at| mqd.read::<u32>(at);
-            Some(
-                word(V9_MQD_CP_HQD_CNTL_STACK_OFFSET)? == word(V9_MQD_CP_HQD_CNTL_STACK_SIZE)?
-                    && (xcc > 0 || word(V9_MQD_CP_HQD_PQ_RPTR)? == word(V9_MQD_CP_HQD_PQ_WPTR_LO)?),
-            )
-        };
-        empty() == Some(true)
-    })
+    let descriptors = node.xcc_mask().count_ones();
+    let empty = |xcc| {
+        let mqd = descriptor(queue, usize::try_from(xcc).ok()?)?;
+        let word = |at| mqd.read::<u32>(at);
+        if xcc == queue.packet_xcc
+            && word(V9_MQD_CP_HQD_PQ_RPTR)? != word(V9_MQD_CP_HQD_PQ_WPTR_LO)?
+        {
+            return Some(false);
+        }
+        Some(word(V9_MQD_CP_HQD_CNTL_STACK_OFFSET)? == word(V9_MQD_CP_HQD_CNTL_STACK_SIZE)?)
+    };
+    queue.packet_xcc < descriptors && (0..descriptors).all(|xcc| empty(xcc) == Some(true))
 }

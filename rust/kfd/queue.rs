@@ -109,6 +109,8 @@ pub struct QueueFacts {
     pub(crate) ring: u64,
     pub(crate) read_pointer: u64,
     pub(crate) write_pointer: u64,
+    /// The XCC of the node that reads its packets and moves its read pointer.
+    pub(crate) packet_xcc: u32,
     pub(crate) mqd: usize,
     pub(crate) pipe: u32,
     pub(crate) slot: u32,
@@ -209,6 +211,11 @@ impl QueueFacts {
             ring: image.long::<{ P + QUEUE_PROPERTIES_QUEUE_ADDRESS }>(),
             read_pointer: image.long::<{ P + QUEUE_PROPERTIES_READ_PTR }>(),
             write_pointer: image.long::<{ P + QUEUE_PROPERTIES_WRITE_PTR }>(),
+            packet_xcc: if aql {
+                0
+            } else {
+                image.int::<{ P + QUEUE_PROPERTIES_PM4_TARGET_XCC }>()
+            },
             mqd: image.pointer::<QUEUE_MQD>().map_or(0, Foreign::address),
             pipe: image.int::<QUEUE_PIPE>(),
             slot: image.int::<QUEUE_QUEUE>(),

@@ -217,6 +217,9 @@ impl Survey {
 
     /// Reads the pointers of the queues that are on the hardware now. No lock of
     /// the driver may be held.
+    ///
+    /// Only the node's first XCC is asked, which knows nothing of the packets that
+    /// another one reads.
     pub fn read_registers(
         &mut self,
         gpu: &Present<'_>,
@@ -224,7 +227,9 @@ impl Survey {
         source: HardwareSource,
     ) {
         let mut look = registers.look(gpu, source);
-        let mapped = |queue: &&mut QueueSeen| queue.facts.activity == Activity::Active;
+        let mapped = |queue: &&mut QueueSeen| {
+            queue.facts.activity == Activity::Active && queue.facts.packet_xcc == 0
+        };
         for queue in self.queues.iter_mut().filter(mapped) {
             if let Some(found) = look.find(queue.facts.key.doorbell) {
                 queue.sample.take_registers(&queue.facts, &found);
@@ -249,7 +254,7 @@ impl Survey {
         }
     }
 
-    /// Asks the hardware how many waves each queue has.
+    /// Asks the hardware how many waves each queue has, again the first XCC alone.
     pub fn count_waves(
         &mut self,
         gpu: &Present<'_>,
@@ -258,7 +263,7 @@ impl Survey {
     ) {
         let known = occupancy.ask(gpu, source).is_ok();
         for queue in self.queues.iter_mut() {
-            queue.sample.waves = if known {
+            queue.sample.waves = if known && queue.facts.packet_xcc == 0 {
                 Waves::Known(occupancy.waves(queue.facts.key.doorbell))
             } else {
                 Waves::Unknown

@@ -117,6 +117,30 @@ mod tests {
     }
 
     #[test]
+    fn what_another_xcc_reads_is_left_to_memory() -> Result {
+        with_looker(|looker| {
+            let queue = Fake::now().processes[0].queues[0];
+            map(0, 1, 2, false);
+            // Packets of the standard are read by the first, whatever stands here.
+            put(
+                queue,
+                QUEUE_PROPERTIES + QUEUE_PROPERTIES_PM4_TARGET_XCC,
+                1u32,
+            );
+            looker.sees(1, 2)?;
+            let format = u32::try_from(KFD_QUEUE_FORMAT_PM4).map_err(|_| EINVAL)?;
+            put(queue, QUEUE_PROPERTIES + QUEUE_PROPERTIES_FORMAT, format);
+            looker.sees_nothing()?;
+            put(
+                queue,
+                QUEUE_PROPERTIES + QUEUE_PROPERTIES_PM4_TARGET_XCC,
+                0u32,
+            );
+            looker.sees(16, 32)
+        })
+    }
+
+    #[test]
     fn a_ring_without_room_has_no_read_pointer() -> Result {
         with_looker(|looker| {
             let queue = Fake::now().processes[0].queues[0];

@@ -81,8 +81,7 @@ impl Descriptors {
         );
         // As a checkpoint may bring it: nobody goes by it.
         word(V9_MQD_CP_MQD_STRIDE_SIZE, 0x10);
-        // Only the first is asked for them.
-        let (read, written) = if xcc == 0 { pointers } else { (1, 2) };
+        let (read, written) = pointers;
         word(V9_MQD_CP_HQD_PQ_RPTR, read);
         word(V9_MQD_CP_HQD_PQ_WPTR_LO, written);
     }
@@ -273,20 +272,33 @@ mod tests {
 
     #[test]
     fn a_queue_that_saved_nothing_is_told_apart() -> Result {
-        // For each of two XCCs: whether anything is on its control stack; the words
-        // read and written; what comes of it.
-        for (stacks, pointers, expected) in [
-            ([false, false], (7, 7), Done::StoppedIdle),
-            ([true, false], (7, 7), Done::Yes),
-            ([false, true], (7, 7), Done::Yes),
-            ([false, false], (7, 8), Done::Yes),
+        let aql = (KFD_QUEUE_FORMAT_AQL, 0);
+        let pm4 = |target: u32| (KFD_QUEUE_FORMAT_PM4, target);
+        // The format, and the XCC that is to read packets of the command processor;
+        // for each of two XCCs whether anything is on its control stack; the words
+        // read and written, of which the one that reads the packets alone is asked;
+        // what comes of it.
+        for ((format, target), stacks, pointers, expected) in [
+            (aql, [false, false], (7, 7), Done::StoppedIdle),
+            (aql, [true, false], (7, 7), Done::Yes),
+            (aql, [false, true], (7, 7), Done::Yes),
+            (aql, [false, false], (7, 8), Done::Yes),
+            (pm4(0), [false, false], (7, 7), Done::StoppedIdle),
+            (pm4(1), [false, false], (7, 7), Done::StoppedIdle),
+            (pm4(1), [false, false], (7, 8), Done::Yes),
+            (pm4(2), [false, false], (7, 7), Done::Yes),
         ] {
             with_scene(|scene| {
                 let mut descriptors = Descriptors::new()?;
                 for (xcc, on_stack) in stacks.into_iter().enumerate() {
-                    descriptors.fill(xcc, on_stack, pointers);
+                    let reads = u32::try_from(xcc) == Ok(target);
+                    descriptors.fill(xcc, on_stack, if reads { pointers } else { (1, 2) });
                 }
-                descriptors.give(Fake::now().processes[0].queues[0]);
+                let queue = Fake::now().processes[0].queues[0];
+                descriptors.give(queue);
+                let format = u32::try_from(format).map_err(|_| EINVAL)?;
+                put(queue, P + QUEUE_PROPERTIES_FORMAT, format);
+                put(queue, P + QUEUE_PROPERTIES_PM4_TARGET_XCC, target);
                 put(Fake::now().node, KFD_NODE_XCC_MASK, 3u32);
                 expect(&*scene.all(Stop, &[0])?, &[expected])?;
                 // The one without descriptors says nothing about itself.
