@@ -26,15 +26,22 @@ pub(crate) fn descriptor(queue: &QueueFacts, xcc: usize) -> Option<Foreign> {
 
 /// Whether a queue that is off the hardware has neither work nor saved waves, as
 /// its descriptors say.
+///
+/// The word read need not be more than a place in the ring, while the words written
+/// are counted on. So a full ring looks like an empty one here; that there is work in
+/// it, its process's own pointers tell.
 pub(crate) fn saved_nothing(queue: &QueueFacts, node: &Node<'_>) -> bool {
     let descriptors = node.xcc_mask().count_ones();
+    let room = queue.ring_bytes / 4;
     let empty = |xcc| {
         let mqd = descriptor(queue, usize::try_from(xcc).ok()?)?;
         let word = |at| mqd.read::<u32>(at);
-        if xcc == queue.packet_xcc
-            && word(V9_MQD_CP_HQD_PQ_RPTR)? != word(V9_MQD_CP_HQD_PQ_WPTR_LO)?
-        {
-            return Some(false);
+        if xcc == queue.packet_xcc {
+            let written = word(V9_MQD_CP_HQD_PQ_WPTR_LO)?;
+            let left = written.wrapping_sub(word(V9_MQD_CP_HQD_PQ_RPTR)?);
+            if u64::from(left).checked_rem(room)? > 0 {
+                return Some(false);
+            }
         }
         Some(word(V9_MQD_CP_HQD_CNTL_STACK_OFFSET)? == word(V9_MQD_CP_HQD_CNTL_STACK_SIZE)?)
     };

@@ -277,12 +277,15 @@ mod tests {
         // The format, and the XCC that is to read packets of the command processor;
         // for each of two XCCs whether anything is on its control stack; the words
         // read and written, of which the one that reads the packets alone is asked;
-        // what comes of it.
+        // what comes of it. The ring has 0x4000 words.
         for ((format, target), stacks, pointers, expected) in [
             (aql, [false, false], (7, 7), Done::StoppedIdle),
             (aql, [true, false], (7, 7), Done::Yes),
             (aql, [false, true], (7, 7), Done::Yes),
             (aql, [false, false], (7, 8), Done::Yes),
+            (aql, [false, false], (7, 0x4_c007), Done::StoppedIdle),
+            (aql, [false, false], (0x3fff, 0x4000), Done::Yes),
+            (aql, [false, false], (0xffff_fff0, 0), Done::Yes),
             (pm4(0), [false, false], (7, 7), Done::StoppedIdle),
             (pm4(1), [false, false], (7, 7), Done::StoppedIdle),
             (pm4(1), [false, false], (7, 8), Done::Yes),
