@@ -6,6 +6,7 @@
 use crate::foreign::Foreign;
 use crate::layout::*;
 use crate::node::Node;
+use crate::queue::Format;
 use crate::queue::QueueFacts;
 
 /// AMDGPU_GPU_PAGE_SIZE, by which the driver aligns a descriptor and its stack.
@@ -25,18 +26,20 @@ pub(crate) fn descriptor(queue: &QueueFacts, xcc: usize) -> Option<Foreign> {
 }
 
 /// Whether a queue that is off the hardware has neither work nor saved waves, as
-/// its descriptors say.
+/// its descriptors say. Those of a PM4 queue do not tell: it may have left off in a
+/// buffer to which the last word of its ring refers, before or between dispatches.
 ///
 /// The word read need not be more than a place in the ring, while the words written
 /// are counted on. So a full ring looks like an empty one here; that there is work in
 /// it, its process's own pointers tell.
 pub(crate) fn saved_nothing(queue: &QueueFacts, node: &Node<'_>) -> bool {
-    let descriptors = node.xcc_mask().count_ones();
+    let descriptors = usize::try_from(node.xcc_mask().count_ones()).unwrap_or(0);
     let room = queue.ring_bytes / 4;
     let empty = |xcc| {
-        let mqd = descriptor(queue, usize::try_from(xcc).ok()?)?;
+        let mqd = descriptor(queue, xcc)?;
         let word = |at| mqd.read::<u32>(at);
-        if xcc == queue.packet_xcc {
+        // The first reads the packets.
+        if xcc == 0 {
             let written = word(V9_MQD_CP_HQD_PQ_WPTR_LO)?;
             let left = written.wrapping_sub(word(V9_MQD_CP_HQD_PQ_RPTR)?);
             if u64::from(left).checked_rem(room)? > 0 {
@@ -45,5 +48,5 @@ pub(crate) fn saved_nothing(queue: &QueueFacts, node: &Node<'_>) -> bool {
         }
         Some(word(V9_MQD_CP_HQD_CNTL_STACK_OFFSET)? == word(V9_MQD_CP_HQD_CNTL_STACK_SIZE)?)
     };
-    queue.packet_xcc < descriptors && (0..descriptors).all(|xcc| empty(xcc) == Some(true))
+    queue.format == Format::Aql && (0..descriptors).all(|xcc| empty(xcc) == Some(true))
 }

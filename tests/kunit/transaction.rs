@@ -81,7 +81,8 @@ impl Descriptors {
         );
         // As a checkpoint may bring it: nobody goes by it.
         word(V9_MQD_CP_MQD_STRIDE_SIZE, 0x10);
-        let (read, written) = pointers;
+        // Only the first is asked for them.
+        let (read, written) = if xcc == 0 { pointers } else { (1, 2) };
         word(V9_MQD_CP_HQD_PQ_RPTR, read);
         word(V9_MQD_CP_HQD_PQ_WPTR_LO, written);
     }
@@ -272,13 +273,10 @@ mod tests {
 
     #[test]
     fn a_queue_that_saved_nothing_is_told_apart() -> Result {
-        let aql = (KFD_QUEUE_FORMAT_AQL, 0);
-        let pm4 = |target: u32| (KFD_QUEUE_FORMAT_PM4, target);
-        // The format, and the XCC that is to read packets of the command processor;
-        // for each of two XCCs whether anything is on its control stack; the words
-        // read and written, of which the one that reads the packets alone is asked;
-        // what comes of it. The ring has 0x4000 words.
-        for ((format, target), stacks, pointers, expected) in [
+        let (aql, pm4) = (KFD_QUEUE_FORMAT_AQL, KFD_QUEUE_FORMAT_PM4);
+        // For each of two XCCs whether anything is on its control stack; the words
+        // read and written; what comes of it. The ring has 0x4000 words.
+        for (format, stacks, pointers, expected) in [
             (aql, [false, false], (7, 7), Done::StoppedIdle),
             (aql, [true, false], (7, 7), Done::Yes),
             (aql, [false, true], (7, 7), Done::Yes),
@@ -286,22 +284,17 @@ mod tests {
             (aql, [false, false], (7, 0x4_c007), Done::StoppedIdle),
             (aql, [false, false], (0x3fff, 0x4000), Done::Yes),
             (aql, [false, false], (0xffff_fff0, 0), Done::Yes),
-            (pm4(0), [false, false], (7, 7), Done::StoppedIdle),
-            (pm4(1), [false, false], (7, 7), Done::StoppedIdle),
-            (pm4(1), [false, false], (7, 8), Done::Yes),
-            (pm4(2), [false, false], (7, 7), Done::Yes),
+            (pm4, [false, false], (7, 7), Done::Yes),
         ] {
             with_scene(|scene| {
                 let mut descriptors = Descriptors::new()?;
                 for (xcc, on_stack) in stacks.into_iter().enumerate() {
-                    let reads = u32::try_from(xcc) == Ok(target);
-                    descriptors.fill(xcc, on_stack, if reads { pointers } else { (1, 2) });
+                    descriptors.fill(xcc, on_stack, pointers);
                 }
                 let queue = Fake::now().processes[0].queues[0];
                 descriptors.give(queue);
                 let format = u32::try_from(format).map_err(|_| EINVAL)?;
                 put(queue, P + QUEUE_PROPERTIES_FORMAT, format);
-                put(queue, P + QUEUE_PROPERTIES_PM4_TARGET_XCC, target);
                 put(Fake::now().node, KFD_NODE_XCC_MASK, 3u32);
                 expect(&*scene.all(Stop, &[0])?, &[expected])?;
                 // The one without descriptors says nothing about itself.
