@@ -100,6 +100,7 @@ impl Gpu {
                 let is_aql = kernel(mqd::AQL_CONTROL) & 1 != 0;
                 let write = if is_aql { write << 4 } else { write };
                 write as u32 != kernel(mqd::PQ_RPTR)
+                    || kernel(mqd::IB_RPTR) > 0
                     || kernel(mqd::CNTL_STACK_OFFSET) < kernel(mqd::CNTL_STACK_SIZE)
             }
         }

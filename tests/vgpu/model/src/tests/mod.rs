@@ -3,4 +3,5 @@
 
 mod dispatch;
 mod manual;
+mod pm4;
 mod preempt;

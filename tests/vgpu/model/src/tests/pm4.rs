@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+//! User queues of PM4 packets: their pointers, and how they leave and come back.
+
+use crate::mqd;
+use crate::pm4::packet::opcode;
+use crate::testing::driver::{packet, Driver, TestProcess, TestQueue, USER};
+use crate::{Config, DoorbellWidth};
+
+/// Dwords of a test queue's ring.
+const RING: u64 = 1024;
+/// Slots that the scheduler may give to user queues.
+const SLOTS: usize = 24;
+
+fn driver() -> Driver {
+    Driver::new(Config {
+        cu_per_shader_engine: 1,
+        ..Config::default()
+    })
+}
+
+fn pm4_queue(driver: &mut Driver, process: TestProcess) -> TestQueue {
+    let queue = driver.queue(process, 1);
+    driver.set_mqd(&queue, 0, mqd::AQL_CONTROL, 0);
+    queue
+}
+
+/// Puts packets into the ring and rings the doorbell.
+fn submit(driver: &mut Driver, queue: &TestQueue, words: &[u32]) {
+    let mut write = driver.get64(queue.write);
+    for word in words {
+        driver.put32(queue.ring + write % RING * 4, *word);
+        write += 1;
+    }
+    driver.put64(queue.write, write);
+    driver
+        .device
+        .doorbell_write(queue.doorbell, write, DoorbellWidth::Qword);
+}
+
+/// Writes a value to guest memory.
+fn write_data(at: u64, value: u32) -> Vec<u32> {
+    let at = USER + at;
+    let body = [5 << 8, at as u32, (at >> 32) as u32, value];
+    packet(opcode::WRITE_DATA, &body)
+}
+
+/// Waits until a word of guest memory is 1.
+fn wait(at: u64) -> Vec<u32> {
+    const EQUAL: u32 = 3;
+    const MEMORY: u32 = 1 << 4;
+    let at = USER + at;
+    let body = [EQUAL | MEMORY, at as u32, (at >> 32) as u32, 1, u32::MAX, 4];
+    packet(opcode::WAIT_REG_MEM, &body)
+}
+
+/// A queue that waits for a word of memory within a buffer, behind its whole ring,
+/// to write the word behind that one.
+fn within_a_buffer(driver: &mut Driver, process: TestProcess) -> (TestQueue, u64) {
+    let queue = pm4_queue(driver, process);
+    let (gate, buffer) = (driver.guest(4096), driver.guest(4096));
+    let mut words = wait(gate);
+    words.extend(write_data(gate + 4, 7));
+    for (index, word) in words.iter().enumerate() {
+        driver.put32(buffer + index as u64 * 4, *word);
+    }
+    let at = USER + buffer;
+    let body = [at as u32, (at >> 32) as u32, words.len() as u32];
+    driver.map(&[queue]);
+    submit(driver, &queue, &packet(opcode::INDIRECT_BUFFER, &body));
+    driver.run(100_000);
+    (queue, gate)
+}
+
+#[test]
+fn pointers_turn_with_the_ring() {
+    const MARK: u32 = 0xdead_beef;
+    let mut driver = driver();
+    let process = driver.process(1);
+    let queue = pm4_queue(&mut driver, process);
+    let target = driver.guest(4096);
+    driver.put32(queue.read + 4, MARK);
+    driver.map(&[queue]);
+    let mut written = 0;
+    for round in 1..=300 {
+        let words = write_data(target, round);
+        written += words.len() as u64;
+        submit(&mut driver, &queue, &words);
+        driver.run(100_000);
+        assert_eq!(driver.get32(target), round);
+        assert_eq!(u64::from(driver.get32(queue.read)), written % RING);
+        // It is left and taken up again at any place.
+        if round % 7 == 0 {
+            driver.unmap_all();
+            driver.map(&[queue]);
+        }
+    }
+    assert!(written > RING);
+    assert_eq!(driver.get32(queue.read + 4), MARK, "32 bits are stored");
+}
+
+#[test]
+fn a_buffer_is_left_and_taken_up_where_it_was() {
+    let mut driver = driver();
+    let process = driver.process(1);
+    let (queue, gate) = within_a_buffer(&mut driver, process);
+    driver.unmap_all();
+    assert_eq!(
+        driver.mqd(&queue, 0, mqd::PQ_RPTR),
+        driver.mqd(&queue, 0, mqd::PQ_WPTR),
+        "the ring is read to its end"
+    );
+    assert!(driver.mqd(&queue, 0, mqd::IB_RPTR) > 0);
+    driver.put32(gate, 1);
+    driver.run(1_000_000);
+    assert_eq!(driver.get32(gate + 4), 0, "it is off the hardware");
+    driver.map(&[queue]);
+    driver.run(1_000_000);
+    assert_eq!(driver.get32(gate + 4), 7);
+    driver.unmap_all();
+    assert_eq!(driver.mqd(&queue, 0, mqd::IB_RPTR), 0);
+}
+
+#[test]
+fn a_queue_within_a_buffer_gets_its_turn_among_too_many() {
+    let mut driver = driver();
+    let process = driver.process(1);
+    let (queue, gate) = within_a_buffer(&mut driver, process);
+    driver.unmap_all();
+    let never = driver.guest(4096);
+    let mut queues: Vec<TestQueue> = Vec::new();
+    for _ in 0..SLOTS {
+        let other = pm4_queue(&mut driver, process);
+        submit(&mut driver, &other, &wait(never));
+        queues.push(other);
+    }
+    queues.push(queue);
+    driver.run_list(&queues);
+    driver.put32(gate, 1);
+    driver.run_until(200_000_000, |driver| driver.get32(gate + 4) == 7);
+}
