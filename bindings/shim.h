@@ -33,6 +33,7 @@ u32 gp_wake_count(void);
 void gp_wake(void);
 void gp_sleep(u32 seen, u64 timeout_ns);
 void gp_thread_yield(void);
+bool gp_thread_should_freeze(void);
 void gp_thread_freeze(void);
 int gp_creation_watch_start(void);
 void gp_creation_watch_stop(void);

@@ -32,6 +32,8 @@ static int gp_sleep_event(struct notifier_block *block, unsigned long action, vo
 int gp_sleep_watch_start(struct gp_sleep_watch *watch)
 {
 	watch->block.notifier_call = gp_sleep_event;
+	/* Before the driver, which treats its queues otherwise from its own notice on. */
+	watch->block.priority = 1;
 	return register_pm_notifier(&watch->block);
 }
 

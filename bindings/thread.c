@@ -95,6 +95,16 @@ void gp_wake(void)
 }
 
 /**
+ * gp_thread_should_freeze() - whether gp_thread_freeze() would stay
+ *
+ * Context: a thread of gp_thread_start().
+ */
+bool gp_thread_should_freeze(void)
+{
+	return freezing(current);
+}
+
+/**
  * gp_sleep() - sleep until woken, stopped, to be frozen, or for a time
  * @seen: what gp_wake_count() said before the look that found nothing to do
  * @timeout_ns: how long at most; U64_MAX is for ever
@@ -107,7 +117,7 @@ void gp_sleep(u32 seen, u64 timeout_ns)
 
 	__wait_event_hrtimeout(gp_sleepers,
 			       kthread_should_stop() || gp_wake_count() != seen ||
-			       freezing(current),
+			       gp_thread_should_freeze(),
 			       timeout, TASK_INTERRUPTIBLE);
 }
 

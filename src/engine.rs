@@ -16,6 +16,8 @@ use kernel::time::Delta;
 use kfd::backend::Backend;
 use kfd::backend::Debts;
 use kfd::clock;
+use kfd::gpu::Away;
+use kfd::gpu::Gpu;
 use kfd::gpu::Keeper;
 use kfd::gpu::Present;
 use kfd::rules::MOST_RULES;
@@ -24,8 +26,8 @@ use kfd::settings::Settings;
 use kfd::thread::Running;
 use kfd::transaction::Failure;
 
-/// How long letting go of a GPU is tried. What may be in the way takes less: a
-/// process that opens the GPU, a halt for debugfs or for another partition.
+/// How long letting go of a GPU is tried. What may be in the way takes less: a halt
+/// for debugfs or for another partition.
 const RELEASE_PATIENCE: Nanos = Nanos::SECOND.times(5);
 
 /// The pause between two tries.
@@ -123,10 +125,12 @@ impl Engine {
     /// Starts what nobody here remembers to have stopped, because an earlier load
     /// has left it or there was no room to see it, and then forgets all.
     fn come_to_rest(&mut self, gpu: &Present<'_>) -> Result<(), Failure> {
+        let mut result = Ok(());
         for (node, debts) in self.nodes.iter_mut().zip(self.debts.iter_mut()) {
             let mut backend = Backend::new(self.settings.backend, self.shared.hws(), debts);
-            node.look_and_start_all(gpu, &mut backend)?;
+            result = node.look_and_start_all(gpu, &mut backend).and(result);
         }
+        result?;
         for node in self.nodes.iter_mut() {
             node.rest();
         }
@@ -168,9 +172,14 @@ impl Engine {
         result
     }
 
-    /// Starts everything that is stopped. Returns whether nothing is any more.
-    pub(crate) fn settle(&mut self, gpu: &Present<'_>) -> bool {
-        self.start_all(gpu).is_ok() || !self.unsettled()
+    /// Starts everything that is stopped, because the system is about to sleep. `Err`:
+    /// something may still be, which the sleep would cost.
+    fn settle(&mut self, gpu: &Present<'_>) -> Result<(), Failure> {
+        match self.start_all(gpu) {
+            // There is nothing to be saved any more.
+            Err(Failure::Away(Away::NoAccess | Away::NoKfd)) => Ok(()),
+            result => result,
+        }
     }
 
     /// Whether a queue of the GPU does not run because of us.
@@ -218,16 +227,20 @@ impl Engine {
     }
 }
 
+/// Starts everything of a GPU that is stopped, because the system is about to sleep.
+pub(crate) fn settle(gpu: &Gpu<Engine>) -> Result<(), Failure> {
+    gpu.with(|gpu, engine| gpu.map_or(Ok(()), |gpu| engine.settle(gpu)))
+}
+
 /// Tries to start everything for a while. The function is told of its last try, and
-/// says whether it is done, which is returned.
-pub(crate) fn try_for_a_while(mut done: impl FnMut(bool) -> bool) -> bool {
+/// says whether it is done.
+pub(crate) fn try_for_a_while(mut done: impl FnMut(bool) -> bool) {
     let until = clock::now().after(RELEASE_PATIENCE);
     loop {
         // All have their last try, however long others took.
         let last = clock::now() >= until;
-        let done = done(last);
-        if done || last {
-            return done;
+        if done(last) || last {
+            return;
         }
         fsleep(Delta::from_millis(RELEASE_PAUSE_MS));
     }

@@ -3,6 +3,7 @@
 //! All GPUs: each has a thread of its own, so that one that hangs does not hold
 //! up the others.
 
+use crate::engine;
 use crate::engine::try_for_a_while;
 use crate::engine::Engine;
 use crate::monitor::Monitor;
@@ -17,7 +18,6 @@ use kfd::driver::Device;
 use kfd::driver::Driver;
 use kfd::driver::Listener;
 use kfd::gpu::Gpu;
-use kfd::gpu::Present;
 use kfd::hws::Hws;
 use kfd::rules::Rules;
 use kfd::sleep::Sleeper;
@@ -151,7 +151,7 @@ impl Fleet {
         };
         let mut members = self.members.lock();
         if members.closed {
-            // Its thread ends without the lock, which it may take.
+            // Its thread may take long to end, which nobody else has to wait for.
             drop(members);
             drop(member);
             return Ok(());
@@ -176,7 +176,7 @@ impl Fleet {
             None => None,
         };
         drop(members);
-        // Its thread ends without the lock, which it may take.
+        // Its thread may take long to end, which nobody else has to wait for.
         drop(gone);
     }
 
@@ -192,16 +192,20 @@ impl Fleet {
 
 /// Starts everything of a GPU that is stopped, and tries for a while.
 fn settle(gpu: &Gpu<Engine>) -> Result {
-    let settled =
-        |gpu: Option<&Present<'_>>, engine: &mut Engine| gpu.is_none_or(|gpu| engine.settle(gpu));
-    if try_for_a_while(|_| gpu.with(settled)) {
-        return Ok(());
-    }
-    pr_err!(
-        "{}: the system stays awake, because a stopped queue could not be started and would not survive its sleep\n",
-        gpu.device().name().to_str().unwrap_or("?")
-    );
-    Err(EBUSY)
+    let mut result = Ok(());
+    try_for_a_while(|_| {
+        result = engine::settle(gpu);
+        result.is_ok()
+    });
+    result.map_err(|failure| {
+        pr_err!(
+            "{}: the system stays awake, because a stopped queue would not survive its sleep and could not be started: {} (errno {})\n",
+            gpu.device().name().to_str().unwrap_or("?"),
+            failure.why(),
+            failure.errno()
+        );
+        EBUSY
+    })
 }
 
 /// The fleet as told of the system's sleep.

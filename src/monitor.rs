@@ -2,6 +2,7 @@
 
 //! The loop of a GPU's thread: look, and sleep as long as the policy allows.
 
+use crate::engine;
 use crate::engine::Engine;
 use crate::fleet::Shared;
 use crate::values::NodeValues;
@@ -36,6 +37,19 @@ impl Monitor {
         })
     }
 
+    /// Starts everything before the system sleeps. All of it runs already, unless the
+    /// sleep was not announced.
+    fn settle(&self) {
+        if let Err(failure) = engine::settle(&self.gpu) {
+            pr_err!(
+                "{}: the system sleeps while a queue is stopped: {} (errno {})\n",
+                self.gpu.device().name().to_str().unwrap_or("?"),
+                failure.why(),
+                failure.errno()
+            );
+        }
+    }
+
     /// Has a folder for each node that there is. To be called without the GPU's
     /// mutex, because the folders' files take it.
     fn follow_nodes(&self, count: usize, folders: &mut KVec<NodeFolder<NodeValues>>) -> Result {
@@ -60,6 +74,9 @@ impl Body for Monitor {
         let mut folders = KVec::new();
         let mut complete = true;
         while !thread.should_stop() {
+            if thread.should_freeze() {
+                self.settle();
+            }
             thread.freeze();
             // Before the look: what happens during it is seen by the next.
             let seen = wake::count();

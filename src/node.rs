@@ -70,6 +70,7 @@ pub(crate) struct NodeEngine {
     /// What did not fit at the last look was said.
     said_misfit: bool,
     said_exempt: bool,
+    said_disarmed: bool,
     /// A transaction of ours has left the queues off the hardware.
     off_hardware: bool,
     /// Why the last transaction that failed did so, until the node is armed by hand.
@@ -100,6 +101,7 @@ impl NodeEngine {
             waiting: None,
             said_misfit: false,
             said_exempt: false,
+            said_disarmed: false,
             off_hardware: false,
             last_failure: None,
             next_start_beyond: Nanos::ZERO,
@@ -270,6 +272,7 @@ impl NodeEngine {
     /// Arms the node, and has it checked again if it was refused.
     pub(crate) fn rearm(&mut self) {
         self.scheduler.rearm();
+        self.said_disarmed = false;
         self.last_failure = None;
         self.check = None;
     }
@@ -323,13 +326,14 @@ impl NodeEngine {
         }
     }
 
-    /// Says that the node was disarmed, when that is new.
-    fn say_disarmed(&self, gpu: &Present<'_>, step: &Step) {
-        if step.arming != Arming::Disarmed || self.last.arming == Arming::Disarmed {
+    /// Says once that the node was disarmed.
+    fn say_disarmed(&mut self, gpu: &Present<'_>, step: &Step) {
+        if step.arming != Arming::Disarmed || self.said_disarmed {
             return;
         }
+        self.said_disarmed = true;
         pr_err!(
-            "{} node {}: disarmed: too many transactions failed, the last because {}; all queues run, and none is stopped until 'armed' is written to the node's state\n",
+            "{} node {}: disarmed: too many transactions failed, the last because {}; what is stopped is started, and nothing is stopped until 'armed' is written to the node's state\n",
             gpu.device().name().to_str().unwrap_or("?"),
             self.index,
             self.last_failure.map_or("?", Failure::why)

@@ -126,7 +126,8 @@ impl Roster {
             let Some(process) = self.processes.get(seen.process).copied() else {
                 continue;
             };
-            let queue = match find_near(&self.queues, at, |queue| same_queue(queue, seen)) {
+            let same = |queue: &Queue| queue.process == process.id && same_queue(queue, seen);
+            let queue = match find_near(&self.queues, at, same) {
                 Some(queue) => Queue {
                     rule: process.rule,
                     priority: seen.facts.priority,

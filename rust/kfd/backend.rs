@@ -35,6 +35,17 @@ impl<'a> Backend<'a> {
         self.kind.name()
     }
 
+    /// What to do about what it had to leave stopped when the module was unloaded.
+    pub fn remedy(&self) -> &'static str {
+        match self.kind {
+            BackendKind::Hws | BackendKind::Mqd => {
+                "load the module again with this backend, which starts them"
+            }
+            // A process is evicted so often, and nobody else knows how often by us.
+            BackendKind::Process => "end their processes, which no later load can start",
+        }
+    }
+
     /// What it can stop by itself.
     pub fn granularity(&self) -> Granularity {
         match self.kind {

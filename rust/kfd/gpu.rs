@@ -16,6 +16,7 @@ use crate::node::Node;
 use core::marker::PhantomData;
 use kernel::prelude::*;
 use kernel::sync::Mutex;
+use kernel::types::NotThreadSafe;
 
 /// The most nodes that a GPU is divided into.
 pub const MAX_NODES: usize = KFD_DEV_NODES_LEN;
@@ -125,6 +126,7 @@ impl<K: Keeper> Gpu<K> {
             device: &self.device,
             adev,
             _mutex: PhantomData,
+            _thread: NotThreadSafe,
         })
     }
 }
@@ -140,6 +142,8 @@ pub struct Present<'a> {
     adev: Foreign,
     /// Borrowed from the guard of the GPU's mutex.
     _mutex: PhantomData<&'a mut ()>,
+    /// What is taken through it is released in the thread that has taken it.
+    _thread: NotThreadSafe,
 }
 
 /// Why a GPU cannot be used just now.

@@ -13,7 +13,6 @@ use crate::bindings;
 use crate::check;
 use crate::clock;
 use crate::descriptor::saved_nothing;
-use crate::locked::Census;
 use crate::locked::LockedNode;
 use crate::node::Node;
 use crate::transaction::report_misfit;
@@ -45,15 +44,14 @@ impl Hws {
 
     /// Stops and starts queues in one transaction.
     pub fn transact(&self, node: &Node<'_>, orders: &mut Orders<'_>) -> Transacted {
-        node.ready().map_err(Failure::Away)?;
         // A transaction disturbs every queue of the node: look first whether
         // there is anything to do, and whether it could be done.
-        match anything_to_do(&node.lock(), orders) {
+        match orders.due_on(node)? {
             None => return Ok(None),
             Some(census) if census.fits() => {}
             // Putting back edits nothing.
             Some(_) if matches!(orders, Orders::PutBack) => {}
-            Some(_) => return Err(Failure::Inexact),
+            Some(_) => return Err(Failure::Misfit),
         }
         let begin = clock::now();
         let unmapped = Unmapped::new(node)?;
@@ -99,13 +97,6 @@ impl Drop for Hws {
         // none is under way.
         unsafe { bindings::gp_hws_unbind() }
     }
-}
-
-/// Whether the orders would change anything, and if so, what fits together.
-fn anything_to_do(locked: &LockedNode<'_>, orders: &Orders<'_>) -> Option<Census> {
-    let mut any = matches!(orders, Orders::PutBack);
-    let census = locked.walk(|_, queue| any |= orders.due(queue).is_some());
-    any.then_some(census)
 }
 
 /// Notes which of the queues that were stopped had nothing to save. Descriptors are

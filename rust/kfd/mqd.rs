@@ -31,13 +31,15 @@ const UNMAP_LATENCY_MS: u32 = 4050;
 
 /// Stops and starts queues.
 pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>) -> Transacted {
-    node.ready().map_err(Failure::Away)?;
+    if orders.due_on(node)?.is_none() {
+        return Ok(None);
+    }
     let begin = clock::now();
     let locked = node.lock();
     let edit = clock::now();
     let census = locked.census();
     if !census.fits() {
-        return Err(Failure::Inexact);
+        return Err(Failure::Misfit);
     }
     let mut failure = None;
     locked.walk(|process, queue| {

@@ -77,14 +77,15 @@ pub(crate) fn settle(
     in_view: impl Fn(usize) -> bool,
 ) -> Result<(), Failure> {
     node.ready().map_err(Failure::Away)?;
-    match restore_all(node, debts, in_view, &mut 0) {
-        Some(errno) => Err(Failure::Unmap(errno)),
-        None => Ok(()),
-    }
+    restore_all(node, debts, in_view, &mut 0).map_or(Ok(()), Err)
 }
 
 /// Stops and starts the processes of queues.
 pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>, debts: &mut Debts) -> Transacted {
+    let owed = debts.0.iter().any(|debt| debt.dqm == node.dqm());
+    if !owed && matches!(orders, Orders::StartAll { .. }) {
+        return Ok(None);
+    }
     node.ready().map_err(Failure::Away)?;
     let begin = clock::now();
     let failure = match orders {
@@ -94,7 +95,7 @@ pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>, debts: &mut Deb
         Orders::PutBack => None,
     };
     match failure {
-        Some(errno) => Err(Failure::Unmap(errno)),
+        Some(failure) => Err(failure),
         None => Ok(Some(Timing {
             unmap: clock::now().since(begin),
             edit: Nanos::ZERO,
@@ -103,8 +104,8 @@ pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>, debts: &mut Deb
     }
 }
 
-/// Carries the requests out. Returns the first positive errno.
-fn each(node: &Node<'_>, requests: &mut [Request], debts: &mut Debts) -> Option<u32> {
+/// Carries the requests out. Returns the first failure.
+fn each(node: &Node<'_>, requests: &mut [Request], debts: &mut Debts) -> Option<Failure> {
     let mut failure = None;
     for at in 0..requests.len() {
         let Some(request) = requests.get(at).copied() else {
@@ -115,8 +116,8 @@ fn each(node: &Node<'_>, requests: &mut [Request], debts: &mut Debts) -> Option<
             continue;
         }
         let result = match request.action {
-            Action::Stop => evict(node, process, debts),
-            Action::Start => restore(node, process, debts),
+            Action::Stop => evict(node, process, debts).map_err(Failure::Unmap),
+            Action::Start => restore(node, process, debts).map_err(Failure::Restore),
         };
         match result {
             Ok(true) => {
@@ -127,20 +128,20 @@ fn each(node: &Node<'_>, requests: &mut [Request], debts: &mut Debts) -> Option<
                 }
             }
             Ok(false) => {}
-            Err(errno) => failure = failure.or(Some(errno)),
+            Err(other) => failure = failure.or(Some(other)),
         }
     }
     failure
 }
 
 /// Undoes every eviction of ours on a node but those that are to be kept, if their
-/// processes live. Returns the first positive errno.
+/// processes live. Returns the first failure.
 fn restore_all(
     node: &Node<'_>,
     debts: &mut Debts,
     keeps: impl Fn(usize) -> bool,
     started: &mut u64,
-) -> Option<u32> {
+) -> Option<Failure> {
     let mut failure = None;
     let mut at = 0;
     while let Some(debt) = debts.0.get(at) {
@@ -149,8 +150,8 @@ fn restore_all(
             Some(_) if debt.dqm != node.dqm() || keeps(debt.process) => false,
             Some(memory) => {
                 let (paid, errno) = pay(node, debt, &memory);
-                *started = started.saturating_add(u64::from(paid));
-                failure = failure.or(errno);
+                *started = started.saturating_add(u64::from(errno.is_none()));
+                failure = failure.or(errno.map(Failure::Restore));
                 paid
             }
         };

@@ -29,6 +29,12 @@ impl Running {
         unsafe { bindings::gp_thread_should_stop() }
     }
 
+    /// Whether the system is being frozen.
+    pub fn should_freeze(&self) -> bool {
+        // SAFETY: `self` exists only inside a kernel thread.
+        unsafe { bindings::gp_thread_should_freeze() }
+    }
+
     /// Stays here while the system is frozen.
     pub fn freeze(&self) {
         // SAFETY: `self` exists only inside a kernel thread, whose body holds

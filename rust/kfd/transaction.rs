@@ -5,6 +5,7 @@
 use crate::gpu::Away;
 use crate::gpu::Present;
 use crate::locked::Census;
+use crate::node::Node;
 use crate::queue::Activity;
 use crate::queue::QueueFacts;
 use crate::queue::QueueKey;
@@ -92,6 +93,25 @@ impl Orders<'_> {
         }
     }
 
+    /// What fits together on a node where there is anything to do that can be done
+    /// now. Where there is not, it is no failure that nothing could be; only beside a
+    /// reset nobody asks, who would have to wait for it.
+    pub(crate) fn due_on(&self, node: &Node<'_>) -> Result<Option<Census>, Failure> {
+        let ready = node.ready().map_err(Failure::Away);
+        if ready == Err(Failure::Away(Away::Reset)) {
+            return Err(Failure::Away(Away::Reset));
+        }
+        let mut any = matches!(self, Orders::PutBack);
+        let census = node
+            .lock()
+            .walk(|_, queue| any |= self.due(queue).is_some());
+        if any {
+            ready.map(|()| Some(census))
+        } else {
+            Ok(None)
+        }
+    }
+
     /// Notes what was done to a queue, in whose state before that it was due.
     pub(crate) fn note(&mut self, queue: &QueueFacts, done: Done) {
         match self {
@@ -154,26 +174,32 @@ pub enum Failure {
     /// The driver refused to take the queues off, with this positive errno. The
     /// lock was not taken.
     Unmap(u32),
-    /// The driver's counters do not fit its queues; nothing was edited.
+    /// The driver's counters do not fit its queues, and nothing was sent.
+    Misfit,
+    /// The driver's counters did not fit its queues when these were off the hardware,
+    /// so that nothing was edited, or did not any more after an edit.
     Inexact,
     /// The edit was made, and putting the queues back failed with this errno.
     Map(u32),
     /// One of the queues could not be taken off or put back by itself, with this
     /// positive errno; others could.
     Single(u32),
+    /// A process could not be put back, with this positive errno; others could.
+    Restore(u32),
 }
 
 impl Failure {
     /// The positive errno that the policy judges it by.
     pub fn errno(self) -> u32 {
         let error = match self {
-            Failure::Unmap(errno) | Failure::Map(errno) | Failure::Single(errno) => {
-                return errno;
-            }
+            Failure::Unmap(errno)
+            | Failure::Map(errno)
+            | Failure::Single(errno)
+            | Failure::Restore(errno) => return errno,
             Failure::Away(Away::Reset) => EIO,
             Failure::Away(Away::NoAccess | Away::NoKfd) => ENODEV,
             Failure::Away(Away::Halted) => EBUSY,
-            Failure::Away(Away::Misfit) | Failure::Inexact => EINVAL,
+            Failure::Away(Away::Misfit) | Failure::Misfit | Failure::Inexact => EINVAL,
         };
         error.to_errno().unsigned_abs()
     }
@@ -187,9 +213,10 @@ impl Failure {
             Failure::Away(Away::Halted) => "the hardware scheduler is halted",
             Failure::Away(Away::Misfit) => "the driver's structures do not fit together",
             Failure::Unmap(_) => "the queues could not be taken off the GPU",
-            Failure::Inexact => "the driver's counters do not fit its queues",
+            Failure::Misfit | Failure::Inexact => "the driver's counters do not fit its queues",
             Failure::Map(_) => "the queues could not be put back on the GPU",
             Failure::Single(_) => "a queue could not be taken off the GPU or put back",
+            Failure::Restore(_) => "a process could not be put back on the GPU",
         }
     }
 
@@ -198,12 +225,17 @@ impl Failure {
         matches!(self, Failure::Away(Away::Halted))
     }
 
+    /// Whether anything was sent to the hardware, or at least tried to be.
+    pub fn was_sent(self) -> bool {
+        !matches!(self, Failure::Away(_) | Failure::Misfit)
+    }
+
     /// Whether the driver makes all queues anew after it, so that nothing stays
     /// stopped: the GPU is being reset, or will be because it hangs.
     pub fn ends_in_reset(self) -> bool {
         match self {
             Failure::Away(Away::Reset) => true,
-            Failure::Unmap(errno) => errno == ETIME,
+            Failure::Unmap(errno) | Failure::Restore(errno) => errno == ETIME,
             _ => false,
         }
     }

@@ -86,7 +86,7 @@ impl NodeEngine {
             }
             Fate::Done => Report::Done,
             Fate::Nothing => Report::NothingToDo,
-            // Somebody is opening or dividing the GPU just now, which is no
+            // KFD has halted its scheduler for somebody just now, which is no
             // failure: the next look decides anew.
             Fate::Failed(errno) if errno == busy() => Report::NothingToDo,
             Fate::Failed(errno) => Report::Failed(errno),

@@ -31,7 +31,7 @@ impl NodeEngine {
             .and_then(|()| self.send_start_all(gpu, backend));
         match result {
             Err(failure) if !failure.ends_in_reset() => {
-                if failure == Failure::Inexact {
+                if matches!(failure, Failure::Misfit | Failure::Inexact) {
                     self.say_inexact(gpu);
                 }
                 Err(failure)
@@ -74,12 +74,12 @@ impl NodeEngine {
     pub(crate) fn give_up(&self, gpu: &Present<'_>, backend: &Backend<'_>, failure: Failure) {
         let name = gpu.device().name().to_str().unwrap_or("?");
         pr_err!(
-            "{} node {}: stopped queues are left: {} (errno {}); load the module again with backend={} to start them\n",
+            "{} node {}: stopped queues are left: {} (errno {}); {}\n",
             name,
             self.index,
             failure.why(),
             failure.errno(),
-            backend.name()
+            backend.remedy()
         );
         for queue in self.roster.queues().iter().filter(|queue| queue.stopped) {
             pr_err!(

@@ -118,13 +118,17 @@ impl NodeEngine {
                     Failure::Inexact => false,
                     _ => self.off_hardware && !failure.ends_in_reset(),
                 };
-                if !failure.is_passing() {
+                // A misfit is met again and again as long as it lasts.
+                let known = failure == Failure::Misfit && self.said_misfit;
+                if !failure.is_passing() && !known {
                     self.counters.failures = self.counters.failures.saturating_add(1);
                     self.last_failure = Some(failure);
                 }
             }
         }
-        self.counters.transactions = self.counters.transactions.saturating_add(1);
+        if result.map_or_else(Failure::was_sent, |_| true) {
+            self.counters.transactions = self.counters.transactions.saturating_add(1);
+        }
         result
     }
 

@@ -9,6 +9,7 @@ use gpreempt_policy::Action;
 use gpreempt_policy::Action::{Start, Stop};
 use kernel::prelude::*;
 use kfd::backend::{Backend, Debts};
+use kfd::gpu::Away;
 use kfd::node::Node;
 use kfd::queue::QueueKey;
 use kfd::settings::BackendKind;
@@ -120,7 +121,7 @@ mod tests {
         with_scene(|scene| {
             expect(scene.ask(Stop), Ok(Done::Yes))?;
             Fake::set(|fake| fake.restore_error = -12);
-            expect(scene.ask(Start), Err(Failure::Unmap(12)))?;
+            expect(scene.ask(Start), Err(Failure::Restore(12)))?;
             scene.left(1, true)?;
             Fake::set(|fake| fake.restore_error = 0);
             let node = scene.node;
@@ -149,10 +150,39 @@ mod tests {
                 expect(scene.ask(Stop), Ok(Done::Yes))?;
                 Fake::own(INIT, main_thread)?;
                 Fake::set(|fake| fake.restore_error = -14);
-                expect(scene.settle(false), Err(Failure::Unmap(14)))?;
+                let mut orders = Orders::START_ALL;
+                let node = scene.node;
+                let done = scene.backend().transact(node, &mut orders);
+                expect(done, Err(Failure::Restore(14)))?;
+                // The process is as stopped as before.
+                let Orders::StartAll { started: 0 } = orders else {
+                    return failed(fmt!("{orders:?}"));
+                };
                 scene.left(1, owed)
             })?;
         }
         Ok(())
+    }
+
+    #[test]
+    fn nothing_owed_is_no_failure_of_a_halted_scheduler() -> Result {
+        with_scene(|scene| {
+            let node = scene.node;
+            let halt = |halted: u8| put(Fake::now().dqm, DEVICE_QUEUE_MANAGER_SCHED_HALT, halted);
+            let start_all = |scene: &mut Scene<'_>| {
+                let mut orders = Orders::START_ALL;
+                scene.backend().transact(node, &mut orders).map(|_| ())
+            };
+            halt(1);
+            expect(start_all(scene), Ok(()))?;
+            halt(0);
+            expect(scene.ask(Stop), Ok(Done::Yes))?;
+            halt(1);
+            expect(start_all(scene), Err(Failure::Away(Away::Halted)))?;
+            scene.left(1, true)?;
+            halt(0);
+            expect(start_all(scene), Ok(()))?;
+            scene.left(0, false)
+        })
     }
 }

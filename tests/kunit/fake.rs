@@ -55,6 +55,7 @@ pub(crate) struct Fake {
     pub(crate) dump_registers: u32,
     pub(crate) dump_stride: u32,
     pub(crate) dumps: u32,
+    pub(crate) wave_counts: u32,
 }
 
 extern "C" {

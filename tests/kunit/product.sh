@@ -52,10 +52,14 @@ every_file_can_be_read() {
 	pass_by
 	find "$debugfs" "/sys/devices/faux/$module" -type f -perm -0400 >/tmp/files
 	[ "$(wc -l </tmp/files)" -ge 5 ] || return 1
+	unreadable=0
 	while read -r file; do
-		cat "$file" >/tmp/content || echo "    # $file cannot be read"
+		cat "$file" >/tmp/content || {
+			echo "    # $file cannot be read"
+			unreadable=$((unreadable + 1))
+		}
 	done </tmp/files
-	unload
+	unload && [ $unreadable -eq 0 ]
 }
 
 parameters_change_while_it_runs() {
@@ -178,6 +182,11 @@ it_survives_each_failing_allocation() {
 	[ $nth -gt 10 ] && [ $nth -lt 1000 ]
 }
 
+# times TEXT: how often the log has it.
+times() {
+	dmesg | grep -c "$1"
+}
+
 # stopped COUNT: so many queues for waves are stopped.
 stopped() {
 	[ "$(cat $fake/stopped)" -eq "$1" ] || {
@@ -230,14 +239,15 @@ queues_off_the_hardware_are_put_back() {
 	for way in pass unload; do
 		load mode=enforce || return 1
 		pass_by
+		said=$(times "the queues are back on the GPU")
 		echo 3 >$fake/map_errors
 		echo 1 >$fake/stopped
 		eventually stopped 0 || return 1
 		[ $way = unload ] || eventually holds $fake/mapped 1 || return 1
 		unload || return 1
 		holds $fake/map_errors 0 && holds $fake/mapped 1 || return 1
+		[ "$(times "the queues are back on the GPU")" -gt "$said" ] || return 1
 	done
-	dmesg | grep -q "the queues are back on the GPU"
 }
 
 # A halt that ends, and a refusal without a reset: nothing but the product would
@@ -256,6 +266,41 @@ unloading_waits_until_queues_can_be_started() {
 		stopped 0 || return 1
 		wait
 	done
+}
+
+# There is nothing to be done for which the scheduler would be needed, or counters
+# that fit.
+unloading_asks_for_nothing_where_nothing_is_stopped() {
+	for trouble in halted miscount; do
+		load mode=enforce || return 1
+		pass_by
+		said=$(times "stopped queues are left")
+		echo 1 >$fake/$trouble
+		unload || return 1
+		[ "$(times "stopped queues are left")" -eq "$said" ] || return 1
+		echo 1 >$fake/reset
+	done
+}
+
+# sleep_briefly: as far as all programs and threads are frozen, and back.
+sleep_briefly() {
+	echo freezer >/sys/power/pm_test
+	echo 1 >/sys/module/suspend/parameters/pm_test_delay
+	echo freeze >/sys/power/state
+}
+
+# Not even then would it survive the sleep that the scheduler is halted.
+a_queue_that_cannot_be_started_keeps_the_system_awake() {
+	load mode=enforce || return 1
+	pass_by
+	stop_while 1 halt || return 1
+	! sleep_briefly 2>/dev/null || return 1
+	dmesg | grep -q "the system stays awake" || return 1
+	# It is awake, and goes on as before.
+	echo 0 >$fake/halted
+	eventually stopped 0 || return 1
+	sleep_briefly || return 1
+	unload
 }
 
 unloading_names_what_it_has_to_leave() {
@@ -297,18 +342,13 @@ a_halt_is_no_failure() {
 	unload
 }
 
-# misfits: how often the log says that the count of running queues is wrong.
-misfits() {
-	dmesg | grep -c "active_queue_count is not"
-}
-
 # A queue is stopped that cannot be started, whether the module acts, rests or is
 # to use another backend.  Nobody is taken off the hardware for that, and the log
 # has it once.
 wrong_counters_disturb_nobody() {
 	load mode=enforce || return 1
 	pass_by
-	said=$(misfits)
+	said=$(times "active_queue_count is not")
 	echo 1 >$fake/miscount
 	echo 1 >$fake/stopped
 	for setting in mode=observe mode=off backend=process; do
@@ -317,7 +357,7 @@ wrong_counters_disturb_nobody() {
 		pass_by
 	done
 	stopped 1 && holds $fake/unmaps 0 || return 1
-	said=$(($(misfits) - said))
+	said=$(($(times "active_queue_count is not") - said))
 	[ $said -eq 1 ] || {
 		echo "    # it is said $said times"
 		return 1
@@ -354,8 +394,7 @@ a_stopped_queue_out_of_view_is_started() {
 	eventually stopped 0 || return 1
 	[ "$(value exempt)" -eq 4 ] || return 1
 	pass_by
-	said=$(dmesg | grep -c "more than 1024 queues")
-	[ "$said" -eq 1 ] || return 1
+	[ "$(times "more than 1024 queues")" -eq 1 ] || return 1
 	unload
 }
 
@@ -394,7 +433,9 @@ run every_file_can_be_read \
 	queues_found_stopped_are_started \
 	queues_off_the_hardware_are_put_back \
 	unloading_waits_until_queues_can_be_started \
+	unloading_asks_for_nothing_where_nothing_is_stopped \
 	unloading_names_what_it_has_to_leave \
+	a_queue_that_cannot_be_started_keeps_the_system_awake \
 	a_backend_stays_until_it_has_started_what_it_stopped \
 	a_stopped_queue_out_of_view_is_started \
 	a_halt_is_no_failure \

@@ -2,11 +2,13 @@
 
 //! Pointers from the registers of hardware queues: found wherever a queue is, told
 //! as the process would tell them, and left alone where a dump is not as expected.
+//! And the counts of waves, which are asked of the hardware too.
 
 use crate::fake::layout::*;
 use crate::fake::{expect, put, with_gpu, Fake};
 use kernel::prelude::*;
 use kfd::gpu::Present;
+use kfd::hardware::Occupancy;
 use kfd::registers::Registers;
 use kfd::survey::Survey;
 
@@ -36,6 +38,18 @@ impl Looker<'_> {
             .read_registers(self.gpu, &mut self.registers, source);
         let sample = self.survey.queues().first().ok_or(ENOENT)?.sample;
         Ok(((sample.read, sample.write), Fake::now().dumps - before))
+    }
+
+    /// Counts the waves, and says how often the hardware was asked for it.
+    fn count_waves(&mut self) -> Result<u32> {
+        let before = Fake::now().wave_counts;
+        let nodes = self.gpu.nodes().map_err(|_| EINVAL)?;
+        let node = nodes.node(0).map_err(|_| EINVAL)?;
+        self.survey.take(&node);
+        let source = node.hardware_source().ok_or(ENODEV)?;
+        self.survey
+            .count_waves(self.gpu, &mut Occupancy::new()?, source);
+        Ok(Fake::now().wave_counts - before)
     }
 
     fn sees(&mut self, read: u64, write: u64) -> Result {
@@ -210,6 +224,17 @@ mod tests {
             looker.sees(1, 2)?;
             put(Fake::now().adev, AMDGPU_DEVICE_IN_SUSPEND, 1u8);
             expect(looker.look()?.1, 0)
+        })
+    }
+
+    #[test]
+    fn waves_are_not_counted_while_the_gpu_is_away() -> Result {
+        with_looker(|looker| {
+            expect(looker.count_waves()?, 1)?;
+            expect(Fake::during_reset(|| looker.count_waves())?, 0)?;
+            expect(looker.count_waves()?, 1)?;
+            put(Fake::now().adev, AMDGPU_DEVICE_NO_HW_ACCESS, 1u8);
+            expect(looker.count_waves()?, 0)
         })
     }
 }

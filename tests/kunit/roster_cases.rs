@@ -11,6 +11,9 @@ use kernel::prelude::*;
 use kfd::node::Node;
 use kfd::survey::{ProcessSeen, Survey};
 
+/// The process that every kernel has.
+const INIT: i32 = 1;
+
 /// No rules.
 struct NoRules;
 
@@ -27,6 +30,16 @@ impl Matcher for NoRules {
 /// A queue, remembered as stopped or not, is seen again with another read
 /// pointer. Returns whether it is the same queue then, and counts as stopped.
 fn seen_again(node: &Node<'_>, stopped: bool, read: [u64; 2]) -> Result<(bool, bool)> {
+    seen_after(node, stopped, read, || Ok(()))
+}
+
+/// As [`seen_again`], after something has happened.
+fn seen_after(
+    node: &Node<'_>,
+    stopped: bool,
+    read: [u64; 2],
+    happens: impl FnOnce() -> Result,
+) -> Result<(bool, bool)> {
     let mut survey = Survey::new()?;
     let mut roster = Roster::new()?;
     let mut look = |read| {
@@ -43,6 +56,7 @@ fn seen_again(node: &Node<'_>, stopped: bool, read: [u64; 2]) -> Result<(bool, b
     if stopped {
         Fake::stop(0)?;
     }
+    happens()?;
     let (second, stopped) = look(read[1])?;
     Ok((first == second, stopped))
 }
@@ -83,6 +97,17 @@ mod tests {
             expect(seen_again(node, false, [1000, 3]), (true, false))?;
             make_pm4();
             expect(seen_again(node, true, [1000, 3]), (true, true))
+        })
+    }
+
+    #[test]
+    fn a_queue_at_the_place_of_another_processes_is_another() -> Result {
+        with_node(|node| {
+            let replaced = || Fake::own(INIT, true);
+            expect(
+                seen_after(node, false, [100, 100], replaced),
+                (false, false),
+            )
         })
     }
 

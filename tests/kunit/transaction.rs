@@ -260,9 +260,12 @@ mod tests {
             (Failure::Unmap(5), false),
             (Failure::Away(Away::NoAccess), false),
             (Failure::Away(Away::Halted), false),
+            (Failure::Misfit, false),
             (Failure::Inexact, false),
             (Failure::Map(62), false),
             (Failure::Single(62), false),
+            (Failure::Restore(62), true),
+            (Failure::Restore(5), false),
         ] {
             if failure.ends_in_reset() != expected {
                 return failed(fmt!("{failure:?}"));
@@ -465,13 +468,15 @@ mod tests {
                 let right: u32 = get(dqm, counter);
                 put(dqm, counter, right - 1);
                 let mut requests = [Request::new(scene.keys[0], Stop)];
-                expect(scene.transact(&mut requests), Err(Failure::Inexact))?;
+                expect(scene.transact(&mut requests), Err(Failure::Misfit))?;
                 expect(State::now().active, [true; 4])?;
                 expect(get::<u32>(dqm, counter), right - 1)?;
-                // Nobody is disturbed for it.
+                // Nobody is disturbed for it, and where there is nothing to do it is
+                // nothing.
                 scene.calls(0, 0)?;
+                expect(scene.start_all(), Ok(0))?;
                 Fake::stop(3)?;
-                expect(scene.start_all(), Err(Failure::Inexact))?;
+                expect(scene.start_all(), Err(Failure::Misfit))?;
                 scene.calls(0, 0)
             })?;
         }
@@ -539,6 +544,31 @@ mod tests {
             })?;
         }
         Ok(())
+    }
+
+    #[test]
+    fn nothing_to_do_is_no_failure_of_a_halted_scheduler() -> Result {
+        with_scene(|scene| {
+            put(Fake::now().dqm, DEVICE_QUEUE_MANAGER_SCHED_HALT, 1u8);
+            expect(scene.start_all(), Ok(0))?;
+            Fake::stop(0)?;
+            expect(scene.start_all(), Err(Failure::Away(Away::Halted)))?;
+            scene.calls(0, 0)
+        })
+    }
+
+    #[test]
+    fn a_cooperative_queue_is_counted_as_one_when_it_is_started() -> Result {
+        with_scene(|scene| {
+            Fake::stop(1)?;
+            let process = Fake::now().processes[0];
+            put(process.queues[1], P + QUEUE_PROPERTIES_IS_GWS, 1u8);
+            expect(scene.start_all(), Ok(1))?;
+            let all = State::with([true; 4]);
+            scene.left(State { gws: 1, ..all })?;
+            let mapped: u8 = get(process.qpd, QCM_PROCESS_DEVICE_MAPPED_GWS_QUEUE);
+            expect(mapped, 1)
+        })
     }
 
     #[test]

@@ -147,6 +147,7 @@ static noinline int hqd_dump(void *adev, u32 pipe, u32 queue, u32 (**dump)[2], u
 
 static noinline void get_cu_occupancy(void *adev, void *occupancy, int *max_waves, u32 xcc)
 {
+	gp_fake.wave_counts++;
 }
 
 static u8 kfd2kgd[GP_KFD2KGD_CALLS_SIZE] __aligned(8);
@@ -275,6 +276,7 @@ void gp_fake_reset(void)
 	gp_fake.dump_registers = HQD_REGISTERS;
 	gp_fake.dump_stride = sizeof(u32);
 	gp_fake.dumps = 0;
+	gp_fake.wave_counts = 0;
 	memset(hardware_queues, 0, sizeof(hardware_queues));
 	gp_fake.evict_nocpsch = evict_process_queues_nocpsch;
 	gp_fake.restore_nocpsch = restore_process_queues_nocpsch;

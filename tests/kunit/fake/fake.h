@@ -48,6 +48,7 @@ struct gp_fake_process {
  * @dump_registers: how many registers are in a dump
  * @dump_stride: how many bytes lie between two of them
  * @dumps: how often a hardware queue was dumped
+ * @wave_counts: how often the waves of all hardware queues were counted
  */
 struct gp_fake {
 	void *adev;
@@ -69,6 +70,7 @@ struct gp_fake {
 	u32 dump_registers;
 	u32 dump_stride;
 	u32 dumps;
+	u32 wave_counts;
 };
 
 extern struct gp_fake gp_fake;
