@@ -19,6 +19,7 @@ pub mod kfd;
 pub mod latency;
 pub mod load;
 pub mod packet;
+pub mod pm4;
 pub mod poller;
 pub mod report;
 pub mod spec;

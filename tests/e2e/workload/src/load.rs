@@ -435,7 +435,7 @@ impl Load {
 
     /// A packet with the slot's buffer, in which the command processor waits.
     fn wait_in_buffer(&self, slot: usize, earlier: u64) -> Packet {
-        let words = packet::wait_for_zero(earlier);
+        let words = packet::wait_for_zero(earlier + packet::SIGNAL_VALUE);
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         self.waits.store(slot * STRIDE, &bytes);
         let address = self.waits.address() + (slot * STRIDE) as u64;

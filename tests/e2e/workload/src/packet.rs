@@ -12,7 +12,7 @@ const AMD_BUFFER: u32 = 1;
 const AMD_BARRIER_VALUE: u32 = 2;
 const CONDITION_LESS: u32 = 2;
 /// Where a signal has its value.
-const SIGNAL_VALUE: u64 = 8;
+pub const SIGNAL_VALUE: u64 = 8;
 
 /// One packet of 64 bytes. The first word publishes it and is written last.
 #[repr(transparent)]
@@ -82,31 +82,52 @@ impl Packet {
     /// Completes once the packets before it have and the command processor has executed
     /// the words at an address. Nothing in it tells whether those wait.
     pub fn buffer(address: u64, words: u32, completion: u64) -> Self {
-        const INDIRECT_BUFFER: u32 = 0x3f;
-        const VALID: u32 = 1 << 23;
         const WORDS_BEHIND: u32 = 10;
         let mut packet = Self::new(Self::header(VENDOR_SPECIFIC, true) | (AMD_BUFFER << 16));
-        packet.0[1] = command(INDIRECT_BUFFER, 3);
-        packet.set64(8, address);
-        packet.0[4] = words | VALID;
+        packet.0[1..5].copy_from_slice(&indirect_buffer(address, words));
         packet.0[5] = WORDS_BEHIND;
         packet.set64(56, completion);
         packet
     }
 }
 
-/// Words for the command processor that wait until the lower half of a signal is zero.
-pub fn wait_for_zero(signal: u64) -> [u32; 7] {
+/// Has the command processor execute words at an address.
+pub fn indirect_buffer(address: u64, words: u32) -> [u32; 4] {
+    const INDIRECT_BUFFER: u32 = 0x3f;
+    const VALID: u32 = 1 << 23;
+    [
+        command(INDIRECT_BUFFER, 3),
+        address as u32,
+        (address >> 32) as u32,
+        words | VALID,
+    ]
+}
+
+/// Has the command processor write a word.
+pub fn write_word(address: u64, value: u32) -> [u32; 5] {
+    const WRITE_DATA: u32 = 0x37;
+    const TO_MEMORY: u32 = 5 << 8;
+    const CONFIRMED: u32 = 1 << 20;
+    [
+        command(WRITE_DATA, 4),
+        TO_MEMORY | CONFIRMED,
+        address as u32,
+        (address >> 32) as u32,
+        value,
+    ]
+}
+
+/// Has the command processor wait until a word is zero.
+pub fn wait_for_zero(address: u64) -> [u32; 7] {
     const WAIT_REG_MEM: u32 = 0x3c;
     const EQUAL: u32 = 3;
     const IN_MEMORY: u32 = 1 << 4;
     const POLL_INTERVAL: u32 = 4;
-    let value = signal + SIGNAL_VALUE;
     [
         command(WAIT_REG_MEM, 6),
         EQUAL | IN_MEMORY,
-        value as u32,
-        (value >> 32) as u32,
+        address as u32,
+        (address >> 32) as u32,
         0,
         u32::MAX,
         POLL_INTERVAL,
@@ -202,11 +223,18 @@ mod tests {
         assert_eq!((words[4], words[5]), (7 | (1 << 23), 10));
         assert_eq!(words[14], 8);
 
-        let wait = wait_for_zero(0x1122_3344_5566_7780);
+        let wait = wait_for_zero(0x1122_3344_5566_7788);
         assert_eq!(wait[0], 0xc005_3c00);
         assert_eq!(wait[1], 3 | (1 << 4));
         assert_eq!((wait[2], wait[3]), (0x5566_7788, 0x1122_3344));
         assert_eq!((wait[4], wait[5]), (0, u32::MAX));
+
+        let write = write_word(0x1122_3344_5566_7788, 9);
+        assert_eq!((write[0], write[1]), (0xc003_3700, (5 << 8) | (1 << 20)));
+        assert_eq!(
+            (write[2], write[3], write[4]),
+            (0x5566_7788, 0x1122_3344, 9)
+        );
     }
 
     #[test]

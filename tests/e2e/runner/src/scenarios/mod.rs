@@ -14,6 +14,7 @@ mod no_scheduler;
 mod operator;
 mod pairs;
 mod passes;
+mod pm4;
 mod preemption;
 mod probe;
 mod recovery;
@@ -55,6 +56,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         disturbance::SCENARIOS,
         failure::SCENARIOS,
         pairs::SCENARIOS,
+        pm4::SCENARIOS,
         two_gpus::SCENARIOS,
     ]
     .into_iter()

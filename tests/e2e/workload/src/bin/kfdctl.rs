@@ -15,6 +15,7 @@ use gpu_workload::kfd::debugger::Session;
 use gpu_workload::kfd::ioctl::{Kfd, QueueStatus};
 use gpu_workload::kfd::pressure::Pressure;
 use gpu_workload::kfd::sysfs;
+use gpu_workload::pm4;
 use gpu_workload::poller::Settings;
 use gpu_workload::user_scheduler::{self, Resettable, Scheduled};
 use nix::sys::signal::{SigSet, Signal};
@@ -143,6 +144,17 @@ enum What {
     AvailableMemory {
         #[arg(long)]
         node: u32,
+    },
+    /// Use a queue of PM4 packets, of the lowest priority: each round waits in a
+    /// buffer for a while and then writes a word
+    Pm4 {
+        #[arg(long, default_value_t = 100)]
+        rounds: usize,
+        #[arg(long, default_value_t = 20)]
+        hold_ms: u64,
+        /// How long a round may take after that
+        #[arg(long, default_value_t = 120)]
+        patience_s: u64,
     },
 }
 
@@ -291,6 +303,16 @@ fn perform(what: What) -> Result<serde_json::Value> {
             loop {
                 thread::park();
             }
+        }
+        What::Pm4 {
+            rounds,
+            hold_ms,
+            patience_s,
+        } => {
+            ensure!(rounds > 0, "--rounds must be above 0");
+            let hold = Duration::from_millis(hold_ms);
+            let outcome = pm4::run(0, rounds, hold, Duration::from_secs(patience_s))?;
+            Ok(serde_json::to_value(outcome)?)
         }
         What::AvailableMemory { node } => {
             let available = Kfd::open()?.available_memory(sysfs::gpu_id(node)?)?;

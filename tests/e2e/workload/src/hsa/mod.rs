@@ -6,6 +6,9 @@
 #![allow(unsafe_code)]
 
 mod ffi;
+mod thunk;
+
+pub use thunk::Pm4Queue;
 
 use std::ffi::{c_void, CStr};
 use std::fmt;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+//! A queue of PM4 packets among those that are stopped. It is within a buffer nearly
+//! all the time, where its ring is empty and it has no waves.
+
+use std::time::Duration;
+
+use anyhow::{bail, ensure, Context, Result};
+use e2e_protocol::Status;
+use serde_json::{json, Value};
+
+use super::contention::{accounts, armed};
+use super::preemption::{PATIENCE, UNBOUNDED};
+use crate::guest::Guest;
+use crate::load::{queue, Load};
+use crate::module::{Module, Table};
+use crate::scenario::{Needs, Scenario, Suite};
+
+pub const SCENARIOS: &[Scenario] = &[Scenario {
+    suite: Suite::E2e,
+    name: "a queue of PM4 packets is stopped within a buffer",
+    needs: Needs::ANY,
+    run: within_buffer,
+}];
+
+/// Waves are not counted, so that a queue which has been given work counts as running.
+fn within_buffer(guest: &mut Guest) -> Result<()> {
+    let module = Module::load(
+        guest,
+        &format!("mode=enforce sampler=memory {UNBOUNDED} min_run_us=0 min_interval_us=0"),
+    )?;
+    let heavy = queue(
+        "heavy",
+        3 * guest.shape.full(),
+        2_000_000,
+        json!({"group": "heavy", "priority": 0, "requests": 1_000_000}),
+    );
+    let urgent = queue(
+        "urgent",
+        1,
+        10_000,
+        json!({"group": "urgent", "priority": 15, "requests": 1_000_000,
+            "arrival": {"closed_loop": {"depth": 1, "think_ns": 500_000}}}),
+    );
+    let load = Load::start(guest, json!({"queues": [heavy, urgent]}))?;
+    let client = guest.spawn(&["kfdctl", "pm4"])?;
+    guest.wait_until("a PM4 queue is stopped", PATIENCE, |guest| {
+        if let Some(ended) = guest.agent().wait(client, Duration::ZERO)? {
+            bail!("the PM4 client has ended: {ended:?}");
+        }
+        let rows = Table::Queues.read(guest)?;
+        let stopped = |row: &Value| row["format"] == "pm4" && row["stops"].as_u64() > Some(0);
+        Ok(rows.iter().any(stopped))
+    })?;
+    let finished = guest.agent().wait(client, PATIENCE)?;
+    let finished = finished.context("the PM4 client does not end")?;
+    ensure!(finished.status == Status::Exited(0), "{finished:?}");
+    let outcome: Value = serde_json::from_str(&finished.stdout)?;
+    ensure!(
+        outcome["rounds"] == 100 && outcome["repeated"] == 0,
+        "{outcome}"
+    );
+    armed(guest)?;
+    module.unload(guest)?;
+    accounts(guest)?;
+    load.stop(guest)?;
+    load.finish(guest).map(|_| ())
+}
