@@ -25,62 +25,62 @@ help:
 ## make demo          the main job: an urgent queue against a heavy one, with and without the module
 .PHONY: demo
 demo: setup
-	@scripts/demo
+	@scripts/guest/demo
 
 ## make bench         the module beside other ways to schedule, 55 minutes; QUICK=1 for a part of it
 .PHONY: bench
 bench: setup
-	@scripts/bench $(if $(QUICK),--quick)
+	@scripts/guest/bench $(if $(QUICK),--quick)
 
 ## make cost          what the module itself costs, in a guest, 5 minutes
 .PHONY: cost
 cost: setup
-	@scripts/cost
+	@scripts/guest/cost
 
 ## make test          everything below: host, KUnit, module, DKMS and virtual GPU, about 20 minutes
 .PHONY: test
 test: setup
-	@scripts/test
+	@scripts/test/all
 
 ## make setup         get the tools and kernels into the cache; every other target does it too
 .PHONY: setup
 setup:
-	@scripts/setup
+	@scripts/setup/setup
 
 ## make check         formatting, lints, shell scripts and the policy's tests, about two minutes
 .PHONY: check
 check: setup
-	@scripts/in-root scripts/check
+	@scripts/setup/in-root scripts/test/check
 
 ## make check-kernel  the kernel's lints, W=1, checkpatch, and no panic in the policy
 .PHONY: check-kernel
 check-kernel: setup
-	@scripts/in-root scripts/check-kernel
+	@scripts/setup/in-root scripts/test/check-kernel
 
 ## make module        build amd_gpreempt.ko for the kernels of the cache, or with KDIR= [AMDGPU_KO=] for one
 .PHONY: module
 ifeq ($(KDIR),)
 module: setup
-	@for kernel in $$(cut -f2 $(cache)/kernels.lock); do scripts/in-root scripts/module $$kernel || exit 1; done
+	@for kernel in $$(cut -f2 $(cache)/kernels.lock); do scripts/setup/in-root scripts/build/module $$kernel || exit 1; done
 else
 module:
-	+@scripts/module --kdir $(KDIR) $(if $(AMDGPU_KO),--amdgpu $(AMDGPU_KO)) $(if $(BUILD),--build $(BUILD)) $(KERNEL)
+	+@scripts/build/module --kdir $(KDIR) $(if $(AMDGPU_KO),--amdgpu $(AMDGPU_KO)) $(if $(BUILD),--build $(BUILD)) $(KERNEL)
 endif
 
 ## make install       build for the running kernel, or KERNEL=, and install without DKMS
 .PHONY: install
 install:
-	@scripts/install-module $(KERNEL)
+	@scripts/build/install-module $(KERNEL)
 
 ## make dkms          register, build and install with this host's DKMS for the running kernel, or KERNEL=
 .PHONY: dkms
 dkms:
-	@scripts/dkms-install $(KERNEL)
+	@scripts/package/dkms-install $(KERNEL)
 
 ## make deb           build the Debian package amd-gpreempt-dkms
 .PHONY: deb
 deb: setup
-	@scripts/in-root scripts/build-deb
+	@scripts/setup/in-root scripts/package/build-deb
 
 ## make test-setup    every refusal of the set-up, provoked
 ## make test-host     host tests: policy, simulator, virtual GPU model, tools
@@ -91,7 +91,7 @@ deb: setup
 ## make test-e2e      the module with the stock driver on the virtual GPU
 .PHONY: test-setup test-host test-kunit test-module test-dkms test-vgpu test-e2e
 test-setup test-host test-kunit test-module test-dkms test-vgpu test-e2e: setup
-	@scripts/test $(@:test-%=%)
+	@scripts/test/all $(@:test-%=%)
 
 ## make test-debug    the module end to end on a kernel that checks locks and memory; an hour
 .PHONY: test-debug
@@ -106,19 +106,19 @@ test-long: setup
 ## make shell         a guest with the module at a prompt
 .PHONY: shell
 shell: setup
-	@scripts/shell
+	@scripts/guest/shell
 
 ## make documents     write the parameters' documents anew from their one table
 .PHONY: documents
 documents: setup
-	@scripts/in-root cargo run --locked --quiet --manifest-path tests/Cargo.toml -p gpreempt_documents -- .
+	@scripts/setup/in-root cargo run --locked --quiet --manifest-path tests/Cargo.toml -p gpreempt_documents -- .
 
 ## make editor        write rust-project.json for rust-analyzer
 .PHONY: editor
 editor: setup
-	@scripts/in-root scripts/rust-project
+	@scripts/setup/in-root scripts/tools/rust-project
 
 ## make clean-cache   remove the cache; the next command sets up from nothing
 .PHONY: clean-cache
 clean-cache:
-	@scripts/clean-cache
+	@scripts/setup/clean-cache

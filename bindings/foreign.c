@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * amdgpu's locks and operations.  The types of the operations are those that
- * scripts/btf-offsets compares with the driver's (bindings/kfd-fields.txt); they
+ * scripts/tools/btf-offsets compares with the driver's (bindings/kfd-fields.txt); they
  * are called from here because a kernel with control flow integrity checks the
  * types of such calls.
  */

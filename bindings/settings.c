@@ -8,7 +8,7 @@
 
 #include "shim.h"
 
-/* Protects the settings in rust/kfd/settings.rs. */
+/* Protects the settings in rust/kfd/operator/settings.rs. */
 DEFINE_MUTEX(gp_settings_mutex);
 
 MODULE_VERSION("0.1.0");

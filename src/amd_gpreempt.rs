@@ -12,21 +12,17 @@ use kernel::prelude::*;
 
 mod engine;
 mod fleet;
-mod histogram;
 mod inspection;
 mod monitor;
 mod node;
-mod record;
-mod roster;
-mod storage;
 mod values;
 
 use fleet::Fleet;
 use fleet::FleetListener;
 use fleet::FleetSleeper;
-use kfd::driver::Driver;
-use kfd::driver::Watch;
-use kfd::sleep::SleepWatch;
+use kfd::driver::driver::Driver;
+use kfd::driver::driver::Watch;
+use kfd::kernel::sleep::SleepWatch;
 
 module! {
     type: Gpreempt,
@@ -40,8 +36,8 @@ module! {
 /// any more, then the GPUs are let go of, and amdgpu last.
 #[pin_data]
 struct Gpreempt {
-    _files: kfd::files::Folder,
-    _creation: Option<kfd::wake::CreationWatch>,
+    _files: kfd::operator::files::Folder,
+    _creation: Option<kfd::kernel::wake::CreationWatch>,
     #[pin]
     _sleep: SleepWatch<FleetSleeper>,
     #[pin]
@@ -50,7 +46,7 @@ struct Gpreempt {
 
 impl kernel::InPlaceModule for Gpreempt {
     fn init(_module: &'static ThisModule) -> impl PinInit<Self, Error> {
-        kfd::clock::start();
+        kfd::kernel::clock::start();
         pin_init::pin_init_scope(|| {
             let driver = find_driver()?;
             let creation = watch_creation();
@@ -77,8 +73,8 @@ fn find_driver() -> Result<Driver> {
 }
 
 /// Has the creation of queues wake the monitors, if the kernel can do that.
-fn watch_creation() -> Option<kfd::wake::CreationWatch> {
-    kfd::wake::CreationWatch::start()
+fn watch_creation() -> Option<kfd::kernel::wake::CreationWatch> {
+    kfd::kernel::wake::CreationWatch::start()
         .inspect_err(|error| {
             pr_info!(
                 "the creation of a queue cannot be watched ({:?}): polling each idle_poll_ms while there are none\n",

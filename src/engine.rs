@@ -13,18 +13,18 @@ use kernel::prelude::*;
 use kernel::sync::Arc;
 use kernel::time::delay::fsleep;
 use kernel::time::Delta;
-use kfd::backend::Backend;
-use kfd::backend::Debts;
-use kfd::clock;
-use kfd::gpu::Away;
-use kfd::gpu::Gpu;
-use kfd::gpu::Keeper;
-use kfd::gpu::Present;
-use kfd::rules::MOST_RULES;
-use kfd::settings;
-use kfd::settings::Settings;
-use kfd::thread::Running;
-use kfd::transaction::Failure;
+use kfd::act::backend::Backend;
+use kfd::act::backend::Debts;
+use kfd::act::transaction::Failure;
+use kfd::driver::gpu::Away;
+use kfd::driver::gpu::Gpu;
+use kfd::driver::gpu::Keeper;
+use kfd::driver::gpu::Present;
+use kfd::kernel::clock;
+use kfd::kernel::thread::Running;
+use kfd::operator::rules::MOST_RULES;
+use kfd::operator::settings;
+use kfd::operator::settings::Settings;
 
 /// How long letting go of a GPU is tried. What may be in the way takes less: a halt
 /// for debugfs or for another partition.
@@ -54,8 +54,8 @@ impl Engine {
     pub(crate) fn new(shared: Arc<Shared>) -> Result<Self> {
         Ok(Self {
             shared,
-            nodes: KVec::with_capacity(kfd::gpu::MAX_NODES, GFP_KERNEL)?,
-            debts: KVec::with_capacity(kfd::gpu::MAX_NODES, GFP_KERNEL)?,
+            nodes: KVec::with_capacity(kfd::driver::gpu::MAX_NODES, GFP_KERNEL)?,
+            debts: KVec::with_capacity(kfd::driver::gpu::MAX_NODES, GFP_KERNEL)?,
             settings: settings::current(),
             rested: false,
             said_kept: false,

@@ -13,17 +13,17 @@ use kernel::sync::atomic::Atomic;
 use kernel::sync::atomic::Relaxed;
 use kernel::sync::Arc;
 use kernel::sync::Mutex;
-use kfd::driver::Bound;
-use kfd::driver::Device;
-use kfd::driver::Driver;
-use kfd::driver::Listener;
-use kfd::gpu::Gpu;
-use kfd::hws::Hws;
-use kfd::rules::Rules;
-use kfd::sleep::Sleeper;
-use kfd::sysfs::Root;
-use kfd::thread::Thread;
-use kfd::wake;
+use kfd::act::hws::Hws;
+use kfd::driver::driver::Bound;
+use kfd::driver::driver::Device;
+use kfd::driver::driver::Driver;
+use kfd::driver::driver::Listener;
+use kfd::driver::gpu::Gpu;
+use kfd::kernel::sleep::Sleeper;
+use kfd::kernel::thread::Thread;
+use kfd::kernel::wake;
+use kfd::operator::rules::Rules;
+use kfd::operator::sysfs::Root;
 
 /// What the GPUs have in common.
 pub(crate) struct Shared {

@@ -17,8 +17,8 @@ use crate::node::NodeEngine;
 use kernel::prelude::*;
 use kernel::seq_file::SeqFile;
 use kernel::sync::Arc;
-use kfd::files::Files;
-use kfd::files::Show;
+use kfd::operator::files::Files;
+use kfd::operator::files::Show;
 
 /// The folder's name in debugfs.
 pub(crate) const FOLDER: &CStr = c"amd_gpreempt";
@@ -67,7 +67,7 @@ impl Show for File {
 /// Calls a function for each node, with the GPU's name.
 fn each_node(
     fleet: &Fleet,
-    mut f: impl FnMut(&str, &mut NodeEngine, &kfd::settings::Settings) -> Result,
+    mut f: impl FnMut(&str, &mut NodeEngine, &kfd::operator::settings::Settings) -> Result,
 ) -> Result {
     fleet.each(|gpu| {
         let name = gpu.device().name().to_str().unwrap_or("?");

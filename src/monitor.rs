@@ -9,14 +9,14 @@ use crate::values::NodeValues;
 use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::Arc;
-use kfd::clock;
-use kfd::gpu::Gpu;
-use kfd::gpu::MAX_NODES;
-use kfd::sysfs::GpuFolder;
-use kfd::sysfs::NodeFolder;
-use kfd::thread::Body;
-use kfd::thread::Running;
-use kfd::wake;
+use kfd::driver::gpu::Gpu;
+use kfd::driver::gpu::MAX_NODES;
+use kfd::kernel::clock;
+use kfd::kernel::thread::Body;
+use kfd::kernel::thread::Running;
+use kfd::kernel::wake;
+use kfd::operator::sysfs::GpuFolder;
+use kfd::operator::sysfs::NodeFolder;
 
 /// The body of a GPU's thread.
 pub(crate) struct Monitor {

@@ -3,22 +3,26 @@
 //! One node: what is remembered of it, and one pass over it. The parts of a pass
 //! that are more than a call are in files of their own.
 
+pub(crate) mod histogram;
 mod observation;
 mod outcome;
+pub(crate) mod record;
 mod release;
+pub(crate) mod roster;
+pub(crate) mod storage;
 mod tracing;
 mod transaction;
 
 use tracing::effective;
 
-use crate::record::Counters;
-use crate::record::Events;
-use crate::record::Latencies;
-use crate::roster::Matcher;
-use crate::roster::Queue;
-use crate::roster::Roster;
-use crate::storage::room;
-use crate::storage::Slots;
+use crate::node::record::Counters;
+use crate::node::record::Events;
+use crate::node::record::Latencies;
+use crate::node::roster::Matcher;
+use crate::node::roster::Queue;
+use crate::node::roster::Roster;
+use crate::node::storage::room;
+use crate::node::storage::Slots;
 use gpreempt_policy::Arming;
 use gpreempt_policy::Config;
 use gpreempt_policy::Decision;
@@ -32,21 +36,21 @@ use gpreempt_policy::Scheduler;
 use gpreempt_policy::Step;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
-use kfd::backend::Backend;
-use kfd::check::Refusal;
-use kfd::clock;
-use kfd::gpu::Away;
-use kfd::gpu::Present;
-use kfd::hardware::HardwareSource;
-use kfd::hardware::Occupancy;
-use kfd::registers::Registers;
-use kfd::settings::SamplerKind;
-use kfd::survey::QueueSeen;
-use kfd::survey::Survey;
-use kfd::thread::Running;
-use kfd::transaction::report_misfit;
-use kfd::transaction::Failure;
-use kfd::transaction::Request;
+use kfd::act::backend::Backend;
+use kfd::act::transaction::report_misfit;
+use kfd::act::transaction::Failure;
+use kfd::act::transaction::Request;
+use kfd::driver::check::Refusal;
+use kfd::driver::gpu::Away;
+use kfd::driver::gpu::Present;
+use kfd::kernel::clock;
+use kfd::kernel::thread::Running;
+use kfd::look::hardware::HardwareSource;
+use kfd::look::hardware::Occupancy;
+use kfd::look::registers::Registers;
+use kfd::look::survey::QueueSeen;
+use kfd::look::survey::Survey;
+use kfd::operator::settings::SamplerKind;
 
 /// A node and everything that is remembered of it. The memory is allocated when
 /// the node is first seen; a pass allocates nothing.
@@ -243,7 +247,7 @@ impl NodeEngine {
         }
         if self.check.is_none() {
             self.gpu_id = node.gpu_id();
-            let result = kfd::check::check(&node).and_then(|()| backend.check(&node));
+            let result = kfd::driver::check::check(&node).and_then(|()| backend.check(&node));
             let name = gpu.device().name().to_str().unwrap_or("?");
             match &result {
                 Ok(()) => pr_info!(

@@ -8,10 +8,10 @@ use crate::node::NodeEngine;
 use kernel::prelude::*;
 use kernel::str::Formatter;
 use kernel::sync::Arc;
-use kfd::gpu::Gpu;
-use kfd::sysfs::Value;
-use kfd::sysfs::Values;
-use kfd::wake;
+use kfd::driver::gpu::Gpu;
+use kfd::kernel::wake;
+use kfd::operator::sysfs::Value;
+use kfd::operator::sysfs::Values;
 
 /// A node of a GPU, for its folder.
 pub(crate) struct NodeValues {

@@ -7,37 +7,56 @@
 //! order of the locks, is in `docs/lock-order.md`; what could go wrong is listed
 //! in `docs/hazards.md`.
 
-mod bindings;
-mod compat;
-mod descriptor;
-mod foreign;
-mod layout;
-mod mqd;
-mod process_backend;
+/// What the module needs of the kernel and has no Rust abstraction yet; nothing
+/// here knows KFD.
+pub mod kernel {
+    pub(crate) mod bindings;
+    pub mod clock;
+    pub(crate) mod compat;
+    pub mod sleep;
+    pub mod thread;
+    pub mod wake;
+}
 
-pub mod backend;
-pub mod check;
-pub mod clock;
-pub mod driver;
-pub mod files;
-pub mod gpu;
-pub mod hardware;
-pub mod hws;
-pub mod locked;
-pub mod node;
-pub mod process;
-pub mod queue;
-pub mod registers;
-pub mod rule_text;
-pub mod rules;
-pub mod sample;
-pub mod settings;
-pub mod sleep;
-pub mod survey;
-pub mod sysfs;
-pub mod thread;
-pub mod trace;
-pub mod transaction;
-pub mod wake;
+/// The driver's own things, and what keeps each of them where it is.
+#[allow(clippy::module_inception)] // The driver has the name of its room.
+pub mod driver {
+    pub mod check;
+    pub mod driver;
+    pub(crate) mod foreign;
+    pub mod gpu;
+    pub(crate) mod layout;
+    pub mod locked;
+    pub mod node;
+    pub mod process;
+    pub mod queue;
+}
+
+/// What is seen of the queues, without changing anything.
+pub mod look {
+    pub mod hardware;
+    pub mod registers;
+    pub mod sample;
+    pub mod survey;
+}
+
+/// What is done to the queues.
+pub mod act {
+    pub mod backend;
+    pub(crate) mod descriptor;
+    pub mod hws;
+    pub(crate) mod mqd;
+    pub(crate) mod process_backend;
+    pub mod transaction;
+}
+
+/// What people set and see: parameters, rules, files and tracepoints.
+pub mod operator {
+    pub mod files;
+    pub mod rules;
+    pub mod settings;
+    pub mod sysfs;
+    pub mod trace;
+}
 
 const __LOG_PREFIX: &[u8] = b"amd_gpreempt\0";

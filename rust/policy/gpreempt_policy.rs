@@ -18,86 +18,113 @@
     )
 )]
 
-mod algorithm;
-mod budget;
-mod claim;
-mod config;
-mod cooldown;
-mod deadline;
-mod decision;
-mod effective;
-mod fair;
-mod hold;
-mod ingest;
-mod judge;
-mod limits;
-mod node;
-mod observation;
-mod output;
-mod parameter;
-mod pass;
-mod presence;
-mod priority;
-mod process;
-mod queue;
-mod recovery;
-mod rivals;
-mod rule;
-mod scheduler;
-mod storage;
-mod strict;
-mod table;
-mod thrash;
-mod time;
+/// The words of the policy: what is seen, what is decided, times and priorities.
+mod terms {
+    pub(crate) mod decision;
+    pub(crate) mod observation;
+    pub(crate) mod priority;
+    pub(crate) mod rule;
+    pub(crate) mod time;
+}
 
-pub use config::choice;
-pub use config::unit_name;
-pub use config::Config;
-pub use config::Granularity;
-pub use config::Mode;
-pub use config::PolicyKind;
-pub use config::SetError;
-pub use cooldown::PairSlot;
-pub use decision::Action;
-pub use decision::Arming;
-pub use decision::Decision;
-pub use decision::Inversion;
-pub use decision::Outcome;
-pub use decision::Reason;
-pub use decision::Report;
-pub use decision::Step;
-pub use observation::Head;
-pub use observation::Observation;
-pub use observation::ProcessId;
-pub use observation::QueueId;
-pub use observation::QueueState;
-pub use observation::Waves;
-pub use parameter::ChoiceSpec;
-pub use parameter::Number;
-pub use parameter::NumberSpec;
-pub use parameter::Unit;
-pub use parameter::CHOICES;
-pub use parameter::NUMBERS;
-pub use parameter::NUMBER_COUNT;
-pub use parameter::TIMESLICE_HELP;
-pub use parameter::TIMESLICE_MAX;
-pub use parameter::TIMESLICE_NAME;
-pub use priority::Priority;
-pub use priority::UserPriority;
-pub use priority::LEVELS;
-pub use process::ProcessSlot;
-pub use queue::QueueSlot;
-pub use recovery::ETIME;
-pub use rule::Reservation;
-pub use rule::RuleEffect;
-pub use rule::RuleId;
+/// What operators set: the table of parameters, their values, the text of a rule.
+mod settings {
+    pub(crate) mod config;
+    pub(crate) mod limits;
+    pub(crate) mod parameter;
+    pub(crate) mod rule_text;
+}
+
+/// What is remembered from pass to pass.
+mod memory {
+    pub(crate) mod budget;
+    pub(crate) mod cooldown;
+    pub(crate) mod process;
+    pub(crate) mod queue;
+    pub(crate) mod recovery;
+    pub(crate) mod storage;
+    pub(crate) mod table;
+    pub(crate) mod thrash;
+}
+
+/// What differs between the policies that an operator can choose from.
+#[allow(clippy::module_inception)] // The trait has the name of its room.
+mod algorithm {
+    pub(crate) mod algorithm;
+    pub(crate) mod deadline;
+    pub(crate) mod fair;
+    pub(crate) mod strict;
+}
+
+/// One pass over the queues of a node.
+#[allow(clippy::module_inception)] // The pass has the name of its room.
+mod pass {
+    pub(crate) mod effective;
+    pub(crate) mod ingest;
+    pub(crate) mod judge;
+    pub(crate) mod output;
+    pub(crate) mod pass;
+    pub(crate) mod presence;
+    pub(crate) mod rivals;
+    pub(crate) mod start;
+    pub(crate) mod stop;
+}
+
+mod node;
+mod scheduler;
+
+pub use memory::cooldown::PairSlot;
+pub use memory::process::ProcessSlot;
+pub use memory::queue::QueueSlot;
+pub use memory::recovery::ETIME;
+pub use memory::storage::Parts;
+pub use memory::storage::Storage;
+pub use memory::storage::PAIR_SLOTS;
+pub use memory::storage::PROCESS_SLOTS;
+pub use memory::storage::QUEUE_SLOTS;
 pub use scheduler::QueueView;
 pub use scheduler::Scheduler;
 pub use scheduler::Verdict;
-pub use storage::Parts;
-pub use storage::Storage;
-pub use storage::PAIR_SLOTS;
-pub use storage::PROCESS_SLOTS;
-pub use storage::QUEUE_SLOTS;
+pub use settings::config::choice;
+pub use settings::config::unit_name;
+pub use settings::config::Config;
+pub use settings::config::Granularity;
+pub use settings::config::Mode;
+pub use settings::config::PolicyKind;
+pub use settings::config::SetError;
+pub use settings::parameter::ChoiceSpec;
+pub use settings::parameter::Number;
+pub use settings::parameter::NumberSpec;
+pub use settings::parameter::Unit;
+pub use settings::parameter::CHOICES;
+pub use settings::parameter::NUMBERS;
+pub use settings::parameter::NUMBER_COUNT;
+pub use settings::parameter::TIMESLICE_HELP;
+pub use settings::parameter::TIMESLICE_MAX;
+pub use settings::parameter::TIMESLICE_NAME;
+pub use terms::decision::Action;
+pub use terms::decision::Arming;
+pub use terms::decision::Decision;
+pub use terms::decision::Inversion;
+pub use terms::decision::Outcome;
+pub use terms::decision::Reason;
+pub use terms::decision::Report;
+pub use terms::decision::Step;
+pub use terms::observation::Head;
+pub use terms::observation::Observation;
+pub use terms::observation::ProcessId;
+pub use terms::observation::QueueId;
+pub use terms::observation::QueueState;
+pub use terms::observation::Waves;
+pub use terms::priority::Priority;
+pub use terms::priority::UserPriority;
+pub use terms::priority::LEVELS;
+pub use terms::rule::Reservation;
+pub use terms::rule::RuleEffect;
+pub use terms::rule::RuleId;
 
-pub use time::Nanos;
+pub use settings::rule_text::unescaped;
+pub use settings::rule_text::RuleError;
+pub use settings::rule_text::RuleText;
+pub use settings::rule_text::Subject;
+pub use terms::time::Nanos;

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 //! One pass over the queues of a node, from what is seen to what is done.
 
-use crate::algorithm;
-use crate::algorithm::Context;
-use crate::config::Config;
-use crate::config::Granularity;
-use crate::config::Mode;
-use crate::config::PolicyKind;
-use crate::cooldown::Pairs;
-use crate::decision::Arming;
-use crate::decision::Decision;
-use crate::decision::Outcome;
-use crate::decision::Report;
-use crate::decision::Step;
-use crate::limits::Limits;
-use crate::observation::Observation;
-use crate::output::Output;
-use crate::parameter::Number;
-use crate::pass::Pass;
-use crate::presence::Presence;
-use crate::queue::Phase;
-use crate::queue::Queue;
-use crate::recovery::Fallback;
-use crate::recovery::Recovery;
-use crate::rivals::Rivals;
+use crate::algorithm::algorithm;
+use crate::algorithm::algorithm::Context;
+use crate::memory::cooldown::Pairs;
+use crate::memory::queue::Phase;
+use crate::memory::queue::Queue;
+use crate::memory::recovery::Fallback;
+use crate::memory::recovery::Recovery;
+use crate::memory::storage::Parts;
+use crate::memory::table::Table;
+use crate::memory::thrash::Thrash;
+use crate::pass::output::Output;
+use crate::pass::pass::Pass;
+use crate::pass::presence::Presence;
+use crate::pass::rivals::Rivals;
 use crate::scheduler::QueueView;
-use crate::storage::Parts;
-use crate::table::Table;
-use crate::thrash::Thrash;
-use crate::time::Nanos;
+use crate::settings::config::Config;
+use crate::settings::config::Granularity;
+use crate::settings::config::Mode;
+use crate::settings::config::PolicyKind;
+use crate::settings::limits::Limits;
+use crate::settings::parameter::Number;
+use crate::terms::decision::Arming;
+use crate::terms::decision::Decision;
+use crate::terms::decision::Outcome;
+use crate::terms::decision::Report;
+use crate::terms::decision::Step;
+use crate::terms::observation::Observation;
+use crate::terms::time::Nanos;
 
 /// What is remembered of a node beside its queues.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

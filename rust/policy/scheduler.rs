@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The policy's face to the engine.
 
-use crate::config::Config;
-use crate::decision::Arming;
-use crate::decision::Decision;
-use crate::decision::Outcome;
-use crate::decision::Step;
+use crate::memory::storage::Storage;
 use crate::node::Node;
-use crate::observation::Observation;
-use crate::observation::ProcessId;
-use crate::observation::QueueId;
-use crate::priority::Priority;
-use crate::storage::Storage;
-use crate::time::Nanos;
+use crate::settings::config::Config;
+use crate::terms::decision::Arming;
+use crate::terms::decision::Decision;
+use crate::terms::decision::Outcome;
+use crate::terms::decision::Step;
+use crate::terms::observation::Observation;
+use crate::terms::observation::ProcessId;
+use crate::terms::observation::QueueId;
+use crate::terms::priority::Priority;
+use crate::terms::time::Nanos;
 
 /// What the policy makes of a queue at present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,7 +5,7 @@
 use super::each_node;
 use super::text;
 use crate::fleet::Fleet;
-use crate::record::Fate;
+use crate::node::record::Fate;
 use gpreempt_policy::Action;
 use kernel::prelude::*;
 use kernel::seq_file::SeqFile;

@@ -12,9 +12,9 @@ use gpreempt_policy::Waves;
 use kernel::prelude::*;
 use kernel::seq_file::SeqFile;
 use kernel::seq_print;
-use kfd::clock;
-use kfd::queue::Activity;
-use kfd::queue::Format;
+use kfd::driver::queue::Activity;
+use kfd::driver::queue::Format;
+use kfd::kernel::clock;
 
 /// A number that may be unknown, for the table.
 struct Maybe(Option<u64>);

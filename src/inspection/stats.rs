@@ -12,8 +12,8 @@ use gpreempt_policy::Granularity;
 use kernel::prelude::*;
 use kernel::seq_file::SeqFile;
 use kernel::seq_print;
-use kfd::settings::BackendKind;
-use kfd::settings::Settings;
+use kfd::operator::settings::BackendKind;
+use kfd::operator::settings::Settings;
 
 /// The word for the state of a node.
 pub(crate) fn state(node: &mut NodeEngine) -> &'static str {

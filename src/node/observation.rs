@@ -6,8 +6,8 @@ use super::NodeEngine;
 use gpreempt_policy::Observation;
 use gpreempt_policy::QueueState;
 use gpreempt_policy::Waves;
-use kfd::backend::Backend;
-use kfd::queue::Activity;
+use kfd::act::backend::Backend;
+use kfd::driver::queue::Activity;
 
 impl NodeEngine {
     /// Puts what was seen into the policy's terms.

@@ -5,9 +5,9 @@
 
 use super::effective;
 use super::NodeEngine;
-use crate::record::Event;
-use crate::record::Fate;
-use crate::roster::Queue;
+use crate::node::record::Event;
+use crate::node::record::Fate;
+use crate::node::roster::Queue;
 use gpreempt_policy::Action;
 use gpreempt_policy::Config;
 use gpreempt_policy::Decision;
@@ -16,8 +16,8 @@ use gpreempt_policy::Outcome;
 use gpreempt_policy::Report;
 use gpreempt_policy::Step;
 use kernel::prelude::*;
-use kfd::transaction::Done;
-use kfd::transaction::Failure;
+use kfd::act::transaction::Done;
+use kfd::act::transaction::Failure;
 
 impl NodeEngine {
     /// Keeps the decisions, tells them, and notes what became of them.

@@ -9,10 +9,10 @@
 use super::NodeEngine;
 use gpreempt_policy::Nanos;
 use kernel::prelude::*;
-use kfd::backend::Backend;
-use kfd::gpu::Present;
-use kfd::transaction::report_misfit;
-use kfd::transaction::Failure;
+use kfd::act::backend::Backend;
+use kfd::act::transaction::report_misfit;
+use kfd::act::transaction::Failure;
+use kfd::driver::gpu::Present;
 
 impl NodeEngine {
     /// Starts every queue of the node that is stopped. `Err`: some may still be,

@@ -3,8 +3,8 @@
 //! Inversions and decisions, for the tracepoints.
 
 use super::NodeEngine;
-use crate::record::Fate;
-use crate::roster::Queue;
+use crate::node::record::Fate;
+use crate::node::roster::Queue;
 use gpreempt_policy::Action;
 use gpreempt_policy::Config;
 use gpreempt_policy::Decision;
@@ -12,7 +12,7 @@ use gpreempt_policy::Mode;
 use gpreempt_policy::Nanos;
 use gpreempt_policy::Reason;
 use gpreempt_policy::Step;
-use kfd::trace;
+use kfd::operator::trace;
 
 impl NodeEngine {
     /// Tells an inversion when it begins.

@@ -8,13 +8,13 @@ use gpreempt_policy::Config;
 use gpreempt_policy::Nanos;
 use gpreempt_policy::Step;
 use kernel::prelude::*;
-use kfd::backend::Backend;
-use kfd::gpu::Present;
-use kfd::transaction::Done;
-use kfd::transaction::Failure;
-use kfd::transaction::Orders;
-use kfd::transaction::Request;
-use kfd::transaction::Transacted;
+use kfd::act::backend::Backend;
+use kfd::act::transaction::Done;
+use kfd::act::transaction::Failure;
+use kfd::act::transaction::Orders;
+use kfd::act::transaction::Request;
+use kfd::act::transaction::Transacted;
+use kfd::driver::gpu::Present;
 
 impl NodeEngine {
     /// Has the decisions carried out that are to be, and keeps all of them.

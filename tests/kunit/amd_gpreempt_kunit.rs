@@ -4,7 +4,7 @@
 //!
 //! It links the same crates as `amd_gpreempt.ko`, so that the product carries no
 //! test code and the tests need no GPU.  The kernel runs the suites when the
-//! module has been loaded; `scripts/kunit` boots the kernel and reads the result.
+//! module has been loaded; `scripts/test/kunit` boots the kernel and reads the result.
 
 use kernel::prelude::*;
 
@@ -13,14 +13,17 @@ mod eviction;
 mod fake;
 mod policy;
 mod registers;
-#[path = "../../src/roster.rs"]
-mod roster;
 mod roster_cases;
-#[allow(dead_code)] // The product uses the rest of it.
-#[path = "../../src/storage.rs"]
-mod storage;
 mod transaction;
 mod walk;
+
+/// What the suites test of the module itself.
+#[path = "../../src/node"]
+mod node {
+    pub(crate) mod roster;
+    #[allow(dead_code)] // The product uses the rest of it.
+    pub(crate) mod storage;
+}
 
 /// Does nothing but be there while the suites run.
 struct Suites;

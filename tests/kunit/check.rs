@@ -6,7 +6,7 @@
 use crate::fake::layout::*;
 use crate::fake::{failed, put, with_gpu, with_node, Fake};
 use kernel::prelude::*;
-use kfd::gpu::{Away, Present};
+use kfd::driver::gpu::{Away, Present};
 
 /// One wrong field, and a word of the refusal.
 struct Wrong {
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_sound_node_passes() -> Result {
-        with_node(|node| match kfd::check::check(node) {
+        with_node(|node| match kfd::driver::check::check(node) {
             Ok(()) => Ok(()),
             Err(refusal) => failed(fmt!("{}", refusal.why)),
         })
@@ -211,7 +211,7 @@ mod tests {
                 let fake = Fake::now();
                 put(fake.dqm, DEVICE_QUEUE_MANAGER_SCHED_POLICY, policy as u32);
                 operations(&fake);
-                match kfd::check::check(node) {
+                match kfd::driver::check::check(node) {
                     Ok(()) => Ok(()),
                     Err(refusal) => failed(fmt!("policy {policy}: {}", refusal.why)),
                 }
@@ -225,7 +225,7 @@ mod tests {
         for wrong in WRONG {
             with_node(|node| {
                 (wrong.done)(&Fake::now());
-                match kfd::check::check(node) {
+                match kfd::driver::check::check(node) {
                     Ok(()) => failed(fmt!("{}: it passes", wrong.what)),
                     Err(refusal) if !refusal.why.contains(wrong.refusal) => {
                         failed(fmt!("{}: {}", wrong.what, refusal.why))

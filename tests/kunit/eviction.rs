@@ -8,13 +8,13 @@ use crate::fake::{expect, failed, get, put, with_node, Fake};
 use gpreempt_policy::Action;
 use gpreempt_policy::Action::{Start, Stop};
 use kernel::prelude::*;
-use kfd::backend::{Backend, Debts};
-use kfd::gpu::Away;
-use kfd::node::Node;
-use kfd::queue::QueueKey;
-use kfd::settings::BackendKind;
-use kfd::survey::Survey;
-use kfd::transaction::{Done, Failure, Orders, Request};
+use kfd::act::backend::{Backend, Debts};
+use kfd::act::transaction::{Done, Failure, Orders, Request};
+use kfd::driver::gpu::Away;
+use kfd::driver::node::Node;
+use kfd::driver::queue::QueueKey;
+use kfd::look::survey::Survey;
+use kfd::operator::settings::BackendKind;
 
 /// The process that every kernel has.
 const INIT: i32 = 1;

@@ -6,9 +6,9 @@
 use core::pin::Pin;
 use kernel::prelude::*;
 use kernel::sync::Mutex;
-use kfd::driver::{Bound, Device, Driver, Listener, Watch};
-use kfd::gpu::{Gpu, Keeper, Present};
-use kfd::node::Node;
+use kfd::driver::driver::{Bound, Device, Driver, Listener, Watch};
+use kfd::driver::gpu::{Gpu, Keeper, Present};
+use kfd::driver::node::Node;
 
 /// Where the fields are.
 #[allow(dead_code, unreachable_pub)]

@@ -7,10 +7,10 @@
 use crate::fake::layout::*;
 use crate::fake::{expect, put, with_gpu, Fake};
 use kernel::prelude::*;
-use kfd::gpu::Present;
-use kfd::hardware::Occupancy;
-use kfd::registers::Registers;
-use kfd::survey::Survey;
+use kfd::driver::gpu::Present;
+use kfd::look::hardware::Occupancy;
+use kfd::look::registers::Registers;
+use kfd::look::survey::Survey;
 
 /// The doorbell of the fake's first queue, and how many packets its ring has.
 const DOORBELL: u32 = 0x400;

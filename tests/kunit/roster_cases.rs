@@ -5,11 +5,11 @@
 
 use crate::fake::layout::*;
 use crate::fake::{failed, put, with_node, Fake};
-use crate::roster::{Matcher, Roster};
+use crate::node::roster::{Matcher, Roster};
 use gpreempt_policy::RuleId;
 use kernel::prelude::*;
-use kfd::node::Node;
-use kfd::survey::{ProcessSeen, Survey};
+use kfd::driver::node::Node;
+use kfd::look::survey::{ProcessSeen, Survey};
 
 /// The process that every kernel has.
 const INIT: i32 = 1;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Kbuild includes this file when GP_KUNIT is set, as scripts/test-kunit does, for
+# Kbuild includes this file when GP_KUNIT is set, as scripts/test/kunit does, for
 # a build against the test kernel.  GP_KUNIT=suites makes the test module, from
 # the crates of the product and the suites, and the fake amdgpu.ko beside which it
 # runs; GP_KUNIT=product makes the product to run beside the same.  (The kernel

@@ -8,13 +8,13 @@ use crate::fake::layout::*;
 use crate::fake::{expect, failed, get, put, with_node, Fake};
 use gpreempt_policy::Action;
 use kernel::prelude::*;
-use kfd::driver::Driver;
-use kfd::gpu::Away;
-use kfd::hws::Hws;
-use kfd::node::Node;
-use kfd::queue::QueueKey;
-use kfd::survey::Survey;
-use kfd::transaction::{Done, Failure, Orders, Request};
+use kfd::act::hws::Hws;
+use kfd::act::transaction::{Done, Failure, Orders, Request};
+use kfd::driver::driver::Driver;
+use kfd::driver::gpu::Away;
+use kfd::driver::node::Node;
+use kfd::driver::queue::QueueKey;
+use kfd::look::survey::Survey;
 
 const P: usize = QUEUE_PROPERTIES;
 

@@ -48,8 +48,9 @@ impl Kernel {
 
 impl Cache {
     pub fn open() -> Result<Cache> {
-        let path = env::var_os("AMD_GPREEMPT_CACHE")
-            .context("AMD_GPREEMPT_CACHE is not set: start the runner with scripts/in-root")?;
+        let path = env::var_os("AMD_GPREEMPT_CACHE").context(
+            "AMD_GPREEMPT_CACHE is not set: start the runner with scripts/setup/in-root",
+        )?;
         Ok(Cache(path.into()))
     }
 

@@ -67,7 +67,8 @@ impl Host {
     }
 
     fn run(&self, line: &str) -> Output {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scripts/gpreempt");
+        let script =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scripts/operator/gpreempt");
         Command::new("python3")
             .arg(script)
             .arg("--root")

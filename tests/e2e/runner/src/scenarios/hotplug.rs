@@ -126,7 +126,7 @@ impl Unbinding {
         guest
             .agent()
             .insmod(&format!("{FILES}/{}.ko", Self::GATE), "")
-            .context("no gate: scripts/gate builds it")?;
+            .context("no gate: scripts/build/gate builds it")?;
         let handle = background(guest, &format!("echo {device} >{DRIVER}/unbind"))?;
         guest.wait_until("unbinding has come to the gate", PATIENCE, |guest| {
             let waiting = guest.agent().read_file(&format!("{parameters}/waiting"))?;

@@ -25,7 +25,10 @@ pub const SCENARIOS: &[Scenario] = &[Scenario {
     run: command,
 }];
 
-const COMMAND: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scripts/gpreempt");
+const COMMAND: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../../scripts/operator/gpreempt"
+);
 const PYTHON: &str = "/usr/bin/python3";
 /// Where the disk with python is unpacked: beside the guest's own libraries,
 /// which are in use.

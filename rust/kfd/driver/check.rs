@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The check of a node before it is first touched: whether it is hardware that
+//! this module knows, and whether the driver's memory is laid out as it was
+//! built for. It only reads, by accesses that cannot fault.
+
+use crate::driver::foreign::Foreign;
+use crate::driver::layout::*;
+use crate::driver::node::Node;
+use crate::driver::node::SchedPolicy;
+use crate::kernel::bindings;
+use crate::kernel::compat::*;
+use crate::operator::settings::BackendKind;
+
+/// Why a node is not touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What is wrong, and what to do.
+    pub why: &'static str,
+    /// It may be right with the next look.
+    pub passing: bool,
+}
+
+/// One check: whether it passes, and what it means if it does not.
+struct Check {
+    passes: fn(&Node<'_>) -> bool,
+    why: &'static str,
+}
+
+/// The checks that a node has to pass, in order.
+const CHECKS: &[Check] = &[
+    Check {
+        passes: |node| node.sched_policy().is_some(),
+        why: "the scheduling policy is none that is known: build the module for this amdgpu",
+    },
+    Check {
+        passes: |node| !scheduled_by_mes(node),
+        why: "the GPU is scheduled by MES, which is not supported",
+    },
+    Check {
+        passes: is_mi300,
+        why: "the GPU is not of the MI300 series (GFX 9.4.3, 9.4.4 or 9.5.0)",
+    },
+    Check {
+        passes: |node| node.kfd().flag(KFD_DEV_CWSR_ENABLED) == Some(true),
+        why: "waves cannot be saved: load amdgpu with cwsr_enable=1",
+    },
+    Check {
+        passes: |node| !node.gpu().is_virtual_function(),
+        why: "the GPU is an SR-IOV virtual function, which is not supported",
+    },
+    Check {
+        passes: |node| operation_is(node, DEVICE_QUEUE_MANAGER_OPS_UPDATE_QUEUE, "update_queue"),
+        why: "dqm->ops.update_queue is not amdgpu's: build the module for this amdgpu",
+    },
+    Check {
+        passes: |node| {
+            let name = match node.sched_policy() {
+                Some(SchedPolicy::NoHws) => "evict_process_queues_nocpsch",
+                _ => "evict_process_queues_cpsch",
+            };
+            operation_is(node, DEVICE_QUEUE_MANAGER_OPS_EVICT_PROCESS_QUEUES, name)
+        },
+        why: "dqm->ops.evict_process_queues is not amdgpu's for this sched_policy: build the module for this amdgpu",
+    },
+    Check {
+        passes: |node| {
+            let name = match node.sched_policy() {
+                Some(SchedPolicy::NoHws) => "restore_process_queues_nocpsch",
+                _ => "restore_process_queues_cpsch",
+            };
+            operation_is(node, DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES, name)
+        },
+        why: "dqm->ops.restore_process_queues is not amdgpu's for this sched_policy: build the module for this amdgpu",
+    },
+];
+
+/// Whether the GPU's firmware takes queues one by one.
+fn scheduled_by_mes(node: &Node<'_>) -> bool {
+    node.kfd().flag(KFD_DEV_SHARED_RESOURCES_ENABLE_MES) != Some(false)
+}
+
+/// Whether the GPU is of the generation that the driver can debug by address
+/// space, which is what its function for the lock asks.
+fn is_mi300(node: &Node<'_>) -> bool {
+    const SUPPORTED: [u32; 2] = [90402, 90500];
+    node.kfd()
+        .read(KFD_DEV_DEVICE_INFO_GFX_TARGET_VERSION)
+        .is_some_and(|version| SUPPORTED.contains(&version))
+}
+
+/// Whether the driver's debug_lock_and_unmap really takes the lock on this node.
+/// On others it returns success without, or uses what was never set up.
+pub(crate) fn lock_is_taken(node: &Node<'_>) -> bool {
+    let hws = matches!(
+        node.sched_policy(),
+        Some(SchedPolicy::Hws | SchedPolicy::HwsNoOversubscription)
+    );
+    hws && !scheduled_by_mes(node) && is_mi300(node)
+}
+
+/// Checks a node.
+pub fn check(node: &Node<'_>) -> Result<(), Refusal> {
+    for check in CHECKS {
+        if !(check.passes)(node) {
+            return Err(Refusal {
+                why: check.why,
+                passing: false,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a backend can work on a node.
+pub fn check_backend(node: &Node<'_>, backend: BackendKind, hws: bool) -> Result<(), Refusal> {
+    let why = match (backend, node.sched_policy()) {
+        (BackendKind::Hws, Some(SchedPolicy::NoHws)) => {
+            "backend=hws needs the hardware scheduler: use backend=mqd or process, or load amdgpu with sched_policy=0"
+        }
+        (BackendKind::Hws, _) if !hws => {
+            "backend=hws needs two functions that this amdgpu does not have: use backend=process"
+        }
+        (BackendKind::Mqd, Some(SchedPolicy::Hws | SchedPolicy::HwsNoOversubscription)) => {
+            "backend=mqd cannot work beside the hardware scheduler: use backend=hws"
+        }
+        _ => return Ok(()),
+    };
+    Err(Refusal {
+        why,
+        passing: false,
+    })
+}
+
+/// Whether an operation of the queue manager is a function of amdgpu's of a
+/// name.
+fn operation_is(node: &Node<'_>, at: usize, name: &str) -> bool {
+    node.dqm()
+        .pointer(at)
+        .is_some_and(|function| is_function_of_amdgpu(function, name))
+}
+
+/// Whether an address is the entry of a function of amdgpu.
+pub(crate) fn is_function_of_amdgpu(function: Foreign, name: &str) -> bool {
+    let mut symbol = [0u8; bindings::GP_SYMBOL_LEN as usize];
+    // SAFETY: The shim writes at most `GP_SYMBOL_LEN` bytes.
+    unsafe { bindings::gp_symbol_name(function.address(), symbol.as_mut_ptr().cast()) };
+    CStr::from_bytes_until_nul(&symbol)
+        .ok()
+        .and_then(|symbol| symbol.to_str().ok())
+        .and_then(|symbol| symbol.strip_prefix(name))
+        .is_some_and(|rest| rest.starts_with("+0x0/") && rest.ends_with(" [amdgpu]"))
+}

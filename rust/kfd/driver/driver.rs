@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! amdgpu as the driver core sees it.
+
+use crate::driver::layout;
+use crate::kernel::bindings;
+use crate::kernel::compat::*;
+use core::pin::Pin;
+use core::ptr::NonNull;
+use kernel::error::from_err_ptr;
+use kernel::prelude::*;
+
+/// The amdgpu driver, which stays loaded while this lives.
+///
+/// # Invariants
+///
+/// The pointer is to the driver; a reference to its module is held.
+pub struct Driver(NonNull<kernel::bindings::device_driver>);
+
+// SAFETY: Nothing in the driver is changed, and its reference may be dropped by
+// any thread.
+unsafe impl Send for Driver {}
+// SAFETY: As above.
+unsafe impl Sync for Driver {}
+
+impl Driver {
+    /// Finds amdgpu and keeps it loaded.
+    pub fn pin() -> Result<Self> {
+        // SAFETY: Called in process context.
+        let driver = from_err_ptr(unsafe { bindings::gp_amdgpu_get() })?;
+        // INVARIANT: The shim took a reference to the driver's module.
+        Ok(Self(NonNull::new(driver).ok_or(ENODEV)?))
+    }
+
+    /// Whether the driver is the one that the module was built for, as far as
+    /// the size of its type information can tell.
+    pub fn check_build(&self) -> Result {
+        // SAFETY: By the type's invariant the driver is there.
+        let size = unsafe { bindings::gp_amdgpu_btf_size(self.0.as_ptr()) };
+        if usize::try_from(size) == Ok(layout::AMDGPU_BTF_SIZE) {
+            return Ok(());
+        }
+        pr_err!(
+            "the amdgpu that is loaded is not the one that this module was built for: its type information has {} bytes instead of {}; build the module again (dkms install, or make install)\n",
+            size,
+            layout::AMDGPU_BTF_SIZE
+        );
+        Err(ENOEXEC)
+    }
+
+    pub(crate) fn as_ptr(&self) -> *mut kernel::bindings::device_driver {
+        self.0.as_ptr()
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant a reference is held, and this is its
+        // end.
+        unsafe { bindings::gp_amdgpu_put(self.0.as_ptr()) }
+    }
+}
+
+/// A device of the driver core, with a reference.
+///
+/// # Invariants
+///
+/// The pointer is to a device on which a reference is held.
+#[derive(PartialEq, Eq)]
+pub struct Device(NonNull<kernel::bindings::device>);
+
+// SAFETY: References may be taken and dropped by any thread.
+unsafe impl Send for Device {}
+// SAFETY: As above.
+unsafe impl Sync for Device {}
+
+impl Device {
+    /// Takes a reference.
+    ///
+    /// # Safety
+    ///
+    /// `device` must be to a device that is alive during the call.
+    pub(crate) unsafe fn from_raw(device: *mut kernel::bindings::device) -> Option<Self> {
+        let device = NonNull::new(device)?;
+        // SAFETY: By the function's requirement.
+        unsafe { bindings::gp_device_get(device.as_ptr()) };
+        // INVARIANT: The reference was just taken.
+        Some(Self(device))
+    }
+
+    pub(crate) fn as_ptr(&self) -> *mut kernel::bindings::device {
+        self.0.as_ptr()
+    }
+
+    /// The device's name: a PCI address.
+    pub fn name(&self) -> &CStr {
+        // SAFETY: By the type's invariant the device is alive, and a bound
+        // device keeps its name.
+        unsafe { CStr::from_char_ptr(bindings::gp_device_name(self.0.as_ptr())) }
+    }
+}
+
+impl Clone for Device {
+    fn clone(&self) -> Self {
+        // SAFETY: By the type's invariant the device is alive.
+        unsafe { bindings::gp_device_get(self.0.as_ptr()) };
+        // INVARIANT: The reference was just taken.
+        Self(self.0)
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant a reference is held, and this is its
+        // end.
+        unsafe { bindings::gp_device_put(self.0.as_ptr()) }
+    }
+}
+
+/// What is told about the devices of amdgpu.
+pub trait Listener: Send + Sync + 'static {
+    /// The driver has taken a device, or had taken it when the watch began.
+    fn bound(&self, device: Bound<'_>);
+    /// The driver is about to let go of a device.
+    fn unbinding(&self, device: &Device);
+    /// The watch is about to end: what comes after is told to nobody, so that no
+    /// device may be used any more when this returns.
+    fn close(&self);
+}
+
+/// A device that amdgpu is bound to; it stays so while this lives.
+///
+/// # Invariants
+///
+/// The device's lock is held and amdgpu is bound to it.
+pub struct Bound<'a>(&'a Device);
+
+impl Bound<'_> {
+    /// The device.
+    pub fn device(&self) -> &Device {
+        self.0
+    }
+}
+
+/// A watch over the devices of amdgpu.
+#[pin_data(PinnedDrop)]
+pub struct Watch<L: Listener> {
+    listener: L,
+    driver: Driver,
+    #[pin]
+    watch: kernel::types::Opaque<bindings::gp_bus_watch>,
+}
+
+// SAFETY: The watch is only touched by the kernel, under its own locks.
+unsafe impl<L: Listener> Send for Watch<L> {}
+// SAFETY: As above; `L` is `Sync`.
+unsafe impl<L: Listener> Sync for Watch<L> {}
+
+impl<L: Listener> Watch<L> {
+    /// Starts a watch. Call [`Watch::find`] afterwards for the devices that are
+    /// there already.
+    pub fn new(driver: Driver, listener: L) -> impl PinInit<Self, Error> {
+        let raw = driver.as_ptr();
+        try_pin_init!(&this in Self {
+            listener,
+            driver,
+            watch <- kernel::types::Opaque::try_ffi_init(
+                |slot: *mut bindings::gp_bus_watch| {
+                    let watch = bindings::gp_bus_watch {
+                        driver: raw,
+                        event: Some(Self::event),
+                        // Only the listener is read through it, which is
+                        // initialised before the watch begins.
+                        data: this.as_ptr().cast(),
+                        ..pin_init::zeroed()
+                    };
+                    // SAFETY: `slot` is valid for writes and stays where it is
+                    // until `drop` has ended the watch.
+                    unsafe {
+                        slot.write(watch);
+                        kernel::error::to_result(bindings::gp_bus_watch_start(slot))
+                    }
+                },
+            ),
+        }? Error)
+    }
+
+    /// What is told.
+    pub fn listener(&self) -> &L {
+        &self.listener
+    }
+
+    /// Tells the listener about the devices that amdgpu is bound to already.
+    pub fn find(&self) -> Result {
+        let data = core::ptr::from_ref(self).cast_mut().cast();
+        // SAFETY: `found` takes a pointer to a watch, and is called during
+        // this call only.
+        kernel::error::to_result(unsafe {
+            bindings::gp_amdgpu_each(self.driver.as_ptr(), Some(Self::found), data)
+        })
+    }
+
+    /// # Safety
+    ///
+    /// `data` must be to a `Self` whose listener is initialised, `device` to a
+    /// device whose lock is held.
+    unsafe extern "C" fn event(
+        data: *mut c_void,
+        device: *mut kernel::bindings::device,
+        bound: bool,
+    ) {
+        // SAFETY: By the function's requirement; a reference to the whole, of
+        // which other fields may not be initialised yet, never exists.
+        let listener = unsafe { &(*data.cast::<Self>()).listener };
+        // SAFETY: By the function's requirement.
+        let Some(device) = (unsafe { Device::from_raw(device) }) else {
+            return;
+        };
+        if bound {
+            // INVARIANT: The driver core holds the lock and has just bound it.
+            listener.bound(Bound(&device));
+        } else {
+            listener.unbinding(&device);
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Watch::event`]; the device is bound.
+    unsafe extern "C" fn found(data: *mut c_void, device: *mut kernel::bindings::device) {
+        // SAFETY: By the function's requirement.
+        unsafe { Self::event(data, device, true) }
+    }
+}
+
+#[pinned_drop]
+impl<L: Listener> PinnedDrop for Watch<L> {
+    fn drop(self: Pin<&mut Self>) {
+        self.listener.close();
+        // SAFETY: `new` started the watch, and it is still where it was.
+        unsafe { bindings::gp_bus_watch_stop(self.watch.get()) }
+    }
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! GPUs and their nodes, looked up afresh each time they are needed.
+//!
+//! What keeps the driver's memory in place: the driver is pinned; a GPU is only
+//! used under its own mutex, which the notice that the driver is about to let go
+//! of it takes too; and a node is only used while the GPU's partition lock is
+//! held, without which the driver may free all nodes and make new ones.
+
+use crate::driver::driver::Bound;
+use crate::driver::driver::Device;
+use crate::driver::foreign::Foreign;
+use crate::driver::layout::*;
+use crate::driver::node::Node;
+use crate::kernel::bindings;
+use core::marker::PhantomData;
+use kernel::prelude::*;
+use kernel::sync::Mutex;
+use kernel::types::NotThreadSafe;
+
+/// The most nodes that a GPU is divided into.
+pub const MAX_NODES: usize = KFD_DEV_NODES_LEN;
+
+/// Whoever looks after a GPU.
+pub trait Keeper: Send + Unpin + 'static {
+    /// The driver is about to let go of the GPU: start what is stopped, and
+    /// forget everything about it.
+    fn leave(&mut self, gpu: &Present<'_>);
+}
+
+/// A GPU that the driver is or was bound to.
+#[pin_data]
+pub struct Gpu<K: Keeper> {
+    device: Device,
+    #[pin]
+    inner: Mutex<Inner<K>>,
+}
+
+/// # Invariants
+///
+/// `bound` is true from the moment the driver had taken the device until the
+/// notice that it will let go of it, and never again once `retired` is.
+struct Inner<K: Keeper> {
+    bound: bool,
+    retired: bool,
+    keeper: K,
+}
+
+impl<K: Keeper> Gpu<K> {
+    /// A GPU that the driver has taken.
+    pub fn new(device: &Bound<'_>, keeper: K) -> impl PinInit<Self> {
+        let device = device.device().clone();
+        pin_init!(Self {
+            device,
+            // INVARIANT: `Bound` proves it.
+            inner <- kernel::new_mutex!(Inner { bound: true, retired: false, keeper }, "amd_gpreempt_gpu"),
+        })
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Calls a function with the GPU's keeper, and with the GPU if the driver
+    /// has it. The GPU stays the driver's until the function returns.
+    pub fn with<R>(&self, f: impl FnOnce(Option<&Present<'_>>, &mut K) -> R) -> R {
+        let mut inner = self.inner.lock();
+        self.call(&mut inner, f)
+    }
+
+    fn call<R>(
+        &self,
+        inner: &mut Inner<K>,
+        f: impl FnOnce(Option<&Present<'_>>, &mut K) -> R,
+    ) -> R {
+        let present = inner.bound.then(|| self.present()).flatten();
+        f(present.as_ref(), &mut inner.keeper)
+    }
+
+    /// The driver has taken the device again.
+    pub fn bind(&self, device: &Bound<'_>) {
+        if *device.device() == self.device {
+            let mut inner = self.inner.lock();
+            // INVARIANT: `Bound` proves it.
+            inner.bound = !inner.retired;
+        }
+    }
+
+    /// The driver is about to let go of the device. When this returns, nobody
+    /// uses it any more.
+    pub fn unbind(&self) {
+        self.let_go(&mut self.inner.lock());
+    }
+
+    /// The module lets go of the device, for good: nobody may hear any more when
+    /// the driver does.
+    pub fn retire(&self) {
+        let mut inner = self.inner.lock();
+        self.let_go(&mut inner);
+        inner.retired = true;
+    }
+
+    fn let_go(&self, inner: &mut Inner<K>) {
+        self.call(inner, |present, keeper| {
+            if let Some(present) = present {
+                keeper.leave(present);
+            }
+        });
+        inner.bound = false;
+    }
+
+    /// The GPU as the driver has it, if it has set it up.
+    ///
+    /// To be called with the mutex held and the device bound.
+    fn present(&self) -> Option<Present<'_>> {
+        // SAFETY: The device is alive, because `self.device` is a reference.
+        let data = unsafe { bindings::gp_device_data(self.device.as_ptr()) };
+        // SAFETY: As above; amdgpu is a PCI driver, so that its devices are PCI
+        // devices.
+        let pci = unsafe { bindings::gp_device_pci(self.device.as_ptr()) };
+        let adev = Foreign::new(data.expose_provenance())?.whole(AMDGPU_DEVICE_DDEV)?;
+        let ours = adev.read(AMDGPU_DEVICE_DEV) == Some(self.device.as_ptr().expose_provenance())
+            && adev.read(AMDGPU_DEVICE_PDEV) == Some(pci.expose_provenance());
+        ours.then_some(Present {
+            device: &self.device,
+            adev,
+            _mutex: PhantomData,
+            _thread: NotThreadSafe,
+        })
+    }
+}
+
+/// A GPU that the driver has, for as long as its mutex is held.
+///
+/// # Invariants
+///
+/// `adev` is the driver's `struct amdgpu_device` of `device`, and stays so for
+/// the lifetime.
+pub struct Present<'a> {
+    device: &'a Device,
+    adev: Foreign,
+    /// Borrowed from the guard of the GPU's mutex.
+    _mutex: PhantomData<&'a mut ()>,
+    /// What is taken through it is released in the thread that has taken it.
+    _thread: NotThreadSafe,
+}
+
+/// Why a GPU cannot be used just now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Away {
+    /// It is being reset.
+    Reset,
+    /// The driver may not touch its registers, or the system is being
+    /// suspended, or it is being removed.
+    NoAccess,
+    /// KFD has halted its scheduler, as it does for a while for others.
+    Halted,
+    /// KFD has not been set up for it.
+    NoKfd,
+    /// What is read of it does not fit together.
+    Misfit,
+}
+
+impl<'a> Present<'a> {
+    /// The device.
+    pub fn device(&self) -> &Device {
+        self.device
+    }
+
+    pub(crate) fn adev(&self) -> Foreign {
+        self.adev
+    }
+
+    /// Whether the hardware may be used: neither reset nor suspend is going on.
+    ///
+    /// Either can begin right after this. The driver's functions that change what
+    /// runs look again; for those that only read there is [`Present::hardware`].
+    pub fn usable(&self) -> Result<(), Away> {
+        let adev = self.adev;
+        let flags = [
+            AMDGPU_DEVICE_SHUTDOWN,
+            AMDGPU_DEVICE_IN_SUSPEND,
+            AMDGPU_DEVICE_NO_HW_ACCESS,
+        ];
+        if flags.into_iter().any(|at| adev.flag(at) != Some(false)) {
+            return Err(Away::NoAccess);
+        }
+        match adev
+            .pointer(AMDGPU_DEVICE_RESET_DOMAIN)
+            .and_then(|domain| domain.read::<u32>(AMDGPU_RESET_DOMAIN_IN_GPU_RESET))
+        {
+            Some(0) => Ok(()),
+            Some(_) => Err(Away::Reset),
+            None => Err(Away::Misfit),
+        }
+    }
+
+    /// The hardware for reading its registers, with no reset until the result is
+    /// dropped. No allocation may wait for memory meanwhile: whoever frees some may
+    /// wait for work that only a reset ends.
+    pub(crate) fn hardware(&self) -> Result<Hardware<'_>, Away> {
+        let domain = self
+            .adev
+            .pointer(AMDGPU_DEVICE_RESET_DOMAIN)
+            .ok_or(Away::Misfit)?;
+        let reset = domain.part(AMDGPU_RESET_DOMAIN_SEM).ok_or(Away::Misfit)?;
+        // SAFETY: By the type's invariant the GPU is there and with it its reset
+        // domain; the layout says that this is its semaphore, whose size the shim
+        // has compared.
+        if !unsafe { bindings::gp_rwsem_read_trylock(reset.as_ptr()) } {
+            return Err(Away::Reset);
+        }
+        let hardware = Hardware { reset, gpu: self };
+        self.usable()?;
+        Ok(hardware)
+    }
+
+    /// Whether it is a virtual function, whose registers are not ours to read.
+    pub fn is_virtual_function(&self) -> bool {
+        const AMDGPU_SRIOV_CAPS_IS_VF: u32 = 1 << 2;
+        self.adev
+            .read::<u32>(AMDGPU_DEVICE_VIRT_CAPS)
+            .is_none_or(|caps| caps & AMDGPU_SRIOV_CAPS_IS_VF != 0)
+    }
+
+    /// The GPU's nodes, which stay as they are while the result lives.
+    ///
+    /// Waits for whoever holds the lock, because trying would leave it to others
+    /// whether a stopped queue is ever started: programs have the driver take it
+    /// as often as they like. Never wait with it for anything that a process does
+    /// which opens the GPU: that takes the same lock and waits for it. Nor ask a
+    /// second time while the first result lives.
+    pub fn nodes(&self) -> Result<Nodes<'_>, Away> {
+        let adev = self.adev;
+        let partitions = Partitions::hold(self)?;
+        if adev.flag(AMDGPU_DEVICE_KFD_INIT_COMPLETE) != Some(true) {
+            return Err(Away::NoKfd);
+        }
+        let kfd = adev.pointer(AMDGPU_DEVICE_KFD_DEV).ok_or(Away::NoKfd)?;
+        if kfd.pointer(KFD_DEV_ADEV) != Some(adev) {
+            return Err(Away::Misfit);
+        }
+        if kfd.flag(KFD_DEV_INIT_COMPLETE) != Some(true) {
+            return Err(Away::NoKfd);
+        }
+        let count = kfd
+            .read::<u32>(KFD_DEV_NUM_NODES)
+            .and_then(|count| usize::try_from(count).ok())
+            .filter(|count| (1..=MAX_NODES).contains(count))
+            .ok_or(Away::Misfit)?;
+        Ok(Nodes {
+            kfd,
+            count,
+            gpu: self,
+            _partitions: partitions,
+        })
+    }
+}
+
+/// The hardware of a GPU that is not being reset.
+///
+/// # Invariants
+///
+/// `reset` is the semaphore of the GPU's reset domain, held for reading.
+pub(crate) struct Hardware<'a> {
+    reset: Foreign,
+    gpu: &'a Present<'a>,
+}
+
+impl Hardware<'_> {
+    /// The GPU.
+    pub(crate) fn gpu(&self) -> &Present<'_> {
+        self.gpu
+    }
+}
+
+impl Drop for Hardware<'_> {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant it is held; by the same thread, because
+        // `Present` does not leave its own.
+        unsafe { bindings::gp_rwsem_read_unlock(self.reset.as_ptr()) }
+    }
+}
+
+/// The lock against a change of partitions. A GPU without partitions has none.
+struct Partitions<'a> {
+    lock: Option<Foreign>,
+    _gpu: &'a Present<'a>,
+}
+
+impl<'a> Partitions<'a> {
+    fn hold(gpu: &'a Present<'a>) -> Result<Self, Away> {
+        let manager = gpu
+            .adev
+            .read::<usize>(AMDGPU_DEVICE_XCP_MGR)
+            .ok_or(Away::Misfit)?;
+        let lock = match Foreign::new(manager) {
+            Some(manager) => Some(manager.part(AMDGPU_XCP_MGR_XCP_LOCK).ok_or(Away::Misfit)?),
+            None => None,
+        };
+        if let Some(lock) = lock {
+            // SAFETY: By the invariant of `Present` the GPU and with it its
+            // partition manager is there; the layout says that this is its
+            // mutex, whose size the shim has compared.
+            unsafe { bindings::gp_mutex_lock(lock.as_ptr()) };
+        }
+        Ok(Self { lock, _gpu: gpu })
+    }
+}
+
+impl Drop for Partitions<'_> {
+    fn drop(&mut self) {
+        if let Some(lock) = self.lock {
+            // SAFETY: Taken by `hold`, in the same thread, because a guard
+            // borrows from `Present`, which does not leave its thread.
+            unsafe { bindings::gp_mutex_unlock(lock.as_ptr()) }
+        }
+    }
+}
+
+/// The nodes of a GPU, for as long as its partitions cannot change.
+///
+/// # Invariants
+///
+/// `kfd` is the `struct kfd_dev` of `gpu`, with `count` nodes.
+pub struct Nodes<'a> {
+    kfd: Foreign,
+    count: usize,
+    gpu: &'a Present<'a>,
+    _partitions: Partitions<'a>,
+}
+
+impl Nodes<'_> {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// A node.
+    pub fn node(&self, index: usize) -> Result<Node<'_>, Away> {
+        if index >= self.count {
+            return Err(Away::Misfit);
+        }
+        let at = KFD_DEV_NODES + index * size_of::<usize>();
+        let address = self.kfd.pointer(at).ok_or(Away::Misfit)?;
+        Node::new(self.gpu, self.kfd, address, index).ok_or(Away::Misfit)
+    }
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Where the fields of the driver's structures are, taken by
+//! `scripts/tools/btf-offsets` from the type information of the very `amdgpu.ko` that
+//! the module is built for.
+
+#![allow(dead_code, unreachable_pub, reason = "generated for the shim as well")]
+
+include!(env!("GP_LAYOUT"));

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A node whose queue manager's lock is held: the only way to its lists.
+
+use crate::driver::foreign::Foreign;
+use crate::driver::layout::*;
+use crate::driver::node::Node;
+use crate::driver::queue::Activity;
+use crate::driver::queue::Misfit;
+use crate::driver::queue::QueueFacts;
+use crate::driver::queue::QueueKind;
+use crate::kernel::bindings;
+use core::ops::Deref;
+use kernel::types::NotThreadSafe;
+
+/// More list entries than a node can have: a walk that meets more goes round in
+/// circles.
+const MOST_ENTRIES: u32 = 16 * 1024;
+
+/// Proof that the queue manager's lock is held by this thread.
+///
+/// Everything that hangs on the queue manager's lists, queues and processes, is
+/// alive as long as this is: the driver takes a thing off its list, under the
+/// lock, before it frees it.
+pub struct LockedNode<'a> {
+    node: &'a Node<'a>,
+    _thread: NotThreadSafe,
+}
+
+/// The queue manager's lock, released when dropped.
+#[must_use = "the lock is released at once"]
+pub struct QueueManagerLock<'a>(LockedNode<'a>);
+
+impl<'a> QueueManagerLock<'a> {
+    pub(crate) fn new(node: LockedNode<'a>) -> Self {
+        Self(node)
+    }
+}
+
+impl<'a> Deref for QueueManagerLock<'a> {
+    type Target = LockedNode<'a>;
+
+    fn deref(&self) -> &LockedNode<'a> {
+        &self.0
+    }
+}
+
+impl Drop for QueueManagerLock<'_> {
+    fn drop(&mut self) {
+        let dqm = self.0.node.dqm().as_ptr::<u8>();
+        // SAFETY: `Node::lock` took the lock by the counterpart, in the same
+        // thread, because a `LockedNode` does not leave its thread.
+        unsafe {
+            bindings::gp_dqm_unlock(
+                dqm.wrapping_add(DEVICE_QUEUE_MANAGER_LOCK_HIDDEN).cast(),
+                dqm.wrapping_add(DEVICE_QUEUE_MANAGER_SAVED_FLAGS).cast(),
+            )
+        }
+    }
+}
+
+/// A process with queues on a node, seen under the lock.
+#[derive(Clone, Copy)]
+pub(crate) struct ProcessFacts {
+    /// The `struct kfd_process`.
+    pub(crate) process: Foreign,
+    /// The `struct qcm_process_device`.
+    pub(crate) qpd: Foreign,
+    /// Its main thread, which the driver keeps.
+    pub(crate) lead_thread: Foreign,
+    /// Its memory, to be compared only.
+    pub(crate) mm: usize,
+    /// How many evictions hold it.
+    pub(crate) evicted: u32,
+    /// A debugger or a checkpoint has to do with it.
+    pub(crate) protected: bool,
+    /// One of its queues was reset, or is about to be.
+    pub(crate) has_reset_queue: bool,
+    /// It is the process's main context; others share its memory.
+    pub(crate) primary: bool,
+}
+
+/// What a walk over a node found, and what did not fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Processes with queues.
+    pub processes: u32,
+    /// Queues of all kinds.
+    pub queues: u32,
+    /// Queues that the driver has run.
+    pub active: u32,
+    /// Those of them that are for waves.
+    pub active_compute: u32,
+    /// What did not fit: bits of [`Census::FAULTS`].
+    faults: u32,
+}
+
+/// Names for what may not fit, each a bit.
+macro_rules! faults {
+    ($($name:ident = $bit:literal $text:literal,)*) => {
+        impl Census {
+            $(const $name: u32 = 1 << $bit;)*
+
+            /// The names of what may not fit.
+            pub const FAULTS: &'static [(u32, &'static str)] = &[$((1 << $bit, $text),)*];
+        }
+    };
+}
+
+faults! {
+    UNREADABLE = 0 "memory that cannot be read",
+    ENDLESS = 1 "a list that goes round in circles",
+    DQM = 2 "qpd->dqm is another queue manager",
+    PQM = 3 "qpd->pqm->process is another process",
+    PDD_DEV = 4 "pdd->dev is another node",
+    QUEUE_DEVICE = 5 "queue->device is another node",
+    QUEUE_PROCESS = 6 "queue->process is another process",
+    QUEUE_TYPE = 7 "a queue of an unknown type",
+    QUEUE_PRIORITY = 8 "a queue priority above 15",
+    QUEUE_COUNT = 9 "qpd->queue_count is not the length of its list",
+    ACTIVE = 10 "active_queue_count is not the number of active queues",
+    ACTIVE_CP = 11 "active_cp_queue_count is not the number of active compute queues",
+    PROCESSES = 12 "processes_count is not the number of processes",
+    TOTAL = 13 "total_queue_count is not the number of queues",
+}
+
+impl Census {
+    /// Whether everything fits together.
+    pub fn fits(&self) -> bool {
+        self.faults == 0
+    }
+
+    /// The names of what does not fit.
+    pub fn faults(&self) -> impl Iterator<Item = &'static str> + '_ {
+        Self::FAULTS
+            .iter()
+            .filter(|(bit, _)| self.faults & bit != 0)
+            .map(|(_, name)| *name)
+    }
+
+    fn fault(&mut self, bit: u32) {
+        self.faults |= bit;
+    }
+
+    fn misfit(&mut self, misfit: Misfit) {
+        self.fault(match misfit {
+            Misfit::Unreadable => Self::UNREADABLE,
+            Misfit::Device => Self::QUEUE_DEVICE,
+            Misfit::Process => Self::QUEUE_PROCESS,
+            Misfit::Type => Self::QUEUE_TYPE,
+            Misfit::Priority => Self::QUEUE_PRIORITY,
+        });
+    }
+
+    fn count(&mut self, queue: &QueueFacts) {
+        self.queues = self.queues.saturating_add(1);
+        if queue.activity == Activity::Active {
+            self.active = self.active.saturating_add(1);
+            if queue.kind == QueueKind::Compute {
+                self.active_compute = self.active_compute.saturating_add(1);
+            }
+        }
+    }
+}
+
+/// The entries of a kernel list, as addresses of the structures that hold them.
+struct List {
+    head: Foreign,
+    at: Option<Foreign>,
+    offset: usize,
+}
+
+impl List {
+    /// The list with its head at `head`, of structures that hold their entry at
+    /// `offset`.
+    fn new(head: Foreign, offset: usize) -> Self {
+        Self {
+            head,
+            at: head.pointer(0),
+            offset,
+        }
+    }
+
+    /// Whether the walk ended before the head, at memory that cannot be read.
+    fn broken(&self) -> bool {
+        self.at.is_none()
+    }
+}
+
+impl Iterator for List {
+    type Item = Foreign;
+
+    fn next(&mut self) -> Option<Foreign> {
+        let entry = self.at.filter(|&at| at != self.head)?;
+        self.at = entry.pointer(0);
+        entry.whole(self.offset)
+    }
+}
+
+impl<'a> LockedNode<'a> {
+    /// Says that the lock is held.
+    ///
+    /// # Safety
+    ///
+    /// This thread must hold the lock of the node's queue manager for as long
+    /// as the result lives.
+    pub(crate) unsafe fn assume(node: &'a Node<'a>) -> Self {
+        Self {
+            node,
+            _thread: NotThreadSafe,
+        }
+    }
+
+    /// The node.
+    pub fn node(&self) -> &Node<'a> {
+        self.node
+    }
+
+    /// Walks over all queues, checks that everything fits together, and says
+    /// what there is.
+    pub(crate) fn walk(&self, mut visit: impl FnMut(&ProcessFacts, &QueueFacts)) -> Census {
+        let mut census = Census::default();
+        let dqm = self.node.dqm();
+        let Some(head) = dqm.part(DEVICE_QUEUE_MANAGER_QUEUES) else {
+            census.fault(Census::UNREADABLE);
+            return census;
+        };
+        let mut budget = MOST_ENTRIES;
+        let mut list = List::new(head, DEVICE_PROCESS_NODE_LIST);
+        for entry in list.by_ref() {
+            if !spend(&mut budget) {
+                census.fault(Census::ENDLESS);
+                return census;
+            }
+            census.processes = census.processes.saturating_add(1);
+            match self.process(entry, &mut census) {
+                Some(process) => self.queues(&process, &mut budget, &mut census, &mut visit),
+                None => census.fault(Census::UNREADABLE),
+            }
+        }
+        if list.broken() {
+            census.fault(Census::UNREADABLE);
+        }
+        self.compare(&mut census);
+        census
+    }
+
+    /// Only checks that everything fits together.
+    pub fn census(&self) -> Census {
+        self.walk(|_, _| ())
+    }
+
+    /// Reads a process.
+    fn process(&self, entry: Foreign, census: &mut Census) -> Option<ProcessFacts> {
+        let qpd = entry.pointer(DEVICE_PROCESS_NODE_QPD)?;
+        let pdd = qpd.whole(KFD_PROCESS_DEVICE_QPD)?;
+        let process = pdd.pointer(KFD_PROCESS_DEVICE_PROCESS)?;
+        if qpd.pointer(QCM_PROCESS_DEVICE_DQM) != Some(self.node.dqm()) {
+            census.fault(Census::DQM);
+        }
+        if pdd.pointer(KFD_PROCESS_DEVICE_DEV) != Some(self.node.address()) {
+            census.fault(Census::PDD_DEV);
+        }
+        let pqm = qpd.pointer(QCM_PROCESS_DEVICE_PQM)?;
+        if pqm.pointer(PROCESS_QUEUE_MANAGER_PROCESS) != Some(process) {
+            census.fault(Census::PQM);
+        }
+        // A debugger sets its flag before it can suspend a queue, and holds the
+        // lock for that, so that there is no moment between.
+        let protected = qpd.flag(QCM_PROCESS_DEVICE_IS_DEBUG)?
+            || process.flag(KFD_PROCESS_DEBUG_TRAP_ENABLED)?
+            || process.flag(KFD_PROCESS_QUEUES_PAUSED)?;
+        const KFD_CONTEXT_ID_PRIMARY: u16 = 0xffff;
+        let primary = match KFD_PROCESS_CONTEXT_ID {
+            Some(at) => process.read::<u16>(at)? == KFD_CONTEXT_ID_PRIMARY,
+            None => true,
+        };
+        Some(ProcessFacts {
+            process,
+            qpd,
+            lead_thread: process.pointer(KFD_PROCESS_LEAD_THREAD)?,
+            mm: process.read(KFD_PROCESS_MM)?,
+            evicted: qpd.read(QCM_PROCESS_DEVICE_EVICTED)?,
+            protected,
+            has_reset_queue: pdd.flag(KFD_PROCESS_DEVICE_HAS_RESET_QUEUE)?,
+            primary,
+        })
+    }
+
+    /// Walks over the queues of a process.
+    fn queues(
+        &self,
+        process: &ProcessFacts,
+        budget: &mut u32,
+        census: &mut Census,
+        visit: &mut impl FnMut(&ProcessFacts, &QueueFacts),
+    ) {
+        let Some(head) = process.qpd.part(QCM_PROCESS_DEVICE_QUEUES_LIST) else {
+            return census.fault(Census::UNREADABLE);
+        };
+        let mut length = 0u32;
+        let mut list = List::new(head, QUEUE_LIST);
+        for entry in list.by_ref() {
+            if !spend(budget) {
+                return census.fault(Census::ENDLESS);
+            }
+            length = length.saturating_add(1);
+            match QueueFacts::read(entry, self.node.address(), process) {
+                Ok(queue) => {
+                    census.count(&queue);
+                    visit(process, &queue);
+                }
+                Err(misfit) => census.misfit(misfit),
+            }
+        }
+        if list.broken() {
+            census.fault(Census::UNREADABLE);
+        }
+        if process.qpd.read(QCM_PROCESS_DEVICE_QUEUE_COUNT) != Some(length) {
+            census.fault(Census::QUEUE_COUNT);
+        }
+    }
+
+    /// Sets a queue's flag and the three counters as the driver's
+    /// increment_queue_count() and decrement_queue_count() do.
+    pub(crate) fn set_active(&self, process: &ProcessFacts, queue: &QueueFacts, active: bool) {
+        let Some(address) = Foreign::new(queue.key.queue) else {
+            return;
+        };
+        // SAFETY: The walk has just met the queue on the node's list, and the
+        // lock that protects the field is held; the layout says where it is.
+        unsafe {
+            address.write(
+                QUEUE_PROPERTIES + QUEUE_PROPERTIES_IS_ACTIVE,
+                u8::from(active),
+            )
+        };
+        self.count(DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, active);
+        if queue.kind == QueueKind::Compute {
+            self.count(DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT, active);
+        }
+        if queue.counted_gws {
+            self.count(DEVICE_QUEUE_MANAGER_GWS_QUEUE_COUNT, active);
+            // SAFETY: As for the queue: the walk has just met the process.
+            unsafe {
+                process
+                    .qpd
+                    .write(QCM_PROCESS_DEVICE_MAPPED_GWS_QUEUE, u8::from(active))
+            };
+        }
+    }
+
+    /// Adds one to a counter of the queue manager, or takes one.
+    fn count(&self, at: usize, up: bool) {
+        let dqm = self.node.dqm();
+        let Some(count) = dqm.read::<u32>(at) else {
+            return;
+        };
+        let count = if up {
+            count.wrapping_add(1)
+        } else {
+            count.wrapping_sub(1)
+        };
+        // SAFETY: By the invariant of `Node` the queue manager is there, the
+        // lock that protects its counters is held, and the layout says where
+        // they are.
+        unsafe { dqm.write(at, count) }
+    }
+
+    /// Compares what was counted with what the driver counts.
+    fn compare(&self, census: &mut Census) {
+        let counters = [
+            (
+                DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT,
+                census.active,
+                Census::ACTIVE,
+            ),
+            (
+                DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT,
+                census.active_compute,
+                Census::ACTIVE_CP,
+            ),
+            (
+                DEVICE_QUEUE_MANAGER_PROCESSES_COUNT,
+                census.processes,
+                Census::PROCESSES,
+            ),
+            (
+                DEVICE_QUEUE_MANAGER_TOTAL_QUEUE_COUNT,
+                census.queues,
+                Census::TOTAL,
+            ),
+        ];
+        for (at, counted, fault) in counters {
+            if self.node.dqm().read(at) != Some(counted) {
+                census.fault(fault);
+            }
+        }
+    }
+}
+
+/// Takes one from a budget, unless it is spent.
+fn spend(budget: &mut u32) -> bool {
+    let left = budget.checked_sub(1);
+    *budget = left.unwrap_or(0);
+    left.is_some()
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Processes that own queues.
+
+use crate::driver::foreign::AnyBits;
+use crate::kernel::bindings;
+use core::ptr::NonNull;
+
+/// The length of a command name.
+pub const COMM_LEN: usize = 16;
+
+/// A task, with a reference.
+///
+/// # Invariants
+///
+/// The pointer is to a task on which a reference is held.
+pub struct Task(NonNull<kernel::bindings::task_struct>);
+
+// SAFETY: References to tasks may be dropped by any thread.
+unsafe impl Send for Task {}
+// SAFETY: Only what may be read by any thread is read.
+unsafe impl Sync for Task {}
+
+impl Task {
+    /// Takes a reference.
+    ///
+    /// # Safety
+    ///
+    /// The task must be alive during the call.
+    pub(crate) unsafe fn from_raw(task: *mut kernel::bindings::task_struct) -> Option<Self> {
+        let task = NonNull::new(task)?;
+        // SAFETY: By the function's requirement.
+        unsafe { bindings::gp_task_get(task.as_ptr()) };
+        // INVARIANT: The reference was just taken.
+        Some(Self(task))
+    }
+
+    pub(crate) fn as_ptr(&self) -> *mut kernel::bindings::task_struct {
+        self.0.as_ptr()
+    }
+
+    /// The process id in the initial namespace.
+    pub fn pid(&self) -> i32 {
+        // SAFETY: By the type's invariant.
+        unsafe { bindings::gp_task_pid(self.0.as_ptr()) }
+    }
+
+    /// The command name, ended by zeros.
+    pub fn comm(&self) -> [u8; COMM_LEN] {
+        let mut comm = [0u8; COMM_LEN];
+        // SAFETY: By the type's invariant; the shim writes `COMM_LEN` bytes.
+        unsafe { bindings::gp_task_comm(self.0.as_ptr(), comm.as_mut_ptr().cast()) };
+        comm
+    }
+
+    /// The memory of the process, if it is still the one that the driver knows
+    /// the process by.
+    pub(crate) fn memory(&self, expected: usize) -> Option<Memory> {
+        let expected = core::ptr::without_provenance(expected);
+        // SAFETY: By the type's invariant; `expected` is only compared.
+        let mm = unsafe { bindings::gp_mm_get(self.0.as_ptr(), expected) };
+        // INVARIANT: The shim took a reference.
+        NonNull::new(mm).map(Memory)
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant, and this is the reference's end.
+        unsafe { bindings::gp_task_put(self.0.as_ptr()) }
+    }
+}
+
+/// The memory of a process, kept in use.
+///
+/// # Invariants
+///
+/// The pointer is to an mm_struct on which a user reference is held.
+pub(crate) struct Memory(NonNull<kernel::bindings::mm_struct>);
+
+impl Memory {
+    /// Calls a function that may read the memory. No lock of the driver may be
+    /// held, and only a kernel thread of ours may call this.
+    pub(crate) fn enter<R>(
+        &self,
+        _thread: &crate::kernel::thread::Running,
+        f: impl FnOnce(&Inside<'_>) -> R,
+    ) -> R {
+        // SAFETY: By the type's invariant the memory is in use; `_thread` proves
+        // that this is a kernel thread, and `Inside` cannot be had twice at a
+        // time because `f` has no other `Memory` to enter: the nesting would
+        // need `enter` inside `f`, which no caller does, and which the kernel
+        // would warn about.
+        unsafe { bindings::gp_mm_enter(self.0.as_ptr()) };
+        let result = f(&Inside(self));
+        // SAFETY: Entered above, in this thread.
+        unsafe { bindings::gp_mm_leave(self.0.as_ptr()) };
+        result
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant, and this is the reference's end.
+        unsafe { bindings::gp_mm_put(self.0.as_ptr()) }
+    }
+}
+
+/// The memory of a process, not kept in use, that can be told from any other.
+///
+/// # Invariants
+///
+/// The pointer is to an mm_struct to which a reference is held.
+pub(crate) struct MemoryHandle(NonNull<kernel::bindings::mm_struct>);
+
+impl MemoryHandle {
+    /// A handle of a memory.
+    pub(crate) fn new(memory: &Memory) -> Self {
+        // SAFETY: By the invariant of `Memory` it is in use.
+        unsafe { bindings::gp_mm_handle_get(memory.0.as_ptr()) };
+        // INVARIANT: The reference was just taken.
+        Self(memory.0)
+    }
+
+    /// The memory, unless the process is gone.
+    pub(crate) fn memory(&self) -> Option<Memory> {
+        // SAFETY: By the type's invariant.
+        let alive = unsafe { bindings::gp_mm_revive(self.0.as_ptr()) };
+        // INVARIANT: The shim took a reference.
+        alive.then_some(Memory(self.0))
+    }
+}
+
+impl Drop for MemoryHandle {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant, and this is the reference's end.
+        unsafe { bindings::gp_mm_handle_put(self.0.as_ptr()) }
+    }
+}
+
+/// Proof that the thread uses a process's memory.
+pub(crate) struct Inside<'a>(#[expect(dead_code, reason = "a proof")] &'a Memory);
+
+impl Inside<'_> {
+    /// Reads user memory, if it is present.
+    pub(crate) fn read<T: AnyBits>(&self, address: u64) -> Option<T> {
+        let mut value = T::default();
+        // SAFETY: `self` proves that the thread uses the process's memory; the
+        // shim never faults and fails where there is none; `value` has room for
+        // its own size and any bytes are a value of it.
+        let read =
+            unsafe { bindings::gp_read_user((&raw mut value).cast(), address, size_of::<T>()) };
+        read.then_some(value)
+    }
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One user queue, as the driver has it.
+
+use crate::driver::foreign::Foreign;
+use crate::driver::foreign::Image;
+use crate::driver::layout::*;
+use crate::driver::locked::ProcessFacts;
+use gpreempt_policy::Priority;
+
+/// What a queue is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueKind {
+    /// Waves on compute units; the only kind that is ever stopped.
+    Compute,
+    /// Copies. Other queues wait for them, and one in flight is not saved.
+    Copy,
+}
+
+/// What the packets of a queue look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Packets of the HSA standard, counted by the pointers.
+    Aql,
+    /// Packets of the command processor, whose words the pointers count.
+    Pm4,
+}
+
+/// By what a queue is found again.
+///
+/// The addresses are names and never followed. A queue that is created anew can
+/// have all of them in common with one that was destroyed, which is harmless:
+/// what is done to a queue depends on its state at that moment alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueKey {
+    pub(crate) queue: usize,
+    pub(crate) process: usize,
+    pub(crate) id: u32,
+    pub(crate) doorbell: u32,
+}
+
+impl QueueKey {
+    /// KFD's number of the queue within the process.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// The process, by its name in the driver.
+    pub fn process(&self) -> usize {
+        self.process
+    }
+
+    #[cfg(CONFIG_KUNIT)]
+    /// A key for tests of code that takes keys.
+    pub fn forged(queue: usize, process: usize, id: u32, doorbell: u32) -> Self {
+        Self {
+            queue,
+            process,
+            id,
+            doorbell,
+        }
+    }
+}
+
+/// Whether the driver has a queue run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// The driver offers it to the hardware.
+    Active,
+    /// The driver would offer it, were it not taken off by us: nothing of the
+    /// driver's own keeps it from running.
+    Stopped,
+    /// The driver keeps it from running: evicted, suspended, without a ring, in
+    /// reset.
+    Held,
+}
+
+/// The fields of a queue that decide anything, read under the lock.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueFacts {
+    /// By what it is found again.
+    pub key: QueueKey,
+    /// What it is for.
+    pub kind: QueueKind,
+    /// What its packets look like.
+    pub format: Format,
+    /// The priority that its process gave it.
+    pub priority: Priority,
+    /// Whether it runs.
+    pub activity: Activity,
+    /// Something about the queue or its process forbids to stop it.
+    pub protected: bool,
+    /// Something about the queue or its process forbids to start it: the driver
+    /// is about to reset, move or destroy it.
+    pub(crate) doomed: bool,
+    /// It takes part in cooperative launches.
+    pub(crate) gws: bool,
+    /// The driver counts it among those that take part. Of a queue that does not
+    /// run, that comes later than [`QueueFacts::gws`].
+    pub(crate) counted_gws: bool,
+    /// The process's eviction keeps it from running.
+    pub evicted: bool,
+    /// Bytes of the ring.
+    pub ring_bytes: u64,
+    /// Bytes that its waves may take when they are saved.
+    pub save_bytes: u32,
+    /// Bytes of the control stack that follows each of its descriptors.
+    pub(crate) control_stack_bytes: u32,
+    pub(crate) ring: u64,
+    pub(crate) read_pointer: u64,
+    pub(crate) write_pointer: u64,
+    /// The XCC of the node that reads its packets and moves its read pointer.
+    pub(crate) packet_xcc: u32,
+    pub(crate) mqd: usize,
+    pub(crate) pipe: u32,
+    pub(crate) slot: u32,
+}
+
+const P: usize = QUEUE_PROPERTIES;
+
+/// What does not fit between a queue and what it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Misfit {
+    /// Its memory cannot be read.
+    Unreadable,
+    /// It names another node.
+    Device,
+    /// It names another process.
+    Process,
+    /// Its type is none that the driver knows.
+    Type,
+    /// Its priority is none.
+    Priority,
+}
+
+/// Whether an enumerator of the driver has a value.
+fn is(value: u32, enumerator: i64) -> bool {
+    i64::from(value) == enumerator
+}
+
+impl QueueFacts {
+    /// Whether nothing but a stop of ours keeps the queue from running.
+    pub(crate) fn may_be_started(&self) -> bool {
+        self.activity == Activity::Stopped && !self.doomed
+    }
+
+    /// Reads a queue and checks that it belongs to a node and a process.
+    pub(crate) fn read(
+        queue: Foreign,
+        node: Foreign,
+        owner: &ProcessFacts,
+    ) -> Result<Self, Misfit> {
+        let process = owner.process;
+        let image = Image::<QUEUE_SIZE>::read(queue).ok_or(Misfit::Unreadable)?;
+        if image.pointer::<QUEUE_DEVICE>() != Some(node) {
+            return Err(Misfit::Device);
+        }
+        if image.pointer::<QUEUE_PROCESS>() != Some(process) {
+            return Err(Misfit::Process);
+        }
+        let of_type = image.int::<{ P + QUEUE_PROPERTIES_TYPE }>();
+        let kind = if is(of_type, KFD_QUEUE_TYPE_COMPUTE) {
+            QueueKind::Compute
+        } else if [
+            KFD_QUEUE_TYPE_SDMA,
+            KFD_QUEUE_TYPE_SDMA_XGMI,
+            KFD_QUEUE_TYPE_SDMA_BY_ENG_ID,
+        ]
+        .into_iter()
+        .any(|copies| is(of_type, copies))
+        {
+            QueueKind::Copy
+        } else {
+            return Err(Misfit::Type);
+        };
+        let priority = Priority::new(image.int::<{ P + QUEUE_PROPERTIES_PRIORITY }>())
+            .ok_or(Misfit::Priority)?;
+        let aql = is(
+            image.int::<{ P + QUEUE_PROPERTIES_FORMAT }>(),
+            KFD_QUEUE_FORMAT_AQL,
+        );
+        let reset = image.flag_if_any(QUEUE_PROPERTIES_IS_RESET.map(|at| P + at));
+        let counted_gws = image.flag::<{ P + QUEUE_PROPERTIES_IS_GWS }>();
+        let gws = counted_gws || image.pointer::<QUEUE_GWS>().is_some();
+        let doomed = reset
+            || image.flag::<{ P + QUEUE_PROPERTIES_IS_BEING_DESTROYED }>()
+            || image.flag_if_any(QUEUE_NEEDS_MQD_REPIN);
+        Ok(Self {
+            key: QueueKey {
+                queue: queue.address(),
+                process: process.address(),
+                id: image.int::<{ P + QUEUE_PROPERTIES_QUEUE_ID }>(),
+                doorbell: image.int::<{ P + QUEUE_PROPERTIES_DOORBELL_OFF }>(),
+            },
+            kind,
+            format: if aql { Format::Aql } else { Format::Pm4 },
+            priority,
+            activity: activity(&image, reset),
+            protected: owner.protected
+                || owner.has_reset_queue
+                || doomed
+                || gws
+                || kind != QueueKind::Compute,
+            doomed,
+            gws,
+            counted_gws,
+            evicted: image.flag::<{ P + QUEUE_PROPERTIES_IS_EVICTED }>(),
+            ring_bytes: image.long::<{ P + QUEUE_PROPERTIES_QUEUE_SIZE }>(),
+            save_bytes: image.int::<{ P + QUEUE_PROPERTIES_CTX_SAVE_RESTORE_AREA_SIZE }>(),
+            control_stack_bytes: image.int::<{ P + QUEUE_PROPERTIES_CTL_STACK_SIZE }>(),
+            ring: image.long::<{ P + QUEUE_PROPERTIES_QUEUE_ADDRESS }>(),
+            read_pointer: image.long::<{ P + QUEUE_PROPERTIES_READ_PTR }>(),
+            write_pointer: image.long::<{ P + QUEUE_PROPERTIES_WRITE_PTR }>(),
+            packet_xcc: if aql {
+                0
+            } else {
+                image.int::<{ P + QUEUE_PROPERTIES_PM4_TARGET_XCC }>()
+            },
+            mqd: image.pointer::<QUEUE_MQD>().map_or(0, Foreign::address),
+            pipe: image.int::<QUEUE_PIPE>(),
+            slot: image.int::<QUEUE_QUEUE>(),
+        })
+    }
+}
+
+/// The driver's QUEUE_IS_ACTIVE, which says whether it would let a queue run,
+/// beside its flag that says whether the queue does.
+fn activity(image: &Image<QUEUE_SIZE>, reset: bool) -> Activity {
+    if image.flag::<{ P + QUEUE_PROPERTIES_IS_ACTIVE }>() {
+        return Activity::Active;
+    }
+    let may_run = image.long::<{ P + QUEUE_PROPERTIES_QUEUE_SIZE }>() > 0
+        && image.long::<{ P + QUEUE_PROPERTIES_QUEUE_ADDRESS }>() != 0
+        && image.int::<{ P + QUEUE_PROPERTIES_QUEUE_PERCENT }>() > 0
+        && !image.flag::<{ P + QUEUE_PROPERTIES_IS_EVICTED }>()
+        && !image.flag::<{ P + QUEUE_PROPERTIES_IS_SUSPENDED }>()
+        && !reset;
+    if may_run {
+        Activity::Stopped
+    } else {
+        Activity::Held
+    }
+}

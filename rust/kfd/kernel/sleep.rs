@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The system's sleep, heard of while all programs still run.
+//!
+//! Threads are frozen too late for it: before that the driver may have made room
+//! in video memory for hibernation, and it does not keep the descriptors of queues
+//! that are stopped.
+
+use crate::kernel::bindings;
+use core::pin::Pin;
+use kernel::prelude::*;
+
+/// Whoever has something to do before the system sleeps.
+pub trait Sleeper: Send + Sync + 'static {
+    /// The system is about to sleep. An error keeps it awake.
+    fn prepare(&self) -> Result;
+    /// The system is awake again, or stays awake after all.
+    fn resume(&self);
+}
+
+/// While it lives, a sleeper hears of the system's sleep.
+#[pin_data(PinnedDrop)]
+pub struct SleepWatch<S: Sleeper> {
+    sleeper: S,
+    #[pin]
+    watch: kernel::types::Opaque<bindings::gp_sleep_watch>,
+}
+
+// SAFETY: The watch is only touched by the kernel, under its own locks.
+unsafe impl<S: Sleeper> Send for SleepWatch<S> {}
+// SAFETY: As above; `S` is `Sync`.
+unsafe impl<S: Sleeper> Sync for SleepWatch<S> {}
+
+impl<S: Sleeper> SleepWatch<S> {
+    /// Starts to listen.
+    pub fn new(sleeper: S) -> impl PinInit<Self, Error> {
+        try_pin_init!(&this in Self {
+            sleeper,
+            watch <- kernel::types::Opaque::try_ffi_init(
+                |slot: *mut bindings::gp_sleep_watch| {
+                    let watch = bindings::gp_sleep_watch {
+                        event: Some(Self::event),
+                        // Only the sleeper is read through it, which is
+                        // initialised before the watch begins.
+                        data: this.as_ptr().cast(),
+                        ..pin_init::zeroed()
+                    };
+                    // SAFETY: `slot` is valid for writes and stays where it is
+                    // until `drop` has ended the watch.
+                    unsafe {
+                        slot.write(watch);
+                        kernel::error::to_result(bindings::gp_sleep_watch_start(slot))
+                    }
+                },
+            ),
+        }? Error)
+    }
+
+    /// # Safety
+    ///
+    /// `data` must be to a `Self` whose sleeper is initialised.
+    unsafe extern "C" fn event(data: *mut c_void, asleep: bool) -> c_int {
+        // SAFETY: By the function's requirement; a reference to the whole, of
+        // which other fields may not be initialised yet, never exists.
+        let sleeper = unsafe { &(*data.cast::<Self>()).sleeper };
+        if !asleep {
+            sleeper.resume();
+            return 0;
+        }
+        sleeper.prepare().map_or_else(Error::to_errno, |()| 0)
+    }
+}
+
+#[pinned_drop]
+impl<S: Sleeper> PinnedDrop for SleepWatch<S> {
+    fn drop(self: Pin<&mut Self>) {
+        // SAFETY: `new` started the watch, and it is still where it was.
+        unsafe { bindings::gp_sleep_watch_stop(self.watch.get()) }
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What user memory and the hardware say of a queue.
+
+use crate::driver::process::Inside;
+use crate::driver::queue::Format;
+use crate::driver::queue::QueueFacts;
+use crate::look::registers::HardwareQueue;
+use gpreempt_policy::Head;
+use gpreempt_policy::Waves;
+
+/// The length of an AQL packet.
+pub(crate) const AQL_PACKET_BYTES: u64 = 64;
+
+/// What is known of a queue's work.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sample {
+    /// What the hardware has consumed: packets or ring words.
+    pub read: Option<u64>,
+    /// What the process has submitted.
+    pub write: Option<u64>,
+    /// The packet at the read pointer.
+    pub head: Head,
+    /// The waves on the compute units.
+    pub waves: Waves,
+}
+
+impl Sample {
+    /// What was submitted and not consumed.
+    ///
+    /// The process writes its own pointers: whatever they say is bounded by the
+    /// ring, and a write pointer behind the read pointer is no backlog.
+    pub fn backlog(&self, facts: &QueueFacts) -> Option<u32> {
+        let (read, write) = (self.read?, self.write?);
+        let pending = match facts.format {
+            Format::Aql => {
+                let pending = write.wrapping_sub(read);
+                let room = facts.ring_bytes / AQL_PACKET_BYTES;
+                if pending > i64::MAX.unsigned_abs() {
+                    0
+                } else {
+                    pending.min(room)
+                }
+            }
+            Format::Pm4 => {
+                let room = facts.ring_bytes / 4;
+                write.wrapping_sub(read).checked_rem(room).unwrap_or(0)
+            }
+        };
+        Some(u32::try_from(pending).unwrap_or(u32::MAX))
+    }
+
+    /// Takes the pointers from where the process cannot write them.
+    pub(crate) fn take_registers(&mut self, facts: &QueueFacts, queue: &HardwareQueue) {
+        let pointers = queue.pointers(facts);
+        self.read = pointers.map(|(read, _)| read);
+        self.write = pointers.map(|(_, write)| write);
+    }
+
+    /// Reads the pointers, unless the registers have told them, and, if there is
+    /// work, the packet that is next.
+    pub(crate) fn read_pointers(&mut self, facts: &QueueFacts, inside: &Inside<'_>) {
+        if self.read.is_none() {
+            // The read pointer first: what it overtakes in between makes the
+            // backlog too large for a moment, never negative.
+            self.read = match facts.format {
+                Format::Aql => inside.read(facts.read_pointer),
+                // The command processor stores 32 bits. What follows is anything.
+                Format::Pm4 => inside.read::<u32>(facts.read_pointer).map(u64::from),
+            };
+            self.write = inside.read(facts.write_pointer);
+        }
+        self.head = match self.backlog(facts) {
+            Some(backlog) if backlog > 0 => self.peek(facts, inside),
+            _ => Head::Unknown,
+        };
+    }
+
+    /// The kind of the packet at the read pointer.
+    fn peek(&self, facts: &QueueFacts, inside: &Inside<'_>) -> Head {
+        const VENDOR_SPECIFIC: u32 = 0;
+        const INVALID: u32 = 1;
+        const KERNEL_DISPATCH: u32 = 2;
+        const BARRIER_AND: u32 = 3;
+        const AGENT_DISPATCH: u32 = 4;
+        const BARRIER_OR: u32 = 5;
+        /// The vendor's packet that waits for the value of a signal.
+        const BARRIER_VALUE: u32 = 2;
+        let packets = facts.ring_bytes / AQL_PACKET_BYTES;
+        let slot = match (facts.format, self.read) {
+            (Format::Aql, Some(read)) => read.checked_rem(packets),
+            _ => None,
+        };
+        let header = slot
+            .and_then(|slot| facts.ring.checked_add(slot.checked_mul(AQL_PACKET_BYTES)?))
+            .and_then(|packet| inside.read::<u32>(packet));
+        // The type, and the vendor's own behind the header's two bytes.
+        match header.map(|header| (header & 0xff, (header >> 16) & 0xff)) {
+            Some((INVALID, _)) => Head::Invalid,
+            Some((KERNEL_DISPATCH | AGENT_DISPATCH, _)) => Head::Runnable,
+            Some((BARRIER_AND | BARRIER_OR, _) | (VENDOR_SPECIFIC, BARRIER_VALUE)) => Head::Barrier,
+            _ => Head::Unknown,
+        }
+    }
+}

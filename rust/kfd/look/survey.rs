@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One look at all queues of a node: first their facts, under the lock, then
+//! without it what user memory and the hardware say of them.
+
+use crate::driver::gpu::Present;
+use crate::driver::locked::Census;
+use crate::driver::locked::LockedNode;
+use crate::driver::locked::ProcessFacts;
+use crate::driver::node::Node;
+use crate::driver::process::Task;
+use crate::driver::queue::Activity;
+use crate::driver::queue::Format;
+use crate::driver::queue::QueueFacts;
+use crate::driver::queue::QueueKind;
+use crate::kernel::thread::Running;
+use crate::look::hardware::HardwareSource;
+use crate::look::hardware::Occupancy;
+use crate::look::registers::Registers;
+use crate::look::sample::Sample;
+use gpreempt_policy::Priority;
+use gpreempt_policy::Waves;
+use gpreempt_policy::PROCESS_SLOTS;
+use gpreempt_policy::QUEUE_SLOTS;
+use kernel::prelude::*;
+
+/// A process with compute queues.
+pub struct ProcessSeen {
+    /// Its name in the driver.
+    pub process: usize,
+    /// Its main thread.
+    pub task: Task,
+    /// It is the process's main context in the driver.
+    pub primary: bool,
+    /// How many compute queues it has.
+    pub compute_queues: u32,
+    mm: usize,
+}
+
+impl ProcessSeen {
+    /// Its memory, to be compared only.
+    pub(crate) fn mm(&self) -> usize {
+        self.mm
+    }
+}
+
+/// A compute queue.
+pub struct QueueSeen {
+    /// What the driver says.
+    pub facts: QueueFacts,
+    /// Its process, as a place in [`Survey::processes`].
+    pub process: usize,
+    /// What user memory and the hardware say.
+    pub sample: Sample,
+    /// It is the queue that the ROCm runtime keeps for itself.
+    pub internal: bool,
+}
+
+/// What one look saw. The memory is allocated once and used again.
+pub struct Survey {
+    queues: KVVec<QueueSeen>,
+    processes: KVVec<ProcessSeen>,
+    census: Census,
+    beyond: u32,
+    stopped_beyond: u32,
+    copy_queues: u32,
+}
+
+impl Survey {
+    /// Room for as many queues as a node is sized for.
+    pub fn new() -> Result<Self> {
+        Ok(Self {
+            queues: KVVec::with_capacity(QUEUE_SLOTS, GFP_KERNEL)?,
+            processes: KVVec::with_capacity(PROCESS_SLOTS, GFP_KERNEL)?,
+            census: Census::default(),
+            beyond: 0,
+            stopped_beyond: 0,
+            copy_queues: 0,
+        })
+    }
+
+    /// The compute queues, in the driver's order.
+    pub fn queues(&self) -> &[QueueSeen] {
+        &self.queues
+    }
+
+    #[cfg(CONFIG_KUNIT)]
+    /// The compute queues, for tests of what is made of the samples.
+    pub fn forge(&mut self) -> &mut [QueueSeen] {
+        &mut self.queues
+    }
+
+    /// The processes that own them.
+    pub fn processes(&self) -> &[ProcessSeen] {
+        &self.processes
+    }
+
+    /// What was counted.
+    pub fn census(&self) -> &Census {
+        &self.census
+    }
+
+    /// Compute queues beyond those that there is room for.
+    pub fn beyond(&self) -> u32 {
+        self.beyond
+    }
+
+    /// Those of them that only a stop of ours keeps from running. The driver's
+    /// new queues come first, so that they push old ones out.
+    pub fn stopped_beyond(&self) -> u32 {
+        self.stopped_beyond
+    }
+
+    /// Queues that copy.
+    pub fn copy_queues(&self) -> u32 {
+        self.copy_queues
+    }
+
+    /// Looks at the queues of a node. References to tasks are dropped before,
+    /// and nothing is allocated.
+    pub fn take(&mut self, node: &Node<'_>) {
+        self.clear();
+        let locked = node.lock();
+        self.census = self.read(&locked);
+        drop(locked);
+        self.mark_internal();
+    }
+
+    /// Forgets what was seen.
+    pub fn clear(&mut self) {
+        self.queues.clear();
+        self.processes.clear();
+        self.beyond = 0;
+        self.stopped_beyond = 0;
+        self.copy_queues = 0;
+    }
+
+    fn read(&mut self, locked: &LockedNode<'_>) -> Census {
+        locked.walk(|owner, facts| {
+            if facts.kind != QueueKind::Compute {
+                self.copy_queues = self.copy_queues.saturating_add(1);
+                return;
+            }
+            let kept = self.process(locked, owner).and_then(|process| {
+                let seen = QueueSeen {
+                    facts: *facts,
+                    process,
+                    sample: Sample::default(),
+                    internal: false,
+                };
+                self.queues.push_within_capacity(seen).ok()
+            });
+            if kept.is_none() {
+                self.beyond = self.beyond.saturating_add(1);
+                let stopped = u32::from(facts.may_be_started());
+                self.stopped_beyond = self.stopped_beyond.saturating_add(stopped);
+            }
+        })
+    }
+
+    /// The place of a process, whose queues come one after the other.
+    fn process(&mut self, _locked: &LockedNode<'_>, owner: &ProcessFacts) -> Option<usize> {
+        let last = self.processes.len().checked_sub(1);
+        if let Some(process) = self.processes.last_mut() {
+            if process.process == owner.process.address() {
+                process.compute_queues = process.compute_queues.saturating_add(1);
+                return last;
+            }
+        }
+        // SAFETY: The driver holds a reference to the main thread of a process
+        // that has queues, and `_locked` keeps the process there.
+        let task = unsafe { Task::from_raw(owner.lead_thread.as_ptr()) }?;
+        let seen = ProcessSeen {
+            process: owner.process.address(),
+            task,
+            primary: owner.primary,
+            compute_queues: 1,
+            mm: owner.mm,
+        };
+        self.processes.push_within_capacity(seen).ok()?;
+        self.processes.len().checked_sub(1)
+    }
+
+    /// Marks the queue that the ROCm runtime keeps for itself: the oldest of a
+    /// process with several, with its small ring and its fixed priority.
+    fn mark_internal(&mut self) {
+        const RING_BYTES: u64 = 4096;
+        let mut oldest: Option<(usize, u32, usize)> = None;
+        for at in 0..self.queues.len() {
+            let Some(queue) = self.queues.get(at) else {
+                return;
+            };
+            let (process, id) = (queue.process, queue.facts.key.id);
+            match oldest {
+                Some((of, lowest, _)) if of == process && lowest <= id => {}
+                _ => oldest = Some((process, id, at)),
+            }
+            let next_is_other = self
+                .queues
+                .get(at + 1)
+                .is_none_or(|next| next.process != process);
+            let several = self
+                .processes
+                .get(process)
+                .is_some_and(|process| process.compute_queues >= 2);
+            if next_is_other && several {
+                let oldest = oldest.and_then(|(_, _, at)| self.queues.get_mut(at));
+                if let Some(queue) = oldest {
+                    let facts = &queue.facts;
+                    queue.internal = facts.format == Format::Aql
+                        && facts.ring_bytes == RING_BYTES
+                        && facts.priority == Priority::NORMAL;
+                }
+            }
+        }
+    }
+
+    /// Reads the pointers of the queues that are on the hardware now. No lock of
+    /// the driver may be held.
+    ///
+    /// Only the node's first XCC is asked, which knows nothing of the packets that
+    /// another one reads.
+    pub fn read_registers(
+        &mut self,
+        gpu: &Present<'_>,
+        registers: &mut Registers,
+        source: HardwareSource,
+    ) {
+        let mut look = registers.look(gpu, source);
+        let mapped = |queue: &&mut QueueSeen| {
+            queue.facts.activity == Activity::Active && queue.facts.packet_xcc == 0
+        };
+        for queue in self.queues.iter_mut().filter(mapped) {
+            if let Some(found) = look.find(queue.facts.key.doorbell) {
+                queue.sample.take_registers(&queue.facts, &found);
+            }
+        }
+    }
+
+    /// Reads the pointers of all other queues in their processes' memory. No lock of
+    /// the driver may be held.
+    pub fn read_pointers(&mut self, thread: &Running) {
+        let mut queues = self.queues.iter_mut().peekable();
+        for (at, process) in self.processes.iter().enumerate() {
+            let Some(memory) = process.task.memory(process.mm()) else {
+                while queues.next_if(|queue| queue.process == at).is_some() {}
+                continue;
+            };
+            memory.enter(thread, |inside| {
+                while let Some(queue) = queues.next_if(|queue| queue.process == at) {
+                    queue.sample.read_pointers(&queue.facts, inside);
+                }
+            });
+        }
+    }
+
+    /// Asks the hardware how many waves each queue has, again the first XCC alone.
+    pub fn count_waves(
+        &mut self,
+        gpu: &Present<'_>,
+        occupancy: &mut Occupancy,
+        source: HardwareSource,
+    ) {
+        let known = occupancy.ask(gpu, source).is_ok();
+        for queue in self.queues.iter_mut() {
+            queue.sample.waves = if known && queue.facts.packet_xcc == 0 {
+                Waves::Known(occupancy.waves(queue.facts.key.doorbell))
+            } else {
+                Waves::Unknown
+            };
+        }
+    }
+}

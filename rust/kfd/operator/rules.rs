@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The operator's rules: which processes are urgent, and which are left alone.
+
+use crate::driver::process::Task;
+use crate::driver::process::COMM_LEN;
+use crate::kernel::bindings;
+use crate::kernel::compat::*;
+use crate::kernel::wake;
+use core::ptr::NonNull;
+use gpreempt_policy::unescaped;
+use gpreempt_policy::RuleEffect;
+use gpreempt_policy::RuleError;
+use gpreempt_policy::RuleId;
+use gpreempt_policy::RuleText;
+use gpreempt_policy::Subject;
+use kernel::error::from_err_ptr;
+use kernel::prelude::*;
+use kernel::sync::atomic::Atomic;
+use kernel::sync::atomic::Relaxed;
+use kernel::sync::Mutex;
+
+/// The most rules that there may be.
+pub const MOST_RULES: usize = 256;
+
+/// A cgroup, with a reference. It may have been removed.
+///
+/// # Invariants
+///
+/// The pointer is to a cgroup on which a reference is held.
+struct Cgroup(NonNull<kernel::bindings::cgroup>);
+
+// SAFETY: References to cgroups may be dropped by any thread.
+unsafe impl Send for Cgroup {}
+// SAFETY: Only what any thread may ask is asked.
+unsafe impl Sync for Cgroup {}
+
+impl Cgroup {
+    fn find(path: &CStr) -> Result<Self> {
+        // SAFETY: `path` is a string; process context.
+        let cgroup = from_err_ptr(unsafe { bindings::gp_cgroup_get(path.as_char_ptr()) })?;
+        // INVARIANT: The shim took a reference.
+        NonNull::new(cgroup).map(Self).ok_or(ENOENT)
+    }
+
+    fn alive(&self) -> bool {
+        // SAFETY: By the type's invariant.
+        unsafe { bindings::gp_cgroup_alive(self.0.as_ptr()) }
+    }
+
+    fn number(&self) -> u64 {
+        // SAFETY: By the type's invariant.
+        unsafe { bindings::gp_cgroup_id(self.0.as_ptr()) }
+    }
+
+    fn holds(&self, task: &Task) -> bool {
+        // SAFETY: By the invariants of both types.
+        unsafe { bindings::gp_cgroup_holds(self.0.as_ptr(), task.as_ptr()) }
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant, and this is the reference's end.
+        unsafe { bindings::gp_cgroup_put(self.0.as_ptr()) }
+    }
+}
+
+/// Which processes a rule is for.
+enum Matches {
+    Pid(i32),
+    Comm([u8; COMM_LEN]),
+    Cgroup(Cgroup),
+}
+
+/// A rule.
+struct Rule {
+    effect: RuleEffect,
+    matches: Matches,
+    /// As it was written.
+    text: KVec<u8>,
+}
+
+impl Rule {
+    fn is_for(&self, task: &Task) -> bool {
+        match &self.matches {
+            Matches::Pid(pid) => task.pid() == *pid,
+            Matches::Comm(comm) => task.comm() == *comm,
+            Matches::Cgroup(cgroup) => cgroup.holds(task),
+        }
+    }
+}
+
+/// What a rule is, for a table to read.
+pub struct RuleView<'a> {
+    /// What it does, with its number.
+    pub effect: &'a RuleEffect,
+    /// As it was written.
+    pub text: &'a str,
+    /// The number of its cgroup, if it is for one.
+    pub cgroup: Option<u64>,
+    /// Its cgroup has been removed, so that it matches nothing any more.
+    pub dead: bool,
+}
+
+/// All rules, in the order of their numbers.
+#[pin_data]
+pub struct Rules {
+    #[pin]
+    rules: Mutex<KVec<Rule>>,
+    /// Changes with the rules.
+    generation: Atomic<u32>,
+}
+
+impl Rules {
+    /// No rules.
+    pub fn new() -> impl PinInit<Self> {
+        pin_init!(Self {
+            rules <- kernel::new_mutex!(KVec::new(), "amd_gpreempt_rules"),
+            generation: Atomic::new(1),
+        })
+    }
+
+    /// Changes with the rules.
+    pub fn generation(&self) -> u32 {
+        self.generation.load(Relaxed)
+    }
+
+    /// Adds a rule; one with the same number is replaced. Says in the log why
+    /// one is refused.
+    pub fn add(&self, text: &str) -> Result {
+        let refuse = |error: RuleError| {
+            pr_err!("rule '{}' refused: {}\n", text.trim(), Plain(error));
+            EINVAL
+        };
+        let parsed = RuleText::parse(text).map_err(refuse)?;
+        let rule = Rule {
+            effect: parsed.effect,
+            matches: matches(&parsed.subject)?,
+            text: bytes(text.trim().bytes())?,
+        };
+        let mut rules = self.rules.lock();
+        let id = rule.effect.id;
+        match rules.binary_search_by_key(&id, |rule| rule.effect.id) {
+            Ok(at) => {
+                if let Some(place) = rules.get_mut(at) {
+                    *place = rule;
+                }
+            }
+            Err(_) if rules.len() >= MOST_RULES => {
+                pr_err!(
+                    "rule '{}' refused: there are {} already\n",
+                    text.trim(),
+                    MOST_RULES
+                );
+                return Err(ENOSPC);
+            }
+            Err(at) => {
+                rules.reserve(1, GFP_KERNEL)?;
+                let _ = rules.insert_within_capacity(at, rule);
+            }
+        }
+        drop(rules);
+        self.changed();
+        Ok(())
+    }
+
+    /// Deletes the rule with a number.
+    pub fn del(&self, text: &str) -> Result {
+        let text = text.trim();
+        let id = text.parse().map(RuleId).map_err(|_| {
+            pr_err!("'{}' is not the number of a rule\n", text);
+            EINVAL
+        })?;
+        let mut rules = self.rules.lock();
+        let Ok(at) = rules.binary_search_by_key(&id, |rule| rule.effect.id) else {
+            pr_err!("there is no rule {}\n", text);
+            return Err(ENOENT);
+        };
+        let removed = rules.remove(at);
+        drop(rules);
+        drop(removed);
+        self.changed();
+        Ok(())
+    }
+
+    fn changed(&self) {
+        self.generation.fetch_add(1, Relaxed);
+        wake::all();
+    }
+
+    /// The rule of the lowest number that is for a process.
+    pub fn find(&self, task: &Task) -> Option<RuleId> {
+        let rules = self.rules.lock();
+        rules
+            .iter()
+            .find(|rule| rule.is_for(task))
+            .map(|rule| rule.effect.id)
+    }
+
+    /// Copies what the rules do, and returns the generation of the copy.
+    pub fn copy_effects(&self, to: &mut KVec<RuleEffect>) -> u32 {
+        let rules = self.rules.lock();
+        to.clear();
+        for rule in rules.iter() {
+            // The caller has room for `MOST_RULES`.
+            let _ = to.push_within_capacity(rule.effect);
+        }
+        self.generation()
+    }
+
+    /// Calls a function for each rule, in order.
+    pub fn each(&self, mut f: impl FnMut(RuleView<'_>)) {
+        for rule in self.rules.lock().iter() {
+            let cgroup = match &rule.matches {
+                Matches::Cgroup(cgroup) => Some(cgroup),
+                Matches::Pid(_) | Matches::Comm(_) => None,
+            };
+            f(RuleView {
+                effect: &rule.effect,
+                text: core::str::from_utf8(&rule.text).unwrap_or("?"),
+                cgroup: cgroup.map(Cgroup::number),
+                dead: cgroup.is_some_and(|cgroup| !cgroup.alive()),
+            });
+        }
+    }
+}
+
+/// Looks up whom a rule is for.
+fn matches(subject: &Subject<'_>) -> Result<Matches> {
+    Ok(match subject {
+        Subject::Pid(pid) => Matches::Pid(*pid),
+        Subject::Comm(name) => {
+            let mut comm = [0; COMM_LEN];
+            for (to, from) in comm.iter_mut().zip(unescaped(name).map_err(|_| EINVAL)?) {
+                *to = from;
+            }
+            Matches::Comm(comm)
+        }
+        Subject::Cgroup(path) => {
+            let mut path = bytes(unescaped(path).map_err(|_| EINVAL)?)?;
+            path.push(0, GFP_KERNEL)?;
+            let path = CStr::from_bytes_with_nul(&path).map_err(|_| EINVAL)?;
+            let cgroup = Cgroup::find(path).inspect_err(|_| {
+                pr_err!(
+                    "rule refused: there is no cgroup {}\n",
+                    path.to_str().unwrap_or("?")
+                );
+            })?;
+            Matches::Cgroup(cgroup)
+        }
+    })
+}
+
+/// The bytes of an iterator.
+fn bytes(from: impl Iterator<Item = u8>) -> Result<KVec<u8>> {
+    let mut all = KVec::new();
+    for byte in from {
+        all.push(byte, GFP_KERNEL)?;
+    }
+    Ok(all)
+}

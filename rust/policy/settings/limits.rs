@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The parameters of one step as durations, worked out once a step.
+
+use crate::settings::config::Config;
+use crate::settings::config::Granularity;
+use crate::settings::config::Mode;
+use crate::settings::parameter::Number;
+use crate::terms::time::Nanos;
+
+/// The parameters of one step.
+pub(crate) struct Limits {
+    pub(crate) enforce: bool,
+    pub(crate) whole_process: bool,
+    pub(crate) same_process: bool,
+    pub(crate) poll: Nanos,
+    pub(crate) idle_poll: Nanos,
+    pub(crate) grace: Nanos,
+    pub(crate) min_run: Nanos,
+    pub(crate) resume_delay: Nanos,
+    pub(crate) max_stop: Nanos,
+    pub(crate) no_progress: Nanos,
+    pub(crate) budget: Nanos,
+    pub(crate) cool_down: Nanos,
+    pub(crate) cool_down_max: Nanos,
+    pub(crate) retry: Nanos,
+    pub(crate) retry_max: Nanos,
+}
+
+impl Limits {
+    pub(crate) fn new(config: &Config<'_>) -> Limits {
+        let duration = |number| config.duration(number);
+        let whole_process = config.granularity == Granularity::Process;
+        Limits {
+            enforce: config.mode == Mode::Enforce,
+            whole_process,
+            // A process that is stopped whole cannot be stopped for itself.
+            same_process: config.same_process && !whole_process,
+            poll: duration(Number::PollInterval),
+            idle_poll: duration(Number::IdlePoll),
+            grace: duration(Number::Grace),
+            min_run: duration(Number::MinRun),
+            resume_delay: duration(Number::ResumeDelay),
+            max_stop: duration(Number::MaxStop),
+            no_progress: duration(Number::NoProgress),
+            budget: duration(Number::StopBudget),
+            cool_down: duration(Number::CoolDown),
+            cool_down_max: duration(Number::CoolDownMax),
+            retry: duration(Number::Retry),
+            retry_max: duration(Number::RetryMax),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Writes a layout as Rust, as C, or as a table to read.
+
+use std::fmt::Write;
+
+use crate::layout::{Layout, Value};
+
+// Writing to a string cannot fail, so that the results of `writeln!` say nothing.
+
+/// Rust constants, to be taken in by `include!`.
+pub fn rust(layout: &Layout, module: &str) -> String {
+    let mut out = format!(
+        "// SPDX-License-Identifier: GPL-2.0\n\
+         // Made by scripts/tools/btf-offsets from the type information of {module}. Do not edit.\n"
+    );
+    for constant in &layout.constants {
+        let name = &constant.name;
+        let (of_type, value, have) = match constant.value {
+            Value::Offset(at) => ("usize", format!("{at:#x}"), None),
+            Value::Amount(count) => ("usize", count.to_string(), None),
+            Value::Enumerator(value) => ("i64", value.to_string(), None),
+            Value::OptionalOffset(at) => (
+                "Option<usize>",
+                option(at.map(|at| format!("{at:#x}"))),
+                Some(at.is_some()),
+            ),
+            Value::OptionalAmount(count) => ("Option<usize>", option(count), Some(count.is_some())),
+            Value::OptionalEnumerator(value) => {
+                ("Option<i64>", option(value), Some(value.is_some()))
+            }
+        };
+        let _ = writeln!(
+            out,
+            "/// {}\npub const {name}: {of_type} = {value};",
+            constant.meaning
+        );
+        if let Some(have) = have {
+            let _ = writeln!(out, "/// Whether there is a [`{name}`].");
+            let _ = writeln!(out, "pub const HAVE_{name}: bool = {have};");
+        }
+    }
+    let _ = writeln!(
+        out,
+        "/// Bytes of the module's .BTF section.\npub const AMDGPU_BTF_SIZE: usize = {};\n\
+         /// A hash over all names and values above.\npub const LAYOUT_HASH: u64 = {:#018x};",
+        layout.btf_size,
+        layout.hash()
+    );
+    out
+}
+
+fn option<T: std::fmt::Display>(value: Option<T>) -> String {
+    value.map_or("None".into(), |value| format!("Some({value})"))
+}
+
+/// C macros, with the prefix of the module's C names.
+pub fn c(layout: &Layout, module: &str) -> String {
+    let mut out = format!(
+        "/* SPDX-License-Identifier: GPL-2.0 */\n\
+         /* Made by scripts/tools/btf-offsets from the type information of {module}. Do not edit. */\n\
+         #ifndef GP_KFD_LAYOUT_H\n#define GP_KFD_LAYOUT_H\n\n"
+    );
+    for constant in &layout.constants {
+        let name = &constant.name;
+        let (value, optional) = match constant.value {
+            Value::Offset(at) => (Some(format!("{at:#x}")), false),
+            Value::Amount(count) => (Some(count.to_string()), false),
+            Value::Enumerator(value) => (Some(value.to_string()), false),
+            Value::OptionalOffset(at) => (at.map(|at| format!("{at:#x}")), true),
+            Value::OptionalAmount(count) => (count.map(|count| count.to_string()), true),
+            Value::OptionalEnumerator(value) => (value.map(|value| value.to_string()), true),
+        };
+        if optional {
+            let _ = writeln!(out, "#define GP_HAVE_{name} {}", u8::from(value.is_some()));
+        }
+        if let Some(value) = value {
+            let _ = writeln!(out, "#define GP_{name} {value}");
+        }
+    }
+    let _ = writeln!(
+        out,
+        "#define GP_AMDGPU_BTF_SIZE {}\n#define GP_LAYOUT_HASH {:#018x}ULL\n\n\
+         #endif /* GP_KFD_LAYOUT_H */",
+        layout.btf_size,
+        layout.hash()
+    );
+    out
+}
+
+/// One line for each constant.
+pub fn table(layout: &Layout) -> String {
+    let mut out = String::new();
+    for constant in &layout.constants {
+        let value = match constant.value {
+            Value::Offset(at) | Value::OptionalOffset(Some(at)) => format!("{at:#x}"),
+            Value::Amount(count) | Value::OptionalAmount(Some(count)) => count.to_string(),
+            Value::Enumerator(value) | Value::OptionalEnumerator(Some(value)) => value.to_string(),
+            Value::OptionalOffset(None)
+            | Value::OptionalAmount(None)
+            | Value::OptionalEnumerator(None) => "absent".into(),
+        };
+        let _ = writeln!(out, "{:<56} {value}", constant.name);
+    }
+    let _ = writeln!(out, "{:<56} {}", "AMDGPU_BTF_SIZE", layout.btf_size);
+    let _ = writeln!(out, "{:<56} {:#018x}", "LAYOUT_HASH", layout.hash());
+    out
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+//! What a rule may say, and what is said about one that makes no sense.
+
+use gpreempt_policy::{unescaped, RuleError, RuleText, Subject};
+use gpreempt_policy::{Nanos, Priority, Reservation, RuleId};
+use proptest::prelude::*;
+use std::fmt::Write as _;
+
+fn bytes(text: &str) -> Vec<u8> {
+    unescaped(text).unwrap().collect()
+}
+
+#[test]
+fn a_whole_rule_is_understood() {
+    let rule =
+        RuleText::parse(" 10  comm=a%20b prio=15 timeslice_us=5 period_us=20 budget_us=20\n")
+            .unwrap();
+    assert_eq!(rule.subject, Subject::Comm("a%20b"));
+    assert_eq!(bytes("a%20b"), b"a b");
+    assert_eq!(rule.effect.id, RuleId(10));
+    assert_eq!(rule.effect.priority, Priority::new(15));
+    assert_eq!(rule.effect.timeslice, Some(Nanos::from_micros(5)));
+    assert_eq!(
+        rule.effect.reservation,
+        Some(Reservation {
+            period: Nanos::from_micros(20),
+            budget: Nanos::from_micros(20),
+        })
+    );
+    assert!(!rule.effect.exempt);
+}
+
+#[test]
+fn each_subject_is_understood() {
+    let subject = |text: &'static str| RuleText::parse(text).map(|rule| rule.subject);
+    assert_eq!(subject("0 pid=1 exempt"), Ok(Subject::Pid(1)));
+    assert_eq!(
+        subject("0 pid=2147483647 exempt"),
+        Ok(Subject::Pid(i32::MAX))
+    );
+    assert_eq!(subject("4294967295 comm=x prio=0"), Ok(Subject::Comm("x")));
+    assert_eq!(subject("1 cgroup=/ prio=0"), Ok(Subject::Cgroup("/")));
+}
+
+#[test]
+fn nonsense_is_refused_for_its_reason() {
+    for (text, error) in [
+        ("", RuleError::Id),
+        ("x pid=1 prio=1", RuleError::Id),
+        ("-1 pid=1 prio=1", RuleError::Id),
+        ("+1 pid=1 prio=1", RuleError::Id),
+        ("4294967296 pid=1 prio=1", RuleError::Id),
+        ("1 prio=1", RuleError::NoSubject),
+        ("1 pid=1 comm=x prio=1", RuleError::TwoSubjects),
+        ("1 pid=1 pid=2 prio=1", RuleError::TwoSubjects),
+        ("1 pid=1 nice=1", RuleError::Word),
+        ("1 pid=1 prio", RuleError::Word),
+        ("1 pid=1 exempt=1", RuleError::Word),
+        ("1 pid=1 prio=1 prio=2", RuleError::Twice),
+        ("1 pid=1 exempt exempt", RuleError::Twice),
+        ("1 pid=0 prio=1", RuleError::Pid),
+        ("1 pid=2147483648 prio=1", RuleError::Pid),
+        ("1 comm= prio=1", RuleError::Comm),
+        ("1 comm=1234567890123456 prio=1", RuleError::Comm),
+        ("1 cgroup= prio=1", RuleError::Cgroup),
+        ("1 cgroup=a/b prio=1", RuleError::Cgroup),
+        ("1 comm=% prio=1", RuleError::Escape),
+        ("1 comm=%2 prio=1", RuleError::Escape),
+        ("1 comm=%zz prio=1", RuleError::Escape),
+        ("1 comm=%+1 prio=1", RuleError::Escape),
+        ("1 comm=a%00 prio=1", RuleError::Escape),
+        ("1 pid=1 prio=16", RuleError::Priority),
+        ("1 pid=1 prio=", RuleError::Priority),
+        ("1 pid=1 timeslice_us=10000001", RuleError::Time),
+        ("1 pid=1 period_us=5", RuleError::Reservation),
+        ("1 pid=1 budget_us=5", RuleError::Reservation),
+        ("1 pid=1 period_us=5 budget_us=6", RuleError::Reservation),
+        ("1 pid=1 period_us=5 budget_us=0", RuleError::Reservation),
+        ("1 pid=1", RuleError::NoEffect),
+        ("1 pid=1 exempt prio=1", RuleError::ExemptAndMore),
+    ] {
+        assert_eq!(RuleText::parse(text), Err(error), "{text}");
+        assert!(!error.to_string().is_empty());
+    }
+}
+
+#[test]
+fn the_longest_names_fit() {
+    assert!(RuleText::parse("1 comm=123456789012345 prio=1").is_ok());
+    // Fifteen bytes, however they are written.
+    let escaped = "%41".repeat(15);
+    assert!(RuleText::parse(&format!("1 comm={escaped} prio=1")).is_ok());
+    let path = |length: usize| format!("1 cgroup=/{} prio=1", "a".repeat(length - 1));
+    assert!(RuleText::parse(&path(1024)).is_ok());
+    assert_eq!(RuleText::parse(&path(1025)), Err(RuleError::Cgroup));
+}
+
+proptest! {
+    /// Whatever is written, an answer comes back.
+    #[test]
+    fn anything_is_answered(text in ".{0,200}") {
+        let _ = RuleText::parse(&text);
+    }
+
+    /// Words of rules in any order and number.
+    #[test]
+    fn words_are_answered(words in proptest::collection::vec(
+        prop_oneof![
+            Just("pid=1"), Just("comm=a%41"), Just("cgroup=/a"), Just("prio=3"), Just("exempt"),
+            Just("timeslice_us=1"), Just("period_us=4"), Just("budget_us=4"), Just("%"),
+        ], 0..8)) {
+        let text = format!("5 {}", words.join(" "));
+        if let Ok(rule) = RuleText::parse(&text) {
+            prop_assert_eq!(rule.effect.id, RuleId(5));
+            let changes = rule.effect.priority.is_some() || rule.effect.timeslice.is_some()
+                || rule.effect.reservation.is_some();
+            prop_assert!(changes != rule.effect.exempt);
+        }
+    }
+
+    /// What is escaped byte by byte comes back.
+    #[test]
+    fn escapes_come_back(name in proptest::collection::vec(1u8.., 0..40)) {
+        let mut text = String::new();
+        for byte in &name {
+            write!(text, "%{byte:02x}").unwrap();
+        }
+        prop_assert_eq!(bytes(&text), name);
+    }
+}
