@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # The commands for everyday work; each calls one script.  The rules by which the
 # kernel's build system makes the module are in Kbuild.

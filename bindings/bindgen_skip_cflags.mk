@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # Compiler flags of GCC that the Clang inside bindgen does not know.  The list is
 # that of the kernel's rust/Makefile (7.3), which external modules cannot reach;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /* amdgpu as the driver core sees it: the driver, its module and its devices. */
 #include <linux/device.h>
 #include <linux/err.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * debugfs files and sysfs folders.  The file operations live here because they
  * name their owner: while one of our files is open, the module stays.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * amdgpu's locks and operations.  The types of the operations are those that
  * scripts/tools/btf-offsets compares with the driver's (bindings/kfd-fields.txt); they

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /* Processes that own queues: their memory, their name and their cgroup. */
 #include <linux/cgroup.h>
 #include <linux/kthread.h>

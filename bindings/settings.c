@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * What modinfo says that Rust's module!() has no words for, and the lock of the
  * parameters.  They are set before the module's Rust half is initialised, so

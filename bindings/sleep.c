@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /* The system's sleep, heard of before anything is prepared for it. */
 #include <linux/notifier.h>
 #include <linux/suspend.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The two functions of amdgpu that make a transaction: stop everything under
  * the queue manager's lock, and map what is active again.  amdgpu exports

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /* The monitor threads: their start, their sleep and what wakes them. */
 #include <linux/atomic.h>
 #include <linux/err.h>

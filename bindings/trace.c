@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The tracepoints as functions: the static branch that makes a disabled one
  * free stays in C, because Rust's needs generated files that not every

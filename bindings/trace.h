@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* The tracepoints.  Names and fields are an interface: docs/ABI describes it. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM amd_gpreempt

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! AMD GPREEMPT: priority inversion between the queues of AMD GPUs, found and
 //! ended inside the kernel.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! All GPUs: each has a thread of its own, so that one that hangs does not hold
 //! up the others.

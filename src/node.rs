@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! One node: what is remembered of it, and one pass over it. The parts of a pass
 //! that are more than a call are in files of their own.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! KFD, AMD's compute driver, as safe types, and the parts of the kernel that
 //! the module needs and that have no Rust abstraction yet.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The scheduling policy: which GPU queues to stop and to start, and why.
 //!
 //! Pure: one function of time, configuration and what is seen. Core only; no

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! One pass over the queues of a node, from what is seen to what is done.
 
 use crate::algorithm::algorithm;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! What became of the decisions: kept for tables, told to the tracepoints, counted,
 //! and reported to the policy.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! Starting everything without the policy: because the module lets go of a node,
 //! the backend changes, or queues have gone out of view.

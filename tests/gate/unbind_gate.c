@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Keeps amdgpu's devices from being unbound, after everybody has been told and
  * before the driver itself is called, until the parameter "open" is written.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! The self-check before a node is touched: with each single field wrong it
 //! refuses, and says which.

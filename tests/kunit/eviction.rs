@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! Evictions by the process backend, on the fake driver: that each is undone
 //! exactly once, whatever has become of the process meanwhile.

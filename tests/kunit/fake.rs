@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! The fake amdgpu, as the suites use it: every test gets a GPU as it should be,
 //! reached on the way that the module takes, and damages it.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! The policy as the kernel compiles it: the same source and the same cases as
 //! on the host, with the kernel's flags, overflow checks and target.

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
 #
 # Runs in the guest: the product itself, beside the fake amdgpu, on a kernel that

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! Pointers from the registers of hardware queues: found wherever a queue is, told
 //! as the process would tell them, and left alone where a dump is not as expected.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! The names that the product gives to queues, and what it remembers under them,
 //! when read pointers go back.

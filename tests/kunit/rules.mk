@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # Kbuild includes this file when GP_KUNIT is set, as scripts/test/kunit does, for
 # a build against the test kernel.  GP_KUNIT=suites makes the test module, from

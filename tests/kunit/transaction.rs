@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! Stops and starts through the hardware scheduler's backend, on the fake
 //! driver: what is edited, what is left alone, and what every error leaves

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! The walk over a node's queues, on structures that are damaged in every way:
 //! it always ends, never faults, and names what does not fit.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! A queue's descriptors: its state while it is off the hardware, one for each XCC
 //! of its node.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! The backend for `amdgpu.sched_policy=2`, where the driver itself puts queues
 //! into the hardware: each queue by itself, the others undisturbed.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! The backend for drivers without the functions that `hws` needs: all queues of
 //! a process on a node, by the eviction that the driver has for memory.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! The check of a node before it is first touched: whether it is hardware that
 //! this module knows, and whether the driver's memory is laid out as it was

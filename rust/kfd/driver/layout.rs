@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! Where the fields of the driver's structures are, taken by
 //! `scripts/tools/btf-offsets` from the type information of the very `amdgpu.ko` that

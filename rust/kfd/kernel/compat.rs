@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! Differences between the kernel releases that the module is built for. No
 //! other file asks for the release.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! What wakes the monitor threads out of turn: a queue was created, a parameter
 //! or a rule changed, or a GPU came or went.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! The registers of the hardware queues: the read and write pointers where the
 //! process that owns a queue cannot write them.

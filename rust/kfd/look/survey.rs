@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! One look at all queues of a node: first their facts, under the lock, then
 //! without it what user memory and the hardware say of them.

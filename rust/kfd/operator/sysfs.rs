@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! The device `amd_gpreempt` in sysfs: the files through which rules come and
 //! go, and a folder for each GPU and each of its nodes, with one value a file.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What a scheduling algorithm decides. Everything else, when a queue waits,
 //! the guards, the bounds and the recovery, is common to all of them.
 

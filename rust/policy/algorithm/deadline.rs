@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Deadlines: levels are strict; within a level the earliest deadline comes
 //! first. A rule reserves a budget of GPU time in each period for a queue; a
 //! queue that uses it up gets the next period's budget and deadline early, so

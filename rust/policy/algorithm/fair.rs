@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Fair shares: each queue has a virtual time that runs the slower the higher
 //! its priority is. Whoever gets more than a slice ahead of a waiting queue is
 //! stopped, until that queue has caught up. The slice is real time at the level

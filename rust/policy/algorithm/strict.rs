@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Strict priorities: a waiting queue has lower ones stopped. Queues of one
 //! level take turns where the level has a timeslice.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! How much stopped time a process may cause.
 //!
 //! A priority is a claim that anybody can make, so the harm it can do is

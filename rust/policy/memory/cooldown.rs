@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Pairs of processes that are left alone for a while.
 //!
 //! When those that queues were stopped for make no progress, they may be

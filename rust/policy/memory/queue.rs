@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What is remembered of a queue, and how its phase follows what is seen.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What happens when the port fails: everything is started, the node is left
 //! alone for a growing time, and after repeated failures until an operator arms
 //! it again. While the GPU resets or hangs not even starts are sent.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The memory that a scheduler works in. The caller lends it, so that nothing
 //! is allocated here and the caller decides when and where it is.
 

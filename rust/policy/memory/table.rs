@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! A table of records in borrowed memory: dense, in order of arrival, and
 //! found by key in constant time. A record is expected where the caller's
 //! walk has come to; a chained hash over the same memory finds the others.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The thrash guard: when the next stop may be.
 //!
 //! A transaction takes every queue of the node off the hardware, so it costs

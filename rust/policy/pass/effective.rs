@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What a queue is worth: a rule's word, else its own as far as it counts.
 
 use crate::memory::queue::Queue;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Taking in what is seen of every queue. This is the part of a pass whose cost
 //! every queue pays, so an idle queue leaves early.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Whether a queue runs, waits or has nothing to do.
 //!
 //! On the hardware the read pointer is expected to move when a packet is

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The decisions of a step, as far as the caller's buffer reaches.
 
 use crate::terms::decision::Decision;

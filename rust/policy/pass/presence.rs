@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Whether anything can be inverted at present, and so how soon to look again.
 //!
 //! It is enough to know the two highest queues of different sides, busy or not,

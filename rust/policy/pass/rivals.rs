@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The few queues that matter most in a pass.
 //!
 //! Whom a queue may have stopped depends on its process: pairs, budgets and the

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Which stopped queues are started, and why.
 //!
 //! A queue stays stopped only for somebody: a queue of another process that

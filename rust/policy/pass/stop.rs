@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Which running queues are stopped, and for whom.
 //!
 //! All of them go into one transaction, since a transaction takes every queue

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The parameters of one step as durations, worked out once a step.
 
 use crate::settings::config::Config;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The one table of parameters: name, unit, default, range and meaning.
 //!
 //! The module's parameters, their range checks, the manual page and the ABI

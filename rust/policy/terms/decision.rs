@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What the policy says: decisions with their reasons, and what it hears back.
 
 use crate::terms::observation::QueueId;

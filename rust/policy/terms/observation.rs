@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What is seen of one compute queue in one pass.
 
 use crate::terms::priority::Priority;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The 16 priority levels of a queue, and whose word on them counts.
 
 /// The number of priority levels.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What an operator's rule does to the queues of the processes it matches.
 //!
 //! Which process a rule matches is found out by the driver side, once for each

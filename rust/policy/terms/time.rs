@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Points in time and durations, in nanoseconds, with arithmetic that cannot
 //! overflow. The policy reads no clock: every time is handed in.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! Finds a section of a 64-bit little-endian ELF file, as kernels and modules
 //! for x86-64 are.  Every offset in the file is checked before it is used.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! Writes a layout as Rust, as C, or as a table to read.
 
@@ -11,7 +11,7 @@ use crate::layout::{Layout, Value};
 /// Rust constants, to be taken in by `include!`.
 pub fn rust(layout: &Layout, module: &str) -> String {
     let mut out = format!(
-        "// SPDX-License-Identifier: GPL-2.0\n\
+        "// SPDX-License-Identifier: GPL-2.0-only\n\
          // Made by scripts/tools/btf-offsets from the type information of {module}. Do not edit.\n"
     );
     for constant in &layout.constants {
@@ -57,7 +57,7 @@ fn option<T: std::fmt::Display>(value: Option<T>) -> String {
 /// C macros, with the prefix of the module's C names.
 pub fn c(layout: &Layout, module: &str) -> String {
     let mut out = format!(
-        "/* SPDX-License-Identifier: GPL-2.0 */\n\
+        "/* SPDX-License-Identifier: GPL-2.0-only */\n\
          /* Made by scripts/tools/btf-offsets from the type information of {module}. Do not edit. */\n\
          #ifndef GP_KFD_LAYOUT_H\n#define GP_KFD_LAYOUT_H\n\n"
     );

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! Reads and writes files: unpacks a compressed module, takes the BTF out of an
 //! ELF file, and replaces an output file in one step.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * A driver that goes by the name of amdgpu and has its structures, one GPU with
  * one node, and nothing behind them.  The tests damage the structures in every

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /* What a test sees of the fake amdgpu, and how it tells it what to do. */
 #ifndef GP_FAKE_H
 #define GP_FAKE_H

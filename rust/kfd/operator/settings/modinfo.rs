@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! What modinfo says about the parameters, written at compile time from the
 //! policy's tables: `parm=NAME:HELP` and `parmtype=NAME:TYPE`, each ended by a

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! Damaged data gives an error that says what is wrong.  It never crashes, hangs
 //! or takes memory by a count that the data makes up.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Unpacking a cpio archive of the "newc" format, the one that the kernel takes
 //! for its initial file system.
 

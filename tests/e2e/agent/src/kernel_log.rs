@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The kernel's messages, from a mark on.
 
 use std::fs::{File, OpenOptions};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The runner's hands in the guest: reads questions from a virtio serial port,
 //! does what they ask, and answers. Whatever fails is an answer, too; the agent
 //! itself ends only with the guest.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The virtio-serial port that leads to the runner.
 
 use std::fs::{self, File, OpenOptions};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The programs that the agent runs: started, signalled and waited for by a
 //! handle, with everything they print kept for whoever asks.
 

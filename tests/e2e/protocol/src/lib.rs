@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What the runner on the host and the agent in the guest say to each other.
 //!
 //! One JSON object a line, over a virtio serial port of the name [`PORT`]. The

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The device's own account of a load's queues. The GPU knows nothing of KFD's
 //! queue numbers, so queues are recognised by the size of their grids, which must
 //! differ within a load.

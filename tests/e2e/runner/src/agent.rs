@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The agent in the guest, as the scenarios talk to it.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Where set-up has put things: kernels, programs, and room for snapshots.
 
 use std::env;

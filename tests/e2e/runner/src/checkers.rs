@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The kernel's own checkers, where a guest's kernel has them: memory that is
 //! lost, and whether locks are still watched.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Archives in cpio's newc form, which the kernel takes as an initramfs and the
 //! agent as a disk.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Another amdgpu than the stock one: the guest's own file with a name in it
 //! changed, so that the module meets a driver that lacks what it looks for.
 

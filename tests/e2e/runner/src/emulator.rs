@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! A fault of the emulator that ends a guest in which nothing is wrong.
 //!
 //! While the kernel changes an instruction, a breakpoint stands in its place. QEMU

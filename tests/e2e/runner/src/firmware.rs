@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Firmware files with nothing in them. The driver checks their headers and
 //! sends them to the device, which has its firmware built in.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! A guest with its virtual GPU, as a scenario has it.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The guest's memory file system: the stock kernel's modules, empty firmware,
 //! ROCr, busybox and the agent. And the disk with what a scenario needs.
 

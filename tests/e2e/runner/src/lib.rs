@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Runs scenarios in guests of the stock kernel with the virtual MI300X.
 //!
 //! A guest is a QEMU machine restored from a snapshot in which amdgpu is loaded

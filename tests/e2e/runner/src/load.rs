@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Loads on the guest's GPU, every workgroup of which is counted.
 
 use std::time::Duration;

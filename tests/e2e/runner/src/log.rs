@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What the guest's kernel log may say during a scenario.
 
 use e2e_protocol::LogLine;

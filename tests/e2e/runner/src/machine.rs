@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! QEMU: a guest without a GPU, its snapshot, and what is plugged into it.
 
 use std::fs::{self, File};

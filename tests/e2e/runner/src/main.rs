@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Runs the suites of scenarios, or gives a prompt in a guest.
 
 use std::path::PathBuf;

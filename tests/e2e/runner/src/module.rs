@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The module in the guest: loading it, steering it and reading its tables.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Which scenarios run on which guests: as few guests as can be, several of them
 //! side by side.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! QEMU's machine protocol: one JSON object a line in each direction.
 
 use std::io::{BufRead, BufReader, Write};

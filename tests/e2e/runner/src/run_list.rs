@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! KFD's run list as debugfs shows it. KFD sizes it by its counters of processes
 //! and active queues and fills it by walking the queues themselves, so that the
 //! two agree exactly when the packets fill it to the last word.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Scenarios: what is run in a guest, what it needs, and how it is judged.
 
 use std::fs;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Snapshots of guests: made when there is none, used by several runs at a time,
 //! and removed when newer ones have taken their place.
 //!

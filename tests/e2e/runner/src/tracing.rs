@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The kernel's trace of the module: its tracepoints, and a mark at the end of
 //! each pass, so that a decision can be dated in passes and not by a clock.
 

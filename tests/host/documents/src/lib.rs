@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The parts of the documents that list parameters.
 //!
 //! The policy crate holds the one table of parameters. What an operator reads

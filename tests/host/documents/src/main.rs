@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Writes the generated parts of the documents anew: `cargo run -p
 //! gpreempt_documents -- TOP-OF-TREE`.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! The kernel's complaints: warnings, bugs, locking and memory errors, leaks.
 

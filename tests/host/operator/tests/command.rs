@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The operator's command on a tree of files as the kernel would show them.
 
 use std::fs;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 // Plays a written-down scene to a scheduler and compares its decisions with the
 // expected ones. Core only, and included as text, so that the same cases run on
 // the host and inside the kernel.

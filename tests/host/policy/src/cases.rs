@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 // What the policy decides, case by case, at the boundaries of every rule.
 //
 // Poll interval 100 us, grace 200 us, minimum run 1 ms, resume delay 300 us,

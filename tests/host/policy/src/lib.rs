@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The scheduling policy on trial. The cases are played here as they are inside
 //! the kernel; the model watches every property while random, exhaustive and
 //! arbitrary inputs are fed in.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The properties, checked on every step by books of its own.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

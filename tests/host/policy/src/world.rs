@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! A node made of nothing but what can be seen of it, moved by arbitrary bytes:
 //! queues come and go, run, stall and lie, the port obeys, fails or loses
 //! reports, the clock jumps, the configuration changes. Whatever the bytes say

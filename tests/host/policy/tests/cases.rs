@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Plays every written-down case.
 
 use gpreempt_host_tests::cases::{Bench, CASES};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Every sequence of events up to a length, with three queues at three levels,
 //! from nothing, from an inversion and from a stop. Sequences that lead to the
 //! same state are followed once.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! A deliberate bug in each rule must be caught by a named case. Each entry is
 //! put into a copy of the policy, and the cases are played on that copy.
 //!

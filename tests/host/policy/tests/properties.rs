@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The properties under random input: arrivals, exits, stalls, lost outcomes,
 //! clock jumps and configuration changes.
 //!

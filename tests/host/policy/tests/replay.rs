@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Lives through one input with everything printed, to see what a failure is
 //! about: `GP_REPLAY='1 2 3' cargo test --test replay -- --nocapture`.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What a rule may say, and what is said about one that makes no sense.
 
 use gpreempt_policy::{unescaped, RuleError, RuleText, Subject};

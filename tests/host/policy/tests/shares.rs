@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What `fair` and `deadline` promise over time, on a GPU that runs one queue
 //! at a time and never takes it off by itself.
 

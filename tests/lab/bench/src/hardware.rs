@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The contenders on this machine's own GPU, by the same programs as in a guest.
 //!
 //! There is no log of the device here. What the driver and the module say of a

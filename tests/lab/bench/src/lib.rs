@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What the module is worth, measured side by side in one guest.
 //!
 //! Everything here is in GPU time: an emulated CPU is slow, and the virtual

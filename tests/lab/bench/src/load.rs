@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The loads: an urgent one like inference, and a heavy one like training.
 
 use e2e_runner::load::DILATION;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Runs a load in a guest under one contender and reads what came of it.
 
 use std::collections::{BTreeMap, BTreeSet};

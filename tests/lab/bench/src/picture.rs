@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The timeline as a picture: who had waves on the compute units, and whose
 //! were saved.
 

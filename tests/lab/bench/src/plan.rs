@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What the benchmark runs, and in which guests.
 
 use e2e_runner::scenario::Needs;

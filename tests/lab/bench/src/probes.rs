@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Probes in the guest's kernel: when somebody calls the driver to take queues
 //! off the GPU and to put them back.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The benchmark's raw results, as they are kept: one file, written anew after
 //! each run, from which tables and plots are made.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The module's parameters in a guest whose GPU clock is dilated.
 //!
 //! Parameters are times of the host's clock. On hardware that is also the GPU's

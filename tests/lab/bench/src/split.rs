@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Where the time of a preemption goes.
 //!
 //! The device stamps the packets on the scheduler firmware's ring and what the

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Figures of several runs of the same thing.
 
 /// The median of some runs, and the range they lie in.

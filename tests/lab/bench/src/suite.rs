@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The simulator's workloads as loads for the virtual GPU.
 //!
 //! Who submits what and when is defined once, in the simulator. A load's queue

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! The systems to compare with: a scheduler in user space that pays a system
 //! call for each look and each act, and reset and resubmit.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! What watches the node and acts on it.  A controller is woken, looks (which
 //! takes time), decides from what it saw at the start of the look, and acts at

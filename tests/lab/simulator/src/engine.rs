@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! The GPU as a sequence of events: packets become kernels, kernels become
 //! workgroups, workgroups occupy slots and share the throughput of the

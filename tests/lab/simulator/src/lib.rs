@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! A discrete-event simulator of one GPU node, driven at GPU speed by any
 //! preemption policy: nobody, KFD's pipe classes, the module's own policies

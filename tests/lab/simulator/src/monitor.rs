@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! The module's monitor thread: samples as the module does, calls the very
 //! `step` that runs in the kernel, and carries out its decisions.

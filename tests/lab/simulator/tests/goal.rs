@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! The documented result, and what it does and does not reach.  Simulated time
 //! is deterministic, so it may be asserted.

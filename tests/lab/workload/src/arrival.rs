@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! When the requests of an open loop arrive.
 
 use rand::SeedableRng;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! GPU time and guest time, related by reading both at intervals.
 
 use anyhow::{ensure, Result};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Commands to a running process: KFD takes changes to a queue only from the
 //! process that owns it, so that process offers them on a Unix socket.
 //!

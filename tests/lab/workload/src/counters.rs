@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The proof that each workgroup ran exactly once: its own word in memory.
 
 use std::ops::AddAssign;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! One process of a run, and the parent that starts them all at the same time.
 //!
 //! The parent runs itself again for each group and talks to it in JSON lines on

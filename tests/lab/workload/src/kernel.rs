@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The countable kernel: a kernel descriptor with the entry that the virtual GPU
 //! knows, and the arguments of one dispatch.
 //!

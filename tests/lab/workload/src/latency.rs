@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Summary of a set of times.
 
 use serde::{Deserialize, Serialize};

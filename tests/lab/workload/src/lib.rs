@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! GPU loads for the end-to-end tests: programs that use the stock ROCr runtime
 //! as any application does, plus clients of KFD's ioctls.
 //!

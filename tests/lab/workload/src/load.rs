@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! One queue under load: a submitter that follows the arrival times and a reaper
 //! that waits for completions, checks the counters and keeps the times.
 

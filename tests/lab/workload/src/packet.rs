@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! AQL packets, as words ready for the ring.
 
 const VENDOR_SPECIFIC: u32 = 0;

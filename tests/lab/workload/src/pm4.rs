@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! A client whose queue is within a buffer of PM4 packets nearly all the time: each
 //! round waits there for the host and then writes a word, once.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What a user would build without the module: a scheduler in user space that
 //! looks at all queues at intervals and has lower ones stopped while a higher one
 //! is busy. This is its decision; how queues are read and stopped is the caller's.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What a run says on its standard output: one JSON object a line.
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What a run shall do, as JSON. All times are GPU nanoseconds unless the name
 //! says otherwise; `dilation` turns them into the guest's.
 

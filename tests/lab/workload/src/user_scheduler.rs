@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Runs the user-space scheduler: reads the queues' pointers out of their
 //! processes at each tick and has them stopped and started by one of two
 //! mechanisms, KFD's debugger interface or destroying and making queues again.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! A heavy queue that the module has stopped for an urgent one: what the
 //! scenarios begin with that disturb it, and what must hold at their end.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! An urgent queue that waits for one below it, which must not be stopped for it,
 //! or has to be started again: dependencies that the module can see, and one that
 //! it cannot.

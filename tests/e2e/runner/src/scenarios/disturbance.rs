@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! While a queue is stopped by the module, its owner, a debugger or the driver
 //! itself changes something about it.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Documents, modinfo and the running module say the same.
 
 use std::collections::{BTreeMap, BTreeSet};

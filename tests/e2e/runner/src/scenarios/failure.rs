@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! While a queue is stopped by the module, the GPU is reset, or its firmware is
 //! late or does not answer. The suite of the virtual GPU has the same without
 //! the module.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The bounds and guards of the policy, by the device's own account of what was
 //! saved, for how long, and what ran in between. Device time is 1/32 of guest
 //! time and follows the same clock, so that parts of it are no matter of speed.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Faults on demand, while a guest runs: what the stock driver makes of each, and
 //! that the other queues go on.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The driver is taken from a GPU, or from the kernel, while the module looks
 //! after it.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The sixteen levels are sixteen: told apart in one process and across
 //! processes, and overridden by rules of each kind while work runs.
 

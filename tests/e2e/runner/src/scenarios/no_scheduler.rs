@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Without the scheduler firmware: the driver loads and empties the hardware
 //! queues itself, through their registers.
 

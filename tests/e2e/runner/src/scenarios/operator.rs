@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The operator's command in the guest, with the files of the running module.
 
 use std::collections::BTreeMap;

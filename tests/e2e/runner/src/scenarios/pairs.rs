@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Every legal pair of the driver's scheduling policy and the module's backend,
 //! and more queues than the hardware holds.
 

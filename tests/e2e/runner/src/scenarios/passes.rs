@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! When the module decides, counted in its own passes: an inversion in the first
 //! one after the grace, a start in the first one after the bound. And what it
 //! does when it has nothing to decide.

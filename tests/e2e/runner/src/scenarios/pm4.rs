@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! A queue of PM4 packets among those that are stopped. It is within a buffer nearly
 //! all the time, where its ring is empty and it has no waves.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The module: an inversion found and ended, and everything as before afterwards.
 
 use std::time::Duration;

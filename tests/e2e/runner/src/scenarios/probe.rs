@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The stock driver takes the virtual GPU for an MI300X.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The driver gets the GPU back: after a reset, a hang, and being unloaded.
 
 use std::time::Duration;

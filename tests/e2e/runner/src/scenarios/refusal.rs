@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Drivers and settings that the module cannot work with: it says which and why,
 //! falls back where there is something to fall back to, and touches nothing.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Preemption again and again: nothing is lost, nothing runs twice, and what was
 //! saved goes on where it was.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The shapes of load that the later suites build on: requests that arrive by a
 //! clock, wait for each other across processes, never end, or lie in video memory.
 

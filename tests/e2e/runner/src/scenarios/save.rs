@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Waves saved to memory and restored from it, for each reason that the stock
 //! driver has to do so.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The system is put to sleep while queues are stopped.
 
 use std::thread::sleep;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The device's accounts and its timeline, as they can be read while a guest runs.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Two GPUs in one guest: what is done on one is of no concern to the other.
 
 use anyhow::{ensure, Context, Result};

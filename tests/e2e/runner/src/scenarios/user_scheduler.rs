@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The schedulers in user space that the benchmark compares with do their work:
 //! an urgent queue gets through, and each workgroup counts once all the same.
 

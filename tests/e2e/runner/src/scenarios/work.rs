@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Work through ROCr: dispatches, copies, more queues and processes than the
 //! hardware has room for, and the order in which it lets them run.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Fuzzes the policy: `fuzz SECONDS [SEED]`.
 //!
 //! Inputs are the bytes that move a world, and texts for the parameters. An

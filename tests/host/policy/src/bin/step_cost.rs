@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! One step at a given size, for callgrind to count: `step_cost QUEUES SHAPE`.
 //!
 //! `idle`: nobody has anything to do. `contended`: every second queue runs at a

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The benchmark: every load under every contender, in turns, in one guest.
 
 use std::fs;

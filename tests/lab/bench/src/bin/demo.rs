@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The demo: an urgent load beside a heavy one on one GPU, without the module
 //! and with it.
 

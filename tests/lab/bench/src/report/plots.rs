@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The plots, as SVG, with the model's parameters in their titles.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 
 //! How queues leave and enter the hardware: the driver's transactions, and the
 //! time slices of the hardware scheduler when there are more queues than slots.

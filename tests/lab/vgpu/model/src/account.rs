@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Accounts of user queues, the log of the scheduler's packets, and the
 //! timeline. They outlive a queue's time in its slot, and a reset.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Architected queueing: the 64-byte packets and signals of the HSA standard.
 
 use crate::compute::{Dispatch, Kernel};

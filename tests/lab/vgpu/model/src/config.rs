@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The shape of the virtual GPU and the times its firmware takes.
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The discovery table: what the driver reads from the end of video memory to
 //! learn which blocks the GPU has and where their registers lie.
 

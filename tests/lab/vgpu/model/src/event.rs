@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What is due, in order of GPU time; equal times keep the order in which
 //! they were asked for.
 

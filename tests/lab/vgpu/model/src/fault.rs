@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Faults on demand. All off by default; each may change while the guest runs.
 
 use std::collections::BTreeSet;

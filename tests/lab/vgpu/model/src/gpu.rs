@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The GPU's parts and the loop that runs them. Each part adds its own
 //! methods to [`Gpu`] in its own file.
 

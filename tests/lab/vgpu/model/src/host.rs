@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What the model borrows from its owner: guest memory, video memory and the
 //! interrupt line.
 

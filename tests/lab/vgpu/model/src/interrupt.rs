@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The interrupt ring: 32-byte entries in guest memory, a write pointer that
 //! is also stored there, and one MSI.
 

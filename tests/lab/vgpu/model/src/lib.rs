@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! A virtual MI300X, seen from its PCI registers, doorbells and memory.
 //!
 //! The model does no I/O and starts no thread. Its owner lends it guest memory

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! User queues that the driver loads by register, die by die, without the
 //! scheduler firmware (`sched_policy=2`).
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Memory as the GPU addresses it: video memory, the kernel's flat aperture
 //! onto guest pages (GART), and each process's four-level page table.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Queue descriptors in memory (struct v9_mqd and v9_sdma_mqd of the driver),
 //! by dword index.
 

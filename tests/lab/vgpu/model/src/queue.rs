@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! A queue that the GPU serves: one of the driver's rings, or a user's.
 //!
 //! A user's compute queue is one logical queue on all accelerator dies: the

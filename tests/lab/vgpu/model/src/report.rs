@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What the owner may ask of the model: accounts, logs and the present state.
 //! These types are the vocabulary of the control socket.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Hardware queue slots: loading a queue from its descriptor or the slot's
 //! registers, what a reader of the registers sees, and doorbells.
 

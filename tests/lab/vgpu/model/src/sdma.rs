@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The copy engines. A packet takes effect when it is read; its engine is
 //! then busy for as long as the bytes take, and the next packet waits.
 

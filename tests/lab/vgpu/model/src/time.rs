@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! GPU time. It never runs backwards and knows nothing of the host's clock.
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The thread that lets GPU time pass, and the clock it goes by.
 //!
 //! An emulated CPU is far slower than a real one and the model is not, so GPU

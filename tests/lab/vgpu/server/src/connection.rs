@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Messages and file descriptors over the client's socket.
 
 use std::io::{self, IoSlice, IoSliceMut, Read};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The control socket: a look inside the device, and faults on demand, while a
 //! guest runs. One JSON object a line in each direction.
 

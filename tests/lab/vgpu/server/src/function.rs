@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The PCI function: answers the client's requests.
 
 use std::os::fd::OwnedFd;

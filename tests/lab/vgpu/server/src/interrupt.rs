@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The device's one interrupt vector: an eventfd that the client lends.
 
 use std::fs::File;

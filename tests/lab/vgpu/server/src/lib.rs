@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The virtual MI300X as a PCI device of QEMU.
 //!
 //! QEMU's `vfio-user-pci` is the client of a socket on which this process

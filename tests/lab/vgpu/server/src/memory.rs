@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Memory that is shared with the guest: its RAM, as the client maps it for
 //! DMA, and the video memory.
 //!

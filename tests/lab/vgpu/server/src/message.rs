@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The bytes of the vfio-user protocol, as far as QEMU's client speaks it.
 //!
 //! Only here is it known where a field stands. Everything else sees typed

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The configuration space of the device: what it is, and its capabilities.
 //!
 //! The client emulates the base addresses and the vectors; everything else of a

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The timeline in the trace-event format, which Perfetto and chrome://tracing
 //! open: a row for each queue, counters of its waves and of each die's busy compute
 //! units. Times are GPU time.

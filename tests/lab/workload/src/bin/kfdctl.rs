@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Calls KFD's ioctls for the tests: on a workload's queues through its control
 //! socket, on another process as a debugger, on video memory as a graphics client.
 

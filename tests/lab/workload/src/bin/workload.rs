@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Puts load on a GPU through the stock ROCr runtime and says in JSON what came
 //! of it. The exit status is 0 when every workgroup ran exactly once, 1 when not,
 //! and 2 when the run could not be made.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The part of ROCr's C interface that the loads use, as libhsa-runtime64
 //! exports it. Names and values are those of hsa.h and hsa_ext_amd.h.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Safe types over ROCr: runtime, agents, memory, signals and queues.
 //!
 //! Everything handed out keeps the runtime alive, so that nothing is used after

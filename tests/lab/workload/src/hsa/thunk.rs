@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! A queue of PM4 packets, which the runtime itself does not offer: the library
 //! below it makes one, as profilers and AMD's own tests have it made.
 #![allow(unsafe_code)]

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The countable kernel in machine code, for a real GPU.
 
 /// What gfx942.s assembles to.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 // The countable kernel for a real GPU: each work-item waits, then one of each
 // workgroup counts it. gfx942.rs has the words that this makes.
 //

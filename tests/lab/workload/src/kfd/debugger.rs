@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! KFD's debugger interface on another process: the only way that user space has
 //! to save and unmap queues it does not own.
 //!

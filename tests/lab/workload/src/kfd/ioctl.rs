@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The ioctls of /dev/kfd and of a render node that the tests call. Numbers and
 //! layouts are those of the kernel's kfd_ioctl.h and amdgpu_drm.h.
 #![allow(unsafe_code)]

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! KFD, AMD's compute driver, as its clients see it: ioctls and sysfs.
 
 pub mod debugger;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Pressure on video memory from a graphics client, which makes the driver evict
 //! compute processes. KFD itself never gives out more than there is, so memory
 //! allocated through it evicts nobody.

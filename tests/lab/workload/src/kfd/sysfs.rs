@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! KFD's sysfs: which queues a process has, and which GPU a node is.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The module's own histograms, as debugfs shows them, and what was added to
 //! them between two readings.
 

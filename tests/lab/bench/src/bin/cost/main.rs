@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What the module itself costs: the time of its passes, from a look to the
 //! packet, its wake-ups, and its memory, measured in a guest and written as
 //! tables.

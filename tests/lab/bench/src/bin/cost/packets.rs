@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! How long it takes from the first look at the queues to the packet that takes
 //! them off the hardware, by probes on the two functions in question.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! A dispatch in flight, and each die's share of its workgroups.
 
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What the model needs of a kernel: its descriptor (the amdhsa format of the
 //! compiler's documentation) and the mark of countable work at its entry.
 

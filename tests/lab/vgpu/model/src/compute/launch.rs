@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Giving workgroups to compute units, and what happens when they end.
 //!
 //! A queue's pipe class orders who is served first when units are free. It

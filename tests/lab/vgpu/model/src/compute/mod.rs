@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The compute units and the work on them. Work is countable: a workgroup
 //! occupies a unit for a given time and then adds 1 to its own counter.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! What fits on a compute unit: four SIMDs with eight waves and 512 vector
 //! registers per lane each, and 64 KiB of local memory for all.
 

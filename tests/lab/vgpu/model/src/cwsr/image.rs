@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The layout of what one die saves of a queue: the control stack, with the
 //! dispatches in flight and one entry a wave, and one record a workgroup at
 //! the start of its part of the wave state. Each carries a mark and a

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! How a user queue leaves its slot and comes back: waves are given a grace
 //! time, taken off the compute units and written to the queue's own save
 //! area, and later read from there and from nowhere else.

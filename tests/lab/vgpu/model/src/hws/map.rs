@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Giving a queue of the runlist an address space and a slot.
 
 use super::Listed;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The scheduler firmware ("HWS"): it takes runlists from its own ring, gives
 //! their processes address spaces and their queues slots, takes them away on
 //! request, and rotates them when they do not all fit.

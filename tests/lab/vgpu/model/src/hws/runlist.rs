@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Taking a runlist: a buffer of MAP_PROCESS packets, each followed by the
 //! MAP_QUEUES of its queues.
 

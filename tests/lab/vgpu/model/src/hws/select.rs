@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Which queues of the runlist are mapped when there are more than slots or
 //! address spaces: those with work first, in turn, for a time slice.
 

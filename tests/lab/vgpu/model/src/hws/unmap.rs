@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! UNMAP_QUEUES: which queues it means, and what happens to one that does not
 //! leave its slot in time.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Reading and executing PM4 packets. Kernel rings, user rings and buffers
 //! that either refers to share one path; who the queue is decides what the
 //! scheduling packets may do.

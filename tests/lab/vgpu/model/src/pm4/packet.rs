@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! PM4 packets by field. A packet type wraps its body, the dwords behind the
 //! header; a body that is too short reads as zeros.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Storage of registers. Most only remember what was written; the queue
 //! registers exist once per hardware queue slot, some per address space, and
 //! the driver selects which by GRBM_GFX_CNTL of the XCC.

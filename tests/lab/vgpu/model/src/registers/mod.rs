@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The register file of BAR 5: where each block lies, which registers have
 //! several banks, and the plain storage behind those that do nothing.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! The registers that mean something to the model, and the base addresses of
 //! their blocks, which the discovery table hands to the driver.
 //!

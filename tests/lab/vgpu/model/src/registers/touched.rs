@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Which registers were accessed, and whether the stock driver is known to do so.
 //!
 //! A register that the model does not treat specially only keeps what was written

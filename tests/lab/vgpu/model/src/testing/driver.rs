@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! A driver in miniature: it brings up the rings as amdgpu does, builds page
 //! tables, descriptors and runlists in memory, and submits work.
 

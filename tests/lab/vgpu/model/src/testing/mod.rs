@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Guest and video memory for unit tests, and a driver in miniature.
 
 pub mod driver;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Queues that run work to its end.
 
 use crate::testing::driver::{Driver, Work, USER};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Queues that the driver loads and takes away by register, die by die.
 
 use crate::mqd;

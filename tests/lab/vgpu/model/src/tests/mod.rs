@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Tests of the whole model, driven as a driver drives it.
 
 mod dispatch;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! User queues of PM4 packets: their pointers, and how they leave and come back.
 
 use crate::mqd;

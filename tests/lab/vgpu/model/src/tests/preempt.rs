@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 //! Queues that are unmapped with work in flight, and come back.
 
 use proptest::prelude::*;
