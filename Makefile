@@ -108,9 +108,10 @@ test-long: setup
 shell: setup
 	@scripts/guest/shell
 
-## make documents     write the parameters' documents anew from their one table
+## make documents     write the parameters' documents anew from their one table, and draw the pictures
 .PHONY: documents
 documents: setup
+	@scripts/setup/in-root scripts/tools/pictures
 	@scripts/setup/in-root cargo run --locked --quiet --manifest-path tests/Cargo.toml -p gpreempt_documents -- .
 
 ## make editor        write rust-project.json for rust-analyzer
