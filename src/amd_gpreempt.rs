@@ -15,6 +15,7 @@ mod fleet;
 mod inspection;
 mod monitor;
 mod node;
+mod shared;
 mod values;
 
 use fleet::Fleet;

@@ -2,8 +2,8 @@
 
 //! One GPU: its nodes, and what holds for all of them.
 
-use crate::fleet::Shared;
 use crate::node::NodeEngine;
+use crate::shared::Shared;
 use gpreempt_policy::Config;
 use gpreempt_policy::Mode;
 use gpreempt_policy::Nanos;

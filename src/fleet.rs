@@ -7,13 +7,11 @@ use crate::engine;
 use crate::engine::try_for_a_while;
 use crate::engine::Engine;
 use crate::monitor::Monitor;
+use crate::shared::Shared;
 use kernel::prelude::*;
 use kernel::str::CString;
-use kernel::sync::atomic::Atomic;
-use kernel::sync::atomic::Relaxed;
 use kernel::sync::Arc;
 use kernel::sync::Mutex;
-use kfd::act::hws::Hws;
 use kfd::driver::driver::Bound;
 use kfd::driver::driver::Device;
 use kfd::driver::driver::Driver;
@@ -23,46 +21,6 @@ use kfd::kernel::sleep::Sleeper;
 use kfd::kernel::thread::Thread;
 use kfd::kernel::wake;
 use kfd::operator::rules::Rules;
-use kfd::operator::sysfs::Root;
-
-/// What the GPUs have in common.
-pub(crate) struct Shared {
-    hws: Option<Hws>,
-    creation_wakes: bool,
-    rules: Arc<Rules>,
-    root: Root,
-    /// The system sleeps or is about to: nothing may be stopped.
-    asleep: Atomic<bool>,
-}
-
-impl Shared {
-    /// Whether nothing may be stopped, because the system is about to sleep.
-    pub(crate) fn is_asleep(&self) -> bool {
-        // Set before the GPU's mutex is taken to start everything, under which this
-        // is read.
-        self.asleep.load(Relaxed)
-    }
-
-    /// The driver's functions for the hardware scheduler, if it has them.
-    pub(crate) fn hws(&self) -> Option<&Hws> {
-        self.hws.as_ref()
-    }
-
-    /// The operator's rules.
-    pub(crate) fn rules(&self) -> &Rules {
-        &self.rules
-    }
-
-    /// The device in sysfs.
-    pub(crate) fn root(&self) -> &Root {
-        &self.root
-    }
-
-    /// Whether the creation of a queue wakes the threads.
-    pub(crate) fn creation_wakes(&self) -> bool {
-        self.creation_wakes
-    }
-}
 
 /// A GPU with its thread. The thread ends before the GPU is forgotten.
 struct Member {
@@ -86,18 +44,7 @@ struct Members {
 
 impl Fleet {
     pub(crate) fn new(driver: &Driver, creation_wakes: bool) -> Result<Arc<Self>> {
-        let hws = Hws::bind(driver)
-            .inspect_err(|_| pr_warn!("backend=hws cannot be used with this amdgpu\n"))
-            .ok();
-        let rules = Arc::pin_init(Rules::new(), GFP_KERNEL)?;
-        let shared = Shared {
-            hws,
-            creation_wakes,
-            root: Root::new(rules.clone())?,
-            rules,
-            asleep: Atomic::new(false),
-        };
-        let shared = Arc::new(shared, GFP_KERNEL)?;
+        let shared = Shared::new(driver, creation_wakes)?;
         Arc::pin_init(
             pin_init!(Self {
                 shared,
@@ -213,12 +160,12 @@ pub(crate) struct FleetSleeper(pub(crate) Arc<Fleet>);
 
 impl Sleeper for FleetSleeper {
     fn prepare(&self) -> Result {
-        self.0.shared.asleep.store(true, Relaxed);
+        self.0.shared.set_asleep(true);
         self.0.each(settle).inspect_err(|_| self.resume())
     }
 
     fn resume(&self) {
-        self.0.shared.asleep.store(false, Relaxed);
+        self.0.shared.set_asleep(false);
         wake::all();
     }
 }

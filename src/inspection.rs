@@ -4,16 +4,13 @@
 
 mod events;
 mod latency;
+mod nodes;
 mod queues;
 mod rules;
 mod stats;
 mod text;
 
-pub(crate) use stats::state;
-
-use crate::engine::Engine;
 use crate::fleet::Fleet;
-use crate::node::NodeEngine;
 use kernel::prelude::*;
 use kernel::seq_file::SeqFile;
 use kernel::sync::Arc;
@@ -62,21 +59,4 @@ impl Show for File {
     fn show(&self, out: &SeqFile) -> Result {
         (self.show)(&self.fleet, out)
     }
-}
-
-/// Calls a function for each node, with the GPU's name.
-fn each_node(
-    fleet: &Fleet,
-    mut f: impl FnMut(&str, &mut NodeEngine, &kfd::operator::settings::Settings) -> Result,
-) -> Result {
-    fleet.each(|gpu| {
-        let name = gpu.device().name().to_str().unwrap_or("?");
-        gpu.with(|_, engine: &mut Engine| {
-            let settings = *engine.settings();
-            engine
-                .nodes()
-                .iter_mut()
-                .try_for_each(|node| f(name, node, &settings))
-        })
-    })
 }

@@ -4,7 +4,7 @@
 
 use crate::engine;
 use crate::engine::Engine;
-use crate::fleet::Shared;
+use crate::shared::Shared;
 use crate::values::NodeValues;
 use kernel::prelude::*;
 use kernel::str::CString;

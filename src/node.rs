@@ -130,6 +130,19 @@ impl NodeEngine {
         &self.last
     }
 
+    /// The word for whether the node may be acted upon.
+    pub(crate) fn state(&self) -> &'static str {
+        if self.refusal().is_some() {
+            return "refused";
+        }
+        match self.scheduler.arming() {
+            Arming::Armed => "armed",
+            Arming::BackingOff(_) => "backing-off",
+            Arming::Silent(_) => "silent",
+            Arming::Disarmed => "disarmed",
+        }
+    }
+
     /// Why the node is not touched, if it is not.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         self.check?.err()
@@ -142,10 +155,6 @@ impl NodeEngine {
 
     pub(crate) fn survey(&self) -> &Survey {
         &self.survey
-    }
-
-    pub(crate) fn scheduler(&mut self) -> &mut Scheduler<Slots> {
-        &mut self.scheduler
     }
 
     /// Calls a function for each queue that the policy knows.

@@ -3,7 +3,6 @@
 //! The values of a node in sysfs.
 
 use crate::engine::Engine;
-use crate::inspection::state;
 use crate::node::NodeEngine;
 use kernel::prelude::*;
 use kernel::str::Formatter;
@@ -36,7 +35,7 @@ impl Values for NodeValues {
         self.with(|node, backend| {
             let number = |number| Shown::Number(number);
             let shown = match value {
-                Value::State => Shown::Word(state(node)),
+                Value::State => Shown::Word(node.state()),
                 Value::Backend => Shown::Word(backend),
                 Value::GpuId => number(u64::from(node.gpu_id())),
                 Value::Queues => number(wide(node.survey().queues().len())),

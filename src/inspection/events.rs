@@ -2,7 +2,7 @@
 
 //! The latest decisions with their reasons.
 
-use super::each_node;
+use super::nodes::each_node;
 use super::text;
 use crate::fleet::Fleet;
 use crate::node::record::Fate;

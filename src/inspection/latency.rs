@@ -2,7 +2,7 @@
 
 //! How long things took, by orders of magnitude.
 
-use super::each_node;
+use super::nodes::each_node;
 use super::text;
 use crate::fleet::Fleet;
 use kernel::prelude::*;

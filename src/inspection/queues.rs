@@ -2,7 +2,7 @@
 
 //! The table of queues.
 
-use super::each_node;
+use super::nodes::each_node;
 use super::text;
 use super::text::Comm;
 use super::text::Quoted;

@@ -2,31 +2,17 @@
 
 //! Counters and the state of each node.
 
-use super::each_node;
+use super::nodes::each_node;
 use super::text;
 use super::text::Quoted;
 use crate::fleet::Fleet;
 use crate::node::NodeEngine;
-use gpreempt_policy::Arming;
 use gpreempt_policy::Granularity;
 use kernel::prelude::*;
 use kernel::seq_file::SeqFile;
 use kernel::seq_print;
 use kfd::operator::settings::BackendKind;
 use kfd::operator::settings::Settings;
-
-/// The word for the state of a node.
-pub(crate) fn state(node: &mut NodeEngine) -> &'static str {
-    if node.refusal().is_some() {
-        return "refused";
-    }
-    match node.scheduler().arming() {
-        Arming::Armed => "armed",
-        Arming::BackingOff(_) => "backing-off",
-        Arming::Silent(_) => "silent",
-        Arming::Disarmed => "disarmed",
-    }
-}
 
 fn granularity(settings: &Settings) -> Granularity {
     match settings.backend {
@@ -69,7 +55,7 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
             gpu,
             node.index(),
             node.gpu_id(),
-            state(node),
+            node.state(),
             settings.policy.mode.name(),
             settings.policy.policy.name(),
             settings.sampler.name(),
@@ -102,7 +88,7 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
                 gpu,
                 node.index(),
                 node.gpu_id(),
-                state(node)
+                node.state()
             );
             match node.refusal() {
                 Some(refusal) => seq_print!(out, "{}", Quoted(refusal.why.as_bytes())),

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! What all GPUs have in common.
+
+use kernel::prelude::*;
+use kernel::sync::atomic::Atomic;
+use kernel::sync::atomic::Relaxed;
+use kernel::sync::Arc;
+use kfd::act::hws::Hws;
+use kfd::driver::driver::Driver;
+use kfd::operator::rules::Rules;
+use kfd::operator::sysfs::Root;
+
+/// What all GPUs have in common.
+pub(crate) struct Shared {
+    hws: Option<Hws>,
+    creation_wakes: bool,
+    rules: Arc<Rules>,
+    root: Root,
+    /// The system is asleep or about to sleep: nothing may be stopped.
+    asleep: Atomic<bool>,
+}
+
+impl Shared {
+    /// Looks up the driver's functions and creates the device in sysfs.
+    /// `creation_wakes` says whether the creation of a queue wakes the threads.
+    pub(crate) fn new(driver: &Driver, creation_wakes: bool) -> Result<Arc<Self>> {
+        let hws = Hws::bind(driver)
+            .inspect_err(|_| pr_warn!("backend=hws cannot be used with this amdgpu\n"))
+            .ok();
+        let rules = Arc::pin_init(Rules::new(), GFP_KERNEL)?;
+        let shared = Self {
+            hws,
+            creation_wakes,
+            root: Root::new(rules.clone())?,
+            rules,
+            asleep: Atomic::new(false),
+        };
+        Ok(Arc::new(shared, GFP_KERNEL)?)
+    }
+
+    /// Whether nothing may be stopped, because the system is about to sleep.
+    pub(crate) fn is_asleep(&self) -> bool {
+        // Set before the GPU's mutex is taken to start everything. This is read
+        // with that mutex held, so that a pass either sees it or is over by then.
+        self.asleep.load(Relaxed)
+    }
+
+    /// Forbids stops while the system sleeps, or allows them again.
+    pub(crate) fn set_asleep(&self, asleep: bool) {
+        self.asleep.store(asleep, Relaxed);
+    }
+
+    /// The driver's functions for the hardware scheduler, if it has them.
+    pub(crate) fn hws(&self) -> Option<&Hws> {
+        self.hws.as_ref()
+    }
+
+    /// The operator's rules.
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// The device in sysfs.
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Whether the creation of a queue wakes the threads.
+    pub(crate) fn creation_wakes(&self) -> bool {
+        self.creation_wakes
+    }
+}
