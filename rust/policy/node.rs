@@ -28,6 +28,7 @@ use crate::terms::decision::Outcome;
 use crate::terms::decision::Report;
 use crate::terms::decision::Step;
 use crate::terms::observation::Observation;
+use crate::terms::observation::QueueId;
 use crate::terms::time::Nanos;
 
 /// What is remembered of a node beside its queues.
@@ -81,6 +82,12 @@ impl Node {
 
     pub(crate) fn arming(&self) -> Arming {
         self.recovery.arming(self.last.unwrap_or(Nanos::ZERO))
+    }
+
+    pub(crate) fn view(&self, parts: Parts<'_>, id: QueueId) -> Option<QueueView> {
+        let queues = Table::new(parts.queues, self.queues);
+        let at = queues.find(id.0, usize::MAX)?;
+        queues.get(at).map(Queue::view)
     }
 
     pub(crate) fn views<'p>(&self, parts: Parts<'p>) -> impl Iterator<Item = QueueView> + 'p {

@@ -149,6 +149,12 @@ impl<S: Storage> Scheduler<S> {
         self.node.arming()
     }
 
+    /// The view of one queue, found in constant time. `None`: it was not seen in
+    /// the last step, or there was no room for it.
+    pub fn queue(&mut self, id: QueueId) -> Option<QueueView> {
+        self.node.view(self.storage.parts(), id)
+    }
+
     /// The view of each queue, in the order in which they were first seen.
     pub fn queues(&mut self) -> impl Iterator<Item = QueueView> + '_ {
         self.node.views(self.storage.parts())

@@ -8,8 +8,8 @@ use std::hash::{Hash, Hasher};
 
 use gpreempt_policy::{
     Action, Config, Decision, Granularity, Head, Mode, Nanos, Number, Observation, Outcome,
-    PolicyKind, Priority, ProcessId, QueueId, QueueState, Report, Reservation, RuleEffect, RuleId,
-    Scheduler, Step, UserPriority, Waves, NUMBERS,
+    PolicyKind, Priority, ProcessId, QueueId, QueueState, QueueView, Report, Reservation,
+    RuleEffect, RuleId, Scheduler, Step, UserPriority, Waves, NUMBERS,
 };
 
 use crate::watch::Watch;
@@ -23,6 +23,9 @@ const ROOM: usize = 8;
 const PROCESSES: u64 = 5;
 /// How many decisions the output takes in a world of wide outputs.
 const OUTPUT: usize = 16;
+
+/// A queue that there never is.
+const NOBODY: QueueId = QueueId(u64::MAX);
 
 /// Rules that queues may have.
 const RULES: [RuleEffect; 6] = [
@@ -418,6 +421,8 @@ impl World {
             }
         }
         let views: Vec<_> = self.scheduler.queues().collect();
+        self.check_views(&views, &seen)?;
+        let (now, config, outcomes) = (self.now, &self.config, &self.outcomes);
         self.watch.check(
             now,
             config,
@@ -431,6 +436,29 @@ impl World {
         )?;
         self.last = step;
         self.answer(&out[..step.decisions]);
+        Ok(())
+    }
+
+    /// A queue's view is found by its name, and its effective priority is that of
+    /// the rules and parameters of this very step.
+    fn check_views(&mut self, views: &[QueueView], seen: &[Observation]) -> Result<(), String> {
+        for view in views {
+            if self.scheduler.queue(view.queue) != Some(*view) {
+                return Err(format!("{:?} has another view by its name", view.queue));
+            }
+        }
+        if self.scheduler.queue(NOBODY).is_some() {
+            return Err("a queue that was never seen has a view".to_owned());
+        }
+        for queue in seen {
+            let rule = queue.rule.and_then(|id| self.config.rule(id));
+            let own = self.config.user_priority.judge(queue.kfd);
+            let expected = rule.and_then(|rule| rule.priority).unwrap_or(own);
+            let view = self.scheduler.queue(queue.queue);
+            if view.is_some_and(|view| view.effective != expected) {
+                return Err(format!("{view:?} has not the priority {expected:?}"));
+            }
+        }
         Ok(())
     }
 
