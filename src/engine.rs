@@ -2,6 +2,7 @@
 
 //! One GPU: its nodes, and what holds for all of them.
 
+use crate::node::place::gpu_name;
 use crate::node::NodeEngine;
 use crate::shared::Shared;
 use gpreempt_policy::Config;
@@ -20,14 +21,15 @@ use kfd::driver::gpu::Away;
 use kfd::driver::gpu::Gpu;
 use kfd::driver::gpu::Keeper;
 use kfd::driver::gpu::Present;
+use kfd::driver::gpu::MAX_NODES;
 use kfd::kernel::clock;
 use kfd::kernel::thread::Running;
 use kfd::operator::rules::MOST_RULES;
 use kfd::operator::settings;
 use kfd::operator::settings::Settings;
 
-/// How long letting go of a GPU is tried. What may be in the way takes less: a halt
-/// for debugfs or for another partition.
+/// For how long the module tries to let go of a GPU. What may be in the way, a halt
+/// for debugfs or for another partition, takes less.
 const RELEASE_PATIENCE: Nanos = Nanos::SECOND.times(5);
 
 /// The pause between two tries.
@@ -36,26 +38,53 @@ const RELEASE_PAUSE_MS: i64 = 20;
 /// A GPU and everything that is remembered of it.
 pub(crate) struct Engine {
     shared: Arc<Shared>,
-    nodes: KVec<NodeEngine>,
-    /// The process backend's evictions, one list for each node.
-    debts: KVec<Debts>,
+    nodes: KVec<Watched>,
     /// The settings of the last pass.
     settings: Settings,
-    /// In mode off: everything was seen to run.
+    /// In mode off: nothing is stopped any more, and nobody looks.
     rested: bool,
-    /// That the settings are not taken over yet was said.
+    /// The log says already that the settings are not taken over yet.
     said_kept: bool,
     /// What the rules do, as of a generation of them.
     effects: KVec<RuleEffect>,
     generation: u32,
 }
 
+/// A node, and the process backend's evictions on it.
+struct Watched {
+    node: NodeEngine,
+    debts: Debts,
+}
+
+impl Watched {
+    fn new(index: usize) -> Result<Self> {
+        Ok(Self {
+            node: NodeEngine::new(index)?,
+            debts: Debts::new()?,
+        })
+    }
+
+    /// The node with the backend that the settings name.
+    fn open<'a>(
+        &'a mut self,
+        settings: &Settings,
+        shared: &'a Shared,
+    ) -> (&'a mut NodeEngine, Backend<'a>) {
+        let backend = Backend::new(settings.backend, shared.hws(), &mut self.debts);
+        (&mut self.node, backend)
+    }
+
+    /// Whether a queue of the node does not run because of us.
+    fn keeps_any_stopped(&self) -> bool {
+        self.node.keeps_any_stopped() || !self.debts.is_empty()
+    }
+}
+
 impl Engine {
     pub(crate) fn new(shared: Arc<Shared>) -> Result<Self> {
         Ok(Self {
             shared,
-            nodes: KVec::with_capacity(kfd::driver::gpu::MAX_NODES, GFP_KERNEL)?,
-            debts: KVec::with_capacity(kfd::driver::gpu::MAX_NODES, GFP_KERNEL)?,
+            nodes: KVec::with_capacity(MAX_NODES, GFP_KERNEL)?,
             settings: settings::current(),
             rested: false,
             said_kept: false,
@@ -64,15 +93,30 @@ impl Engine {
         })
     }
 
-    pub(crate) fn nodes(&mut self) -> &mut [NodeEngine] {
-        &mut self.nodes
+    /// How many nodes the GPU had at the last pass.
+    pub(crate) fn node_count(&self) -> usize {
+        self.nodes.len()
     }
 
+    /// The node of a number, with the backend in force.
+    pub(crate) fn node(&mut self, index: usize) -> Option<(&mut NodeEngine, Backend<'_>)> {
+        let watched = self.nodes.get_mut(index)?;
+        Some(watched.open(&self.settings, &self.shared))
+    }
+
+    /// All nodes, each with the backend in force.
+    pub(crate) fn nodes(&mut self) -> impl Iterator<Item = (&mut NodeEngine, Backend<'_>)> {
+        let (settings, shared) = (&self.settings, &self.shared);
+        let nodes = self.nodes.iter_mut();
+        nodes.map(move |watched| watched.open(settings, shared))
+    }
+
+    /// The settings of the last pass.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// One pass over all nodes. Returns when to look again, if not only when
+    /// One pass over all nodes. Returns when to look again, or `None`: only when
     /// woken.
     pub(crate) fn pass(&mut self, gpu: &Present<'_>, thread: &Running) -> Option<Nanos> {
         let mut settings = settings::current();
@@ -84,9 +128,7 @@ impl Engine {
                 return Some(self.keep_backend(gpu, failure));
             }
             self.said_kept = false;
-            for node in self.nodes.iter_mut() {
-                node.recheck();
-            }
+            self.nodes().for_each(|(node, _)| node.recheck());
         }
         self.settings = settings;
         let off = settings.policy.mode == Mode::Off;
@@ -101,39 +143,42 @@ impl Engine {
         if self.prepare(count).is_err() {
             return Some(retry);
         }
-        if off && !self.unsettled() {
+        if off && !self.nodes.iter().any(Watched::keeps_any_stopped) {
             return self.come_to_rest(gpu).err().map(|_| retry);
         }
+        self.pass_nodes(gpu, thread).or_else(|| self.without_wake())
+    }
+
+    /// One pass over each node. Returns the earliest time to look again.
+    fn pass_nodes(&mut self, gpu: &Present<'_>, thread: &Running) -> Option<Nanos> {
         let rules = self.shared.rules();
         if rules.generation() != self.generation {
             self.generation = rules.copy_effects(&mut self.effects);
         }
+        let mut config: Config<'_> = self.settings.policy.with_rules(&self.effects);
+        let sampler = self.settings.sampler;
         let mut next: Option<Nanos> = None;
-        for (node, debts) in self.nodes.iter_mut().zip(self.debts.iter_mut()) {
-            let mut backend = Backend::new(settings.backend, self.shared.hws(), debts);
-            let mut config: Config<'_> = settings.policy.with_rules(&self.effects);
+        for watched in self.nodes.iter_mut() {
+            let (node, mut backend) = watched.open(&self.settings, &self.shared);
             config.granularity = backend.granularity();
-            let due = node.pass(gpu, &mut backend, &config, settings.sampler, &rules, thread);
+            let due = node.pass(gpu, &mut backend, &config, sampler, &rules, thread);
             next = match (next, due) {
                 (Some(one), Some(other)) => Some(one.min(other)),
                 (one, other) => one.or(other),
             };
         }
-        next.or_else(|| self.without_wake())
+        next
     }
 
-    /// Starts what nobody here remembers to have stopped, because an earlier load
-    /// has left it or there was no room to see it, and then forgets all.
+    /// Starts what nobody here remembers to have stopped, because an earlier load of
+    /// the module has left it or there was no room to see it, and then forgets all.
     fn come_to_rest(&mut self, gpu: &Present<'_>) -> Result<(), Failure> {
         let mut result = Ok(());
-        for (node, debts) in self.nodes.iter_mut().zip(self.debts.iter_mut()) {
-            let mut backend = Backend::new(self.settings.backend, self.shared.hws(), debts);
+        for (node, mut backend) in self.nodes() {
             result = node.look_and_start_all(gpu, &mut backend).and(result);
         }
         result?;
-        for node in self.nodes.iter_mut() {
-            node.rest();
-        }
+        self.nodes().for_each(|(node, _)| node.rest());
         self.rested = true;
         Ok(())
     }
@@ -148,16 +193,10 @@ impl Engine {
     fn prepare(&mut self, count: usize) -> Result {
         while self.nodes.len() > count {
             self.nodes.pop();
-            self.debts.pop();
         }
         while self.nodes.len() < count {
-            // Both or none: a node without its list would never be looked at.
-            let node = NodeEngine::new(self.nodes.len())?;
-            let debts = Debts::new()?;
-            self.nodes.reserve(1, GFP_KERNEL)?;
-            self.debts.reserve(1, GFP_KERNEL)?;
-            self.nodes.push(node, GFP_KERNEL)?;
-            self.debts.push(debts, GFP_KERNEL)?;
+            self.nodes
+                .push(Watched::new(self.nodes.len())?, GFP_KERNEL)?;
         }
         Ok(())
     }
@@ -165,36 +204,30 @@ impl Engine {
     /// Starts everything that is stopped. `Err`: something may still be.
     fn start_all(&mut self, gpu: &Present<'_>) -> Result<(), Failure> {
         let mut result = Ok(());
-        for (node, debts) in self.nodes.iter_mut().zip(self.debts.iter_mut()) {
-            let mut backend = Backend::new(self.settings.backend, self.shared.hws(), debts);
+        for (node, mut backend) in self.nodes() {
             result = node.start_all(gpu, &mut backend).and(result);
         }
         result
     }
 
     /// Starts everything that is stopped, because the system is about to sleep. `Err`:
-    /// something may still be, which the sleep would cost.
-    fn settle(&mut self, gpu: &Present<'_>) -> Result<(), Failure> {
+    /// something may still be, and would be lost in the sleep.
+    fn start_all_for_sleep(&mut self, gpu: &Present<'_>) -> Result<(), Failure> {
         match self.start_all(gpu) {
-            // There is nothing to be saved any more.
+            // There is nothing left to lose.
             Err(Failure::Away(Away::NoAccess | Away::NoKfd)) => Ok(()),
             result => result,
         }
     }
 
-    /// Whether a queue of the GPU does not run because of us.
-    fn unsettled(&self) -> bool {
-        self.nodes.iter().any(NodeEngine::unsettled) || !self.debts.iter().all(Debts::is_empty)
-    }
-
-    /// What a backend has stopped no other one can start: it stays in force until
-    /// all of it runs. Returns when to try again.
+    /// What one backend has stopped, no other can start: it stays in force until all
+    /// of it runs. Returns when to try again.
     fn keep_backend(&mut self, gpu: &Present<'_>, failure: Failure) -> Nanos {
         if !self.said_kept {
             self.said_kept = true;
             pr_warn!(
                 "{}: backend {} and its settings stay in force until what it has stopped is started: {} (errno {})\n",
-                gpu.device().name().to_str().unwrap_or("?"),
+                gpu_name(gpu.device()),
                 self.settings.backend.name(),
                 failure.why(),
                 failure.errno()
@@ -209,8 +242,7 @@ impl Engine {
         let mut said = false;
         try_for_a_while(|last| {
             let mut left = false;
-            for (node, debts) in self.nodes.iter_mut().zip(self.debts.iter_mut()) {
-                let mut backend = Backend::new(self.settings.backend, self.shared.hws(), debts);
+            for (node, mut backend) in self.nodes() {
                 let Err(failure) = node.start_all(gpu, &mut backend) else {
                     continue;
                 };
@@ -228,16 +260,16 @@ impl Engine {
 }
 
 /// Starts everything of a GPU that is stopped, because the system is about to sleep.
-pub(crate) fn settle(gpu: &Gpu<Engine>) -> Result<(), Failure> {
-    gpu.with(|gpu, engine| gpu.map_or(Ok(()), |gpu| engine.settle(gpu)))
+pub(crate) fn start_all_for_sleep(gpu: &Gpu<Engine>) -> Result<(), Failure> {
+    gpu.with(|gpu, engine| gpu.map_or(Ok(()), |gpu| engine.start_all_for_sleep(gpu)))
 }
 
-/// Tries to start everything for a while. The function is told of its last try, and
-/// says whether it is done.
+/// Calls a function until it says that it is done, or until patience ends. It is told
+/// which call is the last.
 pub(crate) fn try_for_a_while(mut done: impl FnMut(bool) -> bool) {
     let until = clock::now().after(RELEASE_PATIENCE);
     loop {
-        // All have their last try, however long others took.
+        // Everyone gets a last try, however long the others took.
         let last = clock::now() >= until;
         if done(last) || last {
             return;
@@ -249,9 +281,9 @@ pub(crate) fn try_for_a_while(mut done: impl FnMut(bool) -> bool) {
 impl Keeper for Engine {
     fn leave(&mut self, gpu: &Present<'_>) {
         self.release(gpu);
-        for (node, debts) in self.nodes.iter_mut().zip(self.debts.iter_mut()) {
-            node.forget();
-            debts.clear();
+        for watched in self.nodes.iter_mut() {
+            watched.node.forget();
+            watched.debts.clear();
         }
         self.rested = false;
     }

@@ -7,6 +7,7 @@ use crate::engine;
 use crate::engine::try_for_a_while;
 use crate::engine::Engine;
 use crate::monitor::Monitor;
+use crate::node::place::gpu_name;
 use crate::shared::Shared;
 use kernel::prelude::*;
 use kernel::str::CString;
@@ -88,7 +89,7 @@ impl Fleet {
     fn add(&self, device: &Bound<'_>) -> Result {
         let engine = Engine::new(self.shared.clone())?;
         let gpu = Arc::pin_init(Gpu::new(device, engine), GFP_KERNEL)?;
-        let name = device.device().name().to_str().unwrap_or("?");
+        let name = gpu_name(device.device());
         let name = CString::try_from_fmt(fmt!("gp/{name}"))?;
         let body = KBox::new(Monitor::new(self.shared.clone(), gpu.clone())?, GFP_KERNEL)?;
         let thread = Thread::start(&name, body)?;
@@ -137,17 +138,18 @@ impl Fleet {
     }
 }
 
-/// Starts everything of a GPU that is stopped, and tries for a while.
-fn settle(gpu: &Gpu<Engine>) -> Result {
+/// Starts everything of a GPU that is stopped, because the system is about to sleep,
+/// and tries for a while.
+fn start_all_for_sleep(gpu: &Gpu<Engine>) -> Result {
     let mut result = Ok(());
     try_for_a_while(|_| {
-        result = engine::settle(gpu);
+        result = engine::start_all_for_sleep(gpu);
         result.is_ok()
     });
     result.map_err(|failure| {
         pr_err!(
             "{}: the system stays awake, because a stopped queue would not survive its sleep and could not be started: {} (errno {})\n",
-            gpu.device().name().to_str().unwrap_or("?"),
+            gpu_name(gpu.device()),
             failure.why(),
             failure.errno()
         );
@@ -161,7 +163,9 @@ pub(crate) struct FleetSleeper(pub(crate) Arc<Fleet>);
 impl Sleeper for FleetSleeper {
     fn prepare(&self) -> Result {
         self.0.shared.set_asleep(true);
-        self.0.each(settle).inspect_err(|_| self.resume())
+        self.0
+            .each(start_all_for_sleep)
+            .inspect_err(|_| self.resume())
     }
 
     fn resume(&self) {
@@ -182,7 +186,7 @@ impl Listener for FleetListener {
                 if let Err(error) = self.0.add(&device) {
                     pr_err!(
                         "{} is not watched: {:?}\n",
-                        device.device().name().to_str().unwrap_or("?"),
+                        gpu_name(device.device()),
                         error
                     );
                 }

@@ -4,6 +4,7 @@
 
 use crate::engine;
 use crate::engine::Engine;
+use crate::node::place::gpu_name;
 use crate::shared::Shared;
 use crate::values::NodeValues;
 use kernel::prelude::*;
@@ -27,7 +28,7 @@ pub(crate) struct Monitor {
 
 impl Monitor {
     pub(crate) fn new(shared: Arc<Shared>, gpu: Arc<Gpu<Engine>>) -> Result<Self> {
-        let name = gpu.device().name().to_str().unwrap_or("?");
+        let name = gpu_name(gpu.device());
         let name = CString::try_from_fmt(fmt!("gpu_{name}"))?;
         let folder = GpuFolder::new(shared.root(), &name)?;
         Ok(Self {
@@ -39,11 +40,11 @@ impl Monitor {
 
     /// Starts everything before the system sleeps. All of it runs already, unless the
     /// sleep was not announced.
-    fn settle(&self) {
-        if let Err(failure) = engine::settle(&self.gpu) {
+    fn start_all_for_sleep(&self) {
+        if let Err(failure) = engine::start_all_for_sleep(&self.gpu) {
             pr_err!(
                 "{}: the system sleeps while a queue is stopped: {} (errno {})\n",
-                self.gpu.device().name().to_str().unwrap_or("?"),
+                gpu_name(self.gpu.device()),
                 failure.why(),
                 failure.errno()
             );
@@ -75,14 +76,14 @@ impl Body for Monitor {
         let mut complete = true;
         while !thread.should_stop() {
             if thread.should_freeze() {
-                self.settle();
+                self.start_all_for_sleep();
             }
             thread.freeze();
             // Before the look: what happens during it is seen by the next.
             let seen = wake::count();
             let (next, nodes) = self.gpu.with(|gpu, engine| {
                 let next = gpu.and_then(|gpu| engine.pass(gpu, thread));
-                (next, engine.nodes().len())
+                (next, engine.node_count())
             });
             let followed = self.follow_nodes(nodes.min(MAX_NODES), &mut folders);
             if complete && followed.is_err() {

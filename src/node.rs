@@ -1,53 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! One node: what is remembered of it, and one pass over it. The parts of a pass
-//! that are more than a call are in files of their own.
+//! One node: the order of a pass over it. Each part of a pass is in a file of its
+//! own, with what has to be remembered for it.
 
+mod admission;
 pub(crate) mod histogram;
+mod look;
+mod memory;
 mod observation;
 mod outcome;
+pub(crate) mod place;
+mod policy;
 pub(crate) mod record;
 mod release;
 pub(crate) mod roster;
-pub(crate) mod storage;
+mod storage;
 mod tracing;
 mod transaction;
 
-use tracing::effective;
-
-use crate::node::record::Counters;
-use crate::node::record::Events;
-use crate::node::record::Latencies;
+use crate::node::admission::Admission;
+use crate::node::look::Look;
+use crate::node::memory::Memory;
+use crate::node::place::Place;
+use crate::node::record::wide;
+use crate::node::record::Record;
 use crate::node::roster::Matcher;
 use crate::node::roster::Queue;
-use crate::node::roster::Roster;
-use crate::node::storage::room;
-use crate::node::storage::Slots;
+use crate::node::tracing::Tracer;
+use crate::node::transaction::Transactions;
 use gpreempt_policy::Arming;
 use gpreempt_policy::Config;
-use gpreempt_policy::Decision;
+use gpreempt_policy::Mode;
 use gpreempt_policy::Nanos;
 use gpreempt_policy::Number;
-use gpreempt_policy::Observation;
-use gpreempt_policy::Outcome;
 use gpreempt_policy::QueueId;
 use gpreempt_policy::QueueView;
-use gpreempt_policy::Scheduler;
 use gpreempt_policy::Step;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
-use kfd::act::transaction::report_misfit;
 use kfd::act::transaction::Failure;
-use kfd::act::transaction::Request;
 use kfd::driver::check::Refusal;
 use kfd::driver::gpu::Away;
 use kfd::driver::gpu::Present;
 use kfd::kernel::clock;
 use kfd::kernel::thread::Running;
 use kfd::look::hardware::HardwareSource;
-use kfd::look::hardware::Occupancy;
-use kfd::look::registers::Registers;
 use kfd::look::survey::QueueSeen;
 use kfd::look::survey::Survey;
 use kfd::operator::settings::SamplerKind;
@@ -55,79 +53,58 @@ use kfd::operator::settings::SamplerKind;
 /// A node and everything that is remembered of it. The memory is allocated when
 /// the node is first seen; a pass allocates nothing.
 pub(crate) struct NodeEngine {
+    /// Its number in the GPU.
     index: usize,
-    gpu_id: u32,
-    /// What the check of the node said, once it was made.
-    check: Option<Result<(), Refusal>>,
-    scheduler: Scheduler<Slots>,
-    survey: Survey,
-    occupancy: Occupancy,
-    registers: Registers,
-    roster: Roster,
-    seen: KVVec<Observation>,
-    decisions: KVVec<Decision>,
-    outcomes: KVVec<Outcome>,
-    requests: KVVec<Request>,
+    admission: Admission,
+    look: Look,
+    memory: Memory,
+    transactions: Transactions,
+    /// What the last pass came to.
     last: Step,
-    /// The queue that waited at the last look.
+    /// The queue that waited in the last pass.
     waiting: Option<QueueId>,
-    /// What did not fit at the last look was said.
-    said_misfit: bool,
+    /// The log says already that some queues are left alone.
     said_exempt: bool,
+    /// The log says already that the node is disarmed.
     said_disarmed: bool,
-    /// A transaction of ours has left the queues off the hardware.
-    off_hardware: bool,
-    /// Why the last transaction that failed did so, until the node is armed by hand.
-    last_failure: Option<Failure>,
     /// When queues that are out of view may be started again.
     next_start_beyond: Nanos,
-    pub(crate) counters: Counters,
-    pub(crate) events: Events,
-    pub(crate) latencies: KBox<Latencies>,
 }
 
 impl NodeEngine {
     pub(crate) fn new(index: usize) -> Result<Self> {
         Ok(Self {
             index,
-            gpu_id: 0,
-            check: None,
-            scheduler: Scheduler::new(Slots::new()?),
-            survey: Survey::new()?,
-            occupancy: Occupancy::new()?,
-            registers: Registers::new()?,
-            roster: Roster::new()?,
-            seen: room(QUEUE_SLOTS)?,
-            decisions: KVVec::from_elem(Decision::NONE, QUEUE_SLOTS, GFP_KERNEL)?,
-            outcomes: room(QUEUE_SLOTS)?,
-            requests: room(QUEUE_SLOTS)?,
+            admission: Admission::new(),
+            look: Look::new()?,
+            memory: Memory::new()?,
+            transactions: Transactions::new()?,
             last: Step::default(),
             waiting: None,
-            said_misfit: false,
             said_exempt: false,
             said_disarmed: false,
-            off_hardware: false,
-            last_failure: None,
             next_start_beyond: Nanos::ZERO,
-            counters: Counters::default(),
-            events: Events::new()?,
-            latencies: KBox::new(Latencies::new(), GFP_KERNEL)?,
         })
     }
 
     /// KFD's number of the node, once it was seen.
     pub(crate) fn gpu_id(&self) -> u32 {
-        self.gpu_id
+        self.admission.gpu_id()
     }
 
-    /// Its place in the GPU.
+    /// Its number in the GPU.
     pub(crate) fn index(&self) -> usize {
         self.index
     }
 
-    /// What the last look said.
+    /// What the last pass came to.
     pub(crate) fn last(&self) -> &Step {
         &self.last
+    }
+
+    /// What was done since the module was loaded.
+    pub(crate) fn record(&self) -> &Record {
+        &self.memory.record
     }
 
     /// The word for whether the node may be acted upon.
@@ -135,7 +112,7 @@ impl NodeEngine {
         if self.refusal().is_some() {
             return "refused";
         }
-        match self.scheduler.arming() {
+        match self.memory.policy.arming() {
             Arming::Armed => "armed",
             Arming::BackingOff(_) => "backing-off",
             Arming::Silent(_) => "silent",
@@ -143,42 +120,39 @@ impl NodeEngine {
         }
     }
 
-    /// Why the node is not touched, if it is not.
+    /// Why the node is left alone, if its check has failed.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
-        self.check?.err()
+        self.admission.refusal()
     }
 
     /// Why the last transaction that failed did so.
     pub(crate) fn last_failure(&self) -> Option<Failure> {
-        self.last_failure
+        self.transactions.last_failure()
     }
 
+    /// What the last look saw.
     pub(crate) fn survey(&self) -> &Survey {
-        &self.survey
+        self.look.survey()
     }
 
-    /// Calls a function for each queue that the policy knows.
+    /// Calls a function for each queue that the policy knows, in the order in which
+    /// they were first seen.
     pub(crate) fn each_queue(&mut self, mut f: impl FnMut(&QueueView, &Queue, &QueueSeen)) {
-        for view in self.scheduler.queues() {
-            let at = self
-                .roster
-                .queues()
-                .iter()
-                .position(|queue| queue.id == view.queue);
-            let queue = at.and_then(|at| self.roster.queues().get(at));
-            let seen = at.and_then(|at| self.survey.queues().get(at));
-            if let (Some(queue), Some(seen)) = (queue, seen) {
+        let seen = self.look.survey().queues();
+        let Memory { roster, policy, .. } = &mut self.memory;
+        for (at, queue) in roster.by_age() {
+            if let (Some(view), Some(seen)) = (policy.view(queue.id), seen.get(at)) {
                 f(&view, queue, seen);
             }
         }
     }
 
     /// Whether a queue does not run because of us.
-    pub(crate) fn unsettled(&self) -> bool {
-        self.off_hardware || self.roster.any_stopped()
+    pub(crate) fn keeps_any_stopped(&self) -> bool {
+        self.transactions.off_hardware() || self.memory.roster.any_stopped()
     }
 
-    /// One pass. Returns when to look again, if not only when woken.
+    /// One pass. Returns when to look again, or `None`: only when woken.
     pub(crate) fn pass(
         &mut self,
         gpu: &Present<'_>,
@@ -189,193 +163,227 @@ impl NodeEngine {
         thread: &Running,
     ) -> Option<Nanos> {
         let begin = clock::now();
+        let retry = config.duration(Number::Retry);
         let soon = || Some(begin.after(config.duration(Number::PollInterval)));
-        let later = || Some(begin.after(config.duration(Number::Retry)));
-        let hardware = match self.look(gpu, backend) {
-            Ok(hardware) => hardware,
-            Err(_) => {
-                self.counters.missed = self.counters.missed.saturating_add(1);
-                return later();
-            }
+        let later = || Some(begin.after(retry));
+        let place = Place::new(gpu, self.index);
+        let Ok(hardware) = self.look_at(place, backend) else {
+            self.memory.record.counters.missed.add(1);
+            return later();
         };
         if self.refusal().is_some() {
             return None;
         }
-        if self.put_back(gpu, backend).is_err() {
+        let put_back = self.transactions.put_back(place, backend, &mut self.memory);
+        if put_back.is_err() {
             return later();
         }
-        if !self.survey.census().fits() {
-            self.say_misfit(gpu);
+        let counters = &mut self.memory.record.counters;
+        if !self.transactions.fits(place, self.look.survey(), counters) {
             return later();
         }
-        self.said_misfit = false;
-        if self.start_beyond(gpu, backend, begin, config.duration(Number::Retry)) {
-            // What was seen is of before.
+        if self.start_beyond(place, backend, begin, retry) {
+            // What was seen is out of date now.
             return soon();
         }
-        self.settle(gpu, backend);
-        self.sample(gpu, sampler, hardware, thread);
-        self.roster.take(&self.survey, rules);
-        self.observe(backend);
+        release::pay_debts(place, backend, self.look.survey());
+        let ask_waves = self.last.ask_waves;
+        self.look.sample(gpu, sampler, ask_waves, hardware, thread);
+        let Memory { roster, policy, .. } = &mut self.memory;
+        roster.take(self.look.survey(), rules);
+        policy.observe(self.look.survey(), roster, backend);
         let looked = clock::now();
-        self.latencies.look.add(looked.since(begin));
-        self.counters.passes = self.counters.passes.saturating_add(1);
+        let step = policy.step(looked, config);
 
-        let step = self.scheduler.step(
-            looked,
-            config,
-            &self.seen,
-            &self.outcomes,
-            &mut self.decisions,
-        );
-        self.account(gpu, &step);
-        self.say_disarmed(gpu, &step);
-        self.trace_inversion(config, &step);
-        self.carry_out(gpu, backend, config, &step, looked);
+        self.account(place, &step);
+        self.say_disarmed(place, &step);
+        self.note_inversion(&step);
+        self.carry_out(place, backend, config.mode, looked);
         self.last = step;
-        self.latencies.pass.add(clock::now().since(begin));
-        // What is owed or stopped is looked after also while there is nothing to see,
-        // or to decide.
-        let unfinished = backend.owes() || self.unsettled() || self.survey.stopped_beyond() > 0;
+        let latencies = &mut self.memory.record.latencies;
+        latencies.look.add(looked.since(begin));
+        latencies.pass.add(clock::now().since(begin));
+        // While anything is owed or stopped, look again even where there is nothing
+        // to see or to decide.
+        let beyond = self.look.survey().stopped_beyond() > 0;
+        let unfinished = backend.owes() || self.keeps_any_stopped() || beyond;
         step.next_look.or_else(|| unfinished.then(later).flatten())
     }
 
-    /// Reads the node's queues, and checks the node the first time.
-    fn look(
+    /// Reads the node's queues, and checks the node if it has to be checked.
+    fn look_at(
         &mut self,
-        gpu: &Present<'_>,
+        place: Place<'_>,
         backend: &Backend<'_>,
     ) -> Result<Option<HardwareSource>, Away> {
-        gpu.usable()?;
-        let nodes = gpu.nodes()?;
-        let node = nodes.node(self.index)?;
-        if self.gpu_id != node.gpu_id() {
-            // The GPU is divided in another way, and this is another node.
-            self.check = None;
-            self.roster.clear();
-        }
-        if self.check.is_none() {
-            self.gpu_id = node.gpu_id();
-            let result = kfd::driver::check::check(&node).and_then(|()| backend.check(&node));
-            let name = gpu.device().name().to_str().unwrap_or("?");
-            match &result {
-                Ok(()) => pr_info!(
-                    "{} node {} (gpu_id {}): watched, backend {}\n",
-                    name,
-                    self.index,
-                    self.gpu_id,
-                    backend.name()
-                ),
-                Err(refusal) => pr_err!(
-                    "{} node {}: left alone: {}\n",
-                    name,
-                    self.index,
-                    refusal.why
-                ),
+        place.gpu().usable()?;
+        place.with(|node| {
+            if self.admission.is_other(node) {
+                self.memory.roster.clear();
             }
-            self.check = Some(result);
-        }
-        if self.refusal().is_some() {
-            return Ok(None);
-        }
-        self.survey.take(&node);
-        Ok(node.hardware_source())
+            self.admission.check(place, node, backend);
+            match self.refusal() {
+                Some(_) => None,
+                None => self.look.take(node),
+            }
+        })
     }
 
     /// Arms the node, and has it checked again if it was refused.
     pub(crate) fn rearm(&mut self) {
-        self.scheduler.rearm();
+        self.memory.policy.rearm();
         self.said_disarmed = false;
-        self.last_failure = None;
-        self.check = None;
+        self.transactions.forget_failure();
+        self.admission.ask_again();
     }
 
     /// Has the node checked again, because the backend has changed.
     pub(crate) fn recheck(&mut self) {
-        self.check = None;
+        self.admission.ask_again();
     }
 
-    /// Reads what user memory and the hardware say of the queues.
-    fn sample(
-        &mut self,
-        gpu: &Present<'_>,
-        sampler: SamplerKind,
-        hardware: Option<HardwareSource>,
-        thread: &Running,
-    ) {
-        if let (SamplerKind::Mmio, Some(source)) = (sampler, hardware) {
-            self.survey.read_registers(gpu, &mut self.registers, source);
+    /// Has the decisions carried out, and keeps what became of them.
+    fn carry_out(&mut self, place: Place<'_>, backend: &mut Backend<'_>, mode: Mode, now: Nanos) {
+        let result = self
+            .transactions
+            .carry_out(place, backend, &mut self.memory);
+        if let Err(failure) = result {
+            transaction::say_failure(place, failure);
         }
-        self.survey.read_pointers(thread);
-        let asked = match sampler {
-            SamplerKind::Memory => false,
-            SamplerKind::Auto => self.last.ask_waves,
-            SamplerKind::Mmio => true,
-        };
-        if let (true, Some(source)) = (asked, hardware) {
-            self.survey.count_waves(gpu, &mut self.occupancy, source);
+        let tracer = self.tracer();
+        let failure = result.err();
+        outcome::keep(
+            &mut self.memory,
+            &self.transactions,
+            failure,
+            tracer,
+            mode,
+            now,
+        );
+    }
+
+    fn tracer(&self) -> Tracer {
+        Tracer {
+            gpu_id: self.gpu_id(),
+            index: self.index,
         }
     }
 
-    /// Counts what a step says.
-    fn account(&mut self, gpu: &Present<'_>, step: &Step) {
-        let counters = &mut self.counters;
-        let add = |counter: &mut u64, more: usize| {
-            *counter = counter.saturating_add(u64::try_from(more).unwrap_or(0));
-        };
-        add(&mut counters.healed, step.healed);
-        let beyond = usize::try_from(self.survey.beyond()).unwrap_or(0);
-        counters.exempt = u64::try_from(step.untracked.saturating_add(beyond)).unwrap_or(0);
-        let queues = u64::try_from(self.seen.len()).unwrap_or(0);
-        counters.most_queues = counters.most_queues.max(queues);
+    /// Counts what a pass came to.
+    fn account(&mut self, place: Place<'_>, step: &Step) {
+        let counters = &mut self.memory.record.counters;
+        counters.passes.add(1);
+        counters.healed.add(wide(step.healed));
+        let beyond = u64::from(self.look.survey().beyond());
+        counters.exempt = wide(step.untracked).saturating_add(beyond);
         if counters.exempt > 0 && !self.said_exempt {
             self.said_exempt = true;
             pr_warn!(
-                "{} node {}: there are more than {} queues; the rest is left alone\n",
-                gpu.device().name().to_str().unwrap_or("?"),
-                self.index,
+                "{}: there are more than {} queues; the rest is left alone\n",
+                place,
                 QUEUE_SLOTS
             );
         }
     }
 
     /// Says once that the node was disarmed.
-    fn say_disarmed(&mut self, gpu: &Present<'_>, step: &Step) {
+    fn say_disarmed(&mut self, place: Place<'_>, step: &Step) {
         if step.arming != Arming::Disarmed || self.said_disarmed {
             return;
         }
         self.said_disarmed = true;
         pr_err!(
-            "{} node {}: disarmed: too many transactions failed, the last because {}; what is stopped is started, and nothing is stopped until 'armed' is written to the node's state\n",
-            gpu.device().name().to_str().unwrap_or("?"),
-            self.index,
-            self.last_failure.map_or("?", Failure::why)
+            "{}: disarmed: too many transactions failed, the last because {}; what is stopped is started, and nothing is stopped until 'armed' is written to the node's state\n",
+            place,
+            self.last_failure().map_or("?", Failure::why)
         );
     }
 
-    /// Says once that the driver's lists do not fit together.
-    fn say_misfit(&mut self, gpu: &Present<'_>) {
-        if self.said_misfit {
+    /// Counts an inversion when it begins, and tells it to the tracepoint.
+    fn note_inversion(&mut self, step: &Step) {
+        let waiting = step.inversion.map(|inversion| inversion.waiting);
+        let begins = waiting != self.waiting;
+        self.waiting = waiting;
+        let Some(inversion) = step.inversion.filter(|_| begins) else {
             return;
+        };
+        let tracer = self.tracer();
+        let memory = &mut self.memory;
+        memory.record.counters.inversions.add(1);
+        if let Some(queue) = memory.roster.find(inversion.waiting) {
+            tracer.inversion(&inversion, queue, memory.policy.effective(queue));
         }
-        self.said_misfit = true;
-        self.counters.failures = self.counters.failures.saturating_add(1);
-        report_misfit(gpu, self.index, self.survey.census(), "nothing is done");
     }
 
-    /// Forgets the queues, among which none is stopped: nobody looks any more.
+    /// Starts every queue of the node that is stopped. `Err`: some may still be,
+    /// and nothing but another try will start them.
+    pub(crate) fn start_all(
+        &mut self,
+        gpu: &Present<'_>,
+        backend: &mut Backend<'_>,
+    ) -> Result<(), Failure> {
+        let place = Place::new(gpu, self.index);
+        if !self.admission.is_granted() && !self.keeps_any_stopped() && !backend.owes() {
+            return Ok(());
+        }
+        release::start_all(place, backend, &mut self.transactions, &mut self.memory)
+    }
+
+    /// Looks at a node that may never have been looked at, and starts every queue
+    /// that is stopped.
+    pub(crate) fn look_and_start_all(
+        &mut self,
+        gpu: &Present<'_>,
+        backend: &mut Backend<'_>,
+    ) -> Result<(), Failure> {
+        self.look_at(Place::new(gpu, self.index), backend)
+            .map_err(Failure::Away)?;
+        self.start_all(gpu, backend)
+    }
+
+    /// Starts everything when stopped queues are among those that there is no
+    /// room to see. Returns whether it did.
+    fn start_beyond(
+        &mut self,
+        place: Place<'_>,
+        backend: &mut Backend<'_>,
+        now: Nanos,
+        retry: Nanos,
+    ) -> bool {
+        if self.look.survey().stopped_beyond() == 0 || now < self.next_start_beyond {
+            return false;
+        }
+        self.next_start_beyond = now.after(retry);
+        let result = self.start_all(place.gpu(), backend);
+        if let Err(failure) = result {
+            transaction::say_failure(place, failure);
+        }
+        result.is_ok()
+    }
+
+    /// Says in the log why starting everything failed, unless that passes by itself.
+    pub(crate) fn say_failure(&self, gpu: &Present<'_>, failure: Failure) {
+        transaction::say_failure(Place::new(gpu, self.index), failure);
+    }
+
+    /// Names what could not be started before the module lets go of the node.
+    pub(crate) fn give_up(&self, gpu: &Present<'_>, backend: &Backend<'_>, failure: Failure) {
+        let place = Place::new(gpu, self.index);
+        release::give_up(place, backend, &self.memory.roster, failure);
+    }
+
+    /// Forgets the queues, none of which is stopped: nobody looks any more.
     pub(crate) fn rest(&mut self) {
-        self.survey.clear();
-        self.roster.clear();
-        self.seen.clear();
-        self.outcomes.clear();
+        self.look.clear();
+        self.memory.roster.clear();
+        self.memory.policy.rest();
         self.last = Step::default();
     }
 
     /// Forgets the GPU: the driver has let go of it.
     pub(crate) fn forget(&mut self) {
         self.rest();
-        self.off_hardware = false;
-        self.check = None;
+        self.transactions.forget_hardware();
+        self.admission.ask_again();
     }
 }

@@ -3,10 +3,12 @@
 //! The values of a node in sysfs.
 
 use crate::engine::Engine;
+use crate::node::record::wide;
 use crate::node::NodeEngine;
 use kernel::prelude::*;
 use kernel::str::Formatter;
 use kernel::sync::Arc;
+use kfd::act::backend::Backend;
 use kfd::driver::gpu::Gpu;
 use kfd::kernel::wake;
 use kfd::operator::sysfs::Value;
@@ -19,12 +21,12 @@ pub(crate) struct NodeValues {
 }
 
 impl NodeValues {
-    /// Calls a function with the node, if there is one at present.
-    fn with<R>(&self, f: impl FnOnce(&mut NodeEngine, &'static str) -> R) -> Result<R> {
+    /// Calls a function with the node and the backend in force. `Err`: the GPU has no
+    /// such node at present.
+    fn with<R>(&self, f: impl FnOnce(&mut NodeEngine, &Backend<'_>) -> R) -> Result<R> {
         self.gpu.with(|_, engine| {
-            let backend = engine.settings().backend.name();
-            let node = engine.nodes().get_mut(self.index).ok_or(ENODEV)?;
-            Ok(f(node, backend))
+            let (node, backend) = engine.node(self.index).ok_or(ENODEV)?;
+            Ok(f(node, &backend))
         })
     }
 }
@@ -33,21 +35,22 @@ impl Values for NodeValues {
     fn show(&self, value: Value, out: &mut Formatter<'_>) -> Result {
         use core::fmt::Write;
         self.with(|node, backend| {
-            let number = |number| Shown::Number(number);
+            let counters = &node.record().counters;
+            let number = Shown::Number;
             let shown = match value {
                 Value::State => Shown::Word(node.state()),
-                Value::Backend => Shown::Word(backend),
+                Value::Backend => Shown::Word(backend.name()),
                 Value::GpuId => number(u64::from(node.gpu_id())),
                 Value::Queues => number(wide(node.survey().queues().len())),
                 Value::Stopped => number(wide(node.last().stopped)),
-                Value::Passes => number(node.counters.passes),
-                Value::Inversions => number(node.counters.inversions),
-                Value::Stops => number(node.counters.stops),
-                Value::Starts => number(node.counters.starts),
-                Value::Transactions => number(node.counters.transactions),
-                Value::Failures => number(node.counters.failures),
-                Value::Healed => number(node.counters.healed),
-                Value::Exempt => number(node.counters.exempt),
+                Value::Passes => number(counters.passes.get()),
+                Value::Inversions => number(counters.inversions.get()),
+                Value::Stops => number(counters.stops.get()),
+                Value::Starts => number(counters.starts.get()),
+                Value::Transactions => number(counters.transactions.get()),
+                Value::Failures => number(counters.failures.get()),
+                Value::Healed => number(counters.healed.get()),
+                Value::Exempt => number(counters.exempt),
             };
             match shown {
                 Shown::Word(word) => out.write_str(word),
@@ -72,8 +75,4 @@ impl Values for NodeValues {
 enum Shown {
     Word(&'static str),
     Number(u64),
-}
-
-fn wide(value: usize) -> u64 {
-    u64::try_from(value).unwrap_or(u64::MAX)
 }

@@ -5,7 +5,7 @@
 use super::nodes::each_node;
 use super::text;
 use crate::fleet::Fleet;
-use crate::node::record::Fate;
+use crate::node::record::Outcome;
 use gpreempt_policy::Action;
 use kernel::prelude::*;
 use kernel::seq_file::SeqFile;
@@ -37,13 +37,13 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
         "fate",
         "for"
     );
-    each_node(fleet, |gpu, node, _| {
+    each_node(fleet, |gpu, node| {
         let index = node.index();
-        for event in node.events.iter() {
+        for (number, event) in node.record().events.iter() {
             seq_print!(
                 out,
                 "{:>8} {:>14} {:<12} {:>4} {:>8} {:>5} {:>4} {:>4} {:<5} {:<11} {:>10} {:<13} ",
-                event.number,
+                number,
                 event.time.0 / 1_000,
                 gpu,
                 index,
@@ -54,7 +54,7 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
                 action(event.action),
                 event.reason.name(),
                 event.age.0 / 1_000,
-                event.fate.name()
+                event.outcome.name()
             );
             match event.beneficiary {
                 Some((pid, queue)) => seq_print!(out, "{}/{}\n", pid, queue),
@@ -68,14 +68,14 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
 /// The same as JSON.
 pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
     text::list(out, "events", |next| {
-        each_node(fleet, |gpu, node, _| {
+        each_node(fleet, |gpu, node| {
             let (index, gpu_id) = (node.index(), node.gpu_id());
-            for event in node.events.iter() {
+            for (number, event) in node.record().events.iter() {
                 next();
                 seq_print!(
                     out,
                     "{{\"number\":{},\"time_ns\":{},\"gpu\":\"{}\",\"node\":{},\"gpu_id\":{},\"pid\":{},\"queue\":{},\"prio\":{},\"eff_prio\":{},",
-                    event.number,
+                    number,
                     event.time.0,
                     gpu,
                     index,
@@ -91,10 +91,10 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
                     action(event.action),
                     event.reason.name(),
                     event.age.0,
-                    event.fate.name(),
-                    match event.fate {
-                        Fate::Failed(errno) => errno,
-                        Fate::Observed | Fate::Done | Fate::Nothing => 0,
+                    event.outcome.name(),
+                    match event.outcome {
+                        Outcome::Failed(errno) => errno,
+                        Outcome::Observed | Outcome::Done | Outcome::Nothing => 0,
                     }
                 );
                 match event.beneficiary {

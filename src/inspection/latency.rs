@@ -11,9 +11,9 @@ use kernel::seq_print;
 
 /// The table to read.
 pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
-    each_node(fleet, |gpu, node, _| {
+    each_node(fleet, |gpu, node| {
         seq_print!(out, "{} node {}\n", gpu, node.index());
-        for (name, histogram) in node.latencies.all() {
+        for (name, histogram) in node.record().latencies.all() {
             let mean = histogram.sum().checked_div(histogram.count()).unwrap_or(0);
             seq_print!(
                 out,
@@ -34,10 +34,10 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
 /// The same as JSON.
 pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
     text::list(out, "nodes", |next| {
-        each_node(fleet, |gpu, node, _| {
+        each_node(fleet, |gpu, node| {
             next();
             seq_print!(out, "{{\"gpu\":\"{}\",\"node\":{}", gpu, node.index());
-            for (name, histogram) in node.latencies.all() {
+            for (name, histogram) in node.record().latencies.all() {
                 seq_print!(
                     out,
                     ",\"{}\":{{\"count\":{},\"sum_ns\":{},\"max_ns\":{},\"buckets\":[",

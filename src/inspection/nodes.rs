@@ -3,23 +3,31 @@
 //! The walk over all nodes that each table is made of.
 
 use crate::fleet::Fleet;
+use crate::node::place::gpu_name;
 use crate::node::NodeEngine;
 use kernel::prelude::*;
+use kfd::act::backend::Backend;
 use kfd::operator::settings::Settings;
 
 /// Calls a function for each node, with the GPU's name.
 pub(super) fn each_node(
     fleet: &Fleet,
-    mut f: impl FnMut(&str, &mut NodeEngine, &Settings) -> Result,
+    mut f: impl FnMut(&str, &mut NodeEngine) -> Result,
+) -> Result {
+    each_node_in_force(fleet, |gpu, node, _, _| f(gpu, node))
+}
+
+/// The same with the backend and the settings in force.
+pub(super) fn each_node_in_force(
+    fleet: &Fleet,
+    mut f: impl FnMut(&str, &mut NodeEngine, &Backend<'_>, &Settings) -> Result,
 ) -> Result {
     fleet.each(|gpu| {
-        let name = gpu.device().name().to_str().unwrap_or("?");
+        let name = gpu_name(gpu.device());
         gpu.with(|_, engine| {
             let settings = *engine.settings();
-            engine
-                .nodes()
-                .iter_mut()
-                .try_for_each(|node| f(name, node, &settings))
+            let mut nodes = engine.nodes();
+            nodes.try_for_each(|(node, backend)| f(name, node, &backend, &settings))
         })
     })
 }

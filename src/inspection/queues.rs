@@ -61,7 +61,7 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
         "stopped_us"
     );
     let now = clock::now();
-    each_node(fleet, |gpu, node, _| {
+    each_node(fleet, |gpu, node| {
         let index = node.index();
         node.each_queue(|view, queue, seen| {
             seq_print!(
@@ -90,7 +90,7 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
 /// The same and more as JSON.
 pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
     text::list(out, "queues", |next| {
-        each_node(fleet, |gpu, node, _| {
+        each_node(fleet, |gpu, node| {
             let (index, gpu_id) = (node.index(), node.gpu_id());
             node.each_queue(|view, queue, seen| {
                 next();

@@ -2,30 +2,21 @@
 
 //! Counters and the state of each node.
 
-use super::nodes::each_node;
+use super::nodes::each_node_in_force;
 use super::text;
 use super::text::Quoted;
 use crate::fleet::Fleet;
+use crate::node::record::wide;
 use crate::node::NodeEngine;
 use gpreempt_policy::Granularity;
 use kernel::prelude::*;
 use kernel::seq_file::SeqFile;
 use kernel::seq_print;
-use kfd::operator::settings::BackendKind;
-use kfd::operator::settings::Settings;
-
-fn granularity(settings: &Settings) -> Granularity {
-    match settings.backend {
-        BackendKind::Hws | BackendKind::Mqd => Granularity::Queue,
-        BackendKind::Process => Granularity::Process,
-    }
-}
 
 /// The numbers of a node, each with its name.
 fn numbers(node: &NodeEngine) -> [(&'static str, u64); 16] {
-    let counters = &node.counters;
+    let counters = &node.record().counters;
     let last = node.last();
-    let wide = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
     [
         ("queues", wide(node.survey().queues().len())),
         ("copy_queues", u64::from(node.survey().copy_queues())),
@@ -33,22 +24,22 @@ fn numbers(node: &NodeEngine) -> [(&'static str, u64); 16] {
         ("running", wide(last.running)),
         ("waiting", wide(last.waiting)),
         ("stopped", wide(last.stopped)),
-        ("passes", counters.passes),
-        ("missed", counters.missed),
-        ("inversions", counters.inversions),
-        ("observed", counters.observed),
-        ("stops", counters.stops),
-        ("starts", counters.starts),
-        ("transactions", counters.transactions),
-        ("failures", counters.failures),
-        ("healed", counters.healed),
+        ("passes", counters.passes.get()),
+        ("missed", counters.missed.get()),
+        ("inversions", counters.inversions.get()),
+        ("observed", counters.observed.get()),
+        ("stops", counters.stops.get()),
+        ("starts", counters.starts.get()),
+        ("transactions", counters.transactions.get()),
+        ("failures", counters.failures.get()),
+        ("healed", counters.healed.get()),
         ("exempt", counters.exempt),
     ]
 }
 
 /// The table to read.
 pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
-    each_node(fleet, |gpu, node, settings| {
+    each_node_in_force(fleet, |gpu, node, backend, settings| {
         seq_print!(
             out,
             "{} node {} gpu_id {}: {}, mode {}, policy {}, sampler {}, backend {}\n",
@@ -59,7 +50,7 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
             settings.policy.mode.name(),
             settings.policy.policy.name(),
             settings.sampler.name(),
-            settings.backend.name()
+            backend.name()
         );
         if let Some(refusal) = node.refusal() {
             seq_print!(out, "  refused: {}\n", refusal.why);
@@ -67,7 +58,7 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
         if let Some(failure) = node.last_failure() {
             seq_print!(out, "  last failure: {}\n", failure.why());
         }
-        if granularity(settings) == Granularity::Process {
+        if backend.granularity() == Granularity::Process {
             seq_print!(out, "  whole processes are stopped, with their copies\n");
         }
         for (name, value) in numbers(node) {
@@ -80,7 +71,7 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
 /// The same as JSON.
 pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
     text::list(out, "nodes", |next| {
-        each_node(fleet, |gpu, node, settings| {
+        each_node_in_force(fleet, |gpu, node, backend, settings| {
             next();
             seq_print!(
                 out,
@@ -105,7 +96,7 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
                 settings.policy.mode.name(),
                 settings.policy.policy.name(),
                 settings.sampler.name(),
-                settings.backend.name()
+                backend.name()
             );
             for (name, value) in numbers(node) {
                 seq_print!(out, ",\"{}\":{}", name, value);

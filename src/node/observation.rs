@@ -2,45 +2,50 @@
 
 //! What was seen of a node's queues, in the policy's terms.
 
-use super::NodeEngine;
+use crate::node::roster::Roster;
 use gpreempt_policy::Observation;
 use gpreempt_policy::QueueState;
 use gpreempt_policy::Waves;
+use kernel::prelude::*;
 use kfd::act::backend::Backend;
 use kfd::driver::queue::Activity;
+use kfd::look::survey::Survey;
 
-impl NodeEngine {
-    /// Puts what was seen into the policy's terms.
-    pub(super) fn observe(&mut self, backend: &Backend<'_>) {
-        self.seen.clear();
-        let queues = self.survey.queues().iter();
-        for (seen, queue) in queues.zip(self.roster.queues_mut()) {
-            let state = match seen.facts.activity {
-                Activity::Active => QueueState::Active,
-                _ if backend.stopped_by_us(&seen.facts) => QueueState::StoppedByUs,
-                Activity::Stopped | Activity::Held => QueueState::Held,
-            };
-            queue.stopped = state == QueueState::StoppedByUs;
-            queue.stopped_idle &= queue.stopped;
-            let observation = Observation {
-                queue: queue.id,
-                process: queue.process,
-                kfd: seen.facts.priority,
-                rule: queue.rule,
-                backlog: seen.sample.backlog(&seen.facts),
-                progress: queue.progress,
-                waves: match queue.stopped {
-                    false => seen.sample.waves,
-                    true if queue.stopped_idle => Waves::Known(0),
-                    true => Waves::Unknown,
-                },
-                head: seen.sample.head,
-                state,
-                internal: seen.internal,
-                protected: seen.facts.protected,
-            };
-            // There is as much room as in the survey.
-            let _ = self.seen.push_within_capacity(observation);
-        }
+/// Puts what was seen into the policy's terms, and notes in the roster which
+/// queues are stopped. The survey must be the one that the roster took in last.
+pub(crate) fn observe(
+    survey: &Survey,
+    roster: &mut Roster,
+    backend: &Backend<'_>,
+    into: &mut KVVec<Observation>,
+) {
+    into.clear();
+    for (seen, queue) in survey.queues().iter().zip(roster.queues_mut()) {
+        let state = match seen.facts.activity {
+            Activity::Active => QueueState::Active,
+            _ if backend.stopped_by_us(&seen.facts) => QueueState::StoppedByUs,
+            Activity::Stopped | Activity::Held => QueueState::Held,
+        };
+        queue.stopped = state == QueueState::StoppedByUs;
+        queue.stopped_idle &= queue.stopped;
+        let observation = Observation {
+            queue: queue.id,
+            process: queue.process,
+            kfd: seen.facts.priority,
+            rule: queue.rule,
+            backlog: queue.backlog,
+            progress: queue.progress,
+            waves: match queue.stopped {
+                false => seen.sample.waves,
+                true if queue.stopped_idle => Waves::Known(0),
+                true => Waves::Unknown,
+            },
+            head: seen.sample.head,
+            state,
+            internal: seen.internal,
+            protected: seen.facts.protected,
+        };
+        // There is as much room as in the survey.
+        let _ = into.push_within_capacity(observation);
     }
 }

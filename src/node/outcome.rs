@@ -1,113 +1,114 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! What became of the decisions: kept for tables, told to the tracepoints, counted,
-//! and reported to the policy.
+//! What became of the decisions: noted in the roster, counted, kept for the tables,
+//! told to the tracepoints, and reported to the policy.
 
-use super::effective;
-use super::NodeEngine;
+use crate::node::memory::Memory;
 use crate::node::record::Event;
-use crate::node::record::Fate;
-use crate::node::roster::Queue;
+use crate::node::record::Outcome;
+use crate::node::roster::Walk;
+use crate::node::tracing::Tracer;
+use crate::node::transaction::Transactions;
 use gpreempt_policy::Action;
-use gpreempt_policy::Config;
 use gpreempt_policy::Decision;
+use gpreempt_policy::Mode;
 use gpreempt_policy::Nanos;
-use gpreempt_policy::Outcome;
 use gpreempt_policy::Report;
-use gpreempt_policy::Step;
 use kernel::prelude::*;
 use kfd::act::transaction::Done;
 use kfd::act::transaction::Failure;
 
-impl NodeEngine {
-    /// Keeps the decisions, tells them, and notes what became of them.
-    pub(super) fn keep_decisions(
-        &mut self,
-        config: &Config<'_>,
-        step: &Step,
-        now: Nanos,
-        failure: Option<Failure>,
-    ) {
-        for at in 0..step.decisions {
-            let Some(decision) = self.decisions.get(at).copied() else {
-                return;
-            };
-            let Some(queue) = self.roster.find(decision.queue).copied() else {
-                continue;
-            };
-            let fate = self.fate(&decision, &queue, failure);
-            self.note(&decision, fate);
-            self.tell(config, &decision, &queue, fate);
-            let beneficiary = decision
-                .beneficiary
-                .and_then(|id| self.roster.find(id))
-                .map(|queue| (queue.pid, queue.key.id()));
-            self.events.add(Event {
-                number: 0,
-                time: now,
-                pid: queue.pid,
-                queue_id: queue.key.id(),
-                priority: queue.priority.level(),
-                effective: effective(config, &queue),
-                action: decision.action,
-                reason: decision.reason,
-                age: decision.age,
-                fate,
-                beneficiary,
-            });
-        }
-    }
-
-    /// What became of a decision.
-    fn fate(&self, decision: &Decision, queue: &Queue, failure: Option<Failure>) -> Fate {
-        if !decision.apply {
-            return Fate::Observed;
-        }
-        if let Some(failure) = failure {
-            return Fate::Failed(failure.errno());
-        }
-        let carried_out = self
-            .requests
-            .iter()
-            .any(|request| request.key == queue.key && request.done != Done::Nothing);
-        if carried_out {
-            Fate::Done
-        } else {
-            Fate::Nothing
-        }
-    }
-
-    /// Counts what became of a decision, and has the policy hear of it.
-    fn note(&mut self, decision: &Decision, fate: Fate) {
-        let report = match fate {
-            Fate::Observed => {
-                self.counters.observed = self.counters.observed.saturating_add(1);
-                return;
-            }
-            Fate::Done => Report::Done,
-            Fate::Nothing => Report::NothingToDo,
-            // KFD has halted its scheduler for somebody just now, which is no
-            // failure: the next look decides anew.
-            Fate::Failed(errno) if errno == busy() => Report::NothingToDo,
-            Fate::Failed(errno) => Report::Failed(errno),
+/// Keeps what became of the decisions of a pass, which the transactions have
+/// carried out as far as there was no failure.
+pub(crate) fn keep(
+    memory: &mut Memory,
+    transactions: &Transactions,
+    failure: Option<Failure>,
+    tracer: Tracer,
+    mode: Mode,
+    now: Nanos,
+) {
+    let mut walk = Walk::default();
+    for at in 0..memory.policy.decisions().len() {
+        let Some(decision) = memory.policy.decisions().get(at).copied() else {
+            return;
         };
-        if fate == Fate::Done {
-            match decision.action {
-                Action::Stop => {
-                    self.counters.stops = self.counters.stops.saturating_add(1);
-                    self.latencies.detection.add(decision.age);
-                }
-                Action::Start => {
-                    self.counters.starts = self.counters.starts.saturating_add(1);
-                    self.latencies.stopped.add(decision.age);
-                }
-            }
+        let Some(queue) = memory.roster.find(decision.queue) else {
+            continue;
+        };
+        let done = match decision.apply {
+            true => transactions.done(&mut walk, queue.key),
+            false => Done::Nothing,
+        };
+        if done != Done::Nothing {
+            queue.stopped = decision.action == Action::Stop;
+            queue.stopped_idle = done == Done::StoppedIdle;
         }
-        let _ = self.outcomes.push_within_capacity(Outcome {
-            queue: decision.queue,
-            report,
+        let queue = *queue;
+        let outcome = outcome(&decision, done, failure);
+        note(memory, &decision, outcome);
+        let effective = memory.policy.effective(&queue);
+        tracer.decision(mode, &decision, &queue, effective, outcome);
+        let beneficiary = decision
+            .beneficiary
+            .and_then(|id| memory.roster.find(id))
+            .map(|queue| (queue.pid, queue.key.id()));
+        memory.record.events.add(Event {
+            time: now,
+            pid: queue.pid,
+            queue_id: queue.key.id(),
+            priority: queue.priority.level(),
+            effective: effective.level(),
+            action: decision.action,
+            reason: decision.reason,
+            age: decision.age,
+            outcome,
+            beneficiary,
         });
     }
+}
+
+/// What became of a decision.
+fn outcome(decision: &Decision, done: Done, failure: Option<Failure>) -> Outcome {
+    if !decision.apply {
+        return Outcome::Observed;
+    }
+    if let Some(failure) = failure {
+        return Outcome::Failed(failure.errno());
+    }
+    match done {
+        Done::Nothing => Outcome::Nothing,
+        Done::Yes | Done::StoppedIdle => Outcome::Done,
+    }
+}
+
+/// Counts what became of a decision, and has the policy hear of it.
+fn note(memory: &mut Memory, decision: &Decision, outcome: Outcome) {
+    let record = &mut memory.record;
+    let report = match outcome {
+        Outcome::Observed => {
+            record.counters.observed.add(1);
+            return;
+        }
+        Outcome::Done => Report::Done,
+        Outcome::Nothing => Report::NothingToDo,
+        // KFD has just halted its scheduler for something else, which is no
+        // failure: the next look decides anew.
+        Outcome::Failed(errno) if errno == busy() => Report::NothingToDo,
+        Outcome::Failed(errno) => Report::Failed(errno),
+    };
+    match (outcome, decision.action) {
+        (Outcome::Done, Action::Stop) => {
+            record.counters.stops.add(1);
+            record.latencies.detection.add(decision.age);
+        }
+        (Outcome::Done, Action::Start) => {
+            record.counters.starts.add(1);
+            record.latencies.stopped.add(decision.age);
+        }
+        _ => {}
+    }
+    memory.policy.report(decision.queue, report);
 }
 
 /// The positive errno of something that is in use.

@@ -11,11 +11,26 @@ use kernel::prelude::*;
 /// How many decisions are kept.
 pub(crate) const EVENTS: usize = 512;
 
+/// What a node did.
+pub(crate) struct Record {
+    pub(crate) counters: Counters,
+    pub(crate) events: Events,
+    pub(crate) latencies: KBox<Latencies>,
+}
+
+impl Record {
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self {
+            counters: Counters::default(),
+            events: Events::new()?,
+            latencies: KBox::new(Latencies::new(), GFP_KERNEL)?,
+        })
+    }
+}
+
 /// A decision that was made.
 #[derive(Clone, Copy)]
 pub(crate) struct Event {
-    /// The number of the decision, from 1.
-    pub(crate) number: u64,
     pub(crate) time: Nanos,
     pub(crate) pid: i32,
     pub(crate) queue_id: u32,
@@ -24,14 +39,14 @@ pub(crate) struct Event {
     pub(crate) action: Action,
     pub(crate) reason: Reason,
     pub(crate) age: Nanos,
-    pub(crate) fate: Fate,
-    /// Process and queue that it was made for.
+    pub(crate) outcome: Outcome,
+    /// The process and the queue that it was made for.
     pub(crate) beneficiary: Option<(i32, u32)>,
 }
 
 /// What became of a decision.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum Outcome {
     /// It was only observed.
     Observed,
     /// It was carried out.
@@ -42,18 +57,19 @@ pub(crate) enum Fate {
     Failed(u32),
 }
 
-impl Fate {
+impl Outcome {
+    /// The word for it, which tables and JSON call its fate.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Fate::Observed => "observed",
-            Fate::Done => "done",
-            Fate::Nothing => "nothing-to-do",
-            Fate::Failed(_) => "failed",
+            Outcome::Observed => "observed",
+            Outcome::Done => "done",
+            Outcome::Nothing => "nothing-to-do",
+            Outcome::Failed(_) => "failed",
         }
     }
 }
 
-/// The latest decisions, the oldest out first.
+/// The latest decisions. A new one takes the place of the oldest.
 pub(crate) struct Events {
     ring: KVVec<Event>,
     made: u64,
@@ -67,27 +83,46 @@ impl Events {
         })
     }
 
-    /// Keeps a decision; its number is given here.
-    pub(crate) fn add(&mut self, mut event: Event) {
-        let at = usize::try_from(self.made % EVENTS as u64).unwrap_or(0);
-        self.made = self.made.saturating_add(1);
-        event.number = self.made;
-        match self.ring.get_mut(at) {
+    /// Keeps a decision.
+    pub(crate) fn add(&mut self, event: Event) {
+        let oldest = self.oldest();
+        match self.ring.get_mut(oldest) {
             Some(place) => *place = event,
-            // Below the capacity, so that there is room.
+            // There is room until the ring has come round.
             None => drop(self.ring.push_within_capacity(event)),
         }
+        self.made = self.made.saturating_add(1);
     }
 
-    /// The decisions, the oldest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Event> {
-        let first = usize::try_from(self.made % EVENTS as u64).unwrap_or(0);
-        let (newer, older) = if self.ring.len() < EVENTS {
-            (&self.ring[..], &self.ring[..0])
-        } else {
-            self.ring.split_at(first)
-        };
-        Iterator::chain(older.iter(), newer)
+    /// The decisions with their numbers, the oldest first. The first one that was
+    /// ever made has number 1.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &Event)> {
+        let (newer, older) = self
+            .ring
+            .split_at_checked(self.oldest())
+            .unwrap_or((&self.ring, &[]));
+        let first = self.made.saturating_sub(wide(self.ring.len()));
+        (first.saturating_add(1)..).zip(Iterator::chain(older.iter(), newer))
+    }
+
+    /// Where the oldest decision is, once the ring has come round: the next one
+    /// takes its place.
+    fn oldest(&self) -> usize {
+        usize::try_from(self.made % EVENTS as u64).unwrap_or(0)
+    }
+}
+
+/// A number that only grows.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counter(u64);
+
+impl Counter {
+    pub(crate) fn add(&mut self, more: u64) {
+        self.0 = self.0.saturating_add(more);
+    }
+
+    pub(crate) fn get(self) -> u64 {
+        self.0
     }
 }
 
@@ -95,36 +130,39 @@ impl Events {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counters {
     /// Looks at the queues.
-    pub(crate) passes: u64,
-    /// Looks that could not be had because the GPU was not to be used.
-    pub(crate) missed: u64,
+    pub(crate) passes: Counter,
+    /// Looks that could not be taken because the GPU was not to be used.
+    pub(crate) missed: Counter,
     /// Inversions that were found, each counted once.
-    pub(crate) inversions: u64,
+    pub(crate) inversions: Counter,
     /// Decisions that were only observed.
-    pub(crate) observed: u64,
-    pub(crate) stops: u64,
-    pub(crate) starts: u64,
-    pub(crate) transactions: u64,
-    pub(crate) failures: u64,
+    pub(crate) observed: Counter,
+    pub(crate) stops: Counter,
+    pub(crate) starts: Counter,
+    pub(crate) transactions: Counter,
+    pub(crate) failures: Counter,
     /// Stopped queues that something else started.
-    pub(crate) healed: u64,
-    /// Queues that there is no room for, at the last look.
+    pub(crate) healed: Counter,
+    /// Queues that there was no room for at the last look.
     pub(crate) exempt: u64,
-    /// The most queues at a look.
-    pub(crate) most_queues: u64,
+}
+
+/// A number of things, as counters and tables have it.
+pub(crate) fn wide(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
 }
 
 /// How long things took.
 pub(crate) struct Latencies {
     /// From the beginning of an inversion to the decision to end it.
     pub(crate) detection: Histogram,
-    /// Transactions: taking queues off, the change, putting queues back.
+    /// The parts of a transaction: taking the queues off, the edit, putting them back.
     pub(crate) unmap: Histogram,
     pub(crate) edit: Histogram,
     pub(crate) map: Histogram,
     /// How long queues were stopped.
     pub(crate) stopped: Histogram,
-    /// Looks: until everything is known, and with the decision.
+    /// Passes: the look until everything is known, and the whole.
     pub(crate) look: Histogram,
     pub(crate) pass: Histogram,
 }

@@ -3,8 +3,8 @@
 //! The names that queues and processes have here, and what is remembered under
 //! them from look to look.
 //!
-//! The driver's addresses may be used again for other queues, so that the policy
-//! gets numbers that are never given twice.
+//! The driver may use an address again for another queue, so the policy gets
+//! numbers that are never given twice.
 
 use crate::node::storage::room;
 use gpreempt_policy::ProcessId;
@@ -30,7 +30,7 @@ pub(crate) struct Queue {
     pub(crate) pid: i32,
     pub(crate) comm: [u8; COMM_LEN],
     pub(crate) rule: Option<RuleId>,
-    /// The claimed priority.
+    /// The priority that its process gave it.
     pub(crate) priority: gpreempt_policy::Priority,
     /// It is stopped because a decision of ours was carried out.
     pub(crate) stopped: bool,
@@ -38,6 +38,8 @@ pub(crate) struct Queue {
     pub(crate) stopped_idle: bool,
     /// The read pointer at the last look that could read it.
     pub(crate) progress: u64,
+    /// What was submitted and not consumed at the last look, if it could tell.
+    pub(crate) backlog: Option<u32>,
 }
 
 /// What is remembered of a process.
@@ -74,6 +76,9 @@ impl Matcher for &Rules {
 pub(crate) struct Roster {
     queues: KVVec<Queue>,
     next_queues: KVVec<Queue>,
+    /// The places of the queues in the order of their names. Empty from one look
+    /// until somebody asks for a name.
+    order: KVVec<usize>,
     processes: KVVec<Process>,
     next_processes: KVVec<Process>,
     last_queue: u64,
@@ -85,6 +90,7 @@ impl Roster {
         Ok(Self {
             queues: room(QUEUE_SLOTS)?,
             next_queues: room(QUEUE_SLOTS)?,
+            order: room(QUEUE_SLOTS)?,
             processes: room(QUEUE_SLOTS)?,
             next_processes: room(QUEUE_SLOTS)?,
             last_queue: 0,
@@ -102,8 +108,36 @@ impl Roster {
     }
 
     /// The queue of a name.
-    pub(crate) fn find(&self, id: QueueId) -> Option<&Queue> {
-        self.queues.iter().find(|queue| queue.id == id)
+    pub(crate) fn find(&mut self, id: QueueId) -> Option<&mut Queue> {
+        self.sort();
+        let queues = &self.queues;
+        let name = |&at: &usize| queues.get(at).map(|queue| queue.id);
+        let found = self.order.binary_search_by_key(&Some(id), name).ok()?;
+        self.queues.get_mut(*self.order.get(found)?)
+    }
+
+    /// The queues in the order in which they were first seen, each with its place
+    /// in the survey that was last taken in.
+    pub(crate) fn by_age(&mut self) -> impl Iterator<Item = (usize, &Queue)> {
+        self.sort();
+        let queues = &self.queues;
+        self.order
+            .iter()
+            .filter_map(move |&at| Some((at, queues.get(at)?)))
+    }
+
+    /// Puts the places of the queues into the order of their names.
+    fn sort(&mut self) {
+        if self.order.len() == self.queues.len() {
+            return;
+        }
+        self.order.clear();
+        for at in 0..self.queues.len() {
+            let _ = self.order.push_within_capacity(at);
+        }
+        let queues = &self.queues;
+        self.order
+            .sort_unstable_by_key(|&at| queues.get(at).map(|queue| queue.id));
     }
 
     /// Whether any queue is stopped by us.
@@ -111,9 +145,18 @@ impl Roster {
         self.queues.iter().any(|queue| queue.stopped)
     }
 
-    /// Forgets everything; names are not given again all the same.
+    /// Notes that every queue runs.
+    pub(crate) fn forget_stops(&mut self) {
+        for queue in self.queues.iter_mut() {
+            queue.stopped = false;
+            queue.stopped_idle = false;
+        }
+    }
+
+    /// Forgets everything, except which names were given.
     pub(crate) fn clear(&mut self) {
         self.queues.clear();
+        self.order.clear();
         self.processes.clear();
     }
 
@@ -122,16 +165,18 @@ impl Roster {
     pub(crate) fn take(&mut self, survey: &Survey, rules: &impl Matcher) {
         self.take_processes(survey, rules);
         self.next_queues.clear();
-        for (at, seen) in survey.queues().iter().enumerate() {
+        let mut walk = Walk::default();
+        for seen in survey.queues() {
             let Some(process) = self.processes.get(seen.process).copied() else {
                 continue;
             };
             let same = |queue: &Queue| queue.process == process.id && same_queue(queue, seen);
-            let queue = match find_near(&self.queues, at, same) {
+            let queue = match walk.find(&self.queues, same) {
                 Some(queue) => Queue {
                     rule: process.rule,
                     priority: seen.facts.priority,
                     progress: seen.sample.read.unwrap_or(queue.progress),
+                    backlog: seen.sample.backlog(&seen.facts),
                     ..*queue
                 },
                 None => {
@@ -147,6 +192,7 @@ impl Roster {
                         stopped: false,
                         stopped_idle: false,
                         progress: seen.sample.read.unwrap_or(0),
+                        backlog: seen.sample.backlog(&seen.facts),
                     }
                 }
             };
@@ -154,15 +200,17 @@ impl Roster {
             let _ = self.next_queues.push_within_capacity(queue);
         }
         core::mem::swap(&mut self.queues, &mut self.next_queues);
+        self.order.clear();
     }
 
     fn take_processes(&mut self, survey: &Survey, rules: &impl Matcher) {
         let generation = rules.generation();
         self.next_processes.clear();
-        for (at, seen) in survey.processes().iter().enumerate() {
+        let mut walk = Walk::default();
+        for seen in survey.processes() {
             let pid = seen.task.pid();
             let same = |process: &Process| process.address == seen.process && process.pid == pid;
-            let process = match find_near(&self.processes, at, same) {
+            let process = match walk.find(&self.processes, same) {
                 Some(process) if process.generation == generation => *process,
                 Some(process) => Process {
                     rule: rules.find(seen),
@@ -187,12 +235,12 @@ impl Roster {
     }
 }
 
-/// Whether a queue is the one that was remembered. A pointer that went back is
-/// that of a new queue with the name of an old one.
+/// Whether a queue is the one that was remembered. If the read pointer went back,
+/// it is a new queue with the key of an old one.
 ///
-/// That holds for packets alone: the words of the command processor are counted
-/// within the ring. And a queue that is still stopped is no new one, which would
-/// run, whatever its process writes into the pointer.
+/// That holds for AQL packets alone: the words of PM4 are counted within the ring.
+/// And a queue that is still stopped is the same one whatever its process writes
+/// into the pointer, because a new queue would run.
 fn same_queue(queue: &Queue, seen: &QueueSeen) -> bool {
     let facts = &seen.facts;
     let counts_within_ring = facts.format == Format::Pm4;
@@ -203,11 +251,22 @@ fn same_queue(queue: &Queue, seen: &QueueSeen) -> bool {
             || seen.sample.read.is_none_or(|read| read >= queue.progress))
 }
 
-/// Finds something that is expected at a place, and looks elsewhere only if it
-/// is not there.
-fn find_near<T>(all: &[T], at: usize, is: impl Fn(&T) -> bool) -> Option<&T> {
-    match all.get(at) {
-        Some(there) if is(there) => Some(there),
-        _ => all.iter().find(|other| is(other)),
+/// A walk through a list in about the order of another one.
+#[derive(Default)]
+pub(crate) struct Walk {
+    /// Where the next one is expected: behind the one that was found last.
+    expected: usize,
+}
+
+impl Walk {
+    /// Finds something, beginning where it is expected.
+    pub(crate) fn find<'a, T>(&mut self, all: &'a [T], is: impl Fn(&T) -> bool) -> Option<&'a T> {
+        let (before, behind) = all.split_at_checked(self.expected).unwrap_or((all, &[]));
+        let at = match behind.iter().position(&is) {
+            Some(at) => before.len().saturating_add(at),
+            None => before.iter().position(&is)?,
+        };
+        self.expected = at.saturating_add(1);
+        all.get(at)
     }
 }

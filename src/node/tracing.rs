@@ -2,39 +2,59 @@
 
 //! Inversions and decisions, for the tracepoints.
 
-use super::NodeEngine;
-use crate::node::record::Fate;
+use crate::node::record::Outcome;
 use crate::node::roster::Queue;
 use gpreempt_policy::Action;
-use gpreempt_policy::Config;
 use gpreempt_policy::Decision;
+use gpreempt_policy::Inversion;
 use gpreempt_policy::Mode;
 use gpreempt_policy::Nanos;
+use gpreempt_policy::Priority;
 use gpreempt_policy::Reason;
-use gpreempt_policy::Step;
 use kfd::operator::trace;
 
-impl NodeEngine {
-    /// Tells an inversion when it begins.
-    pub(super) fn trace_inversion(&mut self, config: &Config<'_>, step: &Step) {
-        let waiting = step.inversion.map(|inversion| inversion.waiting);
-        let begins = waiting != self.waiting;
-        self.waiting = waiting;
-        let Some(inversion) = step.inversion.filter(|_| begins) else {
-            return;
+/// The tracepoints as those of one node.
+#[derive(Clone, Copy)]
+pub(crate) struct Tracer {
+    /// KFD's number of the node.
+    pub(crate) gpu_id: u32,
+    /// The node's number in the GPU.
+    pub(crate) index: usize,
+}
+
+impl Tracer {
+    /// Tells that a queue waits above a running one.
+    pub(crate) fn inversion(&self, inversion: &Inversion, queue: &Queue, effective: Priority) {
+        let event = self.event(queue, effective, Reason::Inversion, inversion.age);
+        trace::tell(trace::Point::Inversion, &event);
+    }
+
+    /// Tells a decision about a queue. In mode `observe` it counts as carried out.
+    pub(crate) fn decision(
+        &self,
+        mode: Mode,
+        decision: &Decision,
+        queue: &Queue,
+        effective: Priority,
+        outcome: Outcome,
+    ) {
+        let event = self.event(queue, effective, decision.reason, decision.age);
+        let point = match decision.action {
+            Action::Stop => trace::Point::Stop,
+            Action::Start => trace::Point::Start,
         };
-        self.counters.inversions = self.counters.inversions.saturating_add(1);
-        if let Some(queue) = self.roster.find(inversion.waiting) {
-            let event = self.trace_event(config, queue, Reason::Inversion, inversion.age);
-            trace::tell(trace::Point::Inversion, &event);
+        if outcome == Outcome::Done || mode == Mode::Observe {
+            trace::tell(point, &event);
+        }
+        if matches!(decision.reason, Reason::Failure | Reason::NoProgress) {
+            trace::tell(trace::Point::Fallback, &event);
         }
     }
 
-    /// The event of a tracepoint.
-    fn trace_event(
+    fn event(
         &self,
-        config: &Config<'_>,
         queue: &Queue,
+        effective: Priority,
         reason: Reason,
         age: Nanos,
     ) -> trace::Event {
@@ -44,34 +64,9 @@ impl NodeEngine {
             pid: queue.pid,
             queue_id: queue.key.id(),
             prio: u32::from(queue.priority.level()),
-            eff_prio: u32::from(effective(config, queue)),
+            eff_prio: u32::from(effective.level()),
             reason: trace::word(reason),
             age_ns: age.0,
         }
     }
-
-    /// Tells a decision to the tracepoints.
-    pub(super) fn tell(&self, config: &Config<'_>, decision: &Decision, queue: &Queue, fate: Fate) {
-        let event = self.trace_event(config, queue, decision.reason, decision.age);
-        let point = match decision.action {
-            Action::Stop => trace::Point::Stop,
-            Action::Start => trace::Point::Start,
-        };
-        if matches!(fate, Fate::Done) || config.mode == Mode::Observe {
-            trace::tell(point, &event);
-        }
-        if matches!(decision.reason, Reason::Failure | Reason::NoProgress) {
-            trace::tell(trace::Point::Fallback, &event);
-        }
-    }
-}
-
-/// The priority that counts for a queue.
-pub(crate) fn effective(config: &Config<'_>, queue: &Queue) -> u8 {
-    queue
-        .rule
-        .and_then(|id| config.rule(id))
-        .and_then(|rule| rule.priority)
-        .unwrap_or(config.user_priority.judge(queue.priority))
-        .level()
 }

@@ -1,116 +1,143 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! Decisions made into the orders of a transaction, and what is remembered of one.
+//! The transactions on a node: decisions made into requests, what became of these,
+//! and what a failed transaction leaves behind.
 
-use super::NodeEngine;
-use gpreempt_policy::Action;
-use gpreempt_policy::Config;
-use gpreempt_policy::Nanos;
-use gpreempt_policy::Step;
+use crate::node::memory::Memory;
+use crate::node::place::Place;
+use crate::node::record::Counters;
+use crate::node::roster::Walk;
+use crate::node::storage::room;
+use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
+use kfd::act::transaction::report_misfit;
 use kfd::act::transaction::Done;
 use kfd::act::transaction::Failure;
 use kfd::act::transaction::Orders;
 use kfd::act::transaction::Request;
 use kfd::act::transaction::Transacted;
-use kfd::driver::gpu::Present;
+use kfd::driver::queue::QueueKey;
+use kfd::look::survey::Survey;
 
-impl NodeEngine {
-    /// Has the decisions carried out that are to be, and keeps all of them.
-    pub(super) fn carry_out(
+/// The transactions on a node.
+pub(crate) struct Transactions {
+    requests: KVVec<Request>,
+    /// A transaction of ours has left the queues off the hardware.
+    off_hardware: bool,
+    /// Why the last transaction that failed did so, until an operator arms the node.
+    last_failure: Option<Failure>,
+    /// The log says already that the driver's lists do not fit together.
+    said_misfit: bool,
+}
+
+impl Transactions {
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self {
+            requests: room(QUEUE_SLOTS)?,
+            off_hardware: false,
+            last_failure: None,
+            said_misfit: false,
+        })
+    }
+
+    /// Whether a transaction of ours has left the queues off the hardware.
+    pub(crate) fn off_hardware(&self) -> bool {
+        self.off_hardware
+    }
+
+    /// Why the last transaction that failed did so.
+    pub(crate) fn last_failure(&self) -> Option<Failure> {
+        self.last_failure
+    }
+
+    /// Forgets why a transaction failed: an operator has armed the node.
+    pub(crate) fn forget_failure(&mut self) {
+        self.last_failure = None;
+    }
+
+    /// Forgets what was left off the hardware: the driver has let go of it.
+    pub(crate) fn forget_hardware(&mut self) {
+        self.off_hardware = false;
+    }
+
+    /// Carries out the decisions that are more than observed. What became of each,
+    /// [`Transactions::done`] tells, also after a failure: edits made before it stay.
+    pub(crate) fn carry_out(
         &mut self,
-        gpu: &Present<'_>,
+        place: Place<'_>,
         backend: &mut Backend<'_>,
-        config: &Config<'_>,
-        step: &Step,
-        now: Nanos,
-    ) {
-        self.outcomes.clear();
+        memory: &mut Memory,
+    ) -> Result<(), Failure> {
         self.requests.clear();
-        for decision in self.decisions.iter().take(step.decisions) {
-            if let Some(queue) = self.roster.find(decision.queue).filter(|_| decision.apply) {
+        for decision in memory.policy.decisions().iter().filter(|made| made.apply) {
+            if let Some(queue) = memory.roster.find(decision.queue) {
                 let request = Request::new(queue.key, decision.action);
+                // There is as much room as for decisions.
                 let _ = self.requests.push_within_capacity(request);
             }
         }
-        let failure = if self.requests.is_empty() {
-            None
-        } else {
-            self.send_requests(gpu, backend).err()
-        };
-        if let Some(failure) = failure {
-            self.say_failure(gpu, failure);
+        if self.requests.is_empty() {
+            return Ok(());
         }
-        self.keep_decisions(config, step, now, failure);
+        let result = send(place, backend, &mut Orders::Each(&mut self.requests));
+        self.book(result, memory)
     }
 
-    /// Carries the requests out, and remembers what is stopped.
-    fn send_requests(&mut self, gpu: &Present<'_>, backend: &mut Backend<'_>) -> Transacted {
-        let mut orders = Orders::Each(&mut self.requests);
-        let result = send(gpu, self.index, backend, &mut orders);
-        // Also after a failure: what was edited before it stays.
-        for request in self.requests.iter() {
-            let queue = self
-                .roster
-                .queues_mut()
-                .iter_mut()
-                .find(|queue| queue.key == request.key);
-            if let Some(queue) = queue.filter(|_| request.done != Done::Nothing) {
-                queue.stopped = request.action == Action::Stop;
-                queue.stopped_idle = request.done == Done::StoppedIdle;
-            }
-        }
-        self.book(result)
+    /// What became of the request about a queue. The walk is along the decisions,
+    /// from which the requests were made.
+    pub(crate) fn done(&self, walk: &mut Walk, key: QueueKey) -> Done {
+        walk.find(&self.requests, |request| request.key == key)
+            .map_or(Done::Nothing, |request| request.done)
     }
 
     /// Starts every queue of the node that is stopped, remembered or not, in one
     /// transaction.
-    pub(super) fn send_start_all(
+    pub(crate) fn start_all(
         &mut self,
-        gpu: &Present<'_>,
+        place: Place<'_>,
         backend: &mut Backend<'_>,
-    ) -> Transacted {
+        memory: &mut Memory,
+    ) -> Result<(), Failure> {
         let mut orders = Orders::START_ALL;
-        let result = send(gpu, self.index, backend, &mut orders);
+        let result = send(place, backend, &mut orders);
         if let Orders::StartAll { started } = orders {
-            self.counters.starts = self.counters.starts.saturating_add(started);
+            memory.record.counters.starts.add(started);
         }
-        self.book(result)
+        self.book(result, memory)
     }
 
-    /// Sees to it that what should run is on the hardware. Nothing but the driver's
-    /// next change of its own would do that after a transaction that failed so.
-    pub(super) fn put_back(
+    /// Puts what should run back on the hardware, if a transaction has left it off.
+    /// Otherwise nothing would but the next change that the driver makes itself.
+    pub(crate) fn put_back(
         &mut self,
-        gpu: &Present<'_>,
+        place: Place<'_>,
         backend: &mut Backend<'_>,
+        memory: &mut Memory,
     ) -> Result<(), Failure> {
         if !self.off_hardware {
             return Ok(());
         }
-        let result = send(gpu, self.index, backend, &mut Orders::PutBack);
-        let result = self.book(result);
+        let result = send(place, backend, &mut Orders::PutBack);
+        let result = self.book(result, memory);
         if !self.off_hardware {
-            pr_info!(
-                "{} node {}: the queues are back on the GPU\n",
-                gpu.device().name().to_str().unwrap_or("?"),
-                self.index
-            );
+            pr_info!("{}: the queues are back on the GPU\n", place);
         }
-        result.map(|_| ())
+        result
     }
 
     /// Books a transaction and how long it took, if there was one.
-    fn book(&mut self, result: Transacted) -> Transacted {
+    fn book(&mut self, result: Transacted, memory: &mut Memory) -> Result<(), Failure> {
+        let counters = &mut memory.record.counters;
         match result {
-            Ok(None) => return result,
+            Ok(None) => return Ok(()),
             Ok(Some(timing)) => {
                 self.off_hardware = false;
-                self.scheduler.transaction_took(timing.total());
-                self.latencies.unmap.add(timing.unmap);
-                self.latencies.edit.add(timing.edit);
-                self.latencies.map.add(timing.map);
+                memory.policy.transaction_took(timing.total());
+                let latencies = &mut memory.record.latencies;
+                latencies.unmap.add(timing.unmap);
+                latencies.edit.add(timing.edit);
+                latencies.map.add(timing.map);
             }
             Err(failure) => {
                 self.off_hardware = match failure {
@@ -118,42 +145,71 @@ impl NodeEngine {
                     Failure::Inexact => false,
                     _ => self.off_hardware && !failure.ends_in_reset(),
                 };
-                // A misfit is met again and again as long as it lasts.
+                // A misfit comes up at every try for as long as it lasts.
                 let known = failure == Failure::Misfit && self.said_misfit;
                 if !failure.is_passing() && !known {
-                    self.counters.failures = self.counters.failures.saturating_add(1);
+                    counters.failures.add(1);
                     self.last_failure = Some(failure);
                 }
             }
         }
         if result.map_or_else(Failure::was_sent, |_| true) {
-            self.counters.transactions = self.counters.transactions.saturating_add(1);
+            counters.transactions.add(1);
         }
-        result
+        result.map(|_| ())
     }
 
-    /// Says in the log why a transaction failed, if that means anything.
-    pub(crate) fn say_failure(&self, gpu: &Present<'_>, failure: Failure) {
-        if !failure.is_passing() {
-            pr_warn!(
-                "{} node {}: {} (errno {})\n",
-                gpu.device().name().to_str().unwrap_or("?"),
-                self.index,
-                failure.why(),
-                failure.errno()
+    /// Whether the driver's lists fit together. What does not is said once, and
+    /// counts as one failure.
+    pub(crate) fn fits(
+        &mut self,
+        place: Place<'_>,
+        survey: &Survey,
+        counters: &mut Counters,
+    ) -> bool {
+        let fits = survey.census().fits();
+        if !fits && !self.said_misfit {
+            counters.failures.add(1);
+            report_misfit(
+                place.gpu(),
+                place.index(),
+                survey.census(),
+                "nothing is done",
             );
         }
+        self.said_misfit = !fits;
+        fits
+    }
+
+    /// Notes that the driver's lists fit together.
+    pub(crate) fn forget_misfit(&mut self) {
+        self.said_misfit = false;
+    }
+
+    /// Looks at the driver's lists and says once what does not fit: whoever has to
+    /// start everything tries again soon, and for as long as that lasts.
+    pub(crate) fn say_inexact(&mut self, place: Place<'_>) {
+        if self.said_misfit {
+            return;
+        }
+        let _ = place.with(|node| {
+            let census = node.lock().census();
+            self.said_misfit = !census.fits();
+            report_misfit(place.gpu(), place.index(), &census, "nothing is started");
+        });
     }
 }
 
-/// Has orders carried out on the node at a place.
-fn send(
-    gpu: &Present<'_>,
-    index: usize,
-    backend: &mut Backend<'_>,
-    orders: &mut Orders<'_>,
-) -> Transacted {
-    let nodes = gpu.nodes().map_err(Failure::Away)?;
-    let node = nodes.node(index).map_err(Failure::Away)?;
-    backend.transact(&node, orders)
+/// Says in the log why a transaction failed, unless that passes by itself.
+pub(crate) fn say_failure(place: Place<'_>, failure: Failure) {
+    if !failure.is_passing() {
+        pr_warn!("{}: {} (errno {})\n", place, failure.why(), failure.errno());
+    }
+}
+
+/// Has orders carried out.
+fn send(place: Place<'_>, backend: &mut Backend<'_>, orders: &mut Orders<'_>) -> Transacted {
+    place
+        .with(|node| backend.transact(node, orders))
+        .map_err(Failure::Away)?
 }

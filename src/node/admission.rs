@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! Whether a node may be acted upon. It is checked when it is first seen, and
+//! again when something has changed on which the answer depends.
+
+use crate::node::place::Place;
+use kernel::prelude::*;
+use kfd::act::backend::Backend;
+use kfd::driver::check;
+use kfd::driver::check::Refusal;
+use kfd::driver::node::Node;
+
+/// What the check of a node has said.
+pub(crate) struct Admission {
+    gpu_id: u32,
+    /// `None`: the node is to be checked.
+    check: Option<Result<(), Refusal>>,
+}
+
+impl Admission {
+    pub(crate) const fn new() -> Self {
+        Self {
+            gpu_id: 0,
+            check: None,
+        }
+    }
+
+    /// KFD's number of the node, or 0 before the node was first seen.
+    pub(crate) fn gpu_id(&self) -> u32 {
+        self.gpu_id
+    }
+
+    /// Why the node is left alone, if it is.
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
+        self.check?.err()
+    }
+
+    /// Whether the node was checked and may be acted upon.
+    pub(crate) fn is_granted(&self) -> bool {
+        self.check.is_some_and(|check| check.is_ok())
+    }
+
+    /// Has the node checked when it is next seen.
+    pub(crate) fn ask_again(&mut self) {
+        self.check = None;
+    }
+
+    /// Whether this is another node than the last one here: the GPU is divided in
+    /// another way now.
+    pub(crate) fn is_other(&self, node: &Node<'_>) -> bool {
+        self.gpu_id != node.gpu_id()
+    }
+
+    /// Checks the node, if that is to be done, and says in the log what came of it.
+    pub(crate) fn check(&mut self, place: Place<'_>, node: &Node<'_>, backend: &Backend<'_>) {
+        if self.check.is_some() && !self.is_other(node) {
+            return;
+        }
+        self.gpu_id = node.gpu_id();
+        let result = check::check(node).and_then(|()| backend.check(node));
+        match &result {
+            Ok(()) => pr_info!(
+                "{} (gpu_id {}): watched, backend {}\n",
+                place,
+                self.gpu_id,
+                backend.name()
+            ),
+            Err(refusal) => pr_err!("{}: left alone: {}\n", place, refusal.why),
+        }
+        self.check = Some(result);
+    }
+}

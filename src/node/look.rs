@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! The look at a node's queues: what the driver says of them, then what the
+//! programs' memory and the hardware say.
+
+use kernel::prelude::*;
+use kfd::driver::gpu::Present;
+use kfd::driver::node::Node;
+use kfd::kernel::thread::Running;
+use kfd::look::hardware::HardwareSource;
+use kfd::look::hardware::Occupancy;
+use kfd::look::registers::Registers;
+use kfd::look::survey::Survey;
+use kfd::operator::settings::SamplerKind;
+
+/// What the last look saw, and the memory for it.
+pub(crate) struct Look {
+    survey: Survey,
+    occupancy: Occupancy,
+    registers: Registers,
+}
+
+impl Look {
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self {
+            survey: Survey::new()?,
+            occupancy: Occupancy::new()?,
+            registers: Registers::new()?,
+        })
+    }
+
+    /// What was seen.
+    pub(crate) fn survey(&self) -> &Survey {
+        &self.survey
+    }
+
+    /// Reads the driver's lists. Returns whom to ask about the hardware.
+    pub(crate) fn take(&mut self, node: &Node<'_>) -> Option<HardwareSource> {
+        self.survey.take(node);
+        node.hardware_source()
+    }
+
+    /// Reads what the programs' memory and the hardware say of the queues. Where
+    /// the sampler leaves it open, `ask_waves` says whether to count waves.
+    pub(crate) fn sample(
+        &mut self,
+        gpu: &Present<'_>,
+        sampler: SamplerKind,
+        ask_waves: bool,
+        hardware: Option<HardwareSource>,
+        thread: &Running,
+    ) {
+        if let (SamplerKind::Mmio, Some(source)) = (sampler, hardware) {
+            self.survey.read_registers(gpu, &mut self.registers, source);
+        }
+        self.survey.read_pointers(thread);
+        let count = match sampler {
+            SamplerKind::Memory => false,
+            SamplerKind::Auto => ask_waves,
+            SamplerKind::Mmio => true,
+        };
+        if let (true, Some(source)) = (count, hardware) {
+            self.survey.count_waves(gpu, &mut self.occupancy, source);
+        }
+    }
+
+    /// Forgets what was seen.
+    pub(crate) fn clear(&mut self) {
+        self.survey.clear();
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! Where a node is found, and what the log calls it.
+
+use kernel::fmt;
+use kfd::driver::driver::Device;
+use kfd::driver::gpu::Away;
+use kfd::driver::gpu::Present;
+use kfd::driver::node::Node;
+
+/// What the log and the tables call a GPU: its PCI address.
+pub(crate) fn gpu_name(device: &Device) -> &str {
+    device.name().to_str().unwrap_or("?")
+}
+
+/// A node of a GPU that the driver has at present. It is looked up each time,
+/// because the driver may have divided the GPU anew.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    gpu: &'a Present<'a>,
+    index: usize,
+}
+
+impl<'a> Place<'a> {
+    pub(crate) fn new(gpu: &'a Present<'a>, index: usize) -> Self {
+        Self { gpu, index }
+    }
+
+    /// The GPU.
+    pub(crate) fn gpu(&self) -> &'a Present<'a> {
+        self.gpu
+    }
+
+    /// The node's number in the GPU.
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Calls a function with the node, which stays where it is meanwhile.
+    pub(crate) fn with<R>(&self, f: impl FnOnce(&Node<'_>) -> R) -> Result<R, Away> {
+        let nodes = self.gpu.nodes()?;
+        let node = nodes.node(self.index)?;
+        Ok(f(&node))
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gpu = gpu_name(self.gpu.device());
+        write!(out, "{gpu} node {}", self.index)
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! The policy of one node, with the memory for what it is told and what it says.
+
+use crate::node::observation::observe;
+use crate::node::roster::Queue;
+use crate::node::roster::Roster;
+use crate::node::storage::room;
+use crate::node::storage::Slots;
+use gpreempt_policy::Arming;
+use gpreempt_policy::Config;
+use gpreempt_policy::Decision;
+use gpreempt_policy::Nanos;
+use gpreempt_policy::Observation;
+use gpreempt_policy::Priority;
+use gpreempt_policy::QueueId;
+use gpreempt_policy::QueueView;
+use gpreempt_policy::Report;
+use gpreempt_policy::Scheduler;
+use gpreempt_policy::Step;
+use gpreempt_policy::QUEUE_SLOTS;
+use kernel::prelude::*;
+use kfd::act::backend::Backend;
+use kfd::look::survey::Survey;
+
+/// The policy of one node.
+pub(crate) struct NodePolicy {
+    scheduler: Scheduler<Slots>,
+    observations: KVVec<Observation>,
+    /// The decisions of the last step, and behind them room for more.
+    decisions: KVVec<Decision>,
+    /// How many decisions the last step made.
+    made: usize,
+    /// What became of the decisions, which the next step hears.
+    reports: KVVec<gpreempt_policy::Outcome>,
+}
+
+impl NodePolicy {
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self {
+            scheduler: Scheduler::new(Slots::new()?),
+            observations: room(QUEUE_SLOTS)?,
+            decisions: KVVec::from_elem(Decision::NONE, QUEUE_SLOTS, GFP_KERNEL)?,
+            made: 0,
+            reports: room(QUEUE_SLOTS)?,
+        })
+    }
+
+    /// Takes in what was seen. The survey must be the one that the roster took in
+    /// last.
+    pub(crate) fn observe(&mut self, survey: &Survey, roster: &mut Roster, backend: &Backend<'_>) {
+        observe(survey, roster, backend, &mut self.observations);
+    }
+
+    /// Decides on what was observed, having heard of the last decisions.
+    pub(crate) fn step(&mut self, now: Nanos, config: &Config<'_>) -> Step {
+        let step = self.scheduler.step(
+            now,
+            config,
+            &self.observations,
+            &self.reports,
+            &mut self.decisions,
+        );
+        self.made = step.decisions;
+        self.reports.clear();
+        step
+    }
+
+    /// The decisions of the last step.
+    pub(crate) fn decisions(&self) -> &[Decision] {
+        self.decisions.get(..self.made).unwrap_or_default()
+    }
+
+    /// Notes for the next step what became of a decision.
+    pub(crate) fn report(&mut self, queue: QueueId, report: Report) {
+        // There is as much room as for decisions.
+        let _ = self
+            .reports
+            .push_within_capacity(gpreempt_policy::Outcome { queue, report });
+    }
+
+    /// What a transaction took in all.
+    pub(crate) fn transaction_took(&mut self, took: Nanos) {
+        self.scheduler.transaction_took(took);
+    }
+
+    /// The view of a queue, if the policy has room for it.
+    pub(crate) fn view(&mut self, queue: QueueId) -> Option<QueueView> {
+        self.scheduler.queue(queue)
+    }
+
+    /// The priority that counts for a queue. One that the policy has no room for is
+    /// exempt, so that its own is as good as any.
+    pub(crate) fn effective(&mut self, queue: &Queue) -> Priority {
+        self.view(queue.id)
+            .map_or(queue.priority, |view| view.effective)
+    }
+
+    /// Whether the policy may act on the node.
+    pub(crate) fn arming(&self) -> Arming {
+        self.scheduler.arming()
+    }
+
+    /// Arms the node, and forgets its failures.
+    pub(crate) fn rearm(&mut self) {
+        self.scheduler.rearm();
+    }
+
+    /// Forgets what was observed and reported: nobody looks any more.
+    pub(crate) fn rest(&mut self) {
+        self.observations.clear();
+        self.reports.clear();
+    }
+}
