@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! AMD GPREEMPT: priority inversion between the queues of AMD GPUs, found and
-//! ended inside the kernel.
+//! AMD GPREEMPT: finds priority inversions between the queues of AMD GPUs and ends
+//! them, inside the kernel.
 //!
 //! Data flows one way: what crate `kfd` sees of the queues goes into the policy
-//! (crate `gpreempt_policy`), and what the policy decides goes back to `kfd` to
-//! be carried out, and to the inspection files to be seen. This crate holds the
-//! loop that does so, one kernel thread for each GPU; unsafe code is denied here.
+//! (crate `gpreempt_policy`), and what the policy decides goes back to `kfd`, which
+//! carries it out, and to the inspection files, which show it. This crate holds the
+//! loop that does so, in one kernel thread for each GPU. Unsafe code is denied here.
 
 use kernel::prelude::*;
 
@@ -33,8 +33,8 @@ module! {
     license: "GPL",
 }
 
-/// The loaded module. The fields are dropped in their order: first nobody looks
-/// any more, then the GPUs are let go of, and amdgpu last.
+/// The loaded module. The fields are dropped in their order: the files go first,
+/// then the GPUs are let go of, and amdgpu last.
 #[pin_data]
 struct Gpreempt {
     _files: kfd::operator::files::Folder,
@@ -53,7 +53,7 @@ impl kernel::InPlaceModule for Gpreempt {
             let creation = watch_creation();
             let fleet = Fleet::new(&driver, creation.is_some())?;
             let files = inspection::files(&fleet)?;
-            // The files appear when nothing can fail any more.
+            // The files appear once nothing can fail any more.
             Ok(try_pin_init!(Self {
                 _creation: creation,
                 _sleep <- SleepWatch::new(FleetSleeper(fleet.clone())),
@@ -64,7 +64,7 @@ impl kernel::InPlaceModule for Gpreempt {
     }
 }
 
-/// Finds amdgpu and sees that it is the one that the module was built for.
+/// Finds amdgpu and checks that it is the one that the module was built for.
 fn find_driver() -> Result<Driver> {
     let driver = Driver::pin().inspect_err(|_| {
         pr_err!("amdgpu is not loaded: load it first (modprobe amdgpu)\n");
@@ -78,7 +78,7 @@ fn watch_creation() -> Option<kfd::kernel::wake::CreationWatch> {
     kfd::kernel::wake::CreationWatch::start()
         .inspect_err(|error| {
             pr_info!(
-                "the creation of a queue cannot be watched ({:?}): polling each idle_poll_ms while there are none\n",
+                "the creation of queues cannot be watched ({:?}): polling every idle_poll_ms while there are none\n",
                 error
             );
         })

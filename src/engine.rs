@@ -226,7 +226,7 @@ impl Engine {
         if !self.said_kept {
             self.said_kept = true;
             pr_warn!(
-                "{}: backend {} and its settings stay in force until what it has stopped is started: {} (errno {})\n",
+                "{}: backend {} stays in force with its settings until all that it stopped is started: {} (errno {})\n",
                 gpu_name(gpu.device()),
                 self.settings.backend.name(),
                 failure.why(),

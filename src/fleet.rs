@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! All GPUs: each has a thread of its own, so that one that hangs does not hold
-//! up the others.
+//! All GPUs. Each has a thread of its own, so that one that hangs does not hold up
+//! the others.
 
 use crate::engine;
 use crate::engine::try_for_a_while;
@@ -37,7 +37,7 @@ pub(crate) struct Fleet {
     members: Mutex<Members>,
 }
 
-/// The GPUs, to which none is added once it is closed.
+/// The GPUs. Once closed, no more are added.
 struct Members {
     all: KVec<Member>,
     closed: bool,
@@ -99,7 +99,7 @@ impl Fleet {
         };
         let mut members = self.members.lock();
         if members.closed {
-            // Its thread may take long to end, which nobody else has to wait for.
+            // Its thread may take long to end: nobody should wait for the lock meanwhile.
             drop(members);
             drop(member);
             return Ok(());
@@ -108,7 +108,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Forgets a device that was taken out, whose name another one has now.
+    /// Forgets a device that was removed and whose name another one has now.
     fn forget_namesake(&self, device: &Device) {
         let namesake = |member: &Member| {
             let other = member.gpu.device();
@@ -116,7 +116,7 @@ impl Fleet {
         };
         let mut members = self.members.lock();
         if members.closed {
-            // Each is being let go of, by its place in the list.
+            // They are being let go of one by one, by their places in the list.
             return;
         }
         let gone = match members.all.iter().position(namesake) {
@@ -124,7 +124,7 @@ impl Fleet {
             None => None,
         };
         drop(members);
-        // Its thread may take long to end, which nobody else has to wait for.
+        // Its thread may take long to end, by now without the lock.
         drop(gone);
     }
 
@@ -157,7 +157,7 @@ fn start_all_for_sleep(gpu: &Gpu<Engine>) -> Result {
     })
 }
 
-/// The fleet as told of the system's sleep.
+/// The fleet, as it hears of the system's sleep.
 pub(crate) struct FleetSleeper(pub(crate) Arc<Fleet>);
 
 impl Sleeper for FleetSleeper {
@@ -174,7 +174,7 @@ impl Sleeper for FleetSleeper {
     }
 }
 
-/// The fleet as told of its GPUs.
+/// The fleet, as it hears of its GPUs.
 pub(crate) struct FleetListener(pub(crate) Arc<Fleet>);
 
 impl Listener for FleetListener {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! What a person sees: tables in debugfs, each also as JSON.
+//! What people see: tables in debugfs, each also as JSON.
 
 mod events;
 mod latency;
@@ -20,7 +20,7 @@ use kfd::operator::files::Show;
 /// The folder's name in debugfs.
 pub(crate) const FOLDER: &CStr = c"amd_gpreempt";
 
-/// All files, which do not appear yet.
+/// All files. They appear later.
 pub(crate) fn files(fleet: &Arc<Fleet>) -> Result<Files> {
     let mut files = Files::default();
     for (name, show) in FILES {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! The loop of a GPU's thread: look, and sleep as long as the policy allows.
+//! The loop of a GPU's thread: make a pass, and sleep for as long as the policy
+//! allows.
 
 use crate::engine;
 use crate::engine::Engine;
@@ -38,12 +39,12 @@ impl Monitor {
         })
     }
 
-    /// Starts everything before the system sleeps. All of it runs already, unless the
+    /// Starts everything before the system sleeps. It all runs already, unless the
     /// sleep was not announced.
     fn start_all_for_sleep(&self) {
         if let Err(failure) = engine::start_all_for_sleep(&self.gpu) {
             pr_err!(
-                "{}: the system sleeps while a queue is stopped: {} (errno {})\n",
+                "{}: the system goes to sleep with a queue stopped: {} (errno {})\n",
                 gpu_name(self.gpu.device()),
                 failure.why(),
                 failure.errno()
@@ -51,8 +52,8 @@ impl Monitor {
         }
     }
 
-    /// Has a folder for each node that there is. To be called without the GPU's
-    /// mutex, because the folders' files take it.
+    /// Adds and removes folders until there is one for each node. To be called without
+    /// the GPU's mutex: removing a folder waits for readers of its files, which take it.
     fn follow_nodes(&self, count: usize, folders: &mut KVec<NodeFolder<NodeValues>>) -> Result {
         while folders.len() > count {
             folders.pop();
@@ -79,7 +80,7 @@ impl Body for Monitor {
                 self.start_all_for_sleep();
             }
             thread.freeze();
-            // Before the look: what happens during it is seen by the next.
+            // Read before the look, so that what happens during it leads to another.
             let seen = wake::count();
             let (next, nodes) = self.gpu.with(|gpu, engine| {
                 let next = gpu.and_then(|gpu| engine.pass(gpu, thread));
@@ -87,7 +88,10 @@ impl Body for Monitor {
             });
             let followed = self.follow_nodes(nodes.min(MAX_NODES), &mut folders);
             if complete && followed.is_err() {
-                pr_warn!("the folders of nodes in sysfs are not complete\n");
+                pr_warn!(
+                    "{}: not every node has its folder in sysfs\n",
+                    gpu_name(self.gpu.device())
+                );
             }
             complete = followed.is_ok();
             match next.map(|next| next.since(clock::now()).0) {

@@ -279,7 +279,7 @@ impl NodeEngine {
         if counters.exempt > 0 && !self.said_exempt {
             self.said_exempt = true;
             pr_warn!(
-                "{}: there are more than {} queues; the rest is left alone\n",
+                "{}: there are more than {} queues; the rest are left alone\n",
                 place,
                 QUEUE_SLOTS
             );
@@ -293,7 +293,7 @@ impl NodeEngine {
         }
         self.said_disarmed = true;
         pr_err!(
-            "{}: disarmed: too many transactions failed, the last because {}; what is stopped is started, and nothing is stopped until 'armed' is written to the node's state\n",
+            "{}: disarmed: too many transactions failed, the last because {}; everything is started, and nothing is stopped until 'armed' is written to the node's state\n",
             place,
             self.last_failure().map_or("?", Failure::why)
         );

@@ -14,7 +14,7 @@ use kfd::kernel::wake;
 use kfd::operator::sysfs::Value;
 use kfd::operator::sysfs::Values;
 
-/// A node of a GPU, for its folder.
+/// The node of a folder.
 pub(crate) struct NodeValues {
     pub(crate) gpu: Arc<Gpu<Engine>>,
     pub(crate) index: usize,
@@ -62,7 +62,7 @@ impl Values for NodeValues {
 
     fn store(&self, value: Value, text: &str) -> Result {
         if (value, text) != (Value::State, "armed") {
-            pr_err!("'{}' is no state to set: write 'armed'\n", text);
+            pr_err!("'{}' is not a state that can be set: write 'armed'\n", text);
             return Err(EINVAL);
         }
         self.with(|node, _| node.rearm())?;

@@ -18,7 +18,7 @@ fn action(action: Action) -> &'static str {
     }
 }
 
-/// The table to read.
+/// The table.
 pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
     seq_print!(
         out,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! How long things took, by orders of magnitude.
+//! How long things took, by order of magnitude.
 
 use super::nodes::each_node;
 use super::text;
@@ -9,7 +9,7 @@ use kernel::prelude::*;
 use kernel::seq_file::SeqFile;
 use kernel::seq_print;
 
-/// The table to read.
+/// The table.
 pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
     each_node(fleet, |gpu, node| {
         seq_print!(out, "{} node {}\n", gpu, node.index());

@@ -16,7 +16,7 @@ use kfd::driver::queue::Activity;
 use kfd::driver::queue::Format;
 use kfd::kernel::clock;
 
-/// A number that may be unknown, for the table.
+/// A number for the table, or a dash if it is unknown.
 struct Maybe(Option<u64>);
 
 impl kernel::fmt::Display for Maybe {
@@ -28,7 +28,7 @@ impl kernel::fmt::Display for Maybe {
     }
 }
 
-/// A number that may be unknown, for JSON.
+/// A number for JSON, or `null` if it is unknown.
 struct MaybeNull(Option<u64>);
 
 impl kernel::fmt::Display for MaybeNull {
@@ -40,7 +40,7 @@ impl kernel::fmt::Display for MaybeNull {
     }
 }
 
-/// The table to read.
+/// The table.
 pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
     seq_print!(
         out,

@@ -9,7 +9,7 @@ use kernel::prelude::*;
 use kernel::seq_file::SeqFile;
 use kernel::seq_print;
 
-/// The table to read: each rule as it was written.
+/// The table: each rule as it was written.
 pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
     fleet.rules().each(|rule| {
         let dead = if rule.dead {

@@ -37,7 +37,7 @@ fn numbers(node: &NodeEngine) -> [(&'static str, u64); 16] {
     ]
 }
 
-/// The table to read.
+/// The table.
 pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
     each_node_in_force(fleet, |gpu, node, backend, settings| {
         seq_print!(

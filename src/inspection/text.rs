@@ -10,7 +10,7 @@ use kernel::seq_print;
 /// The version of everything that is written as JSON.
 pub(super) const SCHEMA: u32 = 1;
 
-/// A command name as text, with what cannot be printed replaced.
+/// A command name as text, with a question mark for what cannot be printed.
 pub(super) struct Comm<'a>(pub(super) &'a [u8]);
 
 impl Comm<'_> {
@@ -57,7 +57,8 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// A list of JSON objects under a name, in an object with the schema's version.
+/// A named list of JSON objects, in an object with the schema's version. `fill` is
+/// given a function to call before each object.
 pub(super) fn list(
     out: &SeqFile,
     name: &str,

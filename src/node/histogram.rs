@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! Counts of durations by their order of magnitude.
+//! Durations counted by order of magnitude.
 
 use gpreempt_policy::Nanos;
 
-/// How many orders of magnitude there are: powers of two, in nanoseconds.
+/// How many orders of magnitude there are. Each is a power of two, in nanoseconds.
 pub(crate) const BUCKETS: usize = 40;
 
-/// How often something took how long.
+/// How many durations there were of each order of magnitude.
 #[derive(Clone, Copy)]
 pub(crate) struct Histogram {
     counts: [u64; BUCKETS],
@@ -26,7 +26,7 @@ impl Histogram {
         }
     }
 
-    /// Counts a duration. Those too long for the last bucket are in it.
+    /// Counts a duration. The last bucket takes all that are longer.
     pub(crate) fn add(&mut self, duration: Nanos) {
         let order = duration.0.checked_ilog2().unwrap_or(0);
         let bucket = usize::try_from(order).unwrap_or(BUCKETS).min(BUCKETS - 1);
@@ -53,16 +53,13 @@ impl Histogram {
         self.longest
     }
 
-    /// The buckets that hold anything: the least duration of each, and how many.
+    /// The buckets that hold anything: the shortest duration of each, and how many
+    /// there were.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.counts
             .iter()
             .enumerate()
             .filter(|(_, &count)| count > 0)
-            .map(|(order, &count)| (1u64.checked_shl(order_of(order)).unwrap_or(0), count))
+            .map(|(order, &count)| (1 << order, count))
     }
-}
-
-fn order_of(bucket: usize) -> u32 {
-    u32::try_from(bucket).unwrap_or(0)
 }

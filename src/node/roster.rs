@@ -50,7 +50,7 @@ struct Process {
     id: ProcessId,
     comm: [u8; COMM_LEN],
     rule: Option<RuleId>,
-    /// The generation of the rules that `rule` comes from.
+    /// The generation of the rules from which `rule` comes.
     generation: u32,
 }
 
@@ -160,8 +160,8 @@ impl Roster {
         self.processes.clear();
     }
 
-    /// Gives a name to everything that a look has seen, and forgets what it has
-    /// not.
+    /// Gives a name to everything that a look has seen, and forgets what it has not
+    /// seen.
     pub(crate) fn take(&mut self, survey: &Survey, rules: &impl Matcher) {
         self.take_processes(survey, rules);
         self.next_queues.clear();

@@ -12,16 +12,19 @@ mod check;
 mod eviction;
 mod fake;
 mod policy;
+mod record_cases;
 mod registers;
 mod roster_cases;
 mod transaction;
 mod walk;
 
 /// What the suites test of the module itself.
+#[allow(dead_code)] // The product uses the rest of it.
 #[path = "../../src/node"]
 mod node {
+    pub(crate) mod histogram;
+    pub(crate) mod record;
     pub(crate) mod roster;
-    #[allow(dead_code)] // The product uses the rest of it.
     pub(crate) mod storage;
 }
 

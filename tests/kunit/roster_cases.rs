@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! The names that the product gives to queues, and what it remembers under them,
-//! when read pointers go back.
+//! The names that the product gives to queues, and what it remembers under them:
+//! when read pointers go back, and when other queues come.
 
 use crate::fake::layout::*;
 use crate::fake::{failed, put, with_node, Fake};
-use crate::node::roster::{Matcher, Roster};
-use gpreempt_policy::RuleId;
+use crate::node::roster::{Matcher, Roster, Walk};
+use gpreempt_policy::{QueueId, RuleId};
 use kernel::prelude::*;
 use kfd::driver::node::Node;
 use kfd::look::survey::{ProcessSeen, Survey};
@@ -68,6 +68,41 @@ fn expect(of: Result<(bool, bool)>, expected: (bool, bool)) -> Result {
     }
 }
 
+/// Sees queues, and sees them again behind new ones: each is found by its name, and
+/// the roster's order of age fits the survey.
+fn see_behind_new_queues(node: &Node<'_>) -> Result {
+    let mut survey = Survey::new()?;
+    let mut roster = Roster::new()?;
+    survey.take(node);
+    roster.take(&survey, &NoRules);
+    let mut known = KVec::new();
+    for queue in roster.queues() {
+        known.push((queue.id, queue.key), GFP_KERNEL)?;
+    }
+    Fake::add_queues(3)?;
+    survey.take(node);
+    roster.take(&survey, &NoRules);
+    for &(id, key) in known.iter() {
+        if roster.find(id).map(|queue| queue.key) != Some(key) {
+            return failed(fmt!("{id:?} is another queue"));
+        }
+    }
+    let mut seen = 0;
+    let mut last = QueueId(0);
+    for (at, queue) in roster.by_age() {
+        let there = survey.queues().get(at).map(|seen| seen.facts.key);
+        if queue.id <= last || there != Some(queue.key) {
+            return failed(fmt!("{:?} after {last:?}, at {at}", queue.id));
+        }
+        last = queue.id;
+        seen += 1;
+    }
+    if seen != known.len() + 3 || roster.find(QueueId(0)).is_some() {
+        return failed(fmt!("{seen} queues, {} of them known", known.len()));
+    }
+    Ok(())
+}
+
 /// Makes the queue one of the command processor's packets.
 fn make_pm4() {
     let queue = Fake::now().processes[0].queues[0];
@@ -114,5 +149,26 @@ mod tests {
     #[test]
     fn a_stopped_queue_stays_itself_whatever_its_process_writes() -> Result {
         with_node(|node| expect(seen_again(node, true, [100, 0]), (true, true)))
+    }
+
+    #[test]
+    fn a_queue_keeps_its_name_behind_new_ones() -> Result {
+        with_node(see_behind_new_queues)
+    }
+
+    #[test]
+    fn a_walk_finds_what_has_moved() -> Result {
+        let mut walk = Walk::default();
+        let all = [10, 20, 30, 40];
+        for wanted in [20, 30, 10, 50, 40] {
+            let found = walk.find(&all, |&one| one == wanted).copied();
+            if found != all.contains(&wanted).then_some(wanted) {
+                return failed(fmt!("{found:?} instead of {wanted}"));
+            }
+        }
+        match walk.find(&all[..2], |&one| one == 10) {
+            Some(_) => Ok(()),
+            None => failed(fmt!("a shorter list is not walked")),
+        }
     }
 }
