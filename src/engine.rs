@@ -2,7 +2,7 @@
 
 //! One GPU: its nodes, and what holds for all of them.
 
-use crate::node::place::gpu_name;
+use crate::node::site::gpu_name;
 use crate::node::NodeEngine;
 use crate::shared::Shared;
 use gpreempt_policy::Config;
@@ -28,12 +28,13 @@ use kfd::operator::rules::MOST_RULES;
 use kfd::operator::settings;
 use kfd::operator::settings::Settings;
 
-/// For how long the module tries to let go of a GPU. What may be in the way, a halt
-/// for debugfs or for another partition, takes less.
-const RELEASE_PATIENCE: Nanos = Nanos::SECOND.times(5);
+/// For how long the module tries to start everything before it lets go of a GPU or
+/// lets the system sleep. What may be in the way, a halt for debugfs or for another
+/// partition, takes less.
+const PATIENCE: Nanos = Nanos::SECOND.times(5);
 
 /// The pause between two tries.
-const RELEASE_PAUSE_MS: i64 = 20;
+const PAUSE_MS: i64 = 20;
 
 /// A GPU and everything that is remembered of it.
 pub(crate) struct Engine {
@@ -236,9 +237,9 @@ impl Engine {
         clock::now().after(self.settings.policy.duration(Number::Retry))
     }
 
-    /// Starts everything that is stopped, and tries for a while: the module lets
-    /// go of the GPU.
-    fn release(&mut self, gpu: &Present<'_>) {
+    /// Starts everything that is stopped, trying for a while, because the module lets
+    /// go of the GPU. What cannot be started is named in the log.
+    fn start_all_or_give_up(&mut self, gpu: &Present<'_>) {
         let mut said = false;
         try_for_a_while(|last| {
             let mut left = false;
@@ -267,20 +268,20 @@ pub(crate) fn start_all_for_sleep(gpu: &Gpu<Engine>) -> Result<(), Failure> {
 /// Calls a function until it says that it is done, or until patience ends. It is told
 /// which call is the last.
 pub(crate) fn try_for_a_while(mut done: impl FnMut(bool) -> bool) {
-    let until = clock::now().after(RELEASE_PATIENCE);
+    let until = clock::now().after(PATIENCE);
     loop {
         // Everyone gets a last try, however long the others took.
         let last = clock::now() >= until;
         if done(last) || last {
             return;
         }
-        fsleep(Delta::from_millis(RELEASE_PAUSE_MS));
+        fsleep(Delta::from_millis(PAUSE_MS));
     }
 }
 
 impl Keeper for Engine {
     fn leave(&mut self, gpu: &Present<'_>) {
-        self.release(gpu);
+        self.start_all_or_give_up(gpu);
         for watched in self.nodes.iter_mut() {
             watched.node.forget();
             watched.debts.clear();

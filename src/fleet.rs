@@ -7,7 +7,7 @@ use crate::engine;
 use crate::engine::try_for_a_while;
 use crate::engine::Engine;
 use crate::monitor::Monitor;
-use crate::node::place::gpu_name;
+use crate::node::site::gpu_name;
 use crate::shared::Shared;
 use kernel::prelude::*;
 use kernel::str::CString;

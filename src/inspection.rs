@@ -34,9 +34,9 @@ pub(crate) fn files(fleet: &Arc<Fleet>) -> Result<Files> {
 }
 
 /// How a file is written.
-type Write = fn(&Fleet, &SeqFile) -> Result;
+type Print = fn(&Fleet, &SeqFile) -> Result;
 
-const FILES: &[(&CStr, Write)] = &[
+const FILES: &[(&CStr, Print)] = &[
     (c"queues", queues::table),
     (c"queues.json", queues::json),
     (c"events", events::table),
@@ -52,7 +52,7 @@ const FILES: &[(&CStr, Write)] = &[
 /// A file.
 struct File {
     fleet: Arc<Fleet>,
-    show: Write,
+    show: Print,
 }
 
 impl Show for File {

@@ -5,7 +5,7 @@
 
 use crate::engine;
 use crate::engine::Engine;
-use crate::node::place::gpu_name;
+use crate::node::site::gpu_name;
 use crate::shared::Shared;
 use crate::values::NodeValues;
 use kernel::prelude::*;

@@ -9,11 +9,11 @@ mod look;
 mod memory;
 mod observation;
 mod outcome;
-pub(crate) mod place;
 mod policy;
 pub(crate) mod record;
-mod release;
 pub(crate) mod roster;
+pub(crate) mod site;
+mod start_all;
 mod storage;
 mod tracing;
 mod transaction;
@@ -21,11 +21,11 @@ mod transaction;
 use crate::node::admission::Admission;
 use crate::node::look::Look;
 use crate::node::memory::Memory;
-use crate::node::place::Place;
 use crate::node::record::wide;
 use crate::node::record::Record;
 use crate::node::roster::Matcher;
 use crate::node::roster::Queue;
+use crate::node::site::Site;
 use crate::node::tracing::Tracer;
 use crate::node::transaction::Transactions;
 use gpreempt_policy::Arming;
@@ -166,27 +166,27 @@ impl NodeEngine {
         let retry = config.duration(Number::Retry);
         let soon = || Some(begin.after(config.duration(Number::PollInterval)));
         let later = || Some(begin.after(retry));
-        let place = Place::new(gpu, self.index);
-        let Ok(hardware) = self.look_at(place, backend) else {
+        let site = Site::new(gpu, self.index);
+        let Ok(hardware) = self.look_at(site, backend) else {
             self.memory.record.counters.missed.add(1);
             return later();
         };
         if self.refusal().is_some() {
             return None;
         }
-        let put_back = self.transactions.put_back(place, backend, &mut self.memory);
+        let put_back = self.transactions.put_back(site, backend, &mut self.memory);
         if put_back.is_err() {
             return later();
         }
         let counters = &mut self.memory.record.counters;
-        if !self.transactions.fits(place, self.look.survey(), counters) {
+        if !self.transactions.fits(site, self.look.survey(), counters) {
             return later();
         }
-        if self.start_beyond(place, backend, begin, retry) {
+        if self.start_beyond(site, backend, begin, retry) {
             // What was seen is out of date now.
             return soon();
         }
-        release::pay_debts(place, backend, self.look.survey());
+        start_all::pay_debts(site, backend, self.look.survey());
         let ask_waves = self.last.ask_waves;
         self.look.sample(gpu, sampler, ask_waves, hardware, thread);
         let Memory { roster, policy, .. } = &mut self.memory;
@@ -195,10 +195,10 @@ impl NodeEngine {
         let looked = clock::now();
         let step = policy.step(looked, config);
 
-        self.account(place, &step);
-        self.say_disarmed(place, &step);
+        self.account(site, &step);
+        self.say_disarmed(site, &step);
         self.note_inversion(&step);
-        self.carry_out(place, backend, config.mode, looked);
+        self.carry_out(site, backend, config.mode, looked);
         self.last = step;
         let latencies = &mut self.memory.record.latencies;
         latencies.look.add(looked.since(begin));
@@ -213,15 +213,15 @@ impl NodeEngine {
     /// Reads the node's queues, and checks the node if it has to be checked.
     fn look_at(
         &mut self,
-        place: Place<'_>,
+        site: Site<'_>,
         backend: &Backend<'_>,
     ) -> Result<Option<HardwareSource>, Away> {
-        place.gpu().usable()?;
-        place.with(|node| {
+        site.gpu().usable()?;
+        site.with(|node| {
             if self.admission.is_other(node) {
                 self.memory.roster.clear();
             }
-            self.admission.check(place, node, backend);
+            self.admission.check(site, node, backend);
             match self.refusal() {
                 Some(_) => None,
                 None => self.look.take(node),
@@ -243,12 +243,10 @@ impl NodeEngine {
     }
 
     /// Has the decisions carried out, and keeps what became of them.
-    fn carry_out(&mut self, place: Place<'_>, backend: &mut Backend<'_>, mode: Mode, now: Nanos) {
-        let result = self
-            .transactions
-            .carry_out(place, backend, &mut self.memory);
+    fn carry_out(&mut self, site: Site<'_>, backend: &mut Backend<'_>, mode: Mode, now: Nanos) {
+        let result = self.transactions.carry_out(site, backend, &mut self.memory);
         if let Err(failure) = result {
-            transaction::say_failure(place, failure);
+            transaction::say_failure(site, failure);
         }
         let tracer = self.tracer();
         let failure = result.err();
@@ -270,7 +268,7 @@ impl NodeEngine {
     }
 
     /// Counts what a pass came to.
-    fn account(&mut self, place: Place<'_>, step: &Step) {
+    fn account(&mut self, site: Site<'_>, step: &Step) {
         let counters = &mut self.memory.record.counters;
         counters.passes.add(1);
         counters.healed.add(wide(step.healed));
@@ -280,21 +278,21 @@ impl NodeEngine {
             self.said_exempt = true;
             pr_warn!(
                 "{}: there are more than {} queues; the rest are left alone\n",
-                place,
+                site,
                 QUEUE_SLOTS
             );
         }
     }
 
     /// Says once that the node was disarmed.
-    fn say_disarmed(&mut self, place: Place<'_>, step: &Step) {
+    fn say_disarmed(&mut self, site: Site<'_>, step: &Step) {
         if step.arming != Arming::Disarmed || self.said_disarmed {
             return;
         }
         self.said_disarmed = true;
         pr_err!(
             "{}: disarmed: too many transactions failed, the last because {}; everything is started, and nothing is stopped until 'armed' is written to the node's state\n",
-            place,
+            site,
             self.last_failure().map_or("?", Failure::why)
         );
     }
@@ -322,11 +320,11 @@ impl NodeEngine {
         gpu: &Present<'_>,
         backend: &mut Backend<'_>,
     ) -> Result<(), Failure> {
-        let place = Place::new(gpu, self.index);
+        let site = Site::new(gpu, self.index);
         if !self.admission.is_granted() && !self.keeps_any_stopped() && !backend.owes() {
             return Ok(());
         }
-        release::start_all(place, backend, &mut self.transactions, &mut self.memory)
+        start_all::start_all(site, backend, &mut self.transactions, &mut self.memory)
     }
 
     /// Looks at a node that may never have been looked at, and starts every queue
@@ -336,7 +334,7 @@ impl NodeEngine {
         gpu: &Present<'_>,
         backend: &mut Backend<'_>,
     ) -> Result<(), Failure> {
-        self.look_at(Place::new(gpu, self.index), backend)
+        self.look_at(Site::new(gpu, self.index), backend)
             .map_err(Failure::Away)?;
         self.start_all(gpu, backend)
     }
@@ -345,7 +343,7 @@ impl NodeEngine {
     /// room to see. Returns whether it did.
     fn start_beyond(
         &mut self,
-        place: Place<'_>,
+        site: Site<'_>,
         backend: &mut Backend<'_>,
         now: Nanos,
         retry: Nanos,
@@ -354,22 +352,22 @@ impl NodeEngine {
             return false;
         }
         self.next_start_beyond = now.after(retry);
-        let result = self.start_all(place.gpu(), backend);
+        let result = self.start_all(site.gpu(), backend);
         if let Err(failure) = result {
-            transaction::say_failure(place, failure);
+            transaction::say_failure(site, failure);
         }
         result.is_ok()
     }
 
     /// Says in the log why starting everything failed, unless that passes by itself.
     pub(crate) fn say_failure(&self, gpu: &Present<'_>, failure: Failure) {
-        transaction::say_failure(Place::new(gpu, self.index), failure);
+        transaction::say_failure(Site::new(gpu, self.index), failure);
     }
 
     /// Names what could not be started before the module lets go of the node.
     pub(crate) fn give_up(&self, gpu: &Present<'_>, backend: &Backend<'_>, failure: Failure) {
-        let place = Place::new(gpu, self.index);
-        release::give_up(place, backend, &self.memory.roster, failure);
+        let site = Site::new(gpu, self.index);
+        start_all::give_up(site, backend, &self.memory.roster, failure);
     }
 
     /// Forgets the queues, none of which is stopped: nobody looks any more.

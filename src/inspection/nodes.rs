@@ -3,7 +3,7 @@
 //! The walk over all nodes that each table is made of.
 
 use crate::fleet::Fleet;
-use crate::node::place::gpu_name;
+use crate::node::site::gpu_name;
 use crate::node::NodeEngine;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;

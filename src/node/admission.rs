@@ -3,7 +3,7 @@
 //! Whether a node may be acted upon. It is checked when it is first seen, and
 //! again when something has changed on which the answer depends.
 
-use crate::node::place::Place;
+use crate::node::site::Site;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
 use kfd::driver::check;
@@ -52,7 +52,7 @@ impl Admission {
     }
 
     /// Checks the node, if that is to be done, and says in the log what came of it.
-    pub(crate) fn check(&mut self, place: Place<'_>, node: &Node<'_>, backend: &Backend<'_>) {
+    pub(crate) fn check(&mut self, site: Site<'_>, node: &Node<'_>, backend: &Backend<'_>) {
         if self.check.is_some() && !self.is_other(node) {
             return;
         }
@@ -61,11 +61,11 @@ impl Admission {
         match &result {
             Ok(()) => pr_info!(
                 "{} (gpu_id {}): watched, backend {}\n",
-                place,
+                site,
                 self.gpu_id,
                 backend.name()
             ),
-            Err(refusal) => pr_err!("{}: left alone: {}\n", place, refusal.why),
+            Err(refusal) => pr_err!("{}: left alone: {}\n", site, refusal.why),
         }
         self.check = Some(result);
     }

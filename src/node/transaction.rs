@@ -4,9 +4,9 @@
 //! and what a failed transaction leaves behind.
 
 use crate::node::memory::Memory;
-use crate::node::place::Place;
 use crate::node::record::Counters;
 use crate::node::roster::Walk;
+use crate::node::site::Site;
 use crate::node::storage::room;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
@@ -65,7 +65,7 @@ impl Transactions {
     /// [`Transactions::done`] tells, also after a failure: edits made before it stay.
     pub(crate) fn carry_out(
         &mut self,
-        place: Place<'_>,
+        site: Site<'_>,
         backend: &mut Backend<'_>,
         memory: &mut Memory,
     ) -> Result<(), Failure> {
@@ -80,7 +80,7 @@ impl Transactions {
         if self.requests.is_empty() {
             return Ok(());
         }
-        let result = send(place, backend, &mut Orders::Each(&mut self.requests));
+        let result = send(site, backend, &mut Orders::Each(&mut self.requests));
         self.book(result, memory)
     }
 
@@ -95,12 +95,12 @@ impl Transactions {
     /// transaction.
     pub(crate) fn start_all(
         &mut self,
-        place: Place<'_>,
+        site: Site<'_>,
         backend: &mut Backend<'_>,
         memory: &mut Memory,
     ) -> Result<(), Failure> {
         let mut orders = Orders::START_ALL;
-        let result = send(place, backend, &mut orders);
+        let result = send(site, backend, &mut orders);
         if let Orders::StartAll { started } = orders {
             memory.record.counters.starts.add(started);
         }
@@ -111,17 +111,17 @@ impl Transactions {
     /// Otherwise nothing would but the next change that the driver makes itself.
     pub(crate) fn put_back(
         &mut self,
-        place: Place<'_>,
+        site: Site<'_>,
         backend: &mut Backend<'_>,
         memory: &mut Memory,
     ) -> Result<(), Failure> {
         if !self.off_hardware {
             return Ok(());
         }
-        let result = send(place, backend, &mut Orders::PutBack);
+        let result = send(site, backend, &mut Orders::PutBack);
         let result = self.book(result, memory);
         if !self.off_hardware {
-            pr_info!("{}: the queues are back on the GPU\n", place);
+            pr_info!("{}: the queues are back on the GPU\n", site);
         }
         result
     }
@@ -163,19 +163,14 @@ impl Transactions {
     /// counts as one failure.
     pub(crate) fn fits(
         &mut self,
-        place: Place<'_>,
+        site: Site<'_>,
         survey: &Survey,
         counters: &mut Counters,
     ) -> bool {
         let fits = survey.census().fits();
         if !fits && !self.said_misfit {
             counters.failures.add(1);
-            report_misfit(
-                place.gpu(),
-                place.index(),
-                survey.census(),
-                "nothing is done",
-            );
+            report_misfit(site.gpu(), site.index(), survey.census(), "nothing is done");
         }
         self.said_misfit = !fits;
         fits
@@ -188,28 +183,27 @@ impl Transactions {
 
     /// Looks at the driver's lists and says once what does not fit: whoever has to
     /// start everything tries again soon, and for as long as that lasts.
-    pub(crate) fn say_inexact(&mut self, place: Place<'_>) {
+    pub(crate) fn say_inexact(&mut self, site: Site<'_>) {
         if self.said_misfit {
             return;
         }
-        let _ = place.with(|node| {
+        let _ = site.with(|node| {
             let census = node.lock().census();
             self.said_misfit = !census.fits();
-            report_misfit(place.gpu(), place.index(), &census, "nothing is started");
+            report_misfit(site.gpu(), site.index(), &census, "nothing is started");
         });
     }
 }
 
 /// Says in the log why a transaction failed, unless that passes by itself.
-pub(crate) fn say_failure(place: Place<'_>, failure: Failure) {
+pub(crate) fn say_failure(site: Site<'_>, failure: Failure) {
     if !failure.is_passing() {
-        pr_warn!("{}: {} (errno {})\n", place, failure.why(), failure.errno());
+        pr_warn!("{}: {} (errno {})\n", site, failure.why(), failure.errno());
     }
 }
 
 /// Has orders carried out.
-fn send(place: Place<'_>, backend: &mut Backend<'_>, orders: &mut Orders<'_>) -> Transacted {
-    place
-        .with(|node| backend.transact(node, orders))
+fn send(site: Site<'_>, backend: &mut Backend<'_>, orders: &mut Orders<'_>) -> Transacted {
+    site.with(|node| backend.transact(node, orders))
         .map_err(Failure::Away)?
 }

@@ -7,8 +7,8 @@
 //! here does not stay stopped.
 
 use crate::node::memory::Memory;
-use crate::node::place::Place;
 use crate::node::roster::Roster;
+use crate::node::site::Site;
 use crate::node::transaction::say_failure;
 use crate::node::transaction::Transactions;
 use kernel::prelude::*;
@@ -19,18 +19,18 @@ use kfd::look::survey::Survey;
 /// Starts every queue of the node that is stopped. `Err`: some may still be, and
 /// nothing but another try will start them.
 pub(crate) fn start_all(
-    place: Place<'_>,
+    site: Site<'_>,
     backend: &mut Backend<'_>,
     transactions: &mut Transactions,
     memory: &mut Memory,
 ) -> Result<(), Failure> {
     let result = transactions
-        .put_back(place, backend, memory)
-        .and_then(|()| transactions.start_all(place, backend, memory));
+        .put_back(site, backend, memory)
+        .and_then(|()| transactions.start_all(site, backend, memory));
     match result {
         Err(failure) if !failure.ends_in_reset() => {
             if matches!(failure, Failure::Misfit | Failure::Inexact) {
-                transactions.say_inexact(place);
+                transactions.say_inexact(site);
             }
             Err(failure)
         }
@@ -43,10 +43,10 @@ pub(crate) fn start_all(
 }
 
 /// Names what could not be started before the module lets go of the node.
-pub(crate) fn give_up(place: Place<'_>, backend: &Backend<'_>, roster: &Roster, failure: Failure) {
+pub(crate) fn give_up(site: Site<'_>, backend: &Backend<'_>, roster: &Roster, failure: Failure) {
     pr_err!(
         "{}: stopped queues are left: {} (errno {}); {}\n",
-        place,
+        site,
         failure.why(),
         failure.errno(),
         backend.remedy()
@@ -54,7 +54,7 @@ pub(crate) fn give_up(place: Place<'_>, backend: &Backend<'_>, roster: &Roster, 
     for queue in roster.queues().iter().filter(|queue| queue.stopped) {
         pr_err!(
             "{}: left stopped: queue {} of process {}\n",
-            place,
+            site,
             queue.key.id(),
             queue.pid
         );
@@ -62,7 +62,7 @@ pub(crate) fn give_up(place: Place<'_>, backend: &Backend<'_>, roster: &Roster, 
 }
 
 /// Undoes what the backend owes to processes that have no queue in view.
-pub(crate) fn pay_debts(place: Place<'_>, backend: &mut Backend<'_>, survey: &Survey) {
+pub(crate) fn pay_debts(site: Site<'_>, backend: &mut Backend<'_>, survey: &Survey) {
     if !backend.owes() {
         return;
     }
@@ -70,7 +70,7 @@ pub(crate) fn pay_debts(place: Place<'_>, backend: &mut Backend<'_>, survey: &Su
         let mut queues = survey.queues().iter();
         queues.any(|seen| seen.facts.key.process() == process)
     };
-    if let Ok(Err(failure)) = place.with(|node| backend.settle(node, in_view)) {
-        say_failure(place, failure);
+    if let Ok(Err(failure)) = site.with(|node| backend.settle(node, in_view)) {
+        say_failure(site, failure);
     }
 }

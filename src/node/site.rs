@@ -16,12 +16,12 @@ pub(crate) fn gpu_name(device: &Device) -> &str {
 /// A node of a GPU that the driver has at present. It is looked up each time,
 /// because the driver may have divided the GPU anew.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Site<'a> {
     gpu: &'a Present<'a>,
     index: usize,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Site<'a> {
     pub(crate) fn new(gpu: &'a Present<'a>, index: usize) -> Self {
         Self { gpu, index }
     }
@@ -44,7 +44,7 @@ impl<'a> Place<'a> {
     }
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for Site<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let gpu = gpu_name(self.gpu.device());
         write!(out, "{gpu} node {}", self.index)
