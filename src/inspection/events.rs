@@ -93,7 +93,7 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
                     event.age.0,
                     event.fate.name(),
                     match event.fate {
-                        Fate::Failed(errno) => errno,
+                        Fate::Failed(failed) => failed.errno,
                         Fate::Observed | Fate::Done | Fate::Nothing => 0,
                     }
                 );

@@ -15,7 +15,6 @@ use gpreempt_policy::Nanos;
 use gpreempt_policy::Outcome;
 use gpreempt_policy::Report;
 use gpreempt_policy::Step;
-use kernel::prelude::*;
 use kfd::act::transaction::Done;
 use kfd::act::transaction::Failure;
 
@@ -64,7 +63,7 @@ impl NodeEngine {
             return Fate::Observed;
         }
         if let Some(failure) = failure {
-            return Fate::Failed(failure.errno());
+            return Fate::Failed(failure.failed());
         }
         let carried_out = self
             .requests
@@ -86,10 +85,7 @@ impl NodeEngine {
             }
             Fate::Done => Report::Done,
             Fate::Nothing => Report::NothingToDo,
-            // KFD has halted its scheduler for somebody just now, which is no
-            // failure: the next look decides anew.
-            Fate::Failed(errno) if errno == busy() => Report::NothingToDo,
-            Fate::Failed(errno) => Report::Failed(errno),
+            Fate::Failed(failed) => Report::Failed(failed),
         };
         if fate == Fate::Done {
             match decision.action {
@@ -108,9 +104,4 @@ impl NodeEngine {
             report,
         });
     }
-}
-
-/// The positive errno of something that is in use.
-fn busy() -> u32 {
-    EBUSY.to_errno().unsigned_abs()
 }

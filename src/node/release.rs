@@ -7,6 +7,7 @@
 //! here stays stopped.
 
 use super::NodeEngine;
+use gpreempt_policy::FailureKind;
 use gpreempt_policy::Nanos;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
@@ -30,7 +31,7 @@ impl NodeEngine {
             .put_back(gpu, backend)
             .and_then(|()| self.send_start_all(gpu, backend));
         match result {
-            Err(failure) if !failure.ends_in_reset() => {
+            Err(failure) if failure.kind() != FailureKind::Rebuilt => {
                 if matches!(failure, Failure::Misfit | Failure::Inexact) {
                     self.say_inexact(gpu);
                 }

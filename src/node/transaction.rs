@@ -5,6 +5,7 @@
 use super::NodeEngine;
 use gpreempt_policy::Action;
 use gpreempt_policy::Config;
+use gpreempt_policy::FailureKind;
 use gpreempt_policy::Nanos;
 use gpreempt_policy::Step;
 use kernel::prelude::*;
@@ -116,7 +117,7 @@ impl NodeEngine {
                 self.off_hardware = match failure {
                     Failure::Map(_) => true,
                     Failure::Inexact => false,
-                    _ => self.off_hardware && !failure.ends_in_reset(),
+                    _ => self.off_hardware && failure.kind() != FailureKind::Rebuilt,
                 };
                 // A misfit is met again and again as long as it lasts.
                 let known = failure == Failure::Misfit && self.said_misfit;

@@ -10,6 +10,7 @@ use kernel::prelude::*;
 
 mod check;
 mod eviction;
+mod failure;
 mod fake;
 mod policy;
 mod registers;

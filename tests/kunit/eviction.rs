@@ -135,11 +135,11 @@ mod tests {
     #[test]
     fn a_restore_that_can_never_work_is_given_up() -> Result {
         // Whether the process has its main thread, the driver's scheduling policy,
-        // and whether the restore is owed still.
-        for (main_thread, policy, owed) in [
-            (false, KFD_SCHED_POLICY_NO_HWS, false),
-            (true, KFD_SCHED_POLICY_NO_HWS, true),
-            (false, KFD_SCHED_POLICY_HWS, true),
+        // the failure, and whether the restore is owed still.
+        for (main_thread, policy, failure, owed) in [
+            (false, KFD_SCHED_POLICY_NO_HWS, Failure::Single(14), false),
+            (true, KFD_SCHED_POLICY_NO_HWS, Failure::Single(14), true),
+            (false, KFD_SCHED_POLICY_HWS, Failure::Restore(14), true),
         ] {
             with_scene(|scene| {
                 put(
@@ -153,7 +153,7 @@ mod tests {
                 let mut orders = Orders::START_ALL;
                 let node = scene.node;
                 let done = scene.backend().transact(node, &mut orders);
-                expect(done, Err(Failure::Restore(14)))?;
+                expect(done, Err(failure))?;
                 // The process is as stopped as before.
                 let Orders::StartAll { started: 0 } = orders else {
                     return failed(fmt!("{orders:?}"));

@@ -253,28 +253,6 @@ mod tests {
     }
 
     #[test]
-    fn only_a_reset_makes_the_driver_start_everything_itself() -> Result {
-        for (failure, expected) in [
-            (Failure::Away(Away::Reset), true),
-            (Failure::Unmap(62), true),
-            (Failure::Unmap(5), false),
-            (Failure::Away(Away::NoAccess), false),
-            (Failure::Away(Away::Halted), false),
-            (Failure::Misfit, false),
-            (Failure::Inexact, false),
-            (Failure::Map(62), false),
-            (Failure::Single(62), false),
-            (Failure::Restore(62), true),
-            (Failure::Restore(5), false),
-        ] {
-            if failure.ends_in_reset() != expected {
-                return failed(fmt!("{failure:?}"));
-            }
-        }
-        Ok(())
-    }
-
-    #[test]
     fn a_queue_that_saved_nothing_is_told_apart() -> Result {
         let (aql, pm4) = (KFD_QUEUE_FORMAT_AQL, KFD_QUEUE_FORMAT_PM4);
         // For each of two XCCs whether anything is on its control stack; the words

@@ -22,6 +22,7 @@ use crate::driver::node::Node;
 use crate::kernel::bindings;
 use crate::kernel::clock;
 use gpreempt_policy::Action;
+use gpreempt_policy::FailureKind;
 use kernel::prelude::*;
 
 /// The two functions of the driver that the backend needs, found and bound.
@@ -69,8 +70,12 @@ impl Hws {
         if !census.fits() {
             report_misfit(node.gpu(), node.index(), &census, when);
         }
-        if let Err(errno) = mapped {
-            self.map_again(node).map_err(|_| Failure::Map(errno))?;
+        if mapped != 0 {
+            let failure = Failure::of_driver(node, mapped, Failure::Map);
+            let rebuilt = failure.kind() == FailureKind::Rebuilt;
+            if rebuilt || !map_again(node) {
+                return Err(failure);
+            }
         }
         if !census.fits() {
             return Err(Failure::Inexact);
@@ -82,13 +87,6 @@ impl Hws {
             map: end.since(map),
         }))
     }
-
-    /// After putting the queues back has failed, none of the node's runs: tries
-    /// once more.
-    fn map_again(&self, node: &Node<'_>) -> Result<(), Failure> {
-        node.ready().map_err(Failure::Away)?;
-        Unmapped::new(node)?.map().map_err(Failure::Map)
-    }
 }
 
 impl Drop for Hws {
@@ -97,6 +95,16 @@ impl Drop for Hws {
         // none is under way.
         unsafe { bindings::gp_hws_unbind() }
     }
+}
+
+/// After putting the queues back has failed, none of the node's runs: tries once
+/// more, and says whether it worked.
+fn map_again(node: &Node<'_>) -> bool {
+    let unmapped = node
+        .ready()
+        .map_err(Failure::Away)
+        .and_then(|()| Unmapped::new(node));
+    unmapped.is_ok_and(|unmapped| unmapped.map() == 0)
 }
 
 /// Notes which of the queues that were stopped had nothing to save. Descriptors are
@@ -133,7 +141,7 @@ impl<'a> Unmapped<'a> {
         // the GPU is of a kind for which the function takes the lock.
         let error = unsafe { bindings::gp_hws_lock_and_unmap(node.dqm().as_ptr()) };
         if error != 0 {
-            return Err(Failure::Unmap(error.unsigned_abs()));
+            return Err(Failure::of_driver(node, error, Failure::Unmap));
         }
         // INVARIANT: The function has returned 0.
         Ok(Self {
@@ -154,18 +162,14 @@ impl<'a> Unmapped<'a> {
         });
     }
 
-    /// Puts the active queues back and releases the lock.
-    fn map(self) -> Result<(), u32> {
+    /// Puts the active queues back and releases the lock. Returns what the driver
+    /// does.
+    fn map(self) -> i32 {
         let dqm = self.node.node().dqm();
         core::mem::forget(self);
         // SAFETY: By the type's invariant this thread holds the lock; `self` is
         // forgotten, so that this is the only release.
-        let error = unsafe { bindings::gp_hws_map_and_unlock(dqm.as_ptr()) };
-        if error == 0 {
-            Ok(())
-        } else {
-            Err(error.unsigned_abs())
-        }
+        unsafe { bindings::gp_hws_map_and_unlock(dqm.as_ptr()) }
     }
 }
 

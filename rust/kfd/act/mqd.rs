@@ -24,6 +24,7 @@ use crate::kernel::bindings;
 use crate::kernel::clock;
 use gpreempt_policy::Action;
 use gpreempt_policy::Nanos;
+use kernel::prelude::*;
 
 /// How long the driver gives one XCC: its KFD_UNMAP_LATENCY_MS with the default
 /// queue_preemption_timeout_ms.
@@ -50,7 +51,7 @@ pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>) -> Transacted {
         };
         match move_queue(&locked, process, queue, action) {
             Ok(()) => orders.note(queue, Done::Yes),
-            Err(errno) => failure = failure.or(Some(errno)),
+            Err(error) => failure = failure.or(Some(error)),
         }
     });
     let census = locked.census();
@@ -61,7 +62,7 @@ pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>) -> Transacted {
         return Err(Failure::Inexact);
     }
     match failure {
-        Some(errno) => Err(Failure::Single(errno)),
+        Some(error) => Err(Failure::of_driver(node, error, Failure::Single)),
         None => Ok(Some(Timing {
             unmap: edit.since(begin),
             edit: map.since(edit),
@@ -71,26 +72,26 @@ pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>) -> Transacted {
 }
 
 /// Takes a queue out of its hardware queue, or puts it back, and sets its flag
-/// and the counters when that has worked.
+/// and the counters when that has worked. An error is the driver's.
 fn move_queue(
     locked: &LockedNode<'_>,
     process: &ProcessFacts,
     queue: &QueueFacts,
     action: Action,
-) -> Result<(), u32> {
-    let errno = match action {
+) -> Result<(), i32> {
+    let error = match action {
         Action::Stop => take_out(locked.node(), queue),
         Action::Start => put_in(locked.node(), queue),
     }
-    .unwrap_or(-kernel::error::code::EFAULT.to_errno().abs());
-    if errno == 0 {
+    .unwrap_or(EFAULT.to_errno());
+    if error == 0 {
         locked.set_active(process, queue, action == Action::Start);
         return Ok(());
     }
     if action == Action::Stop {
         put_back_what_is_out(locked.node(), queue);
     }
-    Err(errno.unsigned_abs())
+    Err(error)
 }
 
 /// The driver's manager of compute queue descriptors.

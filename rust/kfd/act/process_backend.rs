@@ -116,8 +116,8 @@ fn each(node: &Node<'_>, requests: &mut [Request], debts: &mut Debts) -> Option<
             continue;
         }
         let result = match request.action {
-            Action::Stop => evict(node, process, debts).map_err(Failure::Unmap),
-            Action::Start => restore(node, process, debts).map_err(Failure::Restore),
+            Action::Stop => evict(node, process, debts),
+            Action::Start => restore(node, process, debts),
         };
         match result {
             Ok(true) => {
@@ -149,9 +149,9 @@ fn restore_all(
             None => true,
             Some(_) if debt.dqm != node.dqm() || keeps(debt.process) => false,
             Some(memory) => {
-                let (paid, errno) = pay(node, debt, &memory);
-                *started = started.saturating_add(u64::from(errno.is_none()));
-                failure = failure.or(errno.map(Failure::Restore));
+                let (paid, failed) = pay(node, debt, &memory);
+                *started = started.saturating_add(u64::from(failed.is_none()));
+                failure = failure.or(failed);
                 paid
             }
         };
@@ -211,7 +211,7 @@ fn find(node: &Node<'_>, process: usize) -> Option<(ProcessFacts, Task)> {
 }
 
 /// Evicts a process. Returns whether it was.
-fn evict(node: &Node<'_>, process: usize, debts: &mut Debts) -> Result<bool, u32> {
+fn evict(node: &Node<'_>, process: usize, debts: &mut Debts) -> Result<bool, Failure> {
     if debts.has(process) || debts.0.len() >= debts.0.capacity() {
         return Ok(false);
     }
@@ -239,17 +239,17 @@ fn evict(node: &Node<'_>, process: usize, debts: &mut Debts) -> Result<bool, u32
     let _ = debts.0.push_within_capacity(debt);
     match error {
         0 => Ok(true),
-        error => Err(error.unsigned_abs()),
+        error => Err(Failure::of_driver(node, error, Failure::Unmap)),
     }
 }
 
 /// Undoes our eviction of a process. Returns whether there was one.
-fn restore(node: &Node<'_>, process: usize, debts: &mut Debts) -> Result<bool, u32> {
+fn restore(node: &Node<'_>, process: usize, debts: &mut Debts) -> Result<bool, Failure> {
     let owed = |debt: &Debt| debt.process == process && debt.dqm == node.dqm();
     let Some(at) = debts.0.iter().position(owed) else {
         return Ok(false);
     };
-    let (settled, errno) = match debts.0.get(at).map(|debt| (debt, debt.memory.memory())) {
+    let (settled, failure) = match debts.0.get(at).map(|debt| (debt, debt.memory.memory())) {
         Some((debt, Some(memory))) => pay(node, debt, &memory),
         // The process is being taken down, with its evictions.
         _ => (true, None),
@@ -257,13 +257,12 @@ fn restore(node: &Node<'_>, process: usize, debts: &mut Debts) -> Result<bool, u
     if settled {
         let _ = debts.0.remove(at);
     }
-    errno.map_or(Ok(true), Err)
+    failure.map_or(Ok(true), Err)
 }
 
 /// Gives a debt's restore. Returns whether it is settled, which a restore that
-/// failed on the way to the hardware or can never work is too, and the positive
-/// errno.
-fn pay(node: &Node<'_>, debt: &Debt, memory: &Memory) -> (bool, Option<u32>) {
+/// failed on the way to the hardware or can never work is too, and the failure.
+fn pay(node: &Node<'_>, debt: &Debt, memory: &Memory) -> (bool, Option<Failure>) {
     let before = evictions(node, debt);
     // A reset or the driver's own care may have undone all of them.
     if before == 0 {
@@ -279,7 +278,8 @@ fn pay(node: &Node<'_>, debt: &Debt, memory: &Memory) -> (bool, Option<u32>) {
         0 => (true, None),
         error => {
             let settled = evictions(node, debt) < before || is_lost(node, debt, memory);
-            (settled, Some(error.unsigned_abs()))
+            let failure = Failure::of_driver(node, error, Failure::Restore);
+            (settled, Some(failure))
         }
     }
 }

@@ -6,12 +6,15 @@ use crate::driver::gpu::Away;
 use crate::driver::gpu::Present;
 use crate::driver::locked::Census;
 use crate::driver::node::Node;
+use crate::driver::node::SchedPolicy;
 use crate::driver::queue::Activity;
 use crate::driver::queue::QueueFacts;
 use crate::driver::queue::QueueKey;
+use crate::kernel::compat::ETIME;
 use gpreempt_policy::Action;
+use gpreempt_policy::Failed;
+use gpreempt_policy::FailureKind;
 use gpreempt_policy::Nanos;
-use gpreempt_policy::ETIME;
 use kernel::prelude::*;
 
 /// One queue to stop or to start, and what became of it.
@@ -186,16 +189,75 @@ pub enum Failure {
     Single(u32),
     /// A process could not be put back, with this positive errno; others could.
     Restore(u32),
+    /// The driver refused with this positive errno because it resets the GPU.
+    Reset(u32),
 }
 
 impl Failure {
-    /// The positive errno that the policy judges it by.
+    /// An error of the driver's on a node. `otherwise` makes a failure of its
+    /// positive errno where nothing else is known about it.
+    ///
+    /// The driver says EIO when the reset's semaphore cannot be had at once, and for
+    /// a hardware queue while it resets the GPU. A reset says so before it takes the
+    /// semaphore; else debugfs holds it, or a fatal error was found that a reset has
+    /// yet to answer. Without the hardware scheduler every operation takes one queue
+    /// after the other and goes on after an error.
+    pub fn of_driver(
+        node: &Node<'_>,
+        error: i32,
+        otherwise: impl FnOnce(u32) -> Self,
+    ) -> Self {
+        let errno = error.unsigned_abs();
+        if error == EIO.to_errno() && node.gpu().usable() == Err(Away::Reset) {
+            Failure::Reset(errno)
+        } else if node.sched_policy() == Some(SchedPolicy::NoHws) {
+            Failure::Single(errno)
+        } else {
+            otherwise(errno)
+        }
+    }
+
+    /// What it means: the one place where a failure is judged.
+    pub fn kind(self) -> FailureKind {
+        match self {
+            // For debugfs or another partition, and for milliseconds.
+            Failure::Away(Away::Halted) => FailureKind::Passing,
+            // A reset and a suspend evict every queue, and which of them run
+            // afterwards the driver computes from fields that we never write. A device
+            // that goes, and KFD that is not set up, have no queues.
+            Failure::Away(Away::Reset | Away::NoAccess | Away::NoKfd) | Failure::Reset(_) => {
+                FailureKind::Rebuilt
+            }
+            // The scheduler has not taken the queues off within the driver's time limit,
+            // for which the driver has asked for a reset: unmap_queues_cpsch(), which
+            // evictions and restores go through too.
+            Failure::Unmap(ETIME) | Failure::Restore(ETIME) => FailureKind::Rebuilt,
+            // Putting queues back is not waited for, so that no time limit of it can end
+            // in a reset; nor does any of a single hardware queue's.
+            Failure::Unmap(_) | Failure::Map(_) | Failure::Single(_) | Failure::Restore(_) => {
+                FailureKind::Broken
+            }
+            // Nothing changes that is known.
+            Failure::Away(Away::Misfit) | Failure::Misfit | Failure::Inexact => FailureKind::Broken,
+        }
+    }
+
+    /// What the policy hears.
+    pub fn failed(self) -> Failed {
+        Failed {
+            errno: self.errno(),
+            kind: self.kind(),
+        }
+    }
+
+    /// The positive errno that tables and the log show.
     pub fn errno(self) -> u32 {
         let error = match self {
             Failure::Unmap(errno)
             | Failure::Map(errno)
             | Failure::Single(errno)
-            | Failure::Restore(errno) => return errno,
+            | Failure::Restore(errno)
+            | Failure::Reset(errno) => return errno,
             Failure::Away(Away::Reset) => EIO,
             Failure::Away(Away::NoAccess | Away::NoKfd) => ENODEV,
             Failure::Away(Away::Halted) => EBUSY,
@@ -207,7 +269,7 @@ impl Failure {
     /// Words for the log.
     pub fn why(self) -> &'static str {
         match self {
-            Failure::Away(Away::Reset) => "the GPU is being reset",
+            Failure::Away(Away::Reset) | Failure::Reset(_) => "the GPU is being reset",
             Failure::Away(Away::NoAccess) => "the GPU is suspended or being removed",
             Failure::Away(Away::NoKfd) => "KFD is not set up",
             Failure::Away(Away::Halted) => "the hardware scheduler is halted",
@@ -222,22 +284,12 @@ impl Failure {
 
     /// Whether it passes by itself and soon, so that it is no failure of anything.
     pub fn is_passing(self) -> bool {
-        matches!(self, Failure::Away(Away::Halted))
+        self.kind() == FailureKind::Passing
     }
 
     /// Whether anything was sent to the hardware, or at least tried to be.
     pub fn was_sent(self) -> bool {
         !matches!(self, Failure::Away(_) | Failure::Misfit)
-    }
-
-    /// Whether the driver makes all queues anew after it, so that nothing stays
-    /// stopped: the GPU is being reset, or will be because it hangs.
-    pub fn ends_in_reset(self) -> bool {
-        match self {
-            Failure::Away(Away::Reset) => true,
-            Failure::Unmap(errno) | Failure::Restore(errno) => errno == ETIME,
-            _ => false,
-        }
     }
 }
 

@@ -6,6 +6,9 @@
 pub(crate) use kernel::prelude::CStr;
 pub(crate) use kernel::str::CStrExt as _;
 
+/// A positive errno that the kernel crate knows as an error from 7.3 on.
+pub(crate) const ETIME: u32 = kernel::bindings::ETIME;
+
 /// Makes something printable that knows only `core`'s way of printing.
 pub(crate) struct Plain<T>(pub(crate) T);
 
