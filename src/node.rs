@@ -48,9 +48,9 @@ use kfd::kernel::thread::Running;
 use kfd::look::hardware::HardwareSource;
 use kfd::look::hardware::Occupancy;
 use kfd::look::registers::Registers;
+use kfd::look::sampler::SamplerKind;
 use kfd::look::survey::QueueSeen;
 use kfd::look::survey::Survey;
-use kfd::operator::settings::SamplerKind;
 
 /// A node and everything that is remembered of it. The memory is allocated when
 /// the node is first seen; a pass allocates nothing.

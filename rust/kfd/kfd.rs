@@ -21,6 +21,7 @@ pub mod kernel {
 /// The driver's own things, and what keeps each of them where it is.
 #[allow(clippy::module_inception)] // The driver has the name of its room.
 pub mod driver {
+    pub mod census;
     pub mod check;
     pub mod driver;
     pub(crate) mod foreign;
@@ -28,6 +29,7 @@ pub mod driver {
     pub(crate) mod layout;
     pub mod locked;
     pub mod node;
+    pub(crate) mod partitions;
     pub mod process;
     pub mod queue;
 }
@@ -37,6 +39,7 @@ pub mod look {
     pub mod hardware;
     pub mod registers;
     pub mod sample;
+    pub mod sampler;
     pub mod survey;
 }
 

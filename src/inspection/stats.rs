@@ -12,7 +12,7 @@ use gpreempt_policy::Granularity;
 use kernel::prelude::*;
 use kernel::seq_file::SeqFile;
 use kernel::seq_print;
-use kfd::operator::settings::BackendKind;
+use kfd::act::backend::BackendKind;
 use kfd::operator::settings::Settings;
 
 /// The word for the state of a node.

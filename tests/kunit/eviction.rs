@@ -8,13 +8,12 @@ use crate::fake::{expect, failed, get, put, with_node, Fake};
 use gpreempt_policy::Action;
 use gpreempt_policy::Action::{Start, Stop};
 use kernel::prelude::*;
-use kfd::act::backend::{Backend, Debts};
+use kfd::act::backend::{Backend, BackendKind, Debts};
 use kfd::act::transaction::{Done, Failure, Orders, Request};
 use kfd::driver::gpu::Away;
 use kfd::driver::node::Node;
 use kfd::driver::queue::QueueKey;
 use kfd::look::survey::Survey;
-use kfd::operator::settings::BackendKind;
 
 /// The process that every kernel has.
 const INIT: i32 = 1;

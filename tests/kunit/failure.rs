@@ -88,8 +88,10 @@ mod tests {
                 DEVICE_QUEUE_MANAGER_SCHED_POLICY,
                 KFD_SCHED_POLICY_NO_HWS as u32,
             );
-            for (error, expected) in [(-62, Failure::Single(ETIME)), (-14, Failure::Single(EFAULT))]
-            {
+            for (error, expected) in [
+                (-62, Failure::Single(ETIME)),
+                (-14, Failure::Single(EFAULT)),
+            ] {
                 expect(Failure::of_driver(node, error, Failure::Unmap), expected)?;
             }
             Ok(())

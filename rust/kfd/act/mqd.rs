@@ -16,9 +16,9 @@ use crate::act::transaction::Transacted;
 use crate::driver::foreign::Foreign;
 use crate::driver::layout::*;
 use crate::driver::locked::LockedNode;
-use crate::driver::locked::ProcessFacts;
 use crate::driver::node::Node;
 use crate::driver::queue::Format;
+use crate::driver::queue::ProcessFacts;
 use crate::driver::queue::QueueFacts;
 use crate::kernel::bindings;
 use crate::kernel::clock;
@@ -178,7 +178,7 @@ fn put_back_what_is_out(node: &Node<'_>, queue: &QueueFacts) {
                         mqd.as_ptr(),
                         queue.pipe,
                         queue.slot,
-                        queue.write_pointer,
+                        queue.write_pointer_address,
                         shift,
                         xcc,
                     )

@@ -2,9 +2,9 @@
 
 //! Queues stopped and started together.
 
+use crate::driver::census::Census;
 use crate::driver::gpu::Away;
 use crate::driver::gpu::Present;
-use crate::driver::locked::Census;
 use crate::driver::node::Node;
 use crate::driver::node::SchedPolicy;
 use crate::driver::queue::Activity;
@@ -202,11 +202,7 @@ impl Failure {
     /// semaphore; else debugfs holds it, or a fatal error was found that a reset has
     /// yet to answer. Without the hardware scheduler every operation takes one queue
     /// after the other and goes on after an error.
-    pub fn of_driver(
-        node: &Node<'_>,
-        error: i32,
-        otherwise: impl FnOnce(u32) -> Self,
-    ) -> Self {
+    pub fn of_driver(node: &Node<'_>, error: i32, otherwise: impl FnOnce(u32) -> Self) -> Self {
         let errno = error.unsigned_abs();
         if error == EIO.to_errno() && node.gpu().usable() == Err(Away::Reset) {
             Failure::Reset(errno)

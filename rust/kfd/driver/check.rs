@@ -10,15 +10,12 @@ use crate::driver::node::Node;
 use crate::driver::node::SchedPolicy;
 use crate::kernel::bindings;
 use crate::kernel::compat::*;
-use crate::operator::settings::BackendKind;
 
 /// Why a node is not touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// What is wrong, and what to do.
     pub why: &'static str,
-    /// It may be right with the next look.
-    pub passing: bool,
 }
 
 /// One check: whether it passes, and what it means if it does not.
@@ -103,33 +100,10 @@ pub(crate) fn lock_is_taken(node: &Node<'_>) -> bool {
 pub fn check(node: &Node<'_>) -> Result<(), Refusal> {
     for check in CHECKS {
         if !(check.passes)(node) {
-            return Err(Refusal {
-                why: check.why,
-                passing: false,
-            });
+            return Err(Refusal { why: check.why });
         }
     }
     Ok(())
-}
-
-/// Whether a backend can work on a node.
-pub fn check_backend(node: &Node<'_>, backend: BackendKind, hws: bool) -> Result<(), Refusal> {
-    let why = match (backend, node.sched_policy()) {
-        (BackendKind::Hws, Some(SchedPolicy::NoHws)) => {
-            "backend=hws needs the hardware scheduler: use backend=mqd or process, or load amdgpu with sched_policy=0"
-        }
-        (BackendKind::Hws, _) if !hws => {
-            "backend=hws needs two functions that this amdgpu does not have: use backend=process"
-        }
-        (BackendKind::Mqd, Some(SchedPolicy::Hws | SchedPolicy::HwsNoOversubscription)) => {
-            "backend=mqd cannot work beside the hardware scheduler: use backend=hws"
-        }
-        _ => return Ok(()),
-    };
-    Err(Refusal {
-        why,
-        passing: false,
-    })
 }
 
 /// Whether an operation of the queue manager is a function of amdgpu's of a

@@ -2,11 +2,11 @@
 
 //! A node whose queue manager's lock is held: the only way to its lists.
 
+use crate::driver::census::Census;
 use crate::driver::foreign::Foreign;
 use crate::driver::layout::*;
 use crate::driver::node::Node;
-use crate::driver::queue::Activity;
-use crate::driver::queue::Misfit;
+use crate::driver::queue::ProcessFacts;
 use crate::driver::queue::QueueFacts;
 use crate::driver::queue::QueueKind;
 use crate::kernel::bindings;
@@ -31,9 +31,24 @@ pub struct LockedNode<'a> {
 #[must_use = "the lock is released at once"]
 pub struct QueueManagerLock<'a>(LockedNode<'a>);
 
-impl<'a> QueueManagerLock<'a> {
-    pub(crate) fn new(node: LockedNode<'a>) -> Self {
-        Self(node)
+impl Node<'_> {
+    /// Takes the lock of the queue manager.
+    ///
+    /// Until it is released: no user memory, no allocation, no other lock of
+    /// the driver or of a process.
+    pub fn lock(&self) -> QueueManagerLock<'_> {
+        let lock = self.dqm().as_ptr::<u8>();
+        // SAFETY: By the invariant of `Node` the queue manager is there; the layout
+        // says where its mutex, whose size the shim has compared, and its saved
+        // flags are.
+        unsafe {
+            bindings::gp_dqm_lock(
+                lock.wrapping_add(DEVICE_QUEUE_MANAGER_LOCK_HIDDEN).cast(),
+                lock.wrapping_add(DEVICE_QUEUE_MANAGER_SAVED_FLAGS).cast(),
+            )
+        };
+        // SAFETY: The lock was just taken.
+        QueueManagerLock(unsafe { LockedNode::assume(self) })
     }
 }
 
@@ -55,110 +70,6 @@ impl Drop for QueueManagerLock<'_> {
                 dqm.wrapping_add(DEVICE_QUEUE_MANAGER_LOCK_HIDDEN).cast(),
                 dqm.wrapping_add(DEVICE_QUEUE_MANAGER_SAVED_FLAGS).cast(),
             )
-        }
-    }
-}
-
-/// A process with queues on a node, seen under the lock.
-#[derive(Clone, Copy)]
-pub(crate) struct ProcessFacts {
-    /// The `struct kfd_process`.
-    pub(crate) process: Foreign,
-    /// The `struct qcm_process_device`.
-    pub(crate) qpd: Foreign,
-    /// Its main thread, which the driver keeps.
-    pub(crate) lead_thread: Foreign,
-    /// Its memory, to be compared only.
-    pub(crate) mm: usize,
-    /// How many evictions hold it.
-    pub(crate) evicted: u32,
-    /// A debugger or a checkpoint has to do with it.
-    pub(crate) protected: bool,
-    /// One of its queues was reset, or is about to be.
-    pub(crate) has_reset_queue: bool,
-    /// It is the process's main context; others share its memory.
-    pub(crate) primary: bool,
-}
-
-/// What a walk over a node found, and what did not fit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Census {
-    /// Processes with queues.
-    pub processes: u32,
-    /// Queues of all kinds.
-    pub queues: u32,
-    /// Queues that the driver has run.
-    pub active: u32,
-    /// Those of them that are for waves.
-    pub active_compute: u32,
-    /// What did not fit: bits of [`Census::FAULTS`].
-    faults: u32,
-}
-
-/// Names for what may not fit, each a bit.
-macro_rules! faults {
-    ($($name:ident = $bit:literal $text:literal,)*) => {
-        impl Census {
-            $(const $name: u32 = 1 << $bit;)*
-
-            /// The names of what may not fit.
-            pub const FAULTS: &'static [(u32, &'static str)] = &[$((1 << $bit, $text),)*];
-        }
-    };
-}
-
-faults! {
-    UNREADABLE = 0 "memory that cannot be read",
-    ENDLESS = 1 "a list that goes round in circles",
-    DQM = 2 "qpd->dqm is another queue manager",
-    PQM = 3 "qpd->pqm->process is another process",
-    PDD_DEV = 4 "pdd->dev is another node",
-    QUEUE_DEVICE = 5 "queue->device is another node",
-    QUEUE_PROCESS = 6 "queue->process is another process",
-    QUEUE_TYPE = 7 "a queue of an unknown type",
-    QUEUE_PRIORITY = 8 "a queue priority above 15",
-    QUEUE_COUNT = 9 "qpd->queue_count is not the length of its list",
-    ACTIVE = 10 "active_queue_count is not the number of active queues",
-    ACTIVE_CP = 11 "active_cp_queue_count is not the number of active compute queues",
-    PROCESSES = 12 "processes_count is not the number of processes",
-    TOTAL = 13 "total_queue_count is not the number of queues",
-}
-
-impl Census {
-    /// Whether everything fits together.
-    pub fn fits(&self) -> bool {
-        self.faults == 0
-    }
-
-    /// The names of what does not fit.
-    pub fn faults(&self) -> impl Iterator<Item = &'static str> + '_ {
-        Self::FAULTS
-            .iter()
-            .filter(|(bit, _)| self.faults & bit != 0)
-            .map(|(_, name)| *name)
-    }
-
-    fn fault(&mut self, bit: u32) {
-        self.faults |= bit;
-    }
-
-    fn misfit(&mut self, misfit: Misfit) {
-        self.fault(match misfit {
-            Misfit::Unreadable => Self::UNREADABLE,
-            Misfit::Device => Self::QUEUE_DEVICE,
-            Misfit::Process => Self::QUEUE_PROCESS,
-            Misfit::Type => Self::QUEUE_TYPE,
-            Misfit::Priority => Self::QUEUE_PRIORITY,
-        });
-    }
-
-    fn count(&mut self, queue: &QueueFacts) {
-        self.queues = self.queues.saturating_add(1);
-        if queue.activity == Activity::Active {
-            self.active = self.active.saturating_add(1);
-            if queue.kind == QueueKind::Compute {
-                self.active_compute = self.active_compute.saturating_add(1);
-            }
         }
     }
 }

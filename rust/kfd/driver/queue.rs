@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! One user queue, as the driver has it.
+//! One user queue, and the process that owns it, as the driver has them.
 
 use crate::driver::foreign::Foreign;
 use crate::driver::foreign::Image;
 use crate::driver::layout::*;
-use crate::driver::locked::ProcessFacts;
 use gpreempt_policy::Priority;
+
+/// The length of an AQL packet.
+pub(crate) const AQL_PACKET_BYTES: u64 = 64;
 
 /// What a queue is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,13 +109,35 @@ pub struct QueueFacts {
     /// Bytes of the control stack that follows each of its descriptors.
     pub(crate) control_stack_bytes: u32,
     pub(crate) ring: u64,
-    pub(crate) read_pointer: u64,
-    pub(crate) write_pointer: u64,
+    /// Where the process keeps its pointers.
+    pub(crate) read_pointer_address: u64,
+    pub(crate) write_pointer_address: u64,
     /// The XCC of the node that reads its packets and moves its read pointer.
     pub(crate) packet_xcc: u32,
     pub(crate) mqd: usize,
     pub(crate) pipe: u32,
     pub(crate) slot: u32,
+}
+
+/// A process with queues on a node, seen under the lock.
+#[derive(Clone, Copy)]
+pub(crate) struct ProcessFacts {
+    /// The `struct kfd_process`.
+    pub(crate) process: Foreign,
+    /// The `struct qcm_process_device`.
+    pub(crate) qpd: Foreign,
+    /// Its main thread, which the driver keeps.
+    pub(crate) lead_thread: Foreign,
+    /// Its memory, to be compared only.
+    pub(crate) mm: usize,
+    /// How many evictions hold it.
+    pub(crate) evicted: u32,
+    /// A debugger or a checkpoint has to do with it.
+    pub(crate) protected: bool,
+    /// One of its queues was reset, or is about to be.
+    pub(crate) has_reset_queue: bool,
+    /// It is the process's main context; others share its memory.
+    pub(crate) primary: bool,
 }
 
 const P: usize = QUEUE_PROPERTIES;
@@ -209,8 +233,8 @@ impl QueueFacts {
             save_bytes: image.int::<{ P + QUEUE_PROPERTIES_CTX_SAVE_RESTORE_AREA_SIZE }>(),
             control_stack_bytes: image.int::<{ P + QUEUE_PROPERTIES_CTL_STACK_SIZE }>(),
             ring: image.long::<{ P + QUEUE_PROPERTIES_QUEUE_ADDRESS }>(),
-            read_pointer: image.long::<{ P + QUEUE_PROPERTIES_READ_PTR }>(),
-            write_pointer: image.long::<{ P + QUEUE_PROPERTIES_WRITE_PTR }>(),
+            read_pointer_address: image.long::<{ P + QUEUE_PROPERTIES_READ_PTR }>(),
+            write_pointer_address: image.long::<{ P + QUEUE_PROPERTIES_WRITE_PTR }>(),
             packet_xcc: if aql {
                 0
             } else {

@@ -10,9 +10,9 @@
 use crate::driver::gpu::Present;
 use crate::driver::queue::Format;
 use crate::driver::queue::QueueFacts;
+use crate::driver::queue::AQL_PACKET_BYTES;
 use crate::kernel::bindings;
 use crate::look::hardware::HardwareSource;
-use crate::look::sample::AQL_PACKET_BYTES;
 use kernel::prelude::*;
 
 /// The hardware queues of the engine that runs user queues: so many on each pipe.

@@ -3,14 +3,14 @@
 //! One look at all queues of a node: first their facts, under the lock, then
 //! without it what user memory and the hardware say of them.
 
+use crate::driver::census::Census;
 use crate::driver::gpu::Present;
-use crate::driver::locked::Census;
 use crate::driver::locked::LockedNode;
-use crate::driver::locked::ProcessFacts;
 use crate::driver::node::Node;
 use crate::driver::process::Task;
 use crate::driver::queue::Activity;
 use crate::driver::queue::Format;
+use crate::driver::queue::ProcessFacts;
 use crate::driver::queue::QueueFacts;
 use crate::driver::queue::QueueKind;
 use crate::kernel::thread::Running;
