@@ -14,7 +14,8 @@ pub enum Point {
     Stop,
     /// A queue is started.
     Start,
-    /// Everything on a node is started and the node left alone.
+    /// A queue is started because a transaction has failed, or because nothing came of
+    /// stopping it.
     Fallback,
 }
 
