@@ -39,13 +39,13 @@ use kernel::prelude::*;
 use kfd::act::backend::Backend;
 use kfd::act::transaction::report_misfit;
 use kfd::act::transaction::Failure;
-use kfd::act::transaction::Request;
+use kfd::act::transaction::Requests;
 use kfd::driver::check::Refusal;
 use kfd::driver::gpu::Away;
 use kfd::driver::gpu::Present;
+use kfd::driver::hardware::HardwareSource;
 use kfd::kernel::clock;
 use kfd::kernel::thread::Running;
-use kfd::look::hardware::HardwareSource;
 use kfd::look::hardware::Occupancy;
 use kfd::look::registers::Registers;
 use kfd::look::sampler::SamplerKind;
@@ -67,7 +67,7 @@ pub(crate) struct NodeEngine {
     seen: KVVec<Observation>,
     decisions: KVVec<Decision>,
     outcomes: KVVec<Outcome>,
-    requests: KVVec<Request>,
+    requests: Requests,
     last: Step,
     /// The queue that waited at the last look.
     waiting: Option<QueueId>,
@@ -100,7 +100,7 @@ impl NodeEngine {
             seen: room(QUEUE_SLOTS)?,
             decisions: KVVec::from_elem(Decision::NONE, QUEUE_SLOTS, GFP_KERNEL)?,
             outcomes: room(QUEUE_SLOTS)?,
-            requests: room(QUEUE_SLOTS)?,
+            requests: Requests::new(QUEUE_SLOTS)?,
             last: Step::default(),
             waiting: None,
             said_misfit: false,

@@ -14,6 +14,7 @@ pub mod kernel {
     pub mod clock;
     pub(crate) mod compat;
     pub mod sleep;
+    pub mod sort;
     pub mod thread;
     pub mod wake;
 }
@@ -24,14 +25,19 @@ pub mod driver {
     pub mod census;
     pub mod check;
     pub mod driver;
+    pub(crate) mod due;
+    pub(crate) mod eviction;
     pub(crate) mod foreign;
     pub mod gpu;
+    pub mod hardware;
+    pub(crate) mod hardware_queue;
     pub(crate) mod layout;
     pub mod locked;
     pub mod node;
     pub(crate) mod partitions;
     pub mod process;
     pub mod queue;
+    pub(crate) mod unmapped;
 }
 
 /// What is seen of the queues, without changing anything.

@@ -15,7 +15,6 @@ use gpreempt_policy::Nanos;
 use gpreempt_policy::Outcome;
 use gpreempt_policy::Report;
 use gpreempt_policy::Step;
-use kfd::act::transaction::Done;
 use kfd::act::transaction::Failure;
 
 impl NodeEngine {
@@ -65,14 +64,9 @@ impl NodeEngine {
         if let Some(failure) = failure {
             return Fate::Failed(failure.failed());
         }
-        let carried_out = self
-            .requests
-            .iter()
-            .any(|request| request.key == queue.key && request.done != Done::Nothing);
-        if carried_out {
-            Fate::Done
-        } else {
-            Fate::Nothing
+        match self.requests.carried_out(queue.key) {
+            Some(_) => Fate::Done,
+            None => Fate::Nothing,
         }
     }
 

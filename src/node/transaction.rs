@@ -13,7 +13,6 @@ use kfd::act::backend::Backend;
 use kfd::act::transaction::Done;
 use kfd::act::transaction::Failure;
 use kfd::act::transaction::Orders;
-use kfd::act::transaction::Request;
 use kfd::act::transaction::Transacted;
 use kfd::driver::gpu::Present;
 
@@ -28,13 +27,12 @@ impl NodeEngine {
         now: Nanos,
     ) {
         self.outcomes.clear();
-        self.requests.clear();
-        for decision in self.decisions.iter().take(step.decisions) {
-            if let Some(queue) = self.roster.find(decision.queue).filter(|_| decision.apply) {
-                let request = Request::new(queue.key, decision.action);
-                let _ = self.requests.push_within_capacity(request);
-            }
-        }
+        let decisions = self.decisions.iter().take(step.decisions);
+        let asked = decisions.filter(|decision| decision.apply);
+        self.requests.fill(asked.filter_map(|decision| {
+            let queue = self.roster.find(decision.queue)?;
+            Some((queue.key, decision.action))
+        }));
         let failure = if self.requests.is_empty() {
             None
         } else {
@@ -48,18 +46,12 @@ impl NodeEngine {
 
     /// Carries the requests out, and remembers what is stopped.
     fn send_requests(&mut self, gpu: &Present<'_>, backend: &mut Backend<'_>) -> Transacted {
-        let mut orders = Orders::Each(&mut self.requests);
-        let result = send(gpu, self.index, backend, &mut orders);
+        let result = send(gpu, self.index, backend, &mut self.requests.each());
         // Also after a failure: what was edited before it stays.
-        for request in self.requests.iter() {
-            let queue = self
-                .roster
-                .queues_mut()
-                .iter_mut()
-                .find(|queue| queue.key == request.key);
-            if let Some(queue) = queue.filter(|_| request.done != Done::Nothing) {
-                queue.stopped = request.action == Action::Stop;
-                queue.stopped_idle = request.done == Done::StoppedIdle;
+        for queue in self.roster.queues_mut() {
+            if let Some((action, done)) = self.requests.carried_out(queue.key) {
+                queue.stopped = action == Action::Stop;
+                queue.stopped_idle = done == Done::StoppedIdle;
             }
         }
         self.book(result)
@@ -72,11 +64,9 @@ impl NodeEngine {
         gpu: &Present<'_>,
         backend: &mut Backend<'_>,
     ) -> Transacted {
-        let mut orders = Orders::START_ALL;
+        let mut orders = self.requests.start_all();
         let result = send(gpu, self.index, backend, &mut orders);
-        if let Orders::StartAll { started } = orders {
-            self.counters.starts = self.counters.starts.saturating_add(started);
-        }
+        self.counters.starts = self.counters.starts.saturating_add(orders.started());
         self.book(result)
     }
 
@@ -90,7 +80,7 @@ impl NodeEngine {
         if !self.off_hardware {
             return Ok(());
         }
-        let result = send(gpu, self.index, backend, &mut Orders::PutBack);
+        let result = send(gpu, self.index, backend, &mut self.requests.put_back());
         let result = self.book(result);
         if !self.off_hardware {
             pr_info!(

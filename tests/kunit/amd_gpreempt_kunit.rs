@@ -9,12 +9,16 @@
 use kernel::prelude::*;
 
 mod check;
+mod cost;
 mod eviction;
 mod failure;
 mod fake;
 mod policy;
 mod registers;
 mod roster_cases;
+mod scene;
+mod single;
+mod sort;
 mod transaction;
 mod walk;
 

@@ -2,6 +2,8 @@
 
 //! The ways to stop and to start queues, behind one face.
 
+#![forbid(unsafe_code)]
+
 use crate::act::hws::Hws;
 use crate::act::mqd;
 use crate::act::process_backend;

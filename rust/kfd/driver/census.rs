@@ -81,6 +81,21 @@ impl Census {
         });
     }
 
+    /// What is expected when a queue is set running, or the driver is told not to.
+    pub(crate) fn expect(&mut self, kind: QueueKind, active: bool) {
+        let change = |count: &mut u32| {
+            *count = if active {
+                count.wrapping_add(1)
+            } else {
+                count.wrapping_sub(1)
+            };
+        };
+        change(&mut self.active);
+        if kind == QueueKind::Compute {
+            change(&mut self.active_compute);
+        }
+    }
+
     pub(crate) fn count(&mut self, queue: &QueueFacts) {
         self.queues = self.queues.saturating_add(1);
         if queue.activity == Activity::Active {

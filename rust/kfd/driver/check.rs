@@ -4,11 +4,12 @@
 //! this module knows, and whether the driver's memory is laid out as it was
 //! built for. It only reads, by accesses that cannot fault.
 
+#![forbid(unsafe_code)]
+
 use crate::driver::foreign::Foreign;
 use crate::driver::layout::*;
 use crate::driver::node::Node;
 use crate::driver::node::SchedPolicy;
-use crate::kernel::bindings;
 use crate::kernel::compat::*;
 
 /// Why a node is not touched.
@@ -115,10 +116,8 @@ fn operation_is(node: &Node<'_>, at: usize, name: &str) -> bool {
 }
 
 /// Whether an address is the entry of a function of amdgpu.
-pub(crate) fn is_function_of_amdgpu(function: Foreign, name: &str) -> bool {
-    let mut symbol = [0u8; bindings::GP_SYMBOL_LEN as usize];
-    // SAFETY: The shim writes at most `GP_SYMBOL_LEN` bytes.
-    unsafe { bindings::gp_symbol_name(function.address(), symbol.as_mut_ptr().cast()) };
+fn is_function_of_amdgpu(function: Foreign, name: &str) -> bool {
+    let symbol = function.symbol();
     CStr::from_bytes_until_nul(&symbol)
         .ok()
         .and_then(|symbol| symbol.to_str().ok())

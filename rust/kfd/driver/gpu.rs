@@ -174,7 +174,7 @@ impl<'a> Present<'a> {
     /// Whether the hardware may be used: neither reset nor suspend is going on.
     ///
     /// Either can begin right after this. The driver's functions that change what
-    /// runs look again; for those that only read there is [`Present::hardware`].
+    /// runs look again; for those that only read there is `Present::hardware`.
     pub fn usable(&self) -> Result<(), Away> {
         let adev = self.adev;
         let flags = [
@@ -195,56 +195,11 @@ impl<'a> Present<'a> {
         }
     }
 
-    /// The hardware for reading its registers, with no reset until the result is
-    /// dropped. No allocation may wait for memory meanwhile: whoever frees some may
-    /// wait for work that only a reset ends.
-    pub(crate) fn hardware(&self) -> Result<Hardware<'_>, Away> {
-        let domain = self
-            .adev
-            .pointer(AMDGPU_DEVICE_RESET_DOMAIN)
-            .ok_or(Away::Misfit)?;
-        let reset = domain.part(AMDGPU_RESET_DOMAIN_SEM).ok_or(Away::Misfit)?;
-        // SAFETY: By the type's invariant the GPU is there and with it its reset
-        // domain; the layout says that this is its semaphore, whose size the shim
-        // has compared.
-        if !unsafe { bindings::gp_rwsem_read_trylock(reset.as_ptr()) } {
-            return Err(Away::Reset);
-        }
-        let hardware = Hardware { reset, gpu: self };
-        self.usable()?;
-        Ok(hardware)
-    }
-
     /// Whether it is a virtual function, whose registers are not ours to read.
     pub fn is_virtual_function(&self) -> bool {
         const AMDGPU_SRIOV_CAPS_IS_VF: u32 = 1 << 2;
         self.adev
             .read::<u32>(AMDGPU_DEVICE_VIRT_CAPS)
             .is_none_or(|caps| caps & AMDGPU_SRIOV_CAPS_IS_VF != 0)
-    }
-}
-
-/// The hardware of a GPU that is not being reset.
-///
-/// # Invariants
-///
-/// `reset` is the semaphore of the GPU's reset domain, held for reading.
-pub(crate) struct Hardware<'a> {
-    reset: Foreign,
-    gpu: &'a Present<'a>,
-}
-
-impl Hardware<'_> {
-    /// The GPU.
-    pub(crate) fn gpu(&self) -> &Present<'_> {
-        self.gpu
-    }
-}
-
-impl Drop for Hardware<'_> {
-    fn drop(&mut self) {
-        // SAFETY: By the type's invariant it is held; by the same thread, because
-        // `Present` does not leave its own.
-        unsafe { bindings::gp_rwsem_read_unlock(self.reset.as_ptr()) }
     }
 }

@@ -2,6 +2,8 @@
 
 //! One user queue, and the process that owns it, as the driver has them.
 
+#![forbid(unsafe_code)]
+
 use crate::driver::foreign::Foreign;
 use crate::driver::foreign::Image;
 use crate::driver::layout::*;
@@ -32,11 +34,12 @@ pub enum Format {
 ///
 /// The addresses are names and never followed. A queue that is created anew can
 /// have all of them in common with one that was destroyed, which is harmless:
-/// what is done to a queue depends on its state at that moment alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// what is done to a queue depends on its state at that moment alone. In their order
+/// the queues of a process come one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QueueKey {
-    pub(crate) queue: usize,
     pub(crate) process: usize,
+    pub(crate) queue: usize,
     pub(crate) id: u32,
     pub(crate) doorbell: u32,
 }
@@ -50,6 +53,12 @@ impl QueueKey {
     /// The process, by its name in the driver.
     pub fn process(&self) -> usize {
         self.process
+    }
+
+    #[cfg(CONFIG_KUNIT)]
+    /// The queue, by its name in the driver, for tests.
+    pub fn queue(&self) -> usize {
+        self.queue
     }
 
     #[cfg(CONFIG_KUNIT)]
@@ -130,8 +139,6 @@ pub(crate) struct ProcessFacts {
     pub(crate) lead_thread: Foreign,
     /// Its memory, to be compared only.
     pub(crate) mm: usize,
-    /// How many evictions hold it.
-    pub(crate) evicted: u32,
     /// A debugger or a checkpoint has to do with it.
     pub(crate) protected: bool,
     /// One of its queues was reset, or is about to be.
@@ -162,7 +169,23 @@ fn is(value: u32, enumerator: i64) -> bool {
     i64::from(value) == enumerator
 }
 
+/// AMDGPU_GPU_PAGE_SIZE, by which the driver aligns a descriptor and its stack.
+const GPU_PAGE: usize = 4096;
+
 impl QueueFacts {
+    /// Its descriptor for an XCC, counted within the node.
+    ///
+    /// The place is the driver's mqd_stride_v9() with wave saving. A descriptor names
+    /// the same distance, but can come from a checkpoint, whose word is not enough to
+    /// go by it to any memory.
+    pub(crate) fn descriptor(&self, xcc: usize) -> Option<Foreign> {
+        let stack = usize::try_from(self.control_stack_bytes).ok()?;
+        let stride = stack
+            .checked_next_multiple_of(GPU_PAGE)?
+            .checked_add(V9_MQD_SIZE.next_multiple_of(GPU_PAGE))?;
+        Foreign::new(self.mqd)?.part(stride.checked_mul(xcc)?)
+    }
+
     /// Whether nothing but a stop of ours keeps the queue from running.
     pub(crate) fn may_be_started(&self) -> bool {
         self.activity == Activity::Stopped && !self.doomed

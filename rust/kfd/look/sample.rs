@@ -2,6 +2,8 @@
 
 //! What user memory and the hardware say of a queue.
 
+#![forbid(unsafe_code)]
+
 use crate::driver::process::Inside;
 use crate::driver::queue::Format;
 use crate::driver::queue::QueueFacts;

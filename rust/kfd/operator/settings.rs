@@ -237,3 +237,7 @@ macro_rules! params {
 #[used(compiler)]
 static PARAMS: [KernelParam; COUNT] =
     params![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25];
+
+#[link_section = ".modinfo"]
+#[used(compiler)]
+static MODINFO: [u8; modinfo::BYTES.len()] = modinfo::BYTES;
