@@ -151,11 +151,7 @@ impl NodeEngine {
     /// Calls a function for each queue that the policy knows.
     pub(crate) fn each_queue(&mut self, mut f: impl FnMut(&QueueView, &Queue, &QueueSeen)) {
         for view in self.scheduler.queues() {
-            let at = self
-                .roster
-                .queues()
-                .iter()
-                .position(|queue| queue.id == view.queue);
+            let at = self.roster.place(view.queue);
             let queue = at.and_then(|at| self.roster.queues().get(at));
             let seen = at.and_then(|at| self.survey.queues().get(at));
             if let (Some(queue), Some(seen)) = (queue, seen) {

@@ -16,6 +16,7 @@ use kfd::driver::process::COMM_LEN;
 use kfd::driver::queue::Activity;
 use kfd::driver::queue::Format;
 use kfd::driver::queue::QueueKey;
+use kfd::kernel::sort::sort_by_key;
 use kfd::look::survey::ProcessSeen;
 use kfd::look::survey::QueueSeen;
 use kfd::look::survey::Survey;
@@ -71,8 +72,13 @@ impl Matcher for &Rules {
 }
 
 /// The queues and processes of a node, in the order of the last look.
+///
+/// # Invariants
+///
+/// `places` says where in `queues` each name stands, sorted by name.
 pub(crate) struct Roster {
     queues: KVVec<Queue>,
+    places: KVVec<(QueueId, usize)>,
     next_queues: KVVec<Queue>,
     processes: KVVec<Process>,
     next_processes: KVVec<Process>,
@@ -84,6 +90,7 @@ impl Roster {
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
             queues: room(QUEUE_SLOTS)?,
+            places: room(QUEUE_SLOTS)?,
             next_queues: room(QUEUE_SLOTS)?,
             processes: room(QUEUE_SLOTS)?,
             next_processes: room(QUEUE_SLOTS)?,
@@ -103,7 +110,29 @@ impl Roster {
 
     /// The queue of a name.
     pub(crate) fn find(&self, id: QueueId) -> Option<&Queue> {
-        self.queues.iter().find(|queue| queue.id == id)
+        self.queues.get(self.place(id)?)
+    }
+
+    /// Where the queue of a name stands, here and in the survey that was last taken in.
+    pub(crate) fn place(&self, id: QueueId) -> Option<usize> {
+        let found = self.places.binary_search_by_key(&id, |(name, _)| *name);
+        self.places.get(found.ok()?).map(|(_, at)| *at)
+    }
+
+    /// Notes where the queues stand, unless they stand where they stood.
+    fn note_places(&mut self) {
+        let stays = |(at, queue): (usize, &Queue)| self.place(queue.id) == Some(at);
+        let same_count = self.queues.len() == self.places.len();
+        if same_count && self.queues.iter().enumerate().all(stays) {
+            return;
+        }
+        self.places.clear();
+        for (at, queue) in self.queues.iter().enumerate() {
+            // There is as much room as for queues.
+            let _ = self.places.push_within_capacity((queue.id, at));
+        }
+        // INVARIANT: These are all, just sorted.
+        sort_by_key(&mut self.places, |(name, _)| *name);
     }
 
     /// Whether any queue is stopped by us.
@@ -114,6 +143,7 @@ impl Roster {
     /// Forgets everything; names are not given again all the same.
     pub(crate) fn clear(&mut self) {
         self.queues.clear();
+        self.places.clear();
         self.processes.clear();
     }
 
@@ -154,6 +184,7 @@ impl Roster {
             let _ = self.next_queues.push_within_capacity(queue);
         }
         core::mem::swap(&mut self.queues, &mut self.next_queues);
+        self.note_places();
     }
 
     fn take_processes(&mut self, survey: &Survey, rules: &impl Matcher) {
