@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! The ways to stop and to start queues, behind one face.
+//! The ways to stop and to start queues, behind one interface.
 
 #![forbid(unsafe_code)]
 
@@ -71,7 +71,7 @@ impl<'a> Backend<'a> {
             BackendKind::Hws | BackendKind::Mqd => {
                 "load the module again with this backend, which starts them"
             }
-            // A process is evicted so often, and nobody else knows how often by us.
+            // The driver only counts evictions; after unload nothing tells which were ours.
             BackendKind::Process => "end their processes, which no later load can start",
         }
     }

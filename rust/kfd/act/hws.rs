@@ -12,8 +12,8 @@
 //! The lists are walked over once before, while the queues are off the hardware, and
 //! after, and what is guaranteed is this:
 //!
-//! - Nobody is taken off the hardware for nothing, or for what could not be done: the
-//!   first walk says whether anything is due and whether the counters fit
+//! - Queues are not taken off the hardware for nothing, or for what could not be done:
+//!   the first walk says whether anything is due and whether the counters fit
 //!   (`Failure::Misfit`).
 //! - No flag is changed where the counters do not fit. The lock was released in
 //!   between, so that the second walk counts anew and only notes what is due. It is
@@ -21,9 +21,9 @@
 //!   nobody else changes a flag or a counter (`Failure::Inexact` if it does not fit).
 //! - The counters fit after the edit. What they have to be follows from that walk and
 //!   from the edits, and they are read and compared before the queues are put back.
-//!   The flags were written with the counters, by the one function that does both; the
-//!   third walk counts them, when queues were stopped and it is looked at what they
-//!   have saved.
+//!   The flags were written together with the counters, by the one function that does
+//!   both. The third walk, which looks at what stopped queues have saved, counts the
+//!   flags once more.
 
 #![forbid(unsafe_code)]
 

@@ -3,8 +3,8 @@
 //! The backend for `amdgpu.sched_policy=2`, where the driver itself puts queues
 //! into the hardware: each queue by itself, the others undisturbed.
 //!
-//! Nobody is disturbed by a look, so that one walk under one lock finds what is to be
-//! done and whether everything fits, and the queues are moved when it is over.
+//! A look disturbs no queue, so one walk under one lock finds what is to be done and
+//! whether everything fits, and the queues are moved when it is over.
 //!
 //! Experimental, as that mode of the driver is. That a queue on several XCCs may
 //! be taken off one XCC after the other is an assumption.

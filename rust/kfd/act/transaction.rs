@@ -232,9 +232,9 @@ impl Wanted<'_> {
     }
 }
 
-/// Whether a transaction may be tried on a node, if it may be looked at: what is to be
-/// done can wait for most, and where nothing is, it is no failure that nothing could
-/// be. Only beside a reset nobody looks, who would have to wait for it.
+/// Whether a transaction may be tried on a node, if the node may be looked at. It may
+/// even where a transaction is impossible: if nothing is due, that is no failure. During
+/// a reset it may not, because whoever holds the lock may be waiting for the reset.
 pub(crate) fn may_look(node: &Node<'_>) -> Result<Result<(), Failure>, Failure> {
     match node.ready() {
         Err(Away::Reset) => Err(Failure::Away(Away::Reset)),

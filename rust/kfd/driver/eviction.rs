@@ -92,7 +92,7 @@ impl<'a> Lodger<'a> {
         self.qpd.read(QCM_PROCESS_DEVICE_EVICTED).unwrap_or(0)
     }
 
-    /// Whether nobody else holds it, nor has to do with it.
+    /// Whether no eviction holds it, and no debugger or checkpoint is using it.
     pub(crate) fn is_free(&self) -> bool {
         let locked = self.node.lock();
         self.qpd.read::<u32>(QCM_PROCESS_DEVICE_EVICTED) == Some(0)

@@ -20,7 +20,7 @@ use kernel::types::NotThreadSafe;
 /// The most nodes that a GPU is divided into.
 pub const MAX_NODES: usize = KFD_DEV_NODES_LEN;
 
-/// Whoever looks after a GPU.
+/// What keeps everything that is remembered of a GPU.
 pub trait Keeper: Send + Unpin + 'static {
     /// The driver is about to let go of the GPU: start what is stopped, and
     /// forget everything about it.
@@ -92,8 +92,8 @@ impl<K: Keeper> Gpu<K> {
         self.let_go(&mut self.inner.lock());
     }
 
-    /// The module lets go of the device, for good: nobody may hear any more when
-    /// the driver does.
+    /// The module lets go of the device for good, because later notices of the driver's
+    /// may not be received any more.
     pub fn retire(&self) {
         let mut inner = self.inner.lock();
         self.let_go(&mut inner);

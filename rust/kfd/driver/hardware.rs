@@ -40,7 +40,7 @@ pub struct HardwareSource {
 }
 
 impl Node<'_> {
-    /// Whom to ask about this node's hardware queues, if that may be asked at all.
+    /// How to ask about this node's hardware queues, if they may be asked about at all.
     pub fn hardware_source(&self) -> Option<HardwareSource> {
         if self.gpu().is_virtual_function() {
             return None;
@@ -112,7 +112,7 @@ impl Waves {
 
 impl Present<'_> {
     /// The hardware for reading its registers, with no reset until the result is
-    /// dropped. No allocation may wait for memory meanwhile: whoever frees some may
+    /// dropped. No allocation may wait for memory meanwhile: freeing memory may itself
     /// wait for work that only a reset ends.
     pub(crate) fn hardware(&self) -> Result<Hardware<'_>, Away> {
         let domain = self

@@ -7,6 +7,7 @@ use crate::driver::due::DueQueue;
 use crate::driver::foreign::Foreign;
 use crate::driver::layout::*;
 use crate::driver::node::Node;
+use crate::driver::node::SchedPolicy;
 use crate::driver::queue::Format;
 use crate::kernel::bindings;
 
@@ -14,8 +15,17 @@ use crate::kernel::bindings;
 /// queue_preemption_timeout_ms.
 const UNMAP_LATENCY_MS: u32 = 4050;
 
-/// The driver's manager of compute queue descriptors.
+/// Whether the driver itself moves queues. Beside the hardware scheduler a queue has no
+/// hardware queue of its own.
+fn driver_moves_queues(node: &Node<'_>) -> bool {
+    node.sched_policy() == Some(SchedPolicy::NoHws)
+}
+
+/// The driver's manager of compute queue descriptors, where queues may be moved by it.
 fn manager(node: &Node<'_>) -> Option<Foreign> {
+    if !driver_moves_queues(node) {
+        return None;
+    }
     let at = usize::try_from(KFD_MQD_TYPE_CP).ok()?;
     if at >= DEVICE_QUEUE_MANAGER_MQD_MGRS_LEN {
         return None;
@@ -87,6 +97,9 @@ impl DueQueue<'_> {
     /// unless it is there.
     fn put_back_if_out(&self, at: usize, xcc: u32) -> Option<()> {
         let (node, queue) = (self.node(), self.facts());
+        if !driver_moves_queues(node) {
+            return None;
+        }
         let calls = node.address().pointer(KFD_NODE_KFD2KGD)?;
         let occupied = calls.pointer(KFD2KGD_CALLS_HQD_IS_OCCUPIED)?;
         let load = calls.pointer(KFD2KGD_CALLS_HQD_LOAD)?;

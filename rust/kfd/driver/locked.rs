@@ -216,7 +216,7 @@ impl<'a> LockedNode<'a> {
         })
     }
 
-    /// Whether a debugger or a checkpoint has to do with a process. A debugger sets its
+    /// Whether a debugger or a checkpoint is using a process. A debugger sets its
     /// flag before it can suspend a queue, and holds the lock for that, so that there
     /// is no moment between.
     pub(crate) fn protected(&self, qpd: Foreign, process: Foreign) -> Option<bool> {

@@ -30,7 +30,7 @@ pub enum Format {
     Pm4,
 }
 
-/// By what a queue is found again.
+/// Identifies a queue from one look to the next.
 ///
 /// The addresses are names and never followed. A queue that is created anew can
 /// have all of them in common with one that was destroyed, which is harmless:
@@ -89,7 +89,7 @@ pub enum Activity {
 /// The fields of a queue that decide anything, read under the lock.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueFacts {
-    /// By what it is found again.
+    /// Identifies it in later looks.
     pub key: QueueKey,
     /// What it is for.
     pub kind: QueueKind,
@@ -99,9 +99,9 @@ pub struct QueueFacts {
     pub priority: Priority,
     /// Whether it runs.
     pub activity: Activity,
-    /// Something about the queue or its process forbids to stop it.
+    /// Something about the queue or its process forbids stopping it.
     pub protected: bool,
-    /// Something about the queue or its process forbids to start it: the driver
+    /// Something about the queue or its process forbids starting it: the driver
     /// is about to reset, move or destroy it.
     pub(crate) doomed: bool,
     /// It takes part in cooperative launches.
@@ -139,7 +139,7 @@ pub(crate) struct ProcessFacts {
     pub(crate) lead_thread: Foreign,
     /// Its memory, to be compared only.
     pub(crate) mm: usize,
-    /// A debugger or a checkpoint has to do with it.
+    /// A debugger or a checkpoint is using it.
     pub(crate) protected: bool,
     /// One of its queues was reset, or is about to be.
     pub(crate) has_reset_queue: bool,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! The place for differences between the kernel releases that the module is built
-//! for: no other file asks for the release. At present it need not be asked for, since
-//! one text compiles for all of them; what is here stands between this text and the
-//! parts of the kernel crate that have changed before and may again.
+//! Differences between the kernel releases that the module is built for. No other
+//! file asks for the release, or for what not every release has.
+//!
+//! At present one text compiles for all of them. What stands here is what the kernel
+//! crate has had under other names, or has not had everywhere.
 
 #![forbid(unsafe_code)]
 

@@ -4,8 +4,8 @@
 //! process that owns a queue cannot write them.
 //!
 //! The driver's own dump reads them, under its lock of the register windows. It
-//! reads all 56 of a hardware queue, which costs, so that a queue is looked for
-//! where it was found last and elsewhere only if it has moved.
+//! reads all 56 of a hardware queue, which is slow, so a queue is looked for where it
+//! was last found, and elsewhere only if it has moved.
 
 #![forbid(unsafe_code)]
 

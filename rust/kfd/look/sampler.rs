@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! By what queues are watched, as the operator may choose it.
+//! How queues are watched: the operator's choice.
 
 #![forbid(unsafe_code)]
 

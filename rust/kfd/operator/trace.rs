@@ -39,7 +39,7 @@ pub struct Event {
     pub age_ns: u64,
 }
 
-/// Tells an event to whoever has the tracepoint on.
+/// Emits an event, if its tracepoint is enabled.
 pub fn tell(point: Point, event: &Event) {
     use crate::kernel::compat::*;
     let event = bindings::gp_event {
