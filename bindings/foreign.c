@@ -5,7 +5,6 @@
  * are called from here because a kernel with control flow integrity checks the
  * types of such calls.
  */
-#include <linux/io.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
 #include <linux/sched/mm.h>
@@ -95,18 +94,6 @@ bool gp_rwsem_read_trylock(struct rw_semaphore *lock)
 void gp_rwsem_read_unlock(struct rw_semaphore *lock)
 {
 	up_read(lock);
-}
-
-/** gp_io_read() - read the device register at @address. */
-u32 gp_io_read(const void *address)
-{
-	return readl((const void __iomem __force *)address);
-}
-
-/** gp_io_write() - write @value to the device register at @address. */
-void gp_io_write(u32 value, void *address)
-{
-	writel(value, (void __iomem __force *)address);
 }
 
 /** gp_free() - free @memory that the driver allocated for us. */

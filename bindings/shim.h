@@ -104,8 +104,6 @@ void gp_mutex_lock(struct mutex *lock);
 void gp_mutex_unlock(struct mutex *lock);
 bool gp_rwsem_read_trylock(struct rw_semaphore *lock);
 void gp_rwsem_read_unlock(struct rw_semaphore *lock);
-u32 gp_io_read(const void *address);
-void gp_io_write(u32 value, void *address);
 void gp_free(void *memory);
 
 /**

@@ -39,7 +39,7 @@ void gp_trace_start(const struct gp_event *event)
 }
 
 /**
- * gp_trace_fallback() - a node is started as a whole and left alone
+ * gp_trace_fallback() - a queue is started because something has gone wrong
  * @event: what to tell
  */
 void gp_trace_fallback(const struct gp_event *event)

@@ -43,12 +43,12 @@ use kfd::act::transaction::Failure;
 use kfd::driver::check::Refusal;
 use kfd::driver::gpu::Away;
 use kfd::driver::gpu::Present;
+use kfd::driver::hardware::HardwareSource;
 use kfd::kernel::clock;
 use kfd::kernel::thread::Running;
-use kfd::look::hardware::HardwareSource;
+use kfd::look::sampler::SamplerKind;
 use kfd::look::survey::QueueSeen;
 use kfd::look::survey::Survey;
-use kfd::operator::settings::SamplerKind;
 
 /// A node and everything that is remembered of it. The memory is allocated when
 /// the node is first seen; a pass allocates nothing.

@@ -14,6 +14,7 @@ pub mod kernel {
     pub mod clock;
     pub(crate) mod compat;
     pub mod sleep;
+    pub mod sort;
     pub mod thread;
     pub mod wake;
 }
@@ -21,15 +22,22 @@ pub mod kernel {
 /// The driver's own things, and what keeps each of them where it is.
 #[allow(clippy::module_inception)] // The driver has the name of its room.
 pub mod driver {
+    pub mod census;
     pub mod check;
     pub mod driver;
+    pub(crate) mod due;
+    pub(crate) mod eviction;
     pub(crate) mod foreign;
     pub mod gpu;
+    pub mod hardware;
+    pub(crate) mod hardware_queue;
     pub(crate) mod layout;
     pub mod locked;
     pub mod node;
+    pub(crate) mod partitions;
     pub mod process;
     pub mod queue;
+    pub(crate) mod unmapped;
 }
 
 /// What is seen of the queues, without changing anything.
@@ -37,6 +45,7 @@ pub mod look {
     pub mod hardware;
     pub mod registers;
     pub mod sample;
+    pub mod sampler;
     pub mod survey;
 }
 

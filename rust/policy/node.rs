@@ -175,19 +175,18 @@ impl Node {
         queues: &mut Table<'_, Queue>,
         outcomes: &[Outcome],
     ) {
-        let mut errno = None;
+        let mut fallback = None;
         let mut hint = 0;
         for outcome in outcomes {
             // The failure of a transaction counts, whatever has become of its
             // queues.
-            if let Report::Failed(number) = outcome.report {
-                errno = errno.or(Some(number));
-            }
+            let after = Fallback::after(outcome.report);
+            fallback = fallback.or(after);
             let Some(at) = queues.find(outcome.queue.0, hint) else {
                 continue;
             };
             hint = at.saturating_add(1);
-            if outcome.report == Report::NothingToDo {
+            if outcome.report != Report::Done && after.is_none() {
                 if let Some(queue) = queues.get_mut(at) {
                     if queue.phase == Phase::Stopping {
                         queue.phase = Phase::Free;
@@ -196,10 +195,10 @@ impl Node {
                 }
             }
         }
-        let Some(errno) = errno else {
+        let Some(fallback) = fallback else {
             return;
         };
-        let fallback = self.recovery.failed(now, config, errno);
+        self.recovery.failed(now, config, fallback);
         let wait = match self.recovery.arming(now) {
             Arming::BackingOff(until) | Arming::Silent(until) => until,
             Arming::Armed | Arming::Disarmed => now.after(limits.retry_max),

@@ -93,7 +93,7 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
                     event.age.0,
                     event.outcome.name(),
                     match event.outcome {
-                        Outcome::Failed(errno) => errno,
+                        Outcome::Failed(failed) => failed.errno,
                         Outcome::Observed | Outcome::Done | Outcome::Nothing => 0,
                     }
                 );

@@ -5,13 +5,13 @@
 
 use kernel::prelude::*;
 use kfd::driver::gpu::Present;
+use kfd::driver::hardware::HardwareSource;
 use kfd::driver::node::Node;
 use kfd::kernel::thread::Running;
-use kfd::look::hardware::HardwareSource;
 use kfd::look::hardware::Occupancy;
 use kfd::look::registers::Registers;
+use kfd::look::sampler::SamplerKind;
 use kfd::look::survey::Survey;
-use kfd::operator::settings::SamplerKind;
 
 /// What the last look saw, and the memory for it.
 pub(crate) struct Look {

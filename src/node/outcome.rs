@@ -6,7 +6,6 @@
 use crate::node::memory::Memory;
 use crate::node::record::Event;
 use crate::node::record::Outcome;
-use crate::node::roster::Walk;
 use crate::node::tracing::Tracer;
 use crate::node::transaction::Transactions;
 use gpreempt_policy::Action;
@@ -14,7 +13,6 @@ use gpreempt_policy::Decision;
 use gpreempt_policy::Mode;
 use gpreempt_policy::Nanos;
 use gpreempt_policy::Report;
-use kernel::prelude::*;
 use kfd::act::transaction::Done;
 use kfd::act::transaction::Failure;
 
@@ -28,7 +26,6 @@ pub(crate) fn keep(
     mode: Mode,
     now: Nanos,
 ) {
-    let mut walk = Walk::default();
     for at in 0..memory.policy.decisions().len() {
         let Some(decision) = memory.policy.decisions().get(at).copied() else {
             return;
@@ -37,7 +34,7 @@ pub(crate) fn keep(
             continue;
         };
         let done = match decision.apply {
-            true => transactions.done(&mut walk, queue.key),
+            true => transactions.done(queue.key),
             false => Done::Nothing,
         };
         if done != Done::Nothing {
@@ -74,7 +71,7 @@ fn outcome(decision: &Decision, done: Done, failure: Option<Failure>) -> Outcome
         return Outcome::Observed;
     }
     if let Some(failure) = failure {
-        return Outcome::Failed(failure.errno());
+        return Outcome::Failed(failure.failed());
     }
     match done {
         Done::Nothing => Outcome::Nothing,
@@ -92,10 +89,7 @@ fn note(memory: &mut Memory, decision: &Decision, outcome: Outcome) {
         }
         Outcome::Done => Report::Done,
         Outcome::Nothing => Report::NothingToDo,
-        // KFD has just halted its scheduler for something else, which is no
-        // failure: the next look decides anew.
-        Outcome::Failed(errno) if errno == busy() => Report::NothingToDo,
-        Outcome::Failed(errno) => Report::Failed(errno),
+        Outcome::Failed(failed) => Report::Failed(failed),
     };
     match (outcome, decision.action) {
         (Outcome::Done, Action::Stop) => {
@@ -109,9 +103,4 @@ fn note(memory: &mut Memory, decision: &Decision, outcome: Outcome) {
         _ => {}
     }
     memory.policy.report(decision.queue, report);
-}
-
-/// The positive errno of something that is in use.
-fn busy() -> u32 {
-    EBUSY.to_errno().unsigned_abs()
 }

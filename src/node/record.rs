@@ -4,6 +4,7 @@
 
 use crate::node::histogram::Histogram;
 use gpreempt_policy::Action;
+use gpreempt_policy::Failed;
 use gpreempt_policy::Nanos;
 use gpreempt_policy::Reason;
 use kernel::prelude::*;
@@ -53,8 +54,8 @@ pub(crate) enum Outcome {
     Done,
     /// Nothing had to or could be done.
     Nothing,
-    /// The transaction failed with this positive errno.
-    Failed(u32),
+    /// The transaction failed.
+    Failed(Failed),
 }
 
 impl Outcome {

@@ -16,6 +16,7 @@ use kfd::driver::process::COMM_LEN;
 use kfd::driver::queue::Activity;
 use kfd::driver::queue::Format;
 use kfd::driver::queue::QueueKey;
+use kfd::kernel::sort::sort_by_key;
 use kfd::look::survey::ProcessSeen;
 use kfd::look::survey::QueueSeen;
 use kfd::look::survey::Survey;
@@ -136,8 +137,7 @@ impl Roster {
             let _ = self.order.push_within_capacity(at);
         }
         let queues = &self.queues;
-        self.order
-            .sort_unstable_by_key(|&at| queues.get(at).map(|queue| queue.id));
+        sort_by_key(&mut self.order, |&at| queues.get(at).map(|queue| queue.id));
     }
 
     /// Whether any queue is stopped by us.

@@ -11,6 +11,7 @@ use crate::node::roster::Roster;
 use crate::node::site::Site;
 use crate::node::transaction::say_failure;
 use crate::node::transaction::Transactions;
+use gpreempt_policy::FailureKind;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
 use kfd::act::transaction::Failure;
@@ -28,7 +29,7 @@ pub(crate) fn start_all(
         .put_back(site, backend, memory)
         .and_then(|()| transactions.start_all(site, backend, memory));
     match result {
-        Err(failure) if !failure.ends_in_reset() => {
+        Err(failure) if failure.kind() != FailureKind::Rebuilt => {
             if matches!(failure, Failure::Misfit | Failure::Inexact) {
                 transactions.say_inexact(site);
             }

@@ -5,9 +5,8 @@
 
 use crate::node::memory::Memory;
 use crate::node::record::Counters;
-use crate::node::roster::Walk;
 use crate::node::site::Site;
-use crate::node::storage::room;
+use gpreempt_policy::FailureKind;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
@@ -15,14 +14,14 @@ use kfd::act::transaction::report_misfit;
 use kfd::act::transaction::Done;
 use kfd::act::transaction::Failure;
 use kfd::act::transaction::Orders;
-use kfd::act::transaction::Request;
+use kfd::act::transaction::Requests;
 use kfd::act::transaction::Transacted;
 use kfd::driver::queue::QueueKey;
 use kfd::look::survey::Survey;
 
 /// The transactions on a node.
 pub(crate) struct Transactions {
-    requests: KVVec<Request>,
+    requests: Requests,
     /// A transaction of ours has left the queues off the hardware.
     off_hardware: bool,
     /// Why the last transaction that failed did so, until an operator arms the node.
@@ -34,7 +33,7 @@ pub(crate) struct Transactions {
 impl Transactions {
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
-            requests: room(QUEUE_SLOTS)?,
+            requests: Requests::new(QUEUE_SLOTS)?,
             off_hardware: false,
             last_failure: None,
             said_misfit: false,
@@ -69,26 +68,24 @@ impl Transactions {
         backend: &mut Backend<'_>,
         memory: &mut Memory,
     ) -> Result<(), Failure> {
-        self.requests.clear();
-        for decision in memory.policy.decisions().iter().filter(|made| made.apply) {
-            if let Some(queue) = memory.roster.find(decision.queue) {
-                let request = Request::new(queue.key, decision.action);
-                // There is as much room as for decisions.
-                let _ = self.requests.push_within_capacity(request);
-            }
-        }
+        let Memory { policy, roster, .. } = memory;
+        let asked = policy.decisions().iter().filter(|made| made.apply);
+        self.requests.fill(asked.filter_map(|decision| {
+            let queue = roster.find(decision.queue)?;
+            Some((queue.key, decision.action))
+        }));
         if self.requests.is_empty() {
             return Ok(());
         }
-        let result = send(site, backend, &mut Orders::Each(&mut self.requests));
+        let result = send(site, backend, &mut self.requests.each());
         self.book(result, memory)
     }
 
-    /// What became of the request about a queue. The walk is along the decisions,
-    /// from which the requests were made.
-    pub(crate) fn done(&self, walk: &mut Walk, key: QueueKey) -> Done {
-        walk.find(&self.requests, |request| request.key == key)
-            .map_or(Done::Nothing, |request| request.done)
+    /// What became of the request about a queue.
+    pub(crate) fn done(&self, key: QueueKey) -> Done {
+        self.requests
+            .carried_out(key)
+            .map_or(Done::Nothing, |(_, done)| done)
     }
 
     /// Starts every queue of the node that is stopped, remembered or not, in one
@@ -99,11 +96,9 @@ impl Transactions {
         backend: &mut Backend<'_>,
         memory: &mut Memory,
     ) -> Result<(), Failure> {
-        let mut orders = Orders::START_ALL;
+        let mut orders = self.requests.start_all();
         let result = send(site, backend, &mut orders);
-        if let Orders::StartAll { started } = orders {
-            memory.record.counters.starts.add(started);
-        }
+        memory.record.counters.starts.add(orders.started());
         self.book(result, memory)
     }
 
@@ -118,7 +113,7 @@ impl Transactions {
         if !self.off_hardware {
             return Ok(());
         }
-        let result = send(site, backend, &mut Orders::PutBack);
+        let result = send(site, backend, &mut self.requests.put_back());
         let result = self.book(result, memory);
         if !self.off_hardware {
             pr_info!("{}: the queues are back on the GPU\n", site);
@@ -143,7 +138,7 @@ impl Transactions {
                 self.off_hardware = match failure {
                     Failure::Map(_) => true,
                     Failure::Inexact => false,
-                    _ => self.off_hardware && !failure.ends_in_reset(),
+                    _ => self.off_hardware && failure.kind() != FailureKind::Rebuilt,
                 };
                 // A misfit comes up at every try for as long as it lasts.
                 let known = failure == Failure::Misfit && self.said_misfit;

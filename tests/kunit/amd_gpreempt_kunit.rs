@@ -9,12 +9,17 @@
 use kernel::prelude::*;
 
 mod check;
+mod cost;
 mod eviction;
+mod failure;
 mod fake;
 mod policy;
 mod record_cases;
 mod registers;
 mod roster_cases;
+mod scene;
+mod single;
+mod sort;
 mod transaction;
 mod walk;
 

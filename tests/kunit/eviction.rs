@@ -8,13 +8,12 @@ use crate::fake::{expect, failed, get, put, with_node, Fake};
 use gpreempt_policy::Action;
 use gpreempt_policy::Action::{Start, Stop};
 use kernel::prelude::*;
-use kfd::act::backend::{Backend, Debts};
-use kfd::act::transaction::{Done, Failure, Orders, Request};
+use kfd::act::backend::{Backend, BackendKind, Debts};
+use kfd::act::transaction::{Done, Failure, Requests};
 use kfd::driver::gpu::Away;
 use kfd::driver::node::Node;
 use kfd::driver::queue::QueueKey;
 use kfd::look::survey::Survey;
-use kfd::operator::settings::BackendKind;
 
 /// The process that every kernel has.
 const INIT: i32 = 1;
@@ -24,6 +23,7 @@ struct Scene<'a> {
     node: &'a Node<'a>,
     debts: Debts,
     key: QueueKey,
+    requests: Requests,
 }
 
 impl Scene<'_> {
@@ -33,11 +33,19 @@ impl Scene<'_> {
 
     /// Does one thing with the queue's process, and says what became of it.
     fn ask(&mut self, action: Action) -> Result<Done, Failure> {
-        let mut requests = [Request::new(self.key, action)];
-        let node = self.node;
-        self.backend()
-            .transact(node, &mut Orders::Each(&mut requests))?;
-        Ok(requests[0].done)
+        self.requests.fill([(self.key, action)].into_iter());
+        let mut backend = Backend::new(BackendKind::Process, None, &mut self.debts);
+        backend.transact(self.node, &mut self.requests.each())?;
+        let carried_out = self.requests.carried_out(self.key);
+        Ok(carried_out.map_or(Done::Nothing, |(_, done)| done))
+    }
+
+    /// Starts everything, and says how many processes that were.
+    fn start_all(&mut self) -> (u64, Result<(), Failure>) {
+        let mut orders = self.requests.start_all();
+        let mut backend = Backend::new(BackendKind::Process, None, &mut self.debts);
+        let result = backend.transact(self.node, &mut orders);
+        (orders.started(), result.map(|_| ()))
     }
 
     fn settle(&mut self, in_view: bool) -> Result<(), Failure> {
@@ -73,6 +81,7 @@ fn with_scene(test: impl FnOnce(&mut Scene<'_>) -> Result) -> Result {
             node,
             debts: Debts::new()?,
             key,
+            requests: Requests::new(1)?,
         })
     })
 }
@@ -124,10 +133,7 @@ mod tests {
             expect(scene.ask(Start), Err(Failure::Restore(12)))?;
             scene.left(1, true)?;
             Fake::set(|fake| fake.restore_error = 0);
-            let node = scene.node;
-            let mut orders = Orders::START_ALL;
-            let done = scene.backend().transact(node, &mut orders);
-            expect(done.map(|_| ()), Ok(()))?;
+            expect(scene.start_all(), (1, Ok(())))?;
             scene.left(0, false)
         })
     }
@@ -135,11 +141,11 @@ mod tests {
     #[test]
     fn a_restore_that_can_never_work_is_given_up() -> Result {
         // Whether the process has its main thread, the driver's scheduling policy,
-        // and whether the restore is owed still.
-        for (main_thread, policy, owed) in [
-            (false, KFD_SCHED_POLICY_NO_HWS, false),
-            (true, KFD_SCHED_POLICY_NO_HWS, true),
-            (false, KFD_SCHED_POLICY_HWS, true),
+        // the failure, and whether the restore is owed still.
+        for (main_thread, policy, failure, owed) in [
+            (false, KFD_SCHED_POLICY_NO_HWS, Failure::Single(14), false),
+            (true, KFD_SCHED_POLICY_NO_HWS, Failure::Single(14), true),
+            (false, KFD_SCHED_POLICY_HWS, Failure::Restore(14), true),
         ] {
             with_scene(|scene| {
                 put(
@@ -150,14 +156,8 @@ mod tests {
                 expect(scene.ask(Stop), Ok(Done::Yes))?;
                 Fake::own(INIT, main_thread)?;
                 Fake::set(|fake| fake.restore_error = -14);
-                let mut orders = Orders::START_ALL;
-                let node = scene.node;
-                let done = scene.backend().transact(node, &mut orders);
-                expect(done, Err(Failure::Restore(14)))?;
                 // The process is as stopped as before.
-                let Orders::StartAll { started: 0 } = orders else {
-                    return failed(fmt!("{orders:?}"));
-                };
+                expect(scene.start_all(), (0, Err(failure)))?;
                 scene.left(1, owed)
             })?;
         }
@@ -167,21 +167,16 @@ mod tests {
     #[test]
     fn nothing_owed_is_no_failure_of_a_halted_scheduler() -> Result {
         with_scene(|scene| {
-            let node = scene.node;
             let halt = |halted: u8| put(Fake::now().dqm, DEVICE_QUEUE_MANAGER_SCHED_HALT, halted);
-            let start_all = |scene: &mut Scene<'_>| {
-                let mut orders = Orders::START_ALL;
-                scene.backend().transact(node, &mut orders).map(|_| ())
-            };
             halt(1);
-            expect(start_all(scene), Ok(()))?;
+            expect(scene.start_all().1, Ok(()))?;
             halt(0);
             expect(scene.ask(Stop), Ok(Done::Yes))?;
             halt(1);
-            expect(start_all(scene), Err(Failure::Away(Away::Halted)))?;
+            expect(scene.start_all().1, Err(Failure::Away(Away::Halted)))?;
             scene.left(1, true)?;
             halt(0);
-            expect(start_all(scene), Ok(()))?;
+            expect(scene.start_all().1, Ok(()))?;
             scene.left(0, false)
         })
     }

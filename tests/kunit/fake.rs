@@ -56,6 +56,10 @@ pub(crate) struct Fake {
     pub(crate) dump_stride: u32,
     pub(crate) dumps: u32,
     pub(crate) wave_counts: u32,
+    pub(crate) reset_at_map: u32,
+    pub(crate) loads: u32,
+    pub(crate) destroys: u32,
+    pub(crate) destroy_error: i32,
 }
 
 extern "C" {

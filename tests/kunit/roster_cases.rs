@@ -147,6 +147,33 @@ mod tests {
     }
 
     #[test]
+    fn each_queue_is_found_by_its_name_where_it_stands() -> Result {
+        with_node(|node| {
+            let mut survey = Survey::new()?;
+            let mut roster = Roster::new()?;
+            // New queues come first, so that the others move.
+            for more in [0, 20] {
+                if more > 0 {
+                    Fake::add_queues(more)?;
+                }
+                survey.take(node);
+                roster.take(&survey, &NoRules);
+                for (at, queue) in roster.queues().iter().enumerate() {
+                    if roster.place(queue.id) != Some(at) {
+                        return failed(fmt!("{at}: {:?}", roster.place(queue.id)));
+                    }
+                }
+            }
+            let first = roster.queues().first().ok_or(ENOENT)?.id;
+            roster.clear();
+            match roster.find(first) {
+                None => Ok(()),
+                Some(_) => failed(fmt!("a forgotten queue is found")),
+            }
+        })
+    }
+
+    #[test]
     fn a_stopped_queue_stays_itself_whatever_its_process_writes() -> Result {
         with_node(|node| expect(seen_again(node, true, [100, 0]), (true, true)))
     }

@@ -5,162 +5,16 @@
 //! behind.
 
 use crate::fake::layout::*;
-use crate::fake::{expect, failed, get, put, with_node, Fake};
+use crate::fake::{expect, failed, get, put, Fake};
+use crate::scene::{with_scene, Descriptors, State};
 use gpreempt_policy::Action;
 use kernel::prelude::*;
-use kfd::act::hws::Hws;
-use kfd::act::transaction::{Done, Failure, Orders, Request};
-use kfd::driver::driver::Driver;
+use kfd::act::transaction::{Done, Failure};
 use kfd::driver::gpu::Away;
-use kfd::driver::node::Node;
 use kfd::driver::queue::QueueKey;
 use kfd::look::survey::Survey;
 
 const P: usize = QUEUE_PROPERTIES;
-
-/// What a transaction leaves behind.
-#[derive(Debug, PartialEq, Eq)]
-struct State {
-    /// Which of the four compute queues run, in the driver's order.
-    active: [bool; 4],
-    queues: u32,
-    compute: u32,
-    gws: u32,
-}
-
-impl State {
-    fn now() -> Self {
-        let fake = Fake::now();
-        let count = |at| get::<u32>(fake.dqm, at);
-        let active = |process: usize, queue: usize| {
-            let queue = fake.processes[process].queues[queue];
-            get::<u8>(queue, P + QUEUE_PROPERTIES_IS_ACTIVE) != 0
-        };
-        Self {
-            active: [active(0, 0), active(0, 1), active(1, 0), active(1, 1)],
-            queues: count(DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT),
-            compute: count(DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT),
-            gws: count(DEVICE_QUEUE_MANAGER_GWS_QUEUE_COUNT),
-        }
-    }
-
-    /// With so many queues stopped, of the four for waves and the two for copies.
-    fn with(active: [bool; 4]) -> Self {
-        let running = active.iter().map(|&active| u32::from(active)).sum();
-        Self {
-            active,
-            queues: running + 2,
-            compute: running,
-            gws: 0,
-        }
-    }
-}
-
-/// The descriptors of a queue for two XCCs.
-struct Descriptors(KVec<u8>);
-
-impl Descriptors {
-    /// Not a multiple of the page, which the driver rounds up to.
-    const STACK: u32 = 0x1800;
-    /// Two pages of stack behind a page with the descriptor.
-    const STRIDE: usize = 0x3000;
-
-    fn new() -> Result<Self> {
-        Ok(Self(KVec::from_elem(0xff, 2 * Self::STRIDE, GFP_KERNEL)?))
-    }
-
-    fn fill(&mut self, xcc: usize, on_stack: bool, pointers: (u32, u32)) {
-        let mut word = |at: usize, value: u32| {
-            let at = xcc * Self::STRIDE + at;
-            self.0[at..at + 4].copy_from_slice(&value.to_ne_bytes());
-        };
-        word(V9_MQD_CP_HQD_CNTL_STACK_SIZE, Self::STACK);
-        word(
-            V9_MQD_CP_HQD_CNTL_STACK_OFFSET,
-            Self::STACK - u32::from(on_stack) * 8,
-        );
-        // As a checkpoint may bring it: nobody goes by it.
-        word(V9_MQD_CP_MQD_STRIDE_SIZE, 0x10);
-        // Only the first is asked for them.
-        let (read, written) = if xcc == 0 { pointers } else { (1, 2) };
-        word(V9_MQD_CP_HQD_PQ_RPTR, read);
-        word(V9_MQD_CP_HQD_PQ_WPTR_LO, written);
-    }
-
-    fn give(&mut self, queue: *mut u8) {
-        put(queue, QUEUE_MQD, self.0.as_mut_ptr());
-        put(queue, P + QUEUE_PROPERTIES_CTL_STACK_SIZE, Self::STACK);
-    }
-}
-
-/// The node with its backend, and the keys of the four compute queues.
-struct Scene<'a> {
-    node: &'a Node<'a>,
-    hws: Hws,
-    keys: [QueueKey; 4],
-}
-
-impl Scene<'_> {
-    fn transact(&self, requests: &mut [Request]) -> Result<(), Failure> {
-        let mut orders = Orders::Each(requests);
-        self.hws.transact(self.node, &mut orders).map(|_| ())
-    }
-
-    /// Starts everything, and says how many queues that were.
-    fn start_all(&self) -> Result<u64, Failure> {
-        let mut orders = Orders::START_ALL;
-        self.hws.transact(self.node, &mut orders)?;
-        match orders {
-            Orders::StartAll { started } => Ok(started),
-            Orders::Each(_) | Orders::PutBack => Ok(0),
-        }
-    }
-
-    /// Does one thing with some queues and says what became of each.
-    fn all(&self, action: Action, queues: &[usize]) -> Result<KVec<Done>> {
-        let mut requests = KVec::new();
-        for &queue in queues {
-            requests.push(Request::new(self.keys[queue], action), GFP_KERNEL)?;
-        }
-        if let Err(failure) = self.transact(&mut requests) {
-            return failed(fmt!("{}", failure.why()));
-        }
-        let mut done = KVec::new();
-        for request in &requests {
-            done.push(request.done, GFP_KERNEL)?;
-        }
-        Ok(done)
-    }
-
-    fn calls(&self, unmaps: u32, maps: u32) -> Result {
-        let fake = Fake::now();
-        match (fake.unmaps, fake.maps) {
-            found if found == (unmaps, maps) => Ok(()),
-            found => failed(fmt!("{found:?} calls instead of {:?}", (unmaps, maps))),
-        }
-    }
-
-    fn left(&self, expected: State) -> Result {
-        match State::now() {
-            found if found == expected => Ok(()),
-            found => failed(fmt!("{found:?} instead of {expected:?}")),
-        }
-    }
-}
-
-fn with_scene(test: impl FnOnce(&Scene<'_>) -> Result) -> Result {
-    let driver = Driver::pin()?;
-    with_node(|node| {
-        let mut survey = Survey::new()?;
-        survey.take(node);
-        let [one, two, three, four] = survey.queues() else {
-            return failed(fmt!("{} compute queues seen", survey.queues().len()));
-        };
-        let keys = [one, two, three, four].map(|seen| seen.facts.key);
-        let hws = Hws::bind(&driver)?;
-        test(&Scene { node, hws, keys })
-    })
-}
 
 #[kunit_tests(amd_gpreempt_transaction)]
 mod tests {
@@ -183,13 +37,13 @@ mod tests {
     fn stops_and_starts_share_one_transaction() -> Result {
         with_scene(|scene| {
             scene.all(Stop, &[0, 1])?;
-            let mut requests = [
-                Request::new(scene.keys[0], Start),
-                Request::new(scene.keys[2], Stop),
-                Request::new(scene.keys[3], Stop),
-            ];
-            expect(scene.transact(&mut requests), Ok(()))?;
-            expect(requests.map(|request| request.done), [Done::Yes; 3])?;
+            let transacted = scene.transact(&[
+                (scene.keys[0], Start),
+                (scene.keys[2], Stop),
+                (scene.keys[3], Stop),
+            ])?;
+            expect(transacted.result, Ok(()))?;
+            expect(&*transacted.done, &[Done::Yes; 3])?;
             scene.left(State::with([true, false, false, false]))?;
             scene.calls(2, 2)
         })
@@ -199,8 +53,7 @@ mod tests {
     fn nothing_to_do_disturbs_nobody() -> Result {
         with_scene(|scene| {
             expect(&*scene.all(Start, &[0, 1, 2, 3])?, &[Done::Nothing; 4])?;
-            let nothing = scene.hws.transact(scene.node, &mut Orders::Each(&mut []));
-            expect(nothing, Ok(None))?;
+            expect(scene.transact(&[])?.result, Ok(()))?;
             scene.calls(0, 0)?;
             scene.left(State::with([true; 4]))
         })
@@ -209,12 +62,12 @@ mod tests {
     #[test]
     fn everything_is_started_without_a_key() -> Result {
         with_scene(|scene| {
-            expect(scene.start_all(), Ok(0))?;
+            expect(scene.start_all()?, Ok(0))?;
             scene.calls(0, 0)?;
             scene.all(Stop, &[0, 3])?;
             Fake::stop(1)?;
             scene.calls(1, 1)?;
-            expect(scene.start_all(), Ok(3))?;
+            expect(scene.start_all()?, Ok(3))?;
             scene.left(State::with([true; 4]))?;
             scene.calls(2, 2)
         })
@@ -228,7 +81,7 @@ mod tests {
             put(one.queues[0], P + QUEUE_PROPERTIES_IS_EVICTED, 1u8);
             put(two.pdd, KFD_PROCESS_DEVICE_HAS_RESET_QUEUE, 1u8);
             // Its sibling's reset keeps a queue from being stopped, not from running.
-            expect(scene.start_all(), Ok(2))?;
+            expect(scene.start_all()?, Ok(2))?;
             scene.left(State::with([false, true, true, true]))
         })
     }
@@ -246,32 +99,10 @@ mod tests {
             expect(seen(), (4, 0, 0))?;
             Fake::add_queues(1021)?;
             expect(seen(), (1024, 1, 1))?;
-            expect(scene.start_all(), Ok(2))?;
+            expect(scene.start_all()?, Ok(2))?;
             expect(seen(), (1024, 1, 0))?;
             expect(State::now().active, [true; 4])
         })
-    }
-
-    #[test]
-    fn only_a_reset_makes_the_driver_start_everything_itself() -> Result {
-        for (failure, expected) in [
-            (Failure::Away(Away::Reset), true),
-            (Failure::Unmap(62), true),
-            (Failure::Unmap(5), false),
-            (Failure::Away(Away::NoAccess), false),
-            (Failure::Away(Away::Halted), false),
-            (Failure::Misfit, false),
-            (Failure::Inexact, false),
-            (Failure::Map(62), false),
-            (Failure::Single(62), false),
-            (Failure::Restore(62), true),
-            (Failure::Restore(5), false),
-        ] {
-            if failure.ends_in_reset() != expected {
-                return failed(fmt!("{failure:?}"));
-            }
-        }
-        Ok(())
     }
 
     #[test]
@@ -312,9 +143,9 @@ mod tests {
         with_scene(|scene| {
             let key = scene.keys[0];
             let gone = QueueKey::forged(0xdead_0000, key.process(), key.id(), 0);
-            let mut requests = [Request::new(gone, Stop)];
-            expect(scene.transact(&mut requests), Ok(()))?;
-            expect(requests[0].done, Done::Nothing)?;
+            let transacted = scene.transact(&[(gone, Stop)])?;
+            expect(transacted.result, Ok(()))?;
+            expect(&*transacted.done, &[Done::Nothing])?;
             scene.calls(0, 0)
         })
     }
@@ -429,12 +260,11 @@ mod tests {
         for (what, change, taken) in cases {
             with_scene(|scene| {
                 change(&Fake::now());
-                let mut requests = [Request::new(scene.keys[0], Stop)];
                 let (result, calls) = match taken {
                     true => (Ok(()), 1),
-                    false => (Err(Failure::Unmap(ENOTSUPP)), 0),
+                    false => (Err(ENOTSUPP), 0),
                 };
-                let found = scene.transact(&mut requests);
+                let found = scene.stop(0)?.map_err(Failure::errno);
                 if found != result {
                     return failed(fmt!("{what}: {found:?}"));
                 }
@@ -449,9 +279,9 @@ mod tests {
     fn a_refused_unmap_changes_nothing() -> Result {
         with_scene(|scene| {
             Fake::set(|fake| fake.unmap_error = -62);
-            let mut requests = [Request::new(scene.keys[0], Stop)];
-            expect(scene.transact(&mut requests), Err(Failure::Unmap(62)))?;
-            expect(requests[0].done, Done::Nothing)?;
+            let transacted = scene.transact(&[(scene.keys[0], Stop)])?;
+            expect(transacted.result, Err(Failure::Unmap(62)))?;
+            expect(&*transacted.done, &[Done::Nothing])?;
             scene.left(State::with([true; 4]))?;
             scene.calls(1, 0)
         })
@@ -467,16 +297,15 @@ mod tests {
                 let dqm = Fake::now().dqm;
                 let right: u32 = get(dqm, counter);
                 put(dqm, counter, right - 1);
-                let mut requests = [Request::new(scene.keys[0], Stop)];
-                expect(scene.transact(&mut requests), Err(Failure::Misfit))?;
+                expect(scene.stop(0)?, Err(Failure::Misfit))?;
                 expect(State::now().active, [true; 4])?;
                 expect(get::<u32>(dqm, counter), right - 1)?;
                 // Nobody is disturbed for it, and where there is nothing to do it is
                 // nothing.
                 scene.calls(0, 0)?;
-                expect(scene.start_all(), Ok(0))?;
+                expect(scene.start_all()?, Ok(0))?;
                 Fake::stop(3)?;
-                expect(scene.start_all(), Err(Failure::Misfit))?;
+                expect(scene.start_all()?, Err(Failure::Misfit))?;
                 scene.calls(0, 0)
             })?;
         }
@@ -494,15 +323,22 @@ mod tests {
     }
 
     #[test]
+    fn a_reset_puts_back_what_could_not_be() -> Result {
+        with_scene(|scene| {
+            Fake::set(|fake| (fake.map_errors, fake.reset_at_map) = (1, 1));
+            expect(scene.stop(0)?, Err(Failure::Reset(5)))?;
+            scene.calls(1, 1)
+        })
+    }
+
+    #[test]
     fn queues_that_cannot_be_put_back_are_a_failure() -> Result {
         with_scene(|scene| {
             Fake::set(|fake| fake.map_errors = 2);
-            let mut requests = [Request::new(scene.keys[0], Stop)];
-            expect(scene.transact(&mut requests), Err(Failure::Map(62)))?;
+            expect(scene.stop(0)?, Err(Failure::Map(12)))?;
             scene.calls(2, 2)?;
             // There is nothing to change, and all is to be put back all the same.
-            let put_back = || scene.hws.transact(scene.node, &mut Orders::PutBack);
-            expect(put_back().map(|done| done.is_some()), Ok(true))?;
+            expect(scene.put_back()?, Ok(true))?;
             scene.calls(3, 3)?;
             expect(Fake::now().mapped, 1)?;
             scene.left(State::with([false, true, true, true]))
@@ -513,16 +349,14 @@ mod tests {
     fn queues_off_the_hardware_are_worse_than_wrong_counters() -> Result {
         with_scene(|scene| {
             Fake::set(|fake| fake.map_errors = 2);
-            let mut requests = [Request::new(scene.keys[0], Stop)];
-            expect(scene.transact(&mut requests), Err(Failure::Map(62)))?;
+            expect(scene.stop(0)?, Err(Failure::Map(12)))?;
             expect(Fake::now().mapped, 0)?;
             put(
                 Fake::now().dqm,
                 DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT,
                 9u32,
             );
-            let put_back = || scene.hws.transact(scene.node, &mut Orders::PutBack);
-            expect(put_back().map(|_| ()), Err(Failure::Inexact))?;
+            expect(scene.put_back()?, Err(Failure::Inexact))?;
             expect(Fake::now().mapped, 1)
         })
     }
@@ -536,8 +370,7 @@ mod tests {
         ] {
             with_scene(|scene| {
                 put(Fake::now().dqm, field, 1u8);
-                let mut requests = [Request::new(scene.keys[0], Stop)];
-                match scene.transact(&mut requests) {
+                match scene.stop(0)? {
                     Err(Failure::Away(_)) => scene.calls(0, 0),
                     found => failed(fmt!("{field:#x}: {found:?}")),
                 }
@@ -550,9 +383,9 @@ mod tests {
     fn nothing_to_do_is_no_failure_of_a_halted_scheduler() -> Result {
         with_scene(|scene| {
             put(Fake::now().dqm, DEVICE_QUEUE_MANAGER_SCHED_HALT, 1u8);
-            expect(scene.start_all(), Ok(0))?;
+            expect(scene.start_all()?, Ok(0))?;
             Fake::stop(0)?;
-            expect(scene.start_all(), Err(Failure::Away(Away::Halted)))?;
+            expect(scene.start_all()?, Err(Failure::Away(Away::Halted)))?;
             scene.calls(0, 0)
         })
     }
@@ -563,7 +396,7 @@ mod tests {
             Fake::stop(1)?;
             let process = Fake::now().processes[0];
             put(process.queues[1], P + QUEUE_PROPERTIES_IS_GWS, 1u8);
-            expect(scene.start_all(), Ok(1))?;
+            expect(scene.start_all()?, Ok(1))?;
             let all = State::with([true; 4]);
             scene.left(State { gws: 1, ..all })?;
             let mapped: u8 = get(process.qpd, QCM_PROCESS_DEVICE_MAPPED_GWS_QUEUE);
@@ -576,11 +409,11 @@ mod tests {
         with_scene(|scene| {
             for cycle in 0..1000usize {
                 let queues = [cycle % 4, (cycle / 4) % 4];
-                let mut requests = [
-                    Request::new(scene.keys[queues[0]], Stop),
-                    Request::new(scene.keys[queues[1]], Start),
+                let asked = [
+                    (scene.keys[queues[0]], Stop),
+                    (scene.keys[queues[1]], Start),
                 ];
-                expect(scene.transact(&mut requests), Ok(()))?;
+                expect(scene.transact(&asked)?.result, Ok(()))?;
                 let state = State::now();
                 expect(State::with(state.active), state)?;
             }

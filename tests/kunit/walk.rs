@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn every_fault_has_its_damage() -> Result {
-        for (_, fault) in kfd::driver::locked::Census::FAULTS {
+        for (_, fault) in kfd::driver::census::Census::FAULTS {
             let mut provoked = [DAMAGED_LISTS, DAMAGED_FIELDS].into_iter().flatten();
             if !provoked.any(|damage| damage.fault == *fault) {
                 return failed(fmt!("nothing provokes '{fault}'"));

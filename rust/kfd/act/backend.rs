@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! The ways to stop and to start queues, behind one face.
+//! The ways to stop and to start queues, behind one interface.
+
+#![forbid(unsafe_code)]
 
 use crate::act::hws::Hws;
 use crate::act::mqd;
@@ -9,13 +11,41 @@ pub use crate::act::process_backend::Debts;
 use crate::act::transaction::Failure;
 use crate::act::transaction::Orders;
 use crate::act::transaction::Transacted;
-use crate::driver::check;
 use crate::driver::check::Refusal;
 use crate::driver::node::Node;
+use crate::driver::node::SchedPolicy;
 use crate::driver::queue::QueueFacts;
-use crate::operator::settings::BackendKind;
 use gpreempt_policy::Granularity;
 use kernel::prelude::*;
+
+/// How queues are stopped and started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackendKind {
+    /// In one transaction with the hardware scheduler.
+    Hws,
+    /// One by one, where there is no hardware scheduler.
+    Mqd,
+    /// All queues of a process.
+    Process,
+}
+
+impl BackendKind {
+    const ALL: [Self; 3] = [BackendKind::Hws, BackendKind::Mqd, BackendKind::Process];
+
+    /// The one that a word names.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == word)
+    }
+
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            BackendKind::Hws => "hws",
+            BackendKind::Mqd => "mqd",
+            BackendKind::Process => "process",
+        }
+    }
+}
 
 /// A way to stop and to start queues, in force for one pass.
 pub struct Backend<'a> {
@@ -41,7 +71,7 @@ impl<'a> Backend<'a> {
             BackendKind::Hws | BackendKind::Mqd => {
                 "load the module again with this backend, which starts them"
             }
-            // A process is evicted so often, and nobody else knows how often by us.
+            // The driver only counts evictions; after unload nothing tells which were ours.
             BackendKind::Process => "end their processes, which no later load can start",
         }
     }
@@ -56,7 +86,7 @@ impl<'a> Backend<'a> {
 
     /// Whether it can work on a node.
     pub fn check(&self, node: &Node<'_>) -> Result<(), Refusal> {
-        check::check_backend(node, self.kind, self.hws.is_some())
+        check_backend(node, self.kind, self.hws.is_some())
     }
 
     /// Whether a queue that does not run is kept from it by us alone.
@@ -98,4 +128,21 @@ impl<'a> Backend<'a> {
             (BackendKind::Process, _) => process_backend::transact(node, orders, self.debts),
         }
     }
+}
+
+/// Whether a backend can work on a node.
+fn check_backend(node: &Node<'_>, backend: BackendKind, hws: bool) -> Result<(), Refusal> {
+    let why = match (backend, node.sched_policy()) {
+        (BackendKind::Hws, Some(SchedPolicy::NoHws)) => {
+            "backend=hws needs the hardware scheduler: use backend=mqd or process, or load amdgpu with sched_policy=0"
+        }
+        (BackendKind::Hws, _) if !hws => {
+            "backend=hws needs two functions that this amdgpu does not have: use backend=process"
+        }
+        (BackendKind::Mqd, Some(SchedPolicy::Hws | SchedPolicy::HwsNoOversubscription)) => {
+            "backend=mqd cannot work beside the hardware scheduler: use backend=hws"
+        }
+        _ => return Ok(()),
+    };
+    Err(Refusal { why })
 }

@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! A queue's descriptors: its state while it is off the hardware, one for each XCC
-//! of its node.
+//! What a queue's descriptors say: its state while it is off the hardware, one for
+//! each XCC of its node.
 
-use crate::driver::foreign::Foreign;
+#![forbid(unsafe_code)]
+
 use crate::driver::layout::*;
 use crate::driver::node::Node;
 use crate::driver::queue::Format;
 use crate::driver::queue::QueueFacts;
-
-/// AMDGPU_GPU_PAGE_SIZE, by which the driver aligns a descriptor and its stack.
-const GPU_PAGE: usize = 4096;
-
-/// A queue's descriptor for an XCC, counted within the node.
-///
-/// The place is the driver's mqd_stride_v9() with wave saving. A descriptor names
-/// the same distance, but can come from a checkpoint, whose word is not enough to
-/// go by it to any memory.
-pub(crate) fn descriptor(queue: &QueueFacts, xcc: usize) -> Option<Foreign> {
-    let stack = usize::try_from(queue.control_stack_bytes).ok()?;
-    let stride = stack
-        .checked_next_multiple_of(GPU_PAGE)?
-        .checked_add(V9_MQD_SIZE.next_multiple_of(GPU_PAGE))?;
-    Foreign::new(queue.mqd)?.part(stride.checked_mul(xcc)?)
-}
 
 /// Whether a queue that is off the hardware has neither work nor saved waves, as
 /// its descriptors say. Those of a PM4 queue do not tell: it may have left off in a
@@ -36,7 +21,7 @@ pub(crate) fn saved_nothing(queue: &QueueFacts, node: &Node<'_>) -> bool {
     let descriptors = usize::try_from(node.xcc_mask().count_ones()).unwrap_or(0);
     let room = queue.ring_bytes / 4;
     let empty = |xcc| {
-        let mqd = descriptor(queue, xcc)?;
+        let mqd = queue.descriptor(xcc)?;
         let word = |at| mqd.read::<u32>(at);
         // The first reads the packets.
         if xcc == 0 {

@@ -8,6 +8,24 @@
 //! that a queue is stopped by us; every event of the driver's own, an eviction,
 //! a debugger, a change of the queue, computes it anew from other fields, and so
 //! sets the queue running again: nothing can be left stopped by a race.
+//!
+//! The lists are walked over once before, while the queues are off the hardware, and
+//! after, and what is guaranteed is this:
+//!
+//! - Queues are not taken off the hardware for nothing, or for what could not be done:
+//!   the first walk says whether anything is due and whether the counters fit
+//!   (`Failure::Misfit`).
+//! - No flag is changed where the counters do not fit. The lock was released in
+//!   between, so that the second walk counts anew and only notes what is due. It is
+//!   edited when the walk has ended and fits, still under the same lock, under which
+//!   nobody else changes a flag or a counter (`Failure::Inexact` if it does not fit).
+//! - The counters fit after the edit. What they have to be follows from that walk and
+//!   from the edits, and they are read and compared before the queues are put back.
+//!   The flags were written together with the counters, by the one function that does
+//!   both. The third walk, which looks at what stopped queues have saved, counts the
+//!   flags once more.
+
+#![forbid(unsafe_code)]
 
 use crate::act::descriptor::saved_nothing;
 use crate::act::transaction::report_misfit;
@@ -16,163 +34,140 @@ use crate::act::transaction::Failure;
 use crate::act::transaction::Orders;
 use crate::act::transaction::Timing;
 use crate::act::transaction::Transacted;
-use crate::driver::check;
+use crate::act::transaction::Wanted;
+use crate::driver::census::Census;
+use crate::driver::driver::Driver;
 use crate::driver::locked::LockedNode;
 use crate::driver::node::Node;
-use crate::kernel::bindings;
+use crate::driver::unmapped::Functions;
+use crate::driver::unmapped::Unmapped;
 use crate::kernel::clock;
-use gpreempt_policy::Action;
+use gpreempt_policy::FailureKind;
 use kernel::prelude::*;
 
-/// The two functions of the driver that the backend needs, found and bound.
-///
-/// # Invariants
-///
-/// The shim's calls go to the driver's functions, and the driver is pinned for
-/// as long as this lives.
-pub struct Hws(());
+/// The backend, with the two functions of the driver that it needs.
+pub struct Hws(Functions);
+
+/// What an edit has come to.
+struct Edited {
+    /// What fits together now.
+    census: Census,
+    /// At which point that was found.
+    when: &'static str,
+    /// There was not room for all that is due.
+    more: bool,
+}
 
 impl Hws {
     /// Finds the functions. The driver has to outlive the result, which the
     /// module sees to by dropping it first.
-    pub fn bind(_driver: &crate::driver::driver::Driver) -> Result<Self> {
-        // SAFETY: Process context; the driver is pinned.
-        kernel::error::to_result(unsafe { bindings::gp_hws_bind() })?;
-        // INVARIANT: Just bound.
-        Ok(Self(()))
+    pub fn bind(driver: &Driver) -> Result<Self> {
+        Functions::bind(driver).map(Self)
     }
 
-    /// Stops and starts queues in one transaction.
+    /// Stops and starts queues in one transaction, or in several where there is not
+    /// room for all of them.
     pub fn transact(&self, node: &Node<'_>, orders: &mut Orders<'_>) -> Transacted {
+        Timing::of_all(|| self.once(node, orders))
+    }
+
+    /// One transaction. Returns also whether there was not room for all.
+    fn once(
+        &self,
+        node: &Node<'_>,
+        orders: &mut Orders<'_>,
+    ) -> Result<Option<(Timing, bool)>, Failure> {
         // A transaction disturbs every queue of the node: look first whether
         // there is anything to do, and whether it could be done.
-        match orders.due_on(node)? {
+        match orders.wanted.due_on(node)? {
             None => return Ok(None),
             Some(census) if census.fits() => {}
             // Putting back edits nothing.
-            Some(_) if matches!(orders, Orders::PutBack) => {}
+            Some(_) if orders.wanted.always() => {}
             Some(_) => return Err(Failure::Misfit),
         }
         let begin = clock::now();
-        let unmapped = Unmapped::new(node)?;
+        let unmapped = self.unmap(node)?;
         let edit = clock::now();
-        let mut when = "before an edit";
-        let mut census = unmapped.node.census();
-        if census.fits() {
-            unmapped.edit(orders);
-            when = "after an edit";
-            census = unmapped.node.census();
-        }
+        let edited = change(&unmapped, orders);
         let map = clock::now();
         let mapped = unmapped.map();
         let end = clock::now();
-        if !census.fits() {
-            report_misfit(node.gpu(), node.index(), &census, when);
+        if !edited.census.fits() {
+            report_misfit(node.gpu(), node.index(), &edited.census, edited.when);
         }
-        if let Err(errno) = mapped {
-            self.map_again(node).map_err(|_| Failure::Map(errno))?;
+        if mapped != 0 {
+            let failure = Failure::of_driver(node, mapped, Failure::Map);
+            let rebuilt = failure.kind() == FailureKind::Rebuilt;
+            if rebuilt || !self.map_again(node) {
+                return Err(failure);
+            }
         }
-        if !census.fits() {
+        if !edited.census.fits() {
             return Err(Failure::Inexact);
         }
-        note_idle(node, orders);
-        Ok(Some(Timing {
+        note_idle(node, &mut orders.wanted)?;
+        let timing = Timing {
             unmap: edit.since(begin),
             edit: map.since(edit),
             map: end.since(map),
-        }))
+        };
+        Ok(Some((timing, edited.more)))
     }
 
-    /// After putting the queues back has failed, none of the node's runs: tries
-    /// once more.
-    fn map_again(&self, node: &Node<'_>) -> Result<(), Failure> {
-        node.ready().map_err(Failure::Away)?;
-        Unmapped::new(node)?.map().map_err(Failure::Map)
+    /// Takes all queues off the hardware.
+    fn unmap<'a>(&'a self, node: &'a Node<'a>) -> Result<Unmapped<'a>, Failure> {
+        let unmapped = self.0.unmap(node);
+        unmapped.map_err(|error| Failure::of_driver(node, error, Failure::Unmap))
+    }
+
+    /// After putting the queues back has failed, none of the node's runs: tries once
+    /// more, and says whether it worked.
+    fn map_again(&self, node: &Node<'_>) -> bool {
+        node.ready().is_ok() && self.unmap(node).is_ok_and(|unmapped| unmapped.map() == 0)
     }
 }
 
-impl Drop for Hws {
-    fn drop(&mut self) {
-        // SAFETY: By the type's invariant bound; a call borrows `self`, so that
-        // none is under way.
-        unsafe { bindings::gp_hws_unbind() }
+/// Makes the changes, if everything fits. No allocation, nothing that panics.
+fn change(locked: &LockedNode<'_>, orders: &mut Orders<'_>) -> Edited {
+    let Orders { wanted, room } = orders;
+    let due = locked.find(room, |queue| wanted.due(queue));
+    let mut census = *due.census();
+    if !census.fits() {
+        return Edited {
+            census,
+            when: "before an edit",
+            more: false,
+        };
+    }
+    for queue in due.queues() {
+        queue.set_active(&mut census);
+        wanted.note(queue.facts(), Done::Yes);
+    }
+    locked.compare(&mut census);
+    Edited {
+        census,
+        when: "after an edit",
+        more: due.more(),
     }
 }
 
 /// Notes which of the queues that were stopped had nothing to save. Descriptors are
 /// slow to read, so that it is asked when the others run again.
-fn note_idle(node: &Node<'_>, orders: &mut Orders<'_>) {
-    if !orders.stopped_any() {
-        return;
+fn note_idle(node: &Node<'_>, wanted: &mut Wanted<'_>) -> Result<(), Failure> {
+    if !wanted.stopped_any() {
+        return Ok(());
     }
-    node.lock().walk(|_, queue| {
-        if let Some(request) = orders.that_stopped(queue) {
+    let census = node.lock().walk(|_, queue| {
+        if let Some(request) = wanted.that_stopped(queue) {
             if saved_nothing(queue, node) {
                 request.done = Done::StoppedIdle;
             }
         }
     });
-}
-
-/// All queues of a node taken off the hardware, and its lock held.
-///
-/// # Invariants
-///
-/// The driver's debug_lock_and_unmap has returned 0 for the node, so that this
-/// thread holds the lock until debug_map_and_unlock.
-struct Unmapped<'a> {
-    node: LockedNode<'a>,
-}
-
-impl<'a> Unmapped<'a> {
-    fn new(node: &'a Node<'a>) -> Result<Self, Failure> {
-        if !check::lock_is_taken(node) {
-            return Err(Failure::Unmap(ENOTSUPP.to_errno().unsigned_abs()));
-        }
-        // SAFETY: By the invariant of `Node` the queue manager is there, and
-        // the GPU is of a kind for which the function takes the lock.
-        let error = unsafe { bindings::gp_hws_lock_and_unmap(node.dqm().as_ptr()) };
-        if error != 0 {
-            return Err(Failure::Unmap(error.unsigned_abs()));
-        }
-        // INVARIANT: The function has returned 0.
-        Ok(Self {
-            // SAFETY: The lock is held until `drop`.
-            node: unsafe { LockedNode::assume(node) },
-        })
+    if census.fits() {
+        return Ok(());
     }
-
-    /// Makes the changes. No allocation, no early return, nothing that panics.
-    fn edit(&self, orders: &mut Orders<'_>) {
-        self.node.walk(|process, queue| {
-            let Some(action) = orders.due(queue) else {
-                return;
-            };
-            orders.note(queue, Done::Yes);
-            self.node
-                .set_active(process, queue, action == Action::Start);
-        });
-    }
-
-    /// Puts the active queues back and releases the lock.
-    fn map(self) -> Result<(), u32> {
-        let dqm = self.node.node().dqm();
-        core::mem::forget(self);
-        // SAFETY: By the type's invariant this thread holds the lock; `self` is
-        // forgotten, so that this is the only release.
-        let error = unsafe { bindings::gp_hws_map_and_unlock(dqm.as_ptr()) };
-        if error == 0 {
-            Ok(())
-        } else {
-            Err(error.unsigned_abs())
-        }
-    }
-}
-
-impl Drop for Unmapped<'_> {
-    fn drop(&mut self) {
-        // SAFETY: By the type's invariant this thread holds the lock, and
-        // `map` was not called.
-        unsafe { bindings::gp_hws_map_and_unlock(self.node.node().dqm().as_ptr()) };
-    }
+    report_misfit(node.gpu(), node.index(), &census, "after an edit");
+    Err(Failure::Inexact)
 }

@@ -2,27 +2,32 @@
 
 //! Queues stopped and started together.
 
+#![forbid(unsafe_code)]
+
+use crate::driver::census::Census;
+use crate::driver::due::Room;
 use crate::driver::gpu::Away;
 use crate::driver::gpu::Present;
-use crate::driver::locked::Census;
 use crate::driver::node::Node;
+use crate::driver::node::SchedPolicy;
 use crate::driver::queue::Activity;
 use crate::driver::queue::QueueFacts;
 use crate::driver::queue::QueueKey;
+use crate::kernel::compat::ETIME;
+use crate::kernel::sort::sort_by_key;
+use core::ops::Range;
 use gpreempt_policy::Action;
+use gpreempt_policy::Failed;
+use gpreempt_policy::FailureKind;
 use gpreempt_policy::Nanos;
-use gpreempt_policy::ETIME;
 use kernel::prelude::*;
 
 /// One queue to stop or to start, and what became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// The queue.
-    pub key: QueueKey,
-    /// What to do.
-    pub action: Action,
-    /// What became of it.
-    pub done: Done,
+pub(crate) struct Request {
+    pub(crate) key: QueueKey,
+    pub(crate) action: Action,
+    pub(crate) done: Done,
 }
 
 /// What became of a request.
@@ -37,71 +42,150 @@ pub enum Done {
 }
 
 impl Request {
-    /// A request that nothing has become of yet.
-    pub fn new(key: QueueKey, action: Action) -> Self {
-        Self {
-            key,
-            action,
-            done: Done::Nothing,
-        }
-    }
-
     /// Whether it has stopped a queue.
     fn has_stopped(&self) -> bool {
         self.action == Action::Stop && self.done != Done::Nothing
     }
 
-    /// Whether it comes down to anything in the present state of a queue.
+    /// Whether it comes down to anything in the present state of its queue.
     fn is_due(&self, queue: &QueueFacts) -> bool {
-        self.key == queue.key
-            && match self.action {
-                Action::Stop => queue.activity == Activity::Active && !queue.protected,
-                Action::Start => queue.may_be_started(),
-            }
+        match self.action {
+            Action::Stop => queue.activity == Activity::Active && !queue.protected,
+            Action::Start => queue.may_be_started(),
+        }
     }
 }
 
-/// What a transaction is to do.
-#[derive(Debug)]
-pub enum Orders<'a> {
-    /// What each request says, and nothing else.
-    Each(&'a mut [Request]),
-    /// To start every queue that nothing but a stop of ours keeps from running,
+/// What is asked of the queues of a node, and room to carry it out. The memory is
+/// allocated once and used again.
+///
+/// # Invariants
+///
+/// The requests are sorted by key.
+pub struct Requests {
+    list: KVVec<Request>,
+    room: Room,
+}
+
+impl Requests {
+    /// Room for requests about so many queues.
+    pub fn new(most: usize) -> Result<Self> {
+        Ok(Self {
+            list: KVVec::with_capacity(most, GFP_KERNEL)?,
+            room: Room::new(most)?,
+        })
+    }
+
+    /// Forgets those that there are, and takes others.
+    pub fn fill(&mut self, asked: impl Iterator<Item = (QueueKey, Action)>) {
+        self.list.clear();
+        for (key, action) in asked {
+            let done = Done::Nothing;
+            let _ = self
+                .list
+                .push_within_capacity(Request { key, action, done });
+        }
+        // INVARIANT: Nothing else adds any or changes a key.
+        sort_by_key(&mut self.list, |request| request.key);
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// What was done to a queue, if anything was.
+    pub fn carried_out(&self, key: QueueKey) -> Option<(Action, Done)> {
+        let mut about = self.list.get(of_key(&self.list, key))?.iter();
+        let request = about.find(|request| request.done != Done::Nothing)?;
+        Some((request.action, request.done))
+    }
+
+    /// Orders to do what each request says, and nothing else.
+    pub fn each(&mut self) -> Orders<'_> {
+        Orders {
+            wanted: Wanted::Each(&mut self.list),
+            room: &mut self.room,
+        }
+    }
+
+    /// Orders to start every queue that nothing but a stop of ours keeps from running,
     /// whether anybody remembers it or not.
-    StartAll {
-        /// How many were started.
-        started: u64,
-    },
-    /// To put back what should run and is off the hardware, because that has
+    pub fn start_all(&mut self) -> Orders<'_> {
+        Orders {
+            wanted: Wanted::StartAll { started: 0 },
+            room: &mut self.room,
+        }
+    }
+
+    /// Orders to put back what should run and is off the hardware, because that has
     /// failed before.
+    pub fn put_back(&mut self) -> Orders<'_> {
+        Orders {
+            wanted: Wanted::PutBack,
+            room: &mut self.room,
+        }
+    }
+}
+
+/// Where the requests about a queue stand.
+fn of_key(requests: &[Request], key: QueueKey) -> Range<usize> {
+    let from = requests.partition_point(|request| request.key < key);
+    let to = requests.partition_point(|request| request.key <= key);
+    from..to
+}
+
+/// What a transaction is to do, and the room that it needs for it.
+pub struct Orders<'a> {
+    pub(crate) wanted: Wanted<'a>,
+    pub(crate) room: &'a mut Room,
+}
+
+/// What a transaction is to do.
+pub(crate) enum Wanted<'a> {
+    /// What each request says; they are sorted by key.
+    Each(&'a mut [Request]),
+    /// To start everything, and how many were started.
+    StartAll { started: u64 },
+    /// To put back what is off the hardware.
     PutBack,
 }
 
 impl Orders<'_> {
-    /// To start everything.
-    pub const START_ALL: Self = Orders::StartAll { started: 0 };
+    /// How many queues were started without being asked for by a request.
+    pub fn started(&self) -> u64 {
+        match self.wanted {
+            Wanted::StartAll { started } => started,
+            Wanted::Each(_) | Wanted::PutBack => 0,
+        }
+    }
+}
+
+impl Wanted<'_> {
+    /// Whether there is something to be done whatever the queues' state.
+    pub(crate) fn always(&self) -> bool {
+        matches!(self, Wanted::PutBack)
+    }
 
     /// What is to be done to a queue in its present state.
     pub(crate) fn due(&self, queue: &QueueFacts) -> Option<Action> {
         match self {
-            Orders::Each(requests) => requests
-                .iter()
-                .find(|request| request.is_due(queue))
-                .map(|request| request.action),
-            Orders::StartAll { .. } => queue.may_be_started().then_some(Action::Start),
-            Orders::PutBack => None,
+            Wanted::Each(requests) => {
+                let mut about = requests.get(of_key(requests, queue.key))?.iter();
+                about
+                    .find(|request| request.is_due(queue))
+                    .map(|request| request.action)
+            }
+            Wanted::StartAll { .. } => queue.may_be_started().then_some(Action::Start),
+            Wanted::PutBack => None,
         }
     }
 
     /// What fits together on a node where there is anything to do that can be done
-    /// now. Where there is not, it is no failure that nothing could be; only beside a
-    /// reset nobody asks, who would have to wait for it.
+    /// now.
     pub(crate) fn due_on(&self, node: &Node<'_>) -> Result<Option<Census>, Failure> {
-        let ready = node.ready().map_err(Failure::Away);
-        if ready == Err(Failure::Away(Away::Reset)) {
-            return Err(Failure::Away(Away::Reset));
-        }
-        let mut any = matches!(self, Orders::PutBack);
+        let ready = may_look(node)?;
+        let mut any = self.always();
         let census = node
             .lock()
             .walk(|_, queue| any |= self.due(queue).is_some());
@@ -115,33 +199,46 @@ impl Orders<'_> {
     /// Notes what was done to a queue, in whose state before that it was due.
     pub(crate) fn note(&mut self, queue: &QueueFacts, done: Done) {
         match self {
-            Orders::Each(requests) => {
-                let mut requests = requests.iter_mut();
-                if let Some(request) = requests.find(|request| request.is_due(queue)) {
+            Wanted::Each(requests) => {
+                let about = of_key(requests, queue.key);
+                let mut about = requests.get_mut(about).into_iter().flatten();
+                if let Some(request) = about.find(|request| request.is_due(queue)) {
                     request.done = done;
                 }
             }
-            Orders::StartAll { started } => *started = started.saturating_add(1),
-            Orders::PutBack => {}
+            Wanted::StartAll { started } => *started = started.saturating_add(1),
+            Wanted::PutBack => {}
         }
     }
 
     /// Whether a queue was stopped.
     pub(crate) fn stopped_any(&self) -> bool {
         match self {
-            Orders::Each(requests) => requests.iter().any(Request::has_stopped),
-            Orders::StartAll { .. } | Orders::PutBack => false,
+            Wanted::Each(requests) => requests.iter().any(Request::has_stopped),
+            Wanted::StartAll { .. } | Wanted::PutBack => false,
         }
     }
 
     /// The request that has stopped a queue, if it is stopped still.
     pub(crate) fn that_stopped(&mut self, queue: &QueueFacts) -> Option<&mut Request> {
         match self {
-            Orders::Each(requests) if queue.activity == Activity::Stopped => requests
-                .iter_mut()
-                .find(|request| request.has_stopped() && request.key == queue.key),
+            Wanted::Each(requests) if queue.activity == Activity::Stopped => {
+                let about = of_key(requests, queue.key);
+                let mut about = requests.get_mut(about)?.iter_mut();
+                about.find(|request| request.has_stopped())
+            }
             _ => None,
         }
+    }
+}
+
+/// Whether a transaction may be tried on a node, if the node may be looked at. It may
+/// even where a transaction is impossible: if nothing is due, that is no failure. During
+/// a reset it may not, because whoever holds the lock may be waiting for the reset.
+pub(crate) fn may_look(node: &Node<'_>) -> Result<Result<(), Failure>, Failure> {
+    match node.ready() {
+        Err(Away::Reset) => Err(Failure::Away(Away::Reset)),
+        ready => Ok(ready.map_err(Failure::Away)),
     }
 }
 
@@ -160,6 +257,27 @@ pub struct Timing {
 }
 
 impl Timing {
+    /// Has transactions made until there was room for everything, and adds up their
+    /// times.
+    pub(crate) fn of_all(
+        mut once: impl FnMut() -> Result<Option<(Self, bool)>, Failure>,
+    ) -> Transacted {
+        let mut all: Option<Self> = None;
+        loop {
+            let Some((timing, more)) = once()? else {
+                return Ok(all);
+            };
+            let all = all.insert(all.map_or(timing, |before| Self {
+                unmap: before.unmap.after(timing.unmap),
+                edit: before.edit.after(timing.edit),
+                map: before.map.after(timing.map),
+            }));
+            if !more {
+                return Ok(Some(*all));
+            }
+        }
+    }
+
     /// The whole.
     pub fn total(&self) -> Nanos {
         self.unmap.after(self.edit).after(self.map)
@@ -186,16 +304,71 @@ pub enum Failure {
     Single(u32),
     /// A process could not be put back, with this positive errno; others could.
     Restore(u32),
+    /// The driver refused with this positive errno because it resets the GPU.
+    Reset(u32),
 }
 
 impl Failure {
-    /// The positive errno that the policy judges it by.
+    /// An error of the driver's on a node. `otherwise` makes a failure of its
+    /// positive errno where nothing else is known about it.
+    ///
+    /// The driver says EIO when the reset's semaphore cannot be had at once, and for
+    /// a hardware queue while it resets the GPU. A reset says so before it takes the
+    /// semaphore; else debugfs holds it, or a fatal error was found that a reset has
+    /// yet to answer. Without the hardware scheduler every operation takes one queue
+    /// after the other and goes on after an error.
+    pub fn of_driver(node: &Node<'_>, error: i32, otherwise: impl FnOnce(u32) -> Self) -> Self {
+        let errno = error.unsigned_abs();
+        if error == EIO.to_errno() && node.gpu().usable() == Err(Away::Reset) {
+            Failure::Reset(errno)
+        } else if node.sched_policy() == Some(SchedPolicy::NoHws) {
+            Failure::Single(errno)
+        } else {
+            otherwise(errno)
+        }
+    }
+
+    /// What it means: the one place where a failure is judged.
+    pub fn kind(self) -> FailureKind {
+        match self {
+            // For debugfs or another partition, and for milliseconds.
+            Failure::Away(Away::Halted) => FailureKind::Passing,
+            // A reset and a suspend evict every queue, and which of them run
+            // afterwards the driver computes from fields that we never write. A device
+            // that goes, and KFD that is not set up, have no queues.
+            Failure::Away(Away::Reset | Away::NoAccess | Away::NoKfd) | Failure::Reset(_) => {
+                FailureKind::Rebuilt
+            }
+            // The scheduler has not taken the queues off within the driver's time limit,
+            // for which the driver has asked for a reset: unmap_queues_cpsch(), which
+            // evictions and restores go through too.
+            Failure::Unmap(ETIME) | Failure::Restore(ETIME) => FailureKind::Rebuilt,
+            // Putting queues back is not waited for, so that no time limit of it can end
+            // in a reset; nor does any of a single hardware queue's.
+            Failure::Unmap(_) | Failure::Map(_) | Failure::Single(_) | Failure::Restore(_) => {
+                FailureKind::Broken
+            }
+            // Nothing changes that is known.
+            Failure::Away(Away::Misfit) | Failure::Misfit | Failure::Inexact => FailureKind::Broken,
+        }
+    }
+
+    /// What the policy hears.
+    pub fn failed(self) -> Failed {
+        Failed {
+            errno: self.errno(),
+            kind: self.kind(),
+        }
+    }
+
+    /// The positive errno that tables and the log show.
     pub fn errno(self) -> u32 {
         let error = match self {
             Failure::Unmap(errno)
             | Failure::Map(errno)
             | Failure::Single(errno)
-            | Failure::Restore(errno) => return errno,
+            | Failure::Restore(errno)
+            | Failure::Reset(errno) => return errno,
             Failure::Away(Away::Reset) => EIO,
             Failure::Away(Away::NoAccess | Away::NoKfd) => ENODEV,
             Failure::Away(Away::Halted) => EBUSY,
@@ -207,7 +380,7 @@ impl Failure {
     /// Words for the log.
     pub fn why(self) -> &'static str {
         match self {
-            Failure::Away(Away::Reset) => "the GPU is being reset",
+            Failure::Away(Away::Reset) | Failure::Reset(_) => "the GPU is being reset",
             Failure::Away(Away::NoAccess) => "the GPU is suspended or being removed",
             Failure::Away(Away::NoKfd) => "KFD is not set up",
             Failure::Away(Away::Halted) => "the hardware scheduler is halted",
@@ -222,22 +395,12 @@ impl Failure {
 
     /// Whether it passes by itself and soon, so that it is no failure of anything.
     pub fn is_passing(self) -> bool {
-        matches!(self, Failure::Away(Away::Halted))
+        self.kind() == FailureKind::Passing
     }
 
     /// Whether anything was sent to the hardware, or at least tried to be.
     pub fn was_sent(self) -> bool {
         !matches!(self, Failure::Away(_) | Failure::Misfit)
-    }
-
-    /// Whether the driver makes all queues anew after it, so that nothing stays
-    /// stopped: the GPU is being reset, or will be because it hangs.
-    pub fn ends_in_reset(self) -> bool {
-        match self {
-            Failure::Away(Away::Reset) => true,
-            Failure::Unmap(errno) | Failure::Restore(errno) => errno == ETIME,
-            _ => false,
-        }
     }
 }
 

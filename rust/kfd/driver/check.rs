@@ -4,21 +4,19 @@
 //! this module knows, and whether the driver's memory is laid out as it was
 //! built for. It only reads, by accesses that cannot fault.
 
+#![forbid(unsafe_code)]
+
 use crate::driver::foreign::Foreign;
 use crate::driver::layout::*;
 use crate::driver::node::Node;
 use crate::driver::node::SchedPolicy;
-use crate::kernel::bindings;
 use crate::kernel::compat::*;
-use crate::operator::settings::BackendKind;
 
 /// Why a node is not touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// What is wrong, and what to do.
     pub why: &'static str,
-    /// It may be right with the next look.
-    pub passing: bool,
 }
 
 /// One check: whether it passes, and what it means if it does not.
@@ -103,33 +101,10 @@ pub(crate) fn lock_is_taken(node: &Node<'_>) -> bool {
 pub fn check(node: &Node<'_>) -> Result<(), Refusal> {
     for check in CHECKS {
         if !(check.passes)(node) {
-            return Err(Refusal {
-                why: check.why,
-                passing: false,
-            });
+            return Err(Refusal { why: check.why });
         }
     }
     Ok(())
-}
-
-/// Whether a backend can work on a node.
-pub fn check_backend(node: &Node<'_>, backend: BackendKind, hws: bool) -> Result<(), Refusal> {
-    let why = match (backend, node.sched_policy()) {
-        (BackendKind::Hws, Some(SchedPolicy::NoHws)) => {
-            "backend=hws needs the hardware scheduler: use backend=mqd or process, or load amdgpu with sched_policy=0"
-        }
-        (BackendKind::Hws, _) if !hws => {
-            "backend=hws needs two functions that this amdgpu does not have: use backend=process"
-        }
-        (BackendKind::Mqd, Some(SchedPolicy::Hws | SchedPolicy::HwsNoOversubscription)) => {
-            "backend=mqd cannot work beside the hardware scheduler: use backend=hws"
-        }
-        _ => return Ok(()),
-    };
-    Err(Refusal {
-        why,
-        passing: false,
-    })
 }
 
 /// Whether an operation of the queue manager is a function of amdgpu's of a
@@ -141,10 +116,8 @@ fn operation_is(node: &Node<'_>, at: usize, name: &str) -> bool {
 }
 
 /// Whether an address is the entry of a function of amdgpu.
-pub(crate) fn is_function_of_amdgpu(function: Foreign, name: &str) -> bool {
-    let mut symbol = [0u8; bindings::GP_SYMBOL_LEN as usize];
-    // SAFETY: The shim writes at most `GP_SYMBOL_LEN` bytes.
-    unsafe { bindings::gp_symbol_name(function.address(), symbol.as_mut_ptr().cast()) };
+fn is_function_of_amdgpu(function: Foreign, name: &str) -> bool {
+    let symbol = function.symbol();
     CStr::from_bytes_until_nul(&symbol)
         .ok()
         .and_then(|symbol| symbol.to_str().ok())

@@ -117,14 +117,14 @@ impl Drop for Device {
     }
 }
 
-/// What is told about the devices of amdgpu.
+/// Receives what happens to the devices of amdgpu.
 pub trait Listener: Send + Sync + 'static {
     /// The driver has taken a device, or had taken it when the watch began.
     fn bound(&self, device: Bound<'_>);
     /// The driver is about to let go of a device.
     fn unbinding(&self, device: &Device);
-    /// The watch is about to end: what comes after is told to nobody, so that no
-    /// device may be used any more when this returns.
+    /// The watch is about to end: later events are not reported, so that no device may
+    /// be used any more when this returns.
     fn close(&self);
 }
 
@@ -185,7 +185,7 @@ impl<L: Listener> Watch<L> {
         }? Error)
     }
 
-    /// What is told.
+    /// The listener.
     pub fn listener(&self) -> &L {
         &self.listener
     }

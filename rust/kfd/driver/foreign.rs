@@ -89,6 +89,16 @@ impl Foreign {
         self.read::<u8>(offset).map(|byte| byte != 0)
     }
 
+    /// The symbol that code at the address belongs to, as "name+0x0/0x10 [module]",
+    /// ended by zeros.
+    pub(crate) fn symbol(self) -> [u8; bindings::GP_SYMBOL_LEN as usize] {
+        let mut symbol = [0u8; bindings::GP_SYMBOL_LEN as usize];
+        // SAFETY: Any address may be asked about; the shim writes at most
+        // `GP_SYMBOL_LEN` bytes.
+        unsafe { bindings::gp_symbol_name(self.address(), symbol.as_mut_ptr().cast()) };
+        symbol
+    }
+
     /// Writes a value.
     ///
     /// # Safety

@@ -11,7 +11,6 @@ use crate::driver::driver::Bound;
 use crate::driver::driver::Device;
 use crate::driver::foreign::Foreign;
 use crate::driver::layout::*;
-use crate::driver::node::Node;
 use crate::kernel::bindings;
 use core::marker::PhantomData;
 use kernel::prelude::*;
@@ -21,7 +20,7 @@ use kernel::types::NotThreadSafe;
 /// The most nodes that a GPU is divided into.
 pub const MAX_NODES: usize = KFD_DEV_NODES_LEN;
 
-/// Whoever looks after a GPU.
+/// What keeps everything that is remembered of a GPU.
 pub trait Keeper: Send + Unpin + 'static {
     /// The driver is about to let go of the GPU: start what is stopped, and
     /// forget everything about it.
@@ -93,8 +92,8 @@ impl<K: Keeper> Gpu<K> {
         self.let_go(&mut self.inner.lock());
     }
 
-    /// The module lets go of the device, for good: nobody may hear any more when
-    /// the driver does.
+    /// The module lets go of the device for good, because later notices of the driver's
+    /// may not be received any more.
     pub fn retire(&self) {
         let mut inner = self.inner.lock();
         self.let_go(&mut inner);
@@ -175,7 +174,7 @@ impl<'a> Present<'a> {
     /// Whether the hardware may be used: neither reset nor suspend is going on.
     ///
     /// Either can begin right after this. The driver's functions that change what
-    /// runs look again; for those that only read there is [`Present::hardware`].
+    /// runs look again; for those that only read there is `Present::hardware`.
     pub fn usable(&self) -> Result<(), Away> {
         let adev = self.adev;
         let flags = [
@@ -196,154 +195,11 @@ impl<'a> Present<'a> {
         }
     }
 
-    /// The hardware for reading its registers, with no reset until the result is
-    /// dropped. No allocation may wait for memory meanwhile: whoever frees some may
-    /// wait for work that only a reset ends.
-    pub(crate) fn hardware(&self) -> Result<Hardware<'_>, Away> {
-        let domain = self
-            .adev
-            .pointer(AMDGPU_DEVICE_RESET_DOMAIN)
-            .ok_or(Away::Misfit)?;
-        let reset = domain.part(AMDGPU_RESET_DOMAIN_SEM).ok_or(Away::Misfit)?;
-        // SAFETY: By the type's invariant the GPU is there and with it its reset
-        // domain; the layout says that this is its semaphore, whose size the shim
-        // has compared.
-        if !unsafe { bindings::gp_rwsem_read_trylock(reset.as_ptr()) } {
-            return Err(Away::Reset);
-        }
-        let hardware = Hardware { reset, gpu: self };
-        self.usable()?;
-        Ok(hardware)
-    }
-
     /// Whether it is a virtual function, whose registers are not ours to read.
     pub fn is_virtual_function(&self) -> bool {
         const AMDGPU_SRIOV_CAPS_IS_VF: u32 = 1 << 2;
         self.adev
             .read::<u32>(AMDGPU_DEVICE_VIRT_CAPS)
             .is_none_or(|caps| caps & AMDGPU_SRIOV_CAPS_IS_VF != 0)
-    }
-
-    /// The GPU's nodes, which stay as they are while the result lives.
-    ///
-    /// Waits for whoever holds the lock, because trying would leave it to others
-    /// whether a stopped queue is ever started: programs have the driver take it
-    /// as often as they like. Never wait with it for anything that a process does
-    /// which opens the GPU: that takes the same lock and waits for it. Nor ask a
-    /// second time while the first result lives.
-    pub fn nodes(&self) -> Result<Nodes<'_>, Away> {
-        let adev = self.adev;
-        let partitions = Partitions::hold(self)?;
-        if adev.flag(AMDGPU_DEVICE_KFD_INIT_COMPLETE) != Some(true) {
-            return Err(Away::NoKfd);
-        }
-        let kfd = adev.pointer(AMDGPU_DEVICE_KFD_DEV).ok_or(Away::NoKfd)?;
-        if kfd.pointer(KFD_DEV_ADEV) != Some(adev) {
-            return Err(Away::Misfit);
-        }
-        if kfd.flag(KFD_DEV_INIT_COMPLETE) != Some(true) {
-            return Err(Away::NoKfd);
-        }
-        let count = kfd
-            .read::<u32>(KFD_DEV_NUM_NODES)
-            .and_then(|count| usize::try_from(count).ok())
-            .filter(|count| (1..=MAX_NODES).contains(count))
-            .ok_or(Away::Misfit)?;
-        Ok(Nodes {
-            kfd,
-            count,
-            gpu: self,
-            _partitions: partitions,
-        })
-    }
-}
-
-/// The hardware of a GPU that is not being reset.
-///
-/// # Invariants
-///
-/// `reset` is the semaphore of the GPU's reset domain, held for reading.
-pub(crate) struct Hardware<'a> {
-    reset: Foreign,
-    gpu: &'a Present<'a>,
-}
-
-impl Hardware<'_> {
-    /// The GPU.
-    pub(crate) fn gpu(&self) -> &Present<'_> {
-        self.gpu
-    }
-}
-
-impl Drop for Hardware<'_> {
-    fn drop(&mut self) {
-        // SAFETY: By the type's invariant it is held; by the same thread, because
-        // `Present` does not leave its own.
-        unsafe { bindings::gp_rwsem_read_unlock(self.reset.as_ptr()) }
-    }
-}
-
-/// The lock against a change of partitions. A GPU without partitions has none.
-struct Partitions<'a> {
-    lock: Option<Foreign>,
-    _gpu: &'a Present<'a>,
-}
-
-impl<'a> Partitions<'a> {
-    fn hold(gpu: &'a Present<'a>) -> Result<Self, Away> {
-        let manager = gpu
-            .adev
-            .read::<usize>(AMDGPU_DEVICE_XCP_MGR)
-            .ok_or(Away::Misfit)?;
-        let lock = match Foreign::new(manager) {
-            Some(manager) => Some(manager.part(AMDGPU_XCP_MGR_XCP_LOCK).ok_or(Away::Misfit)?),
-            None => None,
-        };
-        if let Some(lock) = lock {
-            // SAFETY: By the invariant of `Present` the GPU and with it its
-            // partition manager is there; the layout says that this is its
-            // mutex, whose size the shim has compared.
-            unsafe { bindings::gp_mutex_lock(lock.as_ptr()) };
-        }
-        Ok(Self { lock, _gpu: gpu })
-    }
-}
-
-impl Drop for Partitions<'_> {
-    fn drop(&mut self) {
-        if let Some(lock) = self.lock {
-            // SAFETY: Taken by `hold`, in the same thread, because a guard
-            // borrows from `Present`, which does not leave its thread.
-            unsafe { bindings::gp_mutex_unlock(lock.as_ptr()) }
-        }
-    }
-}
-
-/// The nodes of a GPU, for as long as its partitions cannot change.
-///
-/// # Invariants
-///
-/// `kfd` is the `struct kfd_dev` of `gpu`, with `count` nodes.
-pub struct Nodes<'a> {
-    kfd: Foreign,
-    count: usize,
-    gpu: &'a Present<'a>,
-    _partitions: Partitions<'a>,
-}
-
-impl Nodes<'_> {
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    /// A node.
-    pub fn node(&self, index: usize) -> Result<Node<'_>, Away> {
-        if index >= self.count {
-            return Err(Away::Misfit);
-        }
-        let at = KFD_DEV_NODES + index * size_of::<usize>();
-        let address = self.kfd.pointer(at).ok_or(Away::Misfit)?;
-        Node::new(self.gpu, self.kfd, address, index).ok_or(Away::Misfit)
     }
 }

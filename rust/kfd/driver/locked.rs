@@ -2,13 +2,13 @@
 
 //! A node whose queue manager's lock is held: the only way to its lists.
 
+use crate::driver::census::Census;
 use crate::driver::foreign::Foreign;
 use crate::driver::layout::*;
 use crate::driver::node::Node;
-use crate::driver::queue::Activity;
-use crate::driver::queue::Misfit;
+use crate::driver::process::Task;
+use crate::driver::queue::ProcessFacts;
 use crate::driver::queue::QueueFacts;
-use crate::driver::queue::QueueKind;
 use crate::kernel::bindings;
 use core::ops::Deref;
 use kernel::types::NotThreadSafe;
@@ -31,9 +31,24 @@ pub struct LockedNode<'a> {
 #[must_use = "the lock is released at once"]
 pub struct QueueManagerLock<'a>(LockedNode<'a>);
 
-impl<'a> QueueManagerLock<'a> {
-    pub(crate) fn new(node: LockedNode<'a>) -> Self {
-        Self(node)
+impl Node<'_> {
+    /// Takes the lock of the queue manager.
+    ///
+    /// Until it is released: no user memory, no allocation, no other lock of
+    /// the driver or of a process.
+    pub fn lock(&self) -> QueueManagerLock<'_> {
+        let lock = self.dqm().as_ptr::<u8>();
+        // SAFETY: By the invariant of `Node` the queue manager is there; the layout
+        // says where its mutex, whose size the shim has compared, and its saved
+        // flags are.
+        unsafe {
+            bindings::gp_dqm_lock(
+                lock.wrapping_add(DEVICE_QUEUE_MANAGER_LOCK_HIDDEN).cast(),
+                lock.wrapping_add(DEVICE_QUEUE_MANAGER_SAVED_FLAGS).cast(),
+            )
+        };
+        // SAFETY: The lock was just taken.
+        QueueManagerLock(unsafe { LockedNode::assume(self) })
     }
 }
 
@@ -59,107 +74,24 @@ impl Drop for QueueManagerLock<'_> {
     }
 }
 
-/// A process with queues on a node, seen under the lock.
-#[derive(Clone, Copy)]
-pub(crate) struct ProcessFacts {
-    /// The `struct kfd_process`.
-    pub(crate) process: Foreign,
-    /// The `struct qcm_process_device`.
-    pub(crate) qpd: Foreign,
-    /// Its main thread, which the driver keeps.
-    pub(crate) lead_thread: Foreign,
-    /// Its memory, to be compared only.
-    pub(crate) mm: usize,
-    /// How many evictions hold it.
-    pub(crate) evicted: u32,
-    /// A debugger or a checkpoint has to do with it.
-    pub(crate) protected: bool,
-    /// One of its queues was reset, or is about to be.
-    pub(crate) has_reset_queue: bool,
-    /// It is the process's main context; others share its memory.
-    pub(crate) primary: bool,
+/// A process whose queue a walk has just met. It lives as long as this, which does
+/// not leave the walk.
+pub(crate) struct Owner<'w>(&'w ProcessFacts);
+
+impl Deref for Owner<'_> {
+    type Target = ProcessFacts;
+
+    fn deref(&self) -> &ProcessFacts {
+        self.0
+    }
 }
 
-/// What a walk over a node found, and what did not fit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Census {
-    /// Processes with queues.
-    pub processes: u32,
-    /// Queues of all kinds.
-    pub queues: u32,
-    /// Queues that the driver has run.
-    pub active: u32,
-    /// Those of them that are for waves.
-    pub active_compute: u32,
-    /// What did not fit: bits of [`Census::FAULTS`].
-    faults: u32,
-}
-
-/// Names for what may not fit, each a bit.
-macro_rules! faults {
-    ($($name:ident = $bit:literal $text:literal,)*) => {
-        impl Census {
-            $(const $name: u32 = 1 << $bit;)*
-
-            /// The names of what may not fit.
-            pub const FAULTS: &'static [(u32, &'static str)] = &[$((1 << $bit, $text),)*];
-        }
-    };
-}
-
-faults! {
-    UNREADABLE = 0 "memory that cannot be read",
-    ENDLESS = 1 "a list that goes round in circles",
-    DQM = 2 "qpd->dqm is another queue manager",
-    PQM = 3 "qpd->pqm->process is another process",
-    PDD_DEV = 4 "pdd->dev is another node",
-    QUEUE_DEVICE = 5 "queue->device is another node",
-    QUEUE_PROCESS = 6 "queue->process is another process",
-    QUEUE_TYPE = 7 "a queue of an unknown type",
-    QUEUE_PRIORITY = 8 "a queue priority above 15",
-    QUEUE_COUNT = 9 "qpd->queue_count is not the length of its list",
-    ACTIVE = 10 "active_queue_count is not the number of active queues",
-    ACTIVE_CP = 11 "active_cp_queue_count is not the number of active compute queues",
-    PROCESSES = 12 "processes_count is not the number of processes",
-    TOTAL = 13 "total_queue_count is not the number of queues",
-}
-
-impl Census {
-    /// Whether everything fits together.
-    pub fn fits(&self) -> bool {
-        self.faults == 0
-    }
-
-    /// The names of what does not fit.
-    pub fn faults(&self) -> impl Iterator<Item = &'static str> + '_ {
-        Self::FAULTS
-            .iter()
-            .filter(|(bit, _)| self.faults & bit != 0)
-            .map(|(_, name)| *name)
-    }
-
-    fn fault(&mut self, bit: u32) {
-        self.faults |= bit;
-    }
-
-    fn misfit(&mut self, misfit: Misfit) {
-        self.fault(match misfit {
-            Misfit::Unreadable => Self::UNREADABLE,
-            Misfit::Device => Self::QUEUE_DEVICE,
-            Misfit::Process => Self::QUEUE_PROCESS,
-            Misfit::Type => Self::QUEUE_TYPE,
-            Misfit::Priority => Self::QUEUE_PRIORITY,
-        });
-    }
-
-    fn count(&mut self, queue: &QueueFacts) {
-        self.queues = self.queues.saturating_add(1);
-        if queue.activity == Activity::Active {
-            self.active = self.active.saturating_add(1);
-            if queue.kind == QueueKind::Compute {
-                self.active_compute = self.active_compute.saturating_add(1);
-            }
-        }
+impl Owner<'_> {
+    /// Its main thread, to which a reference is taken.
+    pub(crate) fn task(&self) -> Option<Task> {
+        // SAFETY: The driver keeps the main thread of a process that has queues, and
+        // the lock, which is held during the walk, keeps the process.
+        unsafe { Task::from_raw(self.0.lead_thread.as_ptr()) }
     }
 }
 
@@ -218,7 +150,9 @@ impl<'a> LockedNode<'a> {
 
     /// Walks over all queues, checks that everything fits together, and says
     /// what there is.
-    pub(crate) fn walk(&self, mut visit: impl FnMut(&ProcessFacts, &QueueFacts)) -> Census {
+    pub(crate) fn walk(&self, mut visit: impl FnMut(&Owner<'_>, &QueueFacts)) -> Census {
+        #[cfg(CONFIG_KUNIT)]
+        walks::count();
         let mut census = Census::default();
         let dqm = self.node.dqm();
         let Some(head) = dqm.part(DEVICE_QUEUE_MANAGER_QUEUES) else {
@@ -265,11 +199,7 @@ impl<'a> LockedNode<'a> {
         if pqm.pointer(PROCESS_QUEUE_MANAGER_PROCESS) != Some(process) {
             census.fault(Census::PQM);
         }
-        // A debugger sets its flag before it can suspend a queue, and holds the
-        // lock for that, so that there is no moment between.
-        let protected = qpd.flag(QCM_PROCESS_DEVICE_IS_DEBUG)?
-            || process.flag(KFD_PROCESS_DEBUG_TRAP_ENABLED)?
-            || process.flag(KFD_PROCESS_QUEUES_PAUSED)?;
+        let protected = self.protected(qpd, process)?;
         const KFD_CONTEXT_ID_PRIMARY: u16 = 0xffff;
         let primary = match KFD_PROCESS_CONTEXT_ID {
             Some(at) => process.read::<u16>(at)? == KFD_CONTEXT_ID_PRIMARY,
@@ -280,11 +210,21 @@ impl<'a> LockedNode<'a> {
             qpd,
             lead_thread: process.pointer(KFD_PROCESS_LEAD_THREAD)?,
             mm: process.read(KFD_PROCESS_MM)?,
-            evicted: qpd.read(QCM_PROCESS_DEVICE_EVICTED)?,
             protected,
             has_reset_queue: pdd.flag(KFD_PROCESS_DEVICE_HAS_RESET_QUEUE)?,
             primary,
         })
+    }
+
+    /// Whether a debugger or a checkpoint is using a process. A debugger sets its
+    /// flag before it can suspend a queue, and holds the lock for that, so that there
+    /// is no moment between.
+    pub(crate) fn protected(&self, qpd: Foreign, process: Foreign) -> Option<bool> {
+        Some(
+            qpd.flag(QCM_PROCESS_DEVICE_IS_DEBUG)?
+                || process.flag(KFD_PROCESS_DEBUG_TRAP_ENABLED)?
+                || process.flag(KFD_PROCESS_QUEUES_PAUSED)?,
+        )
     }
 
     /// Walks over the queues of a process.
@@ -293,7 +233,7 @@ impl<'a> LockedNode<'a> {
         process: &ProcessFacts,
         budget: &mut u32,
         census: &mut Census,
-        visit: &mut impl FnMut(&ProcessFacts, &QueueFacts),
+        visit: &mut impl FnMut(&Owner<'_>, &QueueFacts),
     ) {
         let Some(head) = process.qpd.part(QCM_PROCESS_DEVICE_QUEUES_LIST) else {
             return census.fault(Census::UNREADABLE);
@@ -308,7 +248,7 @@ impl<'a> LockedNode<'a> {
             match QueueFacts::read(entry, self.node.address(), process) {
                 Ok(queue) => {
                     census.count(&queue);
-                    visit(process, &queue);
+                    visit(&Owner(process), &queue);
                 }
                 Err(misfit) => census.misfit(misfit),
             }
@@ -321,54 +261,8 @@ impl<'a> LockedNode<'a> {
         }
     }
 
-    /// Sets a queue's flag and the three counters as the driver's
-    /// increment_queue_count() and decrement_queue_count() do.
-    pub(crate) fn set_active(&self, process: &ProcessFacts, queue: &QueueFacts, active: bool) {
-        let Some(address) = Foreign::new(queue.key.queue) else {
-            return;
-        };
-        // SAFETY: The walk has just met the queue on the node's list, and the
-        // lock that protects the field is held; the layout says where it is.
-        unsafe {
-            address.write(
-                QUEUE_PROPERTIES + QUEUE_PROPERTIES_IS_ACTIVE,
-                u8::from(active),
-            )
-        };
-        self.count(DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, active);
-        if queue.kind == QueueKind::Compute {
-            self.count(DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT, active);
-        }
-        if queue.counted_gws {
-            self.count(DEVICE_QUEUE_MANAGER_GWS_QUEUE_COUNT, active);
-            // SAFETY: As for the queue: the walk has just met the process.
-            unsafe {
-                process
-                    .qpd
-                    .write(QCM_PROCESS_DEVICE_MAPPED_GWS_QUEUE, u8::from(active))
-            };
-        }
-    }
-
-    /// Adds one to a counter of the queue manager, or takes one.
-    fn count(&self, at: usize, up: bool) {
-        let dqm = self.node.dqm();
-        let Some(count) = dqm.read::<u32>(at) else {
-            return;
-        };
-        let count = if up {
-            count.wrapping_add(1)
-        } else {
-            count.wrapping_sub(1)
-        };
-        // SAFETY: By the invariant of `Node` the queue manager is there, the
-        // lock that protects its counters is held, and the layout says where
-        // they are.
-        unsafe { dqm.write(at, count) }
-    }
-
     /// Compares what was counted with what the driver counts.
-    fn compare(&self, census: &mut Census) {
+    pub(crate) fn compare(&self, census: &mut Census) {
         let counters = [
             (
                 DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT,
@@ -404,4 +298,22 @@ fn spend(budget: &mut u32) -> bool {
     let left = budget.checked_sub(1);
     *budget = left.unwrap_or(0);
     left.is_some()
+}
+
+/// How often the lists were walked over, for tests.
+#[cfg(CONFIG_KUNIT)]
+pub mod walks {
+    use kernel::sync::atomic::Atomic;
+    use kernel::sync::atomic::Relaxed;
+
+    static WALKS: Atomic<u32> = Atomic::new(0);
+
+    pub(super) fn count() {
+        WALKS.fetch_add(1, Relaxed);
+    }
+
+    /// The number of walks so far.
+    pub fn counted() -> u32 {
+        WALKS.load(Relaxed)
+    }
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! A node: a GPU or a partition of one, with a queue manager of its own.
+//! The nodes of a GPU: it or its partitions, each with a queue manager of its own.
+
+#![forbid(unsafe_code)]
 
 use crate::driver::foreign::Foreign;
 use crate::driver::gpu::Away;
 use crate::driver::gpu::Present;
+use crate::driver::gpu::MAX_NODES;
 use crate::driver::layout::*;
-use crate::driver::locked::LockedNode;
-use crate::driver::locked::QueueManagerLock;
-use crate::kernel::bindings;
+use crate::driver::partitions::Partitions;
 
 /// How the driver hands queues to the hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,23 +118,68 @@ impl<'a> Node<'a> {
         }
         Ok(())
     }
+}
 
-    /// Takes the lock of the queue manager.
+impl Present<'_> {
+    /// The GPU's nodes, which stay as they are while the result lives.
     ///
-    /// Until it is released: no user memory, no allocation, no other lock of
-    /// the driver or of a process.
-    pub fn lock(&self) -> QueueManagerLock<'_> {
-        let lock = self.dqm.as_ptr::<u8>();
-        // SAFETY: By the type's invariant the queue manager is there; the layout
-        // says where its mutex, whose size the shim has compared, and its saved
-        // flags are.
-        unsafe {
-            bindings::gp_dqm_lock(
-                lock.wrapping_add(DEVICE_QUEUE_MANAGER_LOCK_HIDDEN).cast(),
-                lock.wrapping_add(DEVICE_QUEUE_MANAGER_SAVED_FLAGS).cast(),
-            )
-        };
-        // SAFETY: The lock was just taken.
-        QueueManagerLock::new(unsafe { LockedNode::assume(self) })
+    /// Waits for whoever holds the lock, because trying would leave it to others
+    /// whether a stopped queue is ever started: programs have the driver take it
+    /// as often as they like. Never wait with it for anything that a process does
+    /// which opens the GPU: that takes the same lock and waits for it. Nor ask a
+    /// second time while the first result lives.
+    pub fn nodes(&self) -> Result<Nodes<'_>, Away> {
+        let adev = self.adev();
+        let partitions = Partitions::hold(self)?;
+        if adev.flag(AMDGPU_DEVICE_KFD_INIT_COMPLETE) != Some(true) {
+            return Err(Away::NoKfd);
+        }
+        let kfd = adev.pointer(AMDGPU_DEVICE_KFD_DEV).ok_or(Away::NoKfd)?;
+        if kfd.pointer(KFD_DEV_ADEV) != Some(adev) {
+            return Err(Away::Misfit);
+        }
+        if kfd.flag(KFD_DEV_INIT_COMPLETE) != Some(true) {
+            return Err(Away::NoKfd);
+        }
+        let count = kfd
+            .read::<u32>(KFD_DEV_NUM_NODES)
+            .and_then(|count| usize::try_from(count).ok())
+            .filter(|count| (1..=MAX_NODES).contains(count))
+            .ok_or(Away::Misfit)?;
+        Ok(Nodes {
+            kfd,
+            count,
+            gpu: self,
+            _partitions: partitions,
+        })
+    }
+}
+
+/// The nodes of a GPU, for as long as its partitions cannot change.
+///
+/// # Invariants
+///
+/// `kfd` is the `struct kfd_dev` of `gpu`, with `count` nodes.
+pub struct Nodes<'a> {
+    kfd: Foreign,
+    count: usize,
+    gpu: &'a Present<'a>,
+    _partitions: Partitions<'a>,
+}
+
+impl Nodes<'_> {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// A node.
+    pub fn node(&self, index: usize) -> Result<Node<'_>, Away> {
+        if index >= self.count {
+            return Err(Away::Misfit);
+        }
+        let at = KFD_DEV_NODES + index * size_of::<usize>();
+        let address = self.kfd.pointer(at).ok_or(Away::Misfit)?;
+        Node::new(self.gpu, self.kfd, address, index).ok_or(Away::Misfit)
     }
 }

@@ -78,6 +78,9 @@ impl Drop for Task {
 /// The pointer is to an mm_struct on which a user reference is held.
 pub(crate) struct Memory(NonNull<kernel::bindings::mm_struct>);
 
+// SAFETY: The last use by any thread takes the process down in a worker.
+unsafe impl Send for Memory {}
+
 impl Memory {
     /// Calls a function that may read the memory. No lock of the driver may be
     /// held, and only a kernel thread of ours may call this.
@@ -112,6 +115,9 @@ impl Drop for Memory {
 ///
 /// The pointer is to an mm_struct to which a reference is held.
 pub(crate) struct MemoryHandle(NonNull<kernel::bindings::mm_struct>);
+
+// SAFETY: References to the structure may be dropped by any thread.
+unsafe impl Send for MemoryHandle {}
 
 impl MemoryHandle {
     /// A handle of a memory.

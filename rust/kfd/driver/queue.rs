@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! One user queue, as the driver has it.
+//! One user queue, and the process that owns it, as the driver has them.
+
+#![forbid(unsafe_code)]
 
 use crate::driver::foreign::Foreign;
 use crate::driver::foreign::Image;
 use crate::driver::layout::*;
-use crate::driver::locked::ProcessFacts;
 use gpreempt_policy::Priority;
+
+/// The length of an AQL packet.
+pub(crate) const AQL_PACKET_BYTES: u64 = 64;
 
 /// What a queue is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,15 +30,16 @@ pub enum Format {
     Pm4,
 }
 
-/// By what a queue is found again.
+/// Identifies a queue from one look to the next.
 ///
 /// The addresses are names and never followed. A queue that is created anew can
 /// have all of them in common with one that was destroyed, which is harmless:
-/// what is done to a queue depends on its state at that moment alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// what is done to a queue depends on its state at that moment alone. In their order
+/// the queues of a process come one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QueueKey {
-    pub(crate) queue: usize,
     pub(crate) process: usize,
+    pub(crate) queue: usize,
     pub(crate) id: u32,
     pub(crate) doorbell: u32,
 }
@@ -48,6 +53,12 @@ impl QueueKey {
     /// The process, by its name in the driver.
     pub fn process(&self) -> usize {
         self.process
+    }
+
+    #[cfg(CONFIG_KUNIT)]
+    /// The queue, by its name in the driver, for tests.
+    pub fn queue(&self) -> usize {
+        self.queue
     }
 
     #[cfg(CONFIG_KUNIT)]
@@ -78,7 +89,7 @@ pub enum Activity {
 /// The fields of a queue that decide anything, read under the lock.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueFacts {
-    /// By what it is found again.
+    /// Identifies it in later looks.
     pub key: QueueKey,
     /// What it is for.
     pub kind: QueueKind,
@@ -88,9 +99,9 @@ pub struct QueueFacts {
     pub priority: Priority,
     /// Whether it runs.
     pub activity: Activity,
-    /// Something about the queue or its process forbids to stop it.
+    /// Something about the queue or its process forbids stopping it.
     pub protected: bool,
-    /// Something about the queue or its process forbids to start it: the driver
+    /// Something about the queue or its process forbids starting it: the driver
     /// is about to reset, move or destroy it.
     pub(crate) doomed: bool,
     /// It takes part in cooperative launches.
@@ -107,13 +118,33 @@ pub struct QueueFacts {
     /// Bytes of the control stack that follows each of its descriptors.
     pub(crate) control_stack_bytes: u32,
     pub(crate) ring: u64,
-    pub(crate) read_pointer: u64,
-    pub(crate) write_pointer: u64,
+    /// Where the process keeps its pointers.
+    pub(crate) read_pointer_address: u64,
+    pub(crate) write_pointer_address: u64,
     /// The XCC of the node that reads its packets and moves its read pointer.
     pub(crate) packet_xcc: u32,
     pub(crate) mqd: usize,
     pub(crate) pipe: u32,
     pub(crate) slot: u32,
+}
+
+/// A process with queues on a node, seen under the lock.
+#[derive(Clone, Copy)]
+pub(crate) struct ProcessFacts {
+    /// The `struct kfd_process`.
+    pub(crate) process: Foreign,
+    /// The `struct qcm_process_device`.
+    pub(crate) qpd: Foreign,
+    /// Its main thread, which the driver keeps.
+    pub(crate) lead_thread: Foreign,
+    /// Its memory, to be compared only.
+    pub(crate) mm: usize,
+    /// A debugger or a checkpoint is using it.
+    pub(crate) protected: bool,
+    /// One of its queues was reset, or is about to be.
+    pub(crate) has_reset_queue: bool,
+    /// It is the process's main context; others share its memory.
+    pub(crate) primary: bool,
 }
 
 const P: usize = QUEUE_PROPERTIES;
@@ -138,7 +169,23 @@ fn is(value: u32, enumerator: i64) -> bool {
     i64::from(value) == enumerator
 }
 
+/// AMDGPU_GPU_PAGE_SIZE, by which the driver aligns a descriptor and its stack.
+const GPU_PAGE: usize = 4096;
+
 impl QueueFacts {
+    /// Its descriptor for an XCC, counted within the node.
+    ///
+    /// The place is the driver's mqd_stride_v9() with wave saving. A descriptor names
+    /// the same distance, but can come from a checkpoint, whose word is not enough to
+    /// go by it to any memory.
+    pub(crate) fn descriptor(&self, xcc: usize) -> Option<Foreign> {
+        let stack = usize::try_from(self.control_stack_bytes).ok()?;
+        let stride = stack
+            .checked_next_multiple_of(GPU_PAGE)?
+            .checked_add(V9_MQD_SIZE.next_multiple_of(GPU_PAGE))?;
+        Foreign::new(self.mqd)?.part(stride.checked_mul(xcc)?)
+    }
+
     /// Whether nothing but a stop of ours keeps the queue from running.
     pub(crate) fn may_be_started(&self) -> bool {
         self.activity == Activity::Stopped && !self.doomed
@@ -209,8 +256,8 @@ impl QueueFacts {
             save_bytes: image.int::<{ P + QUEUE_PROPERTIES_CTX_SAVE_RESTORE_AREA_SIZE }>(),
             control_stack_bytes: image.int::<{ P + QUEUE_PROPERTIES_CTL_STACK_SIZE }>(),
             ring: image.long::<{ P + QUEUE_PROPERTIES_QUEUE_ADDRESS }>(),
-            read_pointer: image.long::<{ P + QUEUE_PROPERTIES_READ_PTR }>(),
-            write_pointer: image.long::<{ P + QUEUE_PROPERTIES_WRITE_PTR }>(),
+            read_pointer_address: image.long::<{ P + QUEUE_PROPERTIES_READ_PTR }>(),
+            write_pointer_address: image.long::<{ P + QUEUE_PROPERTIES_WRITE_PTR }>(),
             packet_xcc: if aql {
                 0
             } else {

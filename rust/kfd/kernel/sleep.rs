@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! The system's sleep, heard of while all programs still run.
+//! Notice of the system's sleep, while all programs still run.
 //!
 //! Threads are frozen too late for it: before that the driver may have made room
 //! in video memory for hibernation, and it does not keep the descriptors of queues
@@ -10,7 +10,7 @@ use crate::kernel::bindings;
 use core::pin::Pin;
 use kernel::prelude::*;
 
-/// Whoever has something to do before the system sleeps.
+/// Something that has to act before the system sleeps.
 pub trait Sleeper: Send + Sync + 'static {
     /// The system is about to sleep. An error keeps it awake.
     fn prepare(&self) -> Result;
@@ -18,7 +18,7 @@ pub trait Sleeper: Send + Sync + 'static {
     fn resume(&self);
 }
 
-/// While it lives, a sleeper hears of the system's sleep.
+/// Notifies a sleeper of the system's sleep for as long as it lives.
 #[pin_data(PinnedDrop)]
 pub struct SleepWatch<S: Sleeper> {
     sleeper: S,

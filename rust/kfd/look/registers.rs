@@ -4,25 +4,21 @@
 //! process that owns a queue cannot write them.
 //!
 //! The driver's own dump reads them, under its lock of the register windows. It
-//! reads all 56 of a hardware queue, which costs, so that a queue is looked for
-//! where it was found last and elsewhere only if it has moved.
+//! reads all 56 of a hardware queue, which is slow, so a queue is looked for where it
+//! was last found, and elsewhere only if it has moved.
+
+#![forbid(unsafe_code)]
 
 use crate::driver::gpu::Present;
+use crate::driver::hardware::HardwareSlot;
+use crate::driver::hardware::HardwareSource;
+use crate::driver::hardware::SLOTS;
 use crate::driver::queue::Format;
 use crate::driver::queue::QueueFacts;
-use crate::kernel::bindings;
-use crate::look::hardware::HardwareSource;
-use crate::look::sample::AQL_PACKET_BYTES;
+use crate::driver::queue::AQL_PACKET_BYTES;
 use kernel::prelude::*;
 
-/// The hardware queues of the engine that runs user queues: so many on each pipe.
-const PIPES: u32 = 4;
-const QUEUES_PER_PIPE: u32 = 8;
-const SLOTS: usize = (PIPES * QUEUES_PER_PIPE) as usize;
-
-/// How many registers a dump has, and which of them are used: places in the
-/// sequence from CP_MQD_BASE_ADDR on.
-const REGISTERS: u32 = 56;
+/// Which registers of a dump are used: places in the sequence from CP_MQD_BASE_ADDR on.
 const CP_HQD_ACTIVE: usize = 2;
 const CP_HQD_PQ_RPTR: usize = 10;
 const CP_HQD_PQ_DOORBELL_CONTROL: usize = 15;
@@ -148,62 +144,9 @@ impl Look<'_> {
     }
 }
 
-/// A dump that the driver has made.
-///
-/// # Invariants
-///
-/// `pairs` points to `count` pairs of a register's address and value, which are
-/// ours to free.
-struct Dump {
-    pairs: *mut [u32; 2],
-    count: u32,
-}
-
-impl Dump {
-    /// The register at a place of the sequence.
-    fn register(&self, at: usize) -> Option<u32> {
-        if self.count != REGISTERS || at >= REGISTERS as usize {
-            return None;
-        }
-        // SAFETY: By the type's invariant, and both places are below `count`.
-        let ([first, _], [address, value]) = unsafe { (*self.pairs, *self.pairs.add(at)) };
-        // One register follows the other; else it is another sequence.
-        let offset = address.wrapping_sub(first);
-        (usize::try_from(offset) == Ok(at * size_of::<u32>())).then_some(value)
-    }
-}
-
-impl Drop for Dump {
-    fn drop(&mut self) {
-        // SAFETY: By the type's invariant.
-        unsafe { bindings::gp_free(self.pairs.cast()) }
-    }
-}
-
 /// Reads the registers of a hardware queue. No lock of the driver may be held.
 fn dump(gpu: &Present<'_>, source: HardwareSource, at: usize) -> Option<HardwareQueue> {
     let hardware = gpu.hardware().ok()?;
-    let at = u32::try_from(at).ok()?;
-    let mut pairs = core::ptr::null_mut();
-    let mut count = 0;
-    // SAFETY: `hardware` proves that the device is there and is not being reset; the
-    // function is the driver's hqd_dump, whose type the build compared; the place is
-    // one of `PIPES` times `QUEUES_PER_PIPE`, which the engine has.
-    let error = unsafe {
-        bindings::gp_call_hqd_dump(
-            source.dump.as_ptr(),
-            hardware.gpu().adev().as_ptr(),
-            at / QUEUES_PER_PIPE,
-            at % QUEUES_PER_PIPE,
-            &mut pairs,
-            &mut count,
-            source.xcc,
-        )
-    };
-    if error != 0 {
-        return None;
-    }
-    // INVARIANT: The function returned 0, and so has allocated and filled them.
-    let dump = Dump { pairs, count };
+    let dump = hardware.dump(source, HardwareSlot::at(at)?)?;
     HardwareQueue::new(|at| dump.register(at))
 }

@@ -2,15 +2,15 @@
 
 //! What user memory and the hardware say of a queue.
 
+#![forbid(unsafe_code)]
+
 use crate::driver::process::Inside;
 use crate::driver::queue::Format;
 use crate::driver::queue::QueueFacts;
+use crate::driver::queue::AQL_PACKET_BYTES;
 use crate::look::registers::HardwareQueue;
 use gpreempt_policy::Head;
 use gpreempt_policy::Waves;
-
-/// The length of an AQL packet.
-pub(crate) const AQL_PACKET_BYTES: u64 = 64;
 
 /// What is known of a queue's work.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,11 +64,13 @@ impl Sample {
             // The read pointer first: what it overtakes in between makes the
             // backlog too large for a moment, never negative.
             self.read = match facts.format {
-                Format::Aql => inside.read(facts.read_pointer),
+                Format::Aql => inside.read(facts.read_pointer_address),
                 // The command processor stores 32 bits. What follows is anything.
-                Format::Pm4 => inside.read::<u32>(facts.read_pointer).map(u64::from),
+                Format::Pm4 => inside
+                    .read::<u32>(facts.read_pointer_address)
+                    .map(u64::from),
             };
-            self.write = inside.read(facts.write_pointer);
+            self.write = inside.read(facts.write_pointer_address);
         }
         self.head = match self.backlog(facts) {
             Some(backlog) if backlog > 0 => self.peek(facts, inside),

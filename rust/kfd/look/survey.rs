@@ -3,10 +3,13 @@
 //! One look at all queues of a node: first their facts, under the lock, then
 //! without it what user memory and the hardware say of them.
 
+#![forbid(unsafe_code)]
+
+use crate::driver::census::Census;
 use crate::driver::gpu::Present;
-use crate::driver::locked::Census;
+use crate::driver::hardware::HardwareSource;
 use crate::driver::locked::LockedNode;
-use crate::driver::locked::ProcessFacts;
+use crate::driver::locked::Owner;
 use crate::driver::node::Node;
 use crate::driver::process::Task;
 use crate::driver::queue::Activity;
@@ -14,7 +17,6 @@ use crate::driver::queue::Format;
 use crate::driver::queue::QueueFacts;
 use crate::driver::queue::QueueKind;
 use crate::kernel::thread::Running;
-use crate::look::hardware::HardwareSource;
 use crate::look::hardware::Occupancy;
 use crate::look::registers::Registers;
 use crate::look::sample::Sample;
@@ -141,7 +143,7 @@ impl Survey {
                 self.copy_queues = self.copy_queues.saturating_add(1);
                 return;
             }
-            let kept = self.process(locked, owner).and_then(|process| {
+            let kept = self.process(owner).and_then(|process| {
                 let seen = QueueSeen {
                     facts: *facts,
                     process,
@@ -159,7 +161,7 @@ impl Survey {
     }
 
     /// The place of a process, whose queues come one after the other.
-    fn process(&mut self, _locked: &LockedNode<'_>, owner: &ProcessFacts) -> Option<usize> {
+    fn process(&mut self, owner: &Owner<'_>) -> Option<usize> {
         let last = self.processes.len().checked_sub(1);
         if let Some(process) = self.processes.last_mut() {
             if process.process == owner.process.address() {
@@ -167,12 +169,9 @@ impl Survey {
                 return last;
             }
         }
-        // SAFETY: The driver holds a reference to the main thread of a process
-        // that has queues, and `_locked` keeps the process there.
-        let task = unsafe { Task::from_raw(owner.lead_thread.as_ptr()) }?;
         let seen = ProcessSeen {
             process: owner.process.address(),
-            task,
+            task: owner.task()?,
             primary: owner.primary,
             compute_queues: 1,
             mm: owner.mm,

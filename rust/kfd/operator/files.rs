@@ -38,7 +38,7 @@ unsafe impl Send for Folder {}
 // SAFETY: As above; the content is `Sync`.
 unsafe impl Sync for Folder {}
 
-/// A file with whatever content.
+/// A file with any content.
 trait Entry: Send + Sync {
     fn name(&self) -> &'static CStr;
     /// What the shim needs, which points back to the whole.

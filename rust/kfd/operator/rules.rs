@@ -226,7 +226,7 @@ impl Rules {
     }
 }
 
-/// Looks up whom a rule is for.
+/// Looks up what a rule matches.
 fn matches(subject: &Subject<'_>) -> Result<Matches> {
     Ok(match subject {
         Subject::Pid(pid) => Matches::Pid(*pid),

@@ -8,9 +8,11 @@
 
 mod modinfo;
 
+use crate::act::backend::BackendKind;
 use crate::kernel::bindings;
 use crate::kernel::compat::*;
 use crate::kernel::wake;
+use crate::look::sampler::SamplerKind;
 use core::cell::UnsafeCell;
 use core::fmt::Write;
 use gpreempt_policy::Config;
@@ -23,50 +25,6 @@ use kernel::prelude::*;
 use kernel::str::Formatter;
 use kernel::sync::lock::mutex::MutexBackend;
 use kernel::sync::lock::Lock;
-
-/// How queues are watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SamplerKind {
-    /// Memory, and wave counts when an inversion is suspected.
-    Auto,
-    /// Read and write pointers in user memory.
-    Memory,
-    /// The registers of the hardware queues as well.
-    Mmio,
-}
-
-impl SamplerKind {
-    /// The word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            SamplerKind::Auto => "auto",
-            SamplerKind::Memory => "memory",
-            SamplerKind::Mmio => "mmio",
-        }
-    }
-}
-
-/// How queues are stopped and started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BackendKind {
-    /// In one transaction with the hardware scheduler.
-    Hws,
-    /// One by one, where there is no hardware scheduler.
-    Mqd,
-    /// All queues of a process.
-    Process,
-}
-
-impl BackendKind {
-    /// The word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            BackendKind::Hws => "hws",
-            BackendKind::Mqd => "mqd",
-            BackendKind::Process => "process",
-        }
-    }
-}
 
 /// The parameters in force.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,16 +51,10 @@ impl Settings {
         let text = text.trim();
         match name {
             "sampler" => {
-                self.sampler = [SamplerKind::Auto, SamplerKind::Memory, SamplerKind::Mmio]
-                    .into_iter()
-                    .find(|kind| kind.name() == text)
-                    .ok_or(SetError::Invalid)?
+                self.sampler = SamplerKind::named(text).ok_or(SetError::Invalid)?;
             }
             "backend" => {
-                self.backend = [BackendKind::Hws, BackendKind::Mqd, BackendKind::Process]
-                    .into_iter()
-                    .find(|kind| kind.name() == text)
-                    .ok_or(SetError::Invalid)?
+                self.backend = BackendKind::named(text).ok_or(SetError::Invalid)?;
             }
             _ => self.policy.set_text(name, text)?,
         }
@@ -285,3 +237,7 @@ macro_rules! params {
 #[used(compiler)]
 static PARAMS: [KernelParam; COUNT] =
     params![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25];
+
+#[link_section = ".modinfo"]
+#[used(compiler)]
+static MODINFO: [u8; modinfo::BYTES.len()] = modinfo::BYTES;

@@ -14,7 +14,8 @@ pub enum Point {
     Stop,
     /// A queue is started.
     Start,
-    /// Everything on a node is started and the node left alone.
+    /// A queue is started because a transaction has failed, or because nothing came of
+    /// stopping it.
     Fallback,
 }
 
@@ -38,7 +39,7 @@ pub struct Event {
     pub age_ns: u64,
 }
 
-/// Tells an event to whoever has the tracepoint on.
+/// Emits an event, if its tracepoint is enabled.
 pub fn tell(point: Point, event: &Event) {
     use crate::kernel::compat::*;
     let event = bindings::gp_event {

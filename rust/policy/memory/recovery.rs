@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What happens when the port fails: everything is started, the node is left
 //! alone for a growing time, and after repeated failures until an operator arms
-//! it again. While the GPU resets or hangs not even starts are sent.
+//! it again. Where the driver makes all queues anew, not even starts are sent.
 
 use crate::settings::config::Config;
 use crate::settings::parameter::Number;
 use crate::terms::decision::Arming;
+use crate::terms::decision::FailureKind;
+use crate::terms::decision::Report;
 use crate::terms::time::Nanos;
-
-/// The driver refused because the GPU is being reset.
-const EIO: u32 = 5;
-/// The hardware scheduler did not answer in time, for which the driver resets
-/// the GPU.
-pub const ETIME: u32 = 62;
-/// The device has gone.
-const ENODEV: u32 = 19;
 
 /// Whether a node is preempted, and since when it fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +31,20 @@ pub(crate) enum Fallback {
     Forget,
 }
 
+impl Fallback {
+    /// What a failure means, if it is one of anything.
+    pub(crate) fn after(report: Report) -> Option<Fallback> {
+        match report {
+            Report::Failed(failed) => match failed.kind {
+                FailureKind::Passing => None,
+                FailureKind::Rebuilt => Some(Fallback::Forget),
+                FailureKind::Broken => Some(Fallback::StartAll),
+            },
+            Report::Done | Report::NothingToDo => None,
+        }
+    }
+}
+
 impl Recovery {
     pub(crate) const fn new() -> Recovery {
         Recovery {
@@ -47,8 +55,8 @@ impl Recovery {
         }
     }
 
-    /// A transaction failed with this errno.
-    pub(crate) fn failed(&mut self, now: Nanos, config: &Config<'_>, errno: u32) -> Fallback {
+    /// A transaction failed, which means this for the queues.
+    pub(crate) fn failed(&mut self, now: Nanos, config: &Config<'_>, fallback: Fallback) {
         let longest = config.duration(Number::RetryMax);
         // Failures are in a row when the node was not well for the longest time
         // in between.
@@ -63,11 +71,9 @@ impl Recovery {
         if self.failures >= config.get(Number::DisarmAfter) {
             self.disarmed = true;
         }
-        if matches!(errno, EIO | ETIME | ENODEV) {
-            self.silent_until = self.alone_until;
-            Fallback::Forget
-        } else {
-            Fallback::StartAll
+        match fallback {
+            Fallback::Forget => self.silent_until = self.alone_until,
+            Fallback::StartAll => {}
         }
     }
 
@@ -99,8 +105,21 @@ impl Recovery {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::decision::Failed;
 
-    const EINVAL: u32 = 22;
+    #[test]
+    fn what_passes_by_itself_is_no_failure() {
+        let failed = |kind| Report::Failed(Failed { errno: 16, kind });
+        for (report, fallback) in [
+            (Report::Done, None),
+            (Report::NothingToDo, None),
+            (failed(FailureKind::Passing), None),
+            (failed(FailureKind::Rebuilt), Some(Fallback::Forget)),
+            (failed(FailureKind::Broken), Some(Fallback::StartAll)),
+        ] {
+            assert_eq!(Fallback::after(report), fallback, "{report:?}");
+        }
+    }
 
     #[test]
     fn failures_in_a_row_back_off_and_disarm() {
@@ -110,12 +129,12 @@ mod tests {
         let mut now = Nanos(1);
         for times in 0..4 {
             assert_eq!(recovery.arming(now), Arming::Armed);
-            assert_eq!(recovery.failed(now, &config, EINVAL), Fallback::StartAll);
+            recovery.failed(now, &config, Fallback::StartAll);
             let end = now.after(retry.times(1 << times));
             assert_eq!(recovery.arming(now), Arming::BackingOff(end));
             now = end;
         }
-        recovery.failed(now, &config, EINVAL);
+        recovery.failed(now, &config, Fallback::StartAll);
         assert_eq!(recovery.arming(Nanos::NEVER), Arming::Disarmed);
         recovery.rearm();
         assert_eq!(recovery.arming(now), Arming::Armed);
@@ -127,7 +146,7 @@ mod tests {
         let mut recovery = Recovery::new();
         let mut now = Nanos(1);
         for _ in 0..100 {
-            recovery.failed(now, &config, EINVAL);
+            recovery.failed(now, &config, Fallback::StartAll);
             now = now
                 .after(config.duration(Number::Retry))
                 .after(config.duration(Number::RetryMax));
@@ -137,14 +156,12 @@ mod tests {
 
     #[test]
     fn a_reset_is_met_with_silence() {
-        for errno in [EIO, ETIME, ENODEV] {
-            let config = Config::new();
-            let mut recovery = Recovery::new();
-            assert_eq!(recovery.failed(Nanos(1), &config, errno), Fallback::Forget);
-            let end = Nanos(1).after(config.duration(Number::Retry));
-            recovery.rearm();
-            assert_eq!(recovery.arming(Nanos(2)), Arming::Silent(end));
-            assert_eq!(recovery.arming(end), Arming::Armed);
-        }
+        let config = Config::new();
+        let mut recovery = Recovery::new();
+        recovery.failed(Nanos(1), &config, Fallback::Forget);
+        let end = Nanos(1).after(config.duration(Number::Retry));
+        recovery.rearm();
+        assert_eq!(recovery.arming(Nanos(2)), Arming::Silent(end));
+        assert_eq!(recovery.arming(end), Arming::Armed);
     }
 }

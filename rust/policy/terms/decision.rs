@@ -111,8 +111,31 @@ pub enum Report {
     /// Nothing had to or could be done: the queue has gone, is protected, or is
     /// in that state already.
     NothingToDo,
-    /// The transaction failed with this positive errno.
-    Failed(u32),
+    /// The transaction failed.
+    Failed(Failed),
+}
+
+/// What a failed transaction leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailureKind {
+    /// It passes by itself and soon, so that nothing is wrong: as if there had
+    /// been nothing to do.
+    Passing,
+    /// The driver makes all queues anew, or there are none any more: nothing
+    /// stays stopped, and nothing is to be sent meanwhile.
+    Rebuilt,
+    /// Nothing but another transaction starts what is stopped.
+    Broken,
+}
+
+/// Why a transaction failed. The port alone knows its errors, and says what each
+/// means; the policy goes by the kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Failed {
+    /// The positive errno, for tables.
+    pub errno: u32,
+    /// What it means.
+    pub kind: FailureKind,
 }
 
 /// What became of the decision about a queue in the step before.

@@ -7,7 +7,8 @@
  *
  * The module is built as amdgpu.ko, so that what looks for functions of amdgpu
  * finds these.  Its parameters do from user space what a test of the product
- * needs: see the end.
+ * needs: see the end.  It is one file because nearly all of it fills and uses the
+ * same few structures, and a module of one file needs no header of its own for them.
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -54,7 +55,9 @@ noinline int debug_map_and_unlock(void *dqm)
 	gp_fake.maps++;
 	if (gp_fake.map_errors) {
 		gp_fake.map_errors--;
-		error = -ETIME;
+		error = gp_fake.reset_at_map ? -EIO : -ENOMEM;
+		SET(u32, gp_fake.reset_domain, GP_AMDGPU_RESET_DOMAIN_IN_GPU_RESET,
+		    gp_fake.reset_at_map);
 	}
 	gp_fake.mapped = !error;
 	memalloc_noreclaim_restore(GET(unsigned int, dqm, GP_DEVICE_QUEUE_MANAGER_SAVED_FLAGS));
@@ -145,6 +148,22 @@ static noinline int hqd_dump(void *adev, u32 pipe, u32 queue, u32 (**dump)[2], u
 	return 0;
 }
 
+static noinline int load_mqd(void *manager, void *mqd, u32 pipe, u32 queue, void *properties,
+			     void *mm)
+{
+	gp_fake.loads++;
+	return 0;
+}
+
+static noinline int destroy_mqd(void *manager, void *mqd, u32 type, u32 timeout_ms, u32 pipe,
+				u32 queue)
+{
+	gp_fake.destroys++;
+	return gp_fake.destroy_error;
+}
+
+static u8 mqd_manager[GP_MQD_MANAGER_SIZE] __aligned(8);
+
 static noinline void get_cu_occupancy(void *adev, void *occupancy, int *max_waves, u32 xcc)
 {
 	gp_fake.wave_counts++;
@@ -209,6 +228,10 @@ static void fill_queue_manager(void *dqm)
 	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES,
 	    restore_process_queues_cpsch);
 	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_DEV, gp_fake.node);
+	SET(void *, mqd_manager, GP_MQD_MANAGER_LOAD_MQD, load_mqd);
+	SET(void *, mqd_manager, GP_MQD_MANAGER_DESTROY_MQD, destroy_mqd);
+	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_MQD_MGRS +
+	    sizeof(void *) * GP_KFD_MQD_TYPE_CP, mqd_manager);
 	SET(u32, dqm, GP_DEVICE_QUEUE_MANAGER_SCHED_POLICY, GP_KFD_SCHED_POLICY_HWS);
 	SET(u8, dqm, GP_DEVICE_QUEUE_MANAGER_SCHED_RUNNING, 1);
 	SET(u32, dqm, GP_DEVICE_QUEUE_MANAGER_PROCESSES_COUNT, GP_FAKE_PROCESSES);
@@ -268,6 +291,10 @@ void gp_fake_reset(void)
 
 	gp_fake.unmap_error = 0;
 	gp_fake.map_errors = 0;
+	gp_fake.reset_at_map = 0;
+	gp_fake.loads = 0;
+	gp_fake.destroys = 0;
+	gp_fake.destroy_error = 0;
 	gp_fake.mapped = 1;
 	gp_fake.restore_error = 0;
 	gp_fake.unmaps = 0;

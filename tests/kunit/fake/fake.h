@@ -49,6 +49,10 @@ struct gp_fake_process {
  * @dump_stride: how many bytes lie between two of them
  * @dumps: how often a hardware queue was dumped
  * @wave_counts: how often the waves of all hardware queues were counted
+ * @reset_at_map: whether debug_map_and_unlock() fails because of a reset
+ * @loads: how often a queue was put into its hardware queue
+ * @destroys: how often a queue was taken out of it
+ * @destroy_error: what that returns, a negative errno or 0
  */
 struct gp_fake {
 	void *adev;
@@ -71,6 +75,10 @@ struct gp_fake {
 	u32 dump_stride;
 	u32 dumps;
 	u32 wave_counts;
+	u32 reset_at_map;
+	u32 loads;
+	u32 destroys;
+	int destroy_error;
 };
 
 extern struct gp_fake gp_fake;

@@ -4,6 +4,8 @@
 //! policy's tables: `parm=NAME:HELP` and `parmtype=NAME:TYPE`, each ended by a
 //! zero.
 
+#![forbid(unsafe_code)]
+
 use gpreempt_policy::unit_name;
 use gpreempt_policy::CHOICES;
 use gpreempt_policy::NUMBERS;
@@ -106,6 +108,5 @@ const fn section<const N: usize>() -> Text<N> {
 
 const LENGTH: usize = section::<0>().used;
 
-#[link_section = ".modinfo"]
-#[used(compiler)]
-static MODINFO: [u8; LENGTH] = section::<LENGTH>().bytes;
+/// The section's content.
+pub(super) const BYTES: [u8; LENGTH] = section::<LENGTH>().bytes;

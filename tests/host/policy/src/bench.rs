@@ -4,9 +4,9 @@
 // the host and inside the kernel.
 
 use gpreempt_policy::{
-    Action, Config, Decision, Head, Number, Observation, Outcome, PolicyKind, Priority, ProcessId,
-    QueueId, QueueState, Reason, Report, RuleEffect, RuleId, Scheduler, Step, Storage,
-    UserPriority, Waves,
+    Action, Config, Decision, Failed, FailureKind, Head, Number, Observation, Outcome, PolicyKind,
+    Priority, ProcessId, QueueId, QueueState, Reason, Report, RuleEffect, RuleId, Scheduler, Step,
+    Storage, UserPriority, Waves,
 };
 use gpreempt_policy::{Granularity, Mode, Nanos, Reservation};
 
@@ -24,8 +24,8 @@ pub enum Port {
     Deaf,
     /// There is nothing to do.
     Refuses,
-    /// They fail with this errno.
-    Fails(u32),
+    /// They fail, and it means this.
+    Fails(FailureKind),
 }
 
 /// One line of a scene. Queues and processes are plain numbers.
@@ -299,7 +299,7 @@ impl<S: Storage> Bench<S> {
         let report = match self.port {
             Port::Obeys => Report::Done,
             Port::Refuses => Report::NothingToDo,
-            Port::Fails(errno) => Report::Failed(errno),
+            Port::Fails(kind) => Report::Failed(Failed { errno: 5, kind }),
             Port::Mute | Port::Deaf => return,
         };
         if let Some(place) = self.outcomes.get_mut(self.reported) {

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use gpreempt_policy::{
-    Action, Arming, Config, Decision, Granularity, Head, Mode, Nanos, Number, Observation, Outcome,
-    PolicyKind, Priority, ProcessId, QueueId, QueueState, QueueView, Reason, Report, Step, Verdict,
-    Waves,
+    Action, Arming, Config, Decision, FailureKind, Granularity, Head, Mode, Nanos, Number,
+    Observation, Outcome, PolicyKind, Priority, ProcessId, QueueId, QueueState, QueueView, Reason,
+    Report, Step, Verdict, Waves,
 };
 
 /// What the books say of a queue.
@@ -310,22 +310,25 @@ impl Watch {
     fn hear(&mut self, config: &Config<'static>, outcomes: &[Outcome], now: Nanos) -> bool {
         for outcome in outcomes {
             // A stop that was refused did not happen.
-            if let (Report::NothingToDo, Some(entry)) =
-                (outcome.report, self.queues.get_mut(&outcome.queue))
-            {
+            let refused = match outcome.report {
+                Report::Done => false,
+                Report::NothingToDo => true,
+                Report::Failed(failed) => failed.kind == FailureKind::Passing,
+            };
+            if let (true, Some(entry)) = (refused, self.queues.get_mut(&outcome.queue)) {
                 if !entry.starting && entry.seen.state != QueueState::StoppedByUs {
                     entry.stopped = None;
                 }
             }
         }
-        let errno = outcomes.iter().find_map(|outcome| match outcome.report {
-            Report::Failed(errno) => Some(errno),
+        let kind = outcomes.iter().find_map(|outcome| match outcome.report {
+            Report::Failed(failed) => Some(failed.kind).filter(|&of| of != FailureKind::Passing),
             Report::Done | Report::NothingToDo => None,
         });
-        let Some(errno) = errno else {
+        let Some(kind) = kind else {
             return false;
         };
-        if matches!(errno, 5 | 62 | 19) {
+        if kind == FailureKind::Rebuilt {
             let pause = config.duration(Number::Retry);
             self.silent_until = now.after(pause.min(config.duration(Number::RetryMax)));
             for (id, queue) in &mut self.queues {

@@ -7,9 +7,9 @@
 use std::hash::{Hash, Hasher};
 
 use gpreempt_policy::{
-    Action, Config, Decision, Granularity, Head, Mode, Nanos, Number, Observation, Outcome,
-    PolicyKind, Priority, ProcessId, QueueId, QueueState, QueueView, Report, Reservation,
-    RuleEffect, RuleId, Scheduler, Step, UserPriority, Waves, NUMBERS,
+    Action, Config, Decision, Failed, FailureKind, Granularity, Head, Mode, Nanos, Number,
+    Observation, Outcome, PolicyKind, Priority, ProcessId, QueueId, QueueState, QueueView, Report,
+    Reservation, RuleEffect, RuleId, Scheduler, Step, UserPriority, Waves, NUMBERS,
 };
 
 use crate::watch::Watch;
@@ -71,7 +71,7 @@ enum Port {
     Mute,
     Deaf,
     Refuses,
-    Fails(u32),
+    Fails(FailureKind),
 }
 
 /// What can happen in the small world; queues go by 1, 2 and 3.
@@ -91,8 +91,8 @@ pub enum Small {
     Foreign(u64),
     /// A queue comes or goes.
     Toggle(u64),
-    /// The next transaction fails with this errno.
-    PortFails(u32),
+    /// The next transaction fails, and it means this.
+    PortFails(FailureKind),
 }
 
 impl Small {
@@ -102,8 +102,8 @@ impl Small {
             Small::Nothing,
             Small::Jump(1),
             Small::Jump(5),
-            Small::PortFails(22),
-            Small::PortFails(62),
+            Small::PortFails(FailureKind::Broken),
+            Small::PortFails(FailureKind::Rebuilt),
         ];
         for id in 1..=3 {
             all.extend([
@@ -221,9 +221,9 @@ impl World {
                     0 => Port::Mute,
                     1 => Port::Deaf,
                     2 => Port::Refuses,
-                    3 => Port::Fails(22),
-                    4 => Port::Fails(5),
-                    5 => Port::Fails(62),
+                    3 => Port::Fails(FailureKind::Broken),
+                    4 => Port::Fails(FailureKind::Passing),
+                    5 => Port::Fails(FailureKind::Rebuilt),
                     _ => Port::Obeys,
                 }
             }
@@ -473,7 +473,7 @@ impl World {
             let mut report = match self.port {
                 Port::Obeys | Port::Mute | Port::Deaf => Report::Done,
                 Port::Refuses => Report::NothingToDo,
-                Port::Fails(errno) => Report::Failed(errno),
+                Port::Fails(kind) => Report::Failed(Failed { errno: 5, kind }),
             };
             if matches!(self.port, Port::Obeys | Port::Mute) {
                 match queue {
@@ -558,7 +558,7 @@ impl World {
         match event {
             Small::Nothing => {}
             Small::Jump(millis) => passed = Nanos::from_millis(millis),
-            Small::PortFails(errno) => self.port = Port::Fails(errno),
+            Small::PortFails(kind) => self.port = Port::Fails(kind),
             Small::Toggle(id) => self.toggle(id),
             Small::Runs(id) => queue(&mut self.queues, id, |queue| {
                 queue.progress += 1;

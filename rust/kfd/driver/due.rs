@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! What is found by one walk and changed when it is over: the one place where the
+//! driver's memory is written.
+//!
+//! That the whole list was seen and fits is known only at the walk's end, and
+//! nothing may be changed before. What is to be changed is therefore noted on the
+//! way. It cannot outlive the lock under which it was found, and so is still there.
+
+use crate::driver::census::Census;
+use crate::driver::foreign::Foreign;
+use crate::driver::layout::*;
+use crate::driver::locked::LockedNode;
+use crate::driver::node::Node;
+use crate::driver::queue::QueueFacts;
+use crate::driver::queue::QueueKind;
+use gpreempt_policy::Action;
+use kernel::prelude::*;
+
+/// Room for what a walk finds, allocated once.
+pub(crate) struct Room(KVVec<Found>);
+
+/// A queue that was met, and what is to be done to it.
+struct Found {
+    /// Its process's `struct qcm_process_device`.
+    qpd: Foreign,
+    queue: QueueFacts,
+    action: Action,
+}
+
+impl Room {
+    /// Room for so many queues.
+    pub(crate) fn new(most: usize) -> Result<Self> {
+        Ok(Self(KVVec::with_capacity(most, GFP_KERNEL)?))
+    }
+}
+
+/// What a walk has found to be done.
+///
+/// # Invariants
+///
+/// `locked` has been held since a walk over it met all of `found`.
+pub(crate) struct Due<'l> {
+    locked: &'l LockedNode<'l>,
+    found: &'l [Found],
+    census: Census,
+    more: bool,
+}
+
+impl<'a> LockedNode<'a> {
+    /// Walks over all queues, once, and notes those that something is to be done to,
+    /// as far as there is room.
+    pub(crate) fn find<'l>(
+        &'l self,
+        room: &'l mut Room,
+        mut wanted: impl FnMut(&QueueFacts) -> Option<Action>,
+    ) -> Due<'l> {
+        let found = &mut room.0;
+        found.clear();
+        let mut more = false;
+        let census = self.walk(|owner, queue| {
+            if let Some(action) = wanted(queue) {
+                let qpd = owner.qpd;
+                let queue = *queue;
+                more |= found
+                    .push_within_capacity(Found { qpd, queue, action })
+                    .is_err();
+            }
+        });
+        // INVARIANT: Just met, and the lock is borrowed.
+        Due {
+            locked: self,
+            found,
+            census,
+            more,
+        }
+    }
+}
+
+impl Due<'_> {
+    /// What the walk has counted.
+    pub(crate) fn census(&self) -> &Census {
+        &self.census
+    }
+
+    /// Whether there was no room for all, though for some.
+    pub(crate) fn more(&self) -> bool {
+        self.more && !self.found.is_empty()
+    }
+
+    /// The queues, in the driver's order.
+    pub(crate) fn queues(&self) -> impl Iterator<Item = DueQueue<'_>> {
+        // INVARIANT: That of `self`, which is borrowed.
+        self.found.iter().map(|found| DueQueue {
+            locked: self.locked,
+            found,
+        })
+    }
+}
+
+/// A queue that something is to be done to.
+///
+/// # Invariants
+///
+/// `locked` has been held since a walk over it met `found`.
+pub(crate) struct DueQueue<'l> {
+    locked: &'l LockedNode<'l>,
+    found: &'l Found,
+}
+
+impl DueQueue<'_> {
+    /// The queue as it was met.
+    pub(crate) fn facts(&self) -> &QueueFacts {
+        &self.found.queue
+    }
+
+    /// What is to be done to it.
+    pub(crate) fn action(&self) -> Action {
+        self.found.action
+    }
+
+    /// Its node.
+    pub(crate) fn node(&self) -> &Node<'_> {
+        self.locked.node()
+    }
+
+    /// Sets the queue's flag and the three counters as the driver's
+    /// increment_queue_count() and decrement_queue_count() do, and what is now
+    /// expected of the counters.
+    pub(crate) fn set_active(&self, expected: &mut Census) {
+        let Found { qpd, queue, action } = self.found;
+        let active = *action == Action::Start;
+        let Some(address) = Foreign::new(queue.key.queue) else {
+            return;
+        };
+        // SAFETY: By the type's invariant the queue is on the node's list, and the
+        // lock that protects the field is held; the layout says where it is.
+        unsafe {
+            address.write(
+                QUEUE_PROPERTIES + QUEUE_PROPERTIES_IS_ACTIVE,
+                u8::from(active),
+            )
+        };
+        self.count(DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, active);
+        if queue.kind == QueueKind::Compute {
+            self.count(DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT, active);
+        }
+        if queue.counted_gws {
+            self.count(DEVICE_QUEUE_MANAGER_GWS_QUEUE_COUNT, active);
+            // SAFETY: As for the queue: the walk has met its process with it.
+            unsafe { qpd.write(QCM_PROCESS_DEVICE_MAPPED_GWS_QUEUE, u8::from(active)) };
+        }
+        expected.expect(queue.kind, active);
+    }
+
+    /// Adds one to a counter of the queue manager, or takes one.
+    fn count(&self, at: usize, up: bool) {
+        let dqm = self.locked.node().dqm();
+        let Some(count) = dqm.read::<u32>(at) else {
+            return;
+        };
+        let count = if up {
+            count.wrapping_add(1)
+        } else {
+            count.wrapping_sub(1)
+        };
+        // SAFETY: By the invariant of `Node` the queue manager is there, the
+        // lock that protects its counters is held, and the layout says where
+        // they are.
+        unsafe { dqm.write(at, count) }
+    }
+}

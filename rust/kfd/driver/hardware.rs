@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! The hardware queues of a GPU, while no reset is under way, and the driver's
+//! functions that read what is in them.
+
+use crate::driver::foreign::Foreign;
+use crate::driver::gpu::Away;
+use crate::driver::gpu::Present;
+use crate::driver::layout::*;
+use crate::driver::node::Node;
+use crate::kernel::bindings;
+use kernel::prelude::*;
+
+/// The hardware queues of the engine that runs user queues: so many on each pipe.
+const PIPES: u32 = 4;
+const QUEUES_PER_PIPE: u32 = 8;
+
+/// How many hardware queues there are.
+pub(crate) const SLOTS: usize = (PIPES * QUEUES_PER_PIPE) as usize;
+
+/// How many hardware queues the driver tells about.
+const AMDGPU_MAX_QUEUES: usize = 128;
+
+/// How many registers a dump has, in the sequence from CP_MQD_BASE_ADDR on.
+const REGISTERS: u32 = 56;
+
+/// The driver's functions that ask the hardware of a GPU, and the first XCC of a node.
+/// Taken while the node was at hand; they belong to the GPU and not to the node.
+///
+/// # Invariants
+///
+/// The functions are those of the GPU with the `struct amdgpu_device` `adev`, and `xcc`
+/// is one of its.
+#[derive(Clone, Copy)]
+pub struct HardwareSource {
+    adev: Foreign,
+    occupancy: Foreign,
+    dump: Foreign,
+    xcc: u32,
+}
+
+impl Node<'_> {
+    /// How to ask about this node's hardware queues, if they may be asked about at all.
+    pub fn hardware_source(&self) -> Option<HardwareSource> {
+        if self.gpu().is_virtual_function() {
+            return None;
+        }
+        let calls = self.address().pointer(KFD_NODE_KFD2KGD)?;
+        let xccs = self.xcc_mask();
+        // INVARIANT: All is the node's own, and it is a node of the GPU.
+        Some(HardwareSource {
+            adev: self.gpu().adev(),
+            occupancy: calls.pointer(KFD2KGD_CALLS_GET_CU_OCCUPANCY)?,
+            dump: calls.pointer(KFD2KGD_CALLS_HQD_DUMP)?,
+            xcc: (xccs != 0).then_some(xccs.trailing_zeros())?,
+        })
+    }
+}
+
+/// A hardware queue that the engine has.
+///
+/// # Invariants
+///
+/// `pipe` is below [`PIPES`] and `queue` below [`QUEUES_PER_PIPE`].
+#[derive(Clone, Copy)]
+pub(crate) struct HardwareSlot {
+    pipe: u32,
+    queue: u32,
+}
+
+impl HardwareSlot {
+    /// The hardware queue at a place below [`SLOTS`].
+    pub(crate) fn at(place: usize) -> Option<Self> {
+        let place = u32::try_from(place).ok()?;
+        let (pipe, queue) = (place / QUEUES_PER_PIPE, place % QUEUES_PER_PIPE);
+        // INVARIANT: Just compared.
+        (pipe < PIPES).then_some(Self { pipe, queue })
+    }
+}
+
+/// Room for the waves of each hardware queue of a node.
+///
+/// # Invariants
+///
+/// `queues` has `AMDGPU_MAX_QUEUES` elements.
+pub(crate) struct Waves {
+    /// Waves and doorbell of each, as in the shim's `struct gp_occupancy`.
+    queues: KVec<[u32; 2]>,
+    most: i32,
+}
+
+impl Waves {
+    /// Room for the answer.
+    pub(crate) fn new() -> Result<Self> {
+        const {
+            assert!(core::mem::offset_of!(bindings::gp_occupancy, wave_count) == 0);
+            assert!(core::mem::offset_of!(bindings::gp_occupancy, doorbell_offset) == 4);
+            assert!(size_of::<bindings::gp_occupancy>() == size_of::<[u32; 2]>());
+        }
+        // INVARIANT: Just made so, and never changed in length.
+        Ok(Self {
+            queues: KVec::from_elem([0; 2], AMDGPU_MAX_QUEUES, GFP_KERNEL)?,
+            most: 0,
+        })
+    }
+
+    /// Waves and doorbell of each hardware queue.
+    pub(crate) fn queues(&self) -> &[[u32; 2]] {
+        &self.queues
+    }
+}
+
+impl Present<'_> {
+    /// The hardware for reading its registers, with no reset until the result is
+    /// dropped. No allocation may wait for memory meanwhile: freeing memory may itself
+    /// wait for work that only a reset ends.
+    pub(crate) fn hardware(&self) -> Result<Hardware<'_>, Away> {
+        let domain = self
+            .adev()
+            .pointer(AMDGPU_DEVICE_RESET_DOMAIN)
+            .ok_or(Away::Misfit)?;
+        let reset = domain.part(AMDGPU_RESET_DOMAIN_SEM).ok_or(Away::Misfit)?;
+        // SAFETY: By the type's invariant the GPU is there and with it its reset
+        // domain; the layout says that this is its semaphore, whose size the shim
+        // has compared.
+        if !unsafe { bindings::gp_rwsem_read_trylock(reset.as_ptr()) } {
+            return Err(Away::Reset);
+        }
+        let hardware = Hardware { reset, gpu: self };
+        self.usable()?;
+        Ok(hardware)
+    }
+}
+
+/// The hardware of a GPU that is not being reset.
+///
+/// # Invariants
+///
+/// `reset` is the semaphore of the GPU's reset domain, held for reading.
+pub(crate) struct Hardware<'a> {
+    reset: Foreign,
+    gpu: &'a Present<'a>,
+}
+
+impl Hardware<'_> {
+    /// Asks for the waves of each hardware queue of a node; one that is not in use has
+    /// no waves. Takes the locks of the register windows.
+    pub(crate) fn count_waves(&self, source: HardwareSource, waves: &mut Waves) {
+        for queue in waves.queues.iter_mut() {
+            *queue = [0; 2];
+        }
+        if source.adev != self.gpu.adev() {
+            return;
+        }
+        // SAFETY: By the type's invariant the device is there and is not being reset;
+        // the function is its get_cu_occupancy, whose type the build compared, and
+        // fills at most `AMDGPU_MAX_QUEUES` entries, which is what there is room for.
+        unsafe {
+            bindings::gp_call_cu_occupancy(
+                source.occupancy.as_ptr(),
+                source.adev.as_ptr(),
+                waves.queues.as_mut_ptr().cast(),
+                &mut waves.most,
+                source.xcc,
+            )
+        };
+    }
+
+    /// Reads the registers of a hardware queue.
+    pub(crate) fn dump(&self, source: HardwareSource, slot: HardwareSlot) -> Option<Dump> {
+        if source.adev != self.gpu.adev() {
+            return None;
+        }
+        let mut pairs = core::ptr::null_mut();
+        let mut count = 0;
+        // SAFETY: By the type's invariant the device is there and is not being reset;
+        // the function is its hqd_dump, whose type the build compared; the engine has
+        // every `HardwareSlot`.
+        let error = unsafe {
+            bindings::gp_call_hqd_dump(
+                source.dump.as_ptr(),
+                source.adev.as_ptr(),
+                slot.pipe,
+                slot.queue,
+                &mut pairs,
+                &mut count,
+                source.xcc,
+            )
+        };
+        // INVARIANT: The function returned 0, and so has allocated and filled them.
+        (error == 0).then(|| Dump { pairs, count })
+    }
+}
+
+impl Drop for Hardware<'_> {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant it is held; by the same thread, because
+        // `Present` does not leave its own.
+        unsafe { bindings::gp_rwsem_read_unlock(self.reset.as_ptr()) }
+    }
+}
+
+/// A dump that the driver has made.
+///
+/// # Invariants
+///
+/// `pairs` points to `count` pairs of a register's address and value, which are
+/// ours to free.
+pub(crate) struct Dump {
+    pairs: *mut [u32; 2],
+    count: u32,
+}
+
+impl Dump {
+    /// The register at a place of the sequence.
+    pub(crate) fn register(&self, at: usize) -> Option<u32> {
+        if self.count != REGISTERS || at >= REGISTERS as usize {
+            return None;
+        }
+        // SAFETY: By the type's invariant, and both places are below `count`.
+        let ([first, _], [address, value]) = unsafe { (*self.pairs, *self.pairs.add(at)) };
+        // One register follows the other; else it is another sequence.
+        let offset = address.wrapping_sub(first);
+        (usize::try_from(offset) == Ok(at * size_of::<u32>())).then_some(value)
+    }
+}
+
+impl Drop for Dump {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant.
+        unsafe { bindings::gp_free(self.pairs.cast()) }
+    }
+}

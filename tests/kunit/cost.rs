@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! What a transaction costs under the queue manager's lock: how often it walks over
+//! the lists, whatever it does and however many queues there are.
+
+use crate::fake::layout::*;
+use crate::fake::{expect, put, with_node, Fake};
+use gpreempt_policy::Action::{self, Start, Stop};
+use gpreempt_policy::QUEUE_SLOTS;
+use kernel::prelude::*;
+use kfd::act::backend::{Backend, BackendKind, Debts};
+use kfd::act::hws::Hws;
+use kfd::act::transaction::{Orders, Requests};
+use kfd::driver::driver::Driver;
+use kfd::driver::locked::walks;
+use kfd::driver::node::Node;
+use kfd::kernel::clock;
+use kfd::look::survey::Survey;
+
+/// The process that every kernel has.
+const INIT: i32 = 1;
+
+/// A node with many queues, and a backend.
+struct Scene<'a> {
+    node: &'a Node<'a>,
+    kind: BackendKind,
+    hws: Hws,
+    debts: Debts,
+    requests: Requests,
+    survey: Survey,
+}
+
+impl Scene<'_> {
+    /// How many walks a transaction takes.
+    fn walks(&mut self, orders: impl FnOnce(&mut Requests) -> Orders<'_>) -> Result<u32> {
+        let mut backend = Backend::new(self.kind, Some(&self.hws), &mut self.debts);
+        let before = walks::counted();
+        let begin = clock::now();
+        let result = backend.transact(self.node, &mut orders(&mut self.requests));
+        let took = clock::now().since(begin);
+        let walked = walks::counted() - before;
+        expect(result.map(|_| ()), Ok(()))?;
+        let queues = self.survey.queues().len();
+        kernel::kunit::info(fmt!(
+            "    # {}, {queues} queues: {walked} walks, {} ns\n",
+            self.kind.name(),
+            took.0
+        ));
+        Ok(walked)
+    }
+
+    /// How many walks it takes to do something with every queue.
+    fn all(&mut self, action: Action) -> Result<u32> {
+        let keys = self.survey.queues().iter().map(|seen| seen.facts.key);
+        // The last queues first: they are looked up in an order of their own.
+        self.requests.fill(keys.rev().map(|key| (key, action)));
+        self.walks(Requests::each)
+    }
+}
+
+/// Calls a function with a node with so many queues for waves.
+fn with_scene(
+    kind: BackendKind,
+    queues: usize,
+    test: impl FnOnce(&mut Scene<'_>) -> Result,
+) -> Result {
+    let driver = Driver::pin()?;
+    with_node(|node| {
+        let more = u32::try_from(queues - 4).map_err(|_| EINVAL)?;
+        Fake::add_queues(more)?;
+        Fake::own(INIT, true)?;
+        let mut survey = Survey::new()?;
+        survey.take(node);
+        expect(survey.queues().len(), queues)?;
+        test(&mut Scene {
+            node,
+            kind,
+            hws: Hws::bind(&driver)?,
+            debts: Debts::new()?,
+            requests: Requests::new(QUEUE_SLOTS)?,
+            survey,
+        })
+    })
+}
+
+const SIZES: [usize; 3] = [24, 255, 1024];
+
+#[kunit_tests(amd_gpreempt_cost)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hardware_schedulers_walks_before_and_inside_and_after_a_stop() -> Result {
+        for queues in SIZES {
+            with_scene(BackendKind::Hws, queues, |scene| {
+                expect(scene.all(Stop)?, 3)?;
+                expect(scene.all(Stop)?, 1)?;
+                expect(scene.all(Start)?, 2)?;
+                expect(scene.walks(Requests::put_back)?, 2)?;
+                expect(scene.walks(Requests::start_all)?, 1)
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_takes_a_transaction_more() -> Result {
+        with_scene(BackendKind::Hws, 24, |scene| {
+            expect(scene.all(Stop)?, 3)?;
+            // Room for ten: three transactions, and a look that finds no more.
+            scene.requests = Requests::new(10)?;
+            let unmaps = Fake::now().unmaps;
+            expect(scene.walks(Requests::start_all)?, 6)?;
+            expect(Fake::now().unmaps - unmaps, 3)?;
+            expect(scene.walks(Requests::start_all)?, 1)
+        })
+    }
+
+    #[test]
+    fn single_queues_take_one_walk() -> Result {
+        for queues in SIZES {
+            with_scene(BackendKind::Mqd, queues, |scene| {
+                let fake = Fake::now();
+                put(
+                    fake.dqm,
+                    DEVICE_QUEUE_MANAGER_SCHED_POLICY,
+                    KFD_SCHED_POLICY_NO_HWS as u32,
+                );
+                // One of them can be moved.
+                put(fake.processes[1].queues[0], QUEUE_MQD, fake.node);
+                let first = fake.processes[1].queues[0] as usize;
+                let queues = scene.survey.queues().iter().map(|seen| seen.facts.key);
+                let key = queues.clone().find(|key| key.queue() == first);
+                let key = key.ok_or(ENOENT)?;
+                for action in [Stop, Start] {
+                    scene.requests.fill([(key, action)].into_iter());
+                    expect(scene.walks(Requests::each)?, 1)?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn processes_take_two_walks_however_many_there_are() -> Result {
+        for queues in SIZES {
+            with_scene(BackendKind::Process, queues, |scene| {
+                expect(scene.all(Stop)?, 2)?;
+                expect(scene.debts.is_empty(), false)?;
+                // What is owed already is not looked for, and the other process has no
+                // memory.
+                expect(scene.all(Start)?, 0)?;
+                expect(scene.debts.is_empty(), true)
+            })?;
+        }
+        Ok(())
+    }
+}
