@@ -2,13 +2,9 @@
 //! What a scheduling algorithm decides. Everything else, when a queue waits,
 //! the guards, the bounds and the recovery, is common to all of them.
 
-use crate::algorithm::deadline::Deadline;
-use crate::algorithm::fair::Fair;
-use crate::algorithm::strict::Strict;
+use crate::algorithm::standing::Rank;
+use crate::algorithm::standing::Standing;
 use crate::memory::queue::Queue;
-use crate::pass::presence::Standing;
-use crate::pass::rivals::Rank;
-use crate::settings::config::PolicyKind;
 use crate::terms::decision::Reason;
 use crate::terms::time::Nanos;
 
@@ -55,14 +51,5 @@ pub(crate) trait Algorithm {
     /// The queue ran for a while.
     fn charge(&self, context: &Context, queue: &mut Queue, ran: Nanos) {
         let _ = (context, queue, ran);
-    }
-}
-
-/// The algorithm of a name.
-pub(crate) fn of(kind: PolicyKind) -> &'static dyn Algorithm {
-    match kind {
-        PolicyKind::Strict => &Strict,
-        PolicyKind::Fair => &Fair,
-        PolicyKind::Deadline => &Deadline,
     }
 }

@@ -15,10 +15,10 @@
 use crate::algorithm::algorithm::Algorithm;
 use crate::algorithm::algorithm::Context;
 use crate::algorithm::algorithm::Keep;
+use crate::algorithm::standing::Rank;
+use crate::algorithm::standing::Standing;
 use crate::algorithm::strict::Strict;
 use crate::memory::queue::Queue;
-use crate::pass::presence::Standing;
-use crate::pass::rivals::Rank;
 use crate::terms::decision::Reason;
 use crate::terms::time::Nanos;
 
@@ -77,7 +77,7 @@ impl Algorithm for Deadline {
     }
 
     fn contests(&self, other: &Standing, running: &Standing) -> bool {
-        Strict.contests(other, running) || (other.level == running.level && other.reserved)
+        Strict.contests(other, running) || (other.level() == running.level() && other.is_reserved())
     }
 
     /// A new period begins, unless what is left of the old budget may still be

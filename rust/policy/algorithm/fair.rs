@@ -12,9 +12,9 @@
 use crate::algorithm::algorithm::Algorithm;
 use crate::algorithm::algorithm::Context;
 use crate::algorithm::algorithm::Keep;
+use crate::algorithm::standing::Rank;
+use crate::algorithm::standing::Standing;
 use crate::memory::queue::Queue;
-use crate::pass::presence::Standing;
-use crate::pass::rivals::Rank;
 use crate::terms::decision::Reason;
 use crate::terms::priority::Priority;
 use crate::terms::priority::LEVELS;

@@ -9,9 +9,9 @@
 use crate::algorithm::algorithm::Algorithm;
 use crate::algorithm::algorithm::Context;
 use crate::algorithm::algorithm::Keep;
+use crate::algorithm::standing::Rank;
+use crate::algorithm::standing::Standing;
 use crate::memory::queue::Queue;
-use crate::pass::presence::Standing;
-use crate::pass::rivals::Rank;
 use crate::terms::decision::Reason;
 use crate::terms::time::Nanos;
 
@@ -54,6 +54,7 @@ impl Algorithm for Strict {
     }
 
     fn contests(&self, other: &Standing, running: &Standing) -> bool {
-        other.level > running.level || (other.level == running.level && running.turns)
+        other.level() > running.level()
+            || (other.level() == running.level() && running.takes_turns())
     }
 }

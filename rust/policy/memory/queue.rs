@@ -15,8 +15,6 @@
 
 use crate::memory::table::Record;
 use crate::memory::table::Slot;
-use crate::scheduler::QueueView;
-use crate::scheduler::Verdict;
 use crate::terms::decision::Reason;
 use crate::terms::observation::Head;
 use crate::terms::observation::ProcessId;
@@ -26,6 +24,8 @@ use crate::terms::observation::Waves;
 use crate::terms::priority::Priority;
 use crate::terms::rule::Reservation;
 use crate::terms::time::Nanos;
+use crate::terms::view::QueueView;
+use crate::terms::view::Verdict;
 
 /// What is remembered of one queue, or a free place for one.
 pub type QueueSlot = Slot<Queue>;
@@ -374,7 +374,7 @@ impl Queue {
             Phase::Stopping | Phase::Stopped => Verdict::Stopped,
             Phase::Starting => Verdict::Starting,
             Phase::Held => Verdict::Held,
-            Phase::Free if self.stalled => Verdict::Waiting,
+            Phase::Free if self.stalled => Verdict::Stalled,
             Phase::Free if self.busy => Verdict::Running,
             Phase::Free => Verdict::Idle,
         }

@@ -2,12 +2,12 @@
 //! Taking in what is seen of every queue. This is the part of a pass whose cost
 //! every queue pays, so an idle queue leaves early.
 
+use crate::algorithm::standing::Standing;
 use crate::memory::process::Process;
 use crate::memory::queue::Change;
 use crate::memory::queue::Phase;
 use crate::memory::queue::Queue;
 use crate::pass::pass::Pass;
-use crate::pass::presence::Standing;
 use crate::terms::decision::Action;
 use crate::terms::decision::Decision;
 use crate::terms::decision::Reason;
@@ -172,7 +172,7 @@ impl Pass<'_, '_> {
             }
         }
         if queue.contends {
-            self.step.waiting = self.step.waiting.saturating_add(usize::from(queue.stalled));
+            self.step.stalled = self.step.stalled.saturating_add(usize::from(queue.stalled));
             if queue.waiting {
                 self.presence.see_waiting(standing);
             }

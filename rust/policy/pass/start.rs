@@ -6,12 +6,12 @@
 //! cooling down with it, and makes progress. Whoever nobody holds is started.
 
 use crate::algorithm::algorithm::Keep;
+use crate::algorithm::standing::Side;
 use crate::memory::queue::Phase;
 use crate::memory::queue::Queue;
 use crate::memory::queue::Stop;
 use crate::pass::pass::Pass;
 use crate::pass::rivals::Rival;
-use crate::pass::rivals::Side;
 use crate::pass::rivals::RIVALS;
 use crate::settings::config::Mode;
 use crate::terms::decision::Action;
@@ -22,7 +22,7 @@ use crate::terms::observation::QueueId;
 use crate::terms::time::Nanos;
 
 /// What is to become of a stopped queue.
-enum Fate {
+enum Judgement {
     /// It is started.
     Start(Reason),
     /// It is started because this one makes no progress.
@@ -105,7 +105,7 @@ impl Pass<'_, '_> {
         };
         queue.release = None;
         let queue = *queue;
-        let fate = if queue.orphan {
+        let judgement = if queue.orphan {
             match self.processes.get(queue.process_at) {
                 // A queue that was created while its process was stopped.
                 Some(process) if process.stopped_since.is_some() && self.limits.whole_process => {
@@ -113,7 +113,7 @@ impl Pass<'_, '_> {
                     self.adopt(at, since);
                     return;
                 }
-                _ => Fate::Start(Reason::Orphan),
+                _ => Judgement::Start(Reason::Orphan),
             }
         } else {
             match queue.phase {
@@ -121,10 +121,10 @@ impl Pass<'_, '_> {
                     self.look_at(queue.stop.since.after(self.limits.max_stop));
                     return;
                 }
-                Phase::Stopped => self.fate(&queue),
+                Phase::Stopped => self.judgement(&queue),
                 Phase::Starting if queue.stop.dry => return,
                 Phase::Starting if self.now >= queue.retry_at => {
-                    Fate::Start(queue.stop.started_for)
+                    Judgement::Start(queue.stop.started_for)
                 }
                 Phase::Starting => {
                     self.look_at(queue.retry_at);
@@ -133,14 +133,14 @@ impl Pass<'_, '_> {
                 Phase::Free | Phase::Stopping | Phase::Held => return,
             }
         };
-        match fate {
-            Fate::Start(reason) => self.release(at, reason, queue.stop.beneficiary),
-            Fate::Blamed(rival) => {
+        match judgement {
+            Judgement::Start(reason) => self.release(at, reason, queue.stop.beneficiary),
+            Judgement::Blamed(rival) => {
                 self.pairs
                     .blame(self.now, &self.limits, rival.process, queue.process);
                 self.release(at, Reason::NoProgress, Some(rival.id));
             }
-            Fate::Held(rival) => {
+            Judgement::Held(rival) => {
                 let now = self.now;
                 if let Some(queue) = self.queues.get_mut(at) {
                     queue.stop.wanted = now;
@@ -155,7 +155,7 @@ impl Pass<'_, '_> {
                 self.look_at(now.after(left));
                 self.look_at(queue.stop.since.after(self.limits.max_stop));
             }
-            Fate::Calming(until) => {
+            Judgement::Calming(until) => {
                 if let Some(at) = self.processes.find(queue.stop.process.0, 0) {
                     self.hold(at);
                 }
@@ -207,18 +207,18 @@ impl Pass<'_, '_> {
     }
 
     /// What is to become of a stopped queue.
-    fn fate(&mut self, queue: &Queue) -> Fate {
+    fn judgement(&mut self, queue: &Queue) -> Judgement {
         if self.releasing || self.config.mode == Mode::Off {
-            return Fate::Start(Reason::Release);
+            return Judgement::Start(Reason::Release);
         }
         if self.arming != Arming::Armed {
-            return Fate::Start(Reason::Failure);
+            return Judgement::Start(Reason::Failure);
         }
         if !queue.contends {
-            return Fate::Start(Reason::Exempt);
+            return Judgement::Start(Reason::Exempt);
         }
         if self.now.since(queue.stop.since) >= self.limits.max_stop {
-            return Fate::Start(Reason::Bound);
+            return Judgement::Start(Reason::Bound);
         }
         let side = Side::of(queue, &self.limits);
         let mut turn = false;
@@ -245,7 +245,7 @@ impl Pass<'_, '_> {
                 // Everyone who is held for it is started, not only the first.
                 let (now, process) = (self.now, queue.process);
                 if stuck && self.pairs.just_blamed(now, rival.process, process) {
-                    return Fate::Blamed(rival);
+                    return Judgement::Blamed(rival);
                 }
                 continue;
             }
@@ -258,9 +258,9 @@ impl Pass<'_, '_> {
                 continue;
             }
             if stuck && !queue.stop.dry {
-                return Fate::Blamed(rival);
+                return Judgement::Blamed(rival);
             }
-            return Fate::Held(rival);
+            return Judgement::Held(rival);
         }
         // The time until it is sure that nobody wants it stopped is also time
         // that the last one has caused.
@@ -270,17 +270,17 @@ impl Pass<'_, '_> {
         }
         let calm = queue.stop.wanted.after(self.limits.resume_delay);
         if turn {
-            Fate::Start(Reason::Turn)
+            Judgement::Start(Reason::Turn)
         } else if broke {
-            Fate::Start(Reason::Budget)
+            Judgement::Start(Reason::Budget)
         } else if self.now >= calm {
             if self.is_uncounted(queue.stop.beneficiary) {
                 // Looks may come late, and this one cannot tell.
-                return Fate::Calming(self.now.after(self.limits.resume_delay));
+                return Judgement::Calming(self.now.after(self.limits.resume_delay));
             }
-            Fate::Start(Reason::Calm)
+            Judgement::Start(Reason::Calm)
         } else {
-            Fate::Calming(calm)
+            Judgement::Calming(calm)
         }
     }
 

@@ -4,12 +4,12 @@
 //! All of them go into one transaction, since a transaction takes every queue
 //! of the node off the hardware anyway.
 
+use crate::algorithm::standing::Side;
 use crate::memory::queue::Phase;
 use crate::memory::queue::Queue;
 use crate::memory::queue::Stop;
 use crate::pass::pass::Pass;
 use crate::pass::rivals::Rival;
-use crate::pass::rivals::Side;
 use crate::terms::decision::Action;
 use crate::terms::decision::Decision;
 use crate::terms::decision::Inversion;
