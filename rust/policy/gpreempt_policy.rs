@@ -38,14 +38,23 @@ mod settings {
 
 /// What is remembered from pass to pass.
 mod memory {
+    pub(crate) mod account;
     pub(crate) mod budget;
     pub(crate) mod cooldown;
+    pub(crate) mod figures;
+    pub(crate) mod phase;
+    pub(crate) mod plan;
     pub(crate) mod process;
     pub(crate) mod queue;
+    pub(crate) mod rating;
     pub(crate) mod recovery;
+    pub(crate) mod retry;
+    pub(crate) mod stop;
     pub(crate) mod storage;
     pub(crate) mod table;
+    pub(crate) mod tenure;
     pub(crate) mod thrash;
+    pub(crate) mod work;
 }
 
 /// What differs between the policies that an operator can choose from.
@@ -64,9 +73,7 @@ mod algorithm {
 mod pass {
     pub(crate) mod close;
     pub(crate) mod decide;
-    pub(crate) mod effective;
     pub(crate) mod ingest;
-    pub(crate) mod judge;
     pub(crate) mod output;
     pub(crate) mod pass;
     pub(crate) mod presence;

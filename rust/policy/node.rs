@@ -4,7 +4,6 @@
 use crate::algorithm::algorithm::Context;
 use crate::algorithm::policies;
 use crate::memory::cooldown::Pairs;
-use crate::memory::queue::Phase;
 use crate::memory::queue::Queue;
 use crate::memory::recovery::Fallback;
 use crate::memory::recovery::Recovery;
@@ -111,10 +110,10 @@ impl Node {
         let mut gone = false;
         for process in processes.iter_mut() {
             process.begin_pass(elapsed);
-            gone |= process.pass != last_pass;
+            gone |= !process.was_seen_in(last_pass);
         }
         if gone {
-            processes.retain(|process| process.pass == last_pass || process.budget.matters(now));
+            processes.retain(|process| process.was_seen_in(last_pass) || process.matters(now));
         }
         self.hear(now, config, &limits, &mut queues, outcomes);
         self.notice_change(config);
@@ -182,10 +181,7 @@ impl Node {
             hint = at.saturating_add(1);
             if outcome.report == Report::NothingToDo {
                 if let Some(queue) = queues.get_mut(at) {
-                    if queue.phase == Phase::Stopping {
-                        queue.phase = Phase::Free;
-                        queue.put_off(now, limits.retry);
-                    }
+                    queue.refuse_stop(now, limits.retry);
                 }
             }
         }
@@ -197,11 +193,10 @@ impl Node {
             Arming::BackingOff(until) | Arming::Silent(until) => until,
             Arming::Armed | Arming::Disarmed => now.after(limits.retry_max),
         };
-        for queue in queues.iter_mut().filter(|queue| queue.is_ours()) {
+        for queue in queues.iter_mut().filter(|queue| queue.phase().is_ours()) {
             match fallback {
                 Fallback::Forget => queue.forget_stop(now),
-                Fallback::StartAll if queue.phase == Phase::Starting => queue.retry_at = wait,
-                Fallback::StartAll => {}
+                Fallback::StartAll => queue.postpone_start(wait),
             }
         }
     }

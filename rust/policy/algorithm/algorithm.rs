@@ -5,6 +5,7 @@
 use crate::algorithm::standing::Rank;
 use crate::algorithm::standing::Standing;
 use crate::memory::queue::Queue;
+use crate::memory::stop::Stop;
 use crate::terms::decision::Reason;
 use crate::terms::time::Nanos;
 
@@ -29,7 +30,7 @@ pub(crate) enum Keep {
     No,
 }
 
-/// Who may have whom stopped.
+/// Which queue may preempt which.
 pub(crate) trait Algorithm {
     /// How much the claim of a queue weighs.
     fn rank(&self, queue: &Queue) -> Rank;
@@ -37,8 +38,8 @@ pub(crate) trait Algorithm {
     /// Whether, and why, `running` is stopped for `waiting`.
     fn claims(&self, context: &Context, waiting: &Queue, running: &Queue) -> Option<Reason>;
 
-    /// Whether `stopped` stays stopped for `wanting`.
-    fn keeps(&self, context: &Context, wanting: &Queue, stopped: &Queue) -> Keep;
+    /// Whether `stopped` stays stopped for `wanting`; `stop` is the stop it is in.
+    fn keeps(&self, context: &Context, wanting: &Queue, stopped: &Queue, stop: &Stop) -> Keep;
 
     /// Whether work for `other` could lead to a stop of `running`.
     fn contests(&self, other: &Standing, running: &Standing) -> bool;

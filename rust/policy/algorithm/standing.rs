@@ -16,9 +16,9 @@ impl Side {
     #[inline]
     pub(crate) fn of(queue: &Queue, limits: &Limits) -> Side {
         if limits.same_process {
-            Side(queue.id.0)
+            Side(queue.id().0)
         } else {
-            Side(queue.process.0)
+            Side(queue.process().0)
         }
     }
 }
@@ -42,9 +42,9 @@ impl Standing {
     pub(crate) fn of(queue: &Queue, limits: &Limits) -> Standing {
         Standing {
             side: Side::of(queue, limits),
-            level: queue.effective,
-            turns: queue.timeslice > Nanos::ZERO,
-            reserved: queue.reservation.is_some(),
+            level: queue.effective(),
+            turns: queue.rating().timeslice() > Nanos::ZERO,
+            reserved: queue.rating().reservation().is_some(),
         }
     }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The end of a pass: what it amounts to, and when to look again.
 
-use crate::memory::queue::Phase;
 use crate::pass::pass::Pass;
 use crate::settings::config::Mode;
 use crate::terms::decision::Arming;
@@ -19,10 +18,8 @@ impl Pass<'_, '_> {
         if self.stopped > 0 || self.out.len() > 0 {
             self.stopped = 0;
             for queue in self.queues.iter() {
-                let mine = queue.is_ours() || queue.orphan;
-                let any = mine || queue.phase == Phase::Stopped;
-                ours = ours.saturating_add(usize::from(mine));
-                self.stopped = self.stopped.saturating_add(usize::from(any));
+                ours = ours.saturating_add(usize::from(queue.is_really_stopped()));
+                self.stopped = self.stopped.saturating_add(usize::from(queue.is_stopped()));
             }
         }
         let orphans = self.step.stopped;

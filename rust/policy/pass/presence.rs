@@ -70,10 +70,10 @@ impl Presence {
     /// A queue that takes part.
     #[inline]
     pub(crate) fn see(&mut self, queue: &Queue, limits: &Limits) {
-        if self.floor.is_none_or(|floor| queue.effective < floor) {
-            self.floor = Some(queue.effective);
+        if self.floor.is_none_or(|floor| queue.effective() < floor) {
+            self.floor = Some(queue.effective());
         }
-        if queue.effective.level() >= self.bar {
+        if queue.effective().level() >= self.bar {
             let standing = Standing::of(queue, limits);
             self.highest.offer(standing, |new, old| new > old);
             let second = self.highest.second;

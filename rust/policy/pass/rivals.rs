@@ -41,11 +41,11 @@ impl Rival {
             side: Side::of(queue, limits),
             rank,
             at,
-            id: queue.id,
-            process: queue.process,
-            process_at: queue.process_at,
-            effective: queue.effective,
-            alive: queue.alive,
+            id: queue.id(),
+            process: queue.process(),
+            process_at: queue.process_at(),
+            effective: queue.effective(),
+            alive: queue.work().alive(),
         }
     }
 
