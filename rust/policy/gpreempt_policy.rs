@@ -25,6 +25,7 @@ mod terms {
     pub(crate) mod priority;
     pub(crate) mod rule;
     pub(crate) mod time;
+    pub(crate) mod view;
 }
 
 /// What operators set: the table of parameters, their values, the text of a rule.
@@ -37,14 +38,23 @@ mod settings {
 
 /// What is remembered from pass to pass.
 mod memory {
+    pub(crate) mod account;
     pub(crate) mod budget;
     pub(crate) mod cooldown;
+    pub(crate) mod figures;
+    pub(crate) mod phase;
+    pub(crate) mod plan;
     pub(crate) mod process;
     pub(crate) mod queue;
+    pub(crate) mod rating;
     pub(crate) mod recovery;
+    pub(crate) mod retry;
+    pub(crate) mod stop;
     pub(crate) mod storage;
     pub(crate) mod table;
+    pub(crate) mod tenure;
     pub(crate) mod thrash;
+    pub(crate) mod work;
 }
 
 /// What differs between the policies that an operator can choose from.
@@ -53,15 +63,17 @@ mod algorithm {
     pub(crate) mod algorithm;
     pub(crate) mod deadline;
     pub(crate) mod fair;
+    pub(crate) mod policies;
+    pub(crate) mod standing;
     pub(crate) mod strict;
 }
 
 /// One pass over the queues of a node.
 #[allow(clippy::module_inception)] // The pass has the name of its room.
 mod pass {
-    pub(crate) mod effective;
+    pub(crate) mod close;
+    pub(crate) mod decide;
     pub(crate) mod ingest;
-    pub(crate) mod judge;
     pub(crate) mod output;
     pub(crate) mod pass;
     pub(crate) mod presence;
@@ -81,9 +93,7 @@ pub use memory::storage::Storage;
 pub use memory::storage::PAIR_SLOTS;
 pub use memory::storage::PROCESS_SLOTS;
 pub use memory::storage::QUEUE_SLOTS;
-pub use scheduler::QueueView;
 pub use scheduler::Scheduler;
-pub use scheduler::Verdict;
 pub use settings::config::choice;
 pub use settings::config::unit_name;
 pub use settings::config::Config;
@@ -101,6 +111,10 @@ pub use settings::parameter::NUMBER_COUNT;
 pub use settings::parameter::TIMESLICE_HELP;
 pub use settings::parameter::TIMESLICE_MAX;
 pub use settings::parameter::TIMESLICE_NAME;
+pub use settings::rule_text::unescaped;
+pub use settings::rule_text::RuleError;
+pub use settings::rule_text::RuleText;
+pub use settings::rule_text::Subject;
 pub use terms::decision::Action;
 pub use terms::decision::Arming;
 pub use terms::decision::Decision;
@@ -123,9 +137,6 @@ pub use terms::priority::LEVELS;
 pub use terms::rule::Reservation;
 pub use terms::rule::RuleEffect;
 pub use terms::rule::RuleId;
-
-pub use settings::rule_text::unescaped;
-pub use settings::rule_text::RuleError;
-pub use settings::rule_text::RuleText;
-pub use settings::rule_text::Subject;
 pub use terms::time::Nanos;
+pub use terms::view::QueueView;
+pub use terms::view::Verdict;

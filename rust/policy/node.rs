@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One pass over the queues of a node, from what is seen to what is done.
 
-use crate::algorithm::algorithm;
 use crate::algorithm::algorithm::Context;
+use crate::algorithm::policies;
 use crate::memory::cooldown::Pairs;
-use crate::memory::queue::Phase;
 use crate::memory::queue::Queue;
 use crate::memory::recovery::Fallback;
 use crate::memory::recovery::Recovery;
@@ -15,7 +14,6 @@ use crate::pass::output::Output;
 use crate::pass::pass::Pass;
 use crate::pass::presence::Presence;
 use crate::pass::rivals::Rivals;
-use crate::scheduler::QueueView;
 use crate::settings::config::Config;
 use crate::settings::config::Granularity;
 use crate::settings::config::Mode;
@@ -30,6 +28,7 @@ use crate::terms::decision::Step;
 use crate::terms::observation::Observation;
 use crate::terms::observation::QueueId;
 use crate::terms::time::Nanos;
+use crate::terms::view::QueueView;
 
 /// What is remembered of a node beside its queues.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -118,10 +117,10 @@ impl Node {
         let mut gone = false;
         for process in processes.iter_mut() {
             process.begin_pass(elapsed);
-            gone |= process.pass != last_pass;
+            gone |= !process.was_seen_in(last_pass);
         }
         if gone {
-            processes.retain(|process| process.pass == last_pass || process.budget.matters(now));
+            processes.retain(|process| process.was_seen_in(last_pass) || process.matters(now));
         }
         self.hear(now, config, &limits, &mut queues, outcomes);
         self.notice_change(config);
@@ -130,7 +129,7 @@ impl Node {
             now,
             config,
             limits,
-            algorithm: algorithm::of(config.policy),
+            algorithm: policies::of(config.policy),
             context: Context {
                 now,
                 virtual_floor: self.virtual_floor,
@@ -188,10 +187,7 @@ impl Node {
             hint = at.saturating_add(1);
             if outcome.report != Report::Done && after.is_none() {
                 if let Some(queue) = queues.get_mut(at) {
-                    if queue.phase == Phase::Stopping {
-                        queue.phase = Phase::Free;
-                        queue.put_off(now, limits.retry);
-                    }
+                    queue.refuse_stop(now, limits.retry);
                 }
             }
         }
@@ -203,11 +199,10 @@ impl Node {
             Arming::BackingOff(until) | Arming::Silent(until) => until,
             Arming::Armed | Arming::Disarmed => now.after(limits.retry_max),
         };
-        for queue in queues.iter_mut().filter(|queue| queue.is_ours()) {
+        for queue in queues.iter_mut().filter(|queue| queue.phase().is_ours()) {
             match fallback {
                 Fallback::Forget => queue.forget_stop(now),
-                Fallback::StartAll if queue.phase == Phase::Starting => queue.retry_at = wait,
-                Fallback::StartAll => {}
+                Fallback::StartAll => queue.postpone_start(wait),
             }
         }
     }
@@ -219,73 +214,5 @@ impl Node {
             self.releasing = true;
         }
         self.made_for = Some(made_for);
-    }
-}
-
-impl Pass<'_, '_> {
-    fn decide(&mut self) {
-        if matches!(self.arming, Arming::Silent(_)) {
-            return;
-        }
-        if self.stopped == 0 && !self.presence.inverted(self.algorithm) {
-            return;
-        }
-        self.gather();
-        if self.stopped > 0 {
-            self.start_queues();
-        }
-        let may_stop =
-            self.config.mode != Mode::Off && self.arming == Arming::Armed && !self.releasing;
-        if may_stop {
-            self.stop_queues();
-        }
-    }
-
-    /// Sums up the pass and says when to look again.
-    fn close(&mut self) {
-        // Counted last: what is stopped in this pass goes into the same
-        // transaction.
-        if self.starts {
-            self.thrash.started(self.now);
-        }
-        let mut ours = 0usize;
-        if self.stopped > 0 || self.out.len() > 0 {
-            self.stopped = 0;
-            for queue in self.queues.iter() {
-                let mine = queue.is_ours() || queue.orphan;
-                let any = mine || queue.phase == Phase::Stopped;
-                ours = ours.saturating_add(usize::from(mine));
-                self.stopped = self.stopped.saturating_add(usize::from(any));
-            }
-        }
-        let orphans = self.step.stopped;
-        self.step.stopped = ours.saturating_add(orphans);
-        self.step.decisions = self.out.len();
-        self.step.truncated = self.out.truncated();
-        self.step.arming = self.arming;
-        let contested = self.presence.contested(self.algorithm);
-        let watch = self.stopped > 0 || self.step.stopped > 0;
-        self.step.ask_waves = self.presence.unclear(self.algorithm);
-        self.step.next_look = self.next_look(contested, watch);
-    }
-
-    fn next_look(&self, contested: bool, watch: bool) -> Option<Nanos> {
-        if self.out.truncated() {
-            return Some(self.now);
-        }
-        let alert = self.now.after(self.limits.poll);
-        match self.arming {
-            Arming::Silent(until) => return Some(until),
-            Arming::BackingOff(until) if !watch => return Some(until),
-            Arming::Disarmed if !watch => return None,
-            Arming::BackingOff(_) | Arming::Disarmed | Arming::Armed => {}
-        }
-        if watch || (self.config.mode != Mode::Off && (contested || self.step.waiting > 0)) {
-            let ripe = if contested { self.ripe } else { Nanos::NEVER };
-            return Some(alert.min(self.due).min(ripe));
-        }
-        let anybody = self.queues.len() > 0 || self.step.untracked > 0;
-        let interested = self.config.mode != Mode::Off && anybody;
-        interested.then(|| self.now.after(self.limits.idle_poll))
     }
 }

@@ -22,7 +22,7 @@ fn numbers(node: &NodeEngine) -> [(&'static str, u64); 16] {
         ("copy_queues", u64::from(node.survey().copy_queues())),
         ("processes", wide(node.survey().processes().len())),
         ("running", wide(last.running)),
-        ("waiting", wide(last.waiting)),
+        ("waiting", wide(last.stalled)),
         ("stopped", wide(last.stopped)),
         ("passes", counters.passes.get()),
         ("missed", counters.missed.get()),

@@ -2,13 +2,10 @@
 //! What a scheduling algorithm decides. Everything else, when a queue waits,
 //! the guards, the bounds and the recovery, is common to all of them.
 
-use crate::algorithm::deadline::Deadline;
-use crate::algorithm::fair::Fair;
-use crate::algorithm::strict::Strict;
+use crate::algorithm::standing::Rank;
+use crate::algorithm::standing::Standing;
 use crate::memory::queue::Queue;
-use crate::pass::presence::Standing;
-use crate::pass::rivals::Rank;
-use crate::settings::config::PolicyKind;
+use crate::memory::stop::Stop;
 use crate::terms::decision::Reason;
 use crate::terms::time::Nanos;
 
@@ -33,7 +30,7 @@ pub(crate) enum Keep {
     No,
 }
 
-/// Who may have whom stopped.
+/// Which queue may preempt which.
 pub(crate) trait Algorithm {
     /// How much the claim of a queue weighs.
     fn rank(&self, queue: &Queue) -> Rank;
@@ -41,8 +38,8 @@ pub(crate) trait Algorithm {
     /// Whether, and why, `running` is stopped for `waiting`.
     fn claims(&self, context: &Context, waiting: &Queue, running: &Queue) -> Option<Reason>;
 
-    /// Whether `stopped` stays stopped for `wanting`.
-    fn keeps(&self, context: &Context, wanting: &Queue, stopped: &Queue) -> Keep;
+    /// Whether `stopped` stays stopped for `wanting`; `stop` is the stop it is in.
+    fn keeps(&self, context: &Context, wanting: &Queue, stopped: &Queue, stop: &Stop) -> Keep;
 
     /// Whether work for `other` could lead to a stop of `running`.
     fn contests(&self, other: &Standing, running: &Standing) -> bool;
@@ -55,14 +52,5 @@ pub(crate) trait Algorithm {
     /// The queue ran for a while.
     fn charge(&self, context: &Context, queue: &mut Queue, ran: Nanos) {
         let _ = (context, queue, ran);
-    }
-}
-
-/// The algorithm of a name.
-pub(crate) fn of(kind: PolicyKind) -> &'static dyn Algorithm {
-    match kind {
-        PolicyKind::Strict => &Strict,
-        PolicyKind::Fair => &Fair,
-        PolicyKind::Deadline => &Deadline,
     }
 }

@@ -15,10 +15,11 @@
 use crate::algorithm::algorithm::Algorithm;
 use crate::algorithm::algorithm::Context;
 use crate::algorithm::algorithm::Keep;
+use crate::algorithm::standing::Rank;
+use crate::algorithm::standing::Standing;
 use crate::algorithm::strict::Strict;
 use crate::memory::queue::Queue;
-use crate::pass::presence::Standing;
-use crate::pass::rivals::Rank;
+use crate::memory::stop::Stop;
 use crate::terms::decision::Reason;
 use crate::terms::time::Nanos;
 
@@ -27,8 +28,8 @@ pub(crate) struct Deadline;
 
 /// The deadline that counts.
 fn deadline(queue: &Queue) -> Nanos {
-    match queue.reservation {
-        Some(_) => queue.account.deadline,
+    match queue.rating().reservation() {
+        Some(_) => queue.account().deadline(),
         None => Nanos::NEVER,
     }
 }
@@ -37,9 +38,9 @@ fn deadline(queue: &Queue) -> Nanos {
 /// has gone, or the time to the deadline is not twice what it was promised.
 /// Until then equals share the GPU, which costs nobody a transaction.
 fn pressed(now: Nanos, queue: &Queue) -> bool {
-    queue.reservation.is_some_and(|reserved| {
-        let remaining = queue.account.deadline.since(now).times(2);
-        remaining <= reserved.period || remaining <= queue.account.left.times(4)
+    queue.rating().reservation().is_some_and(|reserved| {
+        let remaining = queue.account().deadline().since(now).times(2);
+        remaining <= reserved.period || remaining <= queue.account().left().times(4)
     })
 }
 
@@ -47,63 +48,61 @@ impl Algorithm for Deadline {
     /// The higher level, then the earlier deadline.
     fn rank(&self, queue: &Queue) -> Rank {
         Rank(
-            u64::from(queue.effective.level()),
+            u64::from(queue.effective().level()),
             u64::MAX.saturating_sub(deadline(queue).0),
         )
     }
 
     fn claims(&self, context: &Context, waiting: &Queue, running: &Queue) -> Option<Reason> {
-        if waiting.effective == running.effective {
+        if waiting.effective() == running.effective() {
             if deadline(waiting) < deadline(running) && pressed(context.now, waiting) {
                 return Some(Reason::Deadline);
             }
-            if running.reservation.is_some() {
+            if running.rating().reservation().is_some() {
                 return None;
             }
         }
         Strict.claims(context, waiting, running)
     }
 
-    fn keeps(&self, context: &Context, wanting: &Queue, stopped: &Queue) -> Keep {
-        if wanting.effective == stopped.effective {
+    fn keeps(&self, context: &Context, wanting: &Queue, stopped: &Queue, stop: &Stop) -> Keep {
+        if wanting.effective() == stopped.effective() {
             if deadline(wanting) < deadline(stopped) {
                 return Keep::Yes;
             }
-            if stopped.stop.reason == Reason::Deadline {
+            if stop.reason() == Reason::Deadline {
                 return Keep::TurnOver;
             }
         }
-        Strict.keeps(context, wanting, stopped)
+        Strict.keeps(context, wanting, stopped, stop)
     }
 
     fn contests(&self, other: &Standing, running: &Standing) -> bool {
-        Strict.contests(other, running) || (other.level == running.level && other.reserved)
+        Strict.contests(other, running) || (other.level() == running.level() && other.is_reserved())
     }
 
     /// A new period begins, unless what is left of the old budget may still be
     /// used before the old deadline without exceeding the reserved share.
     fn wakes(&self, context: &Context, queue: &mut Queue) {
-        let Some(reserved) = queue.reservation else {
+        let Some(reserved) = queue.rating().reservation() else {
             return;
         };
-        let remaining = queue.account.deadline.since(context.now);
-        let wanted = product(queue.account.left, reserved.period);
+        let remaining = queue.account().deadline().since(context.now);
+        let wanted = product(queue.account().left(), reserved.period);
         let allowed = product(remaining, reserved.budget);
         if remaining == Nanos::ZERO || wanted > allowed {
-            queue.account.deadline = context.now.after(reserved.period);
-            queue.account.left = reserved.budget;
+            queue.account_mut().begin_period(context.now, reserved);
         }
     }
 
     fn charge(&self, context: &Context, queue: &mut Queue, ran: Nanos) {
-        let Some(reserved) = queue.reservation else {
+        let Some(reserved) = queue.rating().reservation() else {
             return;
         };
-        queue.account.left = queue.account.left.since(ran);
-        if queue.account.left == Nanos::ZERO {
-            let start = queue.account.deadline.max(context.now);
-            queue.account.deadline = start.after(reserved.period);
-            queue.account.left = reserved.budget;
+        queue.account_mut().spend(ran);
+        if queue.account().left() == Nanos::ZERO {
+            let start = queue.account().deadline().max(context.now);
+            queue.account_mut().begin_period(start, reserved);
         }
     }
 }
@@ -116,6 +115,7 @@ fn product(a: Nanos, b: Nanos) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::rating::Rating;
     use crate::terms::rule::Reservation;
 
     fn context(now: u64) -> Context {
@@ -127,28 +127,25 @@ mod tests {
     }
 
     fn reserved(period: u64, budget: u64) -> Queue {
-        Queue {
-            reservation: Some(Reservation {
-                period: Nanos(period),
-                budget: Nanos(budget),
-            }),
-            ..Queue::default()
-        }
+        Queue::rated(Rating::reserved(Reservation {
+            period: Nanos(period),
+            budget: Nanos(budget),
+        }))
     }
 
     #[test]
     fn a_period_begins_on_waking_and_not_again_within_it() {
         let mut queue = reserved(100, 40);
         Deadline.wakes(&context(1_000), &mut queue);
-        assert_eq!(queue.account.deadline, Nanos(1_100));
+        assert_eq!(queue.account().deadline(), Nanos(1_100));
         Deadline.charge(&context(1_030), &mut queue, Nanos(30));
-        assert_eq!(queue.account.left, Nanos(10));
+        assert_eq!(queue.account().left(), Nanos(10));
         // 10 of 40 left: usable up to a quarter of the period before its end.
         Deadline.wakes(&context(1_075), &mut queue);
-        assert_eq!(queue.account.deadline, Nanos(1_100));
+        assert_eq!(queue.account().deadline(), Nanos(1_100));
         Deadline.wakes(&context(1_076), &mut queue);
-        assert_eq!(queue.account.deadline, Nanos(1_176));
-        assert_eq!(queue.account.left, Nanos(40));
+        assert_eq!(queue.account().deadline(), Nanos(1_176));
+        assert_eq!(queue.account().left(), Nanos(40));
     }
 
     #[test]
@@ -156,8 +153,8 @@ mod tests {
         let mut queue = reserved(100, 40);
         Deadline.wakes(&context(1_000), &mut queue);
         Deadline.charge(&context(1_040), &mut queue, Nanos(40));
-        assert_eq!(queue.account.deadline, Nanos(1_200));
-        assert_eq!(queue.account.left, Nanos(40));
+        assert_eq!(queue.account().deadline(), Nanos(1_200));
+        assert_eq!(queue.account().left(), Nanos(40));
     }
 
     #[test]

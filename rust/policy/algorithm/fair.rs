@@ -12,9 +12,10 @@
 use crate::algorithm::algorithm::Algorithm;
 use crate::algorithm::algorithm::Context;
 use crate::algorithm::algorithm::Keep;
+use crate::algorithm::standing::Rank;
+use crate::algorithm::standing::Standing;
 use crate::memory::queue::Queue;
-use crate::pass::presence::Standing;
-use crate::pass::rivals::Rank;
+use crate::memory::stop::Stop;
 use crate::terms::decision::Reason;
 use crate::terms::priority::Priority;
 use crate::terms::priority::LEVELS;
@@ -43,19 +44,19 @@ impl Algorithm for Fair {
     /// The one that has had least, then the one that has waited longer.
     fn rank(&self, queue: &Queue) -> Rank {
         Rank(
-            u64::MAX.saturating_sub(queue.account.virtual_time.0),
-            u64::MAX.saturating_sub(queue.pending_since.0),
+            u64::MAX.saturating_sub(queue.account().virtual_time().0),
+            u64::MAX.saturating_sub(queue.work().pending_since().0),
         )
     }
 
     fn claims(&self, context: &Context, waiting: &Queue, running: &Queue) -> Option<Reason> {
-        let slice = virtual_time(waiting.effective, context.fair_slice);
-        let allowed = waiting.account.virtual_time.after(slice);
-        (running.account.virtual_time > allowed).then_some(Reason::Share)
+        let slice = virtual_time(waiting.effective(), context.fair_slice);
+        let allowed = waiting.account().virtual_time().after(slice);
+        (running.account().virtual_time() > allowed).then_some(Reason::Share)
     }
 
-    fn keeps(&self, _context: &Context, wanting: &Queue, stopped: &Queue) -> Keep {
-        if stopped.account.virtual_time > wanting.account.virtual_time {
+    fn keeps(&self, _context: &Context, wanting: &Queue, stopped: &Queue, _stop: &Stop) -> Keep {
+        if stopped.account().virtual_time() > wanting.account().virtual_time() {
             Keep::Yes
         } else {
             Keep::TurnOver
@@ -68,12 +69,12 @@ impl Algorithm for Fair {
 
     /// Sleeping gains no credit: it goes on from where the others are.
     fn wakes(&self, context: &Context, queue: &mut Queue) {
-        queue.account.virtual_time = queue.account.virtual_time.max(context.virtual_floor);
+        queue.account_mut().catch_up(context.virtual_floor);
     }
 
     fn charge(&self, _context: &Context, queue: &mut Queue, ran: Nanos) {
-        let gained = virtual_time(queue.effective, ran);
-        queue.account.virtual_time = queue.account.virtual_time.after(gained);
+        let gained = virtual_time(queue.effective(), ran);
+        queue.account_mut().advance(gained);
     }
 }
 
@@ -101,9 +102,9 @@ mod tests {
         };
         let mut queue = Queue::default();
         Fair.wakes(&context, &mut queue);
-        assert_eq!(queue.account.virtual_time, Nanos(500));
-        queue.account.virtual_time = Nanos(700);
+        assert_eq!(queue.account().virtual_time(), Nanos(500));
+        queue.account_mut().advance(Nanos(200));
         Fair.wakes(&context, &mut queue);
-        assert_eq!(queue.account.virtual_time, Nanos(700));
+        assert_eq!(queue.account().virtual_time(), Nanos(700));
     }
 }

@@ -9,9 +9,10 @@
 use crate::algorithm::algorithm::Algorithm;
 use crate::algorithm::algorithm::Context;
 use crate::algorithm::algorithm::Keep;
+use crate::algorithm::standing::Rank;
+use crate::algorithm::standing::Standing;
 use crate::memory::queue::Queue;
-use crate::pass::presence::Standing;
-use crate::pass::rivals::Rank;
+use crate::memory::stop::Stop;
 use crate::terms::decision::Reason;
 use crate::terms::time::Nanos;
 
@@ -22,31 +23,32 @@ impl Algorithm for Strict {
     /// The higher level, then the one that has waited longer.
     fn rank(&self, queue: &Queue) -> Rank {
         Rank(
-            u64::from(queue.effective.level()),
-            u64::MAX.saturating_sub(queue.pending_since.0),
+            u64::from(queue.effective().level()),
+            u64::MAX.saturating_sub(queue.work().pending_since().0),
         )
     }
 
     fn claims(&self, context: &Context, waiting: &Queue, running: &Queue) -> Option<Reason> {
-        if waiting.effective > running.effective {
+        if waiting.effective() > running.effective() {
             return Some(Reason::Inversion);
         }
-        let turn = context.now.since(running.account.turn);
-        let over = running.timeslice > Nanos::ZERO && turn >= running.timeslice;
-        if waiting.effective == running.effective && over {
+        let turn = context.now.since(running.account().turn());
+        let over =
+            running.rating().timeslice() > Nanos::ZERO && turn >= running.rating().timeslice();
+        if waiting.effective() == running.effective() && over {
             return Some(Reason::Rotation);
         }
         None
     }
 
-    fn keeps(&self, context: &Context, wanting: &Queue, stopped: &Queue) -> Keep {
-        if wanting.effective > stopped.effective {
+    fn keeps(&self, context: &Context, wanting: &Queue, stopped: &Queue, stop: &Stop) -> Keep {
+        if wanting.effective() > stopped.effective() {
             return Keep::Yes;
         }
-        if wanting.effective < stopped.effective || stopped.stop.reason != Reason::Rotation {
+        if wanting.effective() < stopped.effective() || stop.reason() != Reason::Rotation {
             return Keep::No;
         }
-        if context.now.since(stopped.stop.since) < wanting.timeslice {
+        if context.now.since(stop.since()) < wanting.rating().timeslice() {
             Keep::Yes
         } else {
             Keep::TurnOver
@@ -54,6 +56,7 @@ impl Algorithm for Strict {
     }
 
     fn contests(&self, other: &Standing, running: &Standing) -> bool {
-        other.level > running.level || (other.level == running.level && running.turns)
+        other.level() > running.level()
+            || (other.level() == running.level() && running.takes_turns())
     }
 }

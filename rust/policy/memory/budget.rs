@@ -29,7 +29,7 @@ impl Budget {
     }
 
     /// Nothing is stopped for the process any more.
-    pub(crate) fn release(&mut self) {
+    pub(crate) fn let_go(&mut self) {
         self.holding = None;
     }
 
@@ -100,7 +100,7 @@ mod tests {
         let start = Nanos(5_000_000_000);
         budget.hold(start);
         budget.charge(BUDGET);
-        budget.release();
+        budget.let_go();
         let almost = start.after(Nanos(999_999_999));
         assert_eq!(budget.left(almost, BUDGET), Nanos::ZERO);
         assert!(budget.matters(almost));

@@ -2,11 +2,10 @@
 //! What is remembered of a process.
 
 use crate::memory::budget::Budget;
+use crate::memory::plan::ProcessPlan;
 use crate::memory::table::Record;
 use crate::memory::table::Slot;
-use crate::terms::decision::Reason;
 use crate::terms::observation::ProcessId;
-use crate::terms::observation::QueueId;
 use crate::terms::time::Nanos;
 
 /// What is remembered of one process, or a free place for one.
@@ -15,38 +14,16 @@ pub type ProcessSlot = Slot<Process>;
 /// What is remembered of one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Process {
-    pub(crate) id: ProcessId,
+    id: ProcessId,
     /// The pass in which one of its queues was last seen.
-    pub(crate) pass: u32,
+    pass: u32,
+    /// A rule gives it its priority, so that no budget applies.
+    granted: bool,
+    /// Something has been stopped for it since the last pass.
+    holds: bool,
     /// The stopped time that it caused.
-    pub(crate) budget: Budget,
-    /// An operator's rule gives it its priority, so that no budget applies.
-    pub(crate) granted: bool,
-    /// Something is stopped for it in this pass.
-    pub(crate) holds: bool,
-    /// In this pass it was found to make no progress although queues are
-    /// stopped for it.
-    pub(crate) stuck: bool,
-    /// Whole processes are stopped: since when this one really has been.
-    pub(crate) stopped_since: Option<Nanos>,
-    /// Whole processes are stopped: a queue is that had something to do.
-    pub(crate) led: bool,
-    /// Whole processes are stopped: whom this one stays stopped for.
-    pub(crate) held_for: Option<(QueueId, ProcessId)>,
-    /// Whole processes are stopped: why this one is started in this pass, and
-    /// whom it was stopped for.
-    pub(crate) starts: Option<(Reason, Option<QueueId>)>,
-    /// Whole processes are stopped: why, and for the queue at which place, this
-    /// one would be.
-    pub(crate) stops: Option<(Reason, usize)>,
-    /// Another process was stopped for it in this pass.
-    pub(crate) favoured: bool,
-    /// Whole processes are stopped: this one is in this pass.
-    pub(crate) stopping: bool,
-    /// Whole processes are stopped: one of its busy queues may not be.
-    pub(crate) refuses: bool,
-    /// Whole processes are stopped: how many of its queues would be.
-    pub(crate) active: usize,
+    budget: Budget,
+    plan: ProcessPlan,
 }
 
 impl Record for Process {
@@ -64,24 +41,39 @@ impl Process {
         }
     }
 
-    /// Forgets what held for the last pass only.
+    pub(crate) fn plan(&self) -> &ProcessPlan {
+        &self.plan
+    }
+
+    pub(crate) fn plan_mut(&mut self) -> &mut ProcessPlan {
+        &mut self.plan
+    }
+
+    /// Books the time since the last pass, and plans anew.
     pub(crate) fn begin_pass(&mut self, elapsed: Nanos) {
         if self.holds {
             self.budget.charge(elapsed);
         } else {
-            self.budget.release();
+            self.budget.let_go();
         }
         self.holds = false;
-        self.stuck = false;
-        self.stopped_since = None;
-        self.led = false;
-        self.held_for = None;
-        self.starts = None;
-        self.stops = None;
-        self.favoured = false;
-        self.stopping = false;
-        self.refuses = false;
-        self.active = 0;
+        self.plan = ProcessPlan::default();
+    }
+
+    /// One of its queues was seen in this pass.
+    pub(crate) fn was_seen_in(&self, pass: u32) -> bool {
+        self.pass == pass
+    }
+
+    /// One of its queues is seen; its priority was given by a rule or not.
+    pub(crate) fn meet(&mut self, pass: u32, granted: bool) {
+        self.pass = pass;
+        self.granted = granted;
+    }
+
+    /// Whether forgetting it would give it anything.
+    pub(crate) fn matters(&self, now: Nanos) -> bool {
+        self.budget.matters(now)
     }
 
     /// How much longer queues may be stopped for it.
@@ -91,6 +83,11 @@ impl Process {
         } else {
             self.budget.left(now, budget)
         }
+    }
+
+    /// Since when something has been stopped for it without a break.
+    pub(crate) fn holding(&self) -> Option<Nanos> {
+        self.budget.holding()
     }
 
     /// Something is stopped for it from now to the next pass.

@@ -1,237 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is remembered of a queue, and how its phase follows what is seen.
-//!
-//! ```text
-//!            decide                 seen stopped
-//!   Free ------------> Stopping ------------------> Stopped
-//!    ^  ^                 | seen active                | decide
-//!    |  +-----------------+                            v
-//!    +------------------------------------------- Starting
-//!         seen active (also from Stopped: healed by a foreign event)
-//! ```
-//! A queue that others hold is `Held` until it is seen active again. What is
-//! seen wins over what was decided: an outcome may be lost, and the driver
-//! starts a stopped queue by itself after an eviction.
+//! What is remembered of a queue. Each part keeps its own rules; here is what
+//! concerns more than one of them.
 
+use crate::memory::account::Account;
+use crate::memory::figures::Figures;
+use crate::memory::phase::Before;
+use crate::memory::phase::Booking;
+use crate::memory::phase::Phase;
+use crate::memory::phase::Start;
+use crate::memory::plan::QueuePlan;
+use crate::memory::rating::Rating;
+use crate::memory::retry::Retry;
+use crate::memory::stop::Immunity;
+use crate::memory::stop::Stop;
 use crate::memory::table::Record;
 use crate::memory::table::Slot;
-use crate::scheduler::QueueView;
-use crate::scheduler::Verdict;
+use crate::memory::tenure::Tenure;
+use crate::memory::work::Work;
+use crate::settings::config::Config;
+use crate::settings::limits::Limits;
 use crate::terms::decision::Reason;
-use crate::terms::observation::Head;
+use crate::terms::observation::Observation;
 use crate::terms::observation::ProcessId;
 use crate::terms::observation::QueueId;
-use crate::terms::observation::QueueState;
-use crate::terms::observation::Waves;
 use crate::terms::priority::Priority;
-use crate::terms::rule::Reservation;
 use crate::terms::time::Nanos;
+use crate::terms::view::QueueView;
+use crate::terms::view::Verdict;
 
 /// What is remembered of one queue, or a free place for one.
 pub type QueueSlot = Slot<Queue>;
 
-/// Where a queue is between running and stopped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum Phase {
-    /// It runs if it has something to run.
-    #[default]
-    Free,
-    /// A stop was decided and not seen yet.
-    Stopping,
-    /// It is stopped, or would be in `mode=enforce`.
-    Stopped,
-    /// A start was decided and not seen yet.
-    Starting,
-    /// Somebody else keeps it from running.
-    Held,
-}
-
-/// What a queue was stopped for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Stop {
-    /// When it was decided.
-    pub(crate) since: Nanos,
-    /// Why.
-    pub(crate) reason: Reason,
-    /// The queue it is stopped for at present.
-    pub(crate) beneficiary: Option<QueueId>,
-    /// The process of that queue.
-    pub(crate) process: ProcessId,
-    /// When somebody last wanted it to be stopped.
-    pub(crate) wanted: Nanos,
-    /// How many queues as important as the beneficiary were disturbed.
-    pub(crate) disturbed: u32,
-    /// Nothing was touched: `mode=observe`.
-    pub(crate) dry: bool,
-    /// It had nothing to do and was stopped along with its process.
-    pub(crate) along: bool,
-    /// Why it was started again, while that has not been seen yet.
-    pub(crate) started_for: Reason,
-}
-
-/// The books that an algorithm keeps of a queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Account {
-    /// `fair`: the weighted time that the queue has had.
-    pub(crate) virtual_time: Nanos,
-    /// `deadline`: the end of the present period.
-    pub(crate) deadline: Nanos,
-    /// `deadline`: what is left of the budget in it.
-    pub(crate) left: Nanos,
-    /// `strict` and `deadline`: since when the queue has had its turn.
-    pub(crate) turn: Nanos,
-}
-
 /// What is remembered of one queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Queue {
-    pub(crate) id: QueueId,
-    pub(crate) process: ProcessId,
-    /// Where its process is in this pass.
-    pub(crate) process_at: usize,
+    id: QueueId,
+    process: ProcessId,
+    /// Where its process is in this pass, and probably in the next one.
+    process_at: usize,
     /// The pass in which it was last seen.
-    pub(crate) pass: u32,
-
-    // What it is worth.
-    pub(crate) effective: Priority,
-    /// An operator's rule says so; otherwise it is the program's claim.
-    pub(crate) granted: bool,
-    /// It takes part.
-    pub(crate) contends: bool,
-    /// The driver side would refuse to stop it.
-    pub(crate) protected: bool,
-    pub(crate) timeslice: Nanos,
-    pub(crate) reservation: Option<Reservation>,
-
-    // What was seen of it last.
-    pub(crate) active: bool,
-    pub(crate) backlog: u32,
-    pub(crate) head: Head,
-    pub(crate) progress: u64,
-    pub(crate) waves: Waves,
-
-    // What follows from it: see judge.rs.
-    /// It has launched something since it was last known to be idle.
-    pub(crate) launched: bool,
-    /// Waves were seen since the read pointer last moved.
-    pub(crate) waves_seen: bool,
-    /// It has something that wants compute units and does not get them.
-    pub(crate) pending: bool,
-    /// All that it has is a launch that showed no waves: it may wait for
-    /// compute units, or be finished.
-    pub(crate) doubtful: bool,
-    /// How often in a row such a launch turned out to be finished.
-    pub(crate) doubts: u32,
-    /// Passes since it became pending.
-    pub(crate) pending_passes: u32,
-    /// Looks in a row in which its last launch may run and no waves were counted.
-    pub(crate) unsure_looks: u32,
-    /// Since when it has been pending without a break.
-    pub(crate) pending_since: Nanos,
-    /// When it will have been pending for the grace.
-    pub(crate) ripe: Nanos,
-    /// When it was last seen alive: the read pointer moved, or it had waves.
-    pub(crate) alive: Nanos,
-    /// When the read pointer last moved.
-    pub(crate) moved: Nanos,
-    /// It has work on the compute units, or may have.
-    pub(crate) busy: bool,
-    /// Since when.
-    pub(crate) busy_since: Nanos,
-    /// It waits: it has been pending for the grace, progress or not.
-    pub(crate) waiting: bool,
-    /// It waits and makes no progress at all.
-    pub(crate) stalled: bool,
-    /// It wants the GPU, waiting or not.
-    pub(crate) wants: bool,
-    /// It has nothing to do and nothing was done to it.
-    pub(crate) rests: bool,
-
-    // What was done to it.
-    pub(crate) phase: Phase,
-    pub(crate) stop: Stop,
-    /// When it was last seen to run again after somebody kept it from it.
-    pub(crate) started: Option<Nanos>,
-    /// Nobody may have it stopped before this time.
-    pub(crate) immune: Nanos,
-    /// How long it will be immune once it is seen to be started.
-    pub(crate) immunity: Nanos,
-    /// A stop or a start that led to nothing is not tried again before this.
-    pub(crate) retry_at: Nanos,
-    /// How often in a row that happened.
-    pub(crate) retries: u32,
-    pub(crate) account: Account,
-
-    // What this pass has decided about it.
-    /// It is stopped and nobody remembers why.
-    pub(crate) orphan: bool,
-    /// Why it is to be started.
-    pub(crate) release: Option<Reason>,
-    /// Why, and for the queue at which place, it is to be stopped.
-    pub(crate) claim: Option<(Reason, usize)>,
-    /// Another one was stopped for it.
-    pub(crate) favoured: bool,
-
-    // For tables.
-    pub(crate) since: Nanos,
-    pub(crate) stops: u64,
-    pub(crate) stopped: Nanos,
-    pub(crate) ran: Nanos,
-}
-
-impl Default for Queue {
-    fn default() -> Queue {
-        Queue {
-            id: QueueId(0),
-            process: ProcessId(0),
-            process_at: 0,
-            pass: 0,
-            effective: Priority::NORMAL,
-            granted: false,
-            contends: false,
-            protected: false,
-            timeslice: Nanos::ZERO,
-            reservation: None,
-            active: false,
-            backlog: 0,
-            head: Head::Unknown,
-            progress: 0,
-            waves: Waves::Unknown,
-            launched: false,
-            waves_seen: false,
-            pending: false,
-            doubtful: false,
-            doubts: 0,
-            pending_passes: 0,
-            unsure_looks: 0,
-            pending_since: Nanos::ZERO,
-            ripe: Nanos::ZERO,
-            alive: Nanos::ZERO,
-            moved: Nanos::ZERO,
-            busy: false,
-            busy_since: Nanos::ZERO,
-            waiting: false,
-            stalled: false,
-            wants: false,
-            rests: false,
-            phase: Phase::Free,
-            stop: Stop::default(),
-            started: None,
-            immune: Nanos::ZERO,
-            immunity: Nanos::ZERO,
-            retry_at: Nanos::ZERO,
-            retries: 0,
-            account: Account::default(),
-            orphan: false,
-            release: None,
-            claim: None,
-            favoured: false,
-            since: Nanos::ZERO,
-            stops: 0,
-            stopped: Nanos::ZERO,
-            ran: Nanos::ZERO,
-        }
-    }
+    pass: u32,
+    rating: Rating,
+    work: Work,
+    phase: Phase,
+    tenure: Tenure,
+    retry: Retry,
+    account: Account,
+    figures: Figures,
+    plan: QueuePlan,
 }
 
 impl Record for Queue {
@@ -240,163 +56,347 @@ impl Record for Queue {
     }
 }
 
-/// What a change of phase amounts to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
-    /// Nothing to speak of.
-    None,
-    /// Something else than us started a queue that we had stopped.
-    Healed,
-    /// It is stopped and nobody remembers why.
-    Orphan,
-}
-
 impl Queue {
-    /// Stopped by us, or on its way there or back.
-    pub(crate) fn is_ours(&self) -> bool {
-        match self.phase {
-            Phase::Free | Phase::Held => false,
-            Phase::Stopping => true,
-            Phase::Stopped | Phase::Starting => !self.stop.dry,
+    /// A queue that was not there in the pass before this one.
+    pub(crate) fn new(now: Nanos, pass: u32, virtual_floor: Nanos, seen: &Observation) -> Queue {
+        Queue {
+            id: seen.queue,
+            pass: pass.wrapping_sub(1),
+            work: Work::new(now, seen),
+            account: Account::new(now, virtual_floor),
+            figures: Figures::new(now),
+            ..Queue::default()
         }
     }
 
-    /// Follows what is seen of the queue's state.
-    pub(crate) fn follow(&mut self, now: Nanos, state: QueueState, retry: Nanos) -> Change {
-        self.active = state == QueueState::Active;
-        match (self.phase, state) {
-            // Not told: what was decided is taken to have happened.
-            (Phase::Stopping, QueueState::Unknown) => self.phase = Phase::Stopped,
-            (_, QueueState::Unknown) => {}
-            // It was found stopped and has come to run without us.
-            (Phase::Free, QueueState::Active) if self.orphan => self.begin_run(now),
-            (Phase::Free, QueueState::Active) => {}
-            (Phase::Stopped, QueueState::Active) if self.stop.dry => {}
-            (Phase::Stopping, QueueState::Active) => {
-                // Not carried out, and nobody said why. Trying again at once
-                // would pay a transaction a pass.
-                self.phase = Phase::Free;
-                self.put_off(now, retry);
-            }
-            (Phase::Stopped, QueueState::Active) => {
-                self.close_stop(now);
-                self.begin_run(now);
-                return Change::Healed;
-            }
-            (Phase::Starting | Phase::Held, QueueState::Active) => self.begin_run(now),
-            (Phase::Stopping, QueueState::StoppedByUs) => {
-                self.phase = Phase::Stopped;
-                self.retries = 0;
-            }
-            (Phase::Stopped | Phase::Starting, QueueState::StoppedByUs) if !self.stop.dry => {}
-            (_, QueueState::StoppedByUs) => return Change::Orphan,
-            (Phase::Held, QueueState::Held) => {}
-            (Phase::Stopped, QueueState::Held) => {
-                self.close_stop(now);
-                self.phase = Phase::Held;
-            }
-            (Phase::Free | Phase::Stopping | Phase::Starting, QueueState::Held) => {
-                self.phase = Phase::Held;
-            }
-        }
-        Change::None
+    #[inline]
+    pub(crate) fn id(&self) -> QueueId {
+        self.id
     }
 
-    /// The queue is stopped from now on, as far as the policy is concerned.
+    #[inline]
+    pub(crate) fn process(&self) -> ProcessId {
+        self.process
+    }
+
+    #[inline]
+    pub(crate) fn process_at(&self) -> usize {
+        self.process_at
+    }
+
+    /// The priority that counts.
+    #[inline]
+    pub(crate) fn effective(&self) -> Priority {
+        self.rating.effective()
+    }
+
+    /// It takes part.
+    #[inline]
+    pub(crate) fn contends(&self) -> bool {
+        self.rating.contends()
+    }
+
+    #[inline]
+    pub(crate) fn rating(&self) -> &Rating {
+        &self.rating
+    }
+
+    #[inline]
+    pub(crate) fn work(&self) -> &Work {
+        &self.work
+    }
+
+    #[inline]
+    pub(crate) fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    pub(crate) fn tenure(&self) -> &Tenure {
+        &self.tenure
+    }
+
+    pub(crate) fn retry_at(&self) -> Nanos {
+        self.retry.at()
+    }
+
+    #[inline]
+    pub(crate) fn account(&self) -> &Account {
+        &self.account
+    }
+
+    pub(crate) fn account_mut(&mut self) -> &mut Account {
+        &mut self.account
+    }
+
+    pub(crate) fn plan(&self) -> &QueuePlan {
+        &self.plan
+    }
+
+    pub(crate) fn plan_mut(&mut self) -> &mut QueuePlan {
+        &mut self.plan
+    }
+
+    /// It was seen in this pass.
+    #[inline]
+    pub(crate) fn was_seen_in(&self, pass: u32) -> bool {
+        self.pass == pass
+    }
+
+    /// Takes in whose it is and what it is worth in this pass.
+    #[inline]
+    pub(crate) fn meet(&mut self, pass: u32, config: &Config<'_>, seen: &Observation) {
+        self.pass = pass;
+        self.process = seen.process;
+        self.rating.update(config, seen);
+    }
+
+    /// Its process is at this place. Without an account of its process it may not
+    /// take part.
+    #[inline]
+    pub(crate) fn join(&mut self, process_at: usize) {
+        self.process_at = process_at;
+        if process_at == usize::MAX {
+            self.rating.exclude();
+        }
+    }
+
+    /// Takes in what is seen if it is idle, was so in the last pass, and nothing
+    /// has changed.
+    #[inline]
+    pub(crate) fn stays_idle(&mut self, seen: &Observation) -> bool {
+        let idle = self.work.still_idle(seen);
+        if idle {
+            self.work.stay_idle(seen);
+        }
+        idle
+    }
+
+    /// Takes in what is seen. `true`: something else than us started it.
+    pub(crate) fn take_in(
+        &mut self,
+        now: Nanos,
+        config: &Config<'_>,
+        limits: &Limits,
+        seen: &Observation,
+    ) -> bool {
+        self.rating.update_timeslice(config, seen);
+        let before = self.verdict();
+        let booking = self.phase.follow(seen.state);
+        self.book(now, limits.retry, booking);
+        self.work.take_in(now, limits, seen, self.phase.is_free());
+        if self.verdict() != before {
+            self.figures.changed(now);
+        }
+        matches!(booking, Booking::Healed(..))
+    }
+
+    /// Books what a change of the phase has brought.
+    fn book(&mut self, now: Nanos, retry: Nanos, booking: Booking) {
+        match booking {
+            Booking::Nothing => {}
+            Booking::PutOff => self.retry.put_off(now, retry),
+            Booking::Confirmed => self.retry.succeeded(),
+            Booking::Started(immunity) => self.run(now, immunity),
+            Booking::Resumed(immunity) => {
+                self.account.begin_turn(now);
+                self.run(now, immunity);
+            }
+            Booking::Healed(since, immunity) => {
+                self.figures.book_stop(now, since);
+                self.account.begin_turn(now);
+                self.run(now, immunity);
+            }
+            Booking::TakenOver(since) => self.figures.book_stop(now, since),
+        }
+    }
+
+    /// It runs again from now on.
+    fn run(&mut self, now: Nanos, immunity: Immunity) {
+        self.retry.forget();
+        self.tenure.begin(now, immunity);
+        self.work.begin_grace(now);
+    }
+
+    /// It was seen to run in the last pass and is offered to the hardware in this
+    /// one.
+    pub(crate) fn book_run(&mut self, ran: Nanos) {
+        self.figures.book_run(ran);
+    }
+
+    /// It is stopped from now on, as far as the policy is concerned.
     pub(crate) fn begin_stop(&mut self, stop: Stop) {
-        self.rests = false;
-        self.phase = if stop.dry {
-            Phase::Stopped
+        self.phase = if stop.is_dry() {
+            Phase::Stopped(stop)
         } else {
-            Phase::Stopping
+            Phase::Stopping(stop)
         };
-        self.stop = stop;
-        self.stops = self.stops.saturating_add(1);
+        self.work.disturb();
+        self.figures.count_stop();
     }
 
-    /// A start was decided; it is tried again after a while.
-    pub(crate) fn begin_start(&mut self, now: Nanos, retry: Nanos) {
-        self.rests = false;
-        if self.phase != Phase::Starting {
-            self.close_stop(now);
-            self.account.turn = now;
-            self.retries = 0;
+    /// The stop was not carried out, since nothing had to or could be done.
+    pub(crate) fn refuse_stop(&mut self, now: Nanos, retry: Nanos) {
+        if matches!(self.phase, Phase::Stopping(_)) {
+            self.phase = Phase::Free;
+            self.work.disturb();
+            self.retry.put_off(now, retry);
         }
-        self.phase = Phase::Starting;
-        self.put_off(now, retry);
     }
 
-    /// The queue runs again.
-    fn begin_run(&mut self, now: Nanos) {
-        if self.phase != Phase::Starting {
-            self.account.turn = now;
+    /// A start is decided; it is tried again after a while.
+    pub(crate) fn begin_start(&mut self, now: Nanos, limits: &Limits, reason: Reason) {
+        let mut stop = match self.phase {
+            Phase::Starting(start) => *start.stop(),
+            Phase::Stopped(stop) => {
+                self.end_stop(now, Some(stop.since()));
+                stop
+            }
+            Phase::Orphan(before) => {
+                let since = match before {
+                    Before::Stopped(stop) => Some(stop.since()),
+                    Before::Free | Before::Starting(_) | Before::Held(_) => None,
+                };
+                self.end_stop(now, since);
+                Stop::found(now)
+            }
+            // There is nothing to start.
+            Phase::Free | Phase::Stopping(_) | Phase::Held(_) => return,
+        };
+        if reason == Reason::Bound {
+            stop.earn(Immunity(self.rating.timeslice().max(limits.min_run)));
         }
-        self.phase = Phase::Free;
-        self.retries = 0;
-        self.retry_at = Nanos::ZERO;
-        self.started = Some(now);
-        self.immune = now.after(self.immunity);
-        self.immunity = Nanos::ZERO;
-        self.begin_pending(now);
+        self.phase = Phase::Starting(Start::new(stop, reason));
+        self.retry.put_off(now, limits.retry);
     }
 
-    /// Nothing is tried with the queue for a growing while.
-    pub(crate) fn put_off(&mut self, now: Nanos, retry: Nanos) {
-        self.retry_at = now.after(retry.doubled(self.retries, retry.times(64)));
-        self.retries = self.retries.saturating_add(1);
+    /// A stop that has lasted since this time is over, and its turn begins.
+    fn end_stop(&mut self, now: Nanos, since: Option<Nanos>) {
+        if let Some(since) = since {
+            self.figures.book_stop(now, since);
+        }
+        self.account.begin_turn(now);
+        self.retry.succeeded();
     }
 
-    /// Forgets that the queue was stopped.
+    /// A start that failed is not tried again before this time.
+    pub(crate) fn postpone_start(&mut self, until: Nanos) {
+        if matches!(self.phase, Phase::Starting(_)) {
+            self.retry.wait_until(until);
+        }
+    }
+
+    /// Forgets that we stopped it.
     pub(crate) fn forget_stop(&mut self, now: Nanos) {
-        if self.phase == Phase::Stopped {
-            self.close_stop(now);
+        if let Phase::Stopped(stop) = self.phase {
+            self.figures.book_stop(now, stop.since());
         }
         self.phase = Phase::Free;
-        self.immunity = Nanos::ZERO;
+        self.work.disturb();
     }
 
-    /// Books the time that it was stopped.
-    fn close_stop(&mut self, now: Nanos) {
-        self.stopped = self.stopped.after(now.since(self.stop.since));
+    /// An orphan whose process is stopped is stopped with it.
+    pub(crate) fn adopt(&mut self, now: Nanos, since: Nanos) {
+        let immunity = self.phase.immunity();
+        self.phase = Phase::Stopped(Stop::inherited(now, since, immunity));
     }
 
-    /// It is pending from now on, if at all.
-    pub(crate) fn begin_pending(&mut self, now: Nanos) {
-        self.pending_passes = 0;
-        self.pending_since = now;
-        self.waiting = false;
-        self.stalled = false;
+    /// It stays stopped for a queue that wants it to.
+    pub(crate) fn stay_stopped_for(&mut self, now: Nanos, queue: QueueId, process: ProcessId) {
+        if let Some(stop) = self.phase.stop_mut() {
+            stop.renew(now);
+            stop.serve(queue, process);
+        }
+    }
+
+    /// It stays stopped for whichever queue its process does.
+    pub(crate) fn follow_process(&mut self, queue: QueueId, process: ProcessId) {
+        if let Some(stop) = self.phase.stop_mut() {
+            stop.serve(queue, process);
+        }
+    }
+
+    /// The queue that it is, or was, stopped for.
+    pub(crate) fn beneficiary(&self) -> Option<QueueId> {
+        self.phase.stop().and_then(Stop::beneficiary)
+    }
+
+    /// The end of its stop is put down to this queue.
+    pub(crate) fn attribute_stop(&mut self, beneficiary: Option<QueueId>) {
+        if let Some(stop) = self.phase.stop_mut() {
+            stop.attribute(beneficiary);
+        }
+    }
+
+    /// Its doubtful launch was finished.
+    pub(crate) fn settle_doubt(&mut self, now: Nanos) {
+        self.work.settle_doubt(now);
+    }
+
+    /// It wants the GPU, or would if we had not stopped it.
+    pub(crate) fn matters(&self) -> bool {
+        self.work.wants() || self.phase.is_ours()
+    }
+
+    /// It takes its turn: it was seen to run, or nothing spoke against it.
+    pub(crate) fn seems_to_run(&self, now: Nanos, limits: &Limits) -> bool {
+        matches!(self.phase, Phase::Free | Phase::Orphan(Before::Free))
+            && self.work.seems_to_run(now, limits)
+    }
+
+    /// We stopped it and have to start it, or it was found stopped.
+    #[inline]
+    pub(crate) fn is_really_stopped(&self) -> bool {
+        self.phase.is_ours() || self.phase.is_orphan()
+    }
+
+    /// A start will have to be decided or is awaited, be it in `mode=observe`.
+    #[inline]
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.is_really_stopped() || matches!(self.phase, Phase::Stopped(_))
     }
 
     /// What the policy makes of it.
     pub(crate) fn verdict(&self) -> Verdict {
         match self.phase {
-            Phase::Stopping | Phase::Stopped => Verdict::Stopped,
-            Phase::Starting => Verdict::Starting,
-            Phase::Held => Verdict::Held,
-            Phase::Free if self.stalled => Verdict::Waiting,
-            Phase::Free if self.busy => Verdict::Running,
-            Phase::Free => Verdict::Idle,
+            Phase::Stopping(_) | Phase::Stopped(_) | Phase::Orphan(Before::Stopped(_)) => {
+                Verdict::Stopped
+            }
+            Phase::Starting(_) | Phase::Orphan(Before::Starting(_)) => Verdict::Starting,
+            Phase::Held(_) | Phase::Orphan(Before::Held(_)) => Verdict::Held,
+            Phase::Free | Phase::Orphan(Before::Free) => {
+                if self.work.is_stalled() {
+                    Verdict::Stalled
+                } else if self.work.is_busy() {
+                    Verdict::Running
+                } else {
+                    Verdict::Idle
+                }
+            }
         }
     }
 
     /// The queue for a table to read.
     pub(crate) fn view(&self) -> QueueView {
-        let verdict = self.verdict();
         QueueView {
             queue: self.id,
             process: self.process,
-            effective: self.effective,
-            contends: self.contends,
-            verdict,
-            since: self.since,
-            beneficiary: match verdict {
-                Verdict::Stopped => self.stop.beneficiary,
-                _ => None,
-            },
-            stops: self.stops,
-            stopped: self.stopped,
-            ran: self.ran,
+            effective: self.rating.effective(),
+            contends: self.rating.contends(),
+            verdict: self.verdict(),
+            since: self.figures.since(),
+            beneficiary: self.phase.lasting_stop().and_then(Stop::beneficiary),
+            stops: self.figures.stops(),
+            stopped: self.figures.stopped(),
+            ran: self.figures.ran(),
+        }
+    }
+
+    /// A queue for tests, with a rating.
+    #[cfg(test)]
+    pub(crate) fn rated(rating: Rating) -> Queue {
+        Queue {
+            rating,
+            ..Queue::default()
         }
     }
 }

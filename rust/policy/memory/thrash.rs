@@ -108,7 +108,7 @@ impl Thrash {
     ///
     /// The stop and the start cost a transaction each, to the beneficiary and to
     /// each of those.
-    pub(crate) fn judge(&mut self, config: &Config<'_>, served: Nanos, disturbed: u32) {
+    pub(crate) fn learn(&mut self, config: &Config<'_>, served: Nanos, disturbed: u32) {
         let queues = u64::from(disturbed).saturating_add(1);
         let cost = self.cost(config).times(2).times(queues);
         self.strain = if served < cost {
@@ -172,14 +172,14 @@ mod tests {
         let mut guard = Thrash::new();
         guard.stopped(Nanos::ZERO);
         let floor = |guard: &Thrash| guard.next_stop(Nanos::ZERO, &config).0;
-        guard.judge(&config, Nanos(99_999), 0);
+        guard.learn(&config, Nanos(99_999), 0);
         assert_eq!(floor(&guard), 200_000);
-        guard.judge(&config, Nanos(100_000), 0);
+        guard.learn(&config, Nanos(100_000), 0);
         assert_eq!(floor(&guard), 100_000);
-        guard.judge(&config, Nanos(100_000), 1);
+        guard.learn(&config, Nanos(100_000), 1);
         assert_eq!(floor(&guard), 200_000);
         for _ in 0..20 {
-            guard.judge(&config, Nanos::ZERO, 0);
+            guard.learn(&config, Nanos::ZERO, 0);
         }
         assert_eq!(floor(&guard), 1_600_000);
     }

@@ -2,12 +2,10 @@
 //! Taking in what is seen of every queue. This is the part of a pass whose cost
 //! every queue pays, so an idle queue leaves early.
 
+use crate::algorithm::standing::Standing;
 use crate::memory::process::Process;
-use crate::memory::queue::Change;
-use crate::memory::queue::Phase;
 use crate::memory::queue::Queue;
 use crate::pass::pass::Pass;
-use crate::pass::presence::Standing;
 use crate::terms::decision::Action;
 use crate::terms::decision::Decision;
 use crate::terms::decision::Reason;
@@ -24,7 +22,6 @@ impl Pass<'_, '_> {
     pub(crate) fn ingest(&mut self, pass: u32, elapsed: Nanos, seen: &[Observation]) {
         let ran = elapsed.min(GAP_MAX);
         let mut hint = 0usize;
-        let mut tracked = 0usize;
         let mut owner = None;
         let mut owner_at = usize::MAX;
         for observation in seen {
@@ -38,69 +35,46 @@ impl Pass<'_, '_> {
                     }
                 },
             };
-            hint = at.saturating_add(1);
+            hint = at.wrapping_add(1);
             let Some(queue) = self.queues.get_mut(at) else {
                 continue;
             };
-            if queue.pass == pass {
+            if queue.was_seen_in(pass) {
                 self.step.duplicates = self.step.duplicates.saturating_add(1);
                 continue;
             }
-            queue.pass = pass;
-            tracked = tracked.saturating_add(1);
-            queue.rate(self.config, observation);
-            queue.process = observation.process;
+            queue.meet(pass, self.config, observation);
             // Queues of a process mostly stand together.
-            if owner != Some(queue.process) {
-                let (id, hint) = (queue.process, queue.process_at);
+            if owner != Some(queue.process()) {
+                let (id, hint) = (queue.process(), queue.process_at());
                 let found = self.processes.find(id.0, hint);
                 let place = found.or_else(|| self.processes.insert(Process::new(id)));
                 owner = Some(id);
                 owner_at = place.unwrap_or(usize::MAX);
                 if let Some(process) = self.processes.get_mut(owner_at) {
-                    process.pass = pass;
-                    process.granted = queue.granted;
+                    process.meet(pass, queue.rating().is_granted());
                 }
             }
-            queue.process_at = owner_at;
-            // Without its account a process may not take part.
-            if owner_at == usize::MAX {
-                queue.contends = false;
-            }
-            if queue.contends {
+            queue.join(owner_at);
+            if queue.contends() {
                 self.presence.see(queue, &self.limits);
             }
-            if queue.still_idle(observation) {
-                queue.waves = observation.waves;
-                queue.active = true;
-                continue;
+            if !queue.stays_idle(observation) {
+                self.examine(at, ran, observation);
             }
-            self.examine(at, ran, observation);
         }
-        if tracked < self.queues.len() {
-            self.queues.retain(|queue| queue.pass == pass);
+        // Each observation but these has a queue of its own.
+        let others = self.step.duplicates.saturating_add(self.step.untracked);
+        if seen.len().saturating_sub(others) < self.queues.len() {
+            self.queues.retain(|queue| queue.was_seen_in(pass));
         }
     }
 
     /// A queue that was not there before. `None`: there is no room for it.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     fn welcome(&mut self, seen: &Observation, pass: u32) -> Option<usize> {
-        let now = self.now;
-        let mut queue = Queue {
-            id: seen.queue,
-            pass: pass.wrapping_sub(1),
-            progress: seen.progress,
-            // What it launched before may have finished long ago.
-            launched: seen.progress != 0,
-            waves_seen: true,
-            pending_since: now,
-            alive: now,
-            since: now,
-            ..Queue::default()
-        };
-        queue.account.turn = now;
-        queue.account.virtual_time = self.context.virtual_floor;
-        self.queues.insert(queue)
+        let floor = self.context.virtual_floor;
+        self.queues.insert(Queue::new(self.now, pass, floor, seen))
     }
 
     /// A queue that there is no room for is exempt: it is only ever started.
@@ -122,36 +96,23 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Judges a queue that is not simply idle.
+    /// Takes in what is seen of a queue that is not simply idle.
     fn examine(&mut self, at: usize, ran: Nanos, seen: &Observation) {
-        let (now, retry) = (self.now, self.limits.retry);
+        let now = self.now;
         let Some(queue) = self.queues.get_mut(at) else {
             return;
         };
-        queue.rate_turns(self.config, seen);
-        let before = queue.verdict();
-        let ran_before = queue.runs(now, &self.limits);
-        let wanted_before = queue.wants || queue.is_ours();
-        let change = queue.follow(now, seen.state, retry);
-        queue.orphan = change == Change::Orphan;
-        if change == Change::Healed {
+        let ran_before = queue.seems_to_run(now, &self.limits);
+        let mattered = queue.matters();
+        if queue.take_in(now, self.config, &self.limits, seen) {
             self.step.healed = self.step.healed.saturating_add(1);
         }
-        queue.judge(now, &self.limits, seen);
-        if ran_before && queue.active {
-            queue.ran = queue.ran.after(ran);
+        if ran_before && queue.work().is_active() {
+            queue.book_run(ran);
             self.algorithm.charge(&self.context, queue, ran);
         }
-        if queue.wants && !wanted_before {
+        if queue.work().wants() && !mattered {
             self.algorithm.wakes(&self.context, queue);
-        }
-        queue.rests = !queue.launched
-            && !queue.pending
-            && !queue.busy
-            && !queue.orphan
-            && queue.phase == Phase::Free;
-        if queue.verdict() != before {
-            queue.since = now;
         }
         self.place(at);
     }
@@ -161,46 +122,52 @@ impl Pass<'_, '_> {
         let Some(queue) = self.queues.get(at) else {
             return;
         };
+        let work = queue.work();
+        let free = queue.phase().is_free();
         let standing = Standing::of(queue, &self.limits);
-        if queue.busy && queue.phase == Phase::Free {
+        if free && work.is_busy() {
             self.step.running = self.step.running.saturating_add(1);
-            if queue.contends {
+            if queue.contends() {
                 self.presence.see_busy(standing);
-                if queue.surely_runs(self.now, &self.limits) {
+                if work.surely_runs(self.now, &self.limits) {
                     self.presence.see_running(standing);
                 }
             }
         }
-        if queue.contends {
-            self.step.waiting = self.step.waiting.saturating_add(usize::from(queue.stalled));
-            if queue.waiting {
+        let lasting = queue.phase().lasting_stop();
+        if queue.contends() {
+            self.step.stalled = self
+                .step
+                .stalled
+                .saturating_add(usize::from(work.is_stalled()));
+            if work.is_waiting() {
                 self.presence.see_waiting(standing);
             }
-            // Pointers alone cannot tell whether its last launch still runs.
-            let unclear = queue.launched && queue.backlog == 0 && queue.moved != self.now;
-            if unclear {
+            if work.is_unclear(self.now) {
                 self.presence.see_unclear(standing);
-            } else if queue.pending && queue.pending_passes > 0 {
+            } else if work.is_pending() && work.was_looked_at() {
                 self.presence.suspect(standing);
             }
-            if let Some(look) = queue.next_judgement(self.now) {
-                self.ripe = self.ripe.min(look);
+            if free {
+                if let Some(look) = work.next_judgement(self.now, &self.limits) {
+                    self.ripe = self.ripe.min(look);
+                }
+            }
+            if lasting.is_some() {
+                self.presence.see_stopped(standing);
             }
         }
-        if queue.contends && matches!(queue.phase, Phase::Stopping | Phase::Stopped) {
-            self.presence.see_stopped(standing);
-        }
-        if queue.is_ours() || queue.orphan || queue.phase == Phase::Stopped {
+        if queue.is_stopped() {
             self.stopped = self.stopped.saturating_add(1);
         }
-        if matches!(queue.phase, Phase::Stopping | Phase::Stopped) {
-            if let Some(process) = self.processes.get_mut(queue.process_at) {
-                if !queue.stop.dry {
-                    let since = queue.stop.since;
-                    let other = process.stopped_since.unwrap_or(since);
-                    process.stopped_since = Some(since.min(other));
+        if let Some(stop) = lasting {
+            if let Some(process) = self.processes.get_mut(queue.process_at()) {
+                if !stop.is_dry() {
+                    process.plan_mut().see_stopped(stop.since());
                 }
-                process.led |= !queue.stop.along;
+                if !stop.is_along() {
+                    process.plan_mut().see_leader();
+                }
             }
         }
     }

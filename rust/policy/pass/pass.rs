@@ -69,23 +69,23 @@ impl Pass<'_, '_> {
             let Some(queue) = self.queues.get(at) else {
                 break;
             };
-            if !queue.contends {
+            if !queue.contends() {
                 continue;
             }
-            if queue.wants || queue.is_ours() {
-                floor = floor.min(queue.account.virtual_time);
+            if queue.matters() {
+                floor = floor.min(queue.account().virtual_time());
             }
-            if queue.immune > self.now && queue.busy {
+            if queue.tenure().is_immune(self.now) && queue.work().is_busy() {
                 self.immune = true;
             }
-            if !queue.wants {
+            if !queue.work().wants() {
                 continue;
             }
+            let waits = queue.work().is_waiting();
             let rank = self.algorithm.rank(queue);
             let rival = Rival::new(queue, at, rank, &self.limits);
             self.wanting.offer(rival);
-            let broke = self.budget_left(&rival) == Nanos::ZERO;
-            if self.queues.get(at).is_some_and(|queue| queue.waiting) && !broke {
+            if waits && self.budget_left(&rival) > Nanos::ZERO {
                 self.waiting.offer(rival);
             }
         }

@@ -5,34 +5,10 @@
 //! and the two lowest busy ones.
 
 use crate::algorithm::algorithm::Algorithm;
+use crate::algorithm::standing::Standing;
 use crate::memory::queue::Queue;
-use crate::pass::rivals::Side;
 use crate::settings::limits::Limits;
 use crate::terms::priority::Priority;
-use crate::terms::time::Nanos;
-
-/// Where a queue stands.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing {
-    side: Side,
-    pub(crate) level: Priority,
-    /// It takes turns with its equals.
-    pub(crate) turns: bool,
-    /// It has a reservation.
-    pub(crate) reserved: bool,
-}
-
-impl Standing {
-    #[inline]
-    pub(crate) fn of(queue: &Queue, limits: &Limits) -> Standing {
-        Standing {
-            side: Side::of(queue, limits),
-            level: queue.effective,
-            turns: queue.timeslice > Nanos::ZERO,
-            reserved: queue.reservation.is_some(),
-        }
-    }
-}
 
 /// The two extreme standings of different sides.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,8 +20,8 @@ struct Extremes {
 impl Extremes {
     #[inline]
     fn offer(&mut self, new: Standing, beats: impl Fn(Priority, Priority) -> bool) {
-        let wins = |old: &Option<Standing>| old.is_none_or(|old| beats(new.level, old.level));
-        let same = |old: &Option<Standing>| old.is_some_and(|old| old.side == new.side);
+        let wins = |old: &Option<Standing>| old.is_none_or(|old| beats(new.level(), old.level()));
+        let same = |old: &Option<Standing>| old.is_some_and(|old| old.side() == new.side());
         if !wins(&self.second) {
             return;
         }
@@ -65,7 +41,7 @@ impl Extremes {
         self.iter().any(|running| {
             others
                 .iter()
-                .any(|other| other.side != running.side && algorithm.contests(other, running))
+                .any(|other| other.side() != running.side() && algorithm.contests(other, running))
         })
     }
 
@@ -94,14 +70,14 @@ impl Presence {
     /// A queue that takes part.
     #[inline]
     pub(crate) fn see(&mut self, queue: &Queue, limits: &Limits) {
-        if self.floor.is_none_or(|floor| queue.effective < floor) {
-            self.floor = Some(queue.effective);
+        if self.floor.is_none_or(|floor| queue.effective() < floor) {
+            self.floor = Some(queue.effective());
         }
-        if queue.effective.level() >= self.bar {
+        if queue.effective().level() >= self.bar {
             let standing = Standing::of(queue, limits);
             self.highest.offer(standing, |new, old| new > old);
             let second = self.highest.second;
-            self.bar = second.map_or(0, |second| second.level.level().saturating_add(1));
+            self.bar = second.map_or(0, |second| second.level().level().saturating_add(1));
         }
     }
 
@@ -138,13 +114,8 @@ impl Presence {
     /// Whether work for one queue could lead to the stop of another.
     pub(crate) fn contested(&self, algorithm: &dyn Algorithm) -> bool {
         let below = |waiting: &Standing, level| {
-            let idle = Standing {
-                level,
-                turns: false,
-                reserved: false,
-                ..*waiting
-            };
-            algorithm.contests(waiting, &idle)
+            let other = waiting.plain_at(level);
+            algorithm.contests(waiting, &other)
         };
         let awaited = |waiting: &Standing| self.floor.is_some_and(|level| below(waiting, level));
         self.lowest_busy.contest(&self.highest, algorithm)

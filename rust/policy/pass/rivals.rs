@@ -6,6 +6,8 @@
 //! queue of each process, and a handful of processes: were all of them refused,
 //! nothing is stopped, which is the safe side.
 
+use crate::algorithm::standing::Rank;
+use crate::algorithm::standing::Side;
 use crate::memory::queue::Queue;
 use crate::settings::limits::Limits;
 use crate::terms::observation::ProcessId;
@@ -15,26 +17,6 @@ use crate::terms::time::Nanos;
 
 /// How many processes are looked at.
 pub(crate) const RIVALS: usize = 8;
-
-/// What two queues must differ in, to be rivals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Side(u64);
-
-impl Side {
-    /// A process, or a single queue where a process may rival itself.
-    #[inline]
-    pub(crate) fn of(queue: &Queue, limits: &Limits) -> Side {
-        if limits.same_process {
-            Side(queue.id.0)
-        } else {
-            Side(queue.process.0)
-        }
-    }
-}
-
-/// How much a queue's claim weighs; the greater one comes first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Rank(pub(crate) u64, pub(crate) u64);
 
 /// One of the queues that matter.
 #[derive(Clone, Copy, Debug)]
@@ -59,11 +41,11 @@ impl Rival {
             side: Side::of(queue, limits),
             rank,
             at,
-            id: queue.id,
-            process: queue.process,
-            process_at: queue.process_at,
-            effective: queue.effective,
-            alive: queue.alive,
+            id: queue.id(),
+            process: queue.process(),
+            process_at: queue.process_at(),
+            effective: queue.effective(),
+            alive: queue.work().alive(),
         }
     }
 

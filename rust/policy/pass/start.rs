@@ -1,75 +1,82 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which stopped queues are started, and why.
 //!
-//! A queue stays stopped only for somebody: a queue of another process that
-//! wants the GPU, may hold it under the algorithm, has budget left, is not
-//! cooling down with it, and makes progress. Whoever nobody holds is started.
+//! A queue stays stopped only for a queue of another process that wants the
+//! GPU, may hold it under the algorithm, has budget left, is not cooling down
+//! with it, and makes progress. A queue that no other one holds is started.
 
 use crate::algorithm::algorithm::Keep;
-use crate::memory::queue::Phase;
+use crate::algorithm::standing::Side;
+use crate::memory::phase::Phase;
 use crate::memory::queue::Queue;
-use crate::memory::queue::Stop;
+use crate::memory::stop::Stop;
 use crate::pass::pass::Pass;
 use crate::pass::rivals::Rival;
-use crate::pass::rivals::Side;
 use crate::pass::rivals::RIVALS;
 use crate::settings::config::Mode;
 use crate::terms::decision::Action;
 use crate::terms::decision::Arming;
 use crate::terms::decision::Decision;
 use crate::terms::decision::Reason;
+use crate::terms::observation::ProcessId;
 use crate::terms::observation::QueueId;
 use crate::terms::time::Nanos;
 
 /// What is to become of a stopped queue.
-enum Fate {
+enum Judgement {
     /// It is started.
     Start(Reason),
     /// It is started because this one makes no progress.
     Blamed(Rival),
     /// It stays stopped for this one.
     Held(Rival),
-    /// Nobody wants it stopped; it is started if that lasts until this time.
+    /// No queue wants it stopped; it is started if that lasts until this time.
     Calming(Nanos),
 }
 
 impl Pass<'_, '_> {
-    /// Starts whatever nobody may hold any longer.
+    /// Starts every queue that no other one may hold any longer.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn start_queues(&mut self) {
         self.watch_holders();
         for at in 0..self.queues.len() {
-            self.decide_start(at);
+            self.plan_start(at);
         }
-        let mut judged = false;
+        let mut learned = false;
         for at in 0..self.queues.len() {
+            let Some((reason, beneficiary)) = self.planned_start(at) else {
+                self.follow_process(at);
+                continue;
+            };
             let Some(mut queue) = self.queues.get(at).copied() else {
                 break;
             };
-            let whole = match self.processes.get(queue.process_at) {
-                Some(process) if self.limits.whole_process && queue.phase == Phase::Stopped => {
-                    process.starts
-                }
-                _ => None,
-            };
-            let reason = match (queue.release, whole) {
-                (Some(reason), _) => reason,
-                (None, Some((reason, beneficiary))) => {
-                    queue.stop.beneficiary = beneficiary;
-                    reason
-                }
-                (None, None) => {
-                    self.follow_others(at, &queue);
-                    continue;
-                }
-            };
+            queue.attribute_stop(beneficiary);
             let made = self.start(at, &queue, reason);
-            let learns = matches!(reason, Reason::Calm | Reason::Turn);
-            if made && learns && !judged && !queue.stop.dry {
-                judged = true;
-                self.judge_stop(&queue);
+            let teaches = matches!(reason, Reason::Calm | Reason::Turn);
+            let stop = queue.phase().stop().filter(|stop| !stop.is_dry());
+            if let (Some(stop), true) = (stop, made && teaches && !learned) {
+                learned = true;
+                self.learn(queue.process(), stop);
             }
         }
+    }
+
+    /// Why the queue at a place is started, and which queue that is put down to:
+    /// where whole processes are stopped, for the reason of the first of its
+    /// process.
+    fn planned_start(&self, at: usize) -> Option<(Reason, Option<QueueId>)> {
+        let queue = self.queues.get(at)?;
+        if let Some(reason) = queue.plan().planned_start() {
+            return Some((reason, queue.beneficiary()));
+        }
+        if !self.limits.whole_process || !matches!(queue.phase(), Phase::Stopped(_)) {
+            return None;
+        }
+        self.processes
+            .get(queue.process_at())?
+            .plan()
+            .planned_start()
     }
 
     /// Finds those that queues are stopped for and that make no progress.
@@ -79,146 +86,164 @@ impl Pass<'_, '_> {
             let Some(process) = self.processes.get_mut(rival.process_at) else {
                 continue;
             };
-            let Some(since) = process.budget.holding() else {
+            let Some(since) = process.holding() else {
                 continue;
             };
-            // While a queue has its turn against everybody, progress is not
+            // While a queue has its turn against all others, progress is not
             // expected.
-            let pending = self.queues.get(rival.at).map(|queue| queue.pending_since);
+            let pending = self
+                .queues
+                .get(rival.at)
+                .map(|queue| queue.work().pending_since());
             let life = since.max(rival.alive).max(pending.unwrap_or(since));
-            process.stuck = self.now.since(life) >= self.limits.no_progress && !self.immune;
+            let stuck = self.now.since(life) >= self.limits.no_progress && !self.immune;
+            process.plan_mut().set_stuck(stuck);
             let now = self.now;
             self.due = self.due.min(now.after(self.limits.no_progress));
             if let Some(queue) = self.queues.get_mut(rival.at) {
-                if queue.doubtful && now.since(since.max(queue.moved)) >= settle {
+                let quiet = now.since(since.max(queue.work().moved()));
+                if queue.work().is_doubtful() && quiet >= settle {
                     queue.settle_doubt(now);
                 }
             }
         }
     }
 
-    /// Decides whether the queue at a place is started.
+    /// Plans whether the queue at a place is started.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
-    fn decide_start(&mut self, at: usize) {
+    fn plan_start(&mut self, at: usize) {
         let Some(queue) = self.queues.get_mut(at) else {
             return;
         };
-        queue.release = None;
-        let queue = *queue;
-        let fate = if queue.orphan {
-            match self.processes.get(queue.process_at) {
-                // A queue that was created while its process was stopped.
-                Some(process) if process.stopped_since.is_some() && self.limits.whole_process => {
-                    let since = process.stopped_since.unwrap_or(self.now);
-                    self.adopt(at, since);
-                    return;
-                }
-                _ => Fate::Start(Reason::Orphan),
-            }
-        } else {
-            match queue.phase {
-                Phase::Stopped if self.follows(&queue) => {
-                    self.look_at(queue.stop.since.after(self.limits.max_stop));
-                    return;
-                }
-                Phase::Stopped => self.fate(&queue),
-                Phase::Starting if queue.stop.dry => return,
-                Phase::Starting if self.now >= queue.retry_at => {
-                    Fate::Start(queue.stop.started_for)
-                }
-                Phase::Starting => {
-                    self.look_at(queue.retry_at);
-                    return;
-                }
-                Phase::Free | Phase::Stopping | Phase::Held => return,
-            }
+        queue.plan_mut().clear_start();
+        let Some(queue) = self.queues.get(at) else {
+            return;
         };
-        match fate {
-            Fate::Start(reason) => self.release(at, reason, queue.stop.beneficiary),
-            Fate::Blamed(rival) => {
-                self.pairs
-                    .blame(self.now, &self.limits, rival.process, queue.process);
-                self.release(at, Reason::NoProgress, Some(rival.id));
-            }
-            Fate::Held(rival) => {
-                let now = self.now;
-                if let Some(queue) = self.queues.get_mut(at) {
-                    queue.stop.wanted = now;
-                    queue.stop.beneficiary = Some(rival.id);
-                    queue.stop.process = rival.process;
+        let (now, bound) = (self.now, self.limits.max_stop);
+        match queue.phase() {
+            Phase::Orphan(_) => match self.stopped_with_process(queue) {
+                Some(since) => {
+                    if let Some(queue) = self.queues.get_mut(at) {
+                        queue.adopt(now, since);
+                    }
                 }
-                if let Some(process) = self.processes.get_mut(queue.process_at) {
-                    process.held_for = Some((rival.id, rival.process));
-                }
-                self.hold(rival.process_at);
-                let left = self.budget_left(&rival);
-                self.look_at(now.after(left));
-                self.look_at(queue.stop.since.after(self.limits.max_stop));
+                None => self.plan_start_for(at, Reason::Orphan, queue.beneficiary()),
+            },
+            Phase::Stopped(stop) if self.follows(queue, stop) => {
+                self.look_at(stop.since().after(bound));
             }
-            Fate::Calming(until) => {
-                if let Some(at) = self.processes.find(queue.stop.process.0, 0) {
-                    self.hold(at);
+            Phase::Stopped(stop) => match self.judge(queue, stop) {
+                Judgement::Start(reason) => self.plan_start_for(at, reason, stop.beneficiary()),
+                Judgement::Blamed(rival) => {
+                    let victim = queue.process();
+                    self.pairs.blame(now, &self.limits, rival.process, victim);
+                    self.plan_start_for(at, Reason::NoProgress, Some(rival.id));
                 }
-                self.look_at(until);
-                self.look_at(queue.stop.since.after(self.limits.max_stop));
+                Judgement::Held(rival) => {
+                    self.look_at(stop.since().after(bound));
+                    self.keep_for(at, &rival);
+                }
+                Judgement::Calming(until) => {
+                    let causer = stop.process();
+                    self.look_at(until.min(stop.since().after(bound)));
+                    if let Some(at) = self.processes.find(causer.0, 0) {
+                        self.hold(at);
+                    }
+                }
+            },
+            Phase::Starting(start) if start.stop().is_dry() => {}
+            Phase::Starting(start) if now >= queue.retry_at() => {
+                self.plan_start_for(at, start.reason(), queue.beneficiary());
             }
+            Phase::Starting(_) => self.look_at(queue.retry_at()),
+            Phase::Free | Phase::Stopping(_) | Phase::Held(_) => {}
         }
     }
 
-    /// The queue at a place is to be started.
-    fn release(&mut self, at: usize, reason: Reason, beneficiary: Option<QueueId>) {
+    /// The queue at a place stays stopped for this one.
+    fn keep_for(&mut self, at: usize, rival: &Rival) {
+        let now = self.now;
+        if let Some(queue) = self.queues.get_mut(at) {
+            queue.stay_stopped_for(now, rival.id, rival.process);
+            if let Some(process) = self.processes.get_mut(queue.process_at()) {
+                process.plan_mut().hold_for(rival.id, rival.process);
+            }
+        }
+        self.hold(rival.process_at);
+        let left = self.budget_left(rival);
+        self.look_at(now.after(left));
+    }
+
+    /// Since when the process of an orphan has been stopped as a whole: the queue
+    /// was created while it was.
+    fn stopped_with_process(&self, queue: &Queue) -> Option<Nanos> {
+        let process = self.processes.get(queue.process_at())?;
+        process
+            .plan()
+            .stopped_since()
+            .filter(|_| self.limits.whole_process)
+    }
+
+    /// The queue at a place is to be started, which is put down to this
+    /// beneficiary.
+    fn plan_start_for(&mut self, at: usize, reason: Reason, beneficiary: Option<QueueId>) {
         let Some(queue) = self.queues.get_mut(at) else {
             return;
         };
-        queue.release = Some(reason);
-        queue.stop.beneficiary = beneficiary;
-        if let Some(process) = self.processes.get_mut(queue.process_at) {
-            process.starts = process.starts.or(Some((reason, beneficiary)));
+        queue.plan_mut().start(reason);
+        queue.attribute_stop(beneficiary);
+        if let Some(process) = self.processes.get_mut(queue.process_at()) {
+            process.plan_mut().start(reason, beneficiary);
         }
     }
 
     /// A queue that was stopped along with its process stays stopped for
-    /// whomever the process does.
-    fn follow_others(&mut self, at: usize, queue: &Queue) {
-        let process = self.processes.get(queue.process_at);
-        let held_for = process.and_then(|process| process.held_for);
-        if let (true, Some((id, process))) = (self.follows(queue), held_for) {
+    /// whichever queue the process does.
+    fn follow_process(&mut self, at: usize) {
+        let Some(queue) = self.queues.get(at) else {
+            return;
+        };
+        let Some(stop) = queue.phase().stop() else {
+            return;
+        };
+        let process = self.processes.get(queue.process_at());
+        let held_for = process.and_then(|process| process.plan().held_for());
+        if let (true, Some((id, process))) = (self.follows(queue, stop), held_for) {
             if let Some(queue) = self.queues.get_mut(at) {
-                queue.stop.beneficiary = Some(id);
-                queue.stop.process = process;
+                queue.follow_process(id, process);
             }
         }
     }
 
     /// The queue was stopped along with its process, has still nothing to do,
     /// and others of the process decide when it is started.
-    fn follows(&self, queue: &Queue) -> bool {
-        let idle = queue.backlog == 0 || !queue.contends;
+    fn follows(&self, queue: &Queue, stop: &Stop) -> bool {
+        let idle = queue.work().backlog() == 0 || !queue.contends();
         // It may have been stopped before the others: then its bound comes first.
-        let within = self.now.since(queue.stop.since) < self.limits.max_stop;
+        let within = self.now.since(stop.since()) < self.limits.max_stop;
         self.limits.whole_process
-            && queue.stop.along
+            && stop.is_along()
             && within
             && idle
             && self
                 .processes
-                .get(queue.process_at)
-                .is_some_and(|process| process.led)
+                .get(queue.process_at())
+                .is_some_and(|process| process.plan().is_led())
     }
 
     /// What is to become of a stopped queue.
-    fn fate(&mut self, queue: &Queue) -> Fate {
+    fn judge(&self, queue: &Queue, stop: &Stop) -> Judgement {
         if self.releasing || self.config.mode == Mode::Off {
-            return Fate::Start(Reason::Release);
+            return Judgement::Start(Reason::Release);
         }
         if self.arming != Arming::Armed {
-            return Fate::Start(Reason::Failure);
+            return Judgement::Start(Reason::Failure);
         }
-        if !queue.contends {
-            return Fate::Start(Reason::Exempt);
+        if !queue.contends() {
+            return Judgement::Start(Reason::Exempt);
         }
-        if self.now.since(queue.stop.since) >= self.limits.max_stop {
-            return Fate::Start(Reason::Bound);
+        if self.now.since(stop.since()) >= self.limits.max_stop {
+            return Judgement::Start(Reason::Bound);
         }
         let side = Side::of(queue, &self.limits);
         let mut turn = false;
@@ -230,22 +255,22 @@ impl Pass<'_, '_> {
             let Some(holder) = self.queues.get(rival.at) else {
                 continue;
             };
-            if !holder.wants {
+            if !holder.work().wants() {
                 continue;
             }
-            let keep = self.algorithm.keeps(&self.context, holder, queue);
+            let keep = self.algorithm.keeps(&self.context, holder, queue, stop);
             if keep == Keep::No {
                 continue;
             }
             let stuck = self
                 .processes
                 .get(rival.process_at)
-                .is_some_and(|process| process.stuck);
-            if self.pairs.cooling(self.now, rival.process, queue.process) {
-                // Everyone who is held for it is started, not only the first.
-                let (now, process) = (self.now, queue.process);
+                .is_some_and(|process| process.plan().is_stuck());
+            if self.pairs.cooling(self.now, rival.process, queue.process()) {
+                // All that are held for it are started, not only the first.
+                let (now, process) = (self.now, queue.process());
                 if stuck && self.pairs.just_blamed(now, rival.process, process) {
-                    return Fate::Blamed(rival);
+                    return Judgement::Blamed(rival);
                 }
                 continue;
             }
@@ -257,30 +282,41 @@ impl Pass<'_, '_> {
                 turn = true;
                 continue;
             }
-            if stuck && !queue.stop.dry {
-                return Fate::Blamed(rival);
+            if stuck && !stop.is_dry() {
+                return Judgement::Blamed(rival);
             }
-            return Fate::Held(rival);
+            return Judgement::Held(rival);
         }
-        // The time until it is sure that nobody wants it stopped is also time
-        // that the last one has caused.
-        let causer = self.processes.find(queue.stop.process.0, 0);
-        if let Some(process) = causer.and_then(|at| self.processes.get(at)) {
-            broke |= process.budget_left(self.now, self.limits.budget) == Nanos::ZERO;
-        }
-        let calm = queue.stop.wanted.after(self.limits.resume_delay);
         if turn {
-            Fate::Start(Reason::Turn)
-        } else if broke {
-            Fate::Start(Reason::Budget)
-        } else if self.now >= calm {
-            if self.is_uncounted(queue.stop.beneficiary) {
-                // Looks may come late, and this one cannot tell.
-                return Fate::Calming(self.now.after(self.limits.resume_delay));
-            }
-            Fate::Start(Reason::Calm)
+            Judgement::Start(Reason::Turn)
+        } else if broke || self.is_causer_broke(stop) {
+            Judgement::Start(Reason::Budget)
         } else {
-            Fate::Calming(calm)
+            self.judge_calm(stop)
+        }
+    }
+
+    /// The time until it is sure that no queue wants it stopped is also time that
+    /// the last beneficiary has caused: whether its process has any budget left
+    /// for that.
+    fn is_causer_broke(&self, stop: &Stop) -> bool {
+        let causer = self.processes.find(stop.process().0, 0);
+        causer
+            .and_then(|at| self.processes.get(at))
+            .is_some_and(|process| process.budget_left(self.now, self.limits.budget) == Nanos::ZERO)
+    }
+
+    /// What is to become of a queue that no other one wants stopped.
+    fn judge_calm(&self, stop: &Stop) -> Judgement {
+        let calm = stop.wanted().after(self.limits.resume_delay);
+        if self.now >= calm {
+            if self.is_uncounted(stop.beneficiary()) {
+                // Looks may come late, and this one cannot tell.
+                return Judgement::Calming(self.now.after(self.limits.resume_delay));
+            }
+            Judgement::Start(Reason::Calm)
+        } else {
+            Judgement::Calming(calm)
         }
     }
 
@@ -288,88 +324,59 @@ impl Pass<'_, '_> {
         beneficiary
             .and_then(|id| self.queues.find(id.0, 0))
             .and_then(|at| self.queues.get(at))
-            .is_some_and(Queue::is_uncounted)
-    }
-
-    /// A queue found stopped together with its process.
-    fn adopt(&mut self, at: usize, since: Nanos) {
-        let now = self.now;
-        if let Some(queue) = self.queues.get_mut(at) {
-            queue.orphan = false;
-            queue.phase = Phase::Stopped;
-            queue.stop = Stop {
-                since,
-                wanted: now,
-                along: true,
-                ..Stop::default()
-            };
-        }
+            .is_some_and(|queue| queue.work().is_uncounted())
     }
 
     /// Decides the start of a queue. `false`: the output is full.
     fn start(&mut self, at: usize, queue: &Queue, reason: Reason) -> bool {
-        let dry = queue.stop.dry && !queue.orphan;
-        let age = if queue.orphan {
-            Nanos::ZERO
-        } else {
-            self.now.since(queue.stop.since)
+        let stop = match queue.phase() {
+            Phase::Orphan(_) => None,
+            phase => phase.stop(),
         };
         let decision = Decision {
-            queue: queue.id,
+            queue: queue.id(),
             action: Action::Start,
             reason,
-            beneficiary: queue.stop.beneficiary.filter(|_| !queue.orphan),
-            age,
-            apply: !dry,
+            beneficiary: stop.and_then(Stop::beneficiary),
+            age: stop.map_or(Nanos::ZERO, |stop| self.now.since(stop.since())),
+            apply: !stop.is_some_and(Stop::is_dry),
         };
         if !self.push(decision) {
             return false;
         }
-        let (now, retry) = (self.now, self.limits.retry);
-        if let Some(queue) = self.queues.get_mut(at) {
-            if queue.orphan {
-                queue.forget_stop(now);
-                queue.orphan = false;
-                queue.stop = Stop {
-                    since: now,
-                    ..Stop::default()
-                };
-            }
-            if reason == Reason::Bound {
-                queue.immunity = queue.timeslice.max(self.limits.min_run);
-            }
-            queue.stop.started_for = reason;
-            queue.begin_start(now, retry);
-            queue.release = None;
-            if reason == Reason::Turn && queue.contends && !queue.stop.along {
-                let rank = self.algorithm.rank(queue);
-                let rival = Rival::new(queue, at, rank, &self.limits);
-                self.waiting.offer(rival);
-            }
-            if queue.is_ours() {
-                let retry_at = queue.retry_at;
-                self.look_at(retry_at);
-            }
+        let now = self.now;
+        let Some(started) = self.queues.get_mut(at) else {
+            return true;
+        };
+        started.begin_start(now, &self.limits, reason);
+        started.plan_mut().clear_start();
+        let along = stop.is_some_and(Stop::is_along);
+        if reason == Reason::Turn && queue.contends() && !along {
+            let rank = self.algorithm.rank(started);
+            let rival = Rival::new(started, at, rank, &self.limits);
+            self.waiting.offer(rival);
+        }
+        if started.phase().is_ours() {
+            let retry_at = started.retry_at();
+            self.look_at(retry_at);
         }
         true
     }
 
-    /// Learns from a stop that ended because nobody wanted the GPU any more, or
-    /// because those who did have had their turn.
-    fn judge_stop(&mut self, queue: &Queue) {
-        let alive = queue
-            .stop
-            .beneficiary
+    /// Learns from a stop that ended because no queue wanted the GPU any more, or
+    /// because those that do have had their turn.
+    fn learn(&mut self, victim: ProcessId, stop: &Stop) {
+        let alive = stop
+            .beneficiary()
             .and_then(|id| self.queues.find(id.0, 0))
             .and_then(|at| self.queues.get(at))
-            .is_some_and(|beneficiary| beneficiary.alive > queue.stop.since);
+            .is_some_and(|beneficiary| beneficiary.work().alive() > stop.since());
         let served = if alive {
-            self.pairs
-                .forgive(self.now, queue.stop.process, queue.process);
-            queue.stop.wanted.since(queue.stop.since)
+            self.pairs.forgive(self.now, stop.process(), victim);
+            stop.wanted().since(stop.since())
         } else {
             Nanos::ZERO
         };
-        self.thrash.judge(self.config, served, queue.stop.disturbed);
+        self.thrash.learn(self.config, served, stop.disturbed());
     }
 }

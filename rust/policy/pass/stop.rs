@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which running queues are stopped, and for whom.
+//! Which running queues are stopped, and for which waiting ones.
 //!
 //! All of them go into one transaction, since a transaction takes every queue
 //! of the node off the hardware anyway.
 
-use crate::memory::queue::Phase;
+use crate::algorithm::standing::Side;
+use crate::memory::phase::Phase;
+use crate::memory::plan::Claim;
+use crate::memory::plan::Whole;
+use crate::memory::process::Process;
 use crate::memory::queue::Queue;
-use crate::memory::queue::Stop;
+use crate::memory::stop::Stop;
 use crate::pass::pass::Pass;
 use crate::pass::rivals::Rival;
-use crate::pass::rivals::Side;
 use crate::terms::decision::Action;
 use crate::terms::decision::Decision;
 use crate::terms::decision::Inversion;
 use crate::terms::decision::Reason;
+use crate::terms::priority::Priority;
 use crate::terms::time::Nanos;
 
 impl Pass<'_, '_> {
@@ -29,7 +33,9 @@ impl Pass<'_, '_> {
         for at in 0..self.queues.len() {
             worth |= self.claim(at, &first, &mut lowest);
             if let Some(queue) = self.queues.get(at) {
-                let equal = queue.busy && queue.contends && queue.effective >= first.effective;
+                let equal = queue.work().is_busy()
+                    && queue.contends()
+                    && queue.effective() >= first.effective;
                 disturbed = disturbed.saturating_add(u32::from(equal && at != first.at));
             }
         }
@@ -51,199 +57,208 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Works out whether the queue at a place may be stopped and for whom; says
-    /// whether that would make room on the compute units.
+    /// Works out whether the queue at a place may be stopped and for which queue;
+    /// says whether that would make room on the compute units.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
-    fn claim(&mut self, at: usize, first: &Rival, lowest: &mut Option<Queue>) -> bool {
+    fn claim(&mut self, at: usize, first: &Rival, lowest: &mut Option<Priority>) -> bool {
         let Some(queue) = self.queues.get_mut(at) else {
             return false;
         };
-        queue.claim = None;
-        queue.favoured = false;
-        let queue = *queue;
-        if queue.phase == Phase::Starting {
+        queue.plan_mut().clear_stop();
+        let process_at = queue.process_at();
+        if queue.phase().is_starting() {
             // A process that is being started is not stopped in the same breath.
-            if let Some(process) = self.processes.get_mut(queue.process_at) {
-                process.refuses = true;
+            if let Some(process) = self.processes.get_mut(process_at) {
+                process.plan_mut().refuse();
             }
         }
-        if queue.phase != Phase::Free || !queue.active {
+        if !queue.phase().is_free() || !queue.work().is_active() {
             return false;
         }
         if self.limits.whole_process {
-            if let Some(process) = self.processes.get_mut(queue.process_at) {
-                process.active = process.active.saturating_add(1);
-                process.refuses |= queue.protected;
+            if let Some(process) = self.processes.get_mut(process_at) {
+                process.plan_mut().count_active();
+                if queue.rating().is_protected() {
+                    process.plan_mut().refuse();
+                }
             }
         }
-        if !queue.busy {
+        if !queue.work().is_busy() {
             return false;
         }
-        self.find_inversion(&queue, first, lowest);
-        let claim = if self.is_eligible(&queue) {
-            self.claimant(&queue)
+        let Some(queue) = self.queues.get(at) else {
+            return false;
+        };
+        if let Some(inversion) = self.inversion(queue, first, *lowest) {
+            *lowest = Some(queue.effective());
+            self.step.inversion = Some(inversion);
+        }
+        let claim = if self.is_eligible(queue) {
+            self.strongest_claim(queue)
         } else {
             None
         };
+        let occupies = queue.work().may_occupy(self.now, &self.limits);
         if let Some(queue) = self.queues.get_mut(at) {
-            queue.claim = claim;
+            queue.plan_mut().set_claim(claim);
         }
-        if let Some(process) = self.processes.get_mut(queue.process_at) {
-            // A process is stopped for one beneficiary or not at all.
-            let place = |claim: (Reason, usize)| claim.1;
-            let first = process.stops.or(claim);
-            process.refuses |= claim.is_none() || first.map(place) != claim.map(place);
-            process.stops = first;
+        if let Some(process) = self.processes.get_mut(process_at) {
+            process.plan_mut().add_claim(claim);
         }
-        claim.is_some() && queue.may_occupy(self.now, &self.limits)
+        claim.is_some() && occupies
     }
 
     /// Whether a busy queue may be stopped at all at present.
     fn is_eligible(&self, queue: &Queue) -> bool {
-        let ran = match queue.started {
-            Some(started) => self.now.since(started),
-            None => Nanos::NEVER,
-        };
-        queue.contends
-            && !queue.protected
-            && !queue.is_blocked()
-            && ran >= self.limits.min_run
-            && self.now >= queue.immune
-            && self.now >= queue.retry_at
+        queue.contends()
+            && !queue.rating().is_protected()
+            && !queue.work().is_blocked()
+            && queue.tenure().length(self.now) >= self.limits.min_run
+            && !queue.tenure().is_immune(self.now)
+            && self.now >= queue.retry_at()
     }
 
-    /// Why, and for whom, the queue is stopped.
-    fn claimant(&self, queue: &Queue) -> Option<(Reason, usize)> {
+    /// The claim of the foremost waiting queue that has one on this queue.
+    fn strongest_claim(&self, queue: &Queue) -> Option<Claim> {
         let side = Side::of(queue, &self.limits);
         self.waiting
             .iter()
             .filter(|rival| rival.side != side)
-            .filter(|rival| !self.pairs.cooling(self.now, rival.process, queue.process))
+            .filter(|rival| !self.pairs.cooling(self.now, rival.process, queue.process()))
             .find_map(|rival| {
                 let waiting = self.queues.get(rival.at)?;
                 let reason = self.algorithm.claims(&self.context, waiting, queue)?;
-                Some((reason, rival.at))
+                Some(Claim {
+                    reason,
+                    beneficiary_at: rival.at,
+                })
             })
     }
 
-    /// Remembers the inversion with the lowest running queue, guards or not.
-    fn find_inversion(&mut self, queue: &Queue, first: &Rival, lowest: &mut Option<Queue>) {
-        if !queue.contends || Side::of(queue, &self.limits) == first.side {
-            return;
+    /// The inversion of a running queue with the first waiting one, guards or not,
+    /// if the running one is lower than those before it.
+    fn inversion(
+        &self,
+        running: &Queue,
+        first: &Rival,
+        lowest: Option<Priority>,
+    ) -> Option<Inversion> {
+        let rivals = running.contends() && Side::of(running, &self.limits) != first.side;
+        if !rivals || lowest.is_some_and(|lowest| lowest <= running.effective()) {
+            return None;
         }
-        if lowest.is_some_and(|lowest| lowest.effective <= queue.effective) {
-            return;
-        }
-        let Some(waiting) = self.queues.get(first.at) else {
-            return;
-        };
-        if self
-            .algorithm
-            .claims(&self.context, waiting, queue)
-            .is_some()
-        {
-            self.step.inversion = Some(Inversion {
-                waiting: waiting.id,
-                running: queue.id,
-                age: self.now.since(waiting.pending_since.max(queue.busy_since)),
-            });
-            *lowest = Some(*queue);
-        }
+        let waiting = self.queues.get(first.at)?;
+        self.algorithm.claims(&self.context, waiting, running)?;
+        Some(Inversion {
+            waiting: waiting.id(),
+            running: running.id(),
+            age: self.inverted_for(waiting, running),
+        })
+    }
+
+    /// How long one queue has waited while the other has been busy.
+    fn inverted_for(&self, waiting: &Queue, running: &Queue) -> Nanos {
+        let since = waiting.work().pending_since();
+        self.now.since(since.max(running.work().busy_since()))
     }
 
     /// Decides the stop of the queue at a place if it may be stopped.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     fn stop(&mut self, at: usize, disturbed: u32) -> bool {
-        let Some(queue) = self.queues.get(at).copied() else {
+        let Some(queue) = self.queues.get(at) else {
             return false;
         };
-        let claim = if self.limits.whole_process {
-            self.whole_claim(&queue)
+        let own = queue.plan().claim();
+        let claim = if !self.limits.whole_process {
+            self.single_claim(queue)
+        } else if queue.phase().is_free() && queue.work().is_active() {
+            let process_at = queue.process_at();
+            self.whole_claim(process_at, own)
         } else {
-            self.single_claim(&queue)
+            None
         };
-        let Some((reason, for_at)) = claim else {
+        let Some(claim) = claim else {
             return false;
         };
-        let Some(beneficiary) = self.queues.get(for_at).copied() else {
+        let queue = self.queues.get(at);
+        let beneficiary = self.queues.get(claim.beneficiary_at);
+        let (Some(queue), Some(beneficiary)) = (queue, beneficiary) else {
             return false;
         };
+        let process_at = beneficiary.process_at();
+        let on_behalf_of = (beneficiary.id(), beneficiary.process());
         let decision = Decision {
-            queue: queue.id,
+            queue: queue.id(),
             action: Action::Stop,
-            reason,
-            beneficiary: Some(beneficiary.id),
-            age: self
-                .now
-                .since(beneficiary.pending_since.max(queue.busy_since)),
+            reason: claim.reason,
+            beneficiary: Some(beneficiary.id()),
+            age: self.inverted_for(beneficiary, queue),
             apply: self.limits.enforce,
         };
         if !self.push(decision) {
             return false;
         }
         let now = self.now;
-        let stop = Stop {
-            since: now,
-            reason,
-            beneficiary: Some(beneficiary.id),
-            process: beneficiary.process,
-            wanted: now,
-            disturbed,
-            dry: !self.limits.enforce,
-            along: queue.claim.is_none(),
-            started_for: reason,
-        };
+        let stop = Stop::new(now, claim.reason)
+            .on_behalf_of(on_behalf_of.0, on_behalf_of.1)
+            .disturbing(disturbed)
+            .dry(!self.limits.enforce)
+            .along(own.is_none());
         if let Some(queue) = self.queues.get_mut(at) {
             queue.begin_stop(stop);
         }
-        if let Some(beneficiary) = self.queues.get_mut(for_at) {
-            beneficiary.favoured = true;
-            if reason == Reason::Rotation {
-                beneficiary.account.turn = now;
+        if let Some(beneficiary) = self.queues.get_mut(claim.beneficiary_at) {
+            beneficiary.plan_mut().favour();
+            if claim.reason == Reason::Rotation {
+                beneficiary.account_mut().begin_turn(now);
             }
         }
-        if let Some(process) = self.processes.get_mut(beneficiary.process_at) {
-            process.favoured = true;
+        if let Some(process) = self.processes.get_mut(process_at) {
+            process.plan_mut().favour();
         }
-        self.hold(beneficiary.process_at);
+        self.hold(process_at);
         self.look_at(now.after(self.limits.max_stop));
         true
     }
 
     /// The claim on a queue. Two equals may each have a claim on the other; one
     /// of them runs.
-    fn single_claim(&self, queue: &Queue) -> Option<(Reason, usize)> {
-        let (reason, for_at) = queue.claim.filter(|_| !queue.favoured)?;
-        let beneficiary = self.queues.get(for_at)?;
-        let runs = matches!(beneficiary.phase, Phase::Free | Phase::Starting);
-        runs.then_some((reason, for_at))
+    fn single_claim(&self, queue: &Queue) -> Option<Claim> {
+        let claim = queue.plan().claim()?;
+        let beneficiary = self.queues.get(claim.beneficiary_at)?;
+        let runs = matches!(beneficiary.phase(), Phase::Free | Phase::Starting(_));
+        (runs && !queue.plan().is_favoured()).then_some(claim)
     }
 
-    /// The claim on a queue where whole processes are stopped: the one on its
-    /// process, unless one of its busy queues refuses, another process was
-    /// stopped for it, its beneficiary is stopped itself, or the output cannot
-    /// take all of its queues.
-    fn whole_claim(&mut self, queue: &Queue) -> Option<(Reason, usize)> {
-        if queue.phase != Phase::Free || !queue.active {
-            return None;
-        }
-        let process = self.processes.get_mut(queue.process_at)?;
-        let (reason, for_at) = process.stops.filter(|_| !process.refuses)?;
-        // Asked once a process: all of its queues or none.
-        let active = core::mem::take(&mut process.active);
-        if active > 0 {
-            let favoured = process.favoured;
-            let beneficiary = self.queues.get(for_at)?.process_at;
-            let stopped = self.processes.get(beneficiary)?.stopping;
-            let refuses = favoured || stopped || !self.out.promise(active);
-            let process = self.processes.get_mut(queue.process_at)?;
-            process.refuses = refuses;
-            process.stopping = !refuses;
-            if refuses {
-                return None;
+    /// The claim on an active queue where whole processes are stopped: its own, or
+    /// else the one on its process.
+    fn whole_claim(&mut self, process_at: usize, own: Option<Claim>) -> Option<Claim> {
+        let process = self.processes.get(process_at)?;
+        let claim = process.plan().claim()?;
+        match process.plan().whole() {
+            Whole::Refused => return None,
+            Whole::Stopping => {}
+            Whole::Open => {
+                let stops = self.can_stop_whole(process, claim)?;
+                let active = process.plan().active();
+                let stops = stops && self.out.promise(active);
+                let process = self.processes.get_mut(process_at)?;
+                process.plan_mut().decide(stops);
+                if !stops {
+                    return None;
+                }
             }
         }
-        let own = queue.claim.map(|(reason, _)| reason);
-        Some((own.unwrap_or(reason), for_at))
+        let reason = own.map_or(claim.reason, |own| own.reason);
+        Some(Claim { reason, ..claim })
+    }
+
+    /// Whether a process on which there is a claim is stopped: not if another one
+    /// was stopped for it, or if its beneficiary is stopped itself.
+    fn can_stop_whole(&self, process: &Process, claim: Claim) -> Option<bool> {
+        let beneficiary = self.queues.get(claim.beneficiary_at)?.process_at();
+        let beneficiary = self.processes.get(beneficiary)?;
+        let stopped = beneficiary.plan().whole() == Whole::Stopping;
+        Some(!process.plan().is_favoured() && !stopped)
     }
 }

@@ -191,8 +191,8 @@ pub struct Step {
     /// Queues that are stopped by us, or on their way there or back. Zero means
     /// that it is safe to let go of the node.
     pub stopped: usize,
-    /// Queues that wait.
-    pub waiting: usize,
+    /// Queues that wait and make no progress.
+    pub stalled: usize,
     /// Queues that run.
     pub running: usize,
     /// Queues beyond the storage's capacity. They are exempt.

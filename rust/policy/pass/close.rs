@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The end of a pass: what it amounts to, and when to look again.
+
+use crate::pass::pass::Pass;
+use crate::settings::config::Mode;
+use crate::terms::decision::Arming;
+use crate::terms::time::Nanos;
+
+impl Pass<'_, '_> {
+    /// Sums up the pass and says when to look again.
+    pub(crate) fn close(&mut self) {
+        // Counted last: what is stopped in this pass goes into the same
+        // transaction.
+        if self.starts {
+            self.thrash.started(self.now);
+        }
+        let mut ours = 0usize;
+        if self.stopped > 0 || self.out.len() > 0 {
+            self.stopped = 0;
+            for queue in self.queues.iter() {
+                ours = ours.saturating_add(usize::from(queue.is_really_stopped()));
+                self.stopped = self.stopped.saturating_add(usize::from(queue.is_stopped()));
+            }
+        }
+        let orphans = self.step.stopped;
+        self.step.stopped = ours.saturating_add(orphans);
+        self.step.decisions = self.out.len();
+        self.step.truncated = self.out.truncated();
+        self.step.arming = self.arming;
+        let contested = self.presence.contested(self.algorithm);
+        let watch = self.stopped > 0 || self.step.stopped > 0;
+        self.step.ask_waves = self.presence.unclear(self.algorithm);
+        self.step.next_look = self.next_look(contested, watch);
+    }
+
+    fn next_look(&self, contested: bool, watch: bool) -> Option<Nanos> {
+        if self.out.truncated() {
+            return Some(self.now);
+        }
+        let alert = self.now.after(self.limits.poll);
+        match self.arming {
+            Arming::Silent(until) => return Some(until),
+            Arming::BackingOff(until) if !watch => return Some(until),
+            Arming::Disarmed if !watch => return None,
+            Arming::BackingOff(_) | Arming::Disarmed | Arming::Armed => {}
+        }
+        if watch || (self.config.mode != Mode::Off && (contested || self.step.stalled > 0)) {
+            let ripe = if contested { self.ripe } else { Nanos::NEVER };
+            return Some(alert.min(self.due).min(ripe));
+        }
+        let anybody = self.queues.len() > 0 || self.step.untracked > 0;
+        let interested = self.config.mode != Mode::Off && anybody;
+        interested.then(|| self.now.after(self.limits.idle_poll))
+    }
+}
