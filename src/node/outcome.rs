@@ -30,7 +30,7 @@ pub(crate) fn keep(
         let Some(decision) = memory.policy.decisions().get(at).copied() else {
             return;
         };
-        let Some(queue) = memory.roster.find(decision.queue) else {
+        let Some(queue) = memory.roster.find_mut(decision.queue) else {
             continue;
         };
         let done = match decision.apply {

@@ -16,7 +16,6 @@ use kfd::driver::process::COMM_LEN;
 use kfd::driver::queue::Activity;
 use kfd::driver::queue::Format;
 use kfd::driver::queue::QueueKey;
-use kfd::kernel::sort::sort_by_key;
 use kfd::look::survey::ProcessSeen;
 use kfd::look::survey::QueueSeen;
 use kfd::look::survey::Survey;
@@ -77,9 +76,10 @@ impl Matcher for &Rules {
 pub(crate) struct Roster {
     queues: KVVec<Queue>,
     next_queues: KVVec<Queue>,
-    /// The places of the queues in the order of their names. Empty from one look
-    /// until somebody asks for a name.
+    /// The places of the queues in the order of their names.
     order: KVVec<usize>,
+    /// Where each queue of the last look is in this one, while that is taken in.
+    moved: KVVec<Option<usize>>,
     processes: KVVec<Process>,
     next_processes: KVVec<Process>,
     last_queue: u64,
@@ -92,6 +92,7 @@ impl Roster {
             queues: room(QUEUE_SLOTS)?,
             next_queues: room(QUEUE_SLOTS)?,
             order: room(QUEUE_SLOTS)?,
+            moved: room(QUEUE_SLOTS)?,
             processes: room(QUEUE_SLOTS)?,
             next_processes: room(QUEUE_SLOTS)?,
             last_queue: 0,
@@ -108,36 +109,30 @@ impl Roster {
         &mut self.queues
     }
 
-    /// The queue of a name.
-    pub(crate) fn find(&mut self, id: QueueId) -> Option<&mut Queue> {
-        self.sort();
-        let queues = &self.queues;
-        let name = |&at: &usize| queues.get(at).map(|queue| queue.id);
+    /// The place of the queue of a name.
+    fn place(&self, id: QueueId) -> Option<usize> {
+        let name = |&at: &usize| self.queues.get(at).map(|queue| queue.id);
         let found = self.order.binary_search_by_key(&Some(id), name).ok()?;
-        self.queues.get_mut(*self.order.get(found)?)
+        self.order.get(found).copied()
+    }
+
+    /// The queue of a name.
+    pub(crate) fn find(&self, id: QueueId) -> Option<&Queue> {
+        self.queues.get(self.place(id)?)
+    }
+
+    /// The queue of a name, to be changed.
+    pub(crate) fn find_mut(&mut self, id: QueueId) -> Option<&mut Queue> {
+        let at = self.place(id)?;
+        self.queues.get_mut(at)
     }
 
     /// The queues in the order in which they were first seen, each with its place
     /// in the survey that was last taken in.
-    pub(crate) fn by_age(&mut self) -> impl Iterator<Item = (usize, &Queue)> {
-        self.sort();
-        let queues = &self.queues;
+    pub(crate) fn by_age(&self) -> impl Iterator<Item = (usize, &Queue)> {
         self.order
             .iter()
-            .filter_map(move |&at| Some((at, queues.get(at)?)))
-    }
-
-    /// Puts the places of the queues into the order of their names.
-    fn sort(&mut self) {
-        if self.order.len() == self.queues.len() {
-            return;
-        }
-        self.order.clear();
-        for at in 0..self.queues.len() {
-            let _ = self.order.push_within_capacity(at);
-        }
-        let queues = &self.queues;
-        sort_by_key(&mut self.order, |&at| queues.get(at).map(|queue| queue.id));
+            .filter_map(|&at| Some((at, self.queues.get(at)?)))
     }
 
     /// Whether any queue is stopped by us.
@@ -165,13 +160,22 @@ impl Roster {
     pub(crate) fn take(&mut self, survey: &Survey, rules: &impl Matcher) {
         self.take_processes(survey, rules);
         self.next_queues.clear();
+        self.moved.clear();
+        for _ in 0..self.queues.len() {
+            let _ = self.moved.push_within_capacity(None);
+        }
+        let newest = QueueId(self.last_queue);
         let mut walk = Walk::default();
         for seen in survey.queues() {
             let Some(process) = self.processes.get(seen.process).copied() else {
                 continue;
             };
             let same = |queue: &Queue| queue.process == process.id && same_queue(queue, seen);
-            let queue = match walk.find(&self.queues, same) {
+            let found = walk.find(&self.queues, same);
+            if let Some(moved) = found.and_then(|at| self.moved.get_mut(at)) {
+                *moved = Some(self.next_queues.len());
+            }
+            let queue = match found.and_then(|at| self.queues.get(at)) {
                 Some(queue) => Queue {
                     rule: process.rule,
                     priority: seen.facts.priority,
@@ -200,7 +204,25 @@ impl Roster {
             let _ = self.next_queues.push_within_capacity(queue);
         }
         core::mem::swap(&mut self.queues, &mut self.next_queues);
-        self.order.clear();
+        self.reorder(newest);
+    }
+
+    /// Brings the order of names up to date with the queues, of which those with a
+    /// name above the newest one before are new. Names only grow: the others keep
+    /// their order, and the new ones come behind them.
+    fn reorder(&mut self, newest: QueueId) {
+        let moved = &self.moved;
+        self.order.retain(|at| {
+            let now = moved.get(*at).copied().flatten();
+            *at = now.unwrap_or(*at);
+            now.is_some()
+        });
+        for (at, queue) in self.queues.iter().enumerate() {
+            if queue.id > newest {
+                // There is as much room as for queues.
+                let _ = self.order.push_within_capacity(at);
+            }
+        }
     }
 
     fn take_processes(&mut self, survey: &Survey, rules: &impl Matcher) {
@@ -210,7 +232,8 @@ impl Roster {
         for seen in survey.processes() {
             let pid = seen.task.pid();
             let same = |process: &Process| process.address == seen.process && process.pid == pid;
-            let process = match walk.find(&self.processes, same) {
+            let found = walk.find(&self.processes, same);
+            let process = match found.and_then(|at| self.processes.get(at)) {
                 Some(process) if process.generation == generation => *process,
                 Some(process) => Process {
                     rule: rules.find(seen),
@@ -259,14 +282,14 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// Finds something, beginning where it is expected.
-    pub(crate) fn find<'a, T>(&mut self, all: &'a [T], is: impl Fn(&T) -> bool) -> Option<&'a T> {
+    /// Finds the place of something, beginning where it is expected.
+    pub(crate) fn find<T>(&mut self, all: &[T], is: impl Fn(&T) -> bool) -> Option<usize> {
         let (before, behind) = all.split_at_checked(self.expected).unwrap_or((all, &[]));
         let at = match behind.iter().position(&is) {
             Some(at) => before.len().saturating_add(at),
             None => before.iter().position(&is)?,
         };
         self.expected = at.saturating_add(1);
-        all.get(at)
+        Some(at)
     }
 }

@@ -187,15 +187,22 @@ mod tests {
     fn a_walk_finds_what_has_moved() -> Result {
         let mut walk = Walk::default();
         let all = [10, 20, 30, 40];
-        for wanted in [20, 30, 10, 50, 40] {
-            let found = walk.find(&all, |&one| one == wanted).copied();
-            if found != all.contains(&wanted).then_some(wanted) {
-                return failed(fmt!("{found:?} instead of {wanted}"));
+        let places = [
+            (20, Some(1)),
+            (30, Some(2)),
+            (10, Some(0)),
+            (50, None),
+            (40, Some(3)),
+        ];
+        for (wanted, place) in places {
+            let found = walk.find(&all, |&one| one == wanted);
+            if found != place {
+                return failed(fmt!("{wanted} at {found:?} instead of {place:?}"));
             }
         }
         match walk.find(&all[..2], |&one| one == 10) {
-            Some(_) => Ok(()),
-            None => failed(fmt!("a shorter list is not walked")),
+            Some(0) => Ok(()),
+            found => failed(fmt!("in a shorter list at {found:?}")),
         }
     }
 }
