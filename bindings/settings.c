@@ -11,5 +11,6 @@
 /* Protects the settings in rust/kfd/operator/settings.rs. */
 DEFINE_MUTEX(gp_settings_mutex);
 
-MODULE_VERSION("0.1.0");
+/* From dkms.conf, by way of Kbuild. */
+MODULE_VERSION(GP_VERSION);
 MODULE_SOFTDEP("pre: amdgpu");

@@ -17,7 +17,6 @@ use e2e_runner::scenarios;
 
 /// Guests of the stock kernel with the virtual MI300X.
 #[derive(Parser)]
-#[command(version)]
 struct Arguments {
     /// Kernel series to use, as in 7.3; again for more. All by default.
     #[arg(long, global = true, value_delimiter = ' ')]

@@ -107,12 +107,12 @@ fn every_bug_is_caught_by_its_case() {
     // The kernel's way of building is not needed here: a plain library.
     fs::write(
         copied.join("Cargo.toml"),
-        "[package]\nname = \"gpreempt_policy\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[lib]\npath = \"gpreempt_policy.rs\"\n",
+        "[package]\nname = \"gpreempt_policy\"\nedition = \"2021\"\n[lib]\npath = \"gpreempt_policy.rs\"\n",
     )
     .expect("a manifest");
     fs::write(
         trial.join("Cargo.toml"),
-        "[package]\nname = \"gpreempt_host_tests\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dependencies]\ngpreempt_policy = { path = \"../policy\" }\n[workspace]\n",
+        "[package]\nname = \"gpreempt_host_tests\"\nedition = \"2021\"\n[dependencies]\ngpreempt_policy = { path = \"../policy\" }\n[workspace]\n",
     )
     .expect("a manifest");
 

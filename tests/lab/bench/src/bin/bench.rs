@@ -23,7 +23,6 @@ use vgpu_model::Timing;
 
 /// What the module is worth beside other ways to schedule.
 #[derive(Parser)]
-#[command(version)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -24,7 +24,6 @@ use vgpu_model::{QueueId, TimelineRecord};
 
 /// What the module is worth, in one table and one picture.
 #[derive(Parser)]
-#[command(version)]
 struct Arguments {
     /// The kernel series to boot.
     #[arg(long, default_value = "7.3")]

@@ -20,7 +20,6 @@ use vgpu_server::pci::ConfigSpace;
 
 /// A virtual MI300X for QEMU's vfio-user-pci.
 #[derive(Parser)]
-#[command(version)]
 struct Arguments {
     /// The socket that QEMU connects to.
     #[arg(long)]

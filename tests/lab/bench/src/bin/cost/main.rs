@@ -28,7 +28,6 @@ use serde_json::{json, Value};
 
 /// What the module itself costs.
 #[derive(Parser)]
-#[command(version)]
 struct Arguments {
     /// The kernel series to boot.
     #[arg(long, default_value = "7.3")]

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The rules of the house, as data. What each means is in `docs/CONTRIBUTING.md`;
+//! how it is checked is in the file of the same name.
+
+use crate::breach::Breach;
+use crate::tree::Tree;
+
+/// A crate of the module, its rooms and which way imports may run between them.
+pub struct CrateRules {
+    /// The file at its root, which is a room of its own above all others.
+    pub root: &'static str,
+    /// The rooms from the lowest up. A file imports what is in its own room or in
+    /// one further down. Rooms of one line do not import each other.
+    pub rooms: &'static [&'static [&'static str]],
+    /// Crates that it does not name.
+    pub forbidden: &'static [&'static str],
+}
+
+pub const CRATES: &[CrateRules] = &[
+    CrateRules {
+        root: "rust/policy/gpreempt_policy.rs",
+        rooms: &[
+            &["terms"],
+            &["settings"],
+            &["memory"],
+            &["algorithm"],
+            &["pass"],
+            &["node"],
+            &["scheduler"],
+        ],
+        forbidden: &["kernel", "kfd"],
+    },
+    CrateRules {
+        root: "rust/kfd/kfd.rs",
+        rooms: &[&["kernel"], &["driver"], &["look", "act"], &["operator"]],
+        forbidden: &["amd_gpreempt"],
+    },
+    CrateRules {
+        root: "src/amd_gpreempt.rs",
+        rooms: &[
+            &["shared", "node"],
+            &["engine"],
+            &["values"],
+            &["monitor"],
+            &["fleet"],
+            &["inspection"],
+        ],
+        forbidden: &[],
+    },
+];
+
+/// Where no unsafe code may be.
+pub const SAFE_FOLDERS: &[&str] = &["rust/policy", "src"];
+/// Where files without unsafe code forbid it, and unsafe code says why it is sound.
+pub const UNSAFE_FOLDERS: &[&str] = &["rust/kfd"];
+/// What a file there says when it has no unsafe code; one that includes generated
+/// code cannot, nor can the root, where it would hold for the whole crate.
+pub const FORBID_UNSAFE: &str = "#![forbid(unsafe_code)]";
+pub const UNSAFE_ROOTS: &[&str] = &["rust/kfd/kfd.rs"];
+
+/// The most lines of a file and of a function.
+pub const FILE_LINES: usize = 500;
+pub const FUNCTION_LINES: usize = 80;
+/// Where both bounds hold.
+pub const SHORT_FOLDERS: &[&str] = &["rust", "src", "bindings", "scripts"];
+/// Where a longer file says why, in its head comment.
+pub const REASONED_FOLDERS: &[&str] = &["tests"];
+/// What that sentence contains: "..., in one file because ...".
+pub const LONG_FILE_WORDS: &str = "one file";
+
+/// The most characters in a line of Markdown.
+pub const LINE_WIDTH: usize = 120;
+
+/// The folders at the top of the tree, to know a path in a document by.
+pub const TOP_FOLDERS: &[&str] = &[
+    "rust", "src", "bindings", "scripts", "tests", "docs", "LICENSES",
+];
+/// Short forms of paths that documents use, and what they stand for.
+pub const SHORT_FORMS: &[(&str, &str)] = &[("kfd", "rust/kfd"), ("policy", "rust/policy")];
+
+/// The one table of parameters, and the words of a rule.
+pub const PARAMETER_TABLE: &str = "rust/policy/settings/parameter.rs";
+pub const RULE_WORDS: &str = "rust/policy/settings/rule_text.rs";
+/// Settings of others that documents name.
+pub const FOREIGN_SETTINGS: &[&str] = &[
+    // amdgpu
+    "sched_policy",
+    "cwsr_enable",
+    // the kernel
+    "slub_debug",
+];
+
+/// The tracepoints, and the document that describes them.
+pub const TRACE_HEADER: &str = "bindings/trace.h";
+pub const TRACE_ABI: &str = "docs/ABI/testing/tracepoints-amd_gpreempt";
+/// The documents of files in sysfs, debugfs and tracefs, and where the files are.
+pub const ABI_FOLDER: &str = "docs/ABI/testing";
+pub const INTERFACE_FOLDERS: &[&str] = &[
+    "/sys/module/amd_gpreempt",
+    "/sys/devices/faux/amd_gpreempt",
+    "/sys/kernel/debug/amd_gpreempt",
+    "/sys/kernel/tracing/events/amd_gpreempt",
+];
+
+/// What documents name and nothing in the tree does: examples in guides, and what
+/// belongs to others.
+pub const EXAMPLES: &[&str] = &[
+    // CONTRIBUTING: the subject of a commit.
+    "policy: start the queues of a process that exits",
+    // The guide to adding a policy: the policy that it adds.
+    "rust/policy/algorithm/halves.rs",
+    "PolicyKind::Halves",
+    // The kernel's own.
+    "rust/Makefile",
+];
+/// The first words of command lines that documents quote without an option.
+pub const COMMANDS: &[&str] = &["cargo", "dkms", "gpreempt", "make", "modprobe", "sudo"];
+
+/// How the heads of columns end in which documents quote messages ("the log says"),
+/// and the heads of those in which they emphasise the names of scenarios.
+pub const MESSAGE_COLUMN_END: &str = "says";
+pub const SCENARIO_COLUMNS: &[&str] = &["proof"];
+/// The word behind the fence of a block that quotes messages.
+pub const MESSAGE_BLOCK: &str = "log";
+/// What prints messages.
+pub const MESSAGE_SOURCES: &[&str] = &[
+    "rust",
+    "src",
+    "bindings",
+    "scripts/build",
+    "scripts/guest",
+    "scripts/lib",
+    "scripts/operator",
+    "scripts/package",
+    "scripts/setup",
+    "scripts/test",
+    "tests/lab",
+    "tests/e2e/agent",
+    "tests/e2e/runner",
+];
+/// What has the names of scenarios.
+pub const SCENARIO_SOURCES: &[&str] = &[
+    "tests/e2e/runner/src/scenarios",
+    "tests/host",
+    "tests/kunit",
+];
+
+/// The file that has the version, how its line begins, and who else may name it.
+pub const VERSION_FILE: &str = "dkms.conf";
+pub const VERSION_LINE: &str = "PACKAGE_VERSION=";
+pub const VERSION_READERS: &[&str] = &["docs/CHANGELOG.md", "docs/guides/release.md"];
+
+/// The licence of all source files, and where the texts of licences are.
+pub const LICENCE: &str = "GPL-2.0-only";
+pub const LICENCE_TEXTS: &str = "LICENSES";
+
+/// Rules about what is not there any more would be kept by everything.
+pub fn check(tree: &Tree) -> Vec<Breach> {
+    let roots: Vec<&str> = CRATES.iter().map(|rules| rules.root).collect();
+    let files = [PARAMETER_TABLE, RULE_WORDS, TRACE_HEADER, TRACE_ABI];
+    let folders = [
+        SAFE_FOLDERS,
+        UNSAFE_FOLDERS,
+        UNSAFE_ROOTS,
+        SHORT_FOLDERS,
+        REASONED_FOLDERS,
+        TOP_FOLDERS,
+        MESSAGE_SOURCES,
+        SCENARIO_SOURCES,
+    ];
+    let named = roots
+        .iter()
+        .chain(&files)
+        .chain(folders.into_iter().flatten());
+    let missing = named.filter(|path| !tree.has(path)).map(|path| {
+        let what = format!("'{path}' is not there: say where it is now");
+        Breach::new("scripts/tools/house-rules/src/house.rs", 1, "house", what)
+    });
+    missing.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::tree;
+
+    #[test]
+    fn the_rules_are_about_what_is_there() {
+        let here = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
+        assert_eq!(check(&Tree::open(here.as_ref()).unwrap()), []);
+        let found = check(&tree(&[("src/other.rs", "")]));
+        assert!(found
+            .iter()
+            .any(|breach| breach.what.contains("'src/amd_gpreempt.rs'")));
+        assert!(!found.iter().any(|breach| breach.what.contains("'src'")));
+    }
+}
