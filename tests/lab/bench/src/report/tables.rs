@@ -21,8 +21,9 @@ const GOAL_FLOOR: f64 = 1.3;
 
 /// All tables.
 pub fn document(results: &Results) -> String {
-    let mut out =
-        String::from("<!-- SPDX-License-Identifier: GPL-2.0-only -->\n# Results of the benchmark\n\n");
+    let mut out = String::from(
+        "<!-- SPDX-License-Identifier: GPL-2.0-only -->\n# Results of the benchmark\n\n",
+    );
     out += "Written by `make bench`; [README.md](README.md) says what it means.\n\n";
     out += &conditions(&results.conditions);
     for part in Part::ALL {
