@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use gpreempt_plot::timeline::{self, Timeline};
 use vgpu_model::{QueueId, TimelineChange, TimelineRecord};
 
 /// What a queue is doing at a moment.
@@ -131,63 +132,41 @@ pub fn text(rows: &[(String, &Row)], window: Window, columns: u64) -> String {
     out
 }
 
-const LEFT: f64 = 120.0;
-const WIDTH: f64 = 1000.0;
-const HEIGHT: f64 = 40.0;
-
 /// The named rows of a window, under a title.
 pub type Block<'a> = (&'a str, Vec<(String, &'a Row)>, Window);
 
 /// The rows of several windows, one block below the other, as SVG.
 pub fn svg(blocks: &[Block<'_>]) -> String {
-    let lines: usize = blocks.iter().map(|block| block.1.len() + 2).sum();
-    let height = HEIGHT * lines as f64 + 20.0;
-    let total = LEFT + WIDTH + 20.0;
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{total}\" height=\"{height}\" \
-         font-family=\"sans-serif\" font-size=\"14\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-    );
-    let mut y = 10.0;
-    for (title, rows, window) in blocks {
-        let length = window.to.saturating_sub(window.from).max(1) as f64;
-        let x = |at: u64| LEFT + WIDTH * (at - window.from) as f64 / length;
-        let _ = writeln!(
-            out,
-            "<text x=\"10\" y=\"{}\" font-weight=\"bold\">{title}</text>",
-            y + 25.0
-        );
-        y += HEIGHT;
-        for (name, row) in rows {
-            let _ = writeln!(out, "<text x=\"10\" y=\"{}\">{name}</text>", y + 22.0);
-            for (from, to, doing) in row.spans(*window) {
-                let fill = if doing == Doing::Running {
-                    "#2b6cb0"
-                } else {
-                    "#f6ad55"
-                };
-                let _ = writeln!(
-                    out,
-                    "<rect x=\"{:.2}\" y=\"{:.1}\" width=\"{:.2}\" height=\"{:.1}\" fill=\"{fill}\"/>",
-                    x(from),
-                    y + 4.0,
-                    x(to) - x(from),
-                    HEIGHT - 8.0
-                );
-            }
-            y += HEIGHT;
-        }
-        let _ = writeln!(
-            out,
-            "<text x=\"{LEFT}\" y=\"{}\" fill=\"#555\">{:.1} ms of GPU time; blue: on the compute \
-             units, orange: saved</text>",
-            y + 20.0,
-            length / 1e6
-        );
-        y += HEIGHT;
+    let millis = |nanos: u64| nanos as f64 / 1e6;
+    let blocks: Vec<timeline::Block> = blocks
+        .iter()
+        .map(|(name, rows, window)| timeline::Block {
+            name: (*name).into(),
+            length: millis(window.to.saturating_sub(window.from)),
+            rows: rows
+                .iter()
+                .map(|(name, row)| timeline::Row {
+                    name: name.clone(),
+                    spans: row
+                        .spans(*window)
+                        .into_iter()
+                        .map(|(from, to, doing)| timeline::Span {
+                            from: millis(from - window.from),
+                            to: millis(to - window.from),
+                            hatched: doing == Doing::Saved,
+                        })
+                        .collect(),
+                })
+                .collect(),
+        })
+        .collect();
+    Timeline {
+        title: "Whose waves were on the compute units, and whose were saved",
+        time: "milliseconds of GPU time",
+        meanings: ["on the compute units", "saved in memory"],
+        blocks: &blocks,
     }
-    out.push_str("</svg>\n");
-    out
+    .svg()
 }
 
 #[cfg(test)]
@@ -247,7 +226,8 @@ mod tests {
         let row = row();
         let rows = vec![("q".to_string(), &row)];
         let picture = svg(&[("with", rows, Window { from: 0, to: 70 })]);
-        assert_eq!(picture.matches("<rect x=").count(), 3);
-        assert!(picture.contains("with") && picture.ends_with("</svg>\n"));
+        // The key has one of each kind, too.
+        assert_eq!(picture.matches("<rect x=").count(), 3 + 2);
+        assert!(picture.contains(">with</text>") && picture.contains(">q</text>"));
     }
 }

@@ -9,17 +9,29 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use gpreempt_plot::Picture;
+
 use crate::contender::Contender;
 use crate::measure::Measurement;
 use crate::results::{Outcome, Results};
 use crate::split::Split;
 use crate::statistics::Spread;
 
-/// Writes the tables and the plots.
+/// The tables and the pictures, as file names and what belongs into each file.
+fn files(results: &Results) -> Vec<Picture> {
+    let tables = ("results.md".to_owned(), tables::document(results));
+    std::iter::once(tables)
+        .chain(plots::pictures(results))
+        .collect()
+}
+
+/// Writes the tables and the pictures.
 pub fn write(results: &Results, output: &Path) -> Result<()> {
-    let path = output.join("results.md");
-    fs::write(&path, tables::document(results)).with_context(|| path.display().to_string())?;
-    plots::write(results, output)
+    for (name, text) in files(results) {
+        let path = output.join(name);
+        fs::write(&path, text).with_context(|| path.display().to_string())?;
+    }
+    Ok(())
 }
 
 /// A run in a few words, for the terminal.
@@ -221,6 +233,31 @@ mod tests {
                 record("A", "strict", 1, measured(5_000_000, 40.0)),
                 record("D", "strict", 0, Outcome::Failed("no luck".into())),
             ],
+        }
+    }
+
+    #[test]
+    fn the_committed_tables_and_pictures_are_of_the_committed_results() {
+        let folder = Path::new(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../../docs/benchmarks"
+        ));
+        let results = Results::read(&folder.join("results.json")).unwrap();
+        let files = files(&results);
+        for (name, text) in &files {
+            let committed = fs::read_to_string(folder.join(name)).unwrap_or_default();
+            assert!(
+                committed == *text,
+                "docs/benchmarks/{name} is out of date: run 'scripts/guest/bench report \
+                 docs/benchmarks/results.json --output docs/benchmarks'"
+            );
+        }
+        for entry in fs::read_dir(folder).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            assert!(
+                !name.ends_with(".svg") || files.iter().any(|file| file.0 == name),
+                "nothing draws docs/benchmarks/{name}"
+            );
         }
     }
 

@@ -42,19 +42,6 @@ impl Spread {
     }
 }
 
-/// The points of a cumulative distribution: value, and how many percent of all
-/// do not exceed it.
-pub fn distribution(values: &[u64]) -> Vec<(f64, f64)> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable();
-    let count = sorted.len() as f64;
-    sorted
-        .iter()
-        .enumerate()
-        .map(|(at, &value)| (value as f64, 100.0 * (at + 1) as f64 / count))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,7 +49,6 @@ mod tests {
     #[test]
     fn nothing_has_no_median() {
         assert_eq!(Spread::of([]), None);
-        assert_eq!(distribution(&[]), []);
     }
 
     #[test]
@@ -80,10 +66,5 @@ mod tests {
             "2.0 (1.0-3.5)"
         );
         assert_eq!(Spread::of([2.0, 2.0]).unwrap().text(2), "2.00");
-    }
-
-    #[test]
-    fn a_distribution_ends_at_all() {
-        assert_eq!(distribution(&[30, 10]), [(10.0, 50.0), (30.0, 100.0)]);
     }
 }

@@ -3,13 +3,14 @@
 //! Everything that docs/simulation shows, written by one command.
 
 use crate::gpu::{Gpu, ReadPointer};
-use crate::plot::{self, Axes, Group, Series};
+use crate::pictures;
 use crate::policies::{measure, Effort, Policy};
 use crate::report::{self, table, Comparison};
 use crate::summary::Summary;
 use crate::sweep::{self, Sweep};
 use crate::workload::Workload;
 use anyhow::{bail, Context, Result};
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -49,9 +50,17 @@ fn write(path: &Path, text: &str) -> Result<()> {
 }
 
 /// The parts of docs/simulation that can be written alone.
-pub const PARTS: [&str; 6] = ["tables", "goal", "micro", "sensitivity", "queues", "sweeps"];
+pub const PARTS: [&str; 7] = [
+    "tables",
+    "goal",
+    "micro",
+    "sensitivity",
+    "queues",
+    "sweeps",
+    "pictures",
+];
 
-/// Writes some of `PARTS` into `directory`.
+/// Writes some of `PARTS` into `directory`, and draws the figures there anew.
 pub fn write_parts(directory: &Path, parts: &[String], effort: Effort) -> Result<()> {
     std::fs::create_dir_all(directory)
         .with_context(|| format!("cannot create {}", directory.display()))?;
@@ -67,13 +76,15 @@ pub fn write_parts(directory: &Path, parts: &[String], effort: Effort) -> Result
             "sensitivity" => sensitivity(directory, effort)?,
             "queues" => queues(directory, effort)?,
             "sweeps" => sweeps(directory, effort)?,
+            // They are drawn whatever the parts are.
+            "pictures" => {}
             _ => bail!(
                 "there is no part '{part}': give some of {}",
                 PARTS.join(", ")
             ),
         }
     }
-    Ok(())
+    pictures::write(directory, pictures::of_document(directory)?)
 }
 
 /// All sweeps around the defaults, with half the seeds.
@@ -114,42 +125,20 @@ pub fn tables(directory: &Path, gpu: &Gpu, effort: Effort) -> Result<()> {
     write(
         &directory.join(format!("table-{}.json", gpu.name)),
         &serde_json::to_string(&all)?,
-    )?;
-    let names: Vec<String> = Policy::NAMES.iter().map(|n| (*n).to_string()).collect();
-    let groups = |value: fn(&Comparison, &Summary) -> f64| -> Vec<Group> {
-        comparisons
-            .iter()
-            .map(|comparison| Group {
-                name: comparison.alone.workload.clone(),
-                values: names
-                    .iter()
-                    .filter_map(|name| comparison.of(name))
-                    .map(|summary| value(comparison, summary))
-                    .collect(),
-            })
-            .collect()
-    };
-    plot::bars(
-        &directory.join(format!("latency-{}.svg", gpu.name)),
-        &format!("{}: urgent p99 over running alone", gpu.name),
-        "p99 / alone",
-        &names,
-        &groups(|c, s| s.p99_over(&c.alone).0),
-        3.0,
-        Some(1.05),
-    )?;
-    plot::bars(
-        &directory.join(format!("throughput-{}.svg", gpu.name)),
-        &format!("{}: requests a second over no preemption", gpu.name),
-        "throughput %",
-        &names,
-        &groups(|c, s| 100.0 * c.throughput(s)),
-        120.0,
-        None,
     )
 }
 
-const MICRO_POLICIES: [&str; 5] = ["none", "classes", "user-1ms", "reset", "strict"];
+pub const MICRO_POLICIES: [&str; 5] = ["none", "classes", "user-1ms", "reset", "strict"];
+
+/// What one policy did to one workload of a micro-benchmark.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MicroPoint {
+    pub policy: String,
+    /// What the micro-benchmark varies.
+    pub value: f64,
+    pub p99_over_alone: f64,
+    pub throughput: f64,
+}
 
 /// The sweeps of GPreempt's micro-benchmarks: preparation time and rate.
 fn micro(directory: &Path, effort: Effort) -> Result<()> {
@@ -165,19 +154,13 @@ fn micro(directory: &Path, effort: Effort) -> Result<()> {
         let hertz = f64::from(hertz);
         (hertz, Workload::rate(hertz))
     });
-    for (name, x, points) in [
+    for (name, x, workloads) in [
         ("preparation", "preparation us", preparation.to_vec()),
         ("rate", "urgent requests a second", rate.to_vec()),
     ] {
         let mut text = format!("# A by {x}, on {}\n", gpu.name);
-        let mut latency: Vec<Series> = MICRO_POLICIES
-            .iter()
-            .map(|name| Series {
-                name: (*name).into(),
-                points: Vec::new(),
-            })
-            .collect();
-        for (value, workload) in points {
+        let mut points = Vec::new();
+        for (value, workload) in workloads {
             progress(&workload.name);
             let comparison = compare(&gpu, &workload, &policies, effort);
             let _ = write!(
@@ -186,27 +169,18 @@ fn micro(directory: &Path, effort: Effort) -> Result<()> {
                 workload.name,
                 report::comparison(&comparison)
             );
-            for series in &mut latency {
-                if let Some(summary) = comparison.of(&series.name) {
-                    let ratio = summary.p99_over(&comparison.alone).0;
-                    series.points.push((value, ratio.min(2.0)));
-                }
-            }
+            let compared = MICRO_POLICIES.iter().filter_map(|name| comparison.of(name));
+            points.extend(compared.map(|summary| MicroPoint {
+                policy: summary.policy.clone(),
+                value,
+                p99_over_alone: summary.p99_over(&comparison.alone).0,
+                throughput: comparison.throughput(summary),
+            }));
         }
         write(&directory.join(format!("{name}.md")), &text)?;
-        plot::lines(
-            &directory.join(format!("{name}.svg")),
-            Axes {
-                title: &format!(
-                    "A on {}: urgent p99 over running alone (cut at 2)",
-                    gpu.name
-                ),
-                x,
-                y: "p99 / alone",
-                logarithmic: false,
-                goal: Some(1.05),
-            },
-            &latency,
+        write(
+            &directory.join(format!("{name}.json")),
+            &serde_json::to_string(&points)?,
         )?;
     }
     Ok(())

@@ -15,7 +15,7 @@ pub mod engine;
 pub mod gpu;
 pub mod kernel;
 pub mod monitor;
-pub mod plot;
+pub mod pictures;
 pub mod policies;
 pub mod report;
 pub mod services;

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use gpreempt_simulator::document;
 use gpreempt_simulator::gpu::Gpu;
+use gpreempt_simulator::pictures;
 use gpreempt_simulator::policies::{setting, Effort, Policy};
 use gpreempt_simulator::report;
 use gpreempt_simulator::sweep::{self, Sweep};
@@ -46,11 +47,11 @@ enum Command {
         #[arg(long)]
         json: Option<PathBuf>,
     },
-    /// Write all tables, figures and plots of docs/simulation.
+    /// Write all tables, figures and pictures of docs/simulation.
     Document {
         #[arg(long, default_value = "docs/simulation")]
         out: PathBuf,
-        /// Only these parts.
+        /// Only these parts. `pictures` runs nothing: every picture is drawn from the figures there.
         #[arg(long, value_delimiter = ',', default_values = document::PARTS)]
         parts: Vec<String>,
     },
@@ -62,7 +63,7 @@ enum Command {
         /// Other parameters for the whole sweep.
         #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
         settings: Vec<(String, String)>,
-        /// Write table, figures and plots into this directory.
+        /// Write table, figures and pictures into this directory.
         #[arg(long)]
         out: Option<PathBuf>,
     },
@@ -134,6 +135,9 @@ fn main() -> Result<()> {
                         .with_context(|| format!("cannot create {}", directory.display()))?;
                     sweep::write(directory, sweep, &points)?;
                 }
+            }
+            if let Some(directory) = &out {
+                pictures::write(directory, pictures::of_sweeps(directory)?)?;
             }
         }
     }

@@ -53,6 +53,32 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Sorts the measurements of several workloads; none is complete without
+    /// `alone` and `none`.
+    pub fn of_all(summaries: Vec<Summary>) -> Option<Vec<Comparison>> {
+        let mut workloads: Vec<(String, Vec<Summary>)> = Vec::new();
+        for summary in summaries {
+            match workloads.iter_mut().find(|one| one.0 == summary.workload) {
+                Some((_, of_workload)) => of_workload.push(summary),
+                None => workloads.push((summary.workload.clone(), vec![summary])),
+            }
+        }
+        workloads
+            .into_iter()
+            .map(|(_, mut summaries)| {
+                let mut take = |policy| {
+                    let at = summaries.iter().position(|one| one.policy == policy)?;
+                    Some(summaries.remove(at))
+                };
+                Some(Comparison {
+                    alone: take("alone")?,
+                    none: take("none")?,
+                    others: summaries,
+                })
+            })
+            .collect()
+    }
+
     pub fn all(&self) -> impl Iterator<Item = &Summary> {
         [&self.alone, &self.none].into_iter().chain(&self.others)
     }
@@ -186,6 +212,21 @@ pub fn services(gpu: &Gpu) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn measurements_are_sorted_by_workload() {
+        let summary = |workload: &str, policy: &str| Summary {
+            workload: workload.into(),
+            policy: policy.into(),
+            ..Summary::default()
+        };
+        let all = |workload| ["none", "alone", "strict"].map(|policy| summary(workload, policy));
+        let comparisons = Comparison::of_all([all("A"), all("B")].concat()).unwrap();
+        assert_eq!(comparisons.len(), 2);
+        assert_eq!(comparisons[1].none.workload, "B");
+        assert!(comparisons[1].of("strict").is_some());
+        assert!(Comparison::of_all(vec![summary("A", "alone")]).is_none());
+    }
 
     #[test]
     fn tables_are_aligned() {

@@ -4,7 +4,7 @@
 
 use crate::gpu::Nanos;
 use crate::simulation::RunResult;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The nearest-rank percentile of sorted values.
 pub fn percentile(sorted: &[Nanos], percent: f64) -> Nanos {
@@ -25,7 +25,7 @@ pub fn jain(values: &[f64]) -> f64 {
     sum * sum / (values.len() as f64 * squares)
 }
 
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Latency {
     pub p50_us: f64,
     pub p99_us: f64,
@@ -50,7 +50,7 @@ impl Latency {
 }
 
 /// Means of one urgent request, in microseconds.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SplitSummary {
     pub disturbed_share: f64,
     pub transactions: f64,
@@ -64,7 +64,7 @@ pub struct SplitSummary {
     pub restore_us: f64,
 }
 
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ClientSummary {
     pub name: String,
     pub urgent: bool,
@@ -74,7 +74,7 @@ pub struct ClientSummary {
 }
 
 /// All seeds of one workload under one controller.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Summary {
     pub workload: String,
     pub policy: String,

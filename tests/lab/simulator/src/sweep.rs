@@ -5,12 +5,11 @@
 
 use crate::document::compare;
 use crate::gpu::Gpu;
-use crate::plot::{self, Axes, Series};
 use crate::policies::{measure, Effort, Policy};
 use crate::report::table;
 use crate::workload::Workload;
 use anyhow::{Context, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -69,7 +68,7 @@ impl Sweep {
 }
 
 /// What one value did to one workload.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Point {
     pub workload: String,
     pub value: u32,
@@ -149,50 +148,12 @@ pub fn text(sweep: Sweep, points: &[Point]) -> String {
     table(&head, &rows)
 }
 
-/// Writes the table, the figures and two plots of a sweep.
+/// Writes the table and the figures of a sweep.
 pub fn write(directory: &Path, sweep: Sweep, points: &[Point]) -> Result<()> {
     let file = |suffix: &str| directory.join(format!("{}{suffix}", sweep.parameter));
     let mut markdown = String::new();
     let _ = writeln!(markdown, "{}", text(sweep, points));
     std::fs::write(file(".md"), markdown)?;
     std::fs::write(file(".json"), serde_json::to_string(points)?)?;
-    let series = |y: fn(&Point) -> f64| -> Vec<Series> {
-        sweep
-            .workloads
-            .iter()
-            .map(|name| Series {
-                name: (*name).into(),
-                points: points
-                    .iter()
-                    .filter(|p| p.workload == *name)
-                    .map(|p| (f64::from(p.value), y(p)))
-                    .collect(),
-            })
-            .collect()
-    };
-    plot::lines(
-        &file("-latency.svg"),
-        Axes {
-            title: &format!(
-                "{}: urgent p99 over running alone (cut at 2)",
-                sweep.parameter
-            ),
-            x: sweep.parameter,
-            y: "p99 / alone",
-            logarithmic: true,
-            goal: Some(1.05),
-        },
-        &series(|p| p.p99_over_alone.min(2.0)),
-    )?;
-    plot::lines(
-        &file("-throughput.svg"),
-        Axes {
-            title: &format!("{}: requests a second over no preemption", sweep.parameter),
-            x: sweep.parameter,
-            y: "throughput %",
-            logarithmic: true,
-            goal: None,
-        },
-        &series(|p| 100.0 * p.throughput),
-    )
+    Ok(())
 }

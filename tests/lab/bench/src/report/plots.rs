@@ -1,155 +1,193 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The plots, as SVG, with the model's parameters in their titles.
+//! The pictures of the results, with the model's parameters below their titles.
 
-use std::path::Path;
+use std::collections::BTreeSet;
 
-use anyhow::Result;
-use gpreempt_simulator::plot::{bars, lines, Axes, Group, Series};
+use gpreempt_plot::bars::{Bar, Bars, Panel};
+use gpreempt_plot::lines::{Lines, Series};
+use gpreempt_plot::rug::{Row, Rug};
+use gpreempt_plot::Picture;
 
 use super::{cases, contenders, Figures};
 use crate::contender::Contender;
 use crate::plan::Part;
-use crate::results::{Conditions, Results};
-use crate::statistics::{distribution, Spread};
+use crate::results::Results;
 
 const GOAL_P99: f64 = 1.05;
-/// Bars beyond that are cut off, and say their value.
+const GOAL_THROUGHPUT: f64 = 95.0;
+/// Bars beyond that are broken off, and say their value.
 const CEILING_P99: f64 = 5.0;
 const CEILING_THROUGHPUT: f64 = 150.0;
 
-pub fn write(results: &Results, output: &Path) -> Result<()> {
-    let facts = facts(&results.conditions);
-    contest(results, &facts, output)?;
-    distributions(results, &facts, output)?;
-    for part in [
+const OF_BARS: &str =
+    "Dark bars: this module. Pale bars: other ways to schedule. Dashed line: the goal. \
+    A broken bar is longer than shown; its value is in bold type.";
+
+/// Every picture that the results allow.
+pub fn pictures(results: &Results) -> Vec<Picture> {
+    let mut pictures: Vec<Picture> = [latency(results), throughput(results)]
+        .into_iter()
+        .flatten()
+        .collect();
+    pictures.extend(preemptions(results));
+    let sweeps = [
         Part::Preparation,
         Part::Rate,
         Part::Poll,
         Part::State,
         Part::Queues,
-    ] {
-        sweep(results, part, &facts, output)?;
-    }
-    Ok(())
+    ];
+    pictures.extend(sweeps.into_iter().filter_map(|part| sweep(results, part)));
+    pictures
 }
 
-/// The model's parameters, short enough for a title.
-fn facts(conditions: &Conditions) -> String {
+/// What a part was run on, and how often.
+fn facts(results: &Results, part: Part) -> String {
+    let conditions = &results.conditions;
     if conditions.model.is_empty() {
         return conditions.gpu.clone();
     }
+    let repetitions: BTreeSet<u32> = results
+        .records
+        .iter()
+        .filter(|record| record.part == part.name())
+        .map(|record| record.repetition)
+        .collect();
+    let runs = match repetitions.len() {
+        1 => "1 run".to_owned(),
+        more => format!("{more} runs"),
+    };
     format!(
-        "virtual MI300X: save {:.1} TB/s + {} us, 1:{}, {} x {} ms",
+        "Virtual MI300X: saves at {:.1} TB/s and {} us each, time dilated 1:{}, {runs} of {} ms.",
         conditions.save_bytes_per_us as f64 / 1e6,
         conditions.save_fixed_ns / 1_000,
         conditions.dilation,
-        conditions.repetitions,
         conditions.duration_ns / 1_000_000
     )
 }
 
-/// Latency and throughput of every load under every contender.
-fn contest(results: &Results, facts: &str, output: &Path) -> Result<()> {
-    let part = Part::Loads.name();
-    let names: Vec<Contender> = contenders(results, part)
-        .into_iter()
-        .filter(|&contender| contender != Contender::Alone)
-        .collect();
-    let of = |load: &str, contender| Figures::of(results, part, load, contender);
-    let group = |base: Contender, value: fn(&Figures) -> Spread, scale: f64| -> Vec<Group> {
-        cases(results, part)
-            .iter()
-            .filter_map(|case| {
-                let base = value(&of(&case.load, base)?).median;
-                let share = |&contender: &Contender| {
-                    of(&case.load, contender).map_or(0.0, |own| scale * value(&own).median / base)
-                };
-                Some(Group {
-                    name: case.load.clone(),
-                    values: names.iter().map(share).collect(),
-                })
-            })
-            .collect()
+/// The urgent p99 of every load under every contender.
+fn latency(results: &Results) -> Option<Picture> {
+    let panels = panels(results, |own, alone, _| {
+        Some(own.p99.median / alone?.p99.median)
+    })?;
+    let bars = Bars {
+        title: "Urgent p99 latency, as a multiple of running alone",
+        notes: &[OF_BARS, &facts(results, Part::Loads)],
+        quantity: "p99 latency of urgent requests over that of running alone (goal: at most 1.05)",
+        panels: &panels,
+        ceiling: CEILING_P99,
+        goal: Some(GOAL_P99),
+        decimals: 2,
     };
-    let labels: Vec<String> = names.iter().map(|name| name.name().to_owned()).collect();
-    let latency = group(Contender::Alone, |figures| figures.p99, 1.0);
-    if !latency.is_empty() && !labels.is_empty() {
-        let title = format!("Urgent p99 over alone; {facts}");
-        let path = output.join("latency.svg");
-        bars(
-            &path,
-            &title,
-            "times alone",
-            &labels,
-            &latency,
-            CEILING_P99,
-            Some(GOAL_P99),
-        )?;
-    }
-    let throughput = group(Contender::Nobody, |figures| figures.throughput, 100.0);
-    if !throughput.is_empty() && !labels.is_empty() {
-        let title = format!("Requests a second over none; {facts}");
-        let path = output.join("throughput.svg");
-        bars(
-            &path,
-            &title,
-            "percent",
-            &labels,
-            &throughput,
-            CEILING_THROUGHPUT,
-            Some(95.0),
-        )?;
-    }
-    Ok(())
+    Some(("latency.svg".into(), bars.svg()))
 }
 
-/// How long preemptions take, as a distribution for each load and contender.
-fn distributions(results: &Results, facts: &str, output: &Path) -> Result<()> {
+/// The throughput of every load under every contender.
+fn throughput(results: &Results) -> Option<Picture> {
+    let panels = panels(results, |own, _, nobody| {
+        Some(100.0 * own.throughput.median / nobody?.throughput.median)
+    })?;
+    let bars = Bars {
+        title: "Requests a second, as a share of those of KFD as it is (none)",
+        notes: &[OF_BARS, &facts(results, Part::Loads)],
+        quantity: "completed requests a second, percent of those under none (goal: at least 95)",
+        panels: &panels,
+        ceiling: CEILING_THROUGHPUT,
+        goal: Some(GOAL_THROUGHPUT),
+        decimals: 1,
+    };
+    Some(("throughput.svg".into(), bars.svg()))
+}
+
+/// A panel for each load: what a contender's figures are beside those of alone
+/// and of nobody. None where there is nothing to compare.
+fn panels(
+    results: &Results,
+    value: impl Fn(&Figures, Option<&Figures>, Option<&Figures>) -> Option<f64>,
+) -> Option<Vec<Panel>> {
     let part = Part::Loads.name();
+    let panels: Vec<Panel> = cases(results, part)
+        .iter()
+        .map(|case| {
+            let of = |contender| Figures::of(results, part, &case.load, contender);
+            let (alone, nobody) = (of(Contender::Alone), of(Contender::Nobody));
+            let bars = contenders(results, part)
+                .into_iter()
+                .filter(|&contender| contender != Contender::Alone)
+                .map(|contender| Bar {
+                    name: contender.name().into(),
+                    value: of(contender)
+                        .and_then(|own| value(&own, alone.as_ref(), nobody.as_ref())),
+                    dark: matches!(contender, Contender::Module(..)),
+                });
+            Panel {
+                name: format!("Load {}", case.load),
+                bars: bars.collect(),
+            }
+        })
+        .filter(|panel| panel.bars.iter().any(|bar| bar.value.is_some()))
+        .collect();
+    (!panels.is_empty()).then_some(panels)
+}
+
+/// How long preemptions take, for each load that has seen some.
+fn preemptions(results: &Results) -> Vec<Picture> {
+    let part = Part::Loads.name();
+    let mut pictures = Vec::new();
     for case in cases(results, part) {
-        let series: Vec<Series> = contenders(results, part)
+        let rows: Vec<Row> = contenders(results, part)
             .into_iter()
             .filter_map(|contender| {
                 let figures = Figures::of(results, part, &case.load, contender)?;
-                let totals: Vec<u64> = figures.preemptions.iter().map(|one| one.total).collect();
-                let points: Vec<(f64, f64)> = distribution(&totals)
-                    .into_iter()
-                    .map(|(nanos, percent)| (nanos / 1e3, percent))
-                    .collect();
-                (points.len() > 1).then(|| Series {
+                let micros = |nanos: u64| nanos as f64 / 1e3;
+                let totals = figures.preemptions.iter().map(|one| micros(one.total));
+                Some(Row {
                     name: contender.name().into(),
-                    points,
+                    values: totals.filter(|time| *time > 0.0).collect(),
                 })
             })
+            .filter(|row| !row.values.is_empty())
             .collect();
-        if series.is_empty() {
+        // A picture of single preemptions would say no more than the table.
+        if rows.iter().all(|row| row.values.len() < 2) {
             continue;
         }
-        let title = format!("Load {}: preemptions; {facts}", case.load);
-        let axes = Axes {
-            title: &title,
-            x: "microseconds from the command to the first urgent workgroup",
-            y: "percent of preemptions",
-            logarithmic: true,
-            goal: None,
+        let rug = Rug {
+            title: &format!("Load {}: how long each preemption took", case.load),
+            notes: &[
+                "Each stroke is one preemption; the wedges above and below a row point at its median.",
+                &facts(results, Part::Loads),
+            ],
+            quantity: "microseconds of GPU time from the command to the first urgent workgroup",
+            rows: &rows,
         };
-        lines(
-            &output.join(format!("preemption-{}.svg", case.load)),
-            axes,
-            &series,
-        )?;
+        pictures.push((format!("preemption-{}.svg", case.load), rug.svg()));
     }
-    Ok(())
+    pictures
 }
 
-fn sweep(results: &Results, part: Part, facts: &str, output: &Path) -> Result<()> {
+/// The urgent p99 over what a part varies.
+fn sweep(results: &Results, part: Part) -> Option<Picture> {
     let name = part.name();
-    let (what, x) = match part {
-        Part::Preparation => ("preparation time", "microseconds"),
-        Part::Rate => ("rate of urgent requests", "requests a second"),
-        Part::Poll => ("poll interval", "microseconds"),
-        Part::State => ("state", "vector registers of a kernel"),
-        _ => ("queues", "queues"),
+    let (title, x) = match part {
+        Part::Preparation => (
+            "Load A: urgent p99 latency by preparation time",
+            "the host's work between arrival and doorbell (microseconds)",
+        ),
+        Part::Rate => (
+            "Load A: urgent p99 latency by request rate",
+            "urgent requests a second",
+        ),
+        Part::Poll => (
+            "Load L: urgent p99 latency by poll interval",
+            "poll_interval_us (microseconds)",
+        ),
+        Part::State => (
+            "Load L: urgent p99 latency by the state to be saved",
+            "vector registers of a best-effort kernel",
+        ),
+        _ => ("Urgent p99 latency by the number of queues", "queues"),
     };
     let series: Vec<Series> = contenders(results, name)
         .into_iter()
@@ -166,60 +204,74 @@ fn sweep(results: &Results, part: Part, facts: &str, output: &Path) -> Result<()
         .filter(|series| !series.points.is_empty())
         .collect();
     if series.is_empty() {
-        return Ok(());
+        return None;
     }
-    let title = format!("Urgent p99 by {what}; {facts}");
-    let axes = Axes {
-        title: &title,
+    let lines = Lines {
+        title,
+        notes: &[&facts(results, part)],
         x,
-        y: "milliseconds",
+        y: "p99 latency (milliseconds of GPU time)",
         logarithmic: matches!(part, Part::Poll | Part::Queues | Part::State),
+        ceiling: None,
         goal: None,
+        mark: None,
+        decimals: 2,
+        series: &series,
     };
-    lines(&output.join(format!("{name}.svg")), axes, &series)
+    Some((format!("{name}.svg"), lines.svg()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::results;
     use super::*;
-    use std::fs;
+
+    fn names(results: &Results) -> Vec<String> {
+        let mut names: Vec<String> = pictures(results).into_iter().map(|one| one.0).collect();
+        names.sort();
+        names
+    }
 
     #[test]
     fn every_picture_says_what_the_model_is() {
-        let directory = tempfile::tempdir().unwrap();
         let mut results = results();
         results.conditions.model = vec!["a fact".into()];
-        write(&results, directory.path()).unwrap();
-        let mut names = Vec::new();
-        for entry in fs::read_dir(directory.path()).unwrap() {
-            let path = entry.unwrap().path();
-            let text = fs::read_to_string(&path).unwrap();
-            assert!(text.contains("5.3 TB/s"), "{}", path.display());
-            names.push(path.file_name().unwrap().to_string_lossy().into_owned());
+        for (name, text) in pictures(&results) {
+            assert!(text.contains("5.3 TB/s and 5 us each"), "{name}");
+            assert!(text.contains("2 runs of 500 ms"), "{name}");
         }
-        names.sort();
-        assert_eq!(names, ["latency.svg", "preemption-A.svg", "throughput.svg"]);
+        assert_eq!(
+            names(&results),
+            ["latency.svg", "preemption-A.svg", "throughput.svg"]
+        );
+    }
+
+    #[test]
+    fn a_load_without_any_run_has_no_panel() {
+        let panels = panels(&results(), |own, _, _| Some(own.p99.median)).unwrap();
+        assert_eq!(panels.len(), 1);
+        assert_eq!(panels[0].name, "Load A");
+        let bars: Vec<(&str, bool)> = panels[0]
+            .bars
+            .iter()
+            .map(|bar| (bar.name.as_str(), bar.dark))
+            .collect();
+        assert_eq!(bars, [("none", false), ("strict", true)]);
     }
 
     #[test]
     fn a_sweep_is_drawn_over_what_it_varies() {
-        let directory = tempfile::tempdir().unwrap();
         let mut results = results();
         for (at, record) in results.records.iter_mut().enumerate() {
             record.part = "poll".into();
             record.load = format!("L{at}");
             record.x = Some(10.0 * (at + 1) as f64);
         }
-        write(&results, directory.path()).unwrap();
-        assert!(directory.path().join("poll.svg").exists());
-        assert!(!directory.path().join("latency.svg").exists());
+        assert_eq!(names(&results), ["poll.svg"]);
     }
 
     #[test]
     fn without_results_nothing_is_drawn() {
-        let directory = tempfile::tempdir().unwrap();
-        write(&Results::default(), directory.path()).unwrap();
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+        assert!(pictures(&Results::default()).is_empty());
     }
 }
