@@ -4,8 +4,8 @@
 use crate::compute::{Dispatch, Kernel};
 use crate::gpu::{Flow, Gpu};
 use crate::memory::{MemoryFault, Space};
-use crate::queue::{Indirect, QueueKey};
-use crate::{GpuNanos, ReadPointer};
+use crate::queue::Indirect;
+use crate::terms::{GpuNanos, QueueKey, ReadPointer};
 
 mod kind {
     pub const VENDOR: u32 = 0;

@@ -3,10 +3,11 @@
 
 use crate::gpu::Gpu;
 use crate::memory::Memory;
-use crate::queue::{Queue, Seat};
-use crate::{
-    Bus, Config, ConfigError, Faults, GpuNanos, HiqRecord, QueueReport, ReadPointer,
-    RegisterReport, StateDump, TimelineRecord, UnitsRecord, Vram,
+use crate::queue::Queue;
+use crate::registers::RegisterReport;
+use crate::terms::{
+    Bus, Config, ConfigError, Faults, GpuNanos, HiqRecord, QueueReport, ReadPointer, Seat,
+    StateDump, TimelineRecord, UnitsRecord, Vram,
 };
 
 /// Bytes of one doorbell write.

@@ -5,15 +5,15 @@
 use std::collections::VecDeque;
 
 use crate::account::Accounts;
+use crate::clock::agenda::EventQueue;
 use crate::compute::Compute;
-use crate::event::EventQueue;
 use crate::hws::Hws;
 use crate::interrupt::{client, source, xcc_node, Interrupt, InterruptRing};
-use crate::memory::{FaultCause, Memory, MemoryFault, Space, FB_BASE};
-use crate::queue::{Exit, QueueKey, Queues, SdmaRing};
+use crate::memory::{FaultCause, Gart, Memory, MemoryFault, Space, FB_BASE};
+use crate::queue::Queues;
 use crate::registers::table::{athub, gc, ih, mmhub, nbio, sdma};
-use crate::registers::{place, sdma_base, xcc_base, Place, RegisterFile, Slot, Touched};
-use crate::{Config, Faults, GpuNanos};
+use crate::registers::{place, sdma_ring, xcc_base, Place, RegisterFile, Touched};
+use crate::terms::{Config, Exit, Faults, Format, GpuNanos, QueueKey, SdmaRing, Slot};
 
 /// What the GPU will do of its own accord.
 #[derive(Clone, Debug)]
@@ -121,8 +121,8 @@ impl Gpu {
     }
 
     fn place_discovery_table(&mut self) {
-        let table = crate::discovery::build(&self.config);
-        let offset = self.memory.vram_bytes() - crate::discovery::FROM_END;
+        let table = crate::registers::discovery::build(&self.config);
+        let offset = self.memory.vram_bytes() - crate::registers::discovery::FROM_END;
         self.memory.vram_write(offset, &table);
     }
 
@@ -130,7 +130,7 @@ impl Gpu {
     /// memory and the accounts stay.
     pub fn reset(&mut self) {
         self.registers = RegisterFile::new(&self.config, self.memory.vram_bytes(), FB_BASE);
-        self.memory.gart = Default::default();
+        self.memory.set_gart(Gart::default());
         self.events.clear();
         let keys: Vec<QueueKey> = self.queues.iter().map(|(key, _)| key).collect();
         for key in keys {
@@ -213,9 +213,9 @@ impl Gpu {
             return;
         }
         let flow = match queue.format {
-            crate::queue::Format::Pm4 => self.pm4_fetch(key),
-            crate::queue::Format::Aql => self.aql_fetch(key),
-            crate::queue::Format::Sdma => self.sdma_fetch(key),
+            Format::Pm4 => self.pm4_fetch(key),
+            Format::Aql => self.aql_fetch(key),
+            Format::Sdma => self.sdma_fetch(key),
         };
         match flow {
             Flow::Next(nanos) => self.fetch_after(key, nanos),
@@ -436,10 +436,12 @@ impl Gpu {
     fn update_gart(&mut self) {
         let registers = &self.registers;
         let page = |low| registers.get_wide(low, low + 1) << 12;
-        self.memory.gart.start = page(mmhub::VM_CONTEXT0_PAGE_TABLE_START_ADDR_LO32);
-        self.memory.gart.end = page(mmhub::VM_CONTEXT0_PAGE_TABLE_END_ADDR_LO32) | 0xfff;
         let table = mmhub::VM_CONTEXT0_PAGE_TABLE_BASE_ADDR_LO32;
-        self.memory.gart.table = registers.get_wide(table, table + 1) & 0xffff_ffff_f000;
+        self.memory.set_gart(Gart {
+            start: page(mmhub::VM_CONTEXT0_PAGE_TABLE_START_ADDR_LO32),
+            end: page(mmhub::VM_CONTEXT0_PAGE_TABLE_END_ADDR_LO32) | 0xfff,
+            table: registers.get_wide(table, table + 1) & 0xffff_ffff_f000,
+        });
     }
 
     fn indirect_vram_offset(&self) -> u64 {
@@ -489,25 +491,4 @@ impl Gpu {
         let at = self.now.after(self.config.timing.doorbell);
         self.events.push(at, Event::Doorbell { index, value });
     }
-}
-
-/// Which ring's register an offset of an SDMA engine is, and which of it.
-pub fn sdma_ring(engine: u32, offset: u32) -> Option<(SdmaRing, u32)> {
-    let first = offset.checked_sub(sdma::GFX)?;
-    // The user's rings do not follow the kernel's directly.
-    let registers = if offset >= sdma::RLC0 {
-        let index = (offset - sdma::RLC0) / sdma::RING_SPAN;
-        if index >= sdma::RLC_COUNT {
-            return None;
-        }
-        sdma::RLC0 + index * sdma::RING_SPAN
-    } else {
-        sdma::GFX + first / sdma::RING_SPAN * sdma::RING_SPAN
-    };
-    Some((SdmaRing { engine, registers }, offset - registers))
-}
-
-/// Address of a register of an SDMA ring.
-pub fn sdma_register(ring: SdmaRing, register: u32) -> u32 {
-    sdma_base(ring.engine) + ring.registers + register
 }

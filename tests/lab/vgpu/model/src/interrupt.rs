@@ -5,7 +5,7 @@
 use crate::memory::{Memory, Space};
 use crate::registers::table::ih;
 use crate::registers::RegisterFile;
-use crate::GpuNanos;
+use crate::terms::GpuNanos;
 
 pub const ENTRY_BYTES: u32 = 32;
 
@@ -142,8 +142,8 @@ impl InterruptRing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::Config;
     use crate::testing::{TestBus, TestVram};
-    use crate::Config;
 
     fn fixture() -> (InterruptRing, RegisterFile, Memory, TestBus) {
         let bus = TestBus::new(1 << 20);

@@ -12,39 +12,31 @@
 
 mod account;
 mod aql;
+mod clock;
 mod compute;
-mod config;
 mod cwsr;
 mod device;
-mod discovery;
-mod event;
-mod fault;
 mod gpu;
-mod host;
 mod hws;
 mod interrupt;
+mod layout;
 mod manual;
 mod memory;
-mod mqd;
 mod pm4;
 mod queue;
 mod registers;
-mod report;
 mod rings;
 mod sdma;
+mod terms;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
-mod time;
 
-pub use config::{Config, ConfigError, ReadPointer, Timing};
 pub use device::{Device, DoorbellWidth};
-pub use fault::{Faults, Fence};
-pub use host::{Bus, BusError, Vram};
 pub use registers::{Block, RegisterReport};
-pub use report::{
-    HiqAction, HiqRecord, MappedQueue, Occupancy, QueueId, QueueKind, QueueReport, StateDump,
-    TimelineChange, TimelineRecord, UnitsRecord,
+pub use terms::{
+    Bus, BusError, Config, ConfigError, Faults, Fence, GpuNanos, HiqAction, HiqRecord, MappedQueue,
+    Occupancy, QueueId, QueueKind, QueueReport, ReadPointer, StateDump, TimelineChange,
+    TimelineRecord, Timing, UnitsRecord, Vram,
 };
-pub use time::GpuNanos;

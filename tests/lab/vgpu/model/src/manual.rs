@@ -3,10 +3,9 @@
 //! scheduler firmware (`sched_policy=2`).
 
 use crate::gpu::Gpu;
-use crate::queue::{Format, QueueKey, Role, Seat};
 use crate::registers::table::gc;
-use crate::registers::Slot;
 use crate::rings::Loading;
+use crate::terms::{Format, QueueKey, Role, Seat, Slot};
 
 impl Gpu {
     /// The driver activated a slot of an address space that is not its own.

@@ -8,56 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::compute::Dispatch;
 use crate::memory::Space;
-use crate::registers::Slot;
-use crate::GpuNanos;
-
-/// Names a queue for as long as it is mapped; never used twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct QueueKey(pub u64);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// The driver's interface queue, which maps the other kernel queues.
-    Privileged,
-    /// A kernel ring of the compute or SDMA engines.
-    Kernel,
-    /// The scheduler firmware's ring.
-    Scheduler,
-    /// Under the scheduler firmware.
-    User,
-    /// Loaded by the driver through registers, without the scheduler.
-    Manual,
-}
-
-impl Role {
-    pub fn is_user(self) -> bool {
-        matches!(self, Role::User | Role::Manual)
-    }
-}
-
-/// The unit of its pointers: packets of 64 bytes, dwords, or bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    Aql,
-    Pm4,
-    Sdma,
-}
-
-/// A ring of an SDMA engine, by its registers' place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SdmaRing {
-    pub engine: u32,
-    /// Offset of its registers in the engine.
-    pub registers: u32,
-}
-
-/// Where a queue is loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seat {
-    /// The same slot on each die of `Queue::dies`.
-    Compute(Slot),
-    Sdma(SdmaRing),
-}
+use crate::terms::{Exit, Format, GpuNanos, QueueKey, Role, SdmaRing, Seat, Slot};
 
 /// A buffer of packets that a ring refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,14 +16,6 @@ pub struct Indirect {
     pub space: Space,
     pub address: u64,
     pub dwords: u32,
-}
-
-/// How a queue gives up its slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    Save,
-    Drain,
-    Kill,
 }
 
 /// A queue on its way out of its slot, on some of its dies.

@@ -2,13 +2,13 @@
 //! Hardware queue slots: loading a queue from its descriptor or the slot's
 //! registers, what a reader of the registers sees, and doorbells.
 
-use crate::gpu::{sdma_register, Gpu};
+use crate::gpu::Gpu;
+use crate::layout::descriptor as mqd;
 use crate::memory::{MemoryFault, Space};
-use crate::mqd;
-use crate::queue::{Exit, Format, Queue, QueueKey, Role, SdmaRing, Seat};
+use crate::queue::Queue;
+use crate::registers::sdma_register;
 use crate::registers::table::{gc, sdma};
-use crate::registers::Slot;
-use crate::GpuNanos;
+use crate::terms::{Exit, Format, GpuNanos, QueueKey, Role, SdmaRing, Seat, Slot};
 
 const DOORBELL_ENABLE: u32 = 1 << 30;
 const QUEUE_IDLE: u32 = 1 << 30;
@@ -283,7 +283,7 @@ impl Gpu {
     /// A register of an SDMA engine as it is at this moment.
     pub fn read_sdma(&mut self, engine: u32, offset: u32, address: u32) -> u32 {
         let stored = self.registers.get(address);
-        let Some((ring, register)) = crate::gpu::sdma_ring(engine, offset) else {
+        let Some((ring, register)) = crate::registers::sdma_ring(engine, offset) else {
             return stored;
         };
         let queue = self

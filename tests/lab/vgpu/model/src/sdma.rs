@@ -4,9 +4,10 @@
 
 use crate::gpu::{Flow, Gpu};
 use crate::interrupt::{client, source, Interrupt};
+use crate::layout::pm4::compare;
 use crate::memory::{MemoryFault, Space};
-use crate::pm4::packet::compare;
-use crate::queue::{Indirect, QueueKey, Role, Seat};
+use crate::queue::Indirect;
+use crate::terms::{QueueKey, Role, Seat};
 
 mod operation {
     pub const NOP: u32 = 0;

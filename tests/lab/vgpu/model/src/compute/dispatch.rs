@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::Footprint;
-use crate::GpuNanos;
+use crate::terms::GpuNanos;
 
 /// A workgroup that was taken off its unit and waits for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

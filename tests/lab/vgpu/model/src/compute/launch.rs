@@ -10,9 +10,8 @@ use std::collections::BTreeSet;
 use super::dispatch::Deal;
 use super::{Dispatch, Resident, SavedWork, Share};
 use crate::gpu::{Event, Gpu};
-use crate::queue::{Queue, QueueKey};
-use crate::registers::Slot;
-use crate::{GpuNanos, Occupancy, ReadPointer};
+use crate::queue::Queue;
+use crate::terms::{GpuNanos, Occupancy, QueueKey, ReadPointer, Slot};
 
 /// The pipe classes, most urgent first.
 const CLASSES: [u32; 4] = [3, 2, 1, 0];

@@ -11,8 +11,7 @@ pub use dispatch::{Dispatch, SavedWork, Share};
 pub use kernel::Kernel;
 pub use occupancy::{Footprint, Unit};
 
-use crate::queue::QueueKey;
-use crate::{Config, GpuNanos};
+use crate::terms::{Config, GpuNanos, QueueKey};
 
 /// A workgroup on a compute unit.
 #[derive(Clone, Debug)]

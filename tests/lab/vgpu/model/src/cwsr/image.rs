@@ -9,7 +9,7 @@
 
 use crate::compute::{Dispatch, SavedWork, Share};
 use crate::queue::Queue;
-use crate::GpuNanos;
+use crate::terms::GpuNanos;
 
 /// Bytes of a workgroup's record.
 pub const RECORD: usize = 40;

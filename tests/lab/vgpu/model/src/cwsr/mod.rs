@@ -9,12 +9,12 @@ use std::collections::VecDeque;
 
 use crate::compute::{Dispatch, Resident, SavedWork};
 use crate::gpu::{Event, Gpu};
+use crate::layout::descriptor as mqd;
 use crate::memory::{MemoryFault, Space};
-use crate::mqd;
-use crate::queue::{Exit, Leaving, Queue, QueueKey, Seat};
+use crate::queue::{Leaving, Queue};
 use crate::registers::table::gc;
 use crate::registers::xcc_base;
-use crate::GpuNanos;
+use crate::terms::{Exit, Format, GpuNanos, QueueKey, SdmaRing, Seat};
 use image::Image;
 
 /// The driver sets it in a descriptor whose queue has a save area.
@@ -285,7 +285,7 @@ impl Gpu {
             .push(self.now.after(nanos), Event::SaveEnd { queue: key, serial });
     }
 
-    fn store_sdma(&mut self, key: QueueKey, ring: crate::queue::SdmaRing) {
+    fn store_sdma(&mut self, key: QueueKey, ring: SdmaRing) {
         let Some(queue) = self.queues.get(key) else {
             return;
         };
@@ -328,9 +328,7 @@ impl Gpu {
         let descriptor = first + u64::from(die) * queue.stride;
         let space = queue.space;
         let (read, write) = (queue.read_dwords(), queue.write_dwords());
-        let buffer = queue
-            .indirect
-            .filter(|_| queue.format == crate::queue::Format::Pm4);
+        let buffer = queue.indirect.filter(|_| queue.format == Format::Pm4);
         let image = Image::of(queue, die);
         let spoil = self.faults.corrupt_saves.contains(&queue.doorbell_offset());
         let area = self.area(queue, die)?;

@@ -2,15 +2,15 @@
 //! Giving a queue of the runlist an address space and a slot.
 
 use super::Listed;
-use crate::gpu::{sdma_register, Gpu};
+use crate::gpu::Gpu;
+use crate::layout::descriptor as mqd;
+use crate::layout::pm4::Engine;
 use crate::memory::{MemoryFault, Space};
-use crate::mqd;
-use crate::pm4::packet::Engine;
-use crate::queue::{Format, Indirect, Queue, QueueKey, Role, SdmaRing, Seat};
+use crate::queue::{Indirect, Queue};
+use crate::registers::sdma_register;
 use crate::registers::table::sdma;
-use crate::registers::Slot;
 use crate::rings::Loading;
-use crate::GpuNanos;
+use crate::terms::{Format, GpuNanos, QueueKey, Role, SdmaRing, Seat, Slot};
 
 const SDMA_DOORBELL_ENABLE: u32 = 1 << 28;
 

@@ -14,10 +14,9 @@ mod unmap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::gpu::{Event, Gpu};
+use crate::layout::pm4::{self as packet, opcode, Engine};
 use crate::memory::Space;
-use crate::pm4::packet::{self, opcode, Engine};
-use crate::queue::QueueKey;
-use crate::{Fence, GpuNanos, HiqAction};
+use crate::terms::{Fence, GpuNanos, HiqAction, QueueKey};
 
 /// What becomes of a packet on the scheduler's ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

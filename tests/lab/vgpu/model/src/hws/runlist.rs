@@ -4,10 +4,9 @@
 
 use super::{Listed, Process, Taken};
 use crate::gpu::Gpu;
+use crate::layout::pm4::{self as packet, opcode, Header};
 use crate::memory::{MemoryFault, Space};
-use crate::pm4::packet::{self, opcode, Header};
-use crate::queue::Exit;
-use crate::HiqAction;
+use crate::terms::{Exit, HiqAction, Role};
 
 struct Parsed {
     processes: Vec<Process>,
@@ -60,7 +59,7 @@ impl Gpu {
         for listed in &mut self.hws.listed {
             let pasid = self.hws.processes[listed.process].pasid;
             listed.key = self.queues.find(|queue| {
-                queue.role == crate::queue::Role::User
+                queue.role == Role::User
                     && queue.pasid == pasid
                     && queue.doorbell == Some(listed.doorbell)
                     && queue.mqd == Some(listed.descriptor)

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Step;
 use crate::gpu::{Event, Gpu};
+use crate::layout::descriptor as mqd;
+use crate::layout::pm4::Engine;
 use crate::memory::Space;
-use crate::mqd;
-use crate::pm4::packet::Engine;
-use crate::queue::Exit;
 use crate::registers::table::sdma;
+use crate::terms::Exit;
 
 /// Looks at the slice before it ends, to see whether all have become idle.
 const LOOKS: u64 = 10;

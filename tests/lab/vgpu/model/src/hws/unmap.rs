@@ -6,11 +6,11 @@ use std::collections::{BTreeSet, VecDeque};
 
 use super::Taken;
 use crate::gpu::Gpu;
+use crate::layout::descriptor as mqd;
+use crate::layout::pm4::{unmap_action, unmap_filter, UnmapQueues};
 use crate::memory::Space;
-use crate::mqd;
-use crate::pm4::packet::{unmap_action, unmap_filter, UnmapQueues};
-use crate::queue::{Exit, Queue, QueueKey, Role};
-use crate::HiqAction;
+use crate::queue::Queue;
+use crate::terms::{Exit, HiqAction, QueueKey, Role};
 
 impl Gpu {
     pub(super) fn mapped_user_queues(&self, wanted: impl Fn(&Queue) -> bool) -> BTreeSet<QueueKey> {

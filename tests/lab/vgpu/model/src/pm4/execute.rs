@@ -3,12 +3,13 @@
 //! that either refers to share one path; who the queue is decides what the
 //! scheduling packets may do.
 
-use super::packet::{self, opcode, Header};
 use crate::gpu::{Flow, Gpu};
 use crate::interrupt::{client, source, xcc_node, Interrupt};
+use crate::layout::pm4::{self as packet, opcode, Header};
 use crate::memory::{MemoryFault, Space};
-use crate::queue::{Format, Indirect, QueueKey, Role};
-use crate::registers::{place, xcc_base, Place, Slot};
+use crate::queue::Indirect;
+use crate::registers::{place, xcc_base, Place};
+use crate::terms::{Format, QueueKey, Role, Slot};
 
 /// Dwords that one packet may have.
 const PACKET_DWORDS: u32 = 1 << 14;

@@ -3,4 +3,3 @@
 //! scheduler firmware's ring carry them.
 
 mod execute;
-pub mod packet;

@@ -4,12 +4,13 @@
 
 use super::{TestBus, TestVram};
 use crate::compute::Footprint;
+use crate::device::{Device, DoorbellWidth};
+use crate::layout::descriptor as mqd;
+use crate::layout::pm4::opcode;
 use crate::memory::FB_BASE;
-use crate::mqd;
-use crate::pm4::packet::opcode;
 use crate::registers::table::{gc, ih, mmhub};
 use crate::registers::xcc_base;
-use crate::{Bus, Config, Device, DoorbellWidth, GpuNanos, QueueReport, Vram};
+use crate::terms::{Bus, Config, GpuNanos, QueueReport, Vram};
 
 const VRAM: usize = 64 << 20;
 const GUEST: usize = 96 << 20;

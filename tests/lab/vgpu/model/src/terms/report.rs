@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::GpuNanos;
+use super::time::GpuNanos;
 
 /// A user queue as the GPU knows it. KFD's queue id never reaches the GPU.
 #[derive(

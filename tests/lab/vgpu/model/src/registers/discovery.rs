@@ -4,7 +4,7 @@
 
 use crate::registers::table::base;
 use crate::registers::{sdma_base, xcc_base};
-use crate::Config;
+use crate::terms::Config;
 
 /// How far before the end of video memory the table lies.
 pub const FROM_END: u64 = 64 << 10;

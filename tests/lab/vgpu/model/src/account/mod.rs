@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::compute::Dispatch;
 use crate::gpu::Gpu;
-use crate::queue::{Format, Queue, QueueKey, Seat};
-use crate::{
-    GpuNanos, HiqAction, HiqRecord, MappedQueue, QueueId, QueueKind, QueueReport, TimelineChange,
-    TimelineRecord, UnitsRecord,
+use crate::queue::Queue;
+use crate::terms::{
+    Format, GpuNanos, HiqAction, HiqRecord, MappedQueue, QueueId, QueueKey, QueueKind, QueueReport,
+    Seat, TimelineChange, TimelineRecord, UnitsRecord,
 };
 
 /// The timeline has a new count of waves at most this often per queue.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::GpuNanos;
+use super::time::GpuNanos;
 
 /// When the read pointer of an AQL queue passes a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::GpuNanos;
+use crate::terms::GpuNanos;
 
 pub struct EventQueue<E> {
     heap: BinaryHeap<Reverse<Entry<E>>>,
