@@ -67,11 +67,16 @@ impl Interrupt {
 /// State beside the registers.
 #[derive(Default)]
 pub struct InterruptRing {
-    pub raised: u64,
-    pub dropped: u64,
+    raised: u64,
+    dropped: u64,
 }
 
 impl InterruptRing {
+    /// Entries that the ring took.
+    pub fn raised(&self) -> u64 {
+        self.raised
+    }
+
     /// The size in bytes, if the ring is enabled and can hold anything.
     fn size(registers: &RegisterFile) -> Option<u32> {
         let control = registers.get(ih::IH_RB_CNTL);
@@ -128,6 +133,17 @@ impl InterruptRing {
         if signal {
             memory.raise_msi();
         }
+    }
+
+    /// The driver rings with its read pointer; false if the doorbell is not
+    /// this ring's.
+    pub fn doorbell(registers: &mut RegisterFile, index: u32, value: u64) -> bool {
+        let control = registers.get(ih::IH_DOORBELL_RPTR);
+        let is_own = (control >> 28) & 1 != 0 && control & 0x3ff_ffff == index;
+        if is_own {
+            registers.set(ih::IH_RB_RPTR, value as u32);
+        }
+        is_own
     }
 
     /// The driver wrote the control register.

@@ -11,22 +11,22 @@
 //! from the driver, or assumed.
 
 mod account;
-mod aql;
+mod aperture;
+mod bus;
 mod clock;
 mod compute;
-mod cwsr;
 mod device;
+mod engines;
 mod gpu;
 mod hws;
 mod interrupt;
 mod layout;
-mod manual;
 mod memory;
-mod pm4;
+mod preempt;
+mod processor;
 mod queue;
 mod registers;
-mod rings;
-mod sdma;
+mod slot;
 mod terms;
 #[cfg(test)]
 mod testing;

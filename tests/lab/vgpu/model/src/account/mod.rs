@@ -2,56 +2,29 @@
 //! Accounts of user queues, the log of the scheduler's packets, and the
 //! timeline. They outlive a queue's time in its slot, and a reset.
 
-use std::collections::{BTreeMap, VecDeque};
+mod log;
 
-use crate::compute::Dispatch;
-use crate::gpu::Gpu;
-use crate::queue::Queue;
+use std::collections::BTreeMap;
+
 use crate::terms::{
-    Format, GpuNanos, HiqAction, HiqRecord, MappedQueue, QueueId, QueueKey, QueueKind, QueueReport,
-    Seat, TimelineChange, TimelineRecord, UnitsRecord,
+    GpuNanos, HiqAction, HiqRecord, MappedQueue, QueueId, QueueKind, QueueReport, TimelineChange,
+    TimelineRecord, UnitsRecord,
 };
+use log::Log;
 
 /// The timeline has a new count of waves at most this often per queue.
 const WAVE_RECORD_NANOS: u64 = 1_000;
 
-/// The last records of a log; each has a number that is never used again.
-struct Log<T> {
-    records: VecDeque<T>,
-    first: u64,
-    capacity: usize,
-}
-
-impl<T: Clone> Log<T> {
-    fn new(capacity: usize) -> Log<T> {
-        Log {
-            records: VecDeque::new(),
-            first: 0,
-            capacity,
-        }
-    }
-
-    fn next(&self) -> u64 {
-        self.first + self.records.len() as u64
-    }
-
-    fn push(&mut self, record: T) {
-        if self.records.len() == self.capacity {
-            self.records.pop_front();
-            self.first += 1;
-        }
-        self.records.push_back(record);
-    }
-
-    fn get_mut(&mut self, number: u64) -> Option<&mut T> {
-        self.records
-            .get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
-    }
-
-    fn since(&self, number: u64) -> Vec<T> {
-        let skip = number.saturating_sub(self.first);
-        self.records.iter().skip(skip as usize).cloned().collect()
-    }
+/// What identifies the account of a queue that was loaded, and what it shows.
+pub struct Loaded {
+    /// Byte offset in BAR 2.
+    pub doorbell: u64,
+    pub pasid: u32,
+    pub kind: QueueKind,
+    pub place: MappedQueue,
+    pub pipe_priority: u32,
+    /// The read pointer, by which a queue that comes back is known.
+    pub read: u64,
 }
 
 struct Account {
@@ -164,9 +137,8 @@ impl Accounts {
         self.report(account).workgroups_done += 1;
     }
 
-    pub fn dispatch_begins(&mut self, now: GpuNanos, account: usize, dispatch: &Dispatch) {
+    pub fn dispatch_begins(&mut self, now: GpuNanos, account: usize, packet: u64, workgroups: u64) {
         self.report(account).dispatches_started += 1;
-        let (packet, workgroups) = (dispatch.packet, dispatch.workgroups);
         self.record(
             now,
             account,
@@ -253,132 +225,76 @@ impl Accounts {
             id.doorbell == doorbell && id.pasid == pasid
         })
     }
-}
 
-fn kind(queue: &Queue) -> QueueKind {
-    match queue.format {
-        Format::Aql => QueueKind::Aql,
-        Format::Pm4 => QueueKind::Pm4,
-        Format::Sdma => QueueKind::Sdma,
-    }
-}
-
-fn place(queue: &Queue) -> MappedQueue {
-    let vmid = queue.vmid;
-    match queue.seat {
-        Seat::Compute(slot) => MappedQueue {
-            vmid,
-            me: slot.me,
-            pipe: slot.pipe,
-            queue: slot.queue,
-        },
-        Seat::Sdma(ring) => MappedQueue {
-            vmid,
-            me: 0,
-            pipe: ring.engine,
-            queue: (ring.registers - crate::registers::table::sdma::GFX)
-                / crate::registers::table::sdma::RING_SPAN,
-        },
-    }
-}
-
-impl Gpu {
-    /// Finds the account of a queue that was just loaded, or opens one.
-    pub fn account_mapped(&mut self, key: QueueKey) {
-        let Some(queue) = self.queues.get_mut(key) else {
-            return;
-        };
-        let (doorbell, pasid, kind) = (queue.doorbell_offset(), queue.pasid, kind(queue));
-        let accounts = &mut self.accounts;
-        let known = accounts.find(doorbell, pasid);
-        // A queue goes on where it stopped; another one starts anew.
+    /// A queue was loaded: the number of its account, or of a new one. A queue
+    /// goes on where it stopped; another one with its doorbell starts anew.
+    pub fn mapped(&mut self, now: GpuNanos, queue: &Loaded) -> usize {
+        let known = self.find(queue.doorbell, queue.pasid);
         let same = known.filter(|index| {
-            let report = &accounts.accounts[*index].report;
-            report.kind == kind && report.read_pointer == queue.read && report.mapped.is_none()
+            let report = &self.accounts[*index].report;
+            report.kind == queue.kind
+                && report.read_pointer == queue.read
+                && report.mapped.is_none()
         });
         let index = same.unwrap_or_else(|| {
-            let generation = known.map_or(0, |index| {
-                accounts.accounts[index].report.queue.generation + 1
-            });
-            accounts.accounts.push(Account {
-                report: new_report(
-                    QueueId {
-                        doorbell,
-                        pasid,
-                        generation,
-                    },
-                    kind,
-                ),
-                waves: 0,
-                running_since: None,
-                saved_since: None,
-                saving: false,
-                recorded: GpuNanos::default(),
-                unrecorded: None,
-            });
-            accounts.accounts.len() - 1
+            let generation =
+                known.map_or(0, |index| self.accounts[index].report.queue.generation + 1);
+            let id = QueueId {
+                doorbell: queue.doorbell,
+                pasid: queue.pasid,
+                generation,
+            };
+            self.accounts.push(Account::new(id, queue.kind));
+            self.accounts.len() - 1
         });
-        queue.account = index;
-        let report = accounts.report(index);
+        let report = self.report(index);
         report.pipe_priority = queue.pipe_priority;
-        report.mapped = Some(place(queue));
+        report.mapped = Some(queue.place);
         report.maps += 1;
-        accounts.record(self.now, index, TimelineChange::Mapped);
+        self.record(now, index, TimelineChange::Mapped);
+        index
     }
 
     /// A queue has left its slots.
-    pub fn account_unmapped(&mut self, key: QueueKey) {
-        let Some(queue) = self.queues.get(key).filter(|queue| queue.role.is_user()) else {
-            return;
-        };
-        let report = self.accounts.report(queue.account);
+    pub fn unmapped(&mut self, now: GpuNanos, account: usize, read: u64, write: u64) {
+        let report = self.report(account);
         report.mapped = None;
         report.unmaps += 1;
-        report.read_pointer = queue.read;
-        report.write_pointer = queue.write;
-        self.accounts
-            .record(self.now, queue.account, TimelineChange::Unmapped);
+        report.read_pointer = read;
+        report.write_pointer = write;
+        self.record(now, account, TimelineChange::Unmapped);
     }
 
-    /// A reset took a queue away with all that it had in flight.
-    pub fn account_lost(&mut self, key: QueueKey) {
-        let Some(queue) = self.queues.get(key).filter(|queue| queue.role.is_user()) else {
-            return;
-        };
-        let index = queue.account;
-        let waves = self.accounts.accounts[index].waves;
-        self.accounts.left(self.now, index, waves as u32);
-        self.account_unmapped(key);
+    /// A reset took a queue's waves away.
+    pub fn waves_lost(&mut self, now: GpuNanos, account: usize) {
+        let waves = self.accounts[account].waves;
+        self.left(now, account, waves as u32);
     }
 
-    pub fn queue_reports(&self) -> Vec<QueueReport> {
-        let mut reports: Vec<QueueReport> = self
-            .accounts
-            .accounts
-            .iter()
-            .map(|account| self.report_now(account))
-            .collect();
-        for (_, queue) in self.queues.iter().filter(|(_, queue)| queue.role.is_user()) {
-            let report = &mut reports[queue.account];
-            report.read_pointer = queue.read;
-            report.write_pointer = queue.write;
-            report.workgroups_resident = queue.resident_workgroups();
-            let shares = queue
-                .dispatches
-                .iter()
-                .flat_map(|dispatch| &dispatch.shares);
-            let waiting: u64 = shares.map(|share| share.waiting.len() as u64).sum();
-            report.workgroups_saved = report.workgroups_saved.max(waiting);
+    /// All accounts, with the time that still runs.
+    pub fn reports(&self, now: GpuNanos) -> Vec<QueueReport> {
+        let accounts = self.accounts.iter();
+        accounts.map(|account| account.report_at(now)).collect()
+    }
+}
+
+impl Account {
+    fn new(queue: QueueId, kind: QueueKind) -> Account {
+        Account {
+            report: new_report(queue, kind),
+            waves: 0,
+            running_since: None,
+            saved_since: None,
+            saving: false,
+            recorded: GpuNanos::default(),
+            unrecorded: None,
         }
-        reports
     }
 
-    fn report_now(&self, account: &Account) -> QueueReport {
-        let mut report = account.report.clone();
-        report.running_time += account
-            .running_since
-            .map_or(0, |since| self.now.since(since));
-        report.saved_time += account.saved_since.map_or(0, |since| self.now.since(since));
+    fn report_at(&self, now: GpuNanos) -> QueueReport {
+        let mut report = self.report.clone();
+        report.running_time += self.running_since.map_or(0, |since| now.since(since));
+        report.saved_time += self.saved_since.map_or(0, |since| now.since(since));
         report
     }
 }
@@ -405,24 +321,5 @@ fn new_report(queue: QueueId, kind: QueueKind) -> QueueReport {
         read_pointer: 0,
         write_pointer: 0,
         fault: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_log_drops_the_oldest_and_keeps_its_numbers() {
-        let mut log = Log::new(3);
-        for value in 0..5 {
-            assert_eq!(log.next(), value);
-            log.push(value);
-        }
-        assert_eq!(log.since(0), [2, 3, 4]);
-        assert_eq!(log.since(4), [4]);
-        assert_eq!(log.since(9), [] as [u64; 0]);
-        assert_eq!(log.get_mut(1), None);
-        assert_eq!(log.get_mut(3), Some(&mut 3));
     }
 }

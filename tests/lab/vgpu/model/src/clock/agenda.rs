@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 
 use crate::terms::GpuNanos;
 
-pub struct EventQueue<E> {
+pub struct Agenda<E> {
     heap: BinaryHeap<Reverse<Entry<E>>>,
     sequence: u64,
 }
@@ -38,9 +38,9 @@ impl<E> Ord for Entry<E> {
     }
 }
 
-impl<E> EventQueue<E> {
+impl<E> Agenda<E> {
     pub fn new() -> Self {
-        EventQueue {
+        Agenda {
             heap: BinaryHeap::new(),
             sequence: 0,
         }
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn time_orders_and_equal_times_keep_their_order() {
-        let mut queue = EventQueue::new();
+        let mut queue = Agenda::new();
         for (at, event) in [(5, 'c'), (3, 'a'), (5, 'd'), (3, 'b')] {
             queue.push(GpuNanos(at), event);
         }
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn never_is_not_stored() {
-        let mut queue = EventQueue::new();
+        let mut queue = Agenda::new();
         queue.push(GpuNanos::NEVER, ());
         assert_eq!(queue.next(), None);
     }

@@ -3,16 +3,9 @@
 
 use std::collections::VecDeque;
 
-use super::Footprint;
+use super::occupancy::Footprint;
+use super::work::{Suspended, Work};
 use crate::terms::GpuNanos;
-
-/// A workgroup that was taken off its unit and waits for another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SavedWork {
-    pub workgroup: u64,
-    /// Nanoseconds it still needs; `u64::MAX` never ends.
-    pub remaining: u64,
-}
 
 /// What one die has of a dispatch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +18,14 @@ pub struct Share {
     pub resident: u64,
     pub done: u64,
     pub total: u64,
-    pub waiting: VecDeque<SavedWork>,
+    pub waiting: VecDeque<Suspended>,
+}
+
+impl Share {
+    /// Workgroups that are not on a unit and could be.
+    pub fn has_work(&self) -> bool {
+        self.present && (self.next < self.total || !self.waiting.is_empty())
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,10 +37,7 @@ pub struct Dispatch {
     pub waves: u32,
     pub vgprs: u32,
     pub lds: u32,
-    /// Address of the first workgroup's counter.
-    pub counters: u64,
-    /// Nanoseconds that a workgroup takes; `u64::MAX` never ends.
-    pub cost: u64,
+    pub work: Work,
     /// Completion signal, or 0.
     pub signal: u64,
     /// When its first workgroup was launched.
@@ -65,13 +62,7 @@ impl Dispatch {
                 self.waves, self.vgprs, self.lds
             ));
         }
-        if self.counters % 4 != 0 {
-            return Err(format!(
-                "the counters at {:#x} are not aligned",
-                self.counters
-            ));
-        }
-        Ok(())
+        self.work.check()
     }
 
     /// Every workgroup has been given to a compute unit once, as far as the dies

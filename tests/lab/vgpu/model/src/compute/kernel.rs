@@ -2,8 +2,8 @@
 //! What the model needs of a kernel: its descriptor (the amdhsa format of the
 //! compiler's documentation) and the mark of countable work at its entry.
 
-use crate::aql::Failure;
 use crate::memory::{Memory, Space};
+use crate::queue::Failure;
 
 /// Stands at the code entry of a kernel that is countable work.
 pub const COUNTABLE: &[u8; 16] = b"VGPU-COUNT-WORK1";

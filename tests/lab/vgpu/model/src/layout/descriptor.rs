@@ -10,6 +10,8 @@ pub const CURRENT_LOGIC_XCC: u64 = 39;
 pub const TG_CHUNK_SIZE: u64 = 41;
 pub const SAVE_END_TIME: u64 = 100;
 pub const PQ_RPTR: u64 = 138;
+/// Where the read pointer is stored for the owner.
+pub const PQ_RPTR_REPORT: u64 = 139;
 pub const HQD_ACTIVE: u64 = 130;
 /// The buffer that a PM4 ring was in, and the dwords of it that are left.
 pub const IB_BASE: u64 = 146;

@@ -7,8 +7,8 @@
 //! The space behind a record stands for registers and local memory, which
 //! this kind of work does not have; it is not touched.
 
-use crate::compute::{Dispatch, SavedWork, Share};
-use crate::queue::Queue;
+use super::dispatch::{Dispatch, Share};
+use super::work::{Suspended, Work};
 use crate::terms::GpuNanos;
 
 /// Bytes of a workgroup's record.
@@ -59,12 +59,11 @@ fn push(bytes: &mut Vec<u8>, words: &[u64]) {
 
 impl Image {
     /// What a die must save, or none if the queue has nothing in flight.
-    pub fn of(queue: &Queue, die: u32) -> Option<Image> {
-        if queue.dispatches.is_empty() {
+    pub fn of(dispatches: &[Dispatch], die: u32, fetched: u64) -> Option<Image> {
+        if dispatches.is_empty() {
             return None;
         }
-        let parts = queue
-            .dispatches
+        let parts = dispatches
             .iter()
             .map(|dispatch| {
                 let share = dispatch.shares[die as usize].clone();
@@ -82,7 +81,7 @@ impl Image {
             .collect();
         Some(Image {
             die,
-            fetched: queue.fetched,
+            fetched,
             parts,
         })
     }
@@ -95,14 +94,15 @@ impl Image {
             let (d, s) = (&part.dispatch, &part.share);
             let started = d.started.unwrap_or(GpuNanos::NEVER).0;
             let shape = u64::from(d.waves) | (u64::from(d.vgprs) << 16) | (u64::from(d.lds) << 32);
+            let [counters, cost] = d.work.to_words();
             push(
                 &mut body,
                 &[
                     d.packet,
                     d.workgroups,
                     shape,
-                    d.counters,
-                    d.cost,
+                    counters,
+                    cost,
                     d.signal,
                     started,
                     s.next,
@@ -135,13 +135,8 @@ impl Image {
             let bytes = part.dispatch.footprint().saved_bytes();
             for work in &part.share.waiting {
                 let mut record = Vec::with_capacity(RECORD);
-                let fields = [
-                    RECORD_MARK,
-                    part.dispatch.packet,
-                    work.workgroup,
-                    work.remaining,
-                ];
-                push(&mut record, &fields);
+                push(&mut record, &[RECORD_MARK, part.dispatch.packet]);
+                push(&mut record, &work.to_words());
                 let sum = checksum(&record);
                 push(&mut record, &[sum]);
                 records.push((record, bytes));
@@ -179,8 +174,7 @@ impl Image {
                         waves: (shape & 0xffff) as u32,
                         vgprs: ((shape >> 16) & 0xffff) as u32,
                         lds: (shape >> 32) as u32,
-                        counters: word(bytes, 3),
-                        cost: word(bytes, 4),
+                        work: Work::from_words([word(bytes, 3), word(bytes, 4)]),
                         signal: word(bytes, 5),
                         started: (started != GpuNanos::NEVER).then_some(started),
                         shares: Vec::new(),
@@ -224,10 +218,7 @@ impl Image {
         if word(record, 1) != part.dispatch.packet {
             return Err("a workgroup's record is another dispatch's");
         }
-        let work = SavedWork {
-            workgroup: word(record, 2),
-            remaining: word(record, 3),
-        };
+        let work = Suspended::from_words([word(record, 2), word(record, 3)]);
         part.share.waiting.push_back(work);
         Ok(())
     }
@@ -236,16 +227,20 @@ impl Image {
         self.parts.iter().map(|part| part.count).sum()
     }
 
-    /// Adds the work to a queue that was loaded on the die.
-    pub fn give_to(self, queue: &mut Queue, die: u32, die_count: u32) {
-        queue.fetched = queue.fetched.max(self.fetched);
+    /// Number of the next packet to read.
+    pub fn fetched(&self) -> u64 {
+        self.fetched
+    }
+
+    /// Adds the work to what a queue has in flight, now that the die is loaded.
+    pub fn give_to(self, dispatches: &mut Vec<Dispatch>, die: u32, die_count: u32) {
         for part in self.parts {
             let packet = part.dispatch.packet;
-            let position = queue.dispatches.iter().position(|d| d.packet == packet);
+            let position = dispatches.iter().position(|d| d.packet == packet);
             let position = position.unwrap_or_else(|| {
-                let at = queue.dispatches.partition_point(|d| d.packet < packet);
+                let at = dispatches.partition_point(|d| d.packet < packet);
                 let shares = vec![Share::default(); die_count as usize];
-                queue.dispatches.insert(
+                dispatches.insert(
                     at,
                     Dispatch {
                         shares,
@@ -254,7 +249,7 @@ impl Image {
                 );
                 at
             });
-            queue.dispatches[position].shares[die as usize] = Share {
+            dispatches[position].shares[die as usize] = Share {
                 present: true,
                 ..part.share
             };
@@ -278,16 +273,12 @@ mod tests {
             waves: 4,
             vgprs: 64,
             lds: 1024,
-            counters: 0x1000,
-            cost: 500,
+            work: Work::from_words([0x1000, 500]),
             signal: 0x2000,
             started: Some(GpuNanos(33)),
             shares: Vec::new(),
         };
-        let waiting = [(3, 17), (9, u64::MAX)].map(|(workgroup, remaining)| SavedWork {
-            workgroup,
-            remaining,
-        });
+        let waiting = [[3, 17], [9, u64::MAX]].map(Suspended::from_words);
         let share = Share {
             next: 50,
             done: 48,
