@@ -65,13 +65,14 @@ impl Device {
         self.gpu.doorbell(offset, value);
     }
 
-    /// Does all that is due up to `now`. A time in the past is the present.
+    /// Does everything that is due up to `now`. A time in the past does not turn
+    /// the clock back.
     pub fn advance_to(&mut self, now: GpuNanos) {
         self.gpu.advance_to(now);
     }
 
-    /// When `advance_to` next has something to do. It may lie in the past:
-    /// then call at once. Ask again after every access.
+    /// When `advance_to` next has something to do. If that is in the past, call it
+    /// at once. Ask again after every access.
     pub fn next_event(&self) -> Option<GpuNanos> {
         self.gpu.bus().clock.next()
     }
@@ -98,7 +99,7 @@ impl Device {
 
     /// Changes of queues and compute units from a sequence number on.
     pub fn timeline(&mut self, from: u64) -> Vec<TimelineRecord> {
-        self.gpu.bus_mut().accounts.timeline_since(from)
+        self.gpu.timeline(from)
     }
 
     /// How many compute units were busy over time.
@@ -115,8 +116,8 @@ impl Device {
         self.gpu.state()
     }
 
-    /// Says when the read pointers of AQL queues move from now on. Where they
-    /// have moved already, they stay.
+    /// Sets when the read pointers of AQL queues move from now on. Those that have
+    /// moved already stay where they are.
     pub fn set_read_pointer(&mut self, when: ReadPointer) {
         self.gpu.set_read_pointer(when);
     }

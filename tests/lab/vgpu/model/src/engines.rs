@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The engines below the schedulers and packet processors, side by side.
+//! The engines that the scheduler and the packet processors work with.
 
 use crate::bus::Buses;
 use crate::compute::Compute;
 use crate::queue::Queues;
 use crate::terms::GpuNanos;
 
-/// Lent to what moves queues in and out. Each engine keeps its fields to
-/// itself; what concerns several of them calls their methods in turn.
+/// Each engine keeps its fields to itself. Whatever concerns several of them
+/// borrows this and calls their methods in turn.
 pub struct Engines {
     pub bus: Buses,
     /// Rings and doorbells.
@@ -50,7 +50,7 @@ pub struct SaveChannel {
 }
 
 impl SaveChannel {
-    /// When a transfer of so many bytes ends that may begin at `from`.
+    /// When a transfer of this many bytes ends that may begin at `from`.
     pub fn transfer(&mut self, bus: &Buses, from: GpuNanos, bytes: u64) -> GpuNanos {
         let start = from.max(self.free);
         let fixed = bus.config.timing.save_fixed;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The whole GPU: its engines, and which of them does what is due.
+//! The whole GPU: its engines, and which of them handles which event.
 
 use crate::bus::Buses;
 use crate::clock::Event;
 use crate::engines::Engines;
 use crate::hws::Hws;
 use crate::interrupt::InterruptRing;
-use crate::preempt;
-use crate::processor;
 use crate::queue::Flow;
-use crate::slot;
-use crate::terms::{Exit, Faults, GpuNanos, QueueKey, QueueReport, ReadPointer, StateDump};
-use crate::{aperture, hws};
+use crate::terms::{
+    Exit, Faults, GpuNanos, QueueKey, QueueReport, ReadPointer, StateDump, TimelineRecord,
+};
+use crate::{aperture, hws, preempt, processor, slot};
 
 pub struct Gpu {
     engines: Engines,
@@ -30,10 +29,6 @@ impl Gpu {
 
     pub fn bus(&self) -> &Buses {
         &self.engines.bus
-    }
-
-    pub fn bus_mut(&mut self) -> &mut Buses {
-        &mut self.engines.bus
     }
 
     /// Drops all work and returns the registers to their reset values. Video
@@ -101,7 +96,7 @@ impl Gpu {
 
     fn save_end(&mut self, key: QueueKey, serial: u64) {
         let engines = &mut self.engines;
-        // A packet that refers to a buffer ends before the queue leaves.
+        // A queue that is in a buffer reaches its end before it leaves.
         if preempt::in_buffer(engines, key, serial) {
             let nanos = match processor::sdma::fetch(engines, key) {
                 Flow::Next(nanos) => nanos.max(1),
@@ -120,7 +115,8 @@ impl Gpu {
         engines
             .compute
             .release_endless(&mut engines.bus, &engines.queues);
-        // Queues that would not yield may do so now: their operation still waits.
+        // Queues that would not yield before may do so now; their operation is
+        // still waiting.
         for key in self.hws.waiting() {
             preempt::begin_exit(engines, key, Exit::Save, hws::ALL_DIES);
         }
@@ -128,6 +124,10 @@ impl Gpu {
 
     pub fn set_read_pointer(&mut self, when: ReadPointer) {
         self.engines.bus.config.read_pointer = when;
+    }
+
+    pub fn timeline(&mut self, from: u64) -> Vec<TimelineRecord> {
+        self.engines.bus.accounts.timeline_since(from)
     }
 
     pub fn queue_reports(&self) -> Vec<QueueReport> {

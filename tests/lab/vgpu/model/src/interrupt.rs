@@ -13,7 +13,7 @@ const ENABLE: u32 = 1 << 0;
 const OVERFLOW_CLEAR: u32 = 1 << 31;
 const OVERFLOW: u32 = 1 << 0;
 
-/// Who reports, as the driver's soc15_ih_clientid.h numbers them.
+/// Sources of interrupts, as the driver's soc15_ih_clientid.h numbers them.
 pub mod client {
     pub const COMMAND_PROCESSOR: u32 = 0x14;
     pub const GRAPHICS_MEMORY: u32 = 0x1b;
@@ -84,8 +84,8 @@ impl InterruptRing {
         (control & ENABLE != 0 && size >= 2 * ENTRY_BYTES).then_some(size)
     }
 
-    /// Appends an entry and signals it. With the ring full the entry is lost
-    /// and the overflow bit tells the driver.
+    /// Appends an entry and signals it. If the ring is full the entry is lost and
+    /// the overflow bit tells the driver.
     pub fn send(
         &mut self,
         interrupt: &Interrupt,
@@ -135,8 +135,8 @@ impl InterruptRing {
         }
     }
 
-    /// The driver rings with its read pointer; false if the doorbell is not
-    /// this ring's.
+    /// Takes the read pointer that the driver wrote to a doorbell; false if the
+    /// doorbell is not this ring's.
     pub fn doorbell(registers: &mut RegisterFile, index: u32, value: u64) -> bool {
         let control = registers.get(ih::IH_DOORBELL_RPTR);
         let is_own = (control >> 28) & 1 != 0 && control & 0x3ff_ffff == index;

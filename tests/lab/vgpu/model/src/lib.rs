@@ -7,6 +7,19 @@
 //! change registers and enqueue work; everything the GPU does of its own
 //! accord happens in `advance_to`, so a test can step it event by event.
 //!
+//! A file imports its own room and those that stand before it here:
+//!
+//! `terms` (time, settings, names, reports) < `layout` (packets, descriptors) <
+//! `memory` < `registers` < `interrupt` < `clock` < `account` < `bus` (all of
+//! these, lent to an engine with each call) < `queue` (rings and doorbells) <
+//! `compute` < `engines` (the two side by side) < `preempt` < `slot` <
+//! `aperture` (registers to their engines) < `hws` < `processor` (PM4, AQL,
+//! SDMA) < `gpu` < `device`.
+//!
+//! An engine keeps its fields private. What has to call several of them takes
+//! `Engines`; what a lower engine has to tell a higher one it returns, and `Gpu`
+//! passes it on.
+//!
 //! docs/virtual-gpu.md says of each behaviour whether it is documented, read
 //! from the driver, or assumed.
 

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-/// The last records of a log; each has a number that is never used again.
+/// The most recent records. Each has a number that is never reused.
 pub struct Log<T> {
     records: VecDeque<T>,
     first: u64,

@@ -23,7 +23,7 @@ pub struct Loaded {
     pub kind: QueueKind,
     pub place: MappedQueue,
     pub pipe_priority: u32,
-    /// The read pointer, by which a queue that comes back is known.
+    /// The read pointer, which identifies a queue that comes back.
     pub read: u64,
 }
 
@@ -33,9 +33,10 @@ struct Account {
     waves: u64,
     running_since: Option<GpuNanos>,
     saved_since: Option<GpuNanos>,
-    /// State is being moved out.
+    /// Its state is being saved.
     saving: bool,
-    /// The last count of waves in the timeline, and one that is not yet.
+    /// When the timeline last got a count of waves, and the count that it has
+    /// not got yet.
     recorded: GpuNanos,
     unrecorded: Option<(GpuNanos, u64)>,
 }
@@ -89,7 +90,7 @@ impl Accounts {
     fn waves_changed(&mut self, now: GpuNanos, index: usize) {
         let account = &self.accounts[index];
         let pending = account.unrecorded;
-        // The pending count is over; show it unless it is too short.
+        // The pending count has ended; record it unless it was too brief.
         if pending.is_some_and(|(at, _)| now.since(at) >= WAVE_RECORD_NANOS) {
             self.flush_waves(index);
         }
@@ -128,7 +129,7 @@ impl Accounts {
         }
     }
 
-    /// How many compute units were busy, die by die.
+    /// How many compute units were busy over time, on each die.
     pub fn units(&self) -> Vec<UnitsRecord> {
         self.units.since(0)
     }
@@ -165,7 +166,7 @@ impl Accounts {
         if workgroups > 0 {
             account.saved_since = Some(now);
         }
-        // Waves that were restored and found no room yet are there still.
+        // Restored waves that found no room are still in the save area.
         if std::mem::take(&mut account.saving) {
             self.record(now, index, TimelineChange::SaveEnds);
         }
@@ -190,7 +191,7 @@ impl Accounts {
 
     // The scheduler's packets.
 
-    /// Logs a packet; the result names its record.
+    /// Logs a packet and returns the number of its record.
     pub fn hiq_fetched(&mut self, now: GpuNanos, action: HiqAction) -> u64 {
         let sequence = self.hiq.next();
         self.hiq.push(HiqRecord {
@@ -226,8 +227,8 @@ impl Accounts {
         })
     }
 
-    /// A queue was loaded: the number of its account, or of a new one. A queue
-    /// goes on where it stopped; another one with its doorbell starts anew.
+    /// A queue was loaded: returns its account. A queue that continues where it
+    /// left off keeps its account; a new one with the same doorbell gets its own.
     pub fn mapped(&mut self, now: GpuNanos, queue: &Loaded) -> usize {
         let known = self.find(queue.doorbell, queue.pasid);
         let same = known.filter(|index| {
@@ -271,7 +272,7 @@ impl Accounts {
         self.left(now, account, waves as u32);
     }
 
-    /// All accounts, with the time that still runs.
+    /// All accounts, with times counted up to now.
     pub fn reports(&self, now: GpuNanos) -> Vec<QueueReport> {
         let accounts = self.accounts.iter();
         accounts.map(|account| account.report_at(now)).collect()

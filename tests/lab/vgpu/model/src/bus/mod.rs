@@ -13,11 +13,11 @@ use crate::memory::{Gart, Memory, FB_BASE};
 use crate::registers::{discovery, RegisterFile, Touched};
 use crate::terms::{Config, Faults, GpuNanos};
 
-/// Oddities that are kept for a person to read.
+/// How many notes on oddities are kept.
 const NOTES: usize = 1000;
 
-/// Lent to an engine with each call. An engine reaches another one's state
-/// neither from here nor by any other way than that engine's methods.
+/// Lent to an engine with each call. There is no way from here to another
+/// engine's state; that takes the other engine's methods.
 pub struct Buses {
     pub config: Config,
     pub faults: Faults,
@@ -47,7 +47,7 @@ impl Buses {
         bus
     }
 
-    /// Returns the registers to their reset values and forgets what was due.
+    /// Resets the registers and cancels all events.
     /// Video memory, accounts and logs stay.
     pub fn reset(&mut self) {
         self.registers = RegisterFile::new(&self.config, self.memory.vram_bytes(), FB_BASE);
@@ -67,8 +67,8 @@ impl Buses {
         self.clock.now()
     }
 
-    /// Has what a register or doorbell write asked for happen once it has been
-    /// noticed.
+    /// Schedules the effect of a register or doorbell write for when the firmware
+    /// notices it.
     pub fn soon(&mut self, event: Event) {
         self.clock.after(self.config.timing.doorbell, event);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Address spaces as the registers describe them: the page table of each, and
-//! the process that has it.
+//! Address spaces as the registers describe them: the page table of each and
+//! the process that owns it.
 
 use super::Buses;
 use crate::memory::{Gart, Space};
@@ -23,7 +23,7 @@ impl Buses {
         }
     }
 
-    /// The driver wrote where the kernel's flat table lies.
+    /// The driver changed the location of the kernel's flat table.
     pub fn update_gart(&mut self) {
         let registers = &self.registers;
         let page = |low| registers.get_wide(low, low + 1) << 12;
@@ -45,8 +45,8 @@ impl Buses {
         self.registers.get(athub::ATC_VMID0_PASID_MAPPING + vmid) & 0xffff
     }
 
-    /// The driver wrote which process has an address space: it waits for the
-    /// bit that says so, and clears it.
+    /// The driver assigned an address space to a process. It waits for this bit
+    /// and clears it.
     pub fn pasid_written(&mut self, vmid: u32) {
         let status = athub::ATC_VMID_PASID_MAPPING_UPDATE_STATUS;
         let done = self.registers.get(status);

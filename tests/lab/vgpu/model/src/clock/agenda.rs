@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is due, in order of GPU time; equal times keep the order in which
-//! they were asked for.
+//! Events in order of GPU time; those due at the same time keep the order in
+//! which they were scheduled.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the GPU will do of its own accord.
+//! What the GPU will do on its own.
 
 use crate::terms::{Exit, QueueKey, SdmaRing, Slot};
 
@@ -53,11 +53,11 @@ pub enum SchedulerStep {
     MapNext {
         serial: u64,
     },
-    /// Queues that have not yielded by now are given up.
+    /// The scheduler stops waiting for queues that have not yielded.
     Deadline {
         serial: u64,
     },
-    /// A look at the time slice.
+    /// Checks whether the time slice is over.
     Slice {
         serial: u64,
     },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! GPU time, and what is due when.
+//! GPU time, and the events that are due.
 
 mod agenda;
 mod event;
@@ -29,7 +29,7 @@ impl Clock {
         self.now
     }
 
-    /// Has an event happen so many nanoseconds from now.
+    /// Schedules an event this many nanoseconds from now.
     pub fn after(&mut self, nanos: u64, event: Event) {
         self.at(self.now.after(nanos), event);
     }
@@ -43,7 +43,7 @@ impl Clock {
         self.agenda.next()
     }
 
-    /// The next event that is due by `limit`; its time is the present then.
+    /// Takes the next event that is due by `limit` and advances to its time.
     pub fn pop(&mut self, limit: GpuNanos) -> Option<Event> {
         let (at, event) = self.agenda.pop(limit)?;
         self.pass_to(at);
@@ -54,14 +54,14 @@ impl Clock {
         self.now = self.now.max(now);
     }
 
-    /// A number that was never given before, to tell an event that is out of
-    /// date from the one that is expected.
+    /// A number that was never given out before, to tell a stale event from the
+    /// expected one.
     pub fn serial(&mut self) -> u64 {
         self.serial += 1;
         self.serial
     }
 
-    /// Forgets all that was due.
+    /// Cancels all events.
     pub fn clear(&mut self) {
         self.agenda.clear();
     }

@@ -16,7 +16,7 @@ pub struct Resident {
     /// Waves per SIMD.
     pub simds: [u8; 4],
     pub running: Running,
-    /// Tells its end from that of an earlier tenant of the same place.
+    /// Distinguishes its end from that of an earlier workgroup in the same place.
     pub serial: u64,
 }
 
@@ -26,7 +26,7 @@ pub struct Die {
     free: Vec<usize>,
     /// Units with at least one wave.
     units_busy: u32,
-    /// Where the search for a unit and the turn among queues go on.
+    /// Where the next search for a unit starts, and whose turn it is.
     next_unit: usize,
     next_queue: u64,
 }

@@ -12,8 +12,8 @@ use crate::terms::GpuNanos;
 pub struct Share {
     /// The die is loaded: its state is here, not in the save area.
     pub present: bool,
-    /// Of its workgroups, in the order of dealing: launched so far, on units
-    /// now, ended, and all.
+    /// Counts of its workgroups, in the order of dealing: launched so far, on
+    /// units now, ended, and all.
     pub next: u64,
     pub resident: u64,
     pub done: u64,
@@ -22,7 +22,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// Workgroups that are not on a unit and could be.
+    /// Some workgroup waits for a unit.
     pub fn has_work(&self) -> bool {
         self.present && (self.next < self.total || !self.waiting.is_empty())
     }
@@ -65,8 +65,8 @@ impl Dispatch {
         self.work.check()
     }
 
-    /// Every workgroup has been given to a compute unit once, as far as the dies
-    /// that are loaded can tell: one that is not may have some left.
+    /// Every workgroup has been launched once. A die that is not loaded may still
+    /// have some left, so all dies must be.
     pub fn is_launched(&self) -> bool {
         self.shares
             .iter()

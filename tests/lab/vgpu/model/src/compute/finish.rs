@@ -10,8 +10,8 @@ use crate::queue::Queues;
 use crate::terms::QueueKey;
 
 impl Compute {
-    /// A workgroup has run to its end: its queue, unless the event is out of
-    /// date or a fault keeps the workgroup where it is.
+    /// A workgroup has run to its end. Returns its queue, unless the event is
+    /// stale or a fault keeps the workgroup on its unit.
     pub fn workgroup_end(
         &mut self,
         bus: &mut Buses,
@@ -85,8 +85,8 @@ impl Compute {
         let now = bus.now();
         bus.accounts
             .dispatch_ends(now, queue.account(), dispatch.packet);
-        // Where it passes at the launch, it may not have yet: a die may have ended
-        // the last workgroups before another was back.
+        // Even if the pointer moves at the launch it may not have moved yet: one
+        // die may have ended its workgroups before another was loaded again.
         self.pass(bus, queues, key, dispatch.packet);
         let started = dispatch.started.or(Some(now));
         if let Err(fault) = queues.complete_signal(bus, key, dispatch.signal, started) {
@@ -95,8 +95,7 @@ impl Compute {
         queues.kick(bus, key);
     }
 
-    /// Workgroups that a fault keeps from ending are released when it is
-    /// lifted.
+    /// Releases workgroups that a fault kept from ending and no longer does.
     pub fn release_endless(&mut self, bus: &mut Buses, queues: &Queues) {
         for (xcc, die) in (0..).zip(&self.dies) {
             for (index, resident) in die.residents().filter(|(_, r)| r.running.is_held()) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The layout of what one die saves of a queue: the control stack, with the
-//! dispatches in flight and one entry a wave, and one record a workgroup at
-//! the start of its part of the wave state. Each carries a mark and a
-//! checksum, so that memory which was lost or mixed up is noticed.
+//! dispatches in flight and one entry per wave, and one record per workgroup
+//! at the start of its part of the wave state. Each carries a mark and a
+//! checksum, so that lost or misplaced memory is noticed.
 //!
-//! The space behind a record stands for registers and local memory, which
-//! this kind of work does not have; it is not touched.
+//! The space after a record stands for registers and local memory, which
+//! this kind of work does not have, and is left untouched.
 
 use super::dispatch::{Dispatch, Share};
 use super::work::{Suspended, Work};
@@ -26,7 +26,7 @@ const RECORD_MARK: u64 = u64::from_le_bytes(*b"VGPUWAVE");
 struct Part {
     dispatch: Dispatch,
     share: Share,
-    /// Workgroups whose records follow, as the control stack counts them.
+    /// How many workgroup records follow, according to the control stack.
     count: u64,
 }
 
@@ -38,7 +38,7 @@ pub struct Image {
     parts: Vec<Part>,
 }
 
-/// FNV-1a, enough to notice bytes that changed.
+/// FNV-1a, good enough to notice changed bytes.
 fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Giving workgroups to compute units.
 //!
-//! A queue's pipe class orders who is served first when units are free. It
-//! takes nothing away from workgroups that run: that is what makes a priority
-//! inversion possible.
+//! A queue's pipe class decides which queue is served first when units are
+//! free. It takes nothing away from running workgroups: that is what makes a
+//! priority inversion possible.
 
 use std::collections::BTreeSet;
 
@@ -67,7 +67,7 @@ impl Compute {
             if contenders.is_empty() {
                 continue;
             }
-            // Equals take turns, and the turn goes on where it stopped.
+            // Queues of one class take turns, continuing where they left off.
             let turn = self.dies[die as usize].turn();
             let count = contenders.len();
             contenders.rotate_left(turn % count);
@@ -88,7 +88,7 @@ impl Compute {
                 );
             }
             self.dies[die as usize].end_turn();
-            // A class waits for room: the ones below it leave it that room.
+            // A class that waits for room keeps lower ones off its units.
             for load in stuck.iter().filter_map(|key| self.loads.get(key)) {
                 for (unit, taken) in reserved.iter_mut().enumerate() {
                     *taken |= load.allows(die, unit, self.units_per_engine);
@@ -161,8 +161,8 @@ impl Compute {
         Launched::Yes
     }
 
-    /// Some workgroups of a queue were launched: its newest dispatch may have
-    /// none left to launch.
+    /// Some workgroups of a queue were launched, perhaps the last of its newest
+    /// dispatch.
     fn launched(&mut self, bus: &mut Buses, queues: &mut Queues, key: QueueKey) {
         let last = self.dispatches(key).last();
         let Some(number) = last.filter(|d| d.is_launched()).map(|d| d.packet) else {
@@ -174,8 +174,8 @@ impl Compute {
         queues.kick(bus, key);
     }
 
-    /// The read pointer of a queue may pass a packet, and goes as far as the
-    /// dispatches in flight let it.
+    /// The read pointer of a queue may pass a packet; it moves as far as the
+    /// dispatches in flight allow.
     pub fn pass(&self, bus: &mut Buses, queues: &mut Queues, key: QueueKey, number: u64) {
         let Some(fetched) = queues.get(key).map(|queue| queue.fetched()) else {
             return;
@@ -185,8 +185,8 @@ impl Compute {
     }
 }
 
-/// The next workgroup of a dispatch on a die: one that was taken off its unit,
-/// or else one that has not begun.
+/// The next workgroup of a dispatch on a die: preferably one that was taken off
+/// its unit, otherwise one that has not begun.
 fn take_work(load: &mut Load, position: usize, die: u32) -> super::work::Suspended {
     let deal = load.deal(die);
     let dispatch = &mut load.dispatches[position];

@@ -54,7 +54,7 @@ impl Load {
         }
     }
 
-    /// The share of a die that has not begun with it.
+    /// The share of a die that has not started on it.
     fn whole_share(&self, die: u32, workgroups: u64) -> Share {
         Share {
             present: true,
@@ -79,8 +79,8 @@ impl Load {
         &self.dispatches[position]
     }
 
-    /// Dies were loaded, and what they had saved is there: each that is loaded
-    /// gets its share of the dispatches that began without it.
+    /// Dies were loaded and have what they had saved: each gets its share of the
+    /// dispatches that began without it.
     pub fn join(&mut self, dies: impl Iterator<Item = u32> + Clone) {
         for position in 0..self.dispatches.len() {
             for die in dies.clone() {
@@ -123,7 +123,7 @@ impl Load {
             .sum()
     }
 
-    /// What these dies had in flight lies in the save area now.
+    /// What these dies had in flight is in the save area now.
     pub fn depart(&mut self, dies: u32) {
         for dispatch in &mut self.dispatches {
             for (die, share) in (0..).zip(&mut dispatch.shares) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The compute engine: units, the dispatches in flight, the workgroups on the
-//! units, and the images in which their state leaves and comes back.
+//! units, and the images in which their state is saved and restored.
 //!
-//! What a workgroup executes is known to `work.rs` alone.
+//! Only `work.rs` knows what a workgroup executes.
 
 mod die;
 mod dispatch;
@@ -62,8 +62,8 @@ impl Compute {
         }
     }
 
-    /// A die's position in the dealing of a queue's workgroups, and how many
-    /// are dealt at a time.
+    /// A die's turn when a queue's workgroups are dealt, and how many are dealt
+    /// at a time.
     pub fn set_dealing(&mut self, key: QueueKey, die: u32, logical: u32, chunk: u32) {
         if let Some(load) = self.loads.get_mut(&key) {
             load.set_dealing(die, logical, chunk);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Taking a queue's workgroups off the units, and the images in which they are
-//! saved and come back.
+//! saved and restored.
 
 use std::collections::VecDeque;
 
@@ -14,8 +14,8 @@ use crate::queue::Queue;
 use crate::terms::{GpuNanos, QueueKey};
 
 impl Compute {
-    /// Takes a queue's workgroups off the units of some dies; the bytes of
-    /// registers, local memory and hardware state that they have.
+    /// Takes a queue's workgroups off the units of some dies. Returns the bytes
+    /// of registers, local memory and hardware state that they hold.
     pub fn evict(&mut self, bus: &mut Buses, key: QueueKey, account: usize, dies: u32) -> u64 {
         let now = bus.now();
         let mut bytes = 0;
@@ -51,7 +51,7 @@ impl Compute {
         }
     }
 
-    /// Takes back what a die had saved.
+    /// Continues with what a die had saved.
     pub fn resume(&mut self, key: QueueKey, die: u32, image: Image) {
         let die_count = self.dies.len() as u32;
         if let Some(load) = self.loads.get_mut(&key) {
@@ -59,7 +59,7 @@ impl Compute {
         }
     }
 
-    /// Dies were loaded, and what they had saved is there.
+    /// Dies were loaded and have what they had saved.
     pub fn join(&mut self, queue: &Queue, key: QueueKey) {
         if let Some(load) = self.loads.get_mut(&key) {
             let mask = queue.die_mask();
@@ -68,7 +68,7 @@ impl Compute {
     }
 }
 
-/// Turns workgroups that were taken off a die into work that waits.
+/// Makes workgroups that were taken off a die wait for units again.
 fn put_back(dispatches: &mut [Dispatch], die: u32, evicted: &[Resident], now: GpuNanos) {
     for dispatch in dispatches {
         let share = &mut dispatch.shares[die as usize];

@@ -9,7 +9,7 @@ use crate::registers::xcc_base;
 use crate::terms::{Occupancy, QueueKey, Slot};
 
 impl Compute {
-    /// A register of a die as it is at this moment, if it is one of waves.
+    /// The current value of a die's register, if it is one that shows waves.
     pub fn read_register(
         &self,
         bus: &Buses,

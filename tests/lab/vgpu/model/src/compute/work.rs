@@ -2,9 +2,9 @@
 //! What a workgroup executes. Work is countable: a workgroup runs for a given
 //! time and then adds 1 to a counter of its own.
 //!
-//! All that the engine knows of a program is here: how it is read, begun, run
-//! until its end, suspended, written to a record of the save area, read back,
-//! and finished. An interpreter of machine code would replace this file.
+//! Everything the engine knows about a program is here: how it is read, begun,
+//! run, suspended, written to the save area, read back, and finished. An
+//! interpreter of machine code would replace this file.
 
 use crate::memory::{Memory, MemoryFault, Space};
 use crate::terms::GpuNanos;
@@ -37,7 +37,7 @@ pub struct Running {
 }
 
 impl Work {
-    /// Words of a dispatch's part of the control stack that are the work's.
+    /// How many words of a dispatch's part of the control stack it takes.
     pub const WORDS: usize = 2;
 
     /// Reads the arguments of a kernel that is countable work.
@@ -85,7 +85,7 @@ impl Work {
             workgroup: running.workgroup,
             remaining: match running.ends {
                 GpuNanos::NEVER if self.cost == ENDLESS => ENDLESS,
-                // A fault keeps it from ending though its time is over.
+                // A fault kept it from ending when its time was over.
                 GpuNanos::NEVER => 0,
                 ends => ends.since(now),
             },
@@ -105,7 +105,7 @@ impl Work {
 }
 
 impl Suspended {
-    /// Words of a workgroup's record in the save area.
+    /// How many words of a workgroup's record in the save area it takes.
     pub const WORDS: usize = 2;
 
     pub fn workgroup(&self) -> u64 {
@@ -133,7 +133,7 @@ impl Suspended {
 }
 
 impl Running {
-    /// When it ends, unless something is done to it.
+    /// When it ends if left alone.
     pub fn ends(&self) -> GpuNanos {
         self.ends
     }
@@ -143,7 +143,7 @@ impl Running {
         self.ends = GpuNanos::NEVER;
     }
 
-    /// It does not end by itself.
+    /// It will not end by itself.
     pub fn is_held(&self) -> bool {
         self.ends == GpuNanos::NEVER
     }

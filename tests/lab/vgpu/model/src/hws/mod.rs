@@ -3,8 +3,8 @@
 //! their processes address spaces and their queues slots, takes them away on
 //! request, and rotates them when they do not all fit.
 //!
-//! One operation runs at a time; the ring waits for it. That orders a
-//! QUERY_STATUS behind the unmapping before it.
+//! One operation runs at a time and the ring waits for it, so a QUERY_STATUS
+//! is answered after the unmapping that precedes it.
 
 mod map;
 mod operation;
@@ -19,16 +19,16 @@ use crate::layout::pm4::Engine;
 use crate::terms::{GpuNanos, QueueKey};
 use operation::Operation;
 
-/// A queue leaves wherever it is loaded.
+/// All dies on which a queue is loaded.
 pub const ALL_DIES: u32 = u32::MAX;
 
 /// What becomes of a packet on the scheduler's ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     Done,
-    /// Its operation runs; the ring goes on when that is over.
+    /// Its operation runs; the ring continues when that has ended.
     Started,
-    /// Another operation runs; the packet is taken after it.
+    /// Another operation runs; the packet is taken afterwards.
     Busy,
 }
 
@@ -64,7 +64,7 @@ pub struct Hws {
     concurrent: u32,
     /// The process in each address space in use.
     vmids: BTreeMap<u32, u32>,
-    /// Where in the runlist the choice of queues starts.
+    /// The place in the runlist from which queues are chosen.
     cursor: usize,
     operation: Option<Operation>,
     /// The ring that waits for the operation to end.

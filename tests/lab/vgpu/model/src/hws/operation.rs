@@ -15,7 +15,7 @@ pub struct Operation {
     record: Option<u64>,
     /// Queues that have yet to leave.
     waiting: BTreeSet<QueueKey>,
-    /// Then to be mapped, by place in the runlist.
+    /// Queues to map after that, by place in the runlist.
     to_map: VecDeque<usize>,
 }
 
@@ -32,7 +32,7 @@ impl Operation {
         self.to_map.pop_front()
     }
 
-    /// It no longer waits for queues: those that it waited for.
+    /// Stops waiting; returns the queues it waited for.
     pub fn give_up(&mut self) -> BTreeSet<QueueKey> {
         std::mem::take(&mut self.waiting)
     }
@@ -68,7 +68,7 @@ impl Hws {
         operation.is_some_and(|operation| operation.serial == serial)
     }
 
-    /// Goes on with the operation when nothing has to leave any more.
+    /// Continues with the operation when nothing is left to leave.
     pub(super) fn operation_progress(&mut self, engines: &mut Engines) {
         let Some(operation) = &self.operation else {
             return;

@@ -75,7 +75,7 @@ impl Hws {
         }
     }
 
-    /// Something that the scheduler wanted to do later is due.
+    /// Something that the scheduler put off is due.
     pub fn step(&mut self, engines: &mut Engines, step: SchedulerStep) {
         if engines.bus.faults.hung {
             return;

@@ -13,8 +13,8 @@ use crate::terms::{Exit, HiqAction, Role};
 struct Parsed {
     processes: Vec<Process>,
     listed: Vec<Listed>,
-    /// The list ends with a jump to itself: the driver knows that not all of
-    /// it fits.
+    /// The list ends with a jump to itself, by which the driver says that not
+    /// all of it fits.
     chained: bool,
 }
 
@@ -40,7 +40,7 @@ impl Hws {
                 chained: parsed.chained,
             },
         );
-        // What is still mapped is put away first, as if it had been unmapped.
+        // Queues that are still mapped are unmapped first.
         let mapped = mapped_user_queues(&engines.queues, |queue| !queue.is_static());
         self.processes = parsed.processes;
         self.listed = parsed.listed;
@@ -75,7 +75,7 @@ impl Hws {
     }
 }
 
-/// Reads the list from memory; what it cannot use is noted.
+/// Reads the list from memory and notes what it cannot use.
 fn parse(engines: &mut Engines, address: u64, dwords: u32) -> Result<Parsed, MemoryFault> {
     let mut parsed = Parsed {
         processes: Vec::new(),

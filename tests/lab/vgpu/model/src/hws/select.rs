@@ -14,11 +14,11 @@ use crate::preempt;
 use crate::registers::table::sdma;
 use crate::terms::Exit;
 
-/// Looks at the slice before it ends, to see whether all have become idle.
+/// How often a slice is checked, in case all queues become idle before it ends.
 const LOOKS: u64 = 10;
 
 impl Hws {
-    /// Places in the runlist to have mapped. `first` come before the turn.
+    /// Which places of the runlist to map. Those in `first` take precedence.
     pub(super) fn choose_queues(&self, engines: &Engines, first: &[usize]) -> Vec<usize> {
         let hws = self;
         let count = hws.listed.len();
@@ -35,7 +35,7 @@ impl Hws {
             let works: Vec<bool> = (0..count)
                 .map(|index| self.has_work(engines, index))
                 .collect();
-            // Static queues stay; the idle give way to those with work.
+            // Static queues stay; idle ones give way to those with work.
             order.sort_by_key(|index| {
                 let listed = &hws.listed[*index];
                 (!(listed.is_static && listed.key.is_some()), !works[*index])
@@ -119,7 +119,7 @@ impl Hws {
         u64::from(longest.unwrap_or(1).max(1)) * engines.bus.config.timing.process_quantum_unit
     }
 
-    /// The set of mapped queues has changed: its slice starts.
+    /// The set of mapped queues has changed: a new slice starts.
     pub(super) fn start_slice(&mut self, engines: &mut Engines) {
         self.slice_serial = engines.bus.clock.serial();
         self.slice_started = engines.bus.now();

@@ -52,7 +52,7 @@ impl Hws {
                 queues: leaving.len() as u32,
             },
         );
-        // Queues that wait for their turn are off the list as well.
+        // Queues that wait for their turn leave the list as well.
         let processes = &self.processes;
         self.listed.retain(|listed| {
             let pasid = processes[listed.process].pasid;
@@ -70,8 +70,8 @@ impl Hws {
         Taken::Started
     }
 
-    /// The latency limit has passed: the driver finds the doorbells of the
-    /// queues that are still there in the scheduler's descriptor.
+    /// The latency limit has passed: the scheduler's descriptor names the doorbells
+    /// of the queues that are still there.
     pub(super) fn give_up_waiting(&mut self, engines: &mut Engines) {
         let Some(operation) = &mut self.operation else {
             return;

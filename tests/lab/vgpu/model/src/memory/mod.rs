@@ -2,7 +2,7 @@
 //! Memory as the GPU addresses it: video memory, the kernel's flat aperture
 //! onto guest pages (GART), and each process's four-level page table.
 //!
-//! Walks are never cached, so a translation is what the tables say now.
+//! Translations are never cached: each walk reads the tables as they are.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ pub const FB_BASE: u64 = 0x80_0000_0000;
 /// Bytes that a fill writes at a time; more than a page.
 const FILL_STEP: usize = 64 << 10;
 
-/// Whose addresses are meant.
+/// Whose address space an address belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
     /// The kernel's: video memory, the GART, and guest-physical elsewhere.
@@ -62,7 +62,7 @@ enum Target {
     Guest(u64),
 }
 
-/// The bus for memory: every read and write of an engine goes through it.
+/// The bus for memory: all reads and writes of the engines go through it.
 pub struct Memory {
     bus: Box<dyn Bus>,
     vram: Box<dyn Vram>,
@@ -78,7 +78,7 @@ impl Memory {
         }
     }
 
-    /// Follows the memory hub's registers.
+    /// The memory hub's registers changed.
     pub fn set_gart(&mut self, gart: Gart) {
         self.gart = gart;
     }
@@ -110,7 +110,7 @@ impl Memory {
         }
     }
 
-    /// Calls `access` for each part of a range that lies in one piece.
+    /// Calls `access` for each contiguous part of a range.
     fn for_pages<E>(
         &self,
         space: Space,
@@ -200,7 +200,7 @@ impl Memory {
                     let mut done = 0;
                     while done < range.len() {
                         let part = FILL_STEP.min(range.len() - done);
-                        // The pattern starts where the range's would be.
+                        // Keep the pattern in phase with the start of the range.
                         let phase = (range.start + done) % 4;
                         let part = part.min(FILL_STEP - phase);
                         let bytes = &pattern[phase..phase + part];

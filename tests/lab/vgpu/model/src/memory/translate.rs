@@ -39,7 +39,7 @@ impl Memory {
         Some(u64::from_le_bytes(bytes))
     }
 
-    /// Where an address leads, and for how many bytes it goes on there.
+    /// Where an address leads, and how many bytes are contiguous there.
     pub(super) fn translate(
         &self,
         space: Space,

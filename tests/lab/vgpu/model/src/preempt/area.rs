@@ -36,7 +36,7 @@ impl Area {
         }))
     }
 
-    /// Where the control stack's bytes from an offset on lie, for the kernel.
+    /// The kernel's address of an offset in the control stack.
     pub fn stack_at(&self, offset: u32) -> u64 {
         self.descriptor + mqd::CONTROL_STACK + u64::from(offset)
     }

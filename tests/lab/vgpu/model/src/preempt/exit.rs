@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A queue's way out of its slot, up to where its waves are off the units.
+//! How a queue leaves its slot, up to the point where its waves are off the
+//! units.
 
 use super::area::Area;
 use crate::bus::Buses;
@@ -66,7 +67,7 @@ fn start_exit(engines: &mut Engines, key: QueueKey, exit: Exit, dies: u32) {
     }
 }
 
-/// How long waves may go on before they are saved.
+/// How long waves may continue before they are saved.
 fn grace(bus: &Buses, die: u32) -> u64 {
     let times = bus.registers.get(xcc_base(die) + gc::CP_IQ_WAIT_TIME2);
     u64::from((times >> 8) & 0xff) * GRACE_UNIT
@@ -90,7 +91,7 @@ pub fn grace_end(engines: &mut Engines, key: QueueKey, serial: u64) {
     let Some(queue) = engines.queues.get(key) else {
         return;
     };
-    // What is being restored is saved again once it is there.
+    // A queue that is being restored is saved once that is complete.
     let due = queue.leaving().is_some_and(|leaving| {
         leaving.serial == serial && !leaving.saving && queue.restoring() & leaving.dies == 0
     });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Preemption (CWSR): how a user queue leaves its slot and comes back. Waves
 //! are given a grace time, taken off the compute units and written to the
-//! queue's own save area, and later read from there and from nowhere else.
+//! queue's own save area; later they are restored from that area alone.
 
 mod area;
 mod exit;

@@ -58,8 +58,8 @@ pub fn restore_end(engines: &mut Engines, key: QueueKey, dies: u32) {
     engines.queues.kick(&mut engines.bus, key);
 }
 
-/// Bytes and workgroups that the save area holds; the compute engine takes
-/// their work.
+/// Hands the work in the save area to the compute engine. Returns the bytes and
+/// workgroups that the area holds.
 fn read_die(engines: &mut Engines, key: QueueKey, die: u32) -> Result<(u64, u64), Problem> {
     let memory = &engines.bus.memory;
     let Some(queue) = engines.queues.get_mut(key) else {

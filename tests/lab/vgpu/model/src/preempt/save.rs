@@ -11,7 +11,7 @@ use crate::queue::Queue;
 use crate::registers::table::gc;
 use crate::terms::{Exit, Format, QueueKey, Seat, Slot};
 
-/// A leaving SDMA queue is in a buffer of packets: it leaves at its end.
+/// A leaving SDMA queue is in a buffer of packets, which it finishes first.
 pub fn in_buffer(engines: &Engines, key: QueueKey, serial: u64) -> bool {
     let Some(queue) = engines.queues.get(key) else {
         return false;
@@ -24,8 +24,8 @@ pub fn in_buffer(engines: &Engines, key: QueueKey, serial: u64) -> bool {
             .is_some_and(|leaving| leaving.serial == serial && leaving.exit != Exit::Kill)
 }
 
-/// The state of a leaving queue has been moved. True if it has left its last
-/// die and is no longer loaded.
+/// The state of a leaving queue has been moved. True if it is no longer loaded
+/// on any die.
 pub fn save_end(engines: &mut Engines, key: QueueKey, serial: u64) -> bool {
     let Some(queue) = engines.queues.get(key) else {
         return false;
@@ -140,8 +140,8 @@ fn store_registers(bus: &mut Buses, queue: &Queue, die: u32, slot: Slot) {
     }
 }
 
-/// Writes control stack and wave state; where the first begins and the second
-/// ends, counted from the start of the save area.
+/// Writes control stack and wave state. Returns where the stack begins and where
+/// the state ends, as offsets in the save area.
 fn store_image(
     bus: &mut Buses,
     queue: &Queue,

@@ -55,7 +55,7 @@ impl CommandProcessor<'_> {
             Ok(words) => Packet { words },
             Err(fault) => return self.stop_for_memory(key, fault, "packet fetch"),
         };
-        // A header that is still invalid is published before its doorbell.
+        // The header becomes valid before the doorbell rings for it.
         if packet.kind() == kind::INVALID {
             return Flow::Idle;
         }
@@ -80,7 +80,7 @@ impl CommandProcessor<'_> {
             kind::KERNEL_DISPATCH => self.dispatch(front),
             kind::BARRIER_AND | kind::BARRIER_OR => self.barrier(front),
             kind::VENDOR => self.vendor_packet(front),
-            // No agent of this queue takes them: they complete as they are.
+            // This queue has no agent for them: they complete at once.
             kind::AGENT_DISPATCH => Ok(Launch::Done),
             other => Err(Failure::Packet(format!("unknown AQL packet {other}"))),
         }
@@ -127,7 +127,7 @@ impl CommandProcessor<'_> {
             .pass(&mut engines.bus, &mut engines.queues, key, number);
     }
 
-    /// Completes a packet's signal; a flow if that stopped the queue.
+    /// Completes a packet's signal. Returns a flow only if that stopped the queue.
     fn complete(&mut self, key: QueueKey, signal: u64) -> Option<Flow> {
         let engines = &mut *self.engines;
         let result = engines

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The packet processors: what the packets of a queue make the engines do.
 //!
-//! They have no state beside the queue's own, so that a queue leaves its slot
+//! They have no state besides the queue's own, so a queue can leave its slot
 //! between any two packets.
 
 mod aql;

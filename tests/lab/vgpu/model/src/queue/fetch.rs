@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! When a queue reads its next packet, and what stops it for good.
+//! When a queue reads its next packet, and what stops it permanently.
 
 use super::{Queue, Queues};
 use crate::bus::Buses;
@@ -11,13 +11,13 @@ use crate::terms::{QueueKey, Slot};
 /// What a queue does after a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Reads the next packet after so many nanoseconds.
+    /// Reads the next packet after this many nanoseconds.
     Next(u64),
     /// Has nothing to read until its doorbell rings.
     Idle,
-    /// Looks again after the poll time.
+    /// Tries again after the poll time.
     Poll,
-    /// Waits for something that will start it again.
+    /// Waits for something that will resume it.
     Blocked,
 }
 
@@ -51,14 +51,14 @@ impl Queues {
         bus.clock.at(at, Event::Fetch(key));
     }
 
-    /// A scheduled fetch is due: the queue, if it may read now.
+    /// A scheduled fetch is due: returns the queue if it may read now.
     pub fn take_fetch(&mut self, bus: &Buses, key: QueueKey) -> Option<&Queue> {
         let queue = self.get_mut(key)?;
         queue.fetching = false;
         (queue.is_live() && !bus.faults.hung).then_some(queue)
     }
 
-    /// Goes on after a packet.
+    /// Continues after a packet.
     pub fn flow(&mut self, bus: &mut Buses, key: QueueKey, flow: Flow) {
         match flow {
             Flow::Next(nanos) => self.fetch_after(bus, key, nanos),
@@ -67,7 +67,7 @@ impl Queues {
         }
     }
 
-    /// A queue cannot go on: its packet or its memory is bad.
+    /// Stops a queue that cannot continue: its packet or its memory is bad.
     pub fn fail(&mut self, bus: &mut Buses, key: QueueKey, reason: String) {
         let Some(queue) = self.get_mut(key) else {
             return;
@@ -83,12 +83,11 @@ impl Queues {
         if queue.role().is_user() {
             bus.accounts.fault(queue.account, &reason);
         }
-        bus.note(format!("{name} stands still: {reason}"));
+        bus.note(format!("{name} has stopped: {reason}"));
         queue.fault = Some(reason);
     }
 
-    /// A queue carries a packet that nobody can execute: it stands still, and
-    /// the driver is told.
+    /// Stops a queue whose packet cannot be executed, and tells the driver.
     pub fn bad_packet(&mut self, bus: &mut Buses, key: QueueKey, reason: String) {
         self.fail(bus, key, reason);
         let Some(queue) = self.get(key) else {
@@ -97,8 +96,7 @@ impl Queues {
         bus.raise(&queue.processor_interrupt(source::BAD_OPCODE, 0));
     }
 
-    /// A queue touched memory that it may not: the driver is told, and the
-    /// queue stands still.
+    /// Stops a queue that accessed memory it must not, and tells the driver.
     pub fn memory_fault(
         &mut self,
         bus: &mut Buses,
@@ -120,7 +118,7 @@ impl Queues {
 }
 
 impl Queue {
-    /// The command processor reports something of this queue.
+    /// An interrupt of the command processor about this queue.
     pub fn processor_interrupt(&self, source: u32, context: u32) -> Interrupt {
         Interrupt {
             client: client::COMMAND_PROCESSOR,

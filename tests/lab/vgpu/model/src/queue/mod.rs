@@ -33,13 +33,13 @@ pub struct Indirect {
 pub struct Leaving {
     pub exit: Exit,
     pub dies: u32,
-    /// Tells its events from those of an earlier attempt.
+    /// Distinguishes its events from those of an earlier attempt.
     pub serial: u64,
     /// The waves have been taken off the compute units.
     pub saving: bool,
 }
 
-/// What a queue is as long as it is loaded.
+/// What stays the same as long as a queue is loaded.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {
     pub role: Role,
@@ -77,12 +77,12 @@ pub struct Queue {
     /// A fetch is scheduled.
     fetching: bool,
     indirect: Option<Indirect>,
-    /// A vendor packet whose buffer runs now: its completion signal.
+    /// The completion signal of the vendor packet whose buffer runs now.
     indirect_signal: Option<u64>,
     leaving: Option<Leaving>,
     /// Dies whose saved waves are being read back.
     restoring: u32,
-    /// Stands still for good, and why.
+    /// Why it has stopped permanently, if it has.
     fault: Option<String>,
     account: usize,
     /// The SDMA engine works on its current packet until then.
@@ -120,7 +120,7 @@ impl Queue {
         self
     }
 
-    /// With the SDMA activity counter that an earlier time in a slot left.
+    /// Continues the SDMA activity counter from when the queue was last loaded.
     pub fn with_busy_nanos(mut self, nanos: u64) -> Queue {
         self.busy_nanos = nanos;
         self
@@ -203,7 +203,7 @@ impl Queue {
         (0..32).filter(move |die| (dies >> die) & 1 != 0)
     }
 
-    /// Another die has it now too.
+    /// It was loaded on another die.
     pub fn join(&mut self, die: u32) {
         self.dies |= 1 << die;
     }
@@ -282,14 +282,14 @@ impl Queue {
                 .is_none_or(|leaving| (leaving.dies >> die) & 1 == 0)
     }
 
-    /// Why it stands still for good, if it does.
+    /// Why it has stopped permanently, if it has.
     pub fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
     }
 
-    // The work of an SDMA engine for it.
+    // How busy it keeps an SDMA engine.
 
-    /// The engine works for so many nanoseconds from now on.
+    /// The engine is busy for this many nanoseconds from now.
     pub fn occupy(&mut self, now: GpuNanos, nanos: u64) {
         self.busy_until = now.after(nanos);
         self.busy_nanos += nanos;
@@ -304,7 +304,7 @@ impl Queue {
         GpuNanos(self.busy_nanos).ticks()
     }
 
-    // What others are told of it.
+    // How it is reported.
 
     fn loaded(&self) -> Loaded {
         let vmid = self.vmid();
@@ -345,7 +345,7 @@ impl Queue {
             Seat::Sdma(ring) => format!("sdma {} ring {:#x}", ring.engine, ring.registers),
         };
         let state = match (&self.fault, &self.leaving) {
-            (Some(fault), _) => format!("stands still: {fault}"),
+            (Some(fault), _) => format!("stopped: {fault}"),
             (None, Some(leaving)) if leaving.saving => "saving".to_owned(),
             (None, Some(_)) => "leaving".to_owned(),
             (None, None) if self.restoring != 0 => "restoring".to_owned(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How far a queue is read: its ring, its buffer of packets, and the read
+//! How far a queue has been read: its ring, its buffer of packets, and the read
 //! pointer that its owner sees.
 
 use super::{Indirect, Queue, Queues};
@@ -26,7 +26,7 @@ impl Queue {
         self.identity.ring_bytes
     }
 
-    /// The address in the ring that a pointer stands for.
+    /// The address of a pointer in the ring.
     pub fn ring_address(&self, pointer: u64) -> u64 {
         self.ring() + pointer.wrapping_mul(self.unit()) % self.ring_bytes().max(4)
     }
@@ -45,7 +45,7 @@ impl Queue {
         self.write
     }
 
-    /// Reading goes on behind a packet; the owner does not see it yet.
+    /// Reading continues after a packet; the owner does not see it yet.
     pub fn fetch_to(&mut self, target: u64) {
         self.fetched = target;
     }
@@ -56,7 +56,7 @@ impl Queue {
         self.read = target;
     }
 
-    /// Reading was further when the queue left its slot.
+    /// Continues where reading was when the queue left its slot.
     pub fn resume_at(&mut self, fetched: u64) {
         self.fetched = self.fetched.max(fetched);
     }
@@ -86,12 +86,12 @@ impl Queue {
         self.indirect
     }
 
-    /// Goes on in a buffer of packets; an empty one is none.
+    /// Continues in a buffer of packets, unless it is empty.
     pub fn enter_buffer(&mut self, buffer: Indirect) {
         self.indirect = (buffer.dwords > 0).then_some(buffer);
     }
 
-    /// Some dwords of its buffer are done; true if those were the last.
+    /// Some dwords of its buffer are done; true if they were the last.
     pub fn advance_in_buffer(&mut self, buffer: Indirect, dwords: u32) -> bool {
         let left = buffer.dwords.saturating_sub(dwords);
         self.enter_buffer(Indirect {
@@ -113,7 +113,7 @@ impl Queue {
 }
 
 impl Queues {
-    /// All packets before the pointer are read, and the owner sees it.
+    /// Everything before `target` has been read, and the owner is told.
     pub fn read_to(&mut self, bus: &mut Buses, key: QueueKey, target: u64) {
         if let Some(queue) = self.get_mut(key) {
             queue.read = target;
@@ -122,8 +122,8 @@ impl Queues {
     }
 
     /// The read pointer may pass a packet of an AQL queue: its place in the
-    /// ring is free for the producer. Packets pass in order, so an earlier one
-    /// that has not passed holds the pointer at `target`.
+    /// ring is free for the producer. Packets are passed in order, so the pointer
+    /// goes no further than `target`, where an earlier packet may hold it.
     pub fn pass(&mut self, bus: &mut Buses, key: QueueKey, number: u64, target: u64) {
         let Some(queue) = self.get(key) else {
             return;
@@ -163,7 +163,7 @@ impl Queues {
 }
 
 impl Queue {
-    /// Marks a packet of the ring as taken.
+    /// Marks a packet of the ring as consumed.
     fn invalidate(&self, bus: &mut Buses, number: u64) -> Result<(), MemoryFault> {
         let (space, address) = (self.space(), self.ring_address(number));
         let header = bus.memory.read_u32(space, address)?;
@@ -172,8 +172,8 @@ impl Queue {
     }
 }
 
-/// A 64-bit read pointer from its low half and the write pointer, which is
-/// never behind it and less than 2^32 ahead.
+/// Completes a read pointer whose low half is known. The write pointer is never
+/// behind it and less than 2^32 ahead.
 pub fn full_pointer(low: u32, write: u64) -> u64 {
     let behind = (write as u32).wrapping_sub(low);
     write.saturating_sub(u64::from(behind))

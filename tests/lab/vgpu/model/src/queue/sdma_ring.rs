@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A queue in a ring of an SDMA engine: what the ring's registers show, and
-//! what stays there and in the descriptor when it leaves.
+//! A queue in a ring of an SDMA engine: what the ring's registers show, and what
+//! the queue leaves there and in its descriptor.
 
 use super::{Queue, Queues};
 use crate::bus::Buses;
@@ -11,7 +11,7 @@ use crate::registers::{sdma_register, sdma_ring};
 use crate::terms::SdmaRing;
 
 impl Queues {
-    /// A register of an SDMA engine as it is at this moment.
+    /// The current value of an SDMA engine's register.
     pub fn read_sdma(&self, bus: &Buses, engine: u32, offset: u32, address: u32) -> u32 {
         let stored = bus.registers.get(address);
         let Some((ring, register)) = sdma_ring(engine, offset) else {
@@ -36,7 +36,7 @@ impl Queues {
 }
 
 impl Queue {
-    /// Leaves the pointers in the ring's registers.
+    /// Stores the pointers in the ring's registers.
     pub fn store_sdma_pointers(&self, bus: &mut Buses, ring: SdmaRing) {
         for (register, value) in [
             (sdma::RB_RPTR, self.read as u32),
@@ -48,7 +48,7 @@ impl Queue {
         }
     }
 
-    /// Leaves the ring: registers and descriptor keep what is needed to go on.
+    /// Leaves the ring; registers and descriptor keep what it needs to continue.
     pub fn leave_sdma_ring(&self, bus: &mut Buses, ring: SdmaRing) {
         self.store_sdma_pointers(bus, ring);
         free_sdma_ring(bus, ring);
@@ -67,7 +67,7 @@ impl Queue {
     }
 }
 
-/// A free SDMA ring has no doorbell: the driver takes one for a hang.
+/// Clears the doorbell of a free ring, which the driver would take for a hang.
 fn free_sdma_ring(bus: &mut Buses, ring: SdmaRing) {
     let control = sdma_register(ring, sdma::RB_CNTL);
     let enabled = bus.registers.get(control);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Signals of the HSA standard, and the interrupt that wakes whoever waits.
+//! Signals of the HSA standard, and the interrupt that wakes a waiting program.
 
 use super::Queues;
 use crate::bus::Buses;
@@ -9,8 +9,8 @@ use crate::memory::MemoryFault;
 use crate::terms::{GpuNanos, QueueKey};
 
 impl Queues {
-    /// Decrements a completion signal, and wakes whoever waits for it.
-    /// `started` gives a dispatch its time stamps. A signal at 0 is none.
+    /// Decrements a completion signal and wakes a program that waits for it.
+    /// `started` gives a dispatch its time stamps. Address 0 means no signal.
     pub fn complete_signal(
         &mut self,
         bus: &mut Buses,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! All queues that are mapped now, and who finds which.
+//! All queues that are mapped now, and how to find them.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ impl Queues {
         self.queues.iter().map(|(key, queue)| (*key, queue))
     }
 
-    /// Those of users.
+    /// The users' queues.
     pub fn users(&self) -> impl Iterator<Item = (QueueKey, &Queue)> {
         self.iter().filter(|(_, queue)| queue.role().is_user())
     }
@@ -57,7 +57,7 @@ impl Queues {
         self.find(|queue| queue.seat() == Seat::Sdma(ring))
     }
 
-    /// A reset takes all of them away with what they had in flight.
+    /// A reset removes all queues and what they had in flight.
     pub fn reset(&mut self, bus: &mut Buses) {
         let now = bus.now();
         for (_, queue) in self.users() {
@@ -67,8 +67,8 @@ impl Queues {
         self.queues.clear();
     }
 
-    /// Those whose doorbell rings, by its dword index, have packets up to the
-    /// value that was written.
+    /// A doorbell was written, by its dword index: its queues have packets up to
+    /// that value.
     pub fn ring_doorbell(&mut self, bus: &mut Buses, index: u32, value: u64) {
         let rung: Vec<QueueKey> = self
             .iter()
@@ -97,7 +97,7 @@ impl Queues {
         }
     }
 
-    /// A queue has left its last die.
+    /// Removes a queue that has left its last die.
     pub fn drop_left(&mut self, bus: &mut Buses, key: QueueKey) {
         if let Some(queue) = self.remove(key) {
             queue.account_unmapped(bus);

@@ -88,7 +88,7 @@ pub fn place(address: u32) -> Place {
     Place::Other(address)
 }
 
-/// Which ring's register an offset of an SDMA engine is, and which of it.
+/// The ring and register that an offset of an SDMA engine belongs to.
 pub fn sdma_ring(engine: u32, offset: u32) -> Option<(SdmaRing, u32)> {
     let first = offset.checked_sub(table::sdma::GFX)?;
     // The user's rings do not follow the kernel's directly.

@@ -25,7 +25,7 @@ pub fn activate(engines: &mut Engines, die: u32, slot: Slot) {
     engines.queues.kick(&mut engines.bus, key);
 }
 
-/// Another ring takes the slot of one that was there.
+/// Removes a ring whose slot another one takes.
 fn clear_slot(engines: &mut Engines, die: u32, slot: Slot) {
     if let Some(old) = engines.queues.in_slot(die, slot) {
         engines.queues.remove(old);

@@ -7,7 +7,7 @@ use crate::terms::Slot;
 
 const QUEUE_IDLE: u32 = 1 << 30;
 
-/// A queue register as it is at this moment.
+/// The current value of a queue register.
 pub fn read_queue_register(engines: &Engines, die: u32, slot: Slot, register: u32) -> u32 {
     let stored = engines.bus.registers.queue(die, slot, register);
     let Some(key) = engines.queues.in_slot(die, slot) else {

@@ -25,10 +25,10 @@ pub struct Loading {
     pub space: Space,
     /// Where to read the write pointer, unless the registers say it.
     pub write_address: Option<u64>,
-    /// In place of the one that the registers name, dword index in BAR 2.
+    /// Replaces the one that the registers name; dword index in BAR 2.
     pub doorbell: Option<u32>,
-    /// In place of the one that the registers name, the first die's descriptor
-    /// and how far behind it the next die's is.
+    /// Replaces the one that the registers name: the first die's descriptor and
+    /// how far behind it the next die's is.
     pub descriptor: Option<(u64, u64)>,
     pub is_static: bool,
 }
@@ -88,8 +88,8 @@ pub fn load_slot(
         write >>= 4;
     }
     if let Some(address) = loading.write_address.filter(|address| *address != 0) {
-        // A pointer that cannot be read shows as an empty ring; the
-        // doorbell carries the next value.
+        // If the pointer cannot be read the ring seems empty; the doorbell
+        // brings the next value.
         let stored = bus.memory.read_u64(loading.space, address);
         write = stored.unwrap_or(read);
     }
@@ -110,7 +110,7 @@ pub fn descriptor_stride(bus: &Buses, descriptor: u64) -> Result<u64, MemoryFaul
     Ok(u64::from(bus.memory.read_u32(Space::Kernel, at)?))
 }
 
-/// What a die's descriptor says beside the slot's registers.
+/// Takes what a die's descriptor says besides the slot's registers.
 pub fn load_die_settings(
     engines: &mut Engines,
     key: QueueKey,

@@ -8,7 +8,7 @@ use crate::preempt;
 use crate::registers::table::gc;
 use crate::terms::{Format, QueueKey, Role, Seat, Slot};
 
-/// The driver activated a slot of an address space that is not its own.
+/// The driver activated a slot for a user's address space.
 pub fn activate(engines: &mut Engines, die: u32, slot: Slot, vmid: u32) {
     let key = match partner(engines, die, slot, vmid) {
         Some(key) => {
@@ -31,7 +31,7 @@ pub fn activate(engines: &mut Engines, die: u32, slot: Slot, vmid: u32) {
     preempt::begin_restore(engines, key, 1 << die);
 }
 
-/// The slot of another die may hold the same queue already.
+/// The same queue in the slot of another die, if it is loaded there already.
 fn partner(engines: &Engines, die: u32, slot: Slot, vmid: u32) -> Option<QueueKey> {
     let registers = &engines.bus.registers;
     let doorbell = registers.queue(die, slot, gc::CP_HQD_PQ_DOORBELL_CONTROL);

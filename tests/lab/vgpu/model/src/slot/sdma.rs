@@ -69,7 +69,7 @@ fn from_registers(bus: &Buses, ring: SdmaRing, control: u32, is_user: bool) -> Q
     Queue::new(identity, 0, 1, read, write)
 }
 
-/// A queue of the scheduler's runlist that goes to a ring.
+/// A queue of the scheduler's runlist and the ring it gets.
 pub struct ListedRing {
     pub ring: SdmaRing,
     pub space: Space,

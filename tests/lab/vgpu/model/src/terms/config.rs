@@ -28,13 +28,13 @@ pub struct Timing {
     pub packet: u64,
     /// For the scheduler firmware to map one queue.
     pub map_queue: u64,
-    /// For the scheduler firmware to unmap one queue, beside its waves' save.
+    /// For the scheduler firmware to unmap one queue, besides saving its waves.
     pub unmap_queue: u64,
     /// The fixed part of a save or restore.
     pub save_fixed: u64,
     /// Bytes that all saves and restores together move in one microsecond.
     pub save_bytes_per_microsecond: u64,
-    /// Between two looks at a signal or memory word that a packet waits for.
+    /// Between two reads of a signal or memory word that a packet waits for.
     pub poll: u64,
     /// One unit of SET_RESOURCES.unmap_latency: 100 ms of the guest's time,
     /// which passes 32 times as fast.
@@ -42,7 +42,7 @@ pub struct Timing {
     /// One unit of MAP_PROCESS.process_quantum.
     pub process_quantum_unit: u64,
     /// Bytes that one SDMA engine moves in one microsecond. The driver gives a
-    /// job 2 s of the guest's time, which must do for all of video memory.
+    /// job 2 s of the guest's time, which must suffice for all of video memory.
     pub sdma_bytes_per_microsecond: u64,
 }
 
@@ -75,7 +75,7 @@ pub struct Config {
     pub cu_per_shader_engine: u32,
     pub read_pointer: ReadPointer,
     pub timing: Timing,
-    /// Records kept by the HIQ log and by the timeline before the oldest go.
+    /// How many records the HIQ log and the timeline keep.
     pub log_capacity: usize,
 }
 
@@ -176,7 +176,7 @@ impl Config {
         range("log_capacity", self.log_capacity as u64, 1, 1 << 28)
     }
 
-    /// What a save or restore of so many bytes takes when it runs alone.
+    /// How long a save or restore of this many bytes takes when it runs alone.
     pub fn save_time(&self, bytes: u64) -> GpuNanos {
         let moved = bytes.saturating_mul(1_000) / self.timing.save_bytes_per_microsecond;
         GpuNanos(self.timing.save_fixed.saturating_add(moved))

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub enum Fence {
     #[default]
     OnTime,
-    /// So many nanoseconds of GPU time after it would have been due.
+    /// This many nanoseconds of GPU time after it is due.
     Late(u64),
     Never,
 }

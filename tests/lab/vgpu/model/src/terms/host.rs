@@ -2,7 +2,7 @@
 //! What the model borrows from its owner: guest memory, video memory and the
 //! interrupt line.
 
-/// A guest-physical range that no memory backs, or not all of it.
+/// A guest-physical range that is not fully backed by memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no guest memory at {address:#x}, {length} bytes")]
 pub struct BusError {

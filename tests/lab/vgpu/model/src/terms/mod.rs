@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What every part of the model speaks of: time, the device's shape, its
-//! faults, the names of queues and slots, and what its owner lends and asks.
+//! The vocabulary of the whole model: time, the device's shape, its faults, the
+//! names of queues and slots, and what its owner lends and asks.
 
 mod config;
 mod fault;

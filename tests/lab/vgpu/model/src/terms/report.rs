@@ -58,7 +58,7 @@ pub struct QueueReport {
     /// Read and write pointer in packets (AQL), dwords (PM4) or bytes (SDMA).
     pub read_pointer: u64,
     pub write_pointer: u64,
-    /// Why the queue stands still for good, if it does.
+    /// Why the queue has stopped permanently, if it has.
     pub fault: Option<String>,
 }
 

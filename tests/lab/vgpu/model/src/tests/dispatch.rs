@@ -205,7 +205,7 @@ fn what_cannot_run_stops_its_queue_and_says_why() {
         driver.run(100_000);
         let fault = driver.report(&queue).fault.expect(expected);
         assert!(fault.contains(expected), "{fault}");
-        // The others go on.
+        // Other queues continue.
         let fine = driver.dispatch(&other, Work::default());
         driver.finish(&fine);
         assert_eq!(driver.report(&other).fault, None);

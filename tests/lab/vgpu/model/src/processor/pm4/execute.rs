@@ -27,7 +27,8 @@ impl Carrier {
         !self.role.is_user()
     }
 
-    /// Packets name graphics registers as those of the die that reads them.
+    /// Packets name graphics registers as if they were the first die's; the die
+    /// that reads them is meant.
     pub fn local(&self, register: u32) -> u32 {
         match place(register) {
             Place::Graphics { xcc: 0, register } => xcc_base(self.home) + register,
@@ -122,7 +123,7 @@ impl CommandProcessor<'_> {
             _ => carrier.space,
         };
         if let Some(queue) = self.engines.queues.get_mut(carrier.key) {
-            // In a buffer this is a chain: the rest is not read.
+            // Within a buffer this is a chain: the rest is not read.
             queue.enter_buffer(Indirect {
                 space,
                 address: packet.address(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Reading PM4 packets. Kernel rings, user rings and buffers that either
-//! refers to share one path.
+//! Reading PM4 packets. Kernel rings, user rings and the buffers they refer to
+//! share one path.
 
 mod execute;
 mod memory;
@@ -22,7 +22,7 @@ pub struct CommandProcessor<'a> {
     hws: &'a mut Hws,
 }
 
-/// Where the packet being read stands.
+/// Where the packet being read is.
 #[derive(Clone, Copy)]
 enum Source {
     Ring,
@@ -34,18 +34,18 @@ struct Front {
     source: Source,
     space: Space,
     address: u64,
-    /// Dwords up to the end of what was written.
+    /// Dwords from here to the end of what was written.
     available: u32,
 }
 
 /// What a packet asks of the queue that carries it.
 enum Outcome {
     Done,
-    /// Not yet: look again, the packet stays.
+    /// Not yet: the packet stays and is tried again.
     Wait,
-    /// Started something that will start the queue again; the packet is done.
+    /// The packet is done; what it started will resume the queue.
     Started,
-    /// As above, but the packet stays until then.
+    /// The packet stays until something resumes the queue.
     Held,
 }
 
@@ -90,7 +90,7 @@ impl<'a> CommandProcessor<'a> {
         let Some(queue) = self.engines.queues.get_mut(key) else {
             return Flow::Idle;
         };
-        // The other dies' copies of the scheduler's ring only follow.
+        // Other dies' copies of the scheduler's ring only follow.
         if is_follower(queue) {
             queue.follow_to(queue.write());
             return Flow::Idle;
@@ -114,7 +114,7 @@ impl<'a> CommandProcessor<'a> {
 
     fn pm4_packet(&mut self, key: QueueKey, front: &Front, opcode: u32, body: u32) -> Flow {
         if body >= front.available || body >= PACKET_DWORDS {
-            // The rest of a packet in a ring may still be on its way.
+            // The rest of a packet in a ring may not have been written yet.
             if matches!(front.source, Source::Ring) && body < PACKET_DWORDS {
                 return Flow::Idle;
             }
@@ -180,14 +180,14 @@ impl<'a> CommandProcessor<'a> {
         }
     }
 
-    /// The queue stands still: its packet is bad.
+    /// Stops the queue because its packet is bad.
     pub(super) fn stop(&mut self, key: QueueKey, reason: String) -> Flow {
         let engines = &mut *self.engines;
         engines.queues.fail(&mut engines.bus, key, reason);
         Flow::Blocked
     }
 
-    /// The queue stands still: it touched memory that it may not.
+    /// Stops the queue because it accessed memory that it must not.
     pub(super) fn stop_for_memory(
         &mut self,
         key: QueueKey,

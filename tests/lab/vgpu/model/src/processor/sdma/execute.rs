@@ -11,16 +11,16 @@ use crate::queue::{Failure, Indirect};
 use crate::registers::table::sdma;
 use crate::terms::{QueueKey, Role, Seat};
 
-/// Bytes moved per step, so that a copy needs no buffer of its own size.
+/// Bytes moved per step, to keep the buffer of a large copy small.
 const STEP: usize = 64 << 10;
 
 const ATOMIC_ADD_64: u32 = 0x2f;
 
 pub enum Outcome {
-    /// Done, having moved so many bytes.
+    /// Done, having moved this many bytes.
     Done(u64),
     Wait,
-    /// Skip so many further dwords.
+    /// Skip this many further dwords.
     Skip(u64),
 }
 
@@ -107,7 +107,7 @@ impl Carrier {
         let in_memory = words[0] >> 31 != 0;
         let is_flush = (words[0] >> 26) & 1 != 0;
         let function = (words[0] >> 28) & 7;
-        // The runtime flushes with a poll that always holds.
+        // The runtime flushes with a poll whose condition always holds.
         if is_flush || function == 0 {
             return Ok(Outcome::Done(0));
         }
@@ -135,7 +135,7 @@ impl Carrier {
         let Seat::Sdma(ring) = queue.seat() else {
             return;
         };
-        // The driver tells rings of an engine apart by this number.
+        // The driver distinguishes an engine's rings by this number.
         let ring_id = match ring.registers {
             sdma::PAGE => 1,
             _ => 0,

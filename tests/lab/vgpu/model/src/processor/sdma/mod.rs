@@ -65,7 +65,7 @@ fn advance(engines: &mut Engines, key: QueueKey, reader: &Reader, dwords: u64) {
     }
 }
 
-/// Reads a packet and executes it; its dwords and what becomes of it.
+/// Reads a packet and executes it. Returns its dwords and its outcome.
 fn take(
     engines: &mut Engines,
     carrier: &Carrier,

@@ -22,14 +22,14 @@ pub mod operation {
     pub const DUMMY_TRAP: u32 = 16;
 }
 
-/// Where the packets of a queue stand: in its ring or in a buffer.
+/// Reads the packets of a queue, in its ring or in a buffer.
 pub struct Reader {
     pub space: Space,
     /// Start, length in bytes, and offset of the packet.
     start: u64,
     length: u64,
     offset: u64,
-    /// Dwords up to the end of what was written.
+    /// Dwords from here to the end of what was written.
     pub available: u64,
 }
 
@@ -62,21 +62,21 @@ impl Reader {
         memory.read_u32(self.space, self.start + at)
     }
 
-    /// Moves a queue past so many dwords; true if its read pointer may follow.
+    /// Moves a queue past this many dwords; true if its read pointer may follow.
     pub fn advance(&self, queue: &mut Queue, dwords: u64) -> bool {
         match queue.indirect() {
             Some(buffer) if buffer.address == self.start && buffer.space == self.space => {
                 queue.advance_in_buffer(buffer, dwords as u32);
             }
-            // The packet was in the ring. It may have started a buffer, which is
-            // part of it: what a ring refers to comes first.
+            // The packet was in the ring. If it entered a buffer, the read pointer
+            // waits, since the buffer is part of the packet.
             _ => queue.fetch_to(queue.fetched() + dwords * 4),
         }
         queue.indirect().is_none() && queue.read() != queue.fetched()
     }
 }
 
-/// Dwords of a packet, which for some depends on later words.
+/// The length of a packet in dwords, which for some depends on later words.
 pub fn packet_dwords(
     header: u32,
     word: impl Fn(u64) -> Result<u32, MemoryFault>,
