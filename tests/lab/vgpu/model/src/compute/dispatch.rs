@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use super::kernel::Kernel;
 use super::occupancy::Footprint;
 use super::work::{Suspended, Work};
 use crate::terms::GpuNanos;
@@ -41,11 +42,36 @@ pub struct Dispatch {
     /// Completion signal, or 0.
     pub signal: u64,
     /// When its first workgroup was launched.
-    pub started: Option<GpuNanos>,
-    pub shares: Vec<Share>,
+    pub(super) started: Option<GpuNanos>,
+    pub(super) shares: Vec<Share>,
 }
 
 impl Dispatch {
+    /// A dispatch whose workgroups have not been dealt to the dies, or why no
+    /// unit can take them.
+    pub fn new(
+        packet: u64,
+        workgroups: u64,
+        waves: u32,
+        kernel: Kernel,
+        work: Work,
+        signal: u64,
+    ) -> Result<Dispatch, String> {
+        let dispatch = Dispatch {
+            packet,
+            workgroups,
+            waves,
+            vgprs: kernel.vgprs,
+            lds: kernel.lds,
+            work,
+            signal,
+            started: None,
+            shares: Vec::new(),
+        };
+        dispatch.check()?;
+        Ok(dispatch)
+    }
+
     pub fn footprint(&self) -> Footprint {
         Footprint {
             waves: self.waves,
@@ -54,7 +80,7 @@ impl Dispatch {
         }
     }
 
-    pub fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), String> {
         if !self.footprint().fits_at_all() {
             return Err(format!(
                 "a workgroup of {} waves with {} registers and {} bytes of local memory fits on \

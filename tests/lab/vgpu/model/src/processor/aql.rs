@@ -150,18 +150,10 @@ impl CommandProcessor<'_> {
             packet.group_segment(),
         )?;
         let (items, workgroups) = shape(packet)?;
-        let dispatch = Dispatch {
-            packet: front.number,
-            workgroups,
-            waves: items.div_ceil(64),
-            vgprs: kernel.vgprs,
-            lds: kernel.lds,
-            work: Work::read(memory, space, packet.kernarg())?,
-            signal: packet.completion(),
-            started: None,
-            shares: Vec::new(),
-        };
-        dispatch.check().map_err(Failure::Packet)?;
+        let work = Work::read(memory, space, packet.kernarg())?;
+        let (waves, signal) = (items.div_ceil(64), packet.completion());
+        let dispatch = Dispatch::new(front.number, workgroups, waves, kernel, work, signal)
+            .map_err(Failure::Packet)?;
         engines
             .compute
             .begin_dispatch(&mut engines.bus, &engines.queues, front.key, dispatch);
