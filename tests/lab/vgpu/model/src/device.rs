@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The device as its owner sees it.
 
+use crate::bus::Buses;
 use crate::gpu::Gpu;
 use crate::memory::Memory;
-use crate::queue::{Queue, Seat};
-use crate::{
-    Bus, Config, ConfigError, Faults, GpuNanos, HiqRecord, QueueReport, ReadPointer,
-    RegisterReport, StateDump, TimelineRecord, UnitsRecord, Vram,
+use crate::registers::RegisterReport;
+use crate::terms::{
+    Bus, Config, ConfigError, Faults, GpuNanos, HiqRecord, QueueReport, ReadPointer, StateDump,
+    TimelineRecord, UnitsRecord, Vram,
 };
 
 /// Bytes of one doorbell write.
@@ -32,19 +33,19 @@ impl Device {
             return Err(ConfigError::VramSize(bytes));
         }
         Ok(Device {
-            gpu: Gpu::new(config, Memory::new(bus, vram)),
+            gpu: Gpu::new(Buses::new(config, Memory::new(bus, vram))),
         })
     }
 
     pub fn config(&self) -> &Config {
-        &self.gpu.config
+        &self.gpu.bus().config
     }
 
     /// Reads the register at a byte offset of BAR 5. It shows what the GPU had
     /// done at [`Device::now`]: call `advance_to` first for a live value.
     pub fn register_read(&mut self, offset: u64) -> u32 {
         match register(offset) {
-            Some(address) if !self.gpu.faults.bus_lost => self.gpu.read_register(address),
+            Some(address) if !self.gpu.bus().faults.bus_lost => self.gpu.read_register(address),
             _ => u32::MAX,
         }
     }
@@ -64,19 +65,20 @@ impl Device {
         self.gpu.doorbell(offset, value);
     }
 
-    /// Does all that is due up to `now`. A time in the past is the present.
+    /// Does everything that is due up to `now`. A time in the past does not turn
+    /// the clock back.
     pub fn advance_to(&mut self, now: GpuNanos) {
         self.gpu.advance_to(now);
     }
 
-    /// When `advance_to` next has something to do. It may lie in the past:
-    /// then call at once. Ask again after every access.
+    /// When `advance_to` next has something to do. If that is in the past, call it
+    /// at once. Ask again after every access.
     pub fn next_event(&self) -> Option<GpuNanos> {
-        self.gpu.events.next()
+        self.gpu.bus().clock.next()
     }
 
     pub fn now(&self) -> GpuNanos {
-        self.gpu.now
+        self.gpu.bus().now()
     }
 
     /// The guest cleared the bus master bit or reset the function: all queues,
@@ -92,57 +94,40 @@ impl Device {
 
     /// Packets of the scheduler firmware's ring from a sequence number on.
     pub fn hiq_log(&self, from: u64) -> Vec<HiqRecord> {
-        self.gpu.accounts.hiq_since(from)
+        self.gpu.bus().accounts.hiq_since(from)
     }
 
     /// Changes of queues and compute units from a sequence number on.
     pub fn timeline(&mut self, from: u64) -> Vec<TimelineRecord> {
-        self.gpu.accounts.timeline_since(from)
+        self.gpu.timeline(from)
     }
 
     /// How many compute units were busy over time.
     pub fn units(&self) -> Vec<UnitsRecord> {
-        self.gpu.accounts.units()
+        self.gpu.bus().accounts.units()
     }
 
     /// The registers that were accessed since the device was made.
     pub fn registers(&self) -> Vec<RegisterReport> {
-        self.gpu.touched.report()
+        self.gpu.bus().touched.report()
     }
 
     pub fn state(&self) -> StateDump {
-        let gpu = &self.gpu;
-        StateDump {
-            now: gpu.now,
-            next_event: gpu.events.next(),
-            occupancy: gpu.occupancy(),
-            queues: gpu.queue_reports(),
-            slots: gpu
-                .queues
-                .iter()
-                .map(|(_, queue)| describe(queue))
-                .collect(),
-            runlist: gpu.hws.describe(),
-            interrupts: gpu.interrupts.raised,
-            resets: gpu.resets,
-            notes: gpu.notes(),
-        }
+        self.gpu.state()
     }
 
-    /// Says when the read pointers of AQL queues move from now on. Where they
-    /// have moved already, they stay.
+    /// Sets when the read pointers of AQL queues move from now on. Those that have
+    /// moved already stay where they are.
     pub fn set_read_pointer(&mut self, when: ReadPointer) {
-        self.gpu.config.read_pointer = when;
+        self.gpu.set_read_pointer(when);
     }
 
     pub fn faults(&self) -> &Faults {
-        &self.gpu.faults
+        &self.gpu.bus().faults
     }
 
     pub fn set_faults(&mut self, faults: Faults) {
-        self.gpu.faults = faults;
-        self.gpu.release_endless();
-        self.gpu.retry_exits();
+        self.gpu.set_faults(faults);
     }
 }
 
@@ -151,34 +136,4 @@ fn register(offset: u64) -> Option<u32> {
     (offset % 4 == 0)
         .then(|| u32::try_from(offset / 4).ok())
         .flatten()
-}
-
-fn describe(queue: &Queue) -> String {
-    let seat = match queue.seat {
-        Seat::Compute(slot) => {
-            format!("me {} pipe {} queue {}", slot.me, slot.pipe, slot.queue)
-        }
-        Seat::Sdma(ring) => format!("sdma {} ring {:#x}", ring.engine, ring.registers),
-    };
-    let state = match (&queue.fault, &queue.leaving) {
-        (Some(fault), _) => format!("stands still: {fault}"),
-        (None, Some(leaving)) if leaving.saving => "saving".to_owned(),
-        (None, Some(_)) => "leaving".to_owned(),
-        (None, None) if queue.restoring != 0 => "restoring".to_owned(),
-        (None, None) => "mapped".to_owned(),
-    };
-    format!(
-        "{seat} dies {:#x}: {:?} {:?} doorbell {:#x} vmid {} pasid {} read {:#x} fetched {:#x} \
-         write {:#x} dispatches {} {state}",
-        queue.dies,
-        queue.role,
-        queue.format,
-        queue.doorbell_offset(),
-        queue.vmid,
-        queue.pasid,
-        queue.read,
-        queue.fetched,
-        queue.write,
-        queue.dispatches.len(),
-    )
 }

@@ -5,7 +5,7 @@
 use crate::memory::{Memory, Space};
 use crate::registers::table::ih;
 use crate::registers::RegisterFile;
-use crate::GpuNanos;
+use crate::terms::GpuNanos;
 
 pub const ENTRY_BYTES: u32 = 32;
 
@@ -13,7 +13,7 @@ const ENABLE: u32 = 1 << 0;
 const OVERFLOW_CLEAR: u32 = 1 << 31;
 const OVERFLOW: u32 = 1 << 0;
 
-/// Who reports, as the driver's soc15_ih_clientid.h numbers them.
+/// Sources of interrupts, as the driver's soc15_ih_clientid.h numbers them.
 pub mod client {
     pub const COMMAND_PROCESSOR: u32 = 0x14;
     pub const GRAPHICS_MEMORY: u32 = 0x1b;
@@ -67,11 +67,16 @@ impl Interrupt {
 /// State beside the registers.
 #[derive(Default)]
 pub struct InterruptRing {
-    pub raised: u64,
-    pub dropped: u64,
+    raised: u64,
+    dropped: u64,
 }
 
 impl InterruptRing {
+    /// Entries that the ring took.
+    pub fn raised(&self) -> u64 {
+        self.raised
+    }
+
     /// The size in bytes, if the ring is enabled and can hold anything.
     fn size(registers: &RegisterFile) -> Option<u32> {
         let control = registers.get(ih::IH_RB_CNTL);
@@ -79,8 +84,8 @@ impl InterruptRing {
         (control & ENABLE != 0 && size >= 2 * ENTRY_BYTES).then_some(size)
     }
 
-    /// Appends an entry and signals it. With the ring full the entry is lost
-    /// and the overflow bit tells the driver.
+    /// Appends an entry and signals it. If the ring is full the entry is lost and
+    /// the overflow bit tells the driver.
     pub fn send(
         &mut self,
         interrupt: &Interrupt,
@@ -130,6 +135,17 @@ impl InterruptRing {
         }
     }
 
+    /// Takes the read pointer that the driver wrote to a doorbell; false if the
+    /// doorbell is not this ring's.
+    pub fn doorbell(registers: &mut RegisterFile, index: u32, value: u64) -> bool {
+        let control = registers.get(ih::IH_DOORBELL_RPTR);
+        let is_own = (control >> 28) & 1 != 0 && control & 0x3ff_ffff == index;
+        if is_own {
+            registers.set(ih::IH_RB_RPTR, value as u32);
+        }
+        is_own
+    }
+
     /// The driver wrote the control register.
     pub fn control_written(registers: &mut RegisterFile, value: u32) {
         if value & OVERFLOW_CLEAR != 0 {
@@ -142,8 +158,8 @@ impl InterruptRing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::Config;
     use crate::testing::{TestBus, TestVram};
-    use crate::Config;
 
     fn fixture() -> (InterruptRing, RegisterFile, Memory, TestBus) {
         let bus = TestBus::new(1 << 20);

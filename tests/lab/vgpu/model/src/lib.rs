@@ -7,44 +7,49 @@
 //! change registers and enqueue work; everything the GPU does of its own
 //! accord happens in `advance_to`, so a test can step it event by event.
 //!
+//! A file imports its own room and those that stand before it here:
+//!
+//! `terms` (time, settings, names, reports) < `layout` (packets, descriptors) <
+//! `memory` < `registers` < `interrupt` < `clock` < `account` < `bus` (all of
+//! these, lent to an engine with each call) < `queue` (rings and doorbells) <
+//! `compute` < `engines` (the two side by side) < `preempt` < `slot` <
+//! `aperture` (registers to their engines) < `hws` < `processor` (PM4, AQL,
+//! SDMA) < `gpu` < `device`.
+//!
+//! An engine keeps its fields private. What has to call several of them takes
+//! `Engines`; what a lower engine has to tell a higher one it returns, and `Gpu`
+//! passes it on.
+//!
 //! docs/virtual-gpu.md says of each behaviour whether it is documented, read
 //! from the driver, or assumed.
 
 mod account;
-mod aql;
+mod aperture;
+mod bus;
+mod clock;
 mod compute;
-mod config;
-mod cwsr;
 mod device;
-mod discovery;
-mod event;
-mod fault;
+mod engines;
 mod gpu;
-mod host;
 mod hws;
 mod interrupt;
-mod manual;
+mod layout;
 mod memory;
-mod mqd;
-mod pm4;
+mod preempt;
+mod processor;
 mod queue;
 mod registers;
-mod report;
-mod rings;
-mod sdma;
+mod slot;
+mod terms;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
-mod time;
 
-pub use config::{Config, ConfigError, ReadPointer, Timing};
 pub use device::{Device, DoorbellWidth};
-pub use fault::{Faults, Fence};
-pub use host::{Bus, BusError, Vram};
 pub use registers::{Block, RegisterReport};
-pub use report::{
-    HiqAction, HiqRecord, MappedQueue, Occupancy, QueueId, QueueKind, QueueReport, StateDump,
-    TimelineChange, TimelineRecord, UnitsRecord,
+pub use terms::{
+    Bus, BusError, Config, ConfigError, Faults, Fence, GpuNanos, HiqAction, HiqRecord, MappedQueue,
+    Occupancy, QueueId, QueueKind, QueueReport, ReadPointer, StateDump, TimelineChange,
+    TimelineRecord, Timing, UnitsRecord, Vram,
 };
-pub use time::GpuNanos;

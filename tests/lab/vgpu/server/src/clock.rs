@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The thread that lets GPU time pass, and the clock it goes by.
+//! The thread that advances GPU time, and the clock it follows.
 //!
 //! An emulated CPU is far slower than a real one and the model is not, so GPU
 //! time passes more slowly than the guest's: `dilation` guest nanoseconds for
@@ -98,8 +98,8 @@ impl Gpu {
     }
 
     fn lock(&self) -> MutexGuard<'_, Device> {
-        // A panic in the model is a fault of the model, which the test that
-        // provoked it must see: the device stops, it does not go on wrongly.
+        // A panic is a bug in the model, and the test that provoked it must see
+        // it: the device ends instead of continuing in a wrong state.
         self.device.lock().unwrap_or_else(|_| {
             eprintln!("vgpu: the model has panicked; the device ends");
             std::process::exit(3);

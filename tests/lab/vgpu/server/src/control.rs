@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The control socket: a look inside the device, and faults on demand, while a
-//! guest runs. One JSON object a line in each direction.
+//! The control socket: shows the state of the device and injects faults while a
+//! guest runs. One JSON object per line in each direction.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -29,12 +29,12 @@ struct Line {
 pub enum Command {
     /// The account of every user queue.
     Queues,
-    /// The packets of the scheduler firmware's ring from a number on.
+    /// The packets of the scheduler firmware's ring, starting at a number.
     Hiq {
         #[serde(default)]
         from: u64,
     },
-    /// The timeline's records from a number on.
+    /// The timeline's records, starting at a number.
     Timeline {
         #[serde(default)]
         from: u64,
@@ -46,7 +46,7 @@ pub enum Command {
     },
     /// The registers that were accessed so far.
     Registers,
-    /// Everything about this moment.
+    /// The whole present state.
     State,
     /// The GPU time, and how slowly it passes.
     Clock,
@@ -54,7 +54,7 @@ pub enum Command {
     Faults,
     /// Replaces the faults in force.
     SetFaults { faults: Faults },
-    /// Says when the read pointers of AQL queues move from now on.
+    /// Sets when the read pointers of AQL queues move from now on.
     SetReadPointer { when: ReadPointer },
 }
 
@@ -63,7 +63,7 @@ pub fn serve(listener: UnixListener, gpu: Arc<Gpu>) {
     for client in listener.incoming().flatten() {
         let gpu = Arc::clone(&gpu);
         thread::spawn(move || {
-            // A client that goes away is no affair of the device.
+            // A client that disconnects does not concern the device.
             let _ = talk(client, &gpu);
         });
     }

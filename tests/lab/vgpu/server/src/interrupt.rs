@@ -20,8 +20,8 @@ impl Vector {
     pub fn raise(&self) {
         let vector = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(mut eventfd) = vector.as_ref() {
-            // The write fails only when the client has gone, and then there is
-            // nobody to interrupt.
+            // The write fails only when the client has disconnected, and then
+            // there is no guest to interrupt.
             let _ = eventfd.write_all(&1u64.to_ne_bytes());
         }
     }

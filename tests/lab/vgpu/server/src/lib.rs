@@ -3,8 +3,8 @@
 //!
 //! QEMU's `vfio-user-pci` is the client of a socket on which this process
 //! answers for the device: configuration space, registers, doorbells, video
-//! memory and interrupts. What the GPU does is the model crate's affair; here
-//! is what connects it to a guest and to a person who wants to look inside.
+//! memory and interrupts. The model crate does what the GPU does; this crate
+//! connects it to a guest and to a control socket.
 
 pub mod clock;
 pub mod connection;

@@ -24,7 +24,7 @@ struct Arguments {
     /// The socket that QEMU connects to.
     #[arg(long)]
     socket: PathBuf,
-    /// The socket on which the device answers questions.
+    /// The control socket, on which the device answers questions.
     #[arg(long)]
     control: Option<PathBuf>,
     /// Accelerator dies that share the work of every queue.
@@ -101,7 +101,7 @@ fn main() -> Result<()> {
     function.serve(&mut Connection::new(client))
 }
 
-/// A socket at a path, instead of what an earlier run may have left there.
+/// A socket at a path, replacing what an earlier run may have left there.
 fn listen(path: &Path) -> Result<UnixListener> {
     let _ = fs::remove_file(path);
     UnixListener::bind(path).with_context(|| format!("cannot listen at {}", path.display()))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The bytes of the vfio-user protocol, as far as QEMU's client speaks it.
 //!
-//! Only here is it known where a field stands. Everything else sees typed
+//! Only this file knows the offsets of fields. Everything else sees typed
 //! requests and replies.
 
 /// Bytes of the header before each message.
 pub const HEADER_BYTES: usize = 16;
-/// The longest message that is taken: a full-size access and its header.
+/// The longest message that is accepted: a full-size access and its header.
 pub const MAX_MESSAGE_BYTES: usize = (1 << 20) + 4096;
 
 /// What a header's flags say.
@@ -213,7 +213,7 @@ impl Request {
     }
 }
 
-/// The answer to a version request. The client takes no other minor version.
+/// The answer to a version request. The client accepts no other minor version.
 pub fn version() -> Vec<u8> {
     let mut body = vec![0, 0, 0, 0];
     body.extend(

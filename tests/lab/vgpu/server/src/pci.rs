@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The configuration space of the device: what it is, and its capabilities.
 //!
-//! The client emulates the base addresses and the vectors; everything else of a
-//! write reaches this copy.
+//! The client emulates the base addresses and the vectors; all other writes reach
+//! this copy.
 
 const BYTES: usize = 4096;
 

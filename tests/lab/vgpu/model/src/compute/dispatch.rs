@@ -3,29 +3,30 @@
 
 use std::collections::VecDeque;
 
-use super::Footprint;
-use crate::GpuNanos;
-
-/// A workgroup that was taken off its unit and waits for another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SavedWork {
-    pub workgroup: u64,
-    /// Nanoseconds it still needs; `u64::MAX` never ends.
-    pub remaining: u64,
-}
+use super::kernel::Kernel;
+use super::occupancy::Footprint;
+use super::work::{Suspended, Work};
+use crate::terms::GpuNanos;
 
 /// What one die has of a dispatch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Share {
     /// The die is loaded: its state is here, not in the save area.
     pub present: bool,
-    /// Of its workgroups, in the order of dealing: launched so far, on units
-    /// now, ended, and all.
+    /// Counts of its workgroups, in the order of dealing: launched so far, on
+    /// units now, ended, and all.
     pub next: u64,
     pub resident: u64,
     pub done: u64,
     pub total: u64,
-    pub waiting: VecDeque<SavedWork>,
+    pub waiting: VecDeque<Suspended>,
+}
+
+impl Share {
+    /// Some workgroup waits for a unit.
+    pub fn has_work(&self) -> bool {
+        self.present && (self.next < self.total || !self.waiting.is_empty())
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,18 +38,40 @@ pub struct Dispatch {
     pub waves: u32,
     pub vgprs: u32,
     pub lds: u32,
-    /// Address of the first workgroup's counter.
-    pub counters: u64,
-    /// Nanoseconds that a workgroup takes; `u64::MAX` never ends.
-    pub cost: u64,
+    pub work: Work,
     /// Completion signal, or 0.
     pub signal: u64,
     /// When its first workgroup was launched.
-    pub started: Option<GpuNanos>,
-    pub shares: Vec<Share>,
+    pub(super) started: Option<GpuNanos>,
+    pub(super) shares: Vec<Share>,
 }
 
 impl Dispatch {
+    /// A dispatch whose workgroups have not been dealt to the dies, or why no
+    /// unit can take them.
+    pub fn new(
+        packet: u64,
+        workgroups: u64,
+        waves: u32,
+        kernel: Kernel,
+        work: Work,
+        signal: u64,
+    ) -> Result<Dispatch, String> {
+        let dispatch = Dispatch {
+            packet,
+            workgroups,
+            waves,
+            vgprs: kernel.vgprs,
+            lds: kernel.lds,
+            work,
+            signal,
+            started: None,
+            shares: Vec::new(),
+        };
+        dispatch.check()?;
+        Ok(dispatch)
+    }
+
     pub fn footprint(&self) -> Footprint {
         Footprint {
             waves: self.waves,
@@ -57,7 +80,7 @@ impl Dispatch {
         }
     }
 
-    pub fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), String> {
         if !self.footprint().fits_at_all() {
             return Err(format!(
                 "a workgroup of {} waves with {} registers and {} bytes of local memory fits on \
@@ -65,17 +88,11 @@ impl Dispatch {
                 self.waves, self.vgprs, self.lds
             ));
         }
-        if self.counters % 4 != 0 {
-            return Err(format!(
-                "the counters at {:#x} are not aligned",
-                self.counters
-            ));
-        }
-        Ok(())
+        self.work.check()
     }
 
-    /// Every workgroup has been given to a compute unit once, as far as the dies
-    /// that are loaded can tell: one that is not may have some left.
+    /// Every workgroup has been launched once. A die that is not loaded may still
+    /// have some left, so all dies must be.
     pub fn is_launched(&self) -> bool {
         self.shares
             .iter()

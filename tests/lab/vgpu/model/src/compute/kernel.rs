@@ -2,17 +2,17 @@
 //! What the model needs of a kernel: its descriptor (the amdhsa format of the
 //! compiler's documentation) and the mark of countable work at its entry.
 
-use crate::aql::Failure;
 use crate::memory::{Memory, Space};
+use crate::queue::Failure;
 
-/// Stands at the code entry of a kernel that is countable work.
+/// Marks the code entry of a kernel that is countable work.
 pub const COUNTABLE: &[u8; 16] = b"VGPU-COUNT-WORK1";
 
 const GROUP_SEGMENT: u64 = 0;
 const CODE_ENTRY: u64 = 16;
 const PROGRAM_RESOURCES_1: u64 = 48;
 
-/// Local memory is given in pieces of this size.
+/// Local memory is allocated in units of this size.
 const LDS_GRANULE: u32 = 512;
 pub const LDS_BYTES: u32 = 64 << 10;
 

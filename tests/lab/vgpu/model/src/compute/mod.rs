@@ -1,114 +1,108 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The compute units and the work on them. Work is countable: a workgroup
-//! occupies a unit for a given time and then adds 1 to its own counter.
+//! The compute engine: units, the dispatches in flight, the workgroups on the
+//! units, and the images in which their state is saved and restored.
+//!
+//! Only `work.rs` knows what a workgroup executes.
 
+mod die;
 mod dispatch;
+mod finish;
+mod image;
 mod kernel;
 mod launch;
+mod load;
 mod occupancy;
+mod saving;
+mod show;
+mod work;
 
-pub use dispatch::{Dispatch, SavedWork, Share};
+pub use dispatch::Dispatch;
+pub use image::{Image, RECORD};
 pub use kernel::Kernel;
-pub use occupancy::{Footprint, Unit};
+#[cfg(test)]
+pub use occupancy::Footprint;
+pub use work::Work;
 
-use crate::queue::QueueKey;
-use crate::{Config, GpuNanos};
+use std::collections::BTreeMap;
 
-/// A workgroup on a compute unit.
-#[derive(Clone, Debug)]
-pub struct Resident {
-    pub queue: QueueKey,
-    /// Number of the packet that launched it.
-    pub packet: u64,
-    pub workgroup: u64,
-    pub unit: usize,
-    pub footprint: Footprint,
-    /// Waves per SIMD.
-    pub simds: [u8; 4],
-    pub ends: GpuNanos,
-    /// Tells its end from that of an earlier tenant of the same place.
-    pub serial: u64,
-}
-
-/// The compute units of one die.
-pub struct Die {
-    pub units: Vec<Unit>,
-    residents: Vec<Option<Resident>>,
-    free: Vec<usize>,
-    /// Units with at least one wave.
-    pub units_busy: u32,
-    /// Where the search for a unit and the turn among queues go on.
-    next_unit: usize,
-    next_queue: u64,
-}
-
-impl Die {
-    pub fn insert(&mut self, resident: Resident) -> usize {
-        let unit = &mut self.units[resident.unit];
-        self.units_busy += u32::from(unit.waves() == 0);
-        unit.occupy(&resident.footprint, resident.simds);
-        match self.free.pop() {
-            Some(index) => {
-                self.residents[index] = Some(resident);
-                index
-            }
-            None => {
-                self.residents.push(Some(resident));
-                self.residents.len() - 1
-            }
-        }
-    }
-
-    pub fn remove(&mut self, index: usize) -> Option<Resident> {
-        let resident = self.residents.get_mut(index)?.take()?;
-        let unit = &mut self.units[resident.unit];
-        unit.release(&resident.footprint, resident.simds);
-        self.units_busy -= u32::from(unit.waves() == 0);
-        self.free.push(index);
-        Some(resident)
-    }
-
-    pub fn get_mut(&mut self, index: usize) -> Option<&mut Resident> {
-        self.residents.get_mut(index)?.as_mut()
-    }
-
-    pub fn residents(&self) -> impl Iterator<Item = (usize, &Resident)> {
-        let with_index = self.residents.iter().enumerate();
-        with_index.filter_map(|(index, place)| place.as_ref().map(|resident| (index, resident)))
-    }
-
-    /// Takes all workgroups of a queue off the units.
-    pub fn evict(&mut self, queue: QueueKey) -> Vec<Resident> {
-        let indices: Vec<usize> = self
-            .residents()
-            .filter(|(_, resident)| resident.queue == queue)
-            .map(|(index, _)| index)
-            .collect();
-        indices
-            .into_iter()
-            .filter_map(|index| self.remove(index))
-            .collect()
-    }
-}
+use crate::terms::{Config, QueueKey, ReadPointer};
+use die::Die;
+use load::Load;
 
 pub struct Compute {
-    pub dies: Vec<Die>,
-    pub units_per_engine: usize,
+    dies: Vec<Die>,
+    units_per_engine: usize,
+    /// What each queue that is loaded has in flight.
+    loads: BTreeMap<QueueKey, Load>,
 }
 
 impl Compute {
     pub fn new(config: &Config) -> Compute {
-        let die = || Die {
-            units: vec![Unit::default(); config.cu_per_xcc() as usize],
-            residents: Vec::new(),
-            free: Vec::new(),
-            units_busy: 0,
-            next_unit: 0,
-            next_queue: 0,
-        };
         Compute {
-            dies: (0..config.xcc_count).map(|_| die()).collect(),
+            dies: (0..config.xcc_count).map(|_| Die::new(config)).collect(),
             units_per_engine: config.cu_per_shader_engine as usize,
+            loads: BTreeMap::new(),
         }
+    }
+
+    /// A compute queue was loaded.
+    pub fn open(&mut self, config: &Config, key: QueueKey) {
+        self.loads.insert(key, Load::new(config));
+    }
+
+    /// A queue is no longer loaded.
+    pub fn close(&mut self, key: QueueKey) {
+        self.loads.remove(&key);
+    }
+
+    /// Which units of a die a queue may use, by shader engine.
+    pub fn set_mask(&mut self, key: QueueKey, die: u32, mask: [u32; 4]) {
+        if let Some(load) = self.loads.get_mut(&key) {
+            load.set_mask(die, mask);
+        }
+    }
+
+    /// A die's turn when a queue's workgroups are dealt, and how many are dealt
+    /// at a time.
+    pub fn set_dealing(&mut self, key: QueueKey, die: u32, logical: u32, chunk: u32) {
+        if let Some(load) = self.loads.get_mut(&key) {
+            load.set_dealing(die, logical, chunk);
+        }
+    }
+
+    fn dispatches(&self, key: QueueKey) -> &[Dispatch] {
+        self.loads.get(&key).map_or(&[], |load| &load.dispatches)
+    }
+
+    /// Dispatches of a queue that are not complete.
+    pub fn in_flight(&self, key: QueueKey) -> usize {
+        self.dispatches(key).len()
+    }
+
+    /// The newest dispatch of a queue still has workgroups to launch.
+    pub fn is_launching(&self, key: QueueKey) -> bool {
+        let last = self.dispatches(key).last();
+        last.is_some_and(|dispatch| !dispatch.is_launched())
+    }
+
+    /// The oldest packet that the read pointer of a queue may not pass.
+    pub fn holds_pointer(&self, when: ReadPointer, key: QueueKey) -> Option<u64> {
+        let holds = |dispatch: &&Dispatch| match when {
+            ReadPointer::Fetch => false,
+            ReadPointer::Launch => !dispatch.is_launched(),
+            ReadPointer::Completion => true,
+        };
+        let first = self.dispatches(key).iter().find(holds);
+        first.map(|dispatch| dispatch.packet)
+    }
+
+    /// Workgroups of a queue on the units of some dies.
+    pub fn resident(&self, key: QueueKey, dies: u32) -> u64 {
+        self.loads.get(&key).map_or(0, |load| load.resident(dies))
+    }
+
+    /// Workgroups of a queue that were taken off their units.
+    pub fn waiting(&self, key: QueueKey) -> u64 {
+        self.loads.get(&key).map_or(0, Load::waiting)
     }
 }

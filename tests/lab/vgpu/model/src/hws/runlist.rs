@@ -2,132 +2,141 @@
 //! Taking a runlist: a buffer of MAP_PROCESS packets, each followed by the
 //! MAP_QUEUES of its queues.
 
-use super::{Listed, Process, Taken};
-use crate::gpu::Gpu;
+use super::unmap::mapped_user_queues;
+use super::{Hws, Listed, Process, Taken, ALL_DIES};
+use crate::engines::Engines;
+use crate::layout::pm4::{self as packet, opcode, Header};
 use crate::memory::{MemoryFault, Space};
-use crate::pm4::packet::{self, opcode, Header};
-use crate::queue::Exit;
-use crate::HiqAction;
+use crate::preempt;
+use crate::terms::{Exit, HiqAction, Role};
 
 struct Parsed {
     processes: Vec<Process>,
     listed: Vec<Listed>,
-    /// The list ends with a jump to itself: the driver knows that not all of
-    /// it fits.
+    /// The list ends with a jump to itself, by which the driver says that not
+    /// all of it fits.
     chained: bool,
 }
 
-impl Gpu {
-    pub(super) fn hws_run_list(&mut self, packet: &packet::RunList<'_>) -> Taken {
-        let parsed = match self.parse_runlist(packet.address(), packet.dwords()) {
+impl Hws {
+    pub(super) fn run_list(
+        &mut self,
+        engines: &mut Engines,
+        packet: &packet::RunList<'_>,
+    ) -> Taken {
+        let parsed = match parse(engines, packet.address(), packet.dwords()) {
             Ok(parsed) => parsed,
             Err(fault) => {
-                self.note(format!("runlist: {fault}"));
+                engines.bus.note(format!("runlist: {fault}"));
                 return Taken::Done;
             }
         };
-        let record = self.accounts.hiq_fetched(
-            self.now,
+        let now = engines.bus.now();
+        let record = engines.bus.accounts.hiq_fetched(
+            now,
             HiqAction::RunList {
                 processes: parsed.processes.len() as u32,
                 queues: parsed.listed.len() as u32,
                 chained: parsed.chained,
             },
         );
-        // What is still mapped is put away first, as if it had been unmapped.
-        let mapped = self.mapped_user_queues(|queue| !queue.is_static);
-        self.hws.processes = parsed.processes;
-        self.hws.listed = parsed.listed;
-        self.adopt_mapped();
-        self.hws.concurrent = packet.processes();
-        self.hws.cursor = 0;
+        // Queues that are still mapped are unmapped first.
+        let mapped = mapped_user_queues(&engines.queues, |queue| !queue.is_static());
+        self.processes = parsed.processes;
+        self.listed = parsed.listed;
+        self.adopt_mapped(engines);
+        self.concurrent = packet.processes();
+        self.cursor = 0;
         for key in &mapped {
-            self.begin_exit(*key, Exit::Save, u32::MAX);
+            preempt::begin_exit(engines, *key, Exit::Save, ALL_DIES);
         }
-        let to_map = self.choose_queues(&[]);
+        let to_map = self.choose_queues(engines, &[]);
         let to_map = to_map.into_iter().filter(|index| {
             // A static queue that stayed is not mapped again.
-            let key = self.hws.listed[*index].key;
+            let key = self.listed[*index].key;
             key.is_none_or(|key| mapped.contains(&key))
         });
         let to_map = to_map.collect();
-        self.begin_operation(Some(record), mapped, to_map);
+        self.begin_operation(engines, Some(record), mapped, to_map);
         Taken::Started
     }
 
     /// Connects the new list with the queues that are mapped already.
-    fn adopt_mapped(&mut self) {
-        for listed in &mut self.hws.listed {
-            let pasid = self.hws.processes[listed.process].pasid;
-            listed.key = self.queues.find(|queue| {
-                queue.role == crate::queue::Role::User
-                    && queue.pasid == pasid
-                    && queue.doorbell == Some(listed.doorbell)
-                    && queue.mqd == Some(listed.descriptor)
+    fn adopt_mapped(&mut self, engines: &Engines) {
+        for listed in &mut self.listed {
+            let pasid = self.processes[listed.process].pasid;
+            listed.key = engines.queues.find(|queue| {
+                queue.role() == Role::User
+                    && queue.pasid() == pasid
+                    && queue.doorbell() == Some(listed.doorbell)
+                    && queue.descriptor() == Some(listed.descriptor)
             });
         }
     }
+}
 
-    fn parse_runlist(&mut self, address: u64, dwords: u32) -> Result<Parsed, MemoryFault> {
-        let mut parsed = Parsed {
-            processes: Vec::new(),
-            listed: Vec::new(),
-            chained: false,
-        };
-        let word = |index: u32| {
-            self.memory
-                .read_u32(Space::Kernel, address + u64::from(index) * 4)
-        };
-        let mut unknown = Vec::new();
-        let mut index = 0;
-        while index < dwords {
-            let (opcode, length) = match packet::header(word(index)?) {
-                Header::Filler => {
-                    index += 1;
-                    continue;
-                }
-                Header::Packet { opcode, body } if body < dwords - index => (opcode, body),
-                _ => {
-                    unknown.push(format!("runlist: bad header at dword {index}"));
-                    break;
-                }
-            };
-            let body: Vec<u32> = (1..=length)
-                .map(|step| word(index + step))
-                .collect::<Result<_, _>>()?;
-            index += length + 1;
-            match opcode {
-                opcode::MAP_PROCESS => {
-                    let packet = packet::MapProcess(&body);
-                    parsed.processes.push(Process {
-                        pasid: packet.pasid(),
-                        root: packet.page_table(),
-                        quantum: packet.quantum(),
-                    });
-                }
-                opcode::MAP_QUEUES => {
-                    let packet = packet::MapQueues(&body);
-                    let process = parsed.processes.len().checked_sub(1);
-                    match (process, packet.runlist_engine()) {
-                        (Some(process), Some(engine)) => parsed.listed.push(Listed {
-                            process,
-                            engine,
-                            descriptor: packet.mqd(),
-                            write_address: packet.write_address(),
-                            doorbell: packet.doorbell(),
-                            is_static: packet.is_static(),
-                            key: None,
-                        }),
-                        _ => unknown.push(format!("runlist: MAP_QUEUES {body:x?} ignored")),
-                    }
-                }
-                opcode::RUN_LIST => parsed.chained = packet::RunList(&body).is_chain(),
-                other => unknown.push(format!("runlist: packet {other:#x} ignored")),
+/// Reads the list from memory and notes what it cannot use.
+fn parse(engines: &mut Engines, address: u64, dwords: u32) -> Result<Parsed, MemoryFault> {
+    let mut parsed = Parsed {
+        processes: Vec::new(),
+        listed: Vec::new(),
+        chained: false,
+    };
+    let word = |index: u32| {
+        engines
+            .bus
+            .memory
+            .read_u32(Space::Kernel, address + u64::from(index) * 4)
+    };
+    let mut unknown = Vec::new();
+    let mut index = 0;
+    while index < dwords {
+        let (opcode, length) = match packet::header(word(index)?) {
+            Header::Filler => {
+                index += 1;
+                continue;
             }
+            Header::Packet { opcode, body } if body < dwords - index => (opcode, body),
+            _ => {
+                unknown.push(format!("runlist: bad header at dword {index}"));
+                break;
+            }
+        };
+        let body: Vec<u32> = (1..=length)
+            .map(|step| word(index + step))
+            .collect::<Result<_, _>>()?;
+        index += length + 1;
+        match opcode {
+            opcode::MAP_PROCESS => {
+                let packet = packet::MapProcess(&body);
+                parsed.processes.push(Process {
+                    pasid: packet.pasid(),
+                    root: packet.page_table(),
+                    quantum: packet.quantum(),
+                });
+            }
+            opcode::MAP_QUEUES => {
+                let packet = packet::MapQueues(&body);
+                let process = parsed.processes.len().checked_sub(1);
+                match (process, packet.runlist_engine()) {
+                    (Some(process), Some(engine)) => parsed.listed.push(Listed {
+                        process,
+                        engine,
+                        descriptor: packet.mqd(),
+                        write_address: packet.write_address(),
+                        doorbell: packet.doorbell(),
+                        is_static: packet.is_static(),
+                        key: None,
+                    }),
+                    _ => unknown.push(format!("runlist: MAP_QUEUES {body:x?} ignored")),
+                }
+            }
+            opcode::RUN_LIST => parsed.chained = packet::RunList(&body).is_chain(),
+            other => unknown.push(format!("runlist: packet {other:#x} ignored")),
         }
-        for text in unknown {
-            self.note(text);
-        }
-        Ok(parsed)
     }
+    for text in unknown {
+        engines.bus.note(text);
+    }
+    Ok(parsed)
 }

@@ -4,21 +4,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Step;
-use crate::gpu::{Event, Gpu};
+use super::{Hws, ALL_DIES};
+use crate::clock::{Event, SchedulerStep};
+use crate::engines::Engines;
+use crate::layout::descriptor as mqd;
+use crate::layout::pm4::Engine;
 use crate::memory::Space;
-use crate::mqd;
-use crate::pm4::packet::Engine;
-use crate::queue::Exit;
+use crate::preempt;
 use crate::registers::table::sdma;
+use crate::terms::Exit;
 
-/// Looks at the slice before it ends, to see whether all have become idle.
+/// How often a slice is checked, in case all queues become idle before it ends.
 const LOOKS: u64 = 10;
 
-impl Gpu {
-    /// Places in the runlist to have mapped. `first` come before the turn.
-    pub(super) fn choose_queues(&self, first: &[usize]) -> Vec<usize> {
-        let hws = &self.hws;
+impl Hws {
+    /// Which places of the runlist to map. Those in `first` take precedence.
+    pub(super) fn choose_queues(&self, engines: &Engines, first: &[usize]) -> Vec<usize> {
+        let hws = self;
         let count = hws.listed.len();
         let slots = hws.queue_mask.count_ones() as usize;
         let spaces = hws.vmid_mask.count_ones() as usize;
@@ -30,8 +32,10 @@ impl Gpu {
         order.extend((0..count).map(|step| (hws.cursor + step) % count));
         let fits_all = count <= slots && hws.processes.len() <= processes;
         if !fits_all {
-            let works: Vec<bool> = (0..count).map(|index| self.has_work(index)).collect();
-            // Static queues stay; the idle give way to those with work.
+            let works: Vec<bool> = (0..count)
+                .map(|index| self.has_work(engines, index))
+                .collect();
+            // Static queues stay; idle ones give way to those with work.
             order.sort_by_key(|index| {
                 let listed = &hws.listed[*index];
                 (!(listed.is_static && listed.key.is_some()), !works[*index])
@@ -59,7 +63,7 @@ impl Gpu {
                 }
                 Engine::Sdma(engine) => {
                     let used = rings.entry(engine).or_default();
-                    let fits = *used < sdma::RLC_COUNT && engine < self.config.sdma_count;
+                    let fits = *used < sdma::RLC_COUNT && engine < engines.bus.config.sdma_count;
                     *used += u32::from(fits);
                     fits
                 }
@@ -73,21 +77,21 @@ impl Gpu {
     }
 
     /// Whether a queue of the runlist has packets to read or waves to run.
-    fn has_work(&self, index: usize) -> bool {
-        let listed = &self.hws.listed[index];
-        if let Some(queue) = listed.key.and_then(|key| self.queues.get(key)) {
-            return queue.fetched < queue.write
-                || !queue.dispatches.is_empty()
-                || queue.indirect.is_some();
+    fn has_work(&self, engines: &Engines, index: usize) -> bool {
+        let listed = &self.listed[index];
+        if let Some((key, queue)) = listed.key.and_then(|k| Some((k, engines.queues.get(k)?))) {
+            return queue.has_backlog() || engines.compute.in_flight(key) > 0;
         }
-        let root = self.hws.processes[listed.process].root;
+        let root = self.processes[listed.process].root;
         let space = Space::Process { root };
         let kernel = |dword: u64| {
-            self.memory
+            engines
+                .bus
+                .memory
                 .read_u32(Space::Kernel, listed.descriptor + dword * 4)
                 .unwrap_or(0)
         };
-        let Ok(write) = self.memory.read_u64(space, listed.write_address) else {
+        let Ok(write) = engines.bus.memory.read_u64(space, listed.write_address) else {
             return false;
         };
         match listed.engine {
@@ -107,66 +111,61 @@ impl Gpu {
     }
 
     fn everything_is_mapped(&self) -> bool {
-        self.hws.listed.iter().all(|listed| listed.key.is_some())
+        self.listed.iter().all(|listed| listed.key.is_some())
     }
 
-    fn quantum(&self) -> u64 {
-        let longest = self
-            .hws
-            .processes
-            .iter()
-            .map(|process| process.quantum)
-            .max();
-        u64::from(longest.unwrap_or(1).max(1)) * self.config.timing.process_quantum_unit
+    fn quantum(&self, engines: &Engines) -> u64 {
+        let longest = self.processes.iter().map(|process| process.quantum).max();
+        u64::from(longest.unwrap_or(1).max(1)) * engines.bus.config.timing.process_quantum_unit
     }
 
-    /// The set of mapped queues has changed: its slice starts.
-    pub(super) fn start_slice(&mut self) {
-        self.hws.slice_serial = self.next_serial();
-        self.hws.slice_started = self.now;
+    /// The set of mapped queues has changed: a new slice starts.
+    pub(super) fn start_slice(&mut self, engines: &mut Engines) {
+        self.slice_serial = engines.bus.clock.serial();
+        self.slice_started = engines.bus.now();
         if !self.everything_is_mapped() {
-            self.next_look();
+            self.next_look(engines);
         }
     }
 
-    fn next_look(&mut self) {
-        let serial = self.hws.slice_serial;
-        let at = self.now.after((self.quantum() / LOOKS).max(1));
-        self.events
-            .push(at, Event::Scheduler(Step::Slice { serial }));
+    fn next_look(&mut self, engines: &mut Engines) {
+        let serial = self.slice_serial;
+        let nanos = (self.quantum(engines) / LOOKS).max(1);
+        let look = SchedulerStep::Slice { serial };
+        engines.bus.clock.after(nanos, Event::Scheduler(look));
     }
 
-    pub(super) fn slice_look(&mut self) {
-        if self.hws.operation.is_some() || self.everything_is_mapped() {
+    pub(super) fn slice_look(&mut self, engines: &mut Engines) {
+        if self.operation.is_some() || self.everything_is_mapped() {
             return;
         }
-        let count = self.hws.listed.len();
-        let waits =
-            |gpu: &Gpu, index: usize| gpu.hws.listed[index].key.is_none() && gpu.has_work(index);
+        let count = self.listed.len();
+        let waits = |hws: &Hws, index: usize| {
+            hws.listed[index].key.is_none() && hws.has_work(engines, index)
+        };
         let next = (0..count)
-            .map(|step| (self.hws.cursor + step) % count)
+            .map(|step| (self.cursor + step) % count)
             .find(|index| waits(self, *index));
-        let over = self.now.since(self.hws.slice_started) >= self.quantum();
+        let over = engines.bus.now().since(self.slice_started) >= self.quantum(engines);
         let idle = (0..count)
-            .filter(|index| self.hws.listed[*index].key.is_some())
-            .all(|index| !self.has_work(index));
+            .filter(|index| self.listed[*index].key.is_some())
+            .all(|index| !self.has_work(engines, index));
         match next {
-            Some(next) if over || idle => self.rotate(next),
-            _ => self.next_look(),
+            Some(next) if over || idle => self.rotate(engines, next),
+            _ => self.next_look(engines),
         }
     }
 
     /// Gives the next slice to the queues from a place of the list on.
-    fn rotate(&mut self, next: usize) {
-        let waiting: Vec<usize> = (0..self.hws.listed.len())
-            .map(|step| (next + step) % self.hws.listed.len())
-            .filter(|index| self.hws.listed[*index].key.is_none() && self.has_work(*index))
+    fn rotate(&mut self, engines: &mut Engines, next: usize) {
+        let waiting: Vec<usize> = (0..self.listed.len())
+            .map(|step| (next + step) % self.listed.len())
+            .filter(|index| self.listed[*index].key.is_none() && self.has_work(engines, *index))
             .collect();
-        self.hws.cursor = next;
-        let chosen = self.choose_queues(&waiting);
+        self.cursor = next;
+        let chosen = self.choose_queues(engines, &waiting);
         let is_chosen: BTreeSet<usize> = chosen.iter().copied().collect();
         let leaving: BTreeSet<_> = self
-            .hws
             .listed
             .iter()
             .enumerate()
@@ -175,11 +174,11 @@ impl Gpu {
             .collect();
         let to_map = chosen
             .into_iter()
-            .filter(|index| self.hws.listed[*index].key.is_none())
+            .filter(|index| self.listed[*index].key.is_none())
             .collect();
         for key in &leaving {
-            self.begin_exit(*key, Exit::Save, u32::MAX);
+            preempt::begin_exit(engines, *key, Exit::Save, ALL_DIES);
         }
-        self.begin_operation(None, leaving, to_map);
+        self.begin_operation(engines, None, leaving, to_map);
     }
 }

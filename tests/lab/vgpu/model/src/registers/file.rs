@@ -7,43 +7,7 @@ use std::collections::HashMap;
 
 use super::table::{gc, mmhub, mp, nbio};
 use super::{place, xcc_base, Place};
-use crate::Config;
-
-/// A hardware queue slot of one XCC. Micro engine 1 has the user's and the
-/// kernel's compute queues, 2 the driver's two privileged ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Slot {
-    pub me: u32,
-    pub pipe: u32,
-    pub queue: u32,
-}
-
-impl Slot {
-    pub const COUNT: usize = 4 * 4 * 8;
-
-    pub fn index(self) -> usize {
-        (self.me as usize & 3) * 32 + (self.pipe as usize & 3) * 8 + (self.queue as usize & 7)
-    }
-
-    /// As interrupt entries name it.
-    pub fn ring_id(self) -> u32 {
-        ((self.me & 3) << 2) | (self.pipe & 3) | ((self.queue & 7) << 4)
-    }
-
-    /// Its bit in SET_RESOURCES.queue_mask and in the wave status register,
-    /// which know the first micro engine only.
-    pub fn mask_bit(self) -> u32 {
-        self.pipe * 8 + self.queue
-    }
-
-    pub fn from_mask_bit(bit: u32) -> Slot {
-        Slot {
-            me: 1,
-            pipe: bit / 8,
-            queue: bit % 8,
-        }
-    }
-}
+use crate::terms::{Config, Slot};
 
 const QUEUE_FIRST: u32 = gc::CP_MQD_BASE_ADDR;
 const QUEUE_LAST: u32 = gc::CP_HQD_AQL_DISPATCH_ID_HI;

@@ -5,11 +5,14 @@
 //! Addresses are dwords. A register of an accelerator die (XCC) is named by
 //! its address in the first one; [`Place`] tells which die was meant.
 
+pub mod discovery;
 mod file;
 pub mod table;
 mod touched;
 
-pub use file::{RegisterFile, Slot, QUEUE_REGISTERS};
+use crate::terms::SdmaRing;
+
+pub use file::{RegisterFile, QUEUE_REGISTERS};
 pub use touched::{Block, RegisterReport, Touched};
 
 /// What an address of BAR 5 refers to.
@@ -83,6 +86,27 @@ pub fn place(address: u32) -> Place {
         };
     }
     Place::Other(address)
+}
+
+/// The ring and register that an offset of an SDMA engine belongs to.
+pub fn sdma_ring(engine: u32, offset: u32) -> Option<(SdmaRing, u32)> {
+    let first = offset.checked_sub(table::sdma::GFX)?;
+    // The user's rings do not follow the kernel's directly.
+    let registers = if offset >= table::sdma::RLC0 {
+        let index = (offset - table::sdma::RLC0) / table::sdma::RING_SPAN;
+        if index >= table::sdma::RLC_COUNT {
+            return None;
+        }
+        table::sdma::RLC0 + index * table::sdma::RING_SPAN
+    } else {
+        table::sdma::GFX + first / table::sdma::RING_SPAN * table::sdma::RING_SPAN
+    };
+    Some((SdmaRing { engine, registers }, offset - registers))
+}
+
+/// Address of a register of an SDMA ring.
+pub fn sdma_register(ring: SdmaRing, register: u32) -> u32 {
+    sdma_base(ring.engine) + ring.registers + register
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! The registers that mean something to the model, and the base addresses of
 //! their blocks, which the discovery table hands to the driver.
 //!
-//! A test compares the numbers with the driver's headers where those are at
-//! hand (the variable VGPU_ASIC_REG names their folder).
+//! A test compares the numbers with the driver's headers if they are available
+//! (the variable VGPU_ASIC_REG names their folder).
 
 /// Base addresses per block, in dwords, as the discovery table lists them.
 pub mod base {
@@ -153,7 +153,7 @@ registers! {
     IH_DOORBELL_RPTR = 0x0087 @ 0,
 }
 
-/// Offsets within one SDMA engine. The rings of a engine have equal layouts.
+/// Offsets within one SDMA engine. The rings of an engine have equal layouts.
 pub mod sdma {
     pub const RB_CNTL: u32 = 0x00;
     pub const RB_BASE: u32 = 0x01;

@@ -26,7 +26,7 @@ pub enum Block {
     Sdma,
     /// The whole aperture.
     Other,
-    /// Behind the aperture, by way of index and data registers.
+    /// Outside the aperture, through index and data registers.
     Far,
 }
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A driver in miniature: it brings up the rings as amdgpu does, builds page
-//! tables, descriptors and runlists in memory, and submits work.
+//! tables, descriptors and runlists in memory, and submits work. The file is long
+//! because a driver has to do all of that before the first test can run.
 
 use super::{TestBus, TestVram};
 use crate::compute::Footprint;
+use crate::device::{Device, DoorbellWidth};
+use crate::layout::descriptor as mqd;
+use crate::layout::pm4::opcode;
 use crate::memory::FB_BASE;
-use crate::mqd;
-use crate::pm4::packet::opcode;
 use crate::registers::table::{gc, ih, mmhub};
 use crate::registers::xcc_base;
-use crate::{Bus, Config, Device, DoorbellWidth, GpuNanos, QueueReport, Vram};
+use crate::terms::{Bus, Config, GpuNanos, QueueReport, Vram};
 
 const VRAM: usize = 64 << 20;
 const GUEST: usize = 96 << 20;

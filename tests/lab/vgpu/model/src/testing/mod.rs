@@ -6,7 +6,7 @@ pub mod driver;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::{Bus, BusError, Vram};
+use crate::terms::{Bus, BusError, Vram};
 
 /// Guest memory from address 0, shared by its clones.
 #[derive(Clone)]

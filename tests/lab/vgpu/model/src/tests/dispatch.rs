@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Queues that run work to its end.
 
+use crate::terms::{Config, GpuNanos, QueueKind, ReadPointer};
 use crate::testing::driver::{Driver, Work, USER};
-use crate::{Config, GpuNanos, QueueKind, ReadPointer};
 
 fn config() -> Config {
     Config {
@@ -205,7 +205,7 @@ fn what_cannot_run_stops_its_queue_and_says_why() {
         driver.run(100_000);
         let fault = driver.report(&queue).fault.expect(expected);
         assert!(fault.contains(expected), "{fault}");
-        // The others go on.
+        // Other queues continue.
         let fine = driver.dispatch(&other, Work::default());
         driver.finish(&fine);
         assert_eq!(driver.report(&other).fault, None);
@@ -252,7 +252,10 @@ fn a_mask_keeps_a_queue_to_its_units() {
     let process = driver.process(1);
     let queue = driver.queue(process, 1);
     // One unit of the second engine.
-    for (dword, mask) in crate::mqd::STATIC_THREAD_MGMT.into_iter().zip([0, 2, 0, 0]) {
+    for (dword, mask) in crate::layout::descriptor::STATIC_THREAD_MGMT
+        .into_iter()
+        .zip([0, 2, 0, 0])
+    {
         driver.set_mqd(&queue, 0, dword, mask);
     }
     driver.map(&[queue]);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Queues that the driver loads and takes away by register, die by die.
 
-use crate::mqd;
+use crate::layout::descriptor as mqd;
 use crate::registers::table::{athub, gc};
 use crate::registers::xcc_base;
+use crate::terms::Config;
 use crate::testing::driver::{Driver, TestQueue, Work, USER};
-use crate::Config;
 use proptest::prelude::*;
 
 const VMID: u32 = 8;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! User queues of PM4 packets: their pointers, and how they leave and come back.
 
-use crate::mqd;
-use crate::pm4::packet::opcode;
+use crate::device::DoorbellWidth;
+use crate::layout::descriptor as mqd;
+use crate::layout::pm4::opcode;
+use crate::terms::Config;
 use crate::testing::driver::{packet, Driver, TestProcess, TestQueue, USER};
-use crate::{Config, DoorbellWidth};
 
 /// Dwords of a test queue's ring.
 const RING: u64 = 1024;

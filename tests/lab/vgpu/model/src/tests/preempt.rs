@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Queues that are unmapped with work in flight, and come back.
+//! Queues that are unmapped with work in flight, and come back. The file is long
+//! because each way to leave a slot and to fail at it is a test of its own.
 
 use proptest::prelude::*;
 
-use crate::mqd;
+use crate::layout::descriptor as mqd;
 use crate::registers::table::gc;
+use crate::terms::{Config, Faults, Fence, HiqAction, ReadPointer, TimelineChange};
 use crate::testing::driver::{Driver, Work};
-use crate::{Config, Faults, Fence, HiqAction, ReadPointer, TimelineChange};
 
 fn config() -> Config {
     Config {
@@ -278,7 +279,7 @@ fn more_queues_than_slots_take_turns() {
         queues.extend((0..15).map(|_| driver.queue(process, 1)));
     }
     driver.map(&queues);
-    let mapped = |report: &&crate::QueueReport| report.mapped.is_some();
+    let mapped = |report: &&crate::terms::QueueReport| report.mapped.is_some();
     assert_eq!(driver.device.queues().iter().filter(mapped).count(), 24);
     let work = Work {
         workgroups: 40,

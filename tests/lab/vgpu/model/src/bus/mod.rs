@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What connects the engines: the buses for memory and interrupts, the
+//! registers' storage, the clock, and the accounts that all of them keep.
+
+mod spaces;
+
+use std::collections::VecDeque;
+
+use crate::account::Accounts;
+use crate::clock::{Clock, Event};
+use crate::interrupt::{Interrupt, InterruptRing};
+use crate::memory::{Gart, Memory, FB_BASE};
+use crate::registers::{discovery, RegisterFile, Touched};
+use crate::terms::{Config, Faults, GpuNanos};
+
+/// How many notes on oddities are kept.
+const NOTES: usize = 1000;
+
+/// Lent to an engine with each call. There is no way from here to another
+/// engine's state; that takes the other engine's methods.
+pub struct Buses {
+    pub config: Config,
+    pub faults: Faults,
+    pub memory: Memory,
+    pub registers: RegisterFile,
+    pub touched: Touched,
+    pub clock: Clock,
+    pub accounts: Accounts,
+    interrupts: InterruptRing,
+    notes: VecDeque<String>,
+}
+
+impl Buses {
+    pub fn new(config: Config, memory: Memory) -> Buses {
+        let mut bus = Buses {
+            registers: RegisterFile::new(&config, memory.vram_bytes(), FB_BASE),
+            accounts: Accounts::new(config.log_capacity),
+            config,
+            faults: Faults::default(),
+            memory,
+            touched: Touched::default(),
+            clock: Clock::new(),
+            interrupts: InterruptRing::default(),
+            notes: VecDeque::new(),
+        };
+        bus.place_discovery_table();
+        bus
+    }
+
+    /// Resets the registers and cancels all events.
+    /// Video memory, accounts and logs stay.
+    pub fn reset(&mut self) {
+        self.registers = RegisterFile::new(&self.config, self.memory.vram_bytes(), FB_BASE);
+        self.memory.set_gart(Gart::default());
+        self.clock.clear();
+        self.faults.hung = false;
+        self.place_discovery_table();
+    }
+
+    fn place_discovery_table(&mut self) {
+        let table = discovery::build(&self.config);
+        let offset = self.memory.vram_bytes() - discovery::FROM_END;
+        self.memory.vram_write(offset, &table);
+    }
+
+    pub fn now(&self) -> GpuNanos {
+        self.clock.now()
+    }
+
+    /// Schedules the effect of a register or doorbell write for when the firmware
+    /// notices it.
+    pub fn soon(&mut self, event: Event) {
+        self.clock.after(self.config.timing.doorbell, event);
+    }
+
+    pub fn raise(&mut self, interrupt: &Interrupt) {
+        self.interrupts.send(
+            interrupt,
+            self.clock.now(),
+            &mut self.registers,
+            &mut self.memory,
+            !self.faults.interrupts_lost,
+        );
+    }
+
+    /// Interrupts that reached the ring.
+    pub fn interrupts_raised(&self) -> u64 {
+        self.interrupts.raised()
+    }
+
+    pub fn note(&mut self, text: String) {
+        if self.notes.len() == NOTES {
+            self.notes.pop_front();
+        }
+        self.notes.push_back(format!("{} {text}", self.now().0));
+    }
+
+    pub fn notes(&self) -> Vec<String> {
+        self.notes.iter().cloned().collect()
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the GPU will do on its own.
+
+use crate::terms::{Exit, QueueKey, SdmaRing, Slot};
+
+#[derive(Clone, Debug)]
+pub enum Event {
+    Doorbell {
+        index: u32,
+        value: u64,
+    },
+    /// The driver set CP_HQD_ACTIVE.
+    Activate {
+        xcc: u32,
+        slot: Slot,
+    },
+    /// The driver asked a slot to give up its queue.
+    Dequeue {
+        xcc: u32,
+        slot: Slot,
+        exit: Exit,
+    },
+    /// The driver wrote the control register of an SDMA ring.
+    SdmaControl {
+        ring: SdmaRing,
+    },
+    /// A queue reads its next packet.
+    Fetch(QueueKey),
+    WorkgroupEnd {
+        xcc: u32,
+        index: usize,
+        serial: u64,
+    },
+    /// A leaving queue has waited long enough for its waves to end.
+    GraceEnd {
+        queue: QueueKey,
+        serial: u64,
+    },
+    SaveEnd {
+        queue: QueueKey,
+        serial: u64,
+    },
+    RestoreEnd {
+        queue: QueueKey,
+        dies: u32,
+    },
+    Scheduler(SchedulerStep),
+}
+
+/// What the scheduler firmware does later.
+#[derive(Clone, Debug)]
+pub enum SchedulerStep {
+    MapNext {
+        serial: u64,
+    },
+    /// The scheduler stops waiting for queues that have not yielded.
+    Deadline {
+        serial: u64,
+    },
+    /// Checks whether the time slice is over.
+    Slice {
+        serial: u64,
+    },
+    Fence {
+        record: u64,
+        address: u64,
+        value: u64,
+    },
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The compute units of one die, and the workgroups on them.
+
+use super::occupancy::{Footprint, Unit};
+use super::work::Running;
+use crate::terms::{Config, QueueKey};
+
+/// A workgroup on a compute unit.
+#[derive(Clone, Debug)]
+pub struct Resident {
+    pub queue: QueueKey,
+    /// Number of the packet that launched it.
+    pub packet: u64,
+    pub unit: usize,
+    pub footprint: Footprint,
+    /// Waves per SIMD.
+    pub simds: [u8; 4],
+    pub running: Running,
+    /// Distinguishes its end from that of an earlier workgroup in the same place.
+    pub serial: u64,
+}
+
+pub struct Die {
+    units: Vec<Unit>,
+    residents: Vec<Option<Resident>>,
+    free: Vec<usize>,
+    /// Units with at least one wave.
+    units_busy: u32,
+    /// Where the next search for a unit starts, and whose turn it is.
+    next_unit: usize,
+    next_queue: u64,
+}
+
+impl Die {
+    pub fn new(config: &Config) -> Die {
+        Die {
+            units: vec![Unit::default(); config.cu_per_xcc() as usize],
+            residents: Vec::new(),
+            free: Vec::new(),
+            units_busy: 0,
+            next_unit: 0,
+            next_queue: 0,
+        }
+    }
+
+    pub fn unit_count(&self) -> usize {
+        self.units.len()
+    }
+
+    pub fn units_busy(&self) -> u32 {
+        self.units_busy
+    }
+
+    pub fn waves(&self) -> u64 {
+        self.units.iter().map(|unit| u64::from(unit.waves())).sum()
+    }
+
+    /// The next turn among queues of equal class.
+    pub fn turn(&self) -> usize {
+        self.next_queue as usize
+    }
+
+    pub fn end_turn(&mut self) {
+        self.next_queue += 1;
+    }
+
+    /// The unit with the fewest waves among those that are allowed and have
+    /// room, and how many waves each of its SIMDs would take.
+    pub fn find_room(
+        &mut self,
+        footprint: &Footprint,
+        allowed: impl Fn(usize) -> bool,
+    ) -> Option<(usize, [u8; 4])> {
+        let count = self.units.len();
+        let found = (0..count)
+            .map(|step| (self.next_unit + step) % count)
+            .filter(|unit| allowed(*unit))
+            .filter_map(|unit| Some((unit, self.units[unit].place(footprint)?)))
+            .min_by_key(|(unit, _)| self.units[*unit].waves())?;
+        self.next_unit = (found.0 + 1) % count;
+        Some(found)
+    }
+
+    pub fn insert(&mut self, resident: Resident) -> usize {
+        let unit = &mut self.units[resident.unit];
+        self.units_busy += u32::from(unit.waves() == 0);
+        unit.occupy(&resident.footprint, resident.simds);
+        match self.free.pop() {
+            Some(index) => {
+                self.residents[index] = Some(resident);
+                index
+            }
+            None => {
+                self.residents.push(Some(resident));
+                self.residents.len() - 1
+            }
+        }
+    }
+
+    pub fn remove(&mut self, index: usize) -> Option<Resident> {
+        let resident = self.residents.get_mut(index)?.take()?;
+        let unit = &mut self.units[resident.unit];
+        unit.release(&resident.footprint, resident.simds);
+        self.units_busy -= u32::from(unit.waves() == 0);
+        self.free.push(index);
+        Some(resident)
+    }
+
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut Resident> {
+        self.residents.get_mut(index)?.as_mut()
+    }
+
+    pub fn residents(&self) -> impl Iterator<Item = (usize, &Resident)> {
+        let with_index = self.residents.iter().enumerate();
+        with_index.filter_map(|(index, place)| place.as_ref().map(|resident| (index, resident)))
+    }
+
+    /// Takes all workgroups of a queue off the units.
+    pub fn evict(&mut self, queue: QueueKey) -> Vec<Resident> {
+        let indices: Vec<usize> = self
+            .residents()
+            .filter(|(_, resident)| resident.queue == queue)
+            .map(|(index, _)| index)
+            .collect();
+        indices
+            .into_iter()
+            .filter_map(|index| self.remove(index))
+            .collect()
+    }
+}

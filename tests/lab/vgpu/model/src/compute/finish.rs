@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What happens when workgroups and dispatches end.
+
+use super::die::Resident;
+use super::dispatch::Dispatch;
+use super::Compute;
+use crate::bus::Buses;
+use crate::clock::Event;
+use crate::queue::Queues;
+use crate::terms::QueueKey;
+
+impl Compute {
+    /// A workgroup has run to its end. Returns its queue, unless the event is
+    /// stale or a fault keeps the workgroup on its unit.
+    pub fn workgroup_end(
+        &mut self,
+        bus: &mut Buses,
+        queues: &mut Queues,
+        die: u32,
+        index: usize,
+        serial: u64,
+    ) -> Option<QueueKey> {
+        let place = &mut self.dies[die as usize];
+        let resident = place.get_mut(index).filter(|r| r.serial == serial)?;
+        let key = resident.queue;
+        let queue = queues.get(key)?;
+        if bus.faults.endless.contains(&queue.doorbell_offset()) {
+            resident.running.hold();
+            return None;
+        }
+        let resident = place.remove(index)?;
+        let now = bus.now();
+        bus.accounts
+            .left(now, queue.account(), resident.footprint.waves);
+        self.finish(bus, queues, die, &resident);
+        Some(key)
+    }
+
+    fn finish(&mut self, bus: &mut Buses, queues: &mut Queues, die: u32, resident: &Resident) {
+        let key = resident.queue;
+        let (Some(queue), Some(load)) = (queues.get(key), self.loads.get_mut(&key)) else {
+            return;
+        };
+        let is_own = |dispatch: &Dispatch| dispatch.packet == resident.packet;
+        let Some(position) = load.dispatches.iter().position(is_own) else {
+            return;
+        };
+        let dispatch = &mut load.dispatches[position];
+        let share = &mut dispatch.shares[die as usize];
+        share.resident -= 1;
+        share.done += 1;
+        let is_done = dispatch.is_done();
+        let space = queue.space();
+        if let Err(fault) = dispatch
+            .work
+            .finish(&mut bus.memory, space, resident.running)
+        {
+            queues.memory_fault(bus, key, fault, "workgroup counter");
+            return;
+        }
+        bus.accounts.workgroup_done(queue.account());
+        if is_done {
+            self.dispatch_done(bus, queues, key, position);
+        }
+    }
+
+    /// Completes the dispatches of a queue that have nothing left to run.
+    pub fn complete(&mut self, bus: &mut Buses, queues: &mut Queues, key: QueueKey) {
+        while let Some(position) = self.dispatches(key).iter().position(Dispatch::is_done) {
+            self.dispatch_done(bus, queues, key, position);
+        }
+    }
+
+    fn dispatch_done(
+        &mut self,
+        bus: &mut Buses,
+        queues: &mut Queues,
+        key: QueueKey,
+        position: usize,
+    ) {
+        let (Some(queue), Some(load)) = (queues.get(key), self.loads.get_mut(&key)) else {
+            return;
+        };
+        let dispatch = load.dispatches.remove(position);
+        let now = bus.now();
+        bus.accounts
+            .dispatch_ends(now, queue.account(), dispatch.packet);
+        // Even if the pointer moves at the launch it may not have moved yet: one
+        // die may have ended its workgroups before another was loaded again.
+        self.pass(bus, queues, key, dispatch.packet);
+        let started = dispatch.started.or(Some(now));
+        if let Err(fault) = queues.complete_signal(bus, key, dispatch.signal, started) {
+            queues.memory_fault(bus, key, fault, "completion signal");
+        }
+        queues.kick(bus, key);
+    }
+
+    /// Releases workgroups that a fault kept from ending and no longer does.
+    pub fn release_endless(&mut self, bus: &mut Buses, queues: &Queues) {
+        for (xcc, die) in (0..).zip(&self.dies) {
+            for (index, resident) in die.residents().filter(|(_, r)| r.running.is_held()) {
+                let is_held = |doorbell| bus.faults.endless.contains(&doorbell);
+                let lifted = queues
+                    .get(resident.queue)
+                    .is_some_and(|queue| !is_held(queue.doorbell_offset()));
+                let mut own = self.dispatches(resident.queue).iter();
+                if lifted && own.any(|d| d.packet == resident.packet && d.work.ends()) {
+                    let end = Event::WorkgroupEnd {
+                        xcc,
+                        index,
+                        serial: resident.serial,
+                    };
+                    bus.clock.after(0, end);
+                }
+            }
+        }
+    }
+}

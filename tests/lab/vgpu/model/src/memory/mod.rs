@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Memory as the GPU addresses it: video memory, the kernel's flat aperture
+//! onto guest pages (GART), and each process's four-level page table.
+//!
+//! Translations are never cached: each walk reads the tables as they are.
+
+#[cfg(test)]
+mod tests;
+mod translate;
+
+use crate::terms::{Bus, Vram};
+
+/// Where video memory starts in the GPU's own address space.
+pub const FB_BASE: u64 = 0x80_0000_0000;
+
+/// Bytes that a fill writes at a time; more than a page.
+const FILL_STEP: usize = 64 << 10;
+
+/// Whose address space an address belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// The kernel's: video memory, the GART, and guest-physical elsewhere.
+    Kernel,
+    /// A process's, by the root of its page table with its flag bits.
+    Process { root: u64 },
+    /// Guest-physical, as the interrupt ring uses it.
+    Bus,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultCause {
+    /// No valid entry for the page.
+    NotMapped,
+    /// The entry forbids this access.
+    Forbidden,
+    /// The entry leads outside video or guest memory.
+    Nowhere,
+}
+
+/// An access that the page tables or the host refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{} of {address:#x}: {cause:?}", if *.write { "write" } else { "read" })]
+pub struct MemoryFault {
+    pub address: u64,
+    pub write: bool,
+    pub cause: FaultCause,
+}
+
+/// The kernel's flat table, as the memory hub's registers describe it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Gart {
+    pub start: u64,
+    /// The last address that belongs to it.
+    pub end: u64,
+    /// Offset of the table in video memory.
+    pub table: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    Vram(u64),
+    Guest(u64),
+}
+
+/// The bus for memory: all reads and writes of the engines go through it.
+pub struct Memory {
+    bus: Box<dyn Bus>,
+    vram: Box<dyn Vram>,
+    gart: Gart,
+}
+
+impl Memory {
+    pub fn new(bus: Box<dyn Bus>, vram: Box<dyn Vram>) -> Memory {
+        Memory {
+            bus,
+            vram,
+            gart: Gart::default(),
+        }
+    }
+
+    /// The memory hub's registers changed.
+    pub fn set_gart(&mut self, gart: Gart) {
+        self.gart = gart;
+    }
+
+    pub fn raise_msi(&self) {
+        self.bus.raise_msi();
+    }
+
+    pub fn vram_bytes(&self) -> u64 {
+        self.vram.size()
+    }
+
+    /// Reads a word of video memory by offset; all ones outside it.
+    pub fn vram_read(&self, offset: u64) -> u32 {
+        let mut bytes = [0xff; 4];
+        if offset
+            .checked_add(4)
+            .is_some_and(|end| end <= self.vram.size())
+        {
+            self.vram.read(offset, &mut bytes);
+        }
+        u32::from_le_bytes(bytes)
+    }
+
+    pub fn vram_write(&mut self, offset: u64, bytes: &[u8]) {
+        let end = offset.checked_add(bytes.len() as u64);
+        if end.is_some_and(|end| end <= self.vram.size()) {
+            self.vram.write(offset, bytes);
+        }
+    }
+
+    /// Calls `access` for each contiguous part of a range.
+    fn for_pages<E>(
+        &self,
+        space: Space,
+        address: u64,
+        length: usize,
+        write: bool,
+        mut access: E,
+    ) -> Result<(), MemoryFault>
+    where
+        E: FnMut(&Self, Target, std::ops::Range<usize>) -> Result<(), crate::terms::BusError>,
+    {
+        let mut done = 0;
+        while done < length {
+            let at = address.wrapping_add(done as u64);
+            let nowhere = || MemoryFault {
+                address: at,
+                write,
+                cause: FaultCause::Nowhere,
+            };
+            let (target, span) = self.translate(space, at, write)?;
+            let part = usize::try_from(span).unwrap_or(length).min(length - done);
+            let target = self.check(target, part as u64).ok_or_else(nowhere)?;
+            access(self, target, done..done + part).map_err(|_| nowhere())?;
+            done += part;
+        }
+        Ok(())
+    }
+
+    pub fn read(&self, space: Space, address: u64, data: &mut [u8]) -> Result<(), MemoryFault> {
+        let length = data.len();
+        self.for_pages(
+            space,
+            address,
+            length,
+            false,
+            |memory, target, range| match target {
+                Target::Vram(offset) => {
+                    memory.vram.read(offset, &mut data[range]);
+                    Ok(())
+                }
+                Target::Guest(address) => memory.bus.read(address, &mut data[range]),
+            },
+        )
+    }
+
+    pub fn write(&mut self, space: Space, address: u64, data: &[u8]) -> Result<(), MemoryFault> {
+        self.for_pages(
+            space,
+            address,
+            data.len(),
+            true,
+            |memory, target, range| match target {
+                Target::Vram(offset) => {
+                    memory.vram.write(offset, &data[range]);
+                    Ok(())
+                }
+                Target::Guest(address) => memory.bus.write(address, &data[range]),
+            },
+        )
+    }
+
+    /// Fills a range with a repeated dword.
+    pub fn fill(
+        &mut self,
+        space: Space,
+        address: u64,
+        length: usize,
+        value: u32,
+    ) -> Result<(), MemoryFault> {
+        let pattern: Vec<u8> = value
+            .to_le_bytes()
+            .into_iter()
+            .cycle()
+            .take(FILL_STEP)
+            .collect();
+        self.for_pages(
+            space,
+            address,
+            length,
+            true,
+            |memory, target, range| match target {
+                Target::Vram(offset) if value == 0 => {
+                    memory.vram.zero(offset, range.len() as u64);
+                    Ok(())
+                }
+                Target::Vram(offset) => {
+                    let mut done = 0;
+                    while done < range.len() {
+                        let part = FILL_STEP.min(range.len() - done);
+                        // Keep the pattern in phase with the start of the range.
+                        let phase = (range.start + done) % 4;
+                        let part = part.min(FILL_STEP - phase);
+                        let bytes = &pattern[phase..phase + part];
+                        memory.vram.write(offset + done as u64, bytes);
+                        done += part;
+                    }
+                    Ok(())
+                }
+                Target::Guest(address) => {
+                    let phase = range.start % 4;
+                    let bytes = &pattern[phase..phase + range.len()];
+                    memory.bus.write(address, bytes)
+                }
+            },
+        )
+    }
+
+    /// Whether a whole range can be accessed.
+    pub fn probe(
+        &self,
+        space: Space,
+        address: u64,
+        length: usize,
+        write: bool,
+    ) -> Result<(), MemoryFault> {
+        self.for_pages(space, address, length, write, |_, _, _| Ok(()))
+    }
+
+    pub fn read_u32(&self, space: Space, address: u64) -> Result<u32, MemoryFault> {
+        let mut bytes = [0; 4];
+        self.read(space, address, &mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    pub fn read_u64(&self, space: Space, address: u64) -> Result<u64, MemoryFault> {
+        let mut bytes = [0; 8];
+        self.read(space, address, &mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// Reads consecutive dwords.
+    pub fn read_dwords<const N: usize>(
+        &self,
+        space: Space,
+        address: u64,
+    ) -> Result<[u32; N], MemoryFault> {
+        let mut bytes = vec![0; N * 4];
+        self.read(space, address, &mut bytes)?;
+        let mut words = [0; N];
+        for (word, chunk) in words.iter_mut().zip(bytes.chunks_exact(4)) {
+            *word = u32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]);
+        }
+        Ok(words)
+    }
+
+    pub fn write_u32(&mut self, space: Space, at: u64, value: u32) -> Result<(), MemoryFault> {
+        self.write(space, at, &value.to_le_bytes())
+    }
+
+    pub fn write_u64(&mut self, space: Space, at: u64, value: u64) -> Result<(), MemoryFault> {
+        self.write(space, at, &value.to_le_bytes())
+    }
+
+    fn atomic_target(&self, space: Space, at: u64, size: u64) -> Result<Target, MemoryFault> {
+        let nowhere = MemoryFault {
+            address: at,
+            write: true,
+            cause: FaultCause::Nowhere,
+        };
+        if at % size != 0 {
+            return Err(nowhere);
+        }
+        let (target, _) = self.translate(space, at, true)?;
+        self.check(target, size).ok_or(nowhere)
+    }
+
+    pub fn add_u32(&mut self, space: Space, at: u64, value: u32) -> Result<u32, MemoryFault> {
+        match self.atomic_target(space, at, 4)? {
+            Target::Vram(offset) => Ok(self.vram.fetch_add_u32(offset, value)),
+            Target::Guest(address) => {
+                self.bus
+                    .fetch_add_u32(address, value)
+                    .map_err(|_| MemoryFault {
+                        address: at,
+                        write: true,
+                        cause: FaultCause::Nowhere,
+                    })
+            }
+        }
+    }
+
+    pub fn add_u64(&mut self, space: Space, at: u64, value: u64) -> Result<u64, MemoryFault> {
+        match self.atomic_target(space, at, 8)? {
+            Target::Vram(offset) => Ok(self.vram.fetch_add_u64(offset, value)),
+            Target::Guest(address) => {
+                self.bus
+                    .fetch_add_u64(address, value)
+                    .map_err(|_| MemoryFault {
+                        address: at,
+                        write: true,
+                        cause: FaultCause::Nowhere,
+                    })
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Walks, permissions, fills and atomic operations.
+
+use super::translate::{FURTHER, READABLE, SYSTEM, VALID, WRITEABLE};
+use super::*;
+use crate::testing::{TestBus, TestVram};
+
+const PAGE: u64 = 4096;
+const ROOT: u64 = 0x10_0000;
+
+struct Fixture {
+    memory: Memory,
+    bus: TestBus,
+}
+
+fn fixture() -> Fixture {
+    let bus = TestBus::new(8 << 20);
+    let vram = TestVram::new(16 << 20);
+    Fixture {
+        memory: Memory::new(Box::new(bus.clone()), Box::new(vram)),
+        bus,
+    }
+}
+
+impl Fixture {
+    fn entry(&mut self, table: u64, index: u64, value: u64) {
+        self.memory
+            .vram_write(table + index * 8, &value.to_le_bytes());
+    }
+}
+
+const RW: u64 = VALID | READABLE | WRITEABLE;
+
+/// Directories for addresses 0 to 1 GiB: tables at ROOT + 1, 2, 3 pages.
+fn directories(f: &mut Fixture) {
+    f.entry(ROOT, 0, (ROOT + PAGE) | VALID);
+    f.entry(ROOT + PAGE, 0, (ROOT + 2 * PAGE) | VALID);
+    f.entry(ROOT + 2 * PAGE, 0, (ROOT + 3 * PAGE) | VALID | FURTHER);
+}
+
+#[test]
+fn a_walk_ends_in_video_or_guest_memory() {
+    let mut f = fixture();
+    directories(&mut f);
+    f.entry(ROOT + 3 * PAGE, 5, 0x20_0000 | RW);
+    f.entry(ROOT + 3 * PAGE, 6, 0x3000 | RW | SYSTEM);
+    let space = Space::Process { root: ROOT | VALID };
+    // Across the border of the two pages.
+    f.memory
+        .write(space, 6 * PAGE - 4, &[1, 2, 3, 4, 5, 6, 7, 8])
+        .unwrap();
+    assert_eq!(f.memory.vram_read(0x20_0ffc), 0x0403_0201);
+    let mut bytes = [0; 4];
+    f.bus.read(0x3000, &mut bytes).unwrap();
+    assert_eq!(bytes, [5, 6, 7, 8]);
+    assert_eq!(
+        f.memory.read_u64(space, 6 * PAGE - 4),
+        Ok(0x0807_0605_0403_0201)
+    );
+}
+
+#[test]
+fn a_big_page_adds_its_offset() {
+    let mut f = fixture();
+    directories(&mut f);
+    // The base is not aligned to 2 MiB: masking would hit other memory.
+    f.entry(ROOT + 2 * PAGE, 1, 0x14_5000 | RW | SYSTEM);
+    let space = Space::Process { root: ROOT };
+    f.memory
+        .write_u32(space, 0x20_0000 + 0x1f_0010, 77)
+        .unwrap();
+    let mut bytes = [0; 4];
+    f.bus.read(0x14_5000 + 0x1f_0010, &mut bytes).unwrap();
+    assert_eq!(u32::from_le_bytes(bytes), 77);
+}
+
+#[test]
+fn permissions_and_holes_are_faults() {
+    let mut f = fixture();
+    directories(&mut f);
+    f.entry(ROOT + 3 * PAGE, 1, 0x3000 | VALID | READABLE | SYSTEM);
+    f.entry(ROOT + 3 * PAGE, 2, (64 << 20) | RW);
+    f.entry(ROOT + 3 * PAGE, 3, (64 << 20) | RW | SYSTEM);
+    let space = Space::Process { root: ROOT };
+    assert!(f.memory.read_u32(space, PAGE).is_ok());
+    let cause = |result: Result<(), MemoryFault>| result.unwrap_err().cause;
+    assert_eq!(
+        cause(f.memory.write_u32(space, PAGE, 1)),
+        FaultCause::Forbidden
+    );
+    assert_eq!(
+        cause(f.memory.write_u32(space, 9 * PAGE, 1)),
+        FaultCause::NotMapped
+    );
+    assert_eq!(
+        cause(f.memory.write_u32(space, 2 * PAGE, 1)),
+        FaultCause::Nowhere
+    );
+    assert_eq!(
+        cause(f.memory.write_u32(space, 3 * PAGE, 1)),
+        FaultCause::Nowhere
+    );
+    assert_eq!(
+        cause(f.memory.write_u32(space, 1 << 40, 1)),
+        FaultCause::NotMapped
+    );
+}
+
+#[test]
+fn the_kernel_sees_video_memory_gart_and_bus() {
+    let mut f = fixture();
+    f.memory.set_gart(Gart {
+        start: 0x10_0000,
+        end: 0x10_1fff,
+        table: 0x1000,
+    });
+    f.entry(0x1000, 1, 0x5000 | VALID | SYSTEM);
+    f.memory
+        .write_u32(Space::Kernel, FB_BASE + 0x40, 1)
+        .unwrap();
+    assert_eq!(f.memory.vram_read(0x40), 1);
+    f.memory.write_u32(Space::Kernel, 0x10_1008, 2).unwrap();
+    assert_eq!(f.memory.read_u32(Space::Bus, 0x5008), Ok(2));
+    assert!(f.memory.read_u32(Space::Kernel, 0x10_0000).is_err());
+    f.memory.write_u32(Space::Kernel, 0x7000, 3).unwrap();
+    assert_eq!(f.memory.read_u32(Space::Bus, 0x7000), Ok(3));
+}
+
+#[test]
+fn atomics_need_alignment_and_return_the_old_value() {
+    let mut f = fixture();
+    assert_eq!(f.memory.add_u64(Space::Bus, 0x100, 5), Ok(0));
+    assert_eq!(f.memory.add_u64(Space::Bus, 0x100, u64::MAX), Ok(5));
+    assert_eq!(f.memory.read_u64(Space::Bus, 0x100), Ok(4));
+    assert!(f.memory.add_u32(Space::Bus, 0x102, 1).is_err());
+}
+
+#[test]
+fn a_fill_keeps_its_pattern_across_pieces() {
+    let mut f = fixture();
+    directories(&mut f);
+    // A page of guest memory, then a big page of video memory.
+    f.entry(ROOT + 3 * PAGE, 511, 0x6000 | RW | SYSTEM);
+    f.entry(ROOT + 2 * PAGE, 1, 0x40_0000 | RW);
+    let space = Space::Process { root: ROOT };
+    let start = 0x20_0000 - 6;
+    f.memory.fill(space, start, 200_000, 0x0403_0201).unwrap();
+    let mut bytes = vec![0; 200_008];
+    f.memory.read(space, start, &mut bytes).unwrap();
+    let expected = |index: usize| [1, 2, 3, 4][index % 4];
+    assert!((0..200_000).all(|index| bytes[index] == expected(index)));
+    assert_eq!(bytes[200_000..], [0; 8]);
+    f.memory.fill(space, start, 100_000, 0).unwrap();
+    f.memory.read(space, start, &mut bytes).unwrap();
+    assert!(bytes[..100_000].iter().all(|byte| *byte == 0));
+    assert!((100_000..200_000).all(|index| bytes[index] == expected(index)));
+    assert!(f.memory.fill(space, start, 8 << 20, 1).is_err());
+}
+
+#[test]
+fn words_outside_video_memory_read_as_ones() {
+    let mut f = fixture();
+    assert_eq!(f.memory.vram_read(u64::MAX), u32::MAX);
+    f.memory.vram_write((16 << 20) - 2, &[1, 2, 3, 4]);
+    assert_eq!(f.memory.vram_read((16 << 20) - 4), 0);
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Reading back what a queue left in its save areas.
+
+use super::area::{Area, Problem};
+use super::exit::exit_progress;
+use crate::clock::Event;
+use crate::compute::{Image, RECORD};
+use crate::engines::Engines;
+use crate::memory::Space;
+use crate::terms::QueueKey;
+
+/// Reads back what the save areas of some dies hold for a queue that was just
+/// loaded there, and starts the transfer.
+pub fn begin_restore(engines: &mut Engines, key: QueueKey, dies: u32) {
+    let mut bytes = 0;
+    let mut workgroups = 0;
+    for die in (0..engines.bus.config.xcc_count).filter(|die| (dies >> die) & 1 != 0) {
+        match read_die(engines, key, die) {
+            Ok((more, count)) => {
+                bytes += more;
+                workgroups += count;
+            }
+            Err(problem) => {
+                let reason = format!("restoring waves: {problem}");
+                engines.queues.fail(&mut engines.bus, key, reason);
+                return;
+            }
+        }
+    }
+    let bus = &mut engines.bus;
+    let Some(queue) = engines.queues.get_mut(key) else {
+        return;
+    };
+    engines.compute.join(queue, key);
+    queue.begin_restoring(dies);
+    let now = bus.now();
+    let mut end = now;
+    if bytes > 0 {
+        end = engines.channel.transfer(bus, now, bytes);
+        bus.accounts
+            .restore_begins(now, queue.account(), bytes, workgroups);
+    }
+    bus.clock.at(end, Event::RestoreEnd { queue: key, dies });
+}
+
+pub fn restore_end(engines: &mut Engines, key: QueueKey, dies: u32) {
+    let Some(queue) = engines.queues.get_mut(key) else {
+        return;
+    };
+    queue.end_restoring(dies);
+    let now = engines.bus.now();
+    engines.bus.accounts.restore_ends(now, queue.account());
+    engines
+        .compute
+        .complete(&mut engines.bus, &mut engines.queues, key);
+    exit_progress(engines, key);
+    engines.launch_all();
+    engines.queues.kick(&mut engines.bus, key);
+}
+
+/// Hands the work in the save area to the compute engine. Returns the bytes and
+/// workgroups that the area holds.
+fn read_die(engines: &mut Engines, key: QueueKey, die: u32) -> Result<(u64, u64), Problem> {
+    let memory = &engines.bus.memory;
+    let Some(queue) = engines.queues.get_mut(key) else {
+        return Ok((0, 0));
+    };
+    let Some(area) = Area::read(memory, queue, die)? else {
+        return Ok((0, 0));
+    };
+    if area.stack_offset >= area.stack_size {
+        return Ok((0, 0));
+    }
+    let mut stack = vec![0; (area.stack_size - area.stack_offset) as usize];
+    memory.read(Space::Kernel, area.stack_at(area.stack_offset), &mut stack)?;
+    let mut image = Image::from_stack(&stack).map_err(Problem::Spoiled)?;
+    let mut at = u64::from(area.stack_size);
+    let mut bytes = 0;
+    for (position, size) in image.places() {
+        let mut record = [0; RECORD];
+        memory.read(queue.space(), area.base + at, &mut record)?;
+        image
+            .add_record(position, &record)
+            .map_err(Problem::Spoiled)?;
+        at += size;
+        bytes += size;
+    }
+    let workgroups = image.workgroups();
+    queue.resume_at(image.fetched());
+    engines.compute.resume(key, die, image);
+    Ok((bytes, workgroups))
+}

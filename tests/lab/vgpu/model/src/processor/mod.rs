@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The packet processors: what the packets of a queue make the engines do.
+//!
+//! They have no state besides the queue's own, so a queue can leave its slot
+//! between any two packets.
+
+mod aql;
+mod pm4;
+pub mod sdma;
+
+use crate::engines::Engines;
+use crate::hws::Hws;
+use crate::terms::{Format, QueueKey};
+use pm4::CommandProcessor;
+
+/// A queue reads its next packet, if it may.
+pub fn fetch(engines: &mut Engines, hws: &mut Hws, key: QueueKey) {
+    let Some(queue) = engines.queues.take_fetch(&engines.bus, key) else {
+        return;
+    };
+    let flow = match queue.format() {
+        Format::Pm4 => CommandProcessor::new(engines, hws).pm4_fetch(key),
+        Format::Aql => CommandProcessor::new(engines, hws).aql_fetch(key),
+        Format::Sdma => sdma::fetch(engines, key),
+    };
+    engines.queues.flow(&mut engines.bus, key, flow);
+}

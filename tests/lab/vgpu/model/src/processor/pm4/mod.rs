@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Reading PM4 packets. Kernel rings, user rings and the buffers they refer to
+//! share one path.
+
+mod execute;
+mod memory;
+mod scheduling;
+
+use crate::engines::Engines;
+use crate::hws::Hws;
+use crate::layout::pm4::{self, Header};
+use crate::memory::{MemoryFault, Space};
+use crate::queue::{Failure, Flow, Indirect, Queue};
+use crate::terms::{Format, QueueKey, Role};
+
+/// Dwords that one packet may have.
+const PACKET_DWORDS: u32 = 1 << 14;
+
+/// Executes the packets of compute queues.
+pub struct CommandProcessor<'a> {
+    pub(super) engines: &'a mut Engines,
+    hws: &'a mut Hws,
+}
+
+/// Where the packet being read is.
+#[derive(Clone, Copy)]
+enum Source {
+    Ring,
+    Buffer(Indirect),
+}
+
+/// The packet at the front of a queue.
+struct Front {
+    source: Source,
+    space: Space,
+    address: u64,
+    /// Dwords from here to the end of what was written.
+    available: u32,
+}
+
+/// What a packet asks of the queue that carries it.
+enum Outcome {
+    Done,
+    /// Not yet: the packet stays and is tried again.
+    Wait,
+    /// The packet is done; what it started will resume the queue.
+    Started,
+    /// The packet stays until something resumes the queue.
+    Held,
+}
+
+impl Front {
+    fn of(queue: &Queue) -> Option<Front> {
+        if let Some(buffer) = queue.indirect() {
+            return Some(Front {
+                source: Source::Buffer(buffer),
+                space: buffer.space,
+                address: buffer.address,
+                available: buffer.dwords,
+            });
+        }
+        if queue.write() <= queue.fetched() {
+            return None;
+        }
+        let left = queue.write().wrapping_sub(queue.fetched());
+        Some(Front {
+            source: Source::Ring,
+            space: queue.space(),
+            address: queue.ring_address(queue.fetched()),
+            available: left.min(queue.ring_bytes() / 4) as u32,
+        })
+    }
+
+    /// The address of a dword of the packet.
+    fn dword(&self, queue: &Queue, index: u32) -> u64 {
+        match self.source {
+            Source::Buffer(buffer) => buffer.address + u64::from(index) * 4,
+            Source::Ring => queue.ring_address(queue.fetched() + u64::from(index)),
+        }
+    }
+}
+
+impl<'a> CommandProcessor<'a> {
+    pub fn new(engines: &'a mut Engines, hws: &'a mut Hws) -> CommandProcessor<'a> {
+        CommandProcessor { engines, hws }
+    }
+
+    /// Reads and executes the packet at the front of a queue.
+    pub fn pm4_fetch(&mut self, key: QueueKey) -> Flow {
+        let Some(queue) = self.engines.queues.get_mut(key) else {
+            return Flow::Idle;
+        };
+        // Other dies' copies of the scheduler's ring only follow.
+        if is_follower(queue) {
+            queue.follow_to(queue.write());
+            return Flow::Idle;
+        }
+        let Some(front) = Front::of(queue) else {
+            return Flow::Idle;
+        };
+        let word = match self.engines.bus.memory.read_u32(front.space, front.address) {
+            Ok(word) => word,
+            Err(fault) => return self.stop_for_memory(key, fault, "packet fetch"),
+        };
+        match pm4::header(word) {
+            Header::Filler => {
+                self.pm4_advance(key, front.source, 1);
+                Flow::Next(self.engines.bus.config.timing.packet.min(1))
+            }
+            Header::Unknown => self.stop(key, format!("unknown packet header {word:#010x}")),
+            Header::Packet { opcode, body } => self.pm4_packet(key, &front, opcode, body),
+        }
+    }
+
+    fn pm4_packet(&mut self, key: QueueKey, front: &Front, opcode: u32, body: u32) -> Flow {
+        if body >= front.available || body >= PACKET_DWORDS {
+            // The rest of a packet in a ring may not have been written yet.
+            if matches!(front.source, Source::Ring) && body < PACKET_DWORDS {
+                return Flow::Idle;
+            }
+            let reason = format!("packet {opcode:#x} of {body} dwords leaves its buffer");
+            return self.stop(key, reason);
+        }
+        let words = match self.pm4_body(key, front, body) {
+            Ok(words) => words,
+            Err(fault) => return self.stop_for_memory(key, fault, "packet fetch"),
+        };
+        match self.pm4_execute(key, opcode, &words) {
+            Ok(Outcome::Wait) => Flow::Poll,
+            Ok(Outcome::Held) => Flow::Blocked,
+            Ok(Outcome::Done) => {
+                self.pm4_advance(key, front.source, body + 1);
+                Flow::Next(self.engines.bus.config.timing.packet)
+            }
+            Ok(Outcome::Started) => {
+                self.pm4_advance(key, front.source, body + 1);
+                Flow::Blocked
+            }
+            Err(Failure::Memory(fault)) => {
+                self.stop_for_memory(key, fault, &format!("packet {opcode:#x}"))
+            }
+            Err(Failure::Packet(reason)) => {
+                let engines = &mut *self.engines;
+                engines.queues.bad_packet(&mut engines.bus, key, reason);
+                Flow::Blocked
+            }
+        }
+    }
+
+    fn pm4_body(&self, key: QueueKey, front: &Front, body: u32) -> Result<Vec<u32>, MemoryFault> {
+        let Some(queue) = self.engines.queues.get(key) else {
+            return Ok(Vec::new());
+        };
+        let memory = &self.engines.bus.memory;
+        (1..=body)
+            .map(|index| memory.read_u32(front.space, front.dword(queue, index)))
+            .collect()
+    }
+
+    /// Moves past what was read, in the ring or in the buffer.
+    fn pm4_advance(&mut self, key: QueueKey, source: Source, dwords: u32) {
+        let engines = &mut *self.engines;
+        let Some(queue) = engines.queues.get_mut(key) else {
+            return;
+        };
+        match source {
+            Source::Ring => {
+                let target = queue.fetched() + u64::from(dwords);
+                queue.fetch_to(target);
+                engines.queues.read_to(&mut engines.bus, key, target);
+            }
+            // A packet in the buffer may have chained to another buffer.
+            Source::Buffer(buffer) if queue.indirect() == Some(buffer) => {
+                let ended = queue.advance_in_buffer(buffer, dwords);
+                if ended && queue.format() == Format::Aql {
+                    self.vendor_buffer_done(key);
+                }
+            }
+            Source::Buffer(_) => {}
+        }
+    }
+
+    /// Stops the queue because its packet is bad.
+    pub(super) fn stop(&mut self, key: QueueKey, reason: String) -> Flow {
+        let engines = &mut *self.engines;
+        engines.queues.fail(&mut engines.bus, key, reason);
+        Flow::Blocked
+    }
+
+    /// Stops the queue because it accessed memory that it must not.
+    pub(super) fn stop_for_memory(
+        &mut self,
+        key: QueueKey,
+        fault: MemoryFault,
+        doing: &str,
+    ) -> Flow {
+        let engines = &mut *self.engines;
+        engines
+            .queues
+            .memory_fault(&mut engines.bus, key, fault, doing);
+        Flow::Blocked
+    }
+}
+
+/// A die's copy of the scheduler's ring that executes nothing.
+fn is_follower(queue: &Queue) -> bool {
+    queue.role() == Role::Scheduler && queue.home() != 0
+}

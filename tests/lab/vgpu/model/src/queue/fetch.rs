@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! When a queue reads its next packet, and what stops it permanently.
+
+use super::{Queue, Queues};
+use crate::bus::Buses;
+use crate::clock::Event;
+use crate::interrupt::{client, source, xcc_node, Interrupt};
+use crate::memory::{FaultCause, MemoryFault};
+use crate::terms::{QueueKey, Slot};
+
+/// What a queue does after a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Reads the next packet after this many nanoseconds.
+    Next(u64),
+    /// Has nothing to read until its doorbell rings.
+    Idle,
+    /// Tries again after the poll time.
+    Poll,
+    /// Waits for something that will resume it.
+    Blocked,
+}
+
+/// Why a packet could not be executed.
+pub enum Failure {
+    Memory(MemoryFault),
+    Packet(String),
+}
+
+impl From<MemoryFault> for Failure {
+    fn from(fault: MemoryFault) -> Self {
+        Failure::Memory(fault)
+    }
+}
+
+impl Queues {
+    /// Schedules the next packet of a queue, if it may read one.
+    pub fn kick(&mut self, bus: &mut Buses, key: QueueKey) {
+        self.fetch_after(bus, key, bus.config.timing.packet);
+    }
+
+    fn fetch_after(&mut self, bus: &mut Buses, key: QueueKey, nanos: u64) {
+        let Some(queue) = self.get_mut(key) else {
+            return;
+        };
+        if queue.fetching || !queue.is_live() {
+            return;
+        }
+        queue.fetching = true;
+        let at = bus.now().after(nanos).max(queue.busy_until);
+        bus.clock.at(at, Event::Fetch(key));
+    }
+
+    /// A scheduled fetch is due: returns the queue if it may read now.
+    pub fn take_fetch(&mut self, bus: &Buses, key: QueueKey) -> Option<&Queue> {
+        let queue = self.get_mut(key)?;
+        queue.fetching = false;
+        (queue.is_live() && !bus.faults.hung).then_some(queue)
+    }
+
+    /// Continues after a packet.
+    pub fn flow(&mut self, bus: &mut Buses, key: QueueKey, flow: Flow) {
+        match flow {
+            Flow::Next(nanos) => self.fetch_after(bus, key, nanos),
+            Flow::Poll => self.fetch_after(bus, key, bus.config.timing.poll),
+            Flow::Idle | Flow::Blocked => {}
+        }
+    }
+
+    /// Stops a queue that cannot continue: its packet or its memory is bad.
+    pub fn fail(&mut self, bus: &mut Buses, key: QueueKey, reason: String) {
+        let Some(queue) = self.get_mut(key) else {
+            return;
+        };
+        if queue.fault.is_some() {
+            return;
+        }
+        let name = format!(
+            "queue with doorbell {:#x} of pasid {}",
+            queue.doorbell_offset(),
+            queue.pasid()
+        );
+        if queue.role().is_user() {
+            bus.accounts.fault(queue.account, &reason);
+        }
+        bus.note(format!("{name} has stopped: {reason}"));
+        queue.fault = Some(reason);
+    }
+
+    /// Stops a queue whose packet cannot be executed, and tells the driver.
+    pub fn bad_packet(&mut self, bus: &mut Buses, key: QueueKey, reason: String) {
+        self.fail(bus, key, reason);
+        let Some(queue) = self.get(key) else {
+            return;
+        };
+        bus.raise(&queue.processor_interrupt(source::BAD_OPCODE, 0));
+    }
+
+    /// Stops a queue that accessed memory it must not, and tells the driver.
+    pub fn memory_fault(
+        &mut self,
+        bus: &mut Buses,
+        key: QueueKey,
+        fault: MemoryFault,
+        doing: &str,
+    ) {
+        if self.get(key).is_none_or(|queue| queue.fault.is_some()) {
+            return;
+        }
+        self.fail(bus, key, format!("{doing}: {fault}"));
+        let Some(queue) = self.get(key) else {
+            return;
+        };
+        if queue.role().is_user() {
+            bus.raise(&queue.fault_interrupt(fault));
+        }
+    }
+}
+
+impl Queue {
+    /// An interrupt of the command processor about this queue.
+    pub fn processor_interrupt(&self, source: u32, context: u32) -> Interrupt {
+        Interrupt {
+            client: client::COMMAND_PROCESSOR,
+            source,
+            ring: self.slot().map_or(0, Slot::ring_id),
+            vmid: self.vmid(),
+            pasid: self.pasid(),
+            node: xcc_node(self.home),
+            data: [context, 0, 0, 0],
+        }
+    }
+
+    fn fault_interrupt(&self, fault: MemoryFault) -> Interrupt {
+        let is_sdma = self.slot().is_none();
+        let page = fault.address >> 12;
+        let access = if fault.write { 1 << 5 } else { 1 << 4 };
+        let valid = u32::from(fault.cause == FaultCause::Forbidden) << 3;
+        Interrupt {
+            client: if is_sdma {
+                client::SYSTEM_MEMORY
+            } else {
+                client::GRAPHICS_MEMORY
+            },
+            source: source::MEMORY_FAULT,
+            ring: valid | access,
+            vmid: self.vmid(),
+            pasid: self.pasid(),
+            node: if is_sdma { 0 } else { xcc_node(self.home) },
+            data: [
+                page as u32,
+                (page >> 32) as u32 & 0xf | (u32::from(fault.write) << 5),
+                0,
+                0,
+            ],
+        }
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Signals of the HSA standard, and the interrupt that wakes a waiting program.
+
+use super::Queues;
+use crate::bus::Buses;
+use crate::interrupt::source;
+use crate::layout::aql::signal;
+use crate::memory::MemoryFault;
+use crate::terms::{GpuNanos, QueueKey};
+
+impl Queues {
+    /// Decrements a completion signal and wakes a program that waits for it.
+    /// `started` gives a dispatch its time stamps. Address 0 means no signal.
+    pub fn complete_signal(
+        &mut self,
+        bus: &mut Buses,
+        key: QueueKey,
+        signal: u64,
+        started: Option<GpuNanos>,
+    ) -> Result<(), MemoryFault> {
+        let Some(queue) = self.get(key).filter(|_| signal != 0) else {
+            return Ok(());
+        };
+        let space = queue.space();
+        if let Some(started) = started {
+            let now = bus.now();
+            bus.memory
+                .write_u64(space, signal + signal::START, started.ticks())?;
+            bus.memory
+                .write_u64(space, signal + signal::START + 8, now.ticks())?;
+        }
+        bus.memory
+            .add_u64(space, signal + signal::VALUE, u64::MAX)?;
+        let mailbox = bus.memory.read_u64(space, signal + signal::MAILBOX)?;
+        if mailbox != 0 {
+            let event = bus.memory.read_u32(space, signal + signal::EVENT)?;
+            bus.memory.write_u64(space, mailbox, u64::from(event))?;
+            self.end_of_pipe_interrupt(bus, key, event);
+        }
+        Ok(())
+    }
+
+    /// Tells the driver that a queue has reached a fence or a signal.
+    pub fn end_of_pipe_interrupt(&self, bus: &mut Buses, key: QueueKey, context: u32) {
+        let Some(queue) = self.get(key) else {
+            return;
+        };
+        let context = if queue.role().is_user() { context } else { 0 };
+        bus.raise(&queue.processor_interrupt(source::END_OF_PIPE, context));
+    }
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The shape of the virtual GPU and the times its firmware takes.
+
+use serde::{Deserialize, Serialize};
+
+use super::time::GpuNanos;
+
+/// When the read pointer of an AQL queue passes a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReadPointer {
+    /// When the packet has been read, before any of its workgroups runs.
+    Fetch,
+    /// When the packet's last workgroup has been launched.
+    #[default]
+    Launch,
+    /// When the packet's last workgroup has ended.
+    Completion,
+}
+
+/// Durations, in nanoseconds of GPU time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Timing {
+    /// From a doorbell or register write to the first packet fetch.
+    pub doorbell: u64,
+    /// To fetch and decode one packet of a ring.
+    pub packet: u64,
+    /// For the scheduler firmware to map one queue.
+    pub map_queue: u64,
+    /// For the scheduler firmware to unmap one queue, besides saving its waves.
+    pub unmap_queue: u64,
+    /// The fixed part of a save or restore.
+    pub save_fixed: u64,
+    /// Bytes that all saves and restores together move in one microsecond.
+    pub save_bytes_per_microsecond: u64,
+    /// Between two reads of a signal or memory word that a packet waits for.
+    pub poll: u64,
+    /// One unit of SET_RESOURCES.unmap_latency: 100 ms of the guest's time,
+    /// which passes 32 times as fast.
+    pub unmap_latency_unit: u64,
+    /// One unit of MAP_PROCESS.process_quantum.
+    pub process_quantum_unit: u64,
+    /// Bytes that one SDMA engine moves in one microsecond. The driver gives a
+    /// job 2 s of the guest's time, which must suffice for all of video memory.
+    pub sdma_bytes_per_microsecond: u64,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Timing {
+            doorbell: 1_000,
+            packet: 200,
+            map_queue: 2_000,
+            unmap_queue: 2_000,
+            save_fixed: 5_000,
+            save_bytes_per_microsecond: 5_300_000,
+            poll: 5_000,
+            unmap_latency_unit: 3_125_000,
+            process_quantum_unit: 1_000_000,
+            sdma_bytes_per_microsecond: 400_000,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Accelerator dies that share the work of every queue (SPX): 1 to 8.
+    pub xcc_count: u32,
+    /// SDMA engines: 1 to 4, all on the first I/O die.
+    pub sdma_count: u32,
+    /// Compute units of each of the four shader engines of an XCC: 1 to 16.
+    /// Fewer make the save area that each queue pins in guest memory smaller.
+    pub cu_per_shader_engine: u32,
+    pub read_pointer: ReadPointer,
+    pub timing: Timing,
+    /// How many records the HIQ log and the timeline keep.
+    pub log_capacity: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            xcc_count: 1,
+            sdma_count: 1,
+            cu_per_shader_engine: 10,
+            read_pointer: ReadPointer::default(),
+            timing: Timing::default(),
+            log_capacity: 1 << 18,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    #[error("{name} is {value}, but must be {minimum} to {maximum}")]
+    OutOfRange {
+        name: &'static str,
+        value: u64,
+        minimum: u64,
+        maximum: u64,
+    },
+    #[error("video memory is {0} bytes, but must be a multiple of 16 MiB from 64 MiB to 64 GiB")]
+    VramSize(u64),
+}
+
+impl Config {
+    /// Shader engines of one XCC.
+    pub const SHADER_ENGINES: u32 = 4;
+
+    /// Bytes of BAR 2, the doorbells.
+    pub const DOORBELL_BYTES: u64 = 2 << 20;
+
+    /// Bytes of BAR 5, the registers.
+    pub fn register_bytes(&self) -> u64 {
+        if self.xcc_count == 1 && self.sdma_count == 1 {
+            512 << 10
+        } else {
+            4 << 20
+        }
+    }
+
+    /// Compute units of one XCC.
+    pub fn cu_per_xcc(&self) -> u32 {
+        Self::SHADER_ENGINES * self.cu_per_shader_engine
+    }
+
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let range = |name, value: u64, minimum, maximum| {
+            if (minimum..=maximum).contains(&value) {
+                Ok(())
+            } else {
+                Err(ConfigError::OutOfRange {
+                    name,
+                    value,
+                    minimum,
+                    maximum,
+                })
+            }
+        };
+        range("xcc_count", self.xcc_count.into(), 1, 8)?;
+        range("sdma_count", self.sdma_count.into(), 1, 4)?;
+        range(
+            "cu_per_shader_engine",
+            self.cu_per_shader_engine.into(),
+            1,
+            16,
+        )?;
+        let timing = &self.timing;
+        let second = 1_000_000_000;
+        for (name, value) in [
+            ("timing.poll", timing.poll),
+            (
+                "timing.save_bytes_per_microsecond",
+                timing.save_bytes_per_microsecond,
+            ),
+            ("timing.unmap_latency_unit", timing.unmap_latency_unit),
+            ("timing.process_quantum_unit", timing.process_quantum_unit),
+            (
+                "timing.sdma_bytes_per_microsecond",
+                timing.sdma_bytes_per_microsecond,
+            ),
+        ] {
+            range(name, value, 1, second)?;
+        }
+        for (name, value) in [
+            ("timing.doorbell", timing.doorbell),
+            ("timing.packet", timing.packet),
+            ("timing.map_queue", timing.map_queue),
+            ("timing.unmap_queue", timing.unmap_queue),
+            ("timing.save_fixed", timing.save_fixed),
+        ] {
+            range(name, value, 0, second)?;
+        }
+        range("log_capacity", self.log_capacity as u64, 1, 1 << 28)
+    }
+
+    /// How long a save or restore of this many bytes takes when it runs alone.
+    pub fn save_time(&self, bytes: u64) -> GpuNanos {
+        let moved = bytes.saturating_mul(1_000) / self.timing.save_bytes_per_microsecond;
+        GpuNanos(self.timing.save_fixed.saturating_add(moved))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_legal() {
+        assert_eq!(Config::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn each_bound_is_checked() {
+        let bad = |change: fn(&mut Config)| {
+            let mut config = Config::default();
+            change(&mut config);
+            assert!(config.check().is_err(), "{config:?}");
+        };
+        bad(|c| c.xcc_count = 0);
+        bad(|c| c.xcc_count = 9);
+        bad(|c| c.sdma_count = 0);
+        bad(|c| c.sdma_count = 5);
+        bad(|c| c.cu_per_shader_engine = 0);
+        bad(|c| c.cu_per_shader_engine = 17);
+        bad(|c| c.timing.poll = 0);
+        bad(|c| c.timing.doorbell = u64::MAX);
+        bad(|c| c.log_capacity = 0);
+    }
+
+    #[test]
+    fn an_error_names_field_value_and_bounds() {
+        let config = Config {
+            xcc_count: 9,
+            ..Config::default()
+        };
+        let text = config.check().unwrap_err().to_string();
+        assert_eq!(text, "xcc_count is 9, but must be 1 to 8");
+    }
+
+    #[test]
+    fn saving_a_whole_mi300x_takes_its_bandwidth_floor() {
+        let bytes = 304 * 596 * 1024;
+        assert_eq!(Config::default().save_time(bytes).0, 5_000 + 35_006);
+    }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The vocabulary of the whole model: time, the device's shape, its faults, the
+//! names of queues and slots, and what its owner lends and asks.
+
+mod config;
+mod fault;
+mod host;
+mod name;
+mod report;
+mod time;
+
+pub use config::{Config, ConfigError, ReadPointer, Timing};
+pub use fault::{Faults, Fence};
+pub use host::{Bus, BusError, Vram};
+pub use name::{Exit, Format, QueueKey, Role, SdmaRing, Seat, Slot};
+pub use report::{
+    HiqAction, HiqRecord, MappedQueue, Occupancy, QueueId, QueueKind, QueueReport, StateDump,
+    TimelineChange, TimelineRecord, UnitsRecord,
+};
+pub use time::GpuNanos;
