@@ -40,6 +40,11 @@ newest_release() {
 	cut -f2 "$cache/kernels.lock" 2>/dev/null | sort --version-sort | tail -n 1 || :
 }
 
+# declared KEY: a value from dkms.conf, such as PACKAGE_VERSION.
+declared() {
+	sed -n "s/^$1=\"\(.*\)\"\$/\1/p" "${scripts:-}/../dkms.conf"
+}
+
 # sysctl_is NAME VALUE: whether the host has that kernel setting.
 sysctl_is() {
 	[ "$(cat "/proc/sys/$(echo "$1" | tr . /)" 2>/dev/null || :)" = "$2" ]
