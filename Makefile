@@ -96,12 +96,12 @@ test-setup test-host test-kunit test-module test-dkms test-vgpu test-e2e: setup
 ## make test-debug    the module end to end on a kernel that checks locks and memory; an hour
 .PHONY: test-debug
 test-debug: setup
-	@scripts/$@
+	@scripts/test/$(@:test-%=%)
 
 ## make test-long     the long runs: full counts, fuzzing; hours
 .PHONY: test-long
 test-long: setup
-	@scripts/$@
+	@scripts/test/$(@:test-%=%)
 
 ## make shell         a guest with the module at a prompt
 .PHONY: shell

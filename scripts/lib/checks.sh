@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# How the checks run and are counted: one line for each, and what it printed
-# only when it failed.
+# How checks run and are counted: one line for each, and its output only if it
+# failed.
 
 checks_passed=0
 checks_failed=0

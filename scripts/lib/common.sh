@@ -1,27 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
 #
-# What the project's scripts share: where the cache is, how a refusal is
-# worded, and how a user other than root gets a namespace to work in.
+# What the project's scripts share: where the cache is, how errors are reported,
+# and how a user other than root gets a namespace to work in.
 #
-# A script sets `name` to its own name, `scripts` to the folder of the scripts if it
-# needs `target`, and sources this file.
+# A script sets `name` to its own name and, if it needs `target`, `scripts` to the
+# folder of the scripts; then it sources this file.
 
 # The one folder that set-up writes to.
 # shellcheck disable=SC2034 # The scripts that source this file use it.
 cache=${AMD_GPREEMPT_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/amd-gpreempt}
 
-# What is built from the project's own sources. Each work tree has its own: cargo
-# takes what was built from a tree of the same shape elsewhere for its own.
+# What is built from the project's own sources.  Each work tree has a folder of its
+# own, because cargo would take the output of another tree of the same shape as
+# up to date.
 # shellcheck disable=SC2034 # The scripts that source this file use it.
 target=${CARGO_TARGET_DIR:-$cache/target/$(printf %s "${scripts:-}" | cksum | cut -d ' ' -f 1)}
 
-# note TEXT...: tells the person at the terminal something.
+# note TEXT...: a message to the terminal.
 note() {
 	echo "${name:-amd-gpreempt}: $*" >&2
 }
 
-# die TEXT...: refuses, naming the thing that is wrong and its remedy.
+# die TEXT...: ends the script; TEXT names what is wrong and the remedy.
 die() {
 	note "$*"
 	exit 1
@@ -32,6 +33,16 @@ release_of() {
 	release=$(awk -v series="$1" '$1 == series { print $2 }' "$cache/kernels.lock")
 	[ -n "$release" ] || die "the cache has no kernel $1: run 'make setup'"
 	echo "$release"
+}
+
+# newest_release: that of the newest kernel in the cache, or nothing.
+newest_release() {
+	cut -f2 "$cache/kernels.lock" 2>/dev/null | sort --version-sort | tail -n 1 || :
+}
+
+# declared KEY: a value from dkms.conf, such as PACKAGE_VERSION.
+declared() {
+	sed -n "s/^$1=\"\(.*\)\"\$/\1/p" "${scripts:-}/../dkms.conf"
 }
 
 # sysctl_is NAME VALUE: whether the host has that kernel setting.
@@ -57,13 +68,13 @@ namespace_remedy() {
 	fi
 }
 
-# enter_namespace COMMAND...: replaces the script by the command, run in a
-# mount namespace of its own in which it may mount.
+# enter_namespace COMMAND...: replaces the script with the command, in a new mount
+# namespace in which it may mount.
 enter_namespace() {
 	if [ "$(id -u)" -eq 0 ]; then
 		exec unshare --mount --propagation private "$@"
 	fi
-	# Both maps are asked for, because the root holds files of several owners.
+	# Users and groups are mapped, because the root has files of several owners.
 	if ! unshare --user --map-root-user --map-auto --mount true 2>/dev/null; then
 		die "$(id -un) may not make a user namespace on this host: run '$(namespace_remedy)', then try again"
 	fi

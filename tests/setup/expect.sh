@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# How the tests of the set-up say what a command must do: end with a status and
-# print a line.  A refusal is only right when it is one readable line of ours.
+# How the tests of the set-up check a command: by its exit status and a line that it
+# prints.  An error must be one readable line of our own.
 
 passed=0
 failed=0

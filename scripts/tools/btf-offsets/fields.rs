@@ -81,6 +81,18 @@ fn column(text: &str) -> (&str, &str) {
     (first, rest.trim_start())
 }
 
+/// Identifiers become constants, so nothing else is allowed in a name.
+fn check_name(name: &str) -> Result<(), String> {
+    let word = |part: &str| {
+        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    };
+    if name.split('.').all(word) {
+        Ok(())
+    } else {
+        Err(format!("'{name}' is no name of a structure or field"))
+    }
+}
+
 fn parse_line(line: &str) -> Result<Entry<'_>, String> {
     let (kind, rest) = column(line);
     let (name, rest) = column(rest);
@@ -89,13 +101,7 @@ fn parse_line(line: &str) -> Result<Entry<'_>, String> {
             "'{line}' lacks a column: kind, name, then what is expected"
         ));
     }
-    // Identifiers become constants, so that nothing else may stand there.
-    let word = |part: &str| {
-        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-    };
-    if !name.split('.').all(word) {
-        return Err(format!("'{name}' is no name of a structure or field"));
-    }
+    check_name(name)?;
     let dotted = || {
         name.split_once('.')
             .ok_or(format!("'{name}' lacks the name of its owner"))

@@ -107,7 +107,7 @@ pub fn read_text(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))
 }
 
-/// Writes a file so that nobody ever sees half of it.
+/// Writes a file so that it is never seen half-written.
 pub fn write_atomically(path: &Path, text: &str) -> Result<(), String> {
     let mut name = path
         .file_name()
@@ -117,7 +117,7 @@ pub fn write_atomically(path: &Path, text: &str) -> Result<(), String> {
     let temporary = path.with_file_name(name);
     let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
     written.map_err(|e| {
-        // The half-written file is of no use, and a failure here changes nothing.
+        // The half-written file is useless, and a failure to remove it changes nothing.
         let _ = std::fs::remove_file(&temporary);
         format!("cannot write {}: {e}", path.display())
     })

@@ -25,7 +25,7 @@ use nix::sys::reboot::{reboot, RebootMode};
 use crate::programs::Programs;
 
 const PORT_PATIENCE: Duration = Duration::from_secs(60);
-/// A port whose other side is closed reads as ended until somebody opens it.
+/// A port reads as ended while its other side is closed.
 const RECONNECT: Duration = Duration::from_millis(20);
 
 fn main() -> ExitCode {
@@ -115,7 +115,7 @@ impl Agent {
                 reply: self.perform(request).unwrap_or_else(|error| failed(&error)),
             },
             Err(error) => {
-                // Whoever asked shall learn it, if the number can be read.
+                // The answer needs the question's number, which may be readable.
                 let number = serde_json::from_slice::<serde_json::Value>(line)
                     .ok()
                     .and_then(|value| value["number"].as_u64())
@@ -154,6 +154,11 @@ impl Agent {
                 text: self.programs.output(handle)?,
             }),
             Request::Kill { handle, signal } => done(self.programs.kill(handle, signal)),
+            Request::End { handle, timeout_ms } => Ok(Reply::Finished {
+                finished: self
+                    .programs
+                    .end(handle, Duration::from_millis(timeout_ms))?,
+            }),
             Request::ReadFile { path } => {
                 let bytes = fs::read(&path).with_context(|| path)?;
                 Ok(Reply::Text {
@@ -212,7 +217,7 @@ fn done(result: Result<()>) -> Result<Reply> {
     result.map(|()| Reply::Done)
 }
 
-/// Files of the kernel take a value in one write, so a part of it is no success.
+/// The kernel's files take a value in one write, so a partial write is a failure.
 fn write_once(path: &str, text: &str) -> Result<()> {
     let mut file = OpenOptions::new()
         .write(true)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The programs that the agent runs: started, signalled and waited for by a
-//! handle, with everything they print kept for whoever asks.
+//! handle, with everything they print kept until it is asked for.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
@@ -72,34 +72,32 @@ impl Programs {
         if let Some(finished) = running.wait(timeout) {
             return Ok(finished);
         }
-        // It may have ended at this moment.
-        let _ = killpg(running.pid, Signal::SIGKILL);
-        let finished = running.wait(Duration::from_secs(5));
-        let (stdout, stderr) = running.printed();
-        match finished {
-            Some(_) => Ok(Finished {
-                status: Status::TimedOut,
-                stdout,
-                stderr,
-            }),
-            None => bail!(
-                "process {} does not end after SIGKILL: {stdout}{stderr}",
-                running.pid
-            ),
-        }
+        Ok(Finished {
+            status: Status::TimedOut,
+            ..running.end(Duration::from_secs(5))?
+        })
     }
 
-    /// None while the program runs. A finished program's handle is gone.
+    /// Kills a program with its children, if it still runs, and waits up to that time
+    /// for them to die. The handle is invalid afterwards.
+    pub fn end(&self, handle: u64, timeout: Duration) -> Result<Finished> {
+        let finished = self.find(handle)?.end(timeout)?;
+        self.forget(handle);
+        Ok(finished)
+    }
+
+    /// None while the program runs. The handle of one that has finished becomes invalid.
     pub fn wait(&self, handle: u64, timeout: Duration) -> Result<Option<Finished>> {
         let finished = self.find(handle)?.wait(timeout);
         if finished.is_some() {
-            self.table
-                .lock()
-                .expect("no holder panics")
-                .programs
-                .remove(&handle);
+            self.forget(handle);
         }
         Ok(finished)
+    }
+
+    fn forget(&self, handle: u64) {
+        let mut table = self.table.lock().expect("no holder panics");
+        table.programs.remove(&handle);
     }
 
     /// What the program has written to its standard output so far.
@@ -130,6 +128,31 @@ impl Programs {
 }
 
 impl Running {
+    fn end(&self, timeout: Duration) -> Result<Finished> {
+        {
+            // While the state is held, the process id is not given to another process.
+            let state = self.state.lock().expect("no holder panics");
+            if state.status.is_none() {
+                // It may have ended at this moment.
+                let _ = killpg(self.pid, Signal::SIGKILL);
+            }
+        }
+        if self.wait(timeout).is_none() {
+            let (stdout, stderr) = self.printed();
+            bail!(
+                "process {} does not end after SIGKILL: {stdout}{stderr}",
+                self.pid
+            );
+        }
+        // Its children hold its streams open until they are gone.
+        let state = self.state.lock().expect("no holder panics");
+        let (state, _) = self
+            .changed
+            .wait_timeout_while(state, timeout, |state| state.open_streams > 0)
+            .expect("no holder panics");
+        Ok(state.finished().expect("it has ended"))
+    }
+
     fn wait(&self, timeout: Duration) -> Option<Finished> {
         let deadline = Instant::now() + timeout;
         let mut state = self.state.lock().expect("no holder panics");
@@ -145,12 +168,7 @@ impl Running {
             .changed
             .wait_timeout_while(state, LAST_OUTPUT, |state| state.open_streams > 0)
             .expect("no holder panics");
-        let (stdout, stderr) = state.printed();
-        state.status.map(|status| Finished {
-            status,
-            stdout,
-            stderr,
-        })
+        state.finished()
     }
 
     fn printed(&self) -> (String, String) {
@@ -159,6 +177,16 @@ impl Running {
 }
 
 impl State {
+    /// None while the program runs.
+    fn finished(&self) -> Option<Finished> {
+        let (stdout, stderr) = self.printed();
+        self.status.map(|status| Finished {
+            status,
+            stdout,
+            stderr,
+        })
+    }
+
     fn printed(&self) -> (String, String) {
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         (text(&self.output), text(&self.errors))
@@ -344,6 +372,35 @@ mod tests {
         assert_eq!(end.stdout, "word\n");
         assert!(programs.wait(handle, LONG).is_err());
         assert!(programs.output(handle).is_err());
+    }
+
+    #[test]
+    fn a_started_program_is_ended_with_its_children() {
+        let programs = Programs::default();
+        let script = shell("sleep 1000 & echo word; wait");
+        let handle = programs.spawn(&script).unwrap();
+        while programs.output(handle).unwrap().is_empty() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let begin = Instant::now();
+        let end = programs.end(handle, LONG).unwrap();
+        // The child would have held the streams open for all that time.
+        assert!(begin.elapsed() < LONG);
+        assert_eq!(end.status, Status::Signalled(Signal::SIGKILL as i32));
+        assert_eq!(end.stdout, "word\n");
+        assert!(programs.end(handle, LONG).is_err());
+    }
+
+    #[test]
+    fn the_end_of_one_that_has_ended_is_its_own() {
+        let programs = Programs::default();
+        let handle = programs.spawn(&shell("exit 3")).unwrap();
+        let running = programs.find(handle).unwrap();
+        assert!(running.wait(LONG).is_some());
+        assert_eq!(
+            programs.end(handle, LONG).unwrap().status,
+            Status::Exited(3)
+        );
     }
 
     #[test]

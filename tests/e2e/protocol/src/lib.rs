@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub const PORT: &str = "agent";
 
 /// The version of this protocol. An agent of another version is refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// One line from the runner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +69,9 @@ pub enum Request {
     Output { handle: u64 },
     /// Send a signal to a started program.
     Kill { handle: u64, signal: i32 },
+    /// Kill a started program with its children and answer how it ended. The time
+    /// is how long they may take to die.
+    End { handle: u64, timeout_ms: u64 },
     /// The content of a file, as text.
     ReadFile { path: String },
     /// One write of the text to an existing file, as a shell's echo does it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The agent in the guest, as the scenarios talk to it.
+//! The agent in the guest: the side that scenarios talk to.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -14,8 +14,8 @@ use e2e_protocol::{Answer, Finished, LogLine, Program, Question, Reply, Request,
 
 type Waiting = Arc<Mutex<BTreeMap<u64, Sender<Reply>>>>;
 
-/// How long an answer that needs no waiting may take. An emulated guest on a
-/// busy host is slow; only one that is stuck takes this long.
+/// How long an answer may take that needs no waiting. An emulated guest on a busy
+/// host is slow, but only one that is stuck takes this long.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 pub struct Agent {
@@ -83,7 +83,7 @@ impl Agent {
         line.push('\n');
         self.out
             .write_all(line.as_bytes())
-            .context("the guest takes no questions any more")?;
+            .context("the guest no longer takes questions")?;
         Ok(receiver)
     }
 
@@ -183,6 +183,19 @@ impl Agent {
         self.text(Request::Output { handle })
     }
 
+    /// Kills a started program with its children, and returns how it ended.
+    pub fn end(&mut self, handle: u64) -> Result<Finished> {
+        let request = Request::End {
+            handle,
+            timeout_ms: millis(PATIENCE),
+        };
+        match self.ask_for(request, 3 * PATIENCE)? {
+            Reply::Finished { finished } => Ok(finished),
+            other => bail!("the guest answers {other:?}"),
+        }
+    }
+
+    /// Sends a signal to a started program, and not to its children.
     pub fn kill(&mut self, handle: u64, signal: i32) -> Result<()> {
         self.done(Request::Kill { handle, signal })
     }

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{bail, Context, Result};
 use sha2::{Digest, Sha256};
 
+use crate::built::check_module;
+
 /// The project's cache folder.
 #[derive(Clone, Debug)]
 pub struct Cache(PathBuf);
@@ -87,12 +89,7 @@ impl Cache {
     pub fn kernel_with_module(&self, series: &str) -> Result<Kernel> {
         let mut kernels = self.kernels(&[series.to_owned()])?;
         let kernel = kernels.pop().context("no kernel")?;
-        if !module(&kernel.release)?.exists() {
-            bail!(
-                "there is no module for {}: run 'make module'",
-                kernel.release
-            );
-        }
+        check_module(&kernel.release)?;
         Ok(kernel)
     }
 
@@ -110,8 +107,12 @@ fn programs() -> Result<PathBuf> {
 }
 
 /// The directory of all that is built from the sources.
-fn target() -> Result<PathBuf> {
-    Ok(programs()?.join(".."))
+pub fn target() -> Result<PathBuf> {
+    let programs = programs()?;
+    let target = programs
+        .parent()
+        .context("this program is in no target directory")?;
+    Ok(target.to_path_buf())
 }
 
 /// Where the module for a kernel is built.
@@ -122,14 +123,9 @@ pub fn module(release: &str) -> Result<PathBuf> {
         .join("amd_gpreempt.ko"))
 }
 
-/// Where what holds unbinding up is built for a kernel.
+/// Where the module that holds up unbinding is built for a kernel.
 pub fn gate(release: &str) -> Result<PathBuf> {
     Ok(target()?.join("gate").join(release).join("unbind_gate.ko"))
-}
-
-/// A directory for what a failed scenario leaves behind.
-pub fn logs() -> Result<PathBuf> {
-    Ok(target()?.join("log"))
 }
 
 /// A program that was built together with this one.

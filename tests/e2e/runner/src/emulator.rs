@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A fault of the emulator that ends a guest in which nothing is wrong.
+//! A fault of the emulator that kills a guest in which nothing is wrong.
 //!
 //! While the kernel changes an instruction, a breakpoint stands in its place. QEMU
 //! translates code once and translates it again after a write; where another

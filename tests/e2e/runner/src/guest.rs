@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A guest with its virtual GPU, as a scenario has it.
+//! A guest with its virtual GPU, as a scenario uses it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,15 +7,17 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{bail, Context, Result};
+use anyhow::{bail, Context, Error, Result};
 use e2e_protocol::{LogLine, Program};
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 use crate::agent::Agent;
+use crate::background::Register;
 use crate::cache::{gate, module, program, Cache};
 use crate::device::{Device, Shape};
 use crate::emulator;
+use crate::failed::NotStarted;
 use crate::image::{write_disk, Image};
 use crate::machine::{console, Console, Machine, Slot};
 use crate::snapshot::Snapshot;
@@ -34,10 +36,12 @@ pub struct Guest {
     pub image: Image,
     /// How often scenarios that count on repetition repeat.
     pub cycles: u32,
+    /// What was started and not yet waited for.
+    pub background: Register,
     last_unique: u64,
     expected: Vec<String>,
     log_mark: u64,
-    // Dropped last: everything above has its sockets there.
+    // Dropped last, because the sockets of everything above are in it.
     directory: TempDir,
 }
 
@@ -53,12 +57,19 @@ impl Guest {
     ) -> Result<Guest> {
         let snapshot = Snapshot::of(image, cache)?;
         let directory = tempfile::Builder::new().prefix("gpreempt-").tempdir()?;
-        let disk = directory.path().join("disk");
-        write_disk(&disk, &Self::files(image)?)?;
-        let device = Device::start(shape, directory.path(), "gpu")?;
-        let mut machine = Machine::restore(image, &snapshot, directory.path(), at)?;
-        machine.plug_gpu(Slot::Gpu, device.socket())?;
-        machine.plug_disk(Slot::Disk, &disk)?;
+        let start = || {
+            let disk = directory.path().join("disk");
+            write_disk(&disk, &Self::files(image)?)?;
+            let device = Device::start(shape, directory.path(), "gpu")?;
+            let mut machine = Machine::restore(image, &snapshot, directory.path(), at)?;
+            machine.plug_gpu(Slot::Gpu, device.socket())?;
+            machine.plug_disk(Slot::Disk, &disk)?;
+            Ok((machine, device))
+        };
+        let (machine, device) = match start() {
+            Ok(started) => started,
+            Err(error) => return Err(not_started(directory, &error)),
+        };
         let mut guest = Guest {
             machine,
             device,
@@ -66,17 +77,27 @@ impl Guest {
             shape: shape.clone(),
             image: image.clone(),
             cycles,
+            background: Register::default(),
             last_unique: 0,
             expected: Vec::new(),
             log_mark: 0,
             directory,
         };
-        guest.wait_for_gpus(1).with_context(|| guest.last_words())?;
-        guest.wait_until("the disk is there", PROBE_PATIENCE, |guest| {
+        match guest.wait_for_devices() {
+            Ok(()) => Ok(guest),
+            Err(error) => {
+                let error = error.context(guest.last_words());
+                Err(not_started(guest.directory, &error))
+            }
+        }
+    }
+
+    fn wait_for_devices(&mut self) -> Result<()> {
+        self.wait_for_gpus(1)?;
+        self.wait_until("the disk is there", PROBE_PATIENCE, |guest| {
             Ok(guest.agent().list("/sys/block")?.contains(&"vda".into()))
         })?;
-        guest.agent().unpack("/dev/vda", FILES)?;
-        Ok(guest)
+        self.agent().unpack("/dev/vda", FILES)
     }
 
     /// The modules of this kernel, when they are built, and the guest's programs.
@@ -97,8 +118,7 @@ impl Guest {
         Ok(files)
     }
 
-    /// Unpacks more files, by the names that they shall have, into a directory of
-    /// the guest.
+    /// Unpacks more files into a directory of the guest; the keys are their names there.
     pub fn add_files(&mut self, files: &BTreeMap<String, PathBuf>, place: &str) -> Result<()> {
         let disk = self.directory.path().join("second-disk");
         write_disk(&disk, files)?;
@@ -135,7 +155,7 @@ impl Guest {
         emulator::ran_stale_code(&self.console())
     }
 
-    /// How console and kernel log end, to say why a guest is of no use.
+    /// The end of the console and of the kernel log, which say why a guest did not start.
     fn last_words(&mut self) -> String {
         const MOST: usize = 20;
         let console = self.console();
@@ -177,14 +197,14 @@ impl Guest {
         self.wait_for_gpus(2)
     }
 
-    /// Waits until the driver has so many GPUs.
+    /// Waits until the driver has that many GPUs.
     pub fn wait_for_gpus(&mut self, count: usize) -> Result<()> {
         let what = format!("{count} GPUs are up");
         self.wait_until(&what, PROBE_PATIENCE, |guest| guest.gpus_are_up(count))
     }
 
-    /// Asks again and again until the answer is yes. The patience is a safety
-    /// net: no test depends on how long anything takes.
+    /// Polls until the condition holds. The patience is a safety net: no test
+    /// depends on how long anything takes.
     pub fn wait_until(
         &mut self,
         what: &str,
@@ -194,7 +214,7 @@ impl Guest {
         let start = Instant::now();
         while !check(self)? {
             if start.elapsed() > patience {
-                bail!("waited in vain until {what}");
+                bail!("gave up waiting until {what}");
             }
             thread::sleep(Duration::from_millis(50));
         }
@@ -206,11 +226,6 @@ impl Guest {
     pub fn json<T: DeserializeOwned>(&mut self, line: &[&str], patience: Duration) -> Result<T> {
         let text = self.agent().check(on_disk(line), patience)?;
         serde_json::from_str(&text).with_context(|| format!("'{}' printed {text}", line.join(" ")))
-    }
-
-    /// Starts a program of the disk.
-    pub fn spawn(&mut self, line: &[&str]) -> Result<u64> {
-        self.agent().spawn(on_disk(line))
     }
 
     /// Waits until the kernel log of this scenario has a line with this text.
@@ -227,8 +242,7 @@ impl Guest {
         Ok(lines.iter().filter(|line| line.text.contains(text)).count())
     }
 
-    /// Says that a line of the kernel log with this text is part of the
-    /// scenario.
+    /// Accepts lines of the kernel log with this text as part of the scenario.
     pub fn expect_log(&mut self, text: &str) {
         self.expected.push(text.into());
     }
@@ -240,6 +254,12 @@ impl Guest {
         self.log_mark = next;
         Ok((lines, std::mem::take(&mut self.expected)))
     }
+}
+
+/// Why there is no guest, with the files of its machine.
+fn not_started(directory: TempDir, error: &Error) -> Error {
+    let reason = format!("{error:#}");
+    NotStarted { directory, reason }.into()
 }
 
 /// A program of the disk with its arguments.

@@ -46,22 +46,22 @@ mount -t debugfs debugfs /sys/kernel/debug
 mount -t tracefs tracefs /sys/kernel/tracing
 mount -t cgroup2 cgroup /sys/fs/cgroup
 ulimit -c 0
-# The scheduler's server for threads of the normal policy sets its timer while that
-# is set already when a busy host lets processors stand still, and warns of itself.
+# When a busy host stalls virtual processors, the scheduler's deadline server for
+# normal threads sets its timer while it is already set, and warns about that.
 for server in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do
 	echo 0 >$server
 done
-# The first probe of a function in the kernel, and the end of the last, patch the
-# scheduler while both processors run it, which QEMU seldom but at times gets wrong.
-# One probe that is never hit stays from the start.
+# Adding the first probe of a function in the kernel, and removing the last one,
+# patches the scheduler while both processors run it, which QEMU sometimes gets
+# wrong. So one probe that is never hit is set from the start.
 echo 'f:kept/probe kernel_halt%return' >/sys/kernel/tracing/dynamic_events
 echo 1 >/sys/kernel/tracing/events/kept/probe/enable
 while read -r module arguments; do
 	# The word splitting gives insmod its parameters one by one.
 	insmod /modules/$module $arguments || echo "init: $module is not loaded"
 done </modules/order
-# Memory that nobody needs makes the snapshot larger. The driver stays, for those
-# who unload it.
+# Unused memory makes the snapshot larger. The driver's file stays, for scenarios
+# that unload it.
 find /modules -type f ! -name amdgpu.ko -delete
 echo 3 >/proc/sys/vm/drop_caches
 export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME=/tmp
@@ -140,7 +140,7 @@ impl Image {
         Ok(())
     }
 
-    /// The driver's file, as the guest has it.
+    /// The driver's file, as it is in the guest.
     pub fn amdgpu_file(&self) -> Result<Vec<u8>> {
         let base = self.modules();
         let dependencies = fs::read_to_string(base.join("modules.dep"))

@@ -7,12 +7,15 @@
 
 pub mod accounts;
 pub mod agent;
+pub mod background;
+pub mod built;
 pub mod cache;
 mod checkers;
 pub mod cpio;
 pub mod device;
 pub mod driver_file;
 mod emulator;
+pub mod failed;
 pub mod firmware;
 pub mod guest;
 pub mod image;

@@ -9,55 +9,78 @@ use gpu_workload::report::{Event, QueueIdentity, RunReport};
 use gpu_workload::spec::RunSpec;
 use serde_json::{json, Value};
 
-use crate::guest::{on_disk, Guest};
+use crate::background::{Background, Expect};
+use crate::guest::Guest;
 
-/// Guest nanoseconds for each GPU nanosecond, as the device has it.
+/// Guest nanoseconds for each GPU nanosecond, as configured in the device.
 pub const DILATION: u32 = 32;
 /// Where the control sockets of running loads are in the guest.
 const CONTROL: &str = "/tmp/control";
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// A load that runs.
+/// A load that was started.
 pub struct Load {
-    handle: u64,
+    program: Background,
     control: String,
+    /// Its queues, once they exist.
     pub queues: Vec<QueueIdentity>,
 }
 
 impl Load {
-    /// Starts a load and waits until all its queues exist.
+    /// Starts a load and waits until all its queues exist. The scenario must see to
+    /// its end.
     pub fn start(guest: &mut Guest, specification: Value) -> Result<Load> {
         Load::start_as(guest, "workload", specification)
     }
 
     /// The same, by a program of the disk that may have another name.
     pub fn start_as(guest: &mut Guest, program: &str, specification: Value) -> Result<Load> {
+        let mut load = Load::launch_as(guest, program, specification, Expect::Success)?;
+        load.wait_until_ready(guest)?;
+        Ok(load)
+    }
+
+    /// Starts a load and goes on at once. It may be one that fails, where that is
+    /// expected.
+    pub fn launch(guest: &mut Guest, specification: Value, expect: Expect) -> Result<Load> {
+        Load::launch_as(guest, "workload", specification, expect)
+    }
+
+    fn launch_as(
+        guest: &mut Guest,
+        program: &str,
+        specification: Value,
+        expect: Expect,
+    ) -> Result<Load> {
         let specification = complete(specification)?;
         // No load meets the sockets of another.
         let control = format!("{CONTROL}.{}", guest.unique());
-        let handle = guest.spawn(&[
+        let line = [
             program,
             "run",
             "--control",
             &control,
             "--spec",
             &specification,
-        ])?;
-        let mut load = Load {
-            handle,
+        ];
+        Ok(Load {
+            program: Background::start(guest, &line, expect)?,
             control,
             queues: Vec::new(),
-        };
+        })
+    }
+
+    /// Waits until all queues exist. A load that ends before is an error.
+    pub fn wait_until_ready(&mut self, guest: &mut Guest) -> Result<()> {
         guest.wait_until("the load is ready", PATIENCE, |guest| {
-            let text = guest.agent().output(handle)?;
+            let text = self.program.output(guest)?;
             for event in events(&text)? {
                 if let Event::Ready { queues } = event {
-                    load.queues = queues;
+                    self.queues = queues;
                 }
             }
-            if load.queues.is_empty() {
-                let ended = guest.agent().wait(handle, Duration::ZERO)?;
-                if let Some(finished) = ended {
+            if self.queues.is_empty() {
+                if let Some(finished) = self.program.wait(guest, Duration::ZERO)? {
                     bail!(
                         "the load ended before it was ready: {:?} {}{}",
                         finished.status,
@@ -66,9 +89,8 @@ impl Load {
                     );
                 }
             }
-            Ok(!load.queues.is_empty())
-        })?;
-        Ok(load)
+            Ok(!self.queues.is_empty())
+        })
     }
 
     /// The process that owns a queue.
@@ -126,14 +148,14 @@ impl Load {
         Ok(())
     }
 
-    /// Waits for the end, however it is.
+    /// Waits for the load to end in any way.
     pub fn end(&self, guest: &mut Guest) -> Result<Finished> {
-        self.wait(guest, PATIENCE)?.context("the load does not end")
+        self.program.end(guest, PATIENCE)
     }
 
-    /// Waits for the end so long.
+    /// Waits up to that time for the load to end in any way; `None` if it still runs.
     pub fn wait(&self, guest: &mut Guest, time: Duration) -> Result<Option<Finished>> {
-        guest.agent().wait(self.handle, time)
+        self.program.wait(guest, time)
     }
 
     /// Waits for the end, at which every workgroup must have run exactly once.
@@ -150,16 +172,9 @@ impl Load {
         Ok(report)
     }
 
-    /// Ends the processes of the load by force.
-    pub fn kill(&self, guest: &mut Guest) -> Result<()> {
-        const SIGKILL: i32 = 9;
-        for queue in &self.queues {
-            // Several queues may share a process, which is gone after the first.
-            guest
-                .agent()
-                .shell(&format!("kill -{SIGKILL} {} || true", queue.pid))?;
-        }
-        self.end(guest).map(|_| ())
+    /// Ends the processes of the load by force, and returns how it ended.
+    pub fn kill(&self, guest: &mut Guest) -> Result<Finished> {
+        self.program.stop(guest)
     }
 }
 
@@ -181,15 +196,7 @@ pub fn report(finished: &Finished) -> Result<RunReport> {
 
 /// Runs a load to its end, at which every workgroup must have run exactly once.
 pub fn run(guest: &mut Guest, specification: Value) -> Result<RunReport> {
-    let specification = complete(specification)?;
-    let program = on_disk(&["workload", "run", "--spec", &specification]);
-    let handle = guest.agent().spawn(program)?;
-    let load = Load {
-        handle,
-        control: String::new(),
-        queues: Vec::new(),
-    };
-    load.finish(guest)
+    Load::launch(guest, specification, Expect::Success)?.finish(guest)
 }
 
 /// A queue of a specification that keeps `depth` requests outstanding. More
@@ -199,10 +206,15 @@ pub fn queue(name: &str, workgroups: u32, cost_ns: u64, more: Value) -> Value {
         "name": name, "workgroups": workgroups, "cost_ns": cost_ns,
         "arrival": {"closed_loop": {"depth": 1}},
     });
-    if let (Some(queue), Some(more)) = (queue.as_object_mut(), more.as_object()) {
-        queue.extend(more.clone());
-    }
+    extend(&mut queue, &more);
     queue
+}
+
+/// Adds fields to a JSON object, or replaces those that stand there.
+pub fn extend(object: &mut Value, more: &Value) {
+    if let (Some(object), Some(more)) = (object.as_object_mut(), more.as_object()) {
+        object.extend(more.clone());
+    }
 }
 
 /// Checks a specification here, where a mistake is easier to see.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the guest's kernel log may say during a scenario.
+//! What may be in the guest's kernel log during a scenario.
 
 use e2e_protocol::LogLine;
 
 /// Messages of this level and of those below it are errors.
 const ERROR_LEVEL: u32 = 3;
 
-/// What no clean run prints, whatever its level.
+/// What no clean run prints at any level.
 const BAD: &[&str] = &[
     "WARNING:",
     "BUG:",
@@ -39,7 +39,7 @@ const BAD: &[&str] = &[
     "preemption failed",
 ];
 
-/// What looks bad and is not: the stock driver prints it in a clean run.
+/// What looks bad but is harmless: the stock driver prints it in a clean run.
 const HARMLESS: &[&str] = &[
     // rmmod of amdgpu after any use, with no module of ours ever loaded.
     "VM memory stats for proc",

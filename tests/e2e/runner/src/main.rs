@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{ensure, Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
 use e2e_protocol::Program;
+use e2e_runner::built;
 use e2e_runner::cache::{Cache, Kernel};
+use e2e_runner::failed::Failures;
 use e2e_runner::guest::FILES;
 use e2e_runner::machine::Console;
 use e2e_runner::plan;
@@ -31,7 +33,7 @@ struct Arguments {
     /// How often scenarios that count on repetition repeat.
     #[arg(long, global = true, default_value_t = 500)]
     cycles: u32,
-    /// Guests that run side by side; what processors and memory bear by default.
+    /// Guests that run side by side (default: as many as processors and memory allow).
     #[arg(long, global = true)]
     jobs: Option<usize>,
     #[command(subcommand)]
@@ -95,9 +97,23 @@ fn main() -> Result<ExitCode> {
                     filter.is_empty() || filter.iter().any(named)
                 })
                 .collect();
+            ensure!(
+                !scenarios.is_empty(),
+                "no scenario of this suite has a name with '{}': 'runner list' names them",
+                filter.join("' or '")
+            );
+            if scenarios
+                .iter()
+                .any(|scenario| scenario.suite == Suite::E2e)
+            {
+                for configuration in &configurations {
+                    built::check_module(&configuration.kernel.release)?;
+                    built::check_gate(&configuration.kernel.release)?;
+                }
+            }
             let groups = plan::plan(&configurations, &scenarios);
             let jobs = arguments.jobs.unwrap_or_else(plan::jobs).max(1);
-            let tally = plan::run(&cache, groups, jobs);
+            let tally = plan::run(&cache, &Failures::new()?, groups, jobs);
             println!("{} passed, {} failed", tally.passed, tally.failed);
             Ok(if tally.failed == 0 && tally.passed > 0 {
                 ExitCode::SUCCESS

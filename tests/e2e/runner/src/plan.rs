@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which scenarios run on which guests: as few guests as can be, several of them
+//! Which scenarios run on which guests: as few guests as possible, several of them
 //! side by side.
 
 use std::fs;
@@ -8,9 +8,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::cache::Cache;
+use crate::failed::Failures;
 use crate::scenario::{run_group, Configuration, Scenario, Tally};
 
-/// What a guest with its GPU may take of the host's memory, in KiB.
+/// How much of the host's memory a guest with its GPU may take, in KiB.
 const GUEST_KIB: u64 = 6 << 20;
 
 /// Scenarios that follow each other on guests of one kind.
@@ -20,7 +21,7 @@ pub struct Group<'a> {
     pub scenarios: Vec<&'a Scenario>,
 }
 
-/// Deals scenarios out to configurations and guests.
+/// Distributes scenarios over configurations and guests.
 pub fn plan<'a>(configurations: &'a [Configuration], scenarios: &[&'a Scenario]) -> Vec<Group<'a>> {
     let home = configurations
         .iter()
@@ -45,13 +46,13 @@ pub fn plan<'a>(configurations: &'a [Configuration], scenarios: &[&'a Scenario])
             left = rest;
         }
     }
-    // The long ones first, so that all end at about the same time.
+    // The longest first, so that all end at about the same time.
     groups.sort_by_key(|group| usize::MAX - group.scenarios.len());
     groups
 }
 
 /// Runs groups, up to `jobs` of them at a time.
-pub fn run(cache: &Cache, groups: Vec<Group<'_>>, jobs: usize) -> Tally {
+pub fn run(cache: &Cache, failures: &Failures, groups: Vec<Group<'_>>, jobs: usize) -> Tally {
     let jobs = jobs.min(groups.len());
     let total = Mutex::new(Tally::default());
     let groups = Mutex::new(groups.into_iter());
@@ -62,7 +63,7 @@ pub fn run(cache: &Cache, groups: Vec<Group<'_>>, jobs: usize) -> Tally {
                 let Some(group) = next else {
                     break;
                 };
-                let tally = run_group(cache, &group);
+                let tally = run_group(cache, failures, &group);
                 let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
                 total.passed += tally.passed;
                 total.failed += tally.failed;
@@ -72,7 +73,7 @@ pub fn run(cache: &Cache, groups: Vec<Group<'_>>, jobs: usize) -> Tally {
     total.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many guests this host bears at a time.
+/// How many guests this host can run side by side.
 pub fn jobs() -> usize {
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
     let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();

@@ -5,17 +5,18 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{bail, Result};
+use anyhow::{bail, Error, Result};
 use vgpu_model::ReadPointer;
 
-use crate::cache::{logs, make_directory, Cache, Kernel};
+use crate::background;
+use crate::cache::{Cache, Kernel};
 use crate::checkers;
 use crate::device::Shape;
+use crate::failed::{keep_guest, keep_machine, Failures, NotStarted};
 use crate::guest::Guest;
 use crate::image::Image;
 use crate::log::objections;
 use crate::machine::Console;
-use crate::module::Table;
 use crate::plan::Group;
 
 /// Which command runs a scenario.
@@ -56,6 +57,13 @@ impl Needs {
         small: false,
         rptr_at_completion: false,
         spoils: false,
+    };
+
+    /// One guest is enough: with one die, since that is the fastest.
+    pub const ONCE: Needs = Needs {
+        one_die: true,
+        once: true,
+        ..Needs::ANY
     };
 
     /// What decides whether two scenarios can use the same guest. One that spoils it
@@ -113,7 +121,22 @@ impl Configuration {
         shape
     }
 
-    /// A guest as a scenario with these needs wants it.
+    /// The command that runs a scenario on these guests alone.
+    fn command(&self, scenario: &Scenario) -> String {
+        let Configuration { kernel, xcc, .. } = self;
+        let command = match scenario.suite {
+            // A kernel that is not of the cache has no series.
+            _ if kernel.series == kernel.release => "debug".into(),
+            Suite::Vgpu => format!("vgpu --kernel {}", kernel.series),
+            Suite::E2e => format!("e2e --kernel {}", kernel.series),
+        };
+        format!(
+            "scripts/test/{command} --xcc {xcc} --filter '{}'",
+            scenario.name
+        )
+    }
+
+    /// A guest for a scenario with these needs.
     pub fn start(&self, cache: &Cache, needs: &Needs) -> Result<Guest> {
         self.start_at(cache, needs, Console::File)
     }
@@ -139,7 +162,7 @@ pub struct Tally {
 }
 
 /// Runs scenarios one after the other, in one guest as long as none spoils it.
-pub fn run_group(cache: &Cache, group: &Group<'_>) -> Tally {
+pub fn run_group(cache: &Cache, failures: &Failures, group: &Group<'_>) -> Tally {
     let configuration = group.configuration;
     let mut tally = Tally::default();
     let mut guest: Option<Guest> = None;
@@ -163,13 +186,14 @@ pub fn run_group(cache: &Cache, group: &Group<'_>) -> Tally {
             }
             Err(error) => {
                 tally.failed += 1;
-                let mut text = format!("FAILED  {name} ({seconds} s)\n{error:#}");
-                if let Some(guest) = &mut guest {
-                    if let Some(place) = keep(configuration, scenario, guest) {
-                        text += &format!("\nsee {}", place.display());
-                    }
-                }
-                // In one piece, since other guests have their say as well.
+                let text = format!("FAILED  {name} ({seconds} s)\n{error:#}\n");
+                let kept = match keep(failures, &name, &error, guest.as_mut()) {
+                    Ok(place) => format!("what it left is in {}", place.display()),
+                    Err(error) => format!("what it left is not kept: {error:#}"),
+                };
+                let again = configuration.command(scenario);
+                let text = format!("{text}{kept}\nto run it again: {again}");
+                // In one piece, because other guests print as well.
                 println!("{}", text.replace('\n', "\n        "));
                 guest = None;
             }
@@ -199,6 +223,7 @@ fn run_one(
             ReadPointer::Launch
         })?;
     (scenario.run)(guest)?;
+    background::end_all(guest)?;
     if scenario.suite == Suite::Vgpu {
         check_registers(guest)?;
     }
@@ -212,8 +237,24 @@ fn run_one(
     Ok(())
 }
 
-/// Refuses accesses of the stock driver to registers of which nobody knows what
-/// they should do.
+/// Keeps what a failed scenario leaves behind, and returns where.
+fn keep(
+    failures: &Failures,
+    name: &str,
+    error: &Error,
+    guest: Option<&mut Guest>,
+) -> Result<PathBuf> {
+    let place = failures.place(name)?;
+    fs::write(place.join("failure"), format!("{name}\n{error:?}\n"))?;
+    if let Some(guest) = guest {
+        keep_guest(guest, &place);
+    } else if let Some(NotStarted { directory, .. }) = error.downcast_ref() {
+        keep_machine(directory.path(), &place);
+    }
+    Ok(place)
+}
+
+/// Refuses accesses of the stock driver to registers that the model does not know.
 fn check_registers(guest: &mut Guest) -> Result<()> {
     let registers = guest.device.registers()?;
     let unknown: Vec<String> = registers
@@ -229,42 +270,4 @@ fn check_registers(guest: &mut Guest) -> Result<()> {
         );
     }
     Ok(())
-}
-
-/// Keeps what a failed scenario leaves behind, as far as it can be had.
-fn keep(configuration: &Configuration, scenario: &Scenario, guest: &mut Guest) -> Option<PathBuf> {
-    let place = logs().ok()?.join(format!(
-        "{}-{}-{}",
-        configuration.kernel.series,
-        configuration.xcc,
-        scenario.name.replace([' ', '/', ','], "-")
-    ));
-    make_directory(&place).ok()?;
-    for name in ["console", "gpu.log", "qemu.log"] {
-        let _ = fs::copy(guest.directory().join(name), place.join(name));
-    }
-    if let Ok(state) = guest.device.state() {
-        let _ = fs::write(place.join("state"), format!("{state:#?}"));
-    }
-    if let Ok(hiq) = guest.device.hiq(0) {
-        let lines: Vec<String> = hiq.iter().map(|record| format!("{record:?}")).collect();
-        let _ = fs::write(place.join("hiq"), lines.join("\n"));
-    }
-    if let Ok(trace) = guest.device.trace() {
-        let _ = fs::write(place.join("trace.json"), trace.to_string());
-    }
-    for table in [Table::Queues, Table::Events, Table::Stats] {
-        if let Ok(text) = guest.agent().read_file(&table.path()) {
-            let name = table.path().rsplit('/').next().map(String::from);
-            let _ = fs::write(place.join(name.unwrap_or_default()), text);
-        }
-    }
-    if let Ok((lines, _)) = guest.agent().log(0) {
-        let lines: Vec<String> = lines
-            .iter()
-            .map(|line| format!("{:.6} {}", line.time_us as f64 / 1e6, line.text))
-            .collect();
-        let _ = fs::write(place.join("dmesg"), lines.join("\n"));
-    }
-    Some(place)
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Snapshots of guests: made when there is none, used by several runs at a time,
-//! and removed when newer ones have taken their place.
+//! Snapshots of guests: made when there is none, shared by concurrent runs, and
+//! removed when newer ones have replaced them.
 //!
-//! Each has a lock file beside it, which whoever uses the snapshot holds shared
-//! and whoever makes or removes it holds alone. The time of the state file says
-//! when it was last used.
+//! Each has a lock file beside it, which is locked shared to use the snapshot and
+//! exclusively to make or remove it. The time of the state file says when it was
+//! last used.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -20,13 +20,13 @@ use crate::machine::Machine;
 
 /// How many snapshots stay. Two kernels with and without the scheduler firmware
 /// need four, of about 0.4 GB each; a work tree with another agent, four more.
-const KEEP: usize = 16;
-/// Nobody works longer than this on a snapshot that is being made.
+const KEEP: usize = 8;
+/// A snapshot that is still being made after this time was given up.
 const ABANDONED: Duration = Duration::from_secs(3600);
 /// How the directories begin in which snapshots are made.
 const UNFINISHED: &str = ".making-";
 
-/// A snapshot that nobody removes while this lives.
+/// A snapshot, which is not removed while this value exists.
 pub struct Snapshot {
     directory: PathBuf,
     _use: Flock<File>,
@@ -97,7 +97,7 @@ fn lock(folder: &Path, key: &str, how: FlockArg) -> Result<Flock<File>> {
             File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
         let lock = Flock::lock(file, how)
             .map_err(|(_, errno)| anyhow!("cannot lock {}: {errno}", path.display()))?;
-        // Whoever removed the snapshot meanwhile has removed the lock with it.
+        // If the snapshot was removed meanwhile, so was the lock.
         if lock.metadata()?.nlink() > 0 {
             return Ok(lock);
         }

@@ -29,7 +29,7 @@ fn read(path: &str) -> Result<String, String> {
         _ => std::fs::File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
     };
     read.map_err(|e| format!("cannot read {path}: {e}"))?;
-    // A console may hold anything; what is no text cannot be a result.
+    // A console may hold anything; what is not text cannot be a result.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

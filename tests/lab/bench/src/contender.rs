@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Who schedules: what the benchmark compares.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use gpreempt_policy::Number;
 use gpu_workload::report::QueueIdentity;
+use serde_json::Value;
 
 use crate::settings;
 
@@ -141,6 +142,12 @@ const POLL_NS: u64 = 1_000_000;
 /// A queue whose pointers stand still for so long is idle.
 const CALM_NS: u64 = 3_000_000;
 const MAX_STOP_NS: u64 = 100_000_000;
+
+/// The processor time that such a program says at its end that it took.
+pub fn scheduler_time(printed: &str) -> Result<u64> {
+    let account: Value = serde_json::from_str(printed)?;
+    account["cpu_ns"].as_u64().context("no processor time")
+}
 
 /// The command line, after `kfdctl`, of a contender that is a program. A queue's
 /// socket is that of its process.

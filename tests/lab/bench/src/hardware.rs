@@ -14,9 +14,8 @@ use anyhow::{bail, ensure, Context, Result};
 use gpreempt_simulator::workload::Workload;
 use gpu_workload::report::{Event, QueueIdentity, RunReport};
 use gpu_workload::spec::RunSpec;
-use serde_json::Value;
 
-use crate::contender::{command_line, Contender};
+use crate::contender::{command_line, scheduler_time, Contender};
 use crate::measure::{account, only, Measurement};
 use crate::suite;
 
@@ -225,8 +224,7 @@ fn end_scheduler(mut child: Child) -> Result<u64> {
     output.read_to_string(&mut text)?;
     let status = child.wait()?;
     ensure!(status.success(), "the scheduler ended with {status}");
-    let account: Value = serde_json::from_str(&text)?;
-    account["cpu_ns"].as_u64().context("no processor time")
+    scheduler_time(&text)
 }
 
 /// Processor time of the module's threads so far.

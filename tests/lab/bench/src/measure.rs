@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use anyhow::{ensure, Context, Result};
-use e2e_protocol::Status;
+use e2e_runner::background::{Background, Expect};
 use e2e_runner::guest::Guest;
 use e2e_runner::load::{queue, report, Load, DILATION};
 use e2e_runner::module::Module;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use vgpu_model::{HiqAction, HiqRecord, QueueId, TimelineRecord};
 
-use crate::contender::{command_line, Contender};
+use crate::contender::{command_line, scheduler_time, Contender};
 use crate::probes;
 use crate::split::{Logs, Split};
 
@@ -136,7 +136,9 @@ impl Arena {
         let after = thread_time(&mut self.guest)?;
         let report = report(&finished)?;
         let own_time = scheduler
-            .map(|handle| self.end_scheduler(handle))
+            .map(|scheduler| scheduler.succeed(&mut self.guest, PATIENCE))
+            .transpose()?
+            .map(|text| scheduler_time(&text))
             .transpose()?;
         let processor = own_time
             .or(module.is_some().then(|| after - before))
@@ -150,23 +152,6 @@ impl Arena {
             module.unload(&mut self.guest)?;
         }
         self.evaluate(report, processor)
-    }
-
-    fn end_scheduler(&mut self, handle: u64) -> Result<u64> {
-        let ended = self
-            .guest
-            .agent()
-            .wait(handle, PATIENCE)?
-            .context("the scheduler outlives its queues")?;
-        ensure!(
-            ended.status == Status::Exited(0),
-            "the scheduler ended with {:?}: {}{}",
-            ended.status,
-            ended.stdout,
-            ended.stderr
-        );
-        let account: Value = serde_json::from_str(&ended.stdout)?;
-        account["cpu_ns"].as_u64().context("no processor time")
     }
 
     /// What the device has logged since the last call.
@@ -289,13 +274,13 @@ fn crowd(guest: &mut Guest) -> Result<Load> {
 }
 
 /// Starts a contender that is a program.
-fn scheduler(guest: &mut Guest, load: &Load, contender: Contender) -> Result<Option<u64>> {
+fn scheduler(guest: &mut Guest, load: &Load, contender: Contender) -> Result<Option<Background>> {
     let socket = |queue: &QueueIdentity| load.socket(&queue.name);
     let Some(line) = command_line(contender, DILATION, &load.queues, socket)? else {
         return Ok(None);
     };
     let words = std::iter::once("kfdctl").chain(line.iter().map(String::as_str));
-    guest.spawn(&words.collect::<Vec<_>>()).map(Some)
+    Background::start(guest, &words.collect::<Vec<_>>(), Expect::Success).map(Some)
 }
 
 /// Processor time of the module's threads so far, in nanoseconds of the guest.

@@ -11,7 +11,7 @@ const SYSTEM_FENCES: u32 = (2 << 9) | (2 << 11);
 const AMD_BUFFER: u32 = 1;
 const AMD_BARRIER_VALUE: u32 = 2;
 const CONDITION_LESS: u32 = 2;
-/// Where a signal has its value.
+/// The offset of a signal's value.
 pub const SIGNAL_VALUE: u64 = 8;
 
 /// One packet of 64 bytes. The first word publishes it and is written last.

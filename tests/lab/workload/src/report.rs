@@ -51,7 +51,7 @@ pub struct QueueReport {
     pub dispatches: u64,
     pub workgroups: Tally,
     /// How often the queue was destroyed with its work and made again, and how
-    /// many workgroups had been done in vain then.
+    /// many workgroups of work were wasted by that.
     pub resets: u64,
     pub redone: u64,
     /// Arrival to completion, by the GPU's clock.

@@ -46,7 +46,7 @@ pub struct Resettable {
 
 /// How queues are stopped and started.
 trait Mechanism {
-    /// All queues' pointers. A queue that is gone is left out.
+    /// The pointers of all queues. A queue that no longer exists is left out.
     fn look(&mut self) -> Result<Vec<Look>>;
     fn apply(&mut self, decision: &Decision) -> Result<()>;
     /// Starts everything.
@@ -175,7 +175,7 @@ impl Mechanism for Debugger<'_> {
     }
 }
 
-/// A queue that its process destroys meanwhile is no failure.
+/// It is not a failure if a process destroys its queue meanwhile.
 fn check(statuses: Vec<QueueStatus>, what: &str) -> Result<()> {
     ensure!(
         !statuses.contains(&QueueStatus::Failed),

@@ -7,7 +7,7 @@ use serde_json::{json, Value};
 
 use super::preemption::{endless, PATIENCE, UNBOUNDED};
 use crate::guest::Guest;
-use crate::load::{queue, Load};
+use crate::load::{extend, queue, Load};
 use crate::module::{Module, Table};
 use crate::run_list::{self, RunList};
 
@@ -89,9 +89,7 @@ pub(super) fn start_load(guest: &mut Guest, gpu: u32, more: Value) -> Result<Loa
 
 fn heavy_queue(guest: &Guest, more: Value) -> Value {
     let mut heavy = json!({"group": "heavy", "priority": 0, "requests": 1_000_000});
-    if let (Some(heavy), Some(more)) = (heavy.as_object_mut(), more.as_object()) {
-        heavy.extend(more.clone());
-    }
+    extend(&mut heavy, &more);
     queue("heavy", 3 * guest.shape.full(), 20_000_000, heavy)
 }
 
@@ -146,7 +144,7 @@ pub(super) fn ready_again(guest: &mut Guest) -> Result<()> {
 }
 
 /// Checks KFD's counters against its queues, and both against what the GPU runs,
-/// while nobody stops any.
+/// while nothing stops any queue.
 pub(super) fn accounts(guest: &mut Guest) -> Result<()> {
     const QUEUES: &str = "ls -d /sys/class/kfd/kfd/proc/*/queues/* | wc -l";
     let mut last = String::new();

@@ -28,11 +28,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "nobody is stopped for a queue that is seen to wait",
-        needs: Needs {
-            one_die: true,
-            once: true,
-            ..Needs::ANY
-        },
+        needs: Needs::ONCE,
         run: seen,
     },
 ];

@@ -9,6 +9,7 @@ use serde_json::{json, Value};
 
 use super::contention::{accounts, armed, Contention};
 use super::preemption::PATIENCE;
+use super::save::fill_video_memory;
 use crate::guest::Guest;
 use crate::module::Table;
 use crate::scenario::{Needs, Scenario, Suite};
@@ -81,7 +82,7 @@ fn destroyed(guest: &mut Guest) -> Result<()> {
     contention.finish(guest)
 }
 
-/// Its queues go with unfinished work, and nobody else's.
+/// Its queues disappear with unfinished work; those of other processes stay.
 fn exits(guest: &mut Guest) -> Result<()> {
     let mut contention = Contention::start(guest, "", json!({"drain": false}))?;
     contention.control(guest, &["stop"])?;
@@ -184,28 +185,19 @@ fn video_memory(guest: &mut Guest) -> Result<()> {
     const AWHILE: Duration = Duration::from_secs(10);
     // Only who has something in video memory is evicted from it.
     let contention = Contention::start(guest, "", json!({"place": "device"}))?;
-    let bytes = (u64::from(guest.shape.vram_mib) << 20).to_string();
     contention.disturb(guest, |guest| {
-        let line = [
-            "kfdctl",
-            "vram-pressure",
-            "--bytes",
-            &bytes,
-            "--piece",
-            "16777216",
-        ];
         // The driver may take the memory of the urgent process instead, and give it
         // back at the cost of the newcomer, again and again. The one that was last
         // given memory is the last to lose it to the next newcomer.
         for _ in 0..5 {
             let before = evicted_ms(guest, &contention)?;
-            let pressure = guest.spawn(&line)?;
+            let pressure = fill_video_memory(guest)?;
             // It may be back before anybody has seen it held.
             let evicted = guest.wait_until("the driver has evicted it", AWHILE, |guest| {
                 let row = contention.heavy(guest)?.context("the queue is gone")?;
                 Ok(row["state"] == "held" || evicted_ms(guest, &contention)? > before)
             });
-            guest.agent().kill(pressure, 9)?;
+            pressure.stop(guest)?;
             if evicted.is_ok() {
                 return Ok(());
             }

@@ -15,23 +15,17 @@ use crate::load::Load;
 use crate::module::Module;
 use crate::scenario::{Needs, Scenario, Suite};
 
-const ONCE: Needs = Needs {
-    one_die: true,
-    once: true,
-    ..Needs::ANY
-};
-
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "parameters are as documents and modinfo say",
-        needs: ONCE,
+        needs: Needs::ONCE,
         run: parameters,
     },
     Scenario {
         suite: Suite::E2e,
         name: "files and tracepoints are those of the documents",
-        needs: ONCE,
+        needs: Needs::ONCE,
         run: files,
     },
 ];

@@ -9,7 +9,7 @@ use vgpu_model::{Faults, Fence};
 
 use super::contention::{accounts, start_load, wait_until_stopped, Contention};
 use super::preemption::{PATIENCE, UNBOUNDED};
-use super::recovery::{expect_hang, expect_reset};
+use super::recovery::{expect_hang, expect_reset, reset_gpu};
 use crate::guest::Guest;
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
@@ -36,11 +36,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "failures in a row disarm a node until it is armed by hand",
-        needs: Needs {
-            one_die: true,
-            once: true,
-            ..Needs::ANY
-        },
+        needs: Needs::ONCE,
         run: in_a_row,
     },
     Scenario {
@@ -54,15 +50,7 @@ pub const SCENARIOS: &[Scenario] = &[
 fn reset(guest: &mut Guest) -> Result<()> {
     expect_reset(guest);
     let contention = Contention::start(guest, "", json!({}))?;
-    let resets = guest.device.state()?.resets;
-    guest
-        .agent()
-        .shell("cat /sys/kernel/debug/dri/0000:01:00.0/amdgpu_gpu_recover")?;
-    guest.wait_for_log(") succeeded!", PATIENCE)?;
-    ensure!(
-        guest.device.state()?.resets > resets,
-        "the device saw no reset"
-    );
+    reset_gpu(guest)?;
     contention.load.end(guest)?;
     contention.start_over(guest)
 }
@@ -95,7 +83,7 @@ fn never(guest: &mut Guest) -> Result<()> {
         fence: Fence::Never,
         ..Faults::default()
     })?;
-    // Now it has to be started, and nobody but the module asks for anything.
+    // Now it has to be started, and only the module asks for anything.
     let pid = contention.load.pid("heavy")?;
     contention
         .module
@@ -136,7 +124,7 @@ fn in_a_row(guest: &mut Guest) -> Result<()> {
             hung: true,
             ..Faults::default()
         })?;
-        // Now it has to be started, and nobody but the module asks for anything.
+        // Now it has to be started, and only the module asks for anything.
         let pid = load.pid("heavy")?;
         module.add_rule(guest, &format!("1 pid={pid} exempt"))?;
         is_in_state(guest, "silent")?;
@@ -168,7 +156,7 @@ fn in_a_row(guest: &mut Guest) -> Result<()> {
         "{node}"
     );
 
-    // As the operations guide has it.
+    // As the operations guide describes it.
     guest
         .agent()
         .shell("echo armed | tee /sys/devices/faux/amd_gpreempt/gpu_*/node0/state")?;

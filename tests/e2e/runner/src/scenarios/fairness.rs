@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The bounds and guards of the policy, by the device's own account of what was
 //! saved, for how long, and what ran in between. Device time is 1/32 of guest
-//! time and follows the same clock, so that parts of it are no matter of speed.
+//! time and follows the same clock, so that shares of it do not depend on the host's speed.
 //!
 //! It goes on between two questions to the device. Where an account is held
 //! against the time that has passed, that time is taken from before the first
@@ -18,53 +18,47 @@ use crate::load::{queue, Load, DILATION};
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
-const ONCE: Needs = Needs {
-    one_die: true,
-    once: true,
-    ..Needs::ANY
-};
-
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "a queue below an endless one runs after each bound",
-        needs: ONCE,
+        needs: Needs::ONCE,
         run: bound,
     },
     Scenario {
         suite: Suite::E2e,
         name: "equals take turns by their timeslice",
-        needs: ONCE,
+        needs: Needs::ONCE,
         run: rotation,
     },
     Scenario {
         suite: Suite::E2e,
         name: "a queue that was started runs for the minimum",
-        needs: ONCE,
+        needs: Needs::ONCE,
         run: minimum_run,
     },
     Scenario {
         suite: Suite::E2e,
         name: "the thrash guard holds saves back",
-        needs: ONCE,
+        needs: Needs::ONCE,
         run: thrash,
     },
     Scenario {
         suite: Suite::E2e,
         name: "a tenant of priority 15 has no more stopped than its budget",
-        needs: ONCE,
+        needs: Needs::ONCE,
         run: budget,
     },
     Scenario {
         suite: Suite::E2e,
         name: "a claim above the cap is worth nothing",
-        needs: ONCE,
+        needs: Needs::ONCE,
         run: capped,
     },
     Scenario {
         suite: Suite::E2e,
         name: "a tenant that forges its pointers gains nothing but its budget",
-        needs: ONCE,
+        needs: Needs::ONCE,
         run: forged,
     },
 ];
@@ -206,7 +200,7 @@ fn rotation(guest: &mut Guest) -> Result<()> {
             "{turns} turns of {SLICE_MS} ms took {ran} ns"
         );
     }
-    // One at a time: side by side each would run all the time.
+    // One after the other: side by side each would run all the time.
     let sum = ran[0] + ran[1];
     ensure!(
         sum <= elapsed + elapsed / 4,

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The driver is taken from a GPU, or from the kernel, while the module looks
-//! after it.
+//! The driver is taken from a GPU, or from the kernel, while the module watches
+//! it.
 //!
 //! amdgpu itself, of 7.2 and of 7.3 and without the module, does not survive being
 //! unbound while a process uses the GPU. `drm_dev_unplug` frees the DRM client
 //! through which KFD later frees the memory of the processes that it ends, and
-//! `drm_gem_handle_delete` takes a lock in what was freed. The processor then spins
-//! there for ever, or not, as the memory was used again or not. And it waits for
-//! ever for a process that survives the signal. So a gate is put between the notice
-//! that the driver will let go, which is all that the module ever hears, and the
-//! driver. There, with the GPU under load, is looked at what the module has done;
-//! then the processes are ended, and the gate is opened.
+//! `drm_gem_handle_delete` takes a lock in the freed memory. If that memory has been
+//! reused, the processor spins there for ever. The driver also waits for ever for a
+//! process that survives the signal. So a gate is put between the notification that
+//! the driver is about to be unbound, which is all that the module ever hears, and
+//! the driver. At the gate, with the GPU under load, the scenario checks what the
+//! module has done; then the processes are ended and the gate is opened.
 
 use anyhow::{bail, ensure, Context, Result};
-use e2e_protocol::{Program, Status};
 use serde_json::json;
 
 use super::contention::{accounts, armed, ready_again, Contention};
 use super::preemption::{PATIENCE, UNBOUNDED};
 use crate::agent::errno;
+use crate::background::{Background, Expect};
 use crate::guest::{Guest, FILES};
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
@@ -69,8 +69,8 @@ fn users(guest: &mut Guest) -> Result<u32> {
     text.trim().parse().context("no number of users")
 }
 
-/// Waits until amdgpu has so many users. It lets go of a process some time after
-/// its end.
+/// Waits until amdgpu has that many users. It releases a process some time after
+/// the process has ended.
 pub(super) fn wait_for_users(guest: &mut Guest, count: u32) -> Result<()> {
     let what = format!("amdgpu has {count} users");
     guest.wait_until(&what, PATIENCE, |guest| Ok(users(guest)? == count))
@@ -91,31 +91,10 @@ fn driver_is_held(guest: &mut Guest) -> Result<()> {
     Ok(())
 }
 
-/// A shell that works in the background.
-fn background(guest: &mut Guest, line: &str) -> Result<u64> {
-    guest.agent().spawn(Program {
-        program: "sh".into(),
-        arguments: vec!["-ec".into(), line.into()],
-        ..Program::default()
-    })
-}
-
-/// Waits for the end of what was started in the background.
-fn done(guest: &mut Guest, what: &str, handle: u64) -> Result<()> {
-    let finished = guest.agent().wait(handle, PATIENCE)?;
-    let finished = finished.with_context(|| format!("{what} does not end"))?;
-    ensure!(
-        finished.status == Status::Exited(0),
-        "{what}: {}",
-        finished.stderr
-    );
-    Ok(())
-}
-
 /// A device that is being unbound, and has come as far as the gate.
 pub(super) struct Unbinding {
     device: String,
-    handle: u64,
+    unbind: Background,
 }
 
 impl Unbinding {
@@ -127,14 +106,15 @@ impl Unbinding {
             .agent()
             .insmod(&format!("{FILES}/{}.ko", Self::GATE), "")
             .context("no gate: scripts/build/gate builds it")?;
-        let handle = background(guest, &format!("echo {device} >{DRIVER}/unbind"))?;
+        let line = format!("echo {device} >{DRIVER}/unbind");
+        let unbind = Background::shell(guest, &line, Expect::Success)?;
         guest.wait_until("unbinding has come to the gate", PATIENCE, |guest| {
             let waiting = guest.agent().read_file(&format!("{parameters}/waiting"))?;
             Ok(waiting.trim() == "Y")
         })?;
         Ok(Unbinding {
             device: device.into(),
-            handle,
+            unbind,
         })
     }
 
@@ -142,7 +122,7 @@ impl Unbinding {
     pub(super) fn go_on(&self, guest: &mut Guest) -> Result<()> {
         let open = format!("/sys/module/{}/parameters/open", Self::GATE);
         guest.agent().write_file(&open, "1")?;
-        done(guest, "unbinding", self.handle)?;
+        self.unbind.succeed(guest, PATIENCE)?;
         guest.agent().rmmod(Self::GATE)?;
         let bound = guest.agent().list(DRIVER)?;
         ensure!(!bound.contains(&self.device), "it is bound still");
@@ -191,7 +171,7 @@ fn unbound(guest: &mut Guest) -> Result<()> {
     wait_for_users(guest, 1)?;
     unbinding.go_on(guest)?;
     nothing_is_watched(guest)?;
-    // Nothing that is said to it now may reach for the GPU.
+    // Nothing that is written to it now may reach the GPU.
     let state = format!("{}/state", folder(GPU));
     guest.agent().write_file(&state, "armed")?;
     for mode in ["off", "observe", "enforce"] {
@@ -204,20 +184,20 @@ fn unbound(guest: &mut Guest) -> Result<()> {
     wait_for_users(guest, 0)
 }
 
-/// Whoever looks for the driver's devices meets one that is on its way out. Neither
-/// may wait for the other.
+/// The module looks for the driver's devices while one of them is being unbound.
+/// Neither may wait for the other.
 fn loaded_meanwhile(guest: &mut Guest) -> Result<()> {
     wait_for_users(guest, 0)?;
     let unbinding = Unbinding::begin(guest, GPU)?;
     let line = format!("insmod {FILES}/amd_gpreempt.ko mode=enforce {UNBOUNDED}");
-    let loading = background(guest, &line)?;
-    // It waits where it wants to hear of devices: right after that it looks for them.
+    let loading = Background::shell(guest, &line, Expect::Success)?;
+    // It waits where it registers for news of devices, just before it looks for them.
     guest.wait_until("the module meets the gate", PATIENCE, |guest| {
         let stacks = guest.agent().shell("cat /proc/[0-9]*/stack 2>&1 || true")?;
         Ok(stacks.contains("blocking_notifier_chain_register"))
     })?;
     unbinding.go_on(guest)?;
-    done(guest, "loading", loading)?;
+    loading.succeed(guest, PATIENCE)?;
     let module = Module::loaded();
     let nodes = Table::Stats.read(guest)?;
     ensure!(nodes.is_empty(), "it watches a GPU that is gone: {nodes:?}");

@@ -9,39 +9,33 @@ use vgpu_model::QueueReport;
 use super::preemption::{PATIENCE, UNBOUNDED};
 use crate::accounts::Accounts;
 use crate::guest::Guest;
-use crate::load::{queue, Load};
+use crate::load::{extend, queue, Load};
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
-
-const ONCE: Needs = Needs {
-    one_die: true,
-    once: true,
-    ..Needs::ANY
-};
 
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "sixteen levels of one process are told apart",
-        needs: ONCE,
+        needs: Needs::ONCE,
         run: one_process,
     },
     Scenario {
         suite: Suite::E2e,
         name: "each level of one process stops the level below in another",
-        needs: ONCE,
+        needs: Needs::ONCE,
         run: two_processes,
     },
     Scenario {
         suite: Suite::E2e,
         name: "rules by pid, command and cgroup override levels live",
-        needs: ONCE,
+        needs: Needs::ONCE,
         run: rules,
     },
 ];
 
 const LEVELS: u32 = 16;
-/// Queues are stopped as soon as may be, and started as late.
+/// Queues are stopped as early and started as late as possible.
 const AT_ONCE: &str = "min_run_us=0 min_interval_us=0 cost_ratio=0";
 
 /// Work that does not end by itself and leaves no room. Its grid is the larger
@@ -53,9 +47,7 @@ fn greedy(guest: &Guest, name: &str, number: u32, more: Value) -> Value {
         1_000_000,
         json!({"requests": 1_000_000, "arrival": {"closed_loop": {"depth": 2}}}),
     );
-    if let (Some(work), Some(more)) = (work.as_object_mut(), more.as_object()) {
-        work.extend(more.clone());
-    }
+    extend(&mut work, &more);
     work
 }
 

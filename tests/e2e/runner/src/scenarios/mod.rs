@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! All scenarios, by what they are about.
 
+mod background;
 mod contention;
 mod dependency;
 mod disturbance;
@@ -35,6 +36,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
     [
         probe::SCENARIOS,
         work::SCENARIOS,
+        background::SCENARIOS,
         save::SCENARIOS,
         sleep::SCENARIOS,
         requests::SCENARIOS,

@@ -77,7 +77,7 @@ fn by_process(guest: &mut Guest) -> Result<()> {
 }
 
 fn by_process_without_scheduler(guest: &mut Guest) -> Result<()> {
-    // The driver says so of its own accord whenever a process ends in this mode.
+    // The driver itself logs this whenever a process ends in this mode.
     guest.expect_log("Unsupported on sched_policy");
     by_process(guest)
 }

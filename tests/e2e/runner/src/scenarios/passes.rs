@@ -13,17 +13,11 @@ use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 use crate::tracing::{self, Line, Mark};
 
-const ONCE: Needs = Needs {
-    one_die: true,
-    once: true,
-    ..Needs::ANY
-};
-
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "an inversion is decided in the first pass after the grace",
-        needs: ONCE,
+        needs: Needs::ONCE,
         run: first_pass,
     },
     Scenario {
@@ -31,20 +25,20 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "an inversion is decided in the first pass where pointers move at completion",
         needs: Needs {
             rptr_at_completion: true,
-            ..ONCE
+            ..Needs::ONCE
         },
         run: first_pass,
     },
     Scenario {
         suite: Suite::E2e,
         name: "a start is decided in the first pass after the bound",
-        needs: ONCE,
+        needs: Needs::ONCE,
         run: first_pass_after_bound,
     },
     Scenario {
         suite: Suite::E2e,
         name: "off looks at nothing and wakes for nothing",
-        needs: ONCE,
+        needs: Needs::ONCE,
         run: off,
     },
 ];

@@ -4,12 +4,12 @@
 
 use std::time::Duration;
 
-use anyhow::{bail, ensure, Context, Result};
-use e2e_protocol::Status;
+use anyhow::{bail, ensure, Result};
 use serde_json::{json, Value};
 
 use super::contention::{accounts, armed};
 use super::preemption::{PATIENCE, UNBOUNDED};
+use crate::background::{Background, Expect};
 use crate::guest::Guest;
 use crate::load::{queue, Load};
 use crate::module::{Module, Table};
@@ -42,19 +42,16 @@ fn within_buffer(guest: &mut Guest) -> Result<()> {
             "arrival": {"closed_loop": {"depth": 1, "think_ns": 500_000}}}),
     );
     let load = Load::start(guest, json!({"queues": [heavy, urgent]}))?;
-    let client = guest.spawn(&["kfdctl", "pm4"])?;
+    let client = Background::start(guest, &["kfdctl", "pm4"], Expect::Success)?;
     guest.wait_until("a PM4 queue is stopped", PATIENCE, |guest| {
-        if let Some(ended) = guest.agent().wait(client, Duration::ZERO)? {
+        if let Some(ended) = client.wait(guest, Duration::ZERO)? {
             bail!("the PM4 client has ended: {ended:?}");
         }
         let rows = Table::Queues.read(guest)?;
         let stopped = |row: &Value| row["format"] == "pm4" && row["stops"].as_u64() > Some(0);
         Ok(rows.iter().any(stopped))
     })?;
-    let finished = guest.agent().wait(client, PATIENCE)?;
-    let finished = finished.context("the PM4 client does not end")?;
-    ensure!(finished.status == Status::Exited(0), "{finished:?}");
-    let outcome: Value = serde_json::from_str(&finished.stdout)?;
+    let outcome: Value = serde_json::from_str(&client.succeed(guest, PATIENCE)?)?;
     ensure!(
         outcome["rounds"] == 100 && outcome["repeated"] == 0,
         "{outcome}"

@@ -365,7 +365,7 @@ fn by_process(guest: &mut Guest) -> Result<()> {
 }
 
 fn by_descriptor(guest: &mut Guest) -> Result<()> {
-    // The driver says so of its own accord whenever a process ends in this mode.
+    // The driver itself logs this whenever a process ends in this mode.
     guest.expect_log("Unsupported on sched_policy");
     let module = Module::load(guest, &format!("mode=enforce backend=mqd {UNBOUNDED}"))?;
     gets_through(guest)?;

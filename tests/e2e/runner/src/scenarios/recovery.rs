@@ -8,6 +8,7 @@ use serde_json::{json, Value};
 use vgpu_model::{Faults, Fence};
 
 use super::probe::rocminfo;
+use crate::background::{Background, Expect};
 use crate::guest::Guest;
 use crate::image::{AMDGPU, AMDGPU_PARAMETERS};
 use crate::load::{queue, run, Load};
@@ -56,7 +57,7 @@ fn works(guest: &mut Guest) -> Result<()> {
 
 fn reload(guest: &mut Guest) -> Result<()> {
     works(guest)?;
-    // The driver lets go of a process some time after its end.
+    // The driver releases a process some time after the process has ended.
     guest.wait_until("nobody uses amdgpu", PATIENCE, |guest| {
         let users = guest.agent().read_file("/sys/module/amdgpu/refcnt")?;
         Ok(users.trim() == "0")
@@ -85,9 +86,8 @@ pub(super) fn expect_reset(guest: &mut Guest) {
     }
 }
 
-fn reset(guest: &mut Guest) -> Result<()> {
-    expect_reset(guest);
-    let load = Load::start(guest, busy())?;
+/// Has the driver reset the GPU, and waits until it is back.
+pub(super) fn reset_gpu(guest: &mut Guest) -> Result<()> {
     let resets = guest.device.state()?.resets;
     guest
         .agent()
@@ -97,7 +97,14 @@ fn reset(guest: &mut Guest) -> Result<()> {
         guest.device.state()?.resets > resets,
         "the device saw no reset"
     );
-    // The process is told that its queues are gone, and ROCr ends it.
+    Ok(())
+}
+
+fn reset(guest: &mut Guest) -> Result<()> {
+    expect_reset(guest);
+    let load = Load::start(guest, busy())?;
+    reset_gpu(guest)?;
+    // The process learns that its queues are gone, and ROCr ends it.
     load.end(guest)?;
     works(guest)
 }
@@ -122,12 +129,13 @@ fn hang(guest: &mut Guest) -> Result<()> {
         fence: Fence::Never,
         ..Faults::default()
     })?;
-    // Anything that changes the run list waits for the firmware in vain.
-    let other = guest.spawn(&["workload", "copy", "--bytes", "4096"])?;
+    // Anything that changes the run list waits for the firmware until the timeout.
+    let line = ["workload", "copy", "--bytes", "4096"];
+    let other = Background::start(guest, &line, Expect::Anything)?;
     guest.wait_for_log("fence wait loop timeout", PATIENCE)?;
     guest.device.set_faults(Faults::default())?;
     guest.wait_for_log(") succeeded!", PATIENCE)?;
     load.end(guest)?;
-    let _ = guest.agent().kill(other, 9);
+    other.stop(guest)?;
     works(guest)
 }

@@ -14,17 +14,11 @@ use crate::image::{AMDGPU, AMDGPU_PARAMETERS};
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
-const ONCE: Needs = Needs {
-    one_die: true,
-    once: true,
-    ..Needs::ANY
-};
-
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "a driver without the two functions is served by whole processes",
-        needs: ONCE,
+        needs: Needs::ONCE,
         run: without_functions,
     },
     Scenario {
@@ -32,7 +26,7 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "a driver that is another one is refused in words",
         needs: Needs {
             spoils: true,
-            ..ONCE
+            ..Needs::ONCE
         },
         run: other_driver,
     },
@@ -41,7 +35,7 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "the hardware scheduler's backend is refused where there is none",
         needs: Needs {
             sched_policy: 2,
-            ..ONCE
+            ..Needs::ONCE
         },
         run: no_scheduler,
     },
@@ -49,7 +43,7 @@ pub const SCENARIOS: &[Scenario] = &[
 
 /// Unloads amdgpu and loads a file as amdgpu.
 fn reload(guest: &mut Guest, file: &str, parameters: &str) -> Result<()> {
-    // The driver lets go of a process some time after its end.
+    // The driver releases a process some time after the process has ended.
     guest.wait_until("nobody uses amdgpu", Duration::from_secs(300), |guest| {
         let users = guest.agent().read_file("/sys/module/amdgpu/refcnt")?;
         Ok(users.trim() == "0")

@@ -98,7 +98,7 @@ fn arrivals(guest: &mut Guest) -> Result<()> {
             .clock
             .dilation
             .context("the clocks were not related")?;
-        // Both clocks follow the host's, so this is no matter of speed.
+        // Both clocks follow the host's, so this does not depend on its speed.
         ensure!(
             (dilation / f64::from(DILATION) - 1.0).abs() < 0.05,
             "{name}: {dilation} guest nanoseconds passed for one of the GPU's"

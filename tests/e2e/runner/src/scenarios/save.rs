@@ -8,6 +8,7 @@ use anyhow::{bail, ensure, Context, Result};
 use serde_json::{json, Value};
 use vgpu_model::{QueueId, QueueReport};
 
+use crate::background::{Background, Expect};
 use crate::guest::Guest;
 use crate::load::{queue, Load};
 use crate::scenario::{Needs, Scenario, Suite};
@@ -233,23 +234,29 @@ fn at_completion(guest: &mut Guest) -> Result<()> {
     victim.finish(guest)
 }
 
-fn eviction(guest: &mut Guest) -> Result<()> {
-    let victim = Victim::start(guest)?;
-    let before = moved(guest)?;
-    // More than there is, so that nothing of the load can stay.
+/// Starts a process that takes more video memory than there is, so that nothing of
+/// the others can stay.
+pub(super) fn fill_video_memory(guest: &mut Guest) -> Result<Background> {
     let bytes = (u64::from(guest.shape.vram_mib) << 20).to_string();
-    let pressure = guest.spawn(&[
+    let line = [
         "kfdctl",
         "vram-pressure",
         "--bytes",
         &bytes,
         "--piece",
         "16777216",
-    ])?;
+    ];
+    Background::start(guest, &line, Expect::Anything)
+}
+
+fn eviction(guest: &mut Guest) -> Result<()> {
+    let victim = Victim::start(guest)?;
+    let before = moved(guest)?;
+    let pressure = fill_video_memory(guest)?;
     guest.wait_until("the load is evicted", PATIENCE, |guest| {
         Ok(moved(guest)?.0 > before.0)
     })?;
-    guest.agent().kill(pressure, 9)?;
+    pressure.stop(guest)?;
     let completed = victim.load.completed(guest, "victim")?;
     guest.wait_until("the load is back", PATIENCE, |guest| {
         Ok(victim.load.completed(guest, "victim")? > completed)

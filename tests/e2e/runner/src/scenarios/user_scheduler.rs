@@ -5,10 +5,10 @@
 use std::time::Duration;
 
 use anyhow::{ensure, Context, Result};
-use e2e_protocol::Status;
 use gpu_workload::report::Sample;
 use serde_json::{json, Value};
 
+use crate::background::{Background, Expect};
 use crate::guest::Guest;
 use crate::load::{queue, Load};
 use crate::scenario::{Needs, Scenario, Suite};
@@ -41,11 +41,10 @@ pub const SCENARIOS: &[Scenario] = &[
 ];
 
 const PATIENCE: Duration = Duration::from_secs(300);
-const WORKGROUPS_OF_A_UNIT: u32 = 8;
 
-/// A queue that fills the GPU for long, and one that wants it now and then.
+/// A queue that fills the GPU for a long time, and one that needs it now and then.
 fn start(guest: &mut Guest) -> Result<Load> {
-    let full = 4 * guest.shape.cu_per_sh * guest.shape.xcc * WORKGROUPS_OF_A_UNIT;
+    let full = guest.shape.full();
     let low = json!({"group": "low", "priority": 1, "requests": 6});
     let high = json!({
         "group": "high", "priority": 15, "requests": 8,
@@ -57,8 +56,8 @@ fn start(guest: &mut Guest) -> Result<Load> {
 }
 
 /// Checks that urgent requests ran while long ones were under way, and returns
-/// how often the low queue was destroyed and how much of its work was in vain.
-fn judge(guest: &mut Guest, load: Load, scheduler: u64) -> Result<(u64, u64)> {
+/// how often the low queue was destroyed and how much of its work was wasted.
+fn judge(guest: &mut Guest, load: Load, scheduler: &Background) -> Result<(u64, u64)> {
     let report = load.finish(guest)?;
     let find = |name: &str| {
         report
@@ -72,18 +71,7 @@ fn judge(guest: &mut Guest, load: Load, scheduler: u64) -> Result<(u64, u64)> {
         let around = |low: &Sample| low.start_ns < high.start_ns && high.end_ns < low.end_ns;
         low.samples.iter().any(around)
     });
-    let ended = guest
-        .agent()
-        .wait(scheduler, PATIENCE)?
-        .context("the scheduler outlives its queues")?;
-    ensure!(
-        ended.status == Status::Exited(0),
-        "the scheduler ended with {:?}: {}{}",
-        ended.status,
-        ended.stdout,
-        ended.stderr
-    );
-    let account: Value = serde_json::from_str(&ended.stdout)?;
+    let account: Value = serde_json::from_str(&scheduler.succeed(guest, PATIENCE)?)?;
     let number = |name: &str| {
         account[name]
             .as_u64()
@@ -111,8 +99,9 @@ fn poll(guest: &mut Guest) -> Result<()> {
         let name = format!("{}:{}:{}", queue.pid, queue.queue_id, queue.priority);
         line.extend(["--queue".to_owned(), name]);
     }
-    let scheduler = guest.spawn(&line.iter().map(String::as_str).collect::<Vec<_>>())?;
-    let (resets, redone) = judge(guest, load, scheduler)?;
+    let line: Vec<&str> = line.iter().map(String::as_str).collect();
+    let scheduler = Background::start(guest, &line, Expect::Success)?;
+    let (resets, redone) = judge(guest, load, &scheduler)?;
     ensure!(
         (resets, redone) == (0, 0),
         "a debugger destroyed a queue {resets} times"
@@ -128,14 +117,15 @@ fn reset(guest: &mut Guest) -> Result<()> {
         let name = format!("{socket}:{}:{}", queue.name, queue.priority);
         line.extend(["--queue".to_owned(), name]);
     }
-    let scheduler = guest.spawn(&line.iter().map(String::as_str).collect::<Vec<_>>())?;
-    let (resets, _) = judge(guest, load, scheduler)?;
+    let line: Vec<&str> = line.iter().map(String::as_str).collect();
+    let scheduler = Background::start(guest, &line, Expect::Success)?;
+    let (resets, _) = judge(guest, load, &scheduler)?;
     ensure!(resets > 0, "the queue was never destroyed");
     Ok(())
 }
 
 fn invalidate(guest: &mut Guest) -> Result<()> {
-    let full = 4 * guest.shape.cu_per_sh * guest.shape.xcc * WORKGROUPS_OF_A_UNIT;
+    let full = guest.shape.full();
     let more = json!({"arrival": {"closed_loop": {"depth": 2}}, "requests": 1_000_000});
     let load = Load::start(
         guest,

@@ -163,7 +163,7 @@ enum What {
 struct Pace {
     #[arg(long, default_value_t = 1000)]
     interval_us: u64,
-    /// A queue whose pointers stand still for so long is idle
+    /// A queue whose pointers stand still for this long is idle
     #[arg(long, default_value_t = 3000)]
     calm_us: u64,
     /// No queue is stopped longer

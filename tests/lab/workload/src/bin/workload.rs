@@ -45,7 +45,7 @@ enum What {
         times: u32,
         #[arg(long, default_value_t = 0)]
         gpu: usize,
-        /// Give up a copy after so long
+        /// Give up a copy after this time
         #[arg(long, default_value_t = 60_000)]
         timeout_ms: u64,
     },

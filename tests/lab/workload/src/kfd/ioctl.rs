@@ -321,7 +321,7 @@ fn queue_status(id: u32) -> QueueStatus {
     }
 }
 
-/// A queue of this process, as UPDATE_QUEUE wants it named.
+/// A queue of this process, as UPDATE_QUEUE names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnQueue {
     pub id: u32,

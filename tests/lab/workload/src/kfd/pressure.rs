@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Pressure on video memory from a graphics client, which makes the driver evict
 //! compute processes. KFD itself never gives out more than there is, so memory
-//! allocated through it evicts nobody.
+//! allocated through it evicts no other process.
 
 use std::fs::{self, File, OpenOptions};
 use std::path::PathBuf;

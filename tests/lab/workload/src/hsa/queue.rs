@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! User-mode AQL queues.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use super::{check, ffi, status_text, Runtime};
+use crate::packet::Packet;
+
+/// A user-mode AQL queue.
+pub struct Queue {
+    _runtime: Arc<Runtime>,
+    queue: *mut ffi::Queue,
+    /// Status of an asynchronous error, 0 when there was none.
+    error: Arc<AtomicU32>,
+}
+
+// SAFETY: the queue is of the multi-producer type, and its fields do not change.
+unsafe impl Send for Queue {}
+// SAFETY: as above.
+unsafe impl Sync for Queue {}
+
+impl Queue {
+    /// Creates a queue for `size` packets, a power of two.
+    pub fn create(runtime: &Arc<Runtime>, gpu: usize, size: u32) -> anyhow::Result<Self> {
+        unsafe extern "C" fn failed(status: ffi::Status, _: *mut ffi::Queue, data: *mut c_void) {
+            // SAFETY: `data` points into the Arc that the queue keeps until it is destroyed.
+            unsafe { (*data.cast::<AtomicU32>()).store(status, Ordering::Release) };
+        }
+        let agent = runtime.gpu(gpu)?.agent;
+        let error = Arc::new(AtomicU32::new(ffi::STATUS_SUCCESS));
+        let mut queue = std::ptr::null_mut();
+        // SAFETY: the callback's data is kept alive by `error`, and `queue` is a valid place.
+        let status = unsafe {
+            ffi::hsa_queue_create(
+                agent,
+                size,
+                ffi::QUEUE_TYPE_MULTI,
+                Some(failed),
+                Arc::as_ptr(&error).cast_mut().cast(),
+                u32::MAX,
+                u32::MAX,
+                &mut queue,
+            )
+        };
+        check("hsa_queue_create", status)?;
+        let queue = Self {
+            _runtime: runtime.clone(),
+            queue,
+            error,
+        };
+        // SAFETY: the queue is live. The GPU writes timestamps only where profiling is on.
+        let status = unsafe { ffi::hsa_amd_profiling_set_profiler_enabled(queue.queue, 1) };
+        check("hsa_amd_profiling_set_profiler_enabled", status)?;
+        Ok(queue)
+    }
+
+    pub fn size(&self) -> u32 {
+        // SAFETY: the queue is live and the field constant.
+        unsafe { (*self.queue).size }
+    }
+
+    pub fn ring_address(&self) -> u64 {
+        // SAFETY: the queue is live and the field constant.
+        unsafe { (*self.queue).base_address as u64 }
+    }
+
+    pub fn ring_bytes(&self) -> u32 {
+        self.size() * size_of::<Packet>() as u32
+    }
+
+    /// Read and write index.
+    pub fn indices(&self) -> (u64, u64) {
+        // SAFETY: the queue is live.
+        unsafe {
+            (
+                ffi::hsa_queue_load_read_index_scacquire(self.queue),
+                ffi::hsa_queue_load_write_index_relaxed(self.queue),
+            )
+        }
+    }
+
+    /// Where the read and the write index are in this process's memory: at fixed
+    /// places of the amd_queue_t that starts with ROCr's queue.
+    pub fn index_addresses(&self) -> (u64, u64) {
+        const READ_INDEX: u64 = 0x80;
+        const WRITE_INDEX: u64 = 0x38;
+        let queue = self.queue as u64;
+        (queue + READ_INDEX, queue + WRITE_INDEX)
+    }
+
+    /// The asynchronous error that stopped the queue, if there was one.
+    pub fn failure(&self) -> Option<String> {
+        match self.error.load(Ordering::Acquire) {
+            ffi::STATUS_SUCCESS => None,
+            status => Some(status_text(status)),
+        }
+    }
+
+    /// Puts a packet into the ring and rings the doorbell. Waits while the ring
+    /// is full; `give_up` ends that wait, and then false is returned.
+    pub fn submit(&self, packet: &Packet, give_up: impl Fn() -> bool) -> bool {
+        while {
+            let (read, write) = self.indices();
+            write.saturating_sub(read) >= u64::from(self.size())
+        } {
+            if give_up() || self.failure().is_some() {
+                return false;
+            }
+            thread::sleep(Duration::from_micros(200));
+        }
+        // SAFETY: the queue is live; one slot is reserved.
+        let index = unsafe { ffi::hsa_queue_add_write_index_relaxed(self.queue, 1) };
+        let slot = (index % u64::from(self.size())) as usize;
+        let words = packet.words();
+        // SAFETY: the ring has `size` packets of 64 bytes, and the slot is inside and ours until
+        // its header is published.
+        unsafe {
+            let ring = (*self.queue)
+                .base_address
+                .cast::<u32>()
+                .add(slot * words.len());
+            for (place, &word) in words.iter().enumerate().skip(1) {
+                AtomicU32::from_ptr(ring.add(place)).store(word, Ordering::Relaxed);
+            }
+            AtomicU32::from_ptr(ring).store(words[0], Ordering::Release);
+            ffi::hsa_signal_store_screlease((*self.queue).doorbell_signal, index as i64);
+        }
+        true
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // SAFETY: the queue is live, and this is its only owner.
+        unsafe { ffi::hsa_queue_destroy(self.queue) };
+    }
+}
