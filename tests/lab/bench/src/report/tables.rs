@@ -61,7 +61,7 @@ fn title(part: Part) -> &'static str {
 
 fn about(part: Part) -> &'static str {
     match part {
-        Part::Loads => "Milliseconds of GPU time from arrival to completion, medians of the repetitions with their range. \
+        Part::Loads => "Milliseconds of GPU time from arrival to completion, medians of the repetitions with their range.\n\
             *Over alone* is by the medians; *worst client* by the pooled times of each urgent client.",
         Part::Preparation => "Load A; x is the host's work between arrival and doorbell, in microseconds.",
         Part::Rate => "VGG at x requests a second beside a ResNet-152 that always has work.",
@@ -244,9 +244,9 @@ fn splits(results: &Results, part: &str) -> String {
     }
     let names = Split::default().parts().map(|part| part.0).join(" | ");
     format!(
-        "Where the time of a preemption goes: medians in microseconds of GPU time. *Floor* is the save at the model's \
-         bandwidth, a register's round trip and half the poll interval; *end to end* is from the urgent doorbell to \
-         the first urgent workgroup.\n\n\
+        "Where the time of a preemption goes: medians in microseconds of GPU time. *Floor* is the save at the\n\
+         model's bandwidth, a register's round trip and half the poll interval; *end to end* is from the urgent\n\
+         doorbell to the first urgent workgroup.\n\n\
          | load | contender | count | {names} | call to workgroup p50 | p99 | end to end p50 | floor | over floor |\n\
          |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n{rows}\n"
     )
