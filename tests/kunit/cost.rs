@@ -4,7 +4,7 @@
 //! the lists, whatever it does and however many queues there are.
 
 use crate::fake::layout::*;
-use crate::fake::{expect, put, with_node, Fake};
+use crate::fake::{expect, put, with_node, Fake, INIT};
 use gpreempt_policy::Action::{self, Start, Stop};
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
@@ -16,9 +16,6 @@ use kfd::driver::locked::walks;
 use kfd::driver::node::Node;
 use kfd::kernel::clock;
 use kfd::look::survey::Survey;
-
-/// The process that every kernel has.
-const INIT: i32 = 1;
 
 /// A node with many queues, and a backend.
 struct Scene<'a> {

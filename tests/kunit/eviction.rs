@@ -4,7 +4,7 @@
 //! exactly once, whatever has become of the process meanwhile.
 
 use crate::fake::layout::*;
-use crate::fake::{expect, failed, get, put, with_node, Fake};
+use crate::fake::{expect, failed, get, put, with_node, Fake, INIT};
 use gpreempt_policy::Action;
 use gpreempt_policy::Action::{Start, Stop};
 use kernel::prelude::*;
@@ -14,9 +14,6 @@ use kfd::driver::gpu::Away;
 use kfd::driver::node::Node;
 use kfd::driver::queue::QueueKey;
 use kfd::look::survey::Survey;
-
-/// The process that every kernel has.
-const INIT: i32 = 1;
 
 /// The node, what is owed on it, and a queue of a process that lives.
 struct Scene<'a> {

@@ -20,6 +20,9 @@ pub(crate) mod layout {
 pub(crate) const PROCESSES: usize = 2;
 pub(crate) const QUEUES: usize = 3;
 
+/// The process that every kernel has.
+pub(crate) const INIT: i32 = 1;
+
 /// `struct gp_fake_process`.
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -4,15 +4,12 @@
 //! when read pointers go back, and when other queues come.
 
 use crate::fake::layout::*;
-use crate::fake::{failed, put, with_node, Fake};
+use crate::fake::{failed, put, with_node, Fake, INIT};
 use crate::node::roster::{Matcher, Roster, Walk};
 use gpreempt_policy::{QueueId, RuleId};
 use kernel::prelude::*;
 use kfd::driver::node::Node;
 use kfd::look::survey::{ProcessSeen, Survey};
-
-/// The process that every kernel has.
-const INIT: i32 = 1;
 
 /// No rules.
 struct NoRules;
@@ -143,33 +140,6 @@ mod tests {
                 seen_after(node, false, [100, 100], replaced),
                 (false, false),
             )
-        })
-    }
-
-    #[test]
-    fn each_queue_is_found_by_its_name_where_it_stands() -> Result {
-        with_node(|node| {
-            let mut survey = Survey::new()?;
-            let mut roster = Roster::new()?;
-            // New queues come first, so that the others move.
-            for more in [0, 20] {
-                if more > 0 {
-                    Fake::add_queues(more)?;
-                }
-                survey.take(node);
-                roster.take(&survey, &NoRules);
-                for (at, queue) in roster.queues().iter().enumerate() {
-                    if roster.place(queue.id) != Some(at) {
-                        return failed(fmt!("{at}: {:?}", roster.place(queue.id)));
-                    }
-                }
-            }
-            let first = roster.queues().first().ok_or(ENOENT)?.id;
-            roster.clear();
-            match roster.find(first) {
-                None => Ok(()),
-                Some(_) => failed(fmt!("a forgotten queue is found")),
-            }
         })
     }
 

@@ -13,6 +13,7 @@ use crate::terms::rule::RuleEffect;
 use crate::terms::rule::RuleId;
 use crate::terms::time::Nanos;
 use core::fmt;
+use core::str::Bytes;
 
 /// The longest command name, which the kernel cuts off there.
 const COMM_MAX: usize = 15;
@@ -155,8 +156,13 @@ fn set_subject<'t>(place: &mut Option<Subject<'t>>, value: Subject<'t>) -> Resul
 
 /// A number of decimal digits and nothing else.
 fn number(text: &str) -> Option<u32> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| digits)
+    if text.is_empty() {
+        return None;
+    }
+    text.bytes().try_fold(0u32, |number, digit| {
+        let digit = char::from(digit).to_digit(10)?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
 }
 
 fn pid(text: &str) -> Result<Subject<'_>, RuleError> {
@@ -168,7 +174,7 @@ fn pid(text: &str) -> Result<Subject<'_>, RuleError> {
 }
 
 fn comm(text: &str) -> Result<Subject<'_>, RuleError> {
-    match unescaped(text)?.count() {
+    match length(unescaped(text)?) {
         1..=COMM_MAX => Ok(Subject::Comm(text)),
         _ => Err(RuleError::Comm),
     }
@@ -176,7 +182,7 @@ fn comm(text: &str) -> Result<Subject<'_>, RuleError> {
 
 fn cgroup(text: &str) -> Result<Subject<'_>, RuleError> {
     let absolute = unescaped(text)?.next() == Some(b'/');
-    if absolute && unescaped(text)?.count() <= PATH_MAX {
+    if absolute && length(unescaped(text)?) <= PATH_MAX {
         Ok(Subject::Cgroup(text))
     } else {
         Err(RuleError::Cgroup)
@@ -209,28 +215,35 @@ fn reservation(
     }
 }
 
+/// How many bytes there are.
+fn length(bytes: impl Iterator<Item = u8>) -> usize {
+    bytes.fold(0, |count: usize, _| count.saturating_add(1))
+}
+
 /// The bytes that a name or path stands for.
 pub fn unescaped(text: &str) -> Result<impl Iterator<Item = u8> + '_, RuleError> {
-    let mut rest = text;
-    while let Some((_, after)) = rest.split_once('%') {
-        let digits = after.get(..2).ok_or(RuleError::Escape)?;
-        match byte(digits) {
-            None | Some(0) => return Err(RuleError::Escape),
-            Some(_) => rest = after.get(2..).unwrap_or(""),
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' && escaped(&mut bytes).is_none_or(|byte| byte == 0) {
+            return Err(RuleError::Escape);
         }
     }
     let mut bytes = text.bytes();
     Ok(core::iter::from_fn(move || match bytes.next()? {
-        b'%' => {
-            let digits = [bytes.next()?, bytes.next()?];
-            core::str::from_utf8(&digits).ok().and_then(byte)
-        }
+        b'%' => escaped(&mut bytes),
         plain => Some(plain),
     }))
 }
 
-/// The byte that two hexadecimal digits stand for.
-fn byte(digits: &str) -> Option<u8> {
-    let hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    u8::from_str_radix(digits, 16).ok().filter(|_| hexadecimal)
+/// The byte that the next two hexadecimal digits stand for.
+fn escaped(bytes: &mut Bytes<'_>) -> Option<u8> {
+    let high = hexadecimal(bytes.next()?)?;
+    let low = hexadecimal(bytes.next()?)?;
+    Some((high << 4) | low)
+}
+
+/// What a hexadecimal digit stands for.
+fn hexadecimal(digit: u8) -> Option<u8> {
+    let value = char::from(digit).to_digit(16)?;
+    u8::try_from(value).ok()
 }
