@@ -30,6 +30,7 @@ mod terms {
 
 /// What operators set: the table of parameters, their values, the text of a rule.
 mod settings {
+    pub(crate) mod choices;
     pub(crate) mod config;
     pub(crate) mod limits;
     pub(crate) mod parameter;
@@ -95,12 +96,12 @@ pub use memory::storage::PAIR_SLOTS;
 pub use memory::storage::PROCESS_SLOTS;
 pub use memory::storage::QUEUE_SLOTS;
 pub use scheduler::Scheduler;
+pub use settings::choices::Granularity;
+pub use settings::choices::Mode;
+pub use settings::choices::PolicyKind;
 pub use settings::config::choice;
 pub use settings::config::unit_name;
 pub use settings::config::Config;
-pub use settings::config::Granularity;
-pub use settings::config::Mode;
-pub use settings::config::PolicyKind;
 pub use settings::config::SetError;
 pub use settings::parameter::ChoiceSpec;
 pub use settings::parameter::Number;

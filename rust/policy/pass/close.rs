@@ -2,7 +2,7 @@
 //! The end of a pass: what it amounts to, and when to look again.
 
 use crate::pass::pass::Pass;
-use crate::settings::config::Mode;
+use crate::settings::choices::Mode;
 use crate::terms::decision::Arming;
 use crate::terms::time::Nanos;
 

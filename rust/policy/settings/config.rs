@@ -3,6 +3,9 @@
 
 use core::fmt;
 
+use crate::settings::choices::Granularity;
+use crate::settings::choices::Mode;
+use crate::settings::choices::PolicyKind;
 use crate::settings::parameter::ChoiceSpec;
 use crate::settings::parameter::Number;
 use crate::settings::parameter::Unit;
@@ -17,63 +20,6 @@ use crate::terms::priority::LEVELS;
 use crate::terms::rule::RuleEffect;
 use crate::terms::rule::RuleId;
 use crate::terms::time::Nanos;
-
-/// How much the policy may do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// Start everything and do nothing.
-    Off,
-    /// Decide, but have nothing carried out.
-    #[default]
-    Observe,
-    /// Decide and have it carried out.
-    Enforce,
-}
-
-impl Mode {
-    /// The word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Mode::Off => "off",
-            Mode::Observe => "observe",
-            Mode::Enforce => "enforce",
-        }
-    }
-}
-
-/// Who may have whom stopped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum PolicyKind {
-    /// A waiting queue may have lower queues stopped.
-    #[default]
-    Strict,
-    /// A waiting queue may have queues stopped that got ahead of their share.
-    Fair,
-    /// As strict; within a level the earlier deadline may have the later ones
-    /// stopped.
-    Deadline,
-}
-
-impl PolicyKind {
-    /// The word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PolicyKind::Strict => "strict",
-            PolicyKind::Fair => "fair",
-            PolicyKind::Deadline => "deadline",
-        }
-    }
-}
-
-/// What the backend can stop by itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Granularity {
-    /// One queue.
-    #[default]
-    Queue,
-    /// Only all queues of a process together.
-    Process,
-}
 
 /// Why a parameter was not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,9 +57,9 @@ impl fmt::Display for SetError {
 pub struct Config<'r> {
     /// How much the policy may do.
     pub mode: Mode,
-    /// Who may have whom stopped.
+    /// Which queue may preempt which.
     pub policy: PolicyKind,
-    /// What a program's own word on its priority is worth.
+    /// How far the priority that a program asks for counts.
     pub user_priority: UserPriority,
     /// Queues may be stopped for queues of their own process.
     pub same_process: bool,

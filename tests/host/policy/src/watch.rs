@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The properties, checked on every step by books of its own.
+//! The properties, checked on every step by books that are kept independently of
+//! the policy's. All properties are checked from the same books, so they stand in
+//! one file, however long.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -159,37 +161,7 @@ impl Watch {
             .made_for
             .is_some_and(|last| last != (config.mode, config.policy, config.granularity));
         self.made_for = Some((config.mode, config.policy, config.granularity));
-        let mut stopped = false;
-        let mut started = false;
-        for decision in made {
-            *self.reasons.entry(decision.reason.name()).or_default() += 1;
-            let circumstance = format!(
-                "{:?} {:?} {:?} {:?} {} {:?} {}",
-                decision.reason,
-                config.mode,
-                config.policy,
-                config.granularity,
-                config.same_process,
-                std::mem::discriminant(&step.arming),
-                untracked,
-            );
-            *self.circumstances.entry(circumstance).or_default() += 1;
-            match decision.action {
-                Action::Start => {
-                    self.check_start(&context, decision)?;
-                    started |= decision.apply;
-                }
-                Action::Stop => {
-                    hold!(!changed, "a stop in the step of a change: {decision:?}");
-                    hold!(
-                        step.arming == Arming::Armed,
-                        "a stop while not armed: {decision:?}"
-                    );
-                    self.check_stop(&context, decision)?;
-                    stopped = true;
-                }
-            }
-        }
+        let (stopped, started) = self.check_decisions(&context, step, made, changed, untracked)?;
         self.check_whole_processes(&context, &seen, made, step)?;
         if stopped {
             self.check_pace(config, now)?;
@@ -214,6 +186,51 @@ impl Watch {
         let placed: BTreeSet<QueueId> = views.iter().map(|view| view.queue).collect();
         self.queues.retain(|id, _| placed.contains(id));
         Ok(())
+    }
+
+    /// Checks each decision. Says whether there are stops, and starts to carry
+    /// out.
+    fn check_decisions(
+        &mut self,
+        context: &Context<'_>,
+        step: &Step,
+        made: &[Decision],
+        changed: bool,
+        untracked: bool,
+    ) -> Result<(bool, bool), String> {
+        let config = context.config;
+        let mut stopped = false;
+        let mut started = false;
+        for decision in made {
+            *self.reasons.entry(decision.reason.name()).or_default() += 1;
+            let circumstance = format!(
+                "{:?} {:?} {:?} {:?} {} {:?} {}",
+                decision.reason,
+                config.mode,
+                config.policy,
+                config.granularity,
+                config.same_process,
+                std::mem::discriminant(&step.arming),
+                untracked,
+            );
+            *self.circumstances.entry(circumstance).or_default() += 1;
+            match decision.action {
+                Action::Start => {
+                    self.check_start(context, decision)?;
+                    started |= decision.apply;
+                }
+                Action::Stop => {
+                    hold!(!changed, "a stop in the step of a change: {decision:?}");
+                    hold!(
+                        step.arming == Arming::Armed,
+                        "a stop while not armed: {decision:?}"
+                    );
+                    self.check_stop(context, decision)?;
+                    stopped = true;
+                }
+            }
+        }
+        Ok((stopped, started))
     }
 
     /// Books the time that each process has caused since the last step.
@@ -488,36 +505,7 @@ impl Watch {
         let until = self.cooling.get(&pair).copied().unwrap_or(Nanos::ZERO);
         hold!(now >= until, "a stop of a pair that cools down: {made:?}");
 
-        let high = context.effective(&beneficiary.seen);
-        let low = context.effective(&victim.seen);
-        let along = config.granularity == Granularity::Process
-            && victim.seen.backlog.unwrap_or(0) == 0
-            && !matches!(victim.seen.waves, Waves::Known(1..));
-        if !along {
-            hold!(
-                context.contends(&victim.seen),
-                "a stop of a queue that takes no part: {made:?}"
-            );
-            hold!(now >= victim.immune, "a stop of an immune queue: {made:?}");
-            if let Some(resumed) = victim.resumed {
-                hold!(
-                    now.since(resumed) >= config.duration(Number::MinRun),
-                    "a stop within the minimum run: {made:?}"
-                );
-            }
-            let right = match made.reason {
-                Reason::Inversion => config.policy != PolicyKind::Fair && high > low,
-                Reason::Rotation => {
-                    config.policy != PolicyKind::Fair
-                        && high == low
-                        && context.timeslice(&victim.seen) > Nanos::ZERO
-                }
-                Reason::Share => config.policy == PolicyKind::Fair,
-                Reason::Deadline => config.policy == PolicyKind::Deadline && high == low,
-                _ => false,
-            };
-            hold!(right, "a stop without a right to it: {made:?}");
-        }
+        check_right(context, made, &victim, &beneficiary)?;
 
         // A turn that comes round in this very step begins with a start.
         if beneficiary.turn != Some(now) {
@@ -676,6 +664,48 @@ impl Watch {
         self.holders = holders;
         Ok(())
     }
+}
+
+/// The stop is of a queue that its beneficiary may preempt now, or of one that goes
+/// along with its process.
+fn check_right(
+    context: &Context<'_>,
+    made: &Decision,
+    victim: &Ledger,
+    beneficiary: &Ledger,
+) -> Result<(), String> {
+    let Context { config, now } = *context;
+    let high = context.effective(&beneficiary.seen);
+    let low = context.effective(&victim.seen);
+    let along = config.granularity == Granularity::Process
+        && victim.seen.backlog.unwrap_or(0) == 0
+        && !matches!(victim.seen.waves, Waves::Known(1..));
+    if !along {
+        hold!(
+            context.contends(&victim.seen),
+            "a stop of a queue that takes no part: {made:?}"
+        );
+        hold!(now >= victim.immune, "a stop of an immune queue: {made:?}");
+        if let Some(resumed) = victim.resumed {
+            hold!(
+                now.since(resumed) >= config.duration(Number::MinRun),
+                "a stop within the minimum run: {made:?}"
+            );
+        }
+        let right = match made.reason {
+            Reason::Inversion => config.policy != PolicyKind::Fair && high > low,
+            Reason::Rotation => {
+                config.policy != PolicyKind::Fair
+                    && high == low
+                    && context.timeslice(&victim.seen) > Nanos::ZERO
+            }
+            Reason::Share => config.policy == PolicyKind::Fair,
+            Reason::Deadline => config.policy == PolicyKind::Deadline && high == low,
+            _ => false,
+        };
+        hold!(right, "a stop without a right to it: {made:?}");
+    }
+    Ok(())
 }
 
 /// The first observation of each queue.

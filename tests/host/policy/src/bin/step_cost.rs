@@ -8,10 +8,11 @@
 
 use std::hint::black_box;
 
+use gpreempt_host_tests::cases::idle;
 use gpreempt_host_tests::Vectors;
 use gpreempt_policy::{
-    Config, Decision, Head, Mode, Nanos, Number, Observation, Priority, ProcessId, QueueId,
-    QueueState, Scheduler, Waves,
+    Config, Decision, Head, Mode, Nanos, Number, Observation, Priority, ProcessId, QueueState,
+    Scheduler, Waves,
 };
 
 /// What is counted. Not inlined, so that callgrind can tell it from the rest.
@@ -58,10 +59,7 @@ fn main() {
     let mut seen: Vec<Observation> = (0..count)
         .map(|n| {
             // Four queues a process, as ROCm applications have.
-            let mut queue = Observation::new(QueueId(n + 1), ProcessId(n / 4 + 1));
-            queue.waves = Waves::Known(0);
-            queue.kfd = Priority::new(u32::from(n % 2 == 0) * 7).expect("a level");
-            queue
+            idle(n + 1, n / 4 + 1, u32::from(n % 2 == 0) * 7)
         })
         .collect();
     let mut now = Nanos::SECOND;
