@@ -32,9 +32,11 @@ mod terms {
 mod settings {
     pub(crate) mod choices;
     pub(crate) mod config;
+    pub(crate) mod digits;
     pub(crate) mod limits;
     pub(crate) mod parameter;
     pub(crate) mod rule_text;
+    pub(crate) mod set_error;
 }
 
 /// What is remembered from pass to pass.
@@ -102,7 +104,6 @@ pub use settings::choices::PolicyKind;
 pub use settings::config::choice;
 pub use settings::config::unit_name;
 pub use settings::config::Config;
-pub use settings::config::SetError;
 pub use settings::parameter::ChoiceSpec;
 pub use settings::parameter::Number;
 pub use settings::parameter::NumberSpec;
@@ -117,6 +118,7 @@ pub use settings::rule_text::unescaped;
 pub use settings::rule_text::RuleError;
 pub use settings::rule_text::RuleText;
 pub use settings::rule_text::Subject;
+pub use settings::set_error::SetError;
 pub use terms::decision::Action;
 pub use terms::decision::Arming;
 pub use terms::decision::Decision;

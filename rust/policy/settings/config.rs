@@ -6,6 +6,7 @@ use core::fmt;
 use crate::settings::choices::Granularity;
 use crate::settings::choices::Mode;
 use crate::settings::choices::PolicyKind;
+use crate::settings::digits::whole;
 use crate::settings::parameter::ChoiceSpec;
 use crate::settings::parameter::Number;
 use crate::settings::parameter::Unit;
@@ -14,40 +15,13 @@ use crate::settings::parameter::NUMBERS;
 use crate::settings::parameter::NUMBER_COUNT;
 use crate::settings::parameter::TIMESLICE_MAX;
 use crate::settings::parameter::TIMESLICE_NAME;
+use crate::settings::set_error::SetError;
 use crate::terms::priority::Priority;
 use crate::terms::priority::UserPriority;
 use crate::terms::priority::LEVELS;
 use crate::terms::rule::RuleEffect;
 use crate::terms::rule::RuleId;
 use crate::terms::time::Nanos;
-
-/// Why a parameter was not set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SetError {
-    /// There is no parameter of this name here.
-    Unknown,
-    /// The text is not a value of this parameter (EINVAL).
-    Invalid,
-    /// The number is not between these two (ERANGE).
-    OutOfRange {
-        /// The smallest value accepted.
-        min: u32,
-        /// The largest value accepted.
-        max: u32,
-    },
-}
-
-impl fmt::Display for SetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SetError::Unknown => f.write_str("there is no such parameter"),
-            SetError::Invalid => f.write_str("not a value of this parameter"),
-            SetError::OutOfRange { min, max } => {
-                write!(f, "out of range: give a number from {min} to {max}")
-            }
-        }
-    }
-}
 
 /// The configuration of one step.
 ///
@@ -287,27 +261,6 @@ fn pick<T: Copy>(
         .copied()
         .find(|&value| name(value) == text)
         .ok_or(SetError::Invalid)
-}
-
-/// A whole number in a range. A number too long for 32 bits is out of range,
-/// not nonsense.
-fn whole(digits: &[u8], min: u32, max: u32) -> Result<u32, SetError> {
-    if digits.is_empty() {
-        return Err(SetError::Invalid);
-    }
-    let mut value = Some(0u32);
-    for digit in digits {
-        let digit = match digit {
-            b'0'..=b'9' => u32::from(digit.saturating_sub(b'0')),
-            _ => return Err(SetError::Invalid),
-        };
-        value = value
-            .and_then(|value| value.checked_mul(10))
-            .and_then(|value| value.checked_add(digit));
-    }
-    value
-        .filter(|value| (min..=max).contains(value))
-        .ok_or(SetError::OutOfRange { min, max })
 }
 
 fn user_priority(text: &str) -> Result<UserPriority, SetError> {

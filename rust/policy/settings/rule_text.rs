@@ -6,6 +6,8 @@
 //! [period_us=N budget_us=N] [exempt]`, words apart by spaces; `%XX` in a name or
 //! path stands for the byte with that number. Pure, so that the host can test it.
 
+use crate::settings::digits::byte;
+use crate::settings::digits::whole;
 use crate::settings::parameter::TIMESLICE_MAX;
 use crate::terms::priority::Priority;
 use crate::terms::rule::Reservation;
@@ -78,7 +80,7 @@ impl fmt::Display for RuleError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             RuleError::Id => "begin with the rule's number, 0 to 4294967295",
-            RuleError::NoSubject => "say whom it is for: pid=, comm= or cgroup=",
+            RuleError::NoSubject => "name a process: pid=, comm= or cgroup=",
             RuleError::TwoSubjects => "give only one of pid=, comm= and cgroup=",
             RuleError::Word => {
                 "words are pid= comm= cgroup= prio= timeslice_us= period_us= budget_us= exempt"
@@ -108,7 +110,7 @@ impl<'t> RuleText<'t> {
         let mut effect = RuleEffect::new(RuleId(id));
         let (mut period, mut budget) = (None, None);
         for word in words {
-            let (name, value) = match word.split_once('=') {
+            let (name, value) = match cut(word, b'=') {
                 Some((name, value)) => (name, Some(value)),
                 None => (word, None),
             };
@@ -153,10 +155,23 @@ fn set_subject<'t>(place: &mut Option<Subject<'t>>, value: Subject<'t>) -> Resul
     }
 }
 
+/// What stands before and after the first of these ASCII characters.
+fn cut(text: &str, mark: u8) -> Option<(&str, &str)> {
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        if *first == mark {
+            let before = text.len().saturating_sub(rest.len());
+            let from = text.len().saturating_sub(after.len());
+            return Some((text.get(..before)?, text.get(from..)?));
+        }
+        rest = after;
+    }
+    None
+}
+
 /// A number of decimal digits and nothing else.
 fn number(text: &str) -> Option<u32> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| digits)
+    whole(text.as_bytes(), 0, u32::MAX).ok()
 }
 
 fn pid(text: &str) -> Result<Subject<'_>, RuleError> {
@@ -168,7 +183,7 @@ fn pid(text: &str) -> Result<Subject<'_>, RuleError> {
 }
 
 fn comm(text: &str) -> Result<Subject<'_>, RuleError> {
-    match unescaped(text)?.count() {
+    match length(text)? {
         1..=COMM_MAX => Ok(Subject::Comm(text)),
         _ => Err(RuleError::Comm),
     }
@@ -176,7 +191,7 @@ fn comm(text: &str) -> Result<Subject<'_>, RuleError> {
 
 fn cgroup(text: &str) -> Result<Subject<'_>, RuleError> {
     let absolute = unescaped(text)?.next() == Some(b'/');
-    if absolute && unescaped(text)?.count() <= PATH_MAX {
+    if absolute && length(text)? <= PATH_MAX {
         Ok(Subject::Cgroup(text))
     } else {
         Err(RuleError::Cgroup)
@@ -209,28 +224,27 @@ fn reservation(
     }
 }
 
+/// How many bytes a name or path stands for.
+fn length(text: &str) -> Result<usize, RuleError> {
+    Ok(unescaped(text)?.fold(0usize, |count, _| count.saturating_add(1)))
+}
+
 /// The bytes that a name or path stands for.
 pub fn unescaped(text: &str) -> Result<impl Iterator<Item = u8> + '_, RuleError> {
-    let mut rest = text;
-    while let Some((_, after)) = rest.split_once('%') {
-        let digits = after.get(..2).ok_or(RuleError::Escape)?;
-        match byte(digits) {
-            None | Some(0) => return Err(RuleError::Escape),
-            Some(_) => rest = after.get(2..).unwrap_or(""),
-        }
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = match (first, after) {
+            (b'%', [high, low, after @ ..]) => match byte([*high, *low]) {
+                None | Some(0) => return Err(RuleError::Escape),
+                Some(_) => after,
+            },
+            (b'%', _) => return Err(RuleError::Escape),
+            _ => after,
+        };
     }
     let mut bytes = text.bytes();
     Ok(core::iter::from_fn(move || match bytes.next()? {
-        b'%' => {
-            let digits = [bytes.next()?, bytes.next()?];
-            core::str::from_utf8(&digits).ok().and_then(byte)
-        }
+        b'%' => byte([bytes.next()?, bytes.next()?]),
         plain => Some(plain),
     }))
-}
-
-/// The byte that two hexadecimal digits stand for.
-fn byte(digits: &str) -> Option<u8> {
-    let hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    u8::from_str_radix(digits, 16).ok().filter(|_| hexadecimal)
 }
