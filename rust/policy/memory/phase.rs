@@ -26,7 +26,7 @@ pub(crate) enum Phase {
     Starting(Start),
     /// Something other than the policy keeps it from running.
     Held(Immunity),
-    /// It is stopped and nobody remembers why.
+    /// It is inactive because of a decision of ours that is not remembered.
     Orphan(Before),
 }
 

@@ -48,8 +48,8 @@ impl Pass<'_, '_> {
             let ripe = if contested { self.ripe } else { Nanos::NEVER };
             return Some(alert.min(self.due).min(ripe));
         }
-        let anybody = self.queues.len() > 0 || self.step.untracked > 0;
-        let interested = self.config.mode != Mode::Off && anybody;
+        let any = self.queues.len() > 0 || self.step.untracked > 0;
+        let interested = self.config.mode != Mode::Off && any;
         interested.then(|| self.now.after(self.limits.idle_poll))
     }
 }

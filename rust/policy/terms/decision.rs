@@ -65,7 +65,7 @@ reasons! {
     Release = "release",
     /// Start: the port failed, so everything is started.
     Failure = "failure",
-    /// Start: it is stopped and nobody remembers why.
+    /// Start: it is stopped, and it is not known why.
     Orphan = "orphan",
 }
 

@@ -401,7 +401,7 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "pointers that cannot be read judge nobody",
+        name: "pointers that cannot be read decide nothing",
         scene: &[
             PLAIN,
             Queue(1, 1, 3),
@@ -493,7 +493,7 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "a cap bounds what a program claims for itself",
+        name: "a cap bounds what a program asks for",
         scene: &[
             PLAIN,
             Line::Config(|config| config.user_priority = UserPriority::Cap(Priority::NORMAL)),
@@ -511,7 +511,7 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "a program's claim can be worth nothing, and a rule is never capped",
+        name: "a program's request can count for nothing, and a rule is never capped",
         scene: &[
             PLAIN,
             Line::Config(|config| {
@@ -663,7 +663,7 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "the longest stop ends at its bound, and the queue runs its minimum against all",
+        name: "the longest stop ends at its bound, and nothing may stop the queue within its minimum",
         scene: &[
             PLAIN,
             Queue(1, 1, 3),
@@ -978,7 +978,7 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "dear transactions keep a longer distance",
+        name: "expensive transactions keep a longer distance",
         scene: &[
             PLAIN,
             Line::Config(|config| {
@@ -1029,7 +1029,7 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "a port that fails has everything started, and a pause",
+        name: "a port that fails gets a pause, and everything is started",
         scene: &[
             PLAIN,
             Queue(1, 1, 3),
@@ -1204,7 +1204,7 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "a queue that others hold is none of our business",
+        name: "a queue that something else holds is left alone",
         scene: &[
             PLAIN,
             Queue(1, 1, 3),
@@ -1220,7 +1220,7 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "a held queue waits for nobody here",
+        name: "a held queue does not wait for the GPU",
         scene: &[
             PLAIN,
             Queue(1, 1, 3),
@@ -1269,7 +1269,7 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "off starts everything and looks no more",
+        name: "off starts everything and no longer looks",
         scene: &[
             PLAIN,
             Queue(1, 1, 3),
@@ -1392,7 +1392,7 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "fair: whoever gets more than a slice ahead is stopped until the other has caught up",
+        name: "fair: a queue more than a slice ahead is stopped until the other has caught up",
         scene: &[
             PLAIN,
             Line::Config(|config| config.policy = PolicyKind::Fair),
@@ -1565,7 +1565,7 @@ pub const CASES: &[Case] = &[
             Queue(1, 1, 3),
             Queue(2, 2, 9),
             Quiet(1),
-            Line::Step("nobody is busy", |step| {
+            Line::Step("no queue is busy", |step| {
                 step.next_look == Some(Nanos(10_000_100_000 + 1_000_000))
             }),
             Runs(2),
@@ -1586,13 +1586,13 @@ pub const CASES: &[Case] = &[
             }),
             Idles(2),
             Quiet(1),
-            Line::Step("nobody is busy any more", |step| {
+            Line::Step("no queue is busy any more", |step| {
                 step.next_look == Some(Nanos(10_000_500_000 + 1_000_000))
             }),
         ],
     },
     Case {
-        name: "one that may soon wait is looked at in time for its grace",
+        name: "a queue that may soon wait is looked at in time for its grace",
         scene: &[
             PLAIN,
             Line::Config(|config| {
@@ -1625,13 +1625,13 @@ pub const CASES: &[Case] = &[
             Queue(2, 2, 9),
             Runs(1),
             Quiet(2),
-            Line::Step("nobody waits", |step| !step.ask_waves),
+            Line::Step("no queue waits", |step| !step.ask_waves),
             Starves(2),
             Seen(2, |seen| seen.waves = Waves::Unknown),
             Quiet(1),
             Line::Step("not at the first look", |step| !step.ask_waves),
             Quiet(1),
-            Line::Step("somebody may be waiting", |step| step.ask_waves),
+            Line::Step("a queue may be waiting", |step| step.ask_waves),
             Runs(1),
             Look(100, &[(Stop, 1, Reason::Inversion)]),
             Line::Step("the pointers tell", |step| !step.ask_waves),

@@ -50,7 +50,7 @@ pub struct Watch {
     stops: u32,
     /// When something was really stopped for each process, from look to look.
     held: BTreeMap<ProcessId, VecDeque<(Nanos, Nanos)>>,
-    /// For whom something is really stopped since the last step.
+    /// The processes that something is really stopped for since the last step.
     holders: BTreeSet<ProcessId>,
     /// Nothing may be sent before this time.
     silent_until: Nanos,
@@ -409,7 +409,7 @@ impl Watch {
     fn check_start(&mut self, context: &Context<'_>, made: &Decision) -> Result<(), String> {
         let Context { config, now } = *context;
         let Some(entry) = self.queues.get_mut(&made.queue) else {
-            return Err(format!("a start of nobody: {made:?}"));
+            return Err(format!("a start of an unknown queue: {made:?}"));
         };
         let orphan = self.orphans.contains(&made.queue);
         let known = entry.stopped.is_some() || entry.starting || orphan;
@@ -442,7 +442,7 @@ impl Watch {
                 entry.resumed = Some(now);
             }
         }
-        // A start that is tried again blames nobody again.
+        // A start that is tried again does not blame the pair again.
         let first = entry.stopped.is_some();
         if made.reason == Reason::NoProgress && made.apply && first {
             let victim = entry.seen.process;
@@ -476,11 +476,11 @@ impl Watch {
         let victim = *self
             .queues
             .get(&made.queue)
-            .ok_or(format!("a stop of nobody: {made:?}"))?;
+            .ok_or(format!("a stop of an unknown queue: {made:?}"))?;
         let beneficiary = *made
             .beneficiary
             .and_then(|id| self.queues.get(&id))
-            .ok_or(format!("a stop for nobody: {made:?}"))?;
+            .ok_or(format!("a stop for no known queue: {made:?}"))?;
         hold!(
             victim.stopped.is_none() && !victim.starting,
             "a stop of a stopped queue: {made:?}"

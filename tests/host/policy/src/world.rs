@@ -323,7 +323,7 @@ impl World {
         self.queues.push(queue);
     }
 
-    /// Somebody else does something to a queue.
+    /// Something other than the policy does something to a queue.
     fn interfere(&mut self, bytes: &mut Bytes<'_>) {
         if self.queues.is_empty() {
             return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One step at a given size, for callgrind to count: `step_cost QUEUES SHAPE`.
 //!
-//! `idle`: nobody has anything to do. `contended`: every second queue runs at a
+//! `idle`: no queue has anything to do. `contended`: every second queue runs at a
 //! low level, the others are idle, and one of the highest level waits; the step
 //! stops them all. `held`: the steps after that. The instructions between the
 //! two calls of `measured` are the cost of the steps in it.
