@@ -30,10 +30,13 @@ mod terms {
 
 /// What operators set: the table of parameters, their values, the text of a rule.
 mod settings {
+    pub(crate) mod choices;
     pub(crate) mod config;
+    pub(crate) mod digits;
     pub(crate) mod limits;
     pub(crate) mod parameter;
     pub(crate) mod rule_text;
+    pub(crate) mod set_error;
 }
 
 /// What is remembered from pass to pass.
@@ -94,13 +97,12 @@ pub use memory::storage::PAIR_SLOTS;
 pub use memory::storage::PROCESS_SLOTS;
 pub use memory::storage::QUEUE_SLOTS;
 pub use scheduler::Scheduler;
+pub use settings::choices::Granularity;
+pub use settings::choices::Mode;
+pub use settings::choices::PolicyKind;
 pub use settings::config::choice;
 pub use settings::config::unit_name;
 pub use settings::config::Config;
-pub use settings::config::Granularity;
-pub use settings::config::Mode;
-pub use settings::config::PolicyKind;
-pub use settings::config::SetError;
 pub use settings::parameter::ChoiceSpec;
 pub use settings::parameter::Number;
 pub use settings::parameter::NumberSpec;
@@ -115,6 +117,7 @@ pub use settings::rule_text::unescaped;
 pub use settings::rule_text::RuleError;
 pub use settings::rule_text::RuleText;
 pub use settings::rule_text::Subject;
+pub use settings::set_error::SetError;
 pub use terms::decision::Action;
 pub use terms::decision::Arming;
 pub use terms::decision::Decision;

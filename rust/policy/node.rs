@@ -14,10 +14,10 @@ use crate::pass::output::Output;
 use crate::pass::pass::Pass;
 use crate::pass::presence::Presence;
 use crate::pass::rivals::Rivals;
+use crate::settings::choices::Granularity;
+use crate::settings::choices::Mode;
+use crate::settings::choices::PolicyKind;
 use crate::settings::config::Config;
-use crate::settings::config::Granularity;
-use crate::settings::config::Mode;
-use crate::settings::config::PolicyKind;
 use crate::settings::limits::Limits;
 use crate::settings::parameter::Number;
 use crate::terms::decision::Arming;
@@ -73,10 +73,6 @@ impl Node {
 
     pub(crate) fn rearm(&mut self) {
         self.recovery.rearm();
-    }
-
-    pub(crate) fn release(&mut self) {
-        self.releasing = true;
     }
 
     pub(crate) fn arming(&self) -> Arming {

@@ -81,12 +81,6 @@ impl<S: Storage> Scheduler<S> {
         self.node.rearm();
     }
 
-    /// Starts everything at the next step, and stops nothing before all of it
-    /// runs: for a change of backend or sampler.
-    pub fn release(&mut self) {
-        self.node.release();
-    }
-
     /// Whether the node is preempted.
     pub fn arming(&self) -> Arming {
         self.node.arming()

@@ -6,8 +6,8 @@
 //! bandwidth server). Queues without a reservation come after those with one
 //! and take turns as under `strict`.
 //!
-//! Nobody is stopped for a deadline that is far: equals share the GPU until one
-//! of them is pressed for time.
+//! No queue is stopped for a distant deadline: equals share the GPU until one of
+//! them is pressed for time.
 //!
 //! Properties: those of `strict` between levels; within a level a queue is
 //! stopped only for one with an earlier deadline.
@@ -36,7 +36,7 @@ fn deadline(queue: &Queue) -> Nanos {
 
 /// Whether it may miss its deadline unless others make room: half of its period
 /// has gone, or the time to the deadline is not twice what it was promised.
-/// Until then equals share the GPU, which costs nobody a transaction.
+/// Until then equals share the GPU, which costs no transaction.
 fn pressed(now: Nanos, queue: &Queue) -> bool {
     queue.rating().reservation().is_some_and(|reserved| {
         let remaining = queue.account().deadline().since(now).times(2);

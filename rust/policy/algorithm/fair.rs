@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Fair shares: each queue has a virtual time that runs the slower the higher
-//! its priority is. Whoever gets more than a slice ahead of a waiting queue is
-//! stopped, until that queue has caught up. The slice is real time at the level
-//! of the queue that waits: equals take turns of that length at any level, and
-//! a high queue needs a small lead of a low one only.
+//! Fair shares: each queue has a virtual time that runs slower the higher its
+//! priority is. A queue that gets more than a slice ahead of a waiting one is
+//! stopped until that one has caught up. The slice is real time at the level of
+//! the waiting queue: equals take turns of that length at any level, and against
+//! a low queue a high one needs only a small lead.
 //!
 //! Properties: a queue is stopped only for one with less virtual time; over
 //! time, queues that always want the GPU get it in proportion to their weights;

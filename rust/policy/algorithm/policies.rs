@@ -5,7 +5,7 @@ use crate::algorithm::algorithm::Algorithm;
 use crate::algorithm::deadline::Deadline;
 use crate::algorithm::fair::Fair;
 use crate::algorithm::strict::Strict;
-use crate::settings::config::PolicyKind;
+use crate::settings::choices::PolicyKind;
 
 /// The algorithm of a policy.
 pub(crate) fn of(kind: PolicyKind) -> &'static dyn Algorithm {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How much stopped time a process may cause.
 //!
-//! A priority is a claim that anybody can make, so the harm it can do is
-//! bounded: in each second, counted from the first stop, at least one queue may
+//! Any process can ask for a priority, so the harm that this can do is bounded: in each second, counted from the first stop, at least one queue may
 //! be stopped for a process during the budget and no longer. Several queues
 //! stopped at the same time count once.
 

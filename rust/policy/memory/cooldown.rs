@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Pairs of processes that are left alone for a while.
 //!
-//! When those that queues were stopped for make no progress, they may be
-//! waiting for the stopped ones: a dependency that nobody can see. Everyone is
-//! started, and the pair cools down, each time for twice as long. A pair that
-//! shows that stopping helps is forgiven.
+//! When the beneficiaries of a stop make no progress, they may be waiting for the
+//! stopped queues: a hidden dependency. All of those are started, and the pair of
+//! processes cools down, each time for twice as long. A pair for which stopping
+//! turns out to help is forgiven.
 
 use crate::settings::limits::Limits;
 use crate::terms::observation::ProcessId;

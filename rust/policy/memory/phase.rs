@@ -26,7 +26,7 @@ pub(crate) enum Phase {
     Starting(Start),
     /// Something other than the policy keeps it from running.
     Held(Immunity),
-    /// It is stopped and nobody remembers why.
+    /// It is inactive because of a decision of ours that is not remembered.
     Orphan(Before),
 }
 
@@ -240,5 +240,119 @@ impl Phase {
         };
         *self = Phase::Held(self.immunity());
         booking
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The document that has the table of transitions.
+    const DOCUMENT: &str = include_str!("../../../docs/policy.md");
+    const HEAD: &str = "| phase | unknown | active | stopped by us | held |";
+    const SEEN: [QueueState; 4] = [
+        QueueState::Unknown,
+        QueueState::Active,
+        QueueState::StoppedByUs,
+        QueueState::Held,
+    ];
+    const SINCE: Nanos = Nanos(5);
+    const IMMUNITY: Immunity = Immunity(Nanos(7));
+
+    /// Every phase with its name in the table.
+    fn phases() -> [(&'static str, Phase); 11] {
+        let mut stop = Stop::new(SINCE, Reason::Inversion);
+        stop.earn(IMMUNITY);
+        let dry = stop.dry(true);
+        let start = Start::new(stop, Reason::Bound);
+        let dry_start = Start::new(dry, Reason::Bound);
+        [
+            ("free", Phase::Free),
+            ("stopping", Phase::Stopping(stop)),
+            ("stopped", Phase::Stopped(stop)),
+            ("stopped, observe", Phase::Stopped(dry)),
+            ("starting", Phase::Starting(start)),
+            ("starting, observe", Phase::Starting(dry_start)),
+            ("held", Phase::Held(IMMUNITY)),
+            ("orphan, was free", Phase::Orphan(Before::Free)),
+            (
+                "orphan, was stopped, observe",
+                Phase::Orphan(Before::Stopped(dry)),
+            ),
+            (
+                "orphan, was starting, observe",
+                Phase::Orphan(Before::Starting(dry_start)),
+            ),
+            ("orphan, was held", Phase::Orphan(Before::Held(IMMUNITY))),
+        ]
+    }
+
+    /// What the table says of a transition.
+    fn cell(before: Phase, after: Phase, booking: Booking) -> String {
+        // No immunity is earned where nothing was stopped.
+        let after = match after {
+            Phase::Held(_) => Phase::Held(IMMUNITY),
+            after => after,
+        };
+        let (name, _) = phases()
+            .into_iter()
+            .find(|(_, phase)| *phase == after)
+            .unwrap();
+        let booked = match booking {
+            Booking::Nothing if before == after => return "stays".to_owned(),
+            Booking::Nothing => return name.to_owned(),
+            Booking::PutOff => "put off",
+            Booking::Confirmed => "confirmed",
+            Booking::Started(_) => "started",
+            Booking::Resumed(_) => "resumed",
+            Booking::Healed(since, _) | Booking::TakenOver(since) if since != SINCE => {
+                panic!("{booking:?}")
+            }
+            Booking::Healed(..) => "healed",
+            Booking::TakenOver(_) => "taken over",
+        };
+        format!("{name}: *{booked}*")
+    }
+
+    #[test]
+    fn the_table_in_the_document_is_what_happens() {
+        let table = DOCUMENT.split_once(HEAD).expect("the table").1;
+        let mut rows = table.lines().skip(2);
+        for (name, phase) in phases() {
+            let mut row = format!("| {name} |");
+            for seen in SEEN {
+                let mut after = phase;
+                let booking = after.follow(seen);
+                row.push_str(&format!(" {} |", cell(phase, after, booking)));
+            }
+            assert_eq!(rows.next(), Some(row.as_str()));
+        }
+        assert!(!rows.next().unwrap_or_default().starts_with('|'));
+    }
+
+    #[test]
+    fn an_immunity_that_was_earned_begins_when_the_queue_runs() {
+        for (name, mut phase) in phases() {
+            let earned = match name {
+                "stopping"
+                | "free"
+                | "orphan, was free"
+                | "stopped, observe"
+                | "orphan, was stopped, observe" => continue,
+                _ => phase.immunity(),
+            };
+            assert_eq!(earned, IMMUNITY, "{name}");
+            if !phase.is_orphan() {
+                let mut held = phase;
+                held.follow(QueueState::Held);
+                assert_eq!(held.immunity(), IMMUNITY, "{name}");
+            }
+            match phase.follow(QueueState::Active) {
+                Booking::Started(got) | Booking::Resumed(got) | Booking::Healed(_, got) => {
+                    assert_eq!(got, IMMUNITY, "{name}");
+                }
+                other => panic!("{name}: {other:?}"),
+            }
+        }
     }
 }

@@ -41,7 +41,7 @@ impl Stop {
         }
     }
 
-    /// A stop that nobody remembers, found now.
+    /// A stop that was not remembered and is found now.
     pub(crate) fn found(now: Nanos) -> Stop {
         Stop {
             since: now,

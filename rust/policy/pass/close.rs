@@ -2,7 +2,7 @@
 //! The end of a pass: what it amounts to, and when to look again.
 
 use crate::pass::pass::Pass;
-use crate::settings::config::Mode;
+use crate::settings::choices::Mode;
 use crate::terms::decision::Arming;
 use crate::terms::time::Nanos;
 
@@ -48,8 +48,8 @@ impl Pass<'_, '_> {
             let ripe = if contested { self.ripe } else { Nanos::NEVER };
             return Some(alert.min(self.due).min(ripe));
         }
-        let anybody = self.queues.len() > 0 || self.step.untracked > 0;
-        let interested = self.config.mode != Mode::Off && anybody;
+        let any = self.queues.len() > 0 || self.step.untracked > 0;
+        let interested = self.config.mode != Mode::Off && any;
         interested.then(|| self.now.after(self.limits.idle_poll))
     }
 }

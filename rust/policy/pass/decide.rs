@@ -3,7 +3,7 @@
 //! be inverted.
 
 use crate::pass::pass::Pass;
-use crate::settings::config::Mode;
+use crate::settings::choices::Mode;
 use crate::terms::decision::Arming;
 
 impl Pass<'_, '_> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Taking in what is seen of every queue. This is the part of a pass whose cost
-//! every queue pays, so an idle queue leaves early.
+//! every queue pays, so it ends early for an idle one.
 
 use crate::algorithm::standing::Standing;
 use crate::memory::process::Process;
@@ -13,8 +13,8 @@ use crate::terms::observation::Observation;
 use crate::terms::observation::QueueState;
 use crate::terms::time::Nanos;
 
-/// The longest time between two passes that counts as run time: after a gap
-/// nobody knows what ran.
+/// The longest time between two passes that counts as run time: after a gap it
+/// is not known what ran.
 const GAP_MAX: Nanos = Nanos::SECOND;
 
 impl Pass<'_, '_> {

@@ -49,7 +49,7 @@ pub(crate) struct Pass<'p, 'c> {
     pub(crate) ripe: Nanos,
     /// Queues stopped or to be started, dry ones too.
     pub(crate) stopped: usize,
-    /// A queue runs that nobody may stop yet because it was stopped so long.
+    /// A queue runs that may not be stopped yet because it was stopped so long.
     pub(crate) immune: bool,
     /// The earliest time at which something is due.
     pub(crate) due: Nanos,

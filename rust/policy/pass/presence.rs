@@ -50,12 +50,12 @@ impl Extremes {
     }
 }
 
-/// Who is there in a pass.
+/// Which queues are present in a pass, as far as it matters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Presence {
     /// The lowest level that could still be among the highest two.
     bar: u8,
-    /// The lowest level of all, if anybody is there.
+    /// The lowest level of all, if any queue takes part.
     floor: Option<Priority>,
     highest: Extremes,
     highest_suspect: Extremes,
@@ -127,7 +127,7 @@ impl Presence {
         self.lowest_busy.contest(&self.highest_waiting, algorithm)
     }
 
-    /// Whether only wave counts can tell who wants the GPU or who has it: a
+    /// Whether only wave counts can tell which queue wants the GPU or has it: a
     /// queue whose last launch may run or wait matters to another one, or one
     /// that waits matters to queues of which none is seen to run.
     pub(crate) fn unclear(&self, algorithm: &dyn Algorithm) -> bool {

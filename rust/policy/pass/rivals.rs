@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The few queues that matter most in a pass.
 //!
-//! Whom a queue may have stopped depends on its process: pairs, budgets and the
-//! rule against stopping one's own process. So it is enough to know the best
-//! queue of each process, and a handful of processes: were all of them refused,
-//! nothing is stopped, which is the safe side.
+//! Which queues a queue may preempt depends on its process: pairs, budgets and
+//! the rule against stopping queues of the same process. So it is enough to know
+//! the most urgent queue of each process, and a handful of processes: if all of
+//! those are refused, nothing is stopped, which is the safe side.
 
 use crate::algorithm::standing::Rank;
 use crate::algorithm::standing::Side;

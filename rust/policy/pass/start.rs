@@ -13,7 +13,7 @@ use crate::memory::stop::Stop;
 use crate::pass::pass::Pass;
 use crate::pass::rivals::Rival;
 use crate::pass::rivals::RIVALS;
-use crate::settings::config::Mode;
+use crate::settings::choices::Mode;
 use crate::terms::decision::Action;
 use crate::terms::decision::Arming;
 use crate::terms::decision::Decision;

@@ -3,6 +3,10 @@
 
 use core::fmt;
 
+use crate::settings::choices::Granularity;
+use crate::settings::choices::Mode;
+use crate::settings::choices::PolicyKind;
+use crate::settings::digits::whole;
 use crate::settings::parameter::ChoiceSpec;
 use crate::settings::parameter::Number;
 use crate::settings::parameter::Unit;
@@ -11,97 +15,13 @@ use crate::settings::parameter::NUMBERS;
 use crate::settings::parameter::NUMBER_COUNT;
 use crate::settings::parameter::TIMESLICE_MAX;
 use crate::settings::parameter::TIMESLICE_NAME;
+use crate::settings::set_error::SetError;
 use crate::terms::priority::Priority;
 use crate::terms::priority::UserPriority;
 use crate::terms::priority::LEVELS;
 use crate::terms::rule::RuleEffect;
 use crate::terms::rule::RuleId;
 use crate::terms::time::Nanos;
-
-/// How much the policy may do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// Start everything and do nothing.
-    Off,
-    /// Decide, but have nothing carried out.
-    #[default]
-    Observe,
-    /// Decide and have it carried out.
-    Enforce,
-}
-
-impl Mode {
-    /// The word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Mode::Off => "off",
-            Mode::Observe => "observe",
-            Mode::Enforce => "enforce",
-        }
-    }
-}
-
-/// Who may have whom stopped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum PolicyKind {
-    /// A waiting queue may have lower queues stopped.
-    #[default]
-    Strict,
-    /// A waiting queue may have queues stopped that got ahead of their share.
-    Fair,
-    /// As strict; within a level the earlier deadline may have the later ones
-    /// stopped.
-    Deadline,
-}
-
-impl PolicyKind {
-    /// The word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PolicyKind::Strict => "strict",
-            PolicyKind::Fair => "fair",
-            PolicyKind::Deadline => "deadline",
-        }
-    }
-}
-
-/// What the backend can stop by itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Granularity {
-    /// One queue.
-    #[default]
-    Queue,
-    /// Only all queues of a process together.
-    Process,
-}
-
-/// Why a parameter was not set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SetError {
-    /// There is no parameter of this name here.
-    Unknown,
-    /// The text is not a value of this parameter (EINVAL).
-    Invalid,
-    /// The number is not between these two (ERANGE).
-    OutOfRange {
-        /// The smallest value accepted.
-        min: u32,
-        /// The largest value accepted.
-        max: u32,
-    },
-}
-
-impl fmt::Display for SetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SetError::Unknown => f.write_str("there is no such parameter"),
-            SetError::Invalid => f.write_str("not a value of this parameter"),
-            SetError::OutOfRange { min, max } => {
-                write!(f, "out of range: give a number from {min} to {max}")
-            }
-        }
-    }
-}
 
 /// The configuration of one step.
 ///
@@ -111,9 +31,9 @@ impl fmt::Display for SetError {
 pub struct Config<'r> {
     /// How much the policy may do.
     pub mode: Mode,
-    /// Who may have whom stopped.
+    /// Which queue may preempt which.
     pub policy: PolicyKind,
-    /// What a program's own word on its priority is worth.
+    /// How far the priority that a program asks for counts.
     pub user_priority: UserPriority,
     /// Queues may be stopped for queues of their own process.
     pub same_process: bool,
@@ -341,27 +261,6 @@ fn pick<T: Copy>(
         .copied()
         .find(|&value| name(value) == text)
         .ok_or(SetError::Invalid)
-}
-
-/// A whole number in a range. A number too long for 32 bits is out of range,
-/// not nonsense.
-fn whole(digits: &[u8], min: u32, max: u32) -> Result<u32, SetError> {
-    if digits.is_empty() {
-        return Err(SetError::Invalid);
-    }
-    let mut value = Some(0u32);
-    for digit in digits {
-        let digit = match digit {
-            b'0'..=b'9' => u32::from(digit.saturating_sub(b'0')),
-            _ => return Err(SetError::Invalid),
-        };
-        value = value
-            .and_then(|value| value.checked_mul(10))
-            .and_then(|value| value.checked_add(digit));
-    }
-    value
-        .filter(|value| (min..=max).contains(value))
-        .ok_or(SetError::OutOfRange { min, max })
 }
 
 fn user_priority(text: &str) -> Result<UserPriority, SetError> {

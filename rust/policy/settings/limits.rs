@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The parameters of one step as durations, worked out once a step.
 
+use crate::settings::choices::Granularity;
+use crate::settings::choices::Mode;
 use crate::settings::config::Config;
-use crate::settings::config::Granularity;
-use crate::settings::config::Mode;
 use crate::settings::parameter::Number;
 use crate::terms::time::Nanos;
 

@@ -103,11 +103,11 @@ numbers! {
     MinRun "min_run_us" Micros 1_000 0..=1_000_000
         "How long a queue runs at least after it was started.";
     ResumeDelay "resume_delay_us" Micros 300 0..=1_000_000
-        "How long nothing that may hold a stopped queue must have wanted the GPU before the queue is started.";
+        "A stopped queue is started when no queue that may hold it has wanted the GPU for this long.";
     MaxStop "max_stop_ms" Millis 100 1..=60_000
-        "The longest time that a queue stays stopped; it then runs for its timeslice, or min_run_us where that is longer, against anybody.";
+        "The longest time that a queue stays stopped; it then runs for its timeslice, or min_run_us where that is longer, and no queue may stop it.";
     NoProgress "noprogress_ms" Millis 20 1..=60_000
-        "How long those that queues are stopped for may make no progress, before they are taken to wait for the stopped ones.";
+        "How long the queues that others are stopped for may make no progress before they are taken to wait for the stopped ones.";
     MinInterval "min_interval_us" Micros 500 0..=1_000_000
         "The shortest time from one transaction to the next stop; longer where transactions are dear.";
     MaxSwitches "max_switches_per_s" Count 500 1..=100_000
@@ -161,12 +161,12 @@ pub const CHOICES: &[ChoiceSpec] = &[
     ChoiceSpec {
         name: "policy",
         words: &["strict", "fair", "deadline"],
-        help: "Who may have whom stopped. strict: a higher priority. fair: whoever had less than its weighted share. deadline: as strict, and the earlier deadline within a level.",
+        help: "Which queue may preempt which. strict: one of higher priority. fair: one that has had less than its weighted share. deadline: as strict, and within a level one with an earlier deadline.",
     },
     ChoiceSpec {
         name: "user_priority",
         words: &["honour", "cap:N", "ignore"],
-        help: "What the priority that a program gave its own queue is worth without a rule: all, all up to level N, or nothing.",
+        help: "How far the priority that a program gave its own queue counts where no rule gives one: as given, up to level N, or not at all.",
     },
     ChoiceSpec {
         name: "same_process",

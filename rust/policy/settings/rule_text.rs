@@ -6,6 +6,8 @@
 //! [period_us=N budget_us=N] [exempt]`, words apart by spaces; `%XX` in a name or
 //! path stands for the byte with that number. Pure, so that the host can test it.
 
+use crate::settings::digits::byte;
+use crate::settings::digits::whole;
 use crate::settings::parameter::TIMESLICE_MAX;
 use crate::terms::priority::Priority;
 use crate::terms::rule::Reservation;
@@ -13,7 +15,6 @@ use crate::terms::rule::RuleEffect;
 use crate::terms::rule::RuleId;
 use crate::terms::time::Nanos;
 use core::fmt;
-use core::str::Bytes;
 
 /// The longest command name, which the kernel cuts off there.
 const COMM_MAX: usize = 15;
@@ -79,7 +80,7 @@ impl fmt::Display for RuleError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             RuleError::Id => "begin with the rule's number, 0 to 4294967295",
-            RuleError::NoSubject => "say whom it is for: pid=, comm= or cgroup=",
+            RuleError::NoSubject => "name a process: pid=, comm= or cgroup=",
             RuleError::TwoSubjects => "give only one of pid=, comm= and cgroup=",
             RuleError::Word => {
                 "words are pid= comm= cgroup= prio= timeslice_us= period_us= budget_us= exempt"
@@ -109,7 +110,7 @@ impl<'t> RuleText<'t> {
         let mut effect = RuleEffect::new(RuleId(id));
         let (mut period, mut budget) = (None, None);
         for word in words {
-            let (name, value) = match word.split_once('=') {
+            let (name, value) = match cut(word, b'=') {
                 Some((name, value)) => (name, Some(value)),
                 None => (word, None),
             };
@@ -154,15 +155,23 @@ fn set_subject<'t>(place: &mut Option<Subject<'t>>, value: Subject<'t>) -> Resul
     }
 }
 
+/// What stands before and after the first of these ASCII characters.
+fn cut(text: &str, mark: u8) -> Option<(&str, &str)> {
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        if *first == mark {
+            let before = text.len().saturating_sub(rest.len());
+            let from = text.len().saturating_sub(after.len());
+            return Some((text.get(..before)?, text.get(from..)?));
+        }
+        rest = after;
+    }
+    None
+}
+
 /// A number of decimal digits and nothing else.
 fn number(text: &str) -> Option<u32> {
-    if text.is_empty() {
-        return None;
-    }
-    text.bytes().try_fold(0u32, |number, digit| {
-        let digit = char::from(digit).to_digit(10)?;
-        number.checked_mul(10)?.checked_add(digit)
-    })
+    whole(text.as_bytes(), 0, u32::MAX).ok()
 }
 
 fn pid(text: &str) -> Result<Subject<'_>, RuleError> {
@@ -174,7 +183,7 @@ fn pid(text: &str) -> Result<Subject<'_>, RuleError> {
 }
 
 fn comm(text: &str) -> Result<Subject<'_>, RuleError> {
-    match length(unescaped(text)?) {
+    match length(text)? {
         1..=COMM_MAX => Ok(Subject::Comm(text)),
         _ => Err(RuleError::Comm),
     }
@@ -182,7 +191,7 @@ fn comm(text: &str) -> Result<Subject<'_>, RuleError> {
 
 fn cgroup(text: &str) -> Result<Subject<'_>, RuleError> {
     let absolute = unescaped(text)?.next() == Some(b'/');
-    if absolute && length(unescaped(text)?) <= PATH_MAX {
+    if absolute && length(text)? <= PATH_MAX {
         Ok(Subject::Cgroup(text))
     } else {
         Err(RuleError::Cgroup)
@@ -215,35 +224,27 @@ fn reservation(
     }
 }
 
-/// How many bytes there are.
-fn length(bytes: impl Iterator<Item = u8>) -> usize {
-    bytes.fold(0, |count: usize, _| count.saturating_add(1))
+/// How many bytes a name or path stands for.
+fn length(text: &str) -> Result<usize, RuleError> {
+    Ok(unescaped(text)?.fold(0usize, |count, _| count.saturating_add(1)))
 }
 
 /// The bytes that a name or path stands for.
 pub fn unescaped(text: &str) -> Result<impl Iterator<Item = u8> + '_, RuleError> {
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        if byte == b'%' && escaped(&mut bytes).is_none_or(|byte| byte == 0) {
-            return Err(RuleError::Escape);
-        }
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = match (first, after) {
+            (b'%', [high, low, after @ ..]) => match byte([*high, *low]) {
+                None | Some(0) => return Err(RuleError::Escape),
+                Some(_) => after,
+            },
+            (b'%', _) => return Err(RuleError::Escape),
+            _ => after,
+        };
     }
     let mut bytes = text.bytes();
     Ok(core::iter::from_fn(move || match bytes.next()? {
-        b'%' => escaped(&mut bytes),
+        b'%' => byte([bytes.next()?, bytes.next()?]),
         plain => Some(plain),
     }))
-}
-
-/// The byte that the next two hexadecimal digits stand for.
-fn escaped(bytes: &mut Bytes<'_>) -> Option<u8> {
-    let high = hexadecimal(bytes.next()?)?;
-    let low = hexadecimal(bytes.next()?)?;
-    Some((high << 4) | low)
-}
-
-/// What a hexadecimal digit stands for.
-fn hexadecimal(digit: u8) -> Option<u8> {
-    let value = char::from(digit).to_digit(16)?;
-    u8::try_from(value).ok()
 }

@@ -61,11 +61,11 @@ reasons! {
     Budget = "budget",
     /// Start: a rule exempts it now, or its process can no longer be a victim.
     Exempt = "exempt",
-    /// Start: mode, policy or backend changed, or the module is told to let go.
+    /// Start: mode, policy or backend changed.
     Release = "release",
     /// Start: the port failed, so everything is started.
     Failure = "failure",
-    /// Start: it is stopped and nobody remembers why.
+    /// Start: it is stopped, and it is not known why.
     Orphan = "orphan",
 }
 

@@ -16,7 +16,7 @@ pub struct ProcessId(pub u64);
 /// The waves that a queue has on the compute units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Waves {
-    /// Nobody asked, or nobody could say.
+    /// They were not asked for, or could not be counted.
     #[default]
     Unknown,
     /// This many. Zero also stands for a stopped queue whose saved state is
@@ -38,7 +38,8 @@ pub enum Head {
     Invalid,
 }
 
-/// Who decides at present whether the queue runs.
+/// What the driver side says about a queue: what keeps it from running, if
+/// anything does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum QueueState {
     /// It could not be told in this pass.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The 16 priority levels of a queue, and whose word on them counts.
+//! The 16 priority levels of a queue, and how far a program's own choice counts.
 
 /// The number of priority levels.
 pub const LEVELS: usize = 16;
@@ -41,10 +41,10 @@ impl Priority {
     }
 }
 
-/// What a priority that a program gave to its own queue is worth.
+/// How far a priority that a program gave to its own queue counts.
 ///
-/// Any process may create a queue of priority 15, so a priority is a claim. A
-/// rule is root's word and is never capped.
+/// Any process may create a queue of priority 15, so a priority is a request. A
+/// rule is written by root and is never capped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UserPriority {
     /// It counts as given.

@@ -25,7 +25,8 @@ pub fn connect(path: &Path, patience: Duration) -> Result<UnixStream> {
         match UnixStream::connect(path) {
             Ok(stream) => return Ok(stream),
             Err(error) if start.elapsed() > patience => {
-                return Err(error).with_context(|| format!("nothing answers at {}", path.display()));
+                return Err(error)
+                    .with_context(|| format!("nothing answers at {}", path.display()));
             }
             Err(_) => std::thread::sleep(Duration::from_millis(20)),
         }

@@ -63,8 +63,6 @@ pub enum Line {
 pub trait Told {
     /// The node is armed again.
     fn rearm(&mut self);
-    /// Everything is to be started.
-    fn release(&mut self);
     /// A transaction took this long.
     fn transaction_took(&mut self, took: Nanos);
 }
@@ -72,9 +70,6 @@ pub trait Told {
 impl<S: Storage> Told for Scheduler<S> {
     fn rearm(&mut self) {
         Scheduler::rearm(self);
-    }
-    fn release(&mut self) {
-        Scheduler::release(self);
     }
     fn transaction_took(&mut self, took: Nanos) {
         Scheduler::transaction_took(self, took);
@@ -102,6 +97,16 @@ pub struct Failure {
     pub what: &'static str,
     /// The first decision that was not expected, or that was made instead.
     pub got: Option<Decision>,
+}
+
+/// A queue of a process at a level, active and idle, with no waves. A level that
+/// does not exist stands for the highest.
+pub fn idle(queue: u64, process: u64, level: u32) -> Observation {
+    Observation {
+        kfd: Priority::new(level).unwrap_or(Priority::HIGHEST),
+        waves: Waves::Known(0),
+        ..Observation::new(QueueId(queue), ProcessId(process))
+    }
 }
 
 /// The stage: what the port would show, and the scheduler.
@@ -156,11 +161,8 @@ impl<S: Storage> Bench<S> {
     fn line(&mut self, line: &Line) -> Result<(), (u32, &'static str, Option<Decision>)> {
         match *line {
             Line::Queue(id, process, level) => {
-                let mut seen = Observation::new(QueueId(id), ProcessId(process));
-                seen.waves = Waves::Known(0);
-                seen.kfd = Priority::new(level).ok_or((0, "no such level", None))?;
                 let place = self.cast.iter_mut().find(|place| place.is_none());
-                *place.ok_or((0, "the cast is full", None))? = Some(seen);
+                *place.ok_or((0, "the cast is full", None))? = Some(idle(id, process, level));
                 Ok(())
             }
             Line::Gone(id) => {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The properties, checked on every step by books of its own.
+//! The properties, checked on every step by books that are kept independently of
+//! the policy's. All properties are checked from the same books, so they stand in
+//! one file, however long.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -48,7 +50,7 @@ pub struct Watch {
     stops: u32,
     /// When something was really stopped for each process, from look to look.
     held: BTreeMap<ProcessId, VecDeque<(Nanos, Nanos)>>,
-    /// For whom something is really stopped since the last step.
+    /// The processes that something is really stopped for since the last step.
     holders: BTreeSet<ProcessId>,
     /// Nothing may be sent before this time.
     silent_until: Nanos,
@@ -159,37 +161,7 @@ impl Watch {
             .made_for
             .is_some_and(|last| last != (config.mode, config.policy, config.granularity));
         self.made_for = Some((config.mode, config.policy, config.granularity));
-        let mut stopped = false;
-        let mut started = false;
-        for decision in made {
-            *self.reasons.entry(decision.reason.name()).or_default() += 1;
-            let circumstance = format!(
-                "{:?} {:?} {:?} {:?} {} {:?} {}",
-                decision.reason,
-                config.mode,
-                config.policy,
-                config.granularity,
-                config.same_process,
-                std::mem::discriminant(&step.arming),
-                untracked,
-            );
-            *self.circumstances.entry(circumstance).or_default() += 1;
-            match decision.action {
-                Action::Start => {
-                    self.check_start(&context, decision)?;
-                    started |= decision.apply;
-                }
-                Action::Stop => {
-                    hold!(!changed, "a stop in the step of a change: {decision:?}");
-                    hold!(
-                        step.arming == Arming::Armed,
-                        "a stop while not armed: {decision:?}"
-                    );
-                    self.check_stop(&context, decision)?;
-                    stopped = true;
-                }
-            }
-        }
+        let (stopped, started) = self.check_decisions(&context, step, made, changed, untracked)?;
         self.check_whole_processes(&context, &seen, made, step)?;
         if stopped {
             self.check_pace(config, now)?;
@@ -214,6 +186,51 @@ impl Watch {
         let placed: BTreeSet<QueueId> = views.iter().map(|view| view.queue).collect();
         self.queues.retain(|id, _| placed.contains(id));
         Ok(())
+    }
+
+    /// Checks each decision. Says whether there are stops, and starts to carry
+    /// out.
+    fn check_decisions(
+        &mut self,
+        context: &Context<'_>,
+        step: &Step,
+        made: &[Decision],
+        changed: bool,
+        untracked: bool,
+    ) -> Result<(bool, bool), String> {
+        let config = context.config;
+        let mut stopped = false;
+        let mut started = false;
+        for decision in made {
+            *self.reasons.entry(decision.reason.name()).or_default() += 1;
+            let circumstance = format!(
+                "{:?} {:?} {:?} {:?} {} {:?} {}",
+                decision.reason,
+                config.mode,
+                config.policy,
+                config.granularity,
+                config.same_process,
+                std::mem::discriminant(&step.arming),
+                untracked,
+            );
+            *self.circumstances.entry(circumstance).or_default() += 1;
+            match decision.action {
+                Action::Start => {
+                    self.check_start(context, decision)?;
+                    started |= decision.apply;
+                }
+                Action::Stop => {
+                    hold!(!changed, "a stop in the step of a change: {decision:?}");
+                    hold!(
+                        step.arming == Arming::Armed,
+                        "a stop while not armed: {decision:?}"
+                    );
+                    self.check_stop(context, decision)?;
+                    stopped = true;
+                }
+            }
+        }
+        Ok((stopped, started))
     }
 
     /// Books the time that each process has caused since the last step.
@@ -395,7 +412,7 @@ impl Watch {
     fn check_start(&mut self, context: &Context<'_>, made: &Decision) -> Result<(), String> {
         let Context { config, now } = *context;
         let Some(entry) = self.queues.get_mut(&made.queue) else {
-            return Err(format!("a start of nobody: {made:?}"));
+            return Err(format!("a start of an unknown queue: {made:?}"));
         };
         let orphan = self.orphans.contains(&made.queue);
         let known = entry.stopped.is_some() || entry.starting || orphan;
@@ -428,7 +445,7 @@ impl Watch {
                 entry.resumed = Some(now);
             }
         }
-        // A start that is tried again blames nobody again.
+        // A start that is tried again does not blame the pair again.
         let first = entry.stopped.is_some();
         if made.reason == Reason::NoProgress && made.apply && first {
             let victim = entry.seen.process;
@@ -462,11 +479,11 @@ impl Watch {
         let victim = *self
             .queues
             .get(&made.queue)
-            .ok_or(format!("a stop of nobody: {made:?}"))?;
+            .ok_or(format!("a stop of an unknown queue: {made:?}"))?;
         let beneficiary = *made
             .beneficiary
             .and_then(|id| self.queues.get(&id))
-            .ok_or(format!("a stop for nobody: {made:?}"))?;
+            .ok_or(format!("a stop for no known queue: {made:?}"))?;
         hold!(
             victim.stopped.is_none() && !victim.starting,
             "a stop of a stopped queue: {made:?}"
@@ -491,36 +508,7 @@ impl Watch {
         let until = self.cooling.get(&pair).copied().unwrap_or(Nanos::ZERO);
         hold!(now >= until, "a stop of a pair that cools down: {made:?}");
 
-        let high = context.effective(&beneficiary.seen);
-        let low = context.effective(&victim.seen);
-        let along = config.granularity == Granularity::Process
-            && victim.seen.backlog.unwrap_or(0) == 0
-            && !matches!(victim.seen.waves, Waves::Known(1..));
-        if !along {
-            hold!(
-                context.contends(&victim.seen),
-                "a stop of a queue that takes no part: {made:?}"
-            );
-            hold!(now >= victim.immune, "a stop of an immune queue: {made:?}");
-            if let Some(resumed) = victim.resumed {
-                hold!(
-                    now.since(resumed) >= config.duration(Number::MinRun),
-                    "a stop within the minimum run: {made:?}"
-                );
-            }
-            let right = match made.reason {
-                Reason::Inversion => config.policy != PolicyKind::Fair && high > low,
-                Reason::Rotation => {
-                    config.policy != PolicyKind::Fair
-                        && high == low
-                        && context.timeslice(&victim.seen) > Nanos::ZERO
-                }
-                Reason::Share => config.policy == PolicyKind::Fair,
-                Reason::Deadline => config.policy == PolicyKind::Deadline && high == low,
-                _ => false,
-            };
-            hold!(right, "a stop without a right to it: {made:?}");
-        }
+        check_right(context, made, &victim, &beneficiary)?;
 
         // A turn that comes round in this very step begins with a start.
         if beneficiary.turn != Some(now) {
@@ -679,6 +667,48 @@ impl Watch {
         self.holders = holders;
         Ok(())
     }
+}
+
+/// The stop is of a queue that its beneficiary may preempt now, or of one that goes
+/// along with its process.
+fn check_right(
+    context: &Context<'_>,
+    made: &Decision,
+    victim: &Ledger,
+    beneficiary: &Ledger,
+) -> Result<(), String> {
+    let Context { config, now } = *context;
+    let high = context.effective(&beneficiary.seen);
+    let low = context.effective(&victim.seen);
+    let along = config.granularity == Granularity::Process
+        && victim.seen.backlog.unwrap_or(0) == 0
+        && !matches!(victim.seen.waves, Waves::Known(1..));
+    if !along {
+        hold!(
+            context.contends(&victim.seen),
+            "a stop of a queue that takes no part: {made:?}"
+        );
+        hold!(now >= victim.immune, "a stop of an immune queue: {made:?}");
+        if let Some(resumed) = victim.resumed {
+            hold!(
+                now.since(resumed) >= config.duration(Number::MinRun),
+                "a stop within the minimum run: {made:?}"
+            );
+        }
+        let right = match made.reason {
+            Reason::Inversion => config.policy != PolicyKind::Fair && high > low,
+            Reason::Rotation => {
+                config.policy != PolicyKind::Fair
+                    && high == low
+                    && context.timeslice(&victim.seen) > Nanos::ZERO
+            }
+            Reason::Share => config.policy == PolicyKind::Fair,
+            Reason::Deadline => config.policy == PolicyKind::Deadline && high == low,
+            _ => false,
+        };
+        hold!(right, "a stop without a right to it: {made:?}");
+    }
+    Ok(())
 }
 
 /// The first observation of each queue.

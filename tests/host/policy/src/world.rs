@@ -3,15 +3,19 @@
 //! queues come and go, run, stall and lie, the port obeys, fails or loses
 //! reports, the clock jumps, the configuration changes. Whatever the bytes say
 //! is a legal thing to see, so every property must hold for all of them.
+//!
+//! The file is long because the small world of the exhaustive check is the same
+//! world with fewer events.
 
 use std::hash::{Hash, Hasher};
 
 use gpreempt_policy::{
     Action, Config, Decision, Failed, FailureKind, Granularity, Head, Mode, Nanos, Number,
-    Observation, Outcome, PolicyKind, Priority, ProcessId, QueueId, QueueState, QueueView, Report,
+    Observation, Outcome, PolicyKind, Priority, QueueId, QueueState, QueueView, Report,
     Reservation, RuleEffect, RuleId, Scheduler, Step, UserPriority, Waves, NUMBERS,
 };
 
+use crate::cases::idle;
 use crate::watch::Watch;
 use crate::Vectors;
 
@@ -232,10 +236,6 @@ impl World {
                 self.scheduler.rearm();
                 self.twin.rearm();
             }
-            201 => {
-                self.scheduler.release();
-                self.twin.release();
-            }
             202 => {
                 let took = Nanos::from_micros(10 * u32::from(bytes.next().unwrap_or(0)));
                 self.scheduler.transaction_took(took);
@@ -313,12 +313,10 @@ impl World {
         if self.queues.len() >= QUEUES {
             return;
         }
-        let process = ProcessId(bytes.below(PROCESSES as usize) as u64 + 1);
-        let mut queue = Observation::new(QueueId(self.next_queue), process);
-        self.next_queue += 1;
+        let process = bytes.below(PROCESSES as usize) as u64 + 1;
         let level = [0, 3, 7, 7, 8, 11, 15][bytes.below(7)];
-        queue.kfd = Priority::new(level).unwrap_or(Priority::NORMAL);
-        queue.waves = Waves::Known(0);
+        let mut queue = idle(self.next_queue, process, level);
+        self.next_queue += 1;
         match bytes.below(24) {
             0 => queue.internal = true,
             1 => queue.protected = true,
@@ -328,7 +326,7 @@ impl World {
         self.queues.push(queue);
     }
 
-    /// Somebody else does something to a queue.
+    /// Something other than the policy does something to a queue.
     fn interfere(&mut self, bytes: &mut Bytes<'_>) {
         if self.queues.is_empty() {
             return;
@@ -536,10 +534,8 @@ impl World {
             // A queue that comes back is another one.
             let id = id + 3 * self.next_queue;
             self.next_queue += 1;
-            let mut queue = Observation::new(QueueId(id), ProcessId(id % 3 + 1));
-            queue.waves = Waves::Known(0);
-            queue.kfd = Priority::new([15, 0, 7][(id % 3) as usize]).unwrap_or(Priority::NORMAL);
-            self.queues.push(queue);
+            let level = [15, 0, 7][(id % 3) as usize];
+            self.queues.push(idle(id, id % 3 + 1, level));
         }
     }
 

@@ -46,7 +46,7 @@ impl Gpu {
         }
     }
 
-    /// One poll interval passes; whoever has the GPU works.
+    /// One poll interval passes; the queue that has the GPU works.
     fn pass(&mut self) {
         let can =
             |gpu: &Gpu, at: usize| gpu.wanted[at] > 0 && gpu.queues[at].state == QueueState::Active;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One step at a given size, for callgrind to count: `step_cost QUEUES SHAPE`.
 //!
-//! `idle`: nobody has anything to do. `contended`: every second queue runs at a
+//! `idle`: no queue has anything to do. `contended`: every second queue runs at a
 //! low level, the others are idle, and one of the highest level waits; the step
 //! stops them all. `held`: the steps after that. The instructions between the
 //! two calls of `measured` are the cost of the steps in it.
 
 use std::hint::black_box;
 
+use gpreempt_host_tests::cases::idle;
 use gpreempt_host_tests::Vectors;
 use gpreempt_policy::{
-    Config, Decision, Head, Mode, Nanos, Number, Observation, Priority, ProcessId, QueueId,
-    QueueState, Scheduler, Waves,
+    Config, Decision, Head, Mode, Nanos, Number, Observation, Priority, ProcessId, QueueState,
+    Scheduler, Waves,
 };
 
 /// What is counted. Not inlined, so that callgrind can tell it from the rest.
@@ -58,10 +59,7 @@ fn main() {
     let mut seen: Vec<Observation> = (0..count)
         .map(|n| {
             // Four queues a process, as ROCm applications have.
-            let mut queue = Observation::new(QueueId(n + 1), ProcessId(n / 4 + 1));
-            queue.waves = Waves::Known(0);
-            queue.kfd = Priority::new(u32::from(n % 2 == 0) * 7).expect("a level");
-            queue
+            idle(n + 1, n / 4 + 1, u32::from(n % 2 == 0) * 7)
         })
         .collect();
     let mut now = Nanos::SECOND;
