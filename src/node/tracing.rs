@@ -72,6 +72,6 @@ pub(crate) fn effective(config: &Config<'_>, queue: &Queue) -> u8 {
         .rule
         .and_then(|id| config.rule(id))
         .and_then(|rule| rule.priority)
-        .unwrap_or(config.user_priority.judge(queue.priority))
+        .unwrap_or(config.user_priority.effective(queue.priority))
         .level()
 }

@@ -78,7 +78,7 @@ impl Context<'_> {
     /// The priority that counts, worked out independently.
     fn effective(&self, seen: &Observation) -> Priority {
         self.granted(seen)
-            .unwrap_or_else(|| self.config.user_priority.judge(seen.kfd))
+            .unwrap_or_else(|| self.config.user_priority.effective(seen.kfd))
     }
 
     /// The priority that a rule gives it.
