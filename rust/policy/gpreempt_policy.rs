@@ -14,6 +14,8 @@
     allow(
         clippy::arithmetic_side_effects,
         clippy::indexing_slicing,
+        clippy::expect_used,
+        clippy::panic,
         clippy::unwrap_used
     )
 )]

@@ -75,7 +75,7 @@ impl Rating {
         match seen.rule.and_then(|id| config.rule(id)) {
             Some(rule) => self.follow_rule(config, seen, rule),
             None => {
-                self.effective = config.user_priority.judge(seen.kfd);
+                self.effective = config.user_priority.effective(seen.kfd);
                 self.reservation = None;
                 self.contends = !seen.internal;
                 self.granted = false;
@@ -85,7 +85,7 @@ impl Rating {
 
     /// A rule's word counts first.
     fn follow_rule(&mut self, config: &Config<'_>, seen: &Observation, rule: &RuleEffect) {
-        let own = config.user_priority.judge(seen.kfd);
+        let own = config.user_priority.effective(seen.kfd);
         self.effective = rule.priority.unwrap_or(own);
         self.reservation = rule.reservation;
         self.granted = rule.priority.is_some();

@@ -92,22 +92,27 @@ impl Rivals {
             new.alive = old.alive;
         }
         if new.before(old) {
-            *old = new;
-            for rival in core::mem::take(&mut self.places).into_iter().flatten() {
-                self.place(rival);
-            }
+            self.place(new);
         }
     }
 
-    /// Puts the rival before the first one that matters less.
+    /// Puts the rival before the first one that matters less. Those after it move
+    /// down, up to its equal of the same side, whose place it takes.
     fn place(&mut self, rival: Rival) {
-        let mut carried = Some(rival);
+        let mut carried = rival;
         for place in &mut self.places {
-            let Some(rival) = &carried else {
-                return;
-            };
-            if place.as_ref().is_none_or(|old| rival.before(old)) {
-                core::mem::swap(place, &mut carried);
+            match place {
+                None => {
+                    *place = Some(carried);
+                    return;
+                }
+                Some(other) if carried.before(other) => {
+                    core::mem::swap(other, &mut carried);
+                    if carried.side == rival.side {
+                        return;
+                    }
+                }
+                Some(_) => {}
             }
         }
     }

@@ -18,7 +18,6 @@ use crate::terms::decision::Action;
 use crate::terms::decision::Arming;
 use crate::terms::decision::Decision;
 use crate::terms::decision::Reason;
-use crate::terms::observation::ProcessId;
 use crate::terms::observation::QueueId;
 use crate::terms::time::Nanos;
 
@@ -48,18 +47,24 @@ impl Pass<'_, '_> {
                 self.follow_process(at);
                 continue;
             };
-            let Some(mut queue) = self.queues.get(at).copied() else {
-                break;
-            };
-            queue.attribute_stop(beneficiary);
-            let made = self.start(at, &queue, reason);
+            let stop = self.ending_stop(at, beneficiary);
+            let made = self.start(at, reason, stop.as_ref());
             let teaches = matches!(reason, Reason::Calm | Reason::Turn);
-            let stop = queue.phase().stop().filter(|stop| !stop.is_dry());
-            if let (Some(stop), true) = (stop, made && teaches && !learned) {
+            let real = stop.as_ref().filter(|stop| !stop.is_dry());
+            if let (Some(stop), true) = (real, made && teaches && !learned) {
                 learned = true;
-                self.learn(queue.process(), stop);
+                self.learn(at, stop);
             }
         }
+    }
+
+    /// The stop that the start of the queue at a place ends, put down to this
+    /// beneficiary; none is known of an orphan.
+    fn ending_stop(&self, at: usize, beneficiary: Option<QueueId>) -> Option<Stop> {
+        let phase = self.queues.get(at)?.phase();
+        let mut stop = phase.stop().copied().filter(|_| !phase.is_orphan())?;
+        stop.attribute(beneficiary);
+        Some(stop)
     }
 
     /// Why the queue at a place is started, and which queue that is put down to:
@@ -327,45 +332,48 @@ impl Pass<'_, '_> {
             .is_some_and(|queue| queue.work().is_uncounted())
     }
 
-    /// Decides the start of a queue. `false`: the output is full.
-    fn start(&mut self, at: usize, queue: &Queue, reason: Reason) -> bool {
-        let stop = match queue.phase() {
-            Phase::Orphan(_) => None,
-            phase => phase.stop(),
+    /// Decides the start of the queue at a place, which ends this stop. `false`: the
+    /// output is full.
+    fn start(&mut self, at: usize, reason: Reason, stop: Option<&Stop>) -> bool {
+        let now = self.now;
+        let Some(queue) = self.queues.get(at) else {
+            return false;
         };
         let decision = Decision {
             queue: queue.id(),
             action: Action::Start,
             reason,
             beneficiary: stop.and_then(Stop::beneficiary),
-            age: stop.map_or(Nanos::ZERO, |stop| self.now.since(stop.since())),
+            age: stop.map_or(Nanos::ZERO, |stop| now.since(stop.since())),
             apply: !stop.is_some_and(Stop::is_dry),
         };
         if !self.push(decision) {
             return false;
         }
-        let now = self.now;
-        let Some(started) = self.queues.get_mut(at) else {
+        let Some(queue) = self.queues.get_mut(at) else {
             return true;
         };
-        started.begin_start(now, &self.limits, reason);
-        started.plan_mut().clear_start();
+        queue.begin_start(now, &self.limits, reason);
+        queue.plan_mut().clear_start();
         let along = stop.is_some_and(Stop::is_along);
         if reason == Reason::Turn && queue.contends() && !along {
-            let rank = self.algorithm.rank(started);
-            let rival = Rival::new(started, at, rank, &self.limits);
+            let rank = self.algorithm.rank(queue);
+            let rival = Rival::new(queue, at, rank, &self.limits);
             self.waiting.offer(rival);
         }
-        if started.phase().is_ours() {
-            let retry_at = started.retry_at();
+        if queue.phase().is_ours() {
+            let retry_at = queue.retry_at();
             self.look_at(retry_at);
         }
         true
     }
 
-    /// Learns from a stop that ended because no queue wanted the GPU any more, or
-    /// because those that do have had their turn.
-    fn learn(&mut self, victim: ProcessId, stop: &Stop) {
+    /// Learns from a stop of the queue at a place that ended because no queue wanted
+    /// the GPU any more, or because those that do have had their turn.
+    fn learn(&mut self, at: usize, stop: &Stop) {
+        let Some(victim) = self.queues.get(at).map(Queue::process) else {
+            return;
+        };
         let alive = stop
             .beneficiary()
             .and_then(|id| self.queues.find(id.0, 0))

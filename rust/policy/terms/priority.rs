@@ -52,17 +52,17 @@ pub enum UserPriority {
     Honour,
     /// It counts up to this level.
     Cap(Priority),
-    /// It counts nothing: every queue without a rule is at the normal level.
+    /// It does not count: every queue without a rule is at the normal level.
     Ignore,
 }
 
 impl UserPriority {
-    /// The level that a queue without a rule has.
+    /// The level that a queue without a rule has, if its program asked for this one.
     #[inline]
-    pub fn judge(self, claimed: Priority) -> Priority {
+    pub fn effective(self, requested: Priority) -> Priority {
         match self {
-            UserPriority::Honour => claimed,
-            UserPriority::Cap(cap) => claimed.min(cap),
+            UserPriority::Honour => requested,
+            UserPriority::Cap(cap) => requested.min(cap),
             UserPriority::Ignore => Priority::NORMAL,
         }
     }

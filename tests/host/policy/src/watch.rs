@@ -78,7 +78,7 @@ impl Context<'_> {
     /// The priority that counts, worked out independently.
     fn effective(&self, seen: &Observation) -> Priority {
         self.granted(seen)
-            .unwrap_or_else(|| self.config.user_priority.judge(seen.kfd))
+            .unwrap_or_else(|| self.config.user_priority.effective(seen.kfd))
     }
 
     /// The priority that a rule gives it.
@@ -276,7 +276,8 @@ impl Watch {
             entry.moved |= moved;
             let backlog = queue.backlog.or(before.backlog);
             let runnable = matches!(queue.head, Head::Runnable | Head::Unknown);
-            let launched = entry.moved && backlog == Some(0) && queue.waves == Waves::Known(0);
+            let idle = backlog.unwrap_or(0) == 0;
+            let launched = entry.moved && idle && queue.waves == Waves::Known(0);
             let pending = queue.state == QueueState::Active
                 && ((backlog.unwrap_or(0) > 0 && runnable) || launched);
             if !pending || !entry.pending || (moved && launched) {

@@ -4,7 +4,7 @@
 //! reports, the clock jumps, the configuration changes. Whatever the bytes say
 //! is a legal thing to see, so every property must hold for all of them.
 //!
-//! The file is long because the small world of the exhaustive check is the same
+//! It is one file because the small world of the exhaustive check is the same
 //! world with fewer events.
 
 use std::hash::{Hash, Hasher};
@@ -450,7 +450,7 @@ impl World {
         }
         for queue in seen {
             let rule = queue.rule.and_then(|id| self.config.rule(id));
-            let own = self.config.user_priority.judge(queue.kfd);
+            let own = self.config.user_priority.effective(queue.kfd);
             let expected = rule.and_then(|rule| rule.priority).unwrap_or(own);
             let view = self.scheduler.queue(queue.queue);
             if view.is_some_and(|view| view.effective != expected) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A driver in miniature: it brings up the rings as amdgpu does, builds page
-//! tables, descriptors and runlists in memory, and submits work. The file is long
-//! because a driver has to do all of that before the first test can run.
+//! tables, descriptors and runlists in memory, and submits work. All of it is
+//! in one file because a driver has to do all of that before the first test can run.
 
 use super::{TestBus, TestVram};
 use crate::compute::Footprint;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Queues that are unmapped with work in flight, and come back. The file is long
-//! because each way to leave a slot and to fail at it is a test of its own.
+//! Queues that are unmapped with work in flight, and come back, in one file because
+//! each way to leave a slot and to fail at it is a test of its own.
 
 use proptest::prelude::*;
 
