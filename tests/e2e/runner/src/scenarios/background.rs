@@ -31,7 +31,7 @@ fn not_waited_for(guest: &mut Guest) -> Result<()> {
     let failed = failing.end(guest)?;
     let said = format!("{}{}", failed.stdout, failed.stderr);
     ensure!(
-        failed.status == Status::Exited(1) && said.contains("there is no GPU"),
+        failed.status == Status::Exited(2) && said.contains("there is no GPU"),
         "{failed:?}"
     );
     endless.wait_until_ready(guest)?;
