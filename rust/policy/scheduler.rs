@@ -56,7 +56,7 @@ impl<S: Storage> Scheduler<S> {
     ///
     /// `outcomes` says what became of the decisions of the step before; a
     /// decision without an outcome is judged by what is seen of its queue.
-    /// Decisions with `apply` belong into one transaction, in any order.
+    /// Decisions with `apply` belong in one transaction, in any order.
     /// `now` may jump; a time before the one of the last step counts as that.
     pub fn step(
         &mut self,

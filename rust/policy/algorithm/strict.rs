@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Strict priorities: a waiting queue has lower ones stopped. Queues of one
-//! level take turns where the level has a timeslice.
+//! Strict priorities: a waiting queue preempts lower ones. Queues of one level
+//! take turns where the level has a timeslice.
 //!
 //! Properties: a queue is stopped for `inversion` only for a higher one; for
 //! `rotation` only for an equal one, after its timeslice, and where there is

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How much stopped time a process may cause.
 //!
-//! Any process can ask for a priority, so the harm that this can do is bounded: in each second, counted from the first stop, at least one queue may
-//! be stopped for a process during the budget and no longer. Several queues
-//! stopped at the same time count once.
+//! Any process can ask for a priority, so the harm that this can do is bounded:
+//! in each second, counted from the first stop, queues may be stopped for a
+//! process for as long as the budget and no longer. Several queues stopped at the
+//! same time count once.
 
 use crate::terms::time::Nanos;
 

@@ -3,7 +3,7 @@
 //! seen. `docs/policy.md` has the transitions as a table, which the test below
 //! walks.
 //!
-//! What is seen wins over what was decided: an outcome may be lost, and the
+//! What is seen takes precedence over what was decided: an outcome may be lost, and the
 //! driver starts a stopped queue by itself after an eviction.
 
 use crate::memory::stop::Immunity;

@@ -10,7 +10,8 @@ use crate::terms::observation::ProcessId;
 use crate::terms::observation::QueueId;
 use crate::terms::time::Nanos;
 
-/// Why a queue is to be stopped, and for the queue at which place.
+/// Why a queue is to be stopped, and the place of the queue that it is stopped
+/// for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Claim {
     pub(crate) reason: Reason,
@@ -75,7 +76,7 @@ pub(crate) enum Whole {
     /// Not decided yet.
     #[default]
     Open,
-    /// Not in this pass: one of its busy queues may not be stopped, for one.
+    /// Not in this pass: one of its busy queues may not be stopped, for example.
     Refused,
     /// All of its queues are stopped in this pass.
     Stopping,
@@ -101,7 +102,7 @@ impl Hash for ProcessPlan {
 }
 
 impl ProcessPlan {
-    /// Queues are stopped for it, and it makes no progress or it does.
+    /// Whether queues are stopped for it although it makes no progress.
     pub(crate) fn set_stuck(&mut self, stuck: bool) {
         self.stuck = stuck;
     }

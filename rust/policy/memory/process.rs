@@ -71,7 +71,7 @@ impl Process {
         self.granted = granted;
     }
 
-    /// Whether forgetting it would give it anything.
+    /// Forgetting it would give it time that it has spent.
     pub(crate) fn matters(&self, now: Nanos) -> bool {
         self.budget.matters(now)
     }

@@ -171,7 +171,8 @@ impl Queue {
         idle
     }
 
-    /// Takes in what is seen. `true`: something else than us started it.
+    /// Takes in what is seen. `true`: something other than the policy
+    /// started it.
     pub(crate) fn take_in(
         &mut self,
         now: Nanos,
@@ -337,7 +338,7 @@ impl Queue {
         self.work.wants() || self.phase.is_ours()
     }
 
-    /// It takes its turn: it was seen to run, or nothing spoke against it.
+    /// It was seen to run, or nothing indicates otherwise.
     pub(crate) fn seems_to_run(&self, now: Nanos, limits: &Limits) -> bool {
         matches!(self.phase, Phase::Free | Phase::Orphan(Before::Free))
             && self.work.seems_to_run(now, limits)

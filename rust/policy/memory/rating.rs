@@ -83,7 +83,7 @@ impl Rating {
         }
     }
 
-    /// A rule's word counts first.
+    /// What a rule says takes precedence.
     fn follow_rule(&mut self, config: &Config<'_>, seen: &Observation, rule: &RuleEffect) {
         let own = config.user_priority.effective(seen.kfd);
         self.effective = rule.priority.unwrap_or(own);

@@ -8,8 +8,8 @@
 //!
 //! A queue that has had a packet to run for the grace waits, even when its read
 //! pointer moves: queues that run below it slow it down, and small kernels slip
-//! through between two looks. Whether it makes any progress at all matters to
-//! those that watch a stop, and to tables.
+//! through between two looks. Whether it makes any progress at all matters while
+//! others are stopped for it, and to tables.
 //!
 //! A launch whose waves were never seen is the hard case. It waits for compute
 //! units, or it was finished between two looks. It counts as waiting; when the
@@ -91,7 +91,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Of a queue that is seen for the first time.
+    /// The work of a queue that is seen for the first time.
     pub(crate) fn new(now: Nanos, seen: &Observation) -> Work {
         Work {
             progress: seen.progress,
@@ -117,7 +117,7 @@ impl Work {
             && !matches!(seen.waves, Waves::Known(1..))
     }
 
-    /// Takes in what is seen of a queue that is idle still.
+    /// Takes in what is seen of a queue that is still idle.
     #[inline]
     pub(crate) fn stay_idle(&mut self, seen: &Observation) {
         self.waves = seen.waves;
@@ -343,7 +343,7 @@ impl Work {
         self.is_busy() && self.backlog > 0 && now.since(self.moved) < limits.grace
     }
 
-    /// It was seen to run, or nothing spoke against it.
+    /// It was seen to run, or nothing indicates otherwise.
     pub(crate) fn seems_to_run(&self, now: Nanos, limits: &Limits) -> bool {
         let stands = self.waves == Waves::Unknown && self.is_stalled();
         self.may_occupy(now, limits) && !stands

@@ -36,7 +36,7 @@ impl Extremes {
         }
     }
 
-    /// Whether one of `others` could have one of these stopped.
+    /// Whether one of `others` could preempt one of these.
     fn contest(&self, others: &Extremes, algorithm: &dyn Algorithm) -> bool {
         self.iter().any(|running| {
             others
@@ -122,7 +122,7 @@ impl Presence {
             || self.highest_waiting.iter().any(awaited)
     }
 
-    /// Whether a queue is busy that another one could have stopped.
+    /// Whether a queue is busy that another one could preempt.
     pub(crate) fn inverted(&self, algorithm: &dyn Algorithm) -> bool {
         self.lowest_busy.contest(&self.highest_waiting, algorithm)
     }

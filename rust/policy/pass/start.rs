@@ -84,7 +84,7 @@ impl Pass<'_, '_> {
             .planned_start()
     }
 
-    /// Finds those that queues are stopped for and that make no progress.
+    /// Finds the processes that queues are stopped for and that make no progress.
     fn watch_holders(&mut self) {
         let settle = self.limits.grace.max(self.limits.resume_delay);
         for rival in (0..RIVALS).map_while(|rank| self.wanting.get(rank)) {

@@ -21,7 +21,7 @@ use crate::terms::priority::Priority;
 use crate::terms::time::Nanos;
 
 impl Pass<'_, '_> {
-    /// Stops whatever a waiting queue may have stopped.
+    /// Stops the queues that a waiting queue may preempt.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn stop_queues(&mut self) {
         let Some(first) = self.waiting.first().copied() else {

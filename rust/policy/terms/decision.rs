@@ -49,12 +49,12 @@ reasons! {
     Deadline = "deadline",
     /// Start: nothing that may hold the queue has wanted the GPU for a while.
     Calm = "calm",
-    /// Start: the turn of those it was stopped for is over.
+    /// Start: the turn of the queues it was stopped for is over.
     Turn = "turn",
     /// Start: it has been stopped as long as any queue may be.
     Bound = "bound",
-    /// Start: those it was stopped for make no progress, as if they waited for
-    /// it.
+    /// Start: the queues it was stopped for make no progress, as if they waited
+    /// for it.
     NoProgress = "no-progress",
     /// Start: the process it was stopped for has caused as much stopped time as
     /// it may.
@@ -71,7 +71,7 @@ reasons! {
 
 /// One queue to stop or to start.
 ///
-/// All decisions of a step belong into one transaction.
+/// All decisions of a step belong in one transaction.
 #[must_use = "a decision that is not carried out changes nothing"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Decision {
@@ -163,7 +163,7 @@ pub enum Arming {
     Disarmed,
 }
 
-/// A waiting queue with a running one that it may have stopped.
+/// A waiting queue with a running one that it may preempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Inversion {
     /// The queue that waits.
@@ -186,7 +186,7 @@ pub struct Step {
     /// An inversion is suspected or queues are stopped: the next observation
     /// should say how many waves each queue has.
     pub ask_waves: bool,
-    /// The worst inversion of this pass, also when a guard forbids to end it.
+    /// The worst inversion of this pass, even when a guard forbids ending it.
     pub inversion: Option<Inversion>,
     /// Queues that are stopped by us, or on their way there or back. Zero means
     /// that it is safe to let go of the node.
@@ -199,7 +199,7 @@ pub struct Step {
     pub untracked: usize,
     /// Observations ignored because an earlier one names the same queue.
     pub duplicates: usize,
-    /// Stopped queues that something else than us started.
+    /// Stopped queues that something other than the policy started.
     pub healed: usize,
     /// The output was too small; the rest follows in the next step.
     pub truncated: bool,
