@@ -356,7 +356,7 @@ impl World {
             }
             1 => {
                 let kinds = [PolicyKind::Strict, PolicyKind::Fair, PolicyKind::Deadline];
-                self.config.policy = kinds[bytes.below(3)];
+                self.config.policy = kinds[bytes.below(kinds.len())];
             }
             2 => {
                 self.config.granularity =
