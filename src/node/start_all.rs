@@ -71,7 +71,7 @@ pub(crate) fn pay_debts(site: Site<'_>, backend: &mut Backend<'_>, survey: &Surv
         let mut queues = survey.queues().iter();
         queues.any(|seen| seen.facts.key.process() == process)
     };
-    if let Ok(Err(failure)) = site.with(|node| backend.settle(node, in_view)) {
+    if let Ok(Err(failure)) = site.with(|node| backend.pay_debts(node, in_view)) {
         say_failure(site, failure);
     }
 }

@@ -45,9 +45,9 @@ impl Scene<'_> {
         (orders.started(), result.map(|_| ()))
     }
 
-    fn settle(&mut self, in_view: bool) -> Result<(), Failure> {
+    fn pay_debts(&mut self, in_view: bool) -> Result<(), Failure> {
         let node = self.node;
-        self.backend().settle(node, |_| in_view)
+        self.backend().pay_debts(node, |_| in_view)
     }
 
     /// Compares the driver's count of evictions, and whether any is owed.
@@ -115,9 +115,9 @@ mod tests {
     fn a_process_that_shows_no_queue_is_restored() -> Result {
         with_scene(|scene| {
             expect(scene.ask(Stop), Ok(Done::Yes))?;
-            expect(scene.settle(true), Ok(()))?;
+            expect(scene.pay_debts(true), Ok(()))?;
             scene.left(1, true)?;
-            expect(scene.settle(false), Ok(()))?;
+            expect(scene.pay_debts(false), Ok(()))?;
             scene.left(0, false)
         })
     }

@@ -102,19 +102,19 @@ impl<'a> Backend<'a> {
         }
     }
 
-    /// Whether there is anything that [`Backend::settle`] may have to do.
+    /// Whether there is anything that [`Backend::pay_debts`] may have to do.
     pub fn owes(&self) -> bool {
         !self.debts.is_empty()
     }
 
     /// Undoes stops that no queue in view stands for. `in_view` says whether any
     /// queue of a process is.
-    pub fn settle(
+    pub fn pay_debts(
         &mut self,
         node: &Node<'_>,
         in_view: impl Fn(usize) -> bool,
     ) -> Result<(), Failure> {
-        process_backend::settle(node, self.debts, in_view)
+        process_backend::pay_debts(node, self.debts, in_view)
     }
 
     /// Stops and starts queues. What became of each is noted in the orders,

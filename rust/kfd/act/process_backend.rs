@@ -55,7 +55,7 @@ impl Debts {
         })
     }
 
-    /// Whether a process that was in view is evicted by us. [`settle`] has to come
+    /// Whether a process that was in view is evicted by us. [`pay_debts`] has to come
     /// between that look and this question: it forgets the processes that have
     /// ended, whose addresses may be others' now.
     pub(crate) fn has(&self, process: usize) -> bool {
@@ -88,7 +88,7 @@ impl Debts {
 /// Undoes the evictions of processes that have no queue in view, whose queues for
 /// waves are gone while others of theirs wait, and forgets those of processes that
 /// have ended.
-pub(crate) fn settle(
+pub(crate) fn pay_debts(
     node: &Node<'_>,
     debts: &mut Debts,
     in_view: impl Fn(usize) -> bool,
