@@ -17,7 +17,6 @@ use kernel::time::Delta;
 use kfd::act::backend::Backend;
 use kfd::act::backend::Debts;
 use kfd::act::transaction::Failure;
-use kfd::driver::gpu::Away;
 use kfd::driver::gpu::Gpu;
 use kfd::driver::gpu::Keeper;
 use kfd::driver::gpu::Present;
@@ -211,16 +210,6 @@ impl Engine {
         result
     }
 
-    /// Starts everything that is stopped, because the system is about to sleep. `Err`:
-    /// something may still be, and would be lost in the sleep.
-    fn start_all_for_sleep(&mut self, gpu: &Present<'_>) -> Result<(), Failure> {
-        match self.start_all(gpu) {
-            // There is nothing left to lose.
-            Err(Failure::Away(Away::NoAccess | Away::NoKfd)) => Ok(()),
-            result => result,
-        }
-    }
-
     /// What one backend has stopped, no other can start: it stays in force until all
     /// of it runs. Returns when to try again.
     fn keep_backend(&mut self, gpu: &Present<'_>, failure: Failure) -> Nanos {
@@ -262,7 +251,7 @@ impl Engine {
 
 /// Starts everything of a GPU that is stopped, because the system is about to sleep.
 pub(crate) fn start_all_for_sleep(gpu: &Gpu<Engine>) -> Result<(), Failure> {
-    gpu.with(|gpu, engine| gpu.map_or(Ok(()), |gpu| engine.start_all_for_sleep(gpu)))
+    gpu.with(|gpu, engine| gpu.map_or(Ok(()), |gpu| engine.start_all(gpu)))
 }
 
 /// Calls a function until it says that it is done, or until patience ends. It is told
