@@ -62,7 +62,7 @@ while read -r module arguments; do
 done </modules/order
 # Unused memory makes the snapshot larger. The driver's file stays, for scenarios
 # that unload it.
-find /modules -type f ! -name amdgpu.ko -delete
+find /modules -type f ! -name amdgpu.ko -exec rm {} +
 echo 3 >/proc/sys/vm/drop_caches
 export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME=/tmp
 while :; do /usr/bin/agent; sleep 1; done
