@@ -42,6 +42,7 @@ use crate::driver::node::Node;
 use crate::driver::unmapped::Functions;
 use crate::driver::unmapped::Unmapped;
 use crate::kernel::clock;
+use gpreempt_policy::Action;
 use gpreempt_policy::FailureKind;
 use kernel::prelude::*;
 
@@ -141,6 +142,9 @@ fn change(locked: &LockedNode<'_>, orders: &mut Orders<'_>) -> Edited {
         };
     }
     for queue in due.queues() {
+        if queue.action() == Action::Start {
+            locked.expect_oversubscription();
+        }
         queue.set_active(&mut census);
         wanted.note(queue.facts(), Done::Yes);
     }
