@@ -53,12 +53,14 @@ impl Crowding {
 
 /// A number that changes with the processes of which not all queues are in view.
 fn stand_in(survey: &Survey) -> u64 {
-    let begin = u64::from(survey.beyond() > 0);
+    if survey.beyond() == 0 {
+        return 0;
+    }
     let mix = |sum: u64, pid: i32| {
-        let pid = u64::from(pid.unsigned_abs()).wrapping_add(1);
-        sum.wrapping_add(pid.wrapping_mul(0x9E37_79B9_7F4A_7C15)) | 1
+        let sum = sum ^ u64::from(pid.unsigned_abs());
+        sum.wrapping_mul(0x9E37_79B9_7F4A_7C15)
     };
-    survey.left_out().map(|one| one.pid).fold(begin, mix)
+    survey.left_out().map(|one| one.pid).fold(1, mix) | 1
 }
 
 /// The processes of which not all queues are in view, the first of them by name.
@@ -66,18 +68,22 @@ struct Names<'a>(&'a Survey);
 
 impl fmt::Display for Names<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut named = 0u32;
-        for one in self.0.left_out().take(NAMED) {
+        let mut others = self.0.beyond();
+        for (at, one) in self.0.left_out().take(NAMED).enumerate() {
+            let comma = if at > 0 { ", " } else { "" };
             out.write_fmt(fmt!(
-                "{} of {} queues of {} ({}), ",
+                "{}{} of {} queues of {} ({})",
+                comma,
                 one.left_out,
                 one.queues,
                 Comm(&one.comm),
                 one.pid
             ))?;
-            named = named.saturating_add(one.left_out);
+            others = others.saturating_sub(one.left_out);
         }
-        let others = self.0.beyond().saturating_sub(named);
-        out.write_fmt(fmt!("and {others} of others"))
+        match others {
+            0 => Ok(()),
+            _ => out.write_fmt(fmt!(" and {} of others", others)),
+        }
     }
 }

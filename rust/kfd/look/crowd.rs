@@ -24,9 +24,9 @@ use gpreempt_policy::Worth;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
 
-/// How many processes can claim anything: as many as the driver allows queues,
-/// unless its `max_num_of_queues_per_device` says otherwise.
-const CLAIMS: usize = 4096;
+/// How many processes can claim anything: several times as many as a GPU's doorbells
+/// allow, of which the driver gives each process two pages.
+const CLAIMS: usize = 2048;
 
 /// What is remembered of a queue that was in view at the last look.
 pub struct Known {
