@@ -141,10 +141,10 @@ fn change(locked: &LockedNode<'_>, orders: &mut Orders<'_>) -> Edited {
             more: false,
         };
     }
+    if due.queues().any(|queue| queue.action() == Action::Start) {
+        locked.expect_oversubscription();
+    }
     for queue in due.queues() {
-        if queue.action() == Action::Start {
-            locked.expect_oversubscription();
-        }
         queue.set_active(&mut census);
         wanted.note(queue.facts(), Done::Yes);
     }
