@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Processes that own queues: their memory, their name and their cgroup. */
 #include <linux/cgroup.h>
+#include <linux/cred.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
@@ -34,6 +35,12 @@ int gp_task_pid(struct task_struct *task)
 void gp_task_comm(struct task_struct *task, char *comm)
 {
 	strscpy_pad(comm, task->comm, GP_COMM_LEN);
+}
+
+/** gp_task_user() - the real user of @task in the initial namespace; any context. */
+u32 gp_task_user(struct task_struct *task)
+{
+	return from_kuid(&init_user_ns, task_uid(task));
 }
 
 /**
@@ -172,6 +179,17 @@ bool gp_cgroup_holds(struct cgroup *cgroup, struct task_struct *task)
 	rcu_read_unlock();
 	return holds;
 }
+
+/** gp_task_cgroup() - the number of the cgroup that @task is in; any context. */
+u64 gp_task_cgroup(struct task_struct *task)
+{
+	u64 id;
+
+	rcu_read_lock();
+	id = cgroup_id(task_dfl_cgroup(task));
+	rcu_read_unlock();
+	return id;
+}
 #else
 struct cgroup *gp_cgroup_get(const char *path)
 {
@@ -195,5 +213,10 @@ bool gp_cgroup_alive(struct cgroup *cgroup)
 bool gp_cgroup_holds(struct cgroup *cgroup, struct task_struct *task)
 {
 	return false;
+}
+
+u64 gp_task_cgroup(struct task_struct *task)
+{
+	return 0;
 }
 #endif

@@ -139,6 +139,8 @@ void gp_task_get(struct task_struct *task);
 void gp_task_put(struct task_struct *task);
 int gp_task_pid(struct task_struct *task);
 void gp_task_comm(struct task_struct *task, char *comm);
+u32 gp_task_user(struct task_struct *task);
+u64 gp_task_cgroup(struct task_struct *task);
 struct mm_struct *gp_mm_get(struct task_struct *task, const void *expected);
 void gp_mm_put(struct mm_struct *mm);
 void gp_mm_handle_get(struct mm_struct *mm);

@@ -4,6 +4,8 @@
 //! own, with what has to be remembered for it.
 
 mod admission;
+pub(crate) mod comm;
+mod crowding;
 pub(crate) mod histogram;
 mod look;
 mod memory;
@@ -19,6 +21,7 @@ mod tracing;
 mod transaction;
 
 use crate::node::admission::Admission;
+use crate::node::crowding::Crowding;
 use crate::node::look::Look;
 use crate::node::memory::Memory;
 use crate::node::record::wide;
@@ -36,7 +39,6 @@ use gpreempt_policy::Number;
 use gpreempt_policy::QueueId;
 use gpreempt_policy::QueueView;
 use gpreempt_policy::Step;
-use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
 use kfd::act::transaction::Failure;
@@ -63,8 +65,7 @@ pub(crate) struct NodeEngine {
     last: Step,
     /// The queue that waited in the last pass.
     waiting: Option<QueueId>,
-    /// The log says already that some queues are left alone.
-    said_exempt: bool,
+    crowding: Crowding,
     /// The log says already that the node is disarmed.
     said_disarmed: bool,
     /// When queues that are out of view may be started again.
@@ -81,7 +82,7 @@ impl NodeEngine {
             transactions: Transactions::new()?,
             last: Step::default(),
             waiting: None,
-            said_exempt: false,
+            crowding: Crowding::default(),
             said_disarmed: false,
             next_start_beyond: Nanos::ZERO,
         })
@@ -195,7 +196,8 @@ impl NodeEngine {
         let looked = clock::now();
         let step = policy.step(looked, config);
 
-        self.account(site, &step);
+        self.account(&step);
+        self.crowding.say(site, self.look.survey(), looked);
         self.say_disarmed(site, &step);
         self.note_inversion(&step);
         self.carry_out(site, backend, config.mode, looked);
@@ -224,7 +226,7 @@ impl NodeEngine {
             self.admission.check(site, node, backend);
             match self.refusal() {
                 Some(_) => None,
-                None => self.look.take(node),
+                None => self.look.take(node, self.memory.roster.known()),
             }
         })
     }
@@ -268,20 +270,12 @@ impl NodeEngine {
     }
 
     /// Counts what a pass came to.
-    fn account(&mut self, site: Site<'_>, step: &Step) {
+    fn account(&mut self, step: &Step) {
         let counters = &mut self.memory.record.counters;
         counters.passes.add(1);
         counters.healed.add(wide(step.healed));
         let beyond = u64::from(self.look.survey().beyond());
         counters.exempt = wide(step.untracked).saturating_add(beyond);
-        if counters.exempt > 0 && !self.said_exempt {
-            self.said_exempt = true;
-            pr_warn!(
-                "{}: there are more than {} queues; the rest are left alone\n",
-                site,
-                QUEUE_SLOTS
-            );
-        }
     }
 
     /// Says once that the node was disarmed.

@@ -42,6 +42,7 @@ pub mod driver {
 
 /// What is seen of the queues, without changing anything.
 pub mod look {
+    pub mod crowd;
     pub mod hardware;
     pub mod registers;
     pub mod sample;

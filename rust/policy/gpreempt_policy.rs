@@ -54,6 +54,7 @@ mod memory {
     pub(crate) mod rating;
     pub(crate) mod recovery;
     pub(crate) mod retry;
+    pub(crate) mod share;
     pub(crate) mod stop;
     pub(crate) mod storage;
     pub(crate) mod table;
@@ -93,6 +94,10 @@ mod scheduler;
 pub use memory::cooldown::PairSlot;
 pub use memory::process::ProcessSlot;
 pub use memory::queue::QueueSlot;
+pub use memory::share::share;
+pub use memory::share::Claim;
+pub use memory::share::Claimant;
+pub use memory::share::Worth;
 pub use memory::storage::Parts;
 pub use memory::storage::Storage;
 pub use memory::storage::PAIR_SLOTS;

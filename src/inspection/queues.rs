@@ -4,11 +4,12 @@
 
 use super::nodes::each_node;
 use super::text;
-use super::text::Comm;
 use super::text::Quoted;
 use crate::fleet::Fleet;
+use crate::node::comm::Comm;
 use gpreempt_policy::Head;
 use gpreempt_policy::Waves;
+use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
 use kernel::seq_file::SeqFile;
 use kernel::seq_print;
@@ -83,16 +84,41 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
                 view.stopped.0 / 1_000
             );
         });
+        for process in node.survey().left_out() {
+            seq_print!(
+                out,
+                "{:<12} {:>4} {:>8} {:<15} {} of {} queues are left alone: there is room for {} in all\n",
+                gpu,
+                index,
+                process.pid,
+                Comm(&process.comm),
+                process.left_out,
+                process.queues,
+                QUEUE_SLOTS
+            );
+        }
         Ok(())
     })
 }
 
 /// The same and more as JSON.
 pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
-    text::list(out, "queues", |next| {
-        each_node(fleet, |gpu, node| {
-            let (index, gpu_id) = (node.index(), node.gpu_id());
-            node.each_queue(|view, queue, seen| {
+    text::two_lists(
+        out,
+        ("queues", |next: &mut dyn FnMut()| {
+            json_queues(fleet, out, next)
+        }),
+        ("left_out", |next: &mut dyn FnMut()| {
+            json_left_out(fleet, out, next)
+        }),
+    )
+}
+
+/// The queues in view.
+fn json_queues(fleet: &Fleet, out: &SeqFile, next: &mut dyn FnMut()) -> Result {
+    each_node(fleet, |gpu, node| {
+        let (index, gpu_id) = (node.index(), node.gpu_id());
+        node.each_queue(|view, queue, seen| {
                 next();
                 let waves = match seen.sample.waves {
                     Waves::Known(waves) => Some(u64::from(waves)),
@@ -139,8 +165,28 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
                     view.stopped.0
                 );
             });
-            Ok(())
-        })
+        Ok(())
+    })
+}
+
+/// The processes of which not all queues are in view.
+fn json_left_out(fleet: &Fleet, out: &SeqFile, next: &mut dyn FnMut()) -> Result {
+    each_node(fleet, |gpu, node| {
+        for process in node.survey().left_out() {
+            next();
+            seq_print!(
+                out,
+                "{{\"gpu\":\"{}\",\"node\":{},\"gpu_id\":{},\"pid\":{},\"comm\":{},\"queues\":{},\"left_out\":{}}}",
+                gpu,
+                node.index(),
+                node.gpu_id(),
+                process.pid,
+                Quoted(&process.comm),
+                process.queues,
+                process.left_out
+            );
+        }
+        Ok(())
     })
 }
 

@@ -10,26 +10,6 @@ use kernel::seq_print;
 /// The version of everything that is written as JSON.
 pub(super) const SCHEMA: u32 = 1;
 
-/// A command name as text, with a question mark for what cannot be printed.
-pub(super) struct Comm<'a>(pub(super) &'a [u8]);
-
-impl Comm<'_> {
-    fn bytes(&self) -> impl Iterator<Item = u8> + '_ {
-        self.0.iter().copied().take_while(|&byte| byte != 0)
-    }
-}
-
-impl fmt::Display for Comm<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use core::fmt::Write;
-        for byte in self.bytes() {
-            let plain = byte.is_ascii_graphic();
-            out.write_char(if plain { char::from(byte) } else { '?' })?;
-        }
-        Ok(())
-    }
-}
-
 /// Text as a JSON string.
 pub(super) struct Quoted<'a>(pub(super) &'a [u8]);
 
@@ -64,7 +44,27 @@ pub(super) fn list(
     name: &str,
     fill: impl FnOnce(&mut dyn FnMut()) -> Result,
 ) -> Result {
-    seq_print!(out, "{{\"schema\":{},\"{}\":[", SCHEMA, name);
+    seq_print!(out, "{{\"schema\":{}", SCHEMA);
+    let result = member(out, name, fill);
+    seq_print!(out, "}}\n");
+    result
+}
+
+/// Two such lists in one object.
+pub(super) fn two_lists(
+    out: &SeqFile,
+    (name, fill): (&str, impl FnOnce(&mut dyn FnMut()) -> Result),
+    (other_name, fill_other): (&str, impl FnOnce(&mut dyn FnMut()) -> Result),
+) -> Result {
+    seq_print!(out, "{{\"schema\":{}", SCHEMA);
+    let result = member(out, name, fill).and_then(|()| member(out, other_name, fill_other));
+    seq_print!(out, "}}\n");
+    result
+}
+
+/// A list as a member of an object, behind another member.
+fn member(out: &SeqFile, name: &str, fill: impl FnOnce(&mut dyn FnMut()) -> Result) -> Result {
+    seq_print!(out, ",\"{}\":[", name);
     let mut first = true;
     let result = fill(&mut || {
         if !first {
@@ -73,6 +73,6 @@ pub(super) fn list(
         first = false;
         seq_print!(out, "\n");
     });
-    seq_print!(out, "\n]}}\n");
+    seq_print!(out, "\n]");
     result
 }

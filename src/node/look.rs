@@ -8,6 +8,7 @@ use kfd::driver::gpu::Present;
 use kfd::driver::hardware::HardwareSource;
 use kfd::driver::node::Node;
 use kfd::kernel::thread::Running;
+use kfd::look::crowd::Known;
 use kfd::look::hardware::Occupancy;
 use kfd::look::registers::Registers;
 use kfd::look::sampler::SamplerKind;
@@ -34,9 +35,14 @@ impl Look {
         &self.survey
     }
 
-    /// Reads the driver's lists. Returns whom to ask about the hardware.
-    pub(crate) fn take(&mut self, node: &Node<'_>) -> Option<HardwareSource> {
-        self.survey.take(node);
+    /// Reads the driver's lists, with what is known from the last look. Returns whom
+    /// to ask about the hardware.
+    pub(crate) fn take(
+        &mut self,
+        node: &Node<'_>,
+        known: impl Iterator<Item = Known>,
+    ) -> Option<HardwareSource> {
+        self.survey.take(node, known);
         node.hardware_source()
     }
 

@@ -16,6 +16,7 @@ use kfd::driver::process::COMM_LEN;
 use kfd::driver::queue::Activity;
 use kfd::driver::queue::Format;
 use kfd::driver::queue::QueueKey;
+use kfd::look::crowd::Known;
 use kfd::look::survey::ProcessSeen;
 use kfd::look::survey::QueueSeen;
 use kfd::look::survey::Survey;
@@ -133,6 +134,17 @@ impl Roster {
         self.order
             .iter()
             .filter_map(|&at| Some((at, self.queues.get(at)?)))
+    }
+
+    /// What speaks for keeping each queue in view, where there is not room for all.
+    pub(crate) fn known(&self) -> impl Iterator<Item = Known> + '_ {
+        self.queues.iter().map(|queue| Known {
+            key: queue.key,
+            stopped: queue.stopped,
+            // Where it cannot be told, it may have work.
+            working: queue.backlog != Some(0),
+            ruled: queue.rule.is_some(),
+        })
     }
 
     /// Whether any queue is stopped by us.

@@ -10,6 +10,7 @@ use kernel::prelude::*;
 
 mod check;
 mod cost;
+mod crowd;
 mod eviction;
 mod failure;
 mod fake;

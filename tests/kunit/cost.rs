@@ -67,7 +67,7 @@ fn with_scene(
         Fake::add_queues(more)?;
         Fake::own(INIT, true)?;
         let mut survey = Survey::new()?;
-        survey.take(node);
+        survey.take(node, core::iter::empty());
         expect(survey.queues().len(), queues)?;
         test(&mut Scene {
             node,

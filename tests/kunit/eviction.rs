@@ -68,7 +68,7 @@ fn with_scene(test: impl FnOnce(&mut Scene<'_>) -> Result) -> Result {
     with_node(|node| {
         Fake::own(INIT, true)?;
         let mut survey = Survey::new()?;
-        survey.take(node);
+        survey.take(node, core::iter::empty());
         let owner = Fake::now().processes[0].process as usize;
         let of_owner = survey.queues().iter().map(|seen| seen.facts.key);
         let Some(key) = of_owner.clone().find(|key| key.process() == owner) else {

@@ -63,6 +63,7 @@ pub(crate) struct Fake {
     pub(crate) loads: u32,
     pub(crate) destroys: u32,
     pub(crate) destroy_error: i32,
+    pub(crate) oversubscriptions: u32,
 }
 
 extern "C" {
@@ -72,6 +73,7 @@ extern "C" {
     fn gp_fake_reset_begins();
     fn gp_fake_reset_ends();
     fn gp_fake_add_queues(count: u32) -> i32;
+    fn gp_fake_add_processes(count: u32, queues: u32) -> i32;
     fn gp_fake_stop(number: u32) -> i32;
     fn gp_fake_map(slot: u32, doorbell: u32, read: u32, write: u64, empty: bool);
     fn gp_fake_own(pid: i32, main_thread: bool) -> i32;
@@ -96,6 +98,13 @@ impl Fake {
     pub(crate) fn add_queues(count: u32) -> Result {
         // SAFETY: The fake is there, because this module links to it.
         kernel::error::to_result(unsafe { gp_fake_add_queues(count) })
+    }
+
+    /// Has more processes with so many queues for waves each, before those that there
+    /// are.
+    pub(crate) fn add_processes(count: u32, queues: u32) -> Result {
+        // SAFETY: The fake is there, because this module links to it.
+        kernel::error::to_result(unsafe { gp_fake_add_processes(count, queues) })
     }
 
     /// Leaves a queue for waves as a stop would, counted through the processes.

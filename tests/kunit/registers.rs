@@ -32,7 +32,7 @@ impl Looker<'_> {
         let before = Fake::now().dumps;
         let nodes = self.gpu.nodes().map_err(|_| EINVAL)?;
         let node = nodes.node(0).map_err(|_| EINVAL)?;
-        self.survey.take(&node);
+        self.survey.take(&node, core::iter::empty());
         let source = node.hardware_source().ok_or(ENODEV)?;
         self.survey
             .read_registers(self.gpu, &mut self.registers, source);
@@ -45,7 +45,7 @@ impl Looker<'_> {
         let before = Fake::now().wave_counts;
         let nodes = self.gpu.nodes().map_err(|_| EINVAL)?;
         let node = nodes.node(0).map_err(|_| EINVAL)?;
-        self.survey.take(&node);
+        self.survey.take(&node, core::iter::empty());
         let source = node.hardware_source().ok_or(ENODEV)?;
         self.survey
             .count_waves(self.gpu, &mut Occupancy::new()?, source);

@@ -12,7 +12,7 @@ use kfd::driver::node::Node;
 use kfd::look::survey::{ProcessSeen, Survey};
 
 /// No rules.
-struct NoRules;
+pub(crate) struct NoRules;
 
 impl Matcher for NoRules {
     fn generation(&self) -> u32 {
@@ -40,7 +40,7 @@ fn seen_after(
     let mut survey = Survey::new()?;
     let mut roster = Roster::new()?;
     let mut look = |read| {
-        survey.take(node);
+        survey.take(node, core::iter::empty());
         let seen = survey.forge().first_mut().ok_or(ENOENT)?;
         seen.sample.read = Some(read);
         roster.take(&survey, &NoRules);
@@ -70,14 +70,14 @@ fn expect(of: Result<(bool, bool)>, expected: (bool, bool)) -> Result {
 fn see_behind_new_queues(node: &Node<'_>) -> Result {
     let mut survey = Survey::new()?;
     let mut roster = Roster::new()?;
-    survey.take(node);
+    survey.take(node, core::iter::empty());
     roster.take(&survey, &NoRules);
     let mut known = KVec::new();
     for queue in roster.queues() {
         known.push((queue.id, queue.key), GFP_KERNEL)?;
     }
     Fake::add_queues(3)?;
-    survey.take(node);
+    survey.take(node, core::iter::empty());
     roster.take(&survey, &NoRules);
     for &(id, key) in known.iter() {
         if roster.find(id).map(|queue| queue.key) != Some(key) {

@@ -179,7 +179,7 @@ pub(crate) fn with_scene(test: impl FnOnce(&Scene<'_>) -> Result) -> Result {
     let driver = Driver::pin()?;
     with_node(|node| {
         let mut survey = Survey::new()?;
-        survey.take(node);
+        survey.take(node, core::iter::empty());
         let [one, two, three, four] = survey.queues() else {
             return failed(fmt!("{} compute queues seen", survey.queues().len()));
         };

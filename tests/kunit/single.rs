@@ -55,7 +55,7 @@ fn with_scene(test: impl FnOnce(&mut Scene<'_>) -> Result) -> Result {
             KFD_SCHED_POLICY_NO_HWS as u32,
         );
         let mut survey = Survey::new()?;
-        survey.take(node);
+        survey.take(node, core::iter::empty());
         let mut keys = KVec::new();
         for seen in survey.queues() {
             keys.push(seen.facts.key, GFP_KERNEL)?;

@@ -42,6 +42,7 @@ use crate::driver::node::Node;
 use crate::driver::unmapped::Functions;
 use crate::driver::unmapped::Unmapped;
 use crate::kernel::clock;
+use gpreempt_policy::Action;
 use gpreempt_policy::FailureKind;
 use kernel::prelude::*;
 
@@ -139,6 +140,9 @@ fn change(locked: &LockedNode<'_>, orders: &mut Orders<'_>) -> Edited {
             when: "before an edit",
             more: false,
         };
+    }
+    if due.queues().any(|queue| queue.action() == Action::Start) {
+        locked.expect_oversubscription();
     }
     for queue in due.queues() {
         queue.set_active(&mut census);

@@ -77,6 +77,23 @@ impl<'a> LockedNode<'a> {
     }
 }
 
+impl LockedNode<'_> {
+    /// Keeps the driver from saying that the run list is getting oversubscribed when
+    /// what was stopped is put back: it would say so under the lock, with the GPU
+    /// empty, each time that a start brings the queues above the number of places.
+    ///
+    /// The driver uses the flag for nothing else, and sets it anew with each run list.
+    pub(crate) fn expect_oversubscription(&self) {
+        let Some(at) = DEVICE_QUEUE_MANAGER_PACKET_MGR_IS_OVER_SUBSCRIPTION else {
+            return;
+        };
+        // SAFETY: By the invariant of `Node` the queue manager is there, the lock
+        // under which the driver makes run lists is held, and the layout says where
+        // the flag is.
+        unsafe { self.node().dqm().write(at, 1u8) }
+    }
+}
+
 impl Due<'_> {
     /// What the walk has counted.
     pub(crate) fn census(&self) -> &Census {

@@ -117,6 +117,7 @@ impl<'a> Lodger<'a> {
 
     /// Undoes an eviction. Returns what the driver does.
     pub(crate) fn restore(&self) -> i32 {
+        self.node.lock().expect_oversubscription();
         self.call(DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES)
     }
 

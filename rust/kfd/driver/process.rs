@@ -53,6 +53,18 @@ impl Task {
         comm
     }
 
+    /// Its real user in the initial namespace.
+    pub(crate) fn user(&self) -> u32 {
+        // SAFETY: By the type's invariant.
+        unsafe { bindings::gp_task_user(self.0.as_ptr()) }
+    }
+
+    /// The number of the cgroup that it is in.
+    pub(crate) fn cgroup(&self) -> u64 {
+        // SAFETY: By the type's invariant.
+        unsafe { bindings::gp_task_cgroup(self.0.as_ptr()) }
+    }
+
     /// The memory of the process, if it is still the one that the driver knows
     /// the process by.
     pub(crate) fn memory(&self, expected: usize) -> Option<Memory> {

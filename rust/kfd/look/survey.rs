@@ -17,6 +17,9 @@ use crate::driver::queue::Format;
 use crate::driver::queue::QueueFacts;
 use crate::driver::queue::QueueKind;
 use crate::kernel::thread::Running;
+use crate::look::crowd::Crowd;
+use crate::look::crowd::Known;
+use crate::look::crowd::LeftOut;
 use crate::look::hardware::Occupancy;
 use crate::look::registers::Registers;
 use crate::look::sample::Sample;
@@ -63,6 +66,7 @@ pub struct Survey {
     queues: KVVec<QueueSeen>,
     processes: KVVec<ProcessSeen>,
     census: Census,
+    crowd: Crowd,
     beyond: u32,
     stopped_beyond: u32,
     copy_queues: u32,
@@ -75,6 +79,7 @@ impl Survey {
             queues: KVVec::with_capacity(QUEUE_SLOTS, GFP_KERNEL)?,
             processes: KVVec::with_capacity(PROCESS_SLOTS, GFP_KERNEL)?,
             census: Census::default(),
+            crowd: Crowd::new()?,
             beyond: 0,
             stopped_beyond: 0,
             copy_queues: 0,
@@ -107,8 +112,13 @@ impl Survey {
         self.beyond
     }
 
-    /// Those of them that only a stop of ours keeps from running. The driver's
-    /// new queues come first, so that they push old ones out.
+    /// The processes that they belong to.
+    pub fn left_out(&self) -> impl Iterator<Item = LeftOut> + '_ {
+        self.crowd.left_out()
+    }
+
+    /// Those of them that only a stop of ours keeps from running: there are more of
+    /// a process than its share.
     pub fn stopped_beyond(&self) -> u32 {
         self.stopped_beyond
     }
@@ -118,23 +128,43 @@ impl Survey {
         self.copy_queues
     }
 
-    /// Looks at the queues of a node. References to tasks are dropped before,
-    /// and nothing is allocated.
-    pub fn take(&mut self, node: &Node<'_>) {
-        self.clear();
-        let locked = node.lock();
-        self.census = self.read(&locked);
-        drop(locked);
+    /// Looks at the queues of a node, of which some are known from the last look.
+    /// References to tasks are dropped before, and nothing is allocated.
+    ///
+    /// Only where there is not room for all queues is there more than one walk.
+    pub fn take(&mut self, node: &Node<'_>, known: impl Iterator<Item = Known>) {
+        if !self.crowd.chooses() {
+            self.walk(node);
+        }
+        if self.crowd.chooses() || self.beyond > 0 {
+            self.crowd.choose(node, known);
+            self.walk(node);
+            if self.beyond == 0 {
+                self.crowd.dissolve();
+            }
+        }
         self.mark_internal();
     }
 
     /// Forgets what was seen.
     pub fn clear(&mut self) {
+        self.crowd.dissolve();
+        self.empty();
+    }
+
+    fn empty(&mut self) {
         self.queues.clear();
         self.processes.clear();
         self.beyond = 0;
         self.stopped_beyond = 0;
         self.copy_queues = 0;
+    }
+
+    /// One walk over the queues, which keeps those that there is room for.
+    fn walk(&mut self, node: &Node<'_>) {
+        self.empty();
+        let locked = node.lock();
+        self.census = self.read(&locked);
     }
 
     fn read(&mut self, locked: &LockedNode<'_>) -> Census {
@@ -143,7 +173,9 @@ impl Survey {
                 self.copy_queues = self.copy_queues.saturating_add(1);
                 return;
             }
-            let kept = self.process(owner).and_then(|process| {
+            let chosen = self.crowd.keeps(facts);
+            let process = chosen.then(|| self.process(owner)).flatten();
+            let kept = process.and_then(|process| {
                 let seen = QueueSeen {
                     facts: *facts,
                     process,

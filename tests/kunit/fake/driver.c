@@ -48,11 +48,24 @@ noinline int debug_lock_and_unmap(void *dqm)
 	return 0;
 }
 
+/* As the driver does when it has made a run list. */
+static void note_oversubscription(void *dqm)
+{
+#if GP_HAVE_DEVICE_QUEUE_MANAGER_PACKET_MGR_IS_OVER_SUBSCRIPTION
+	bool *was = AT(dqm, GP_DEVICE_QUEUE_MANAGER_PACKET_MGR_IS_OVER_SUBSCRIPTION);
+	bool is = GET(u32, dqm, GP_DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT) > GP_FAKE_PLACES;
+
+	gp_fake.oversubscriptions += is && !*was;
+	*was = is;
+#endif
+}
+
 noinline int debug_map_and_unlock(void *dqm)
 {
 	int error = 0;
 
 	gp_fake.maps++;
+	note_oversubscription(dqm);
 	if (gp_fake.map_errors) {
 		gp_fake.map_errors--;
 		error = gp_fake.reset_at_map ? -EIO : -ENOMEM;
@@ -191,10 +204,9 @@ static void fill_queue(struct gp_fake_process *p, void *queue, unsigned int numb
 	SET(u8, properties, GP_QUEUE_PROPERTIES_IS_ACTIVE, 1);
 }
 
-static void fill_process(struct gp_fake_process *p, u32 first_id)
+/* All of a process but its queues. */
+static void fill_facts(struct gp_fake_process *p)
 {
-	unsigned int i;
-
 	memset(p->process, 0, GP_KFD_PROCESS_SIZE);
 	memset(p->pdd, 0, GP_KFD_PROCESS_DEVICE_SIZE);
 	p->qpd = AT(p->pdd, GP_KFD_PROCESS_DEVICE_QPD);
@@ -207,14 +219,21 @@ static void fill_process(struct gp_fake_process *p, u32 first_id)
 	SET(void *, p->pdd, GP_KFD_PROCESS_DEVICE_PROCESS, p->process);
 	SET(void *, p->qpd, GP_QCM_PROCESS_DEVICE_DQM, gp_fake.dqm);
 	SET(void *, p->qpd, GP_QCM_PROCESS_DEVICE_PQM, p->pqm);
-	SET(u32, p->qpd, GP_QCM_PROCESS_DEVICE_QUEUE_COUNT, GP_FAKE_QUEUES);
 	INIT_LIST_HEAD(AT(p->qpd, GP_QCM_PROCESS_DEVICE_QUEUES_LIST));
+	SET(void *, p->entry, GP_DEVICE_PROCESS_NODE_QPD, p->qpd);
+}
+
+static void fill_process(struct gp_fake_process *p, u32 first_id)
+{
+	unsigned int i;
+
+	fill_facts(p);
+	SET(u32, p->qpd, GP_QCM_PROCESS_DEVICE_QUEUE_COUNT, GP_FAKE_QUEUES);
 	for (i = 0; i < GP_FAKE_QUEUES; i++) {
 		fill_queue(p, p->queues[i], i, first_id + i);
 		list_add_tail(AT(p->queues[i], GP_QUEUE_LIST),
 			      AT(p->qpd, GP_QCM_PROCESS_DEVICE_QUEUES_LIST));
 	}
-	SET(void *, p->entry, GP_DEVICE_PROCESS_NODE_QPD, p->qpd);
 	list_add_tail(AT(p->entry, GP_DEVICE_PROCESS_NODE_LIST),
 		      AT(gp_fake.dqm, GP_DEVICE_QUEUE_MANAGER_QUEUES));
 }
@@ -276,8 +295,17 @@ static void fill_gpu(struct pci_dev *pdev)
 }
 
 static struct pci_dev *fake_pdev;
-/* Queues beyond those of gp_fake. */
+/* Queues and processes beyond those of gp_fake. */
 static void *extra_queues;
+static void *extra_processes;
+
+static void free_extras(void)
+{
+	kvfree(extra_queues);
+	extra_queues = NULL;
+	kvfree(extra_processes);
+	extra_processes = NULL;
+}
 
 static void add_to(unsigned int counter, int count)
 {
@@ -299,6 +327,7 @@ void gp_fake_reset(void)
 	gp_fake.restore_error = 0;
 	gp_fake.unmaps = 0;
 	gp_fake.maps = 0;
+	gp_fake.oversubscriptions = 0;
 	gp_fake.dump_error = 0;
 	gp_fake.dump_registers = HQD_REGISTERS;
 	gp_fake.dump_stride = sizeof(u32);
@@ -311,8 +340,7 @@ void gp_fake_reset(void)
 	fill_queue_manager(gp_fake.dqm);
 	for (i = 0; i < GP_FAKE_PROCESSES; i++)
 		fill_process(&gp_fake.processes[i], i * GP_FAKE_QUEUES);
-	kvfree(extra_queues);
-	extra_queues = NULL;
+	free_extras();
 }
 EXPORT_SYMBOL_GPL(gp_fake_reset);
 
@@ -351,6 +379,56 @@ int gp_fake_add_queues(u32 count)
 	return 0;
 }
 EXPORT_SYMBOL_GPL(gp_fake_add_queues);
+
+/* Room for the structures of which only a few fields are used. */
+#define SMALL 512
+
+/*
+ * gp_fake_add_processes() - have more processes with queues for waves
+ *
+ * As in the driver, new processes come first, and so do new queues.  Once until the
+ * next reset.
+ */
+int gp_fake_add_processes(u32 count, u32 queues)
+{
+	size_t size = GP_KFD_PROCESS_SIZE + GP_KFD_PROCESS_DEVICE_SIZE + 2 * SMALL +
+		      (size_t)queues * GP_QUEUE_SIZE;
+	u32 i, j, id = 0;
+
+	size = ALIGN(size + 16, 8);
+	if (extra_processes)
+		return -EBUSY;
+	extra_processes = kvcalloc(count, size, GFP_KERNEL);
+	if (!extra_processes)
+		return -ENOMEM;
+	mutex_lock(dqm_mutex(gp_fake.dqm));
+	for (i = 0; i < count; i++) {
+		struct gp_fake_process p = { .process = AT(extra_processes, i * size) };
+		void *at;
+
+		p.pdd = AT(p.process, ALIGN(GP_KFD_PROCESS_SIZE, 8));
+		p.pqm = AT(p.pdd, ALIGN(GP_KFD_PROCESS_DEVICE_SIZE, 8));
+		p.entry = AT(p.pqm, SMALL);
+		at = AT(p.entry, SMALL);
+		fill_facts(&p);
+		for (j = 0; j < queues; j++, at = AT(at, GP_QUEUE_SIZE)) {
+			fill_queue(&p, at, 0, id++);
+			SET(u32, AT(at, GP_QUEUE_PROPERTIES), GP_QUEUE_PROPERTIES_QUEUE_ID, j);
+			list_add(AT(at, GP_QUEUE_LIST),
+				 AT(p.qpd, GP_QCM_PROCESS_DEVICE_QUEUES_LIST));
+		}
+		SET(u32, p.qpd, GP_QCM_PROCESS_DEVICE_QUEUE_COUNT, queues);
+		list_add(AT(p.entry, GP_DEVICE_PROCESS_NODE_LIST),
+			 AT(gp_fake.dqm, GP_DEVICE_QUEUE_MANAGER_QUEUES));
+	}
+	add_to(GP_DEVICE_QUEUE_MANAGER_PROCESSES_COUNT, count);
+	add_to(GP_DEVICE_QUEUE_MANAGER_TOTAL_QUEUE_COUNT, count * queues);
+	add_to(GP_DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, count * queues);
+	add_to(GP_DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT, count * queues);
+	mutex_unlock(dqm_mutex(gp_fake.dqm));
+	return 0;
+}
+EXPORT_SYMBOL_GPL(gp_fake_add_processes);
 
 /* The flag of a queue for waves, counted through the processes. */
 static u8 *active_flag(u32 number)
@@ -480,8 +558,7 @@ static unsigned int remove_ms;
 static void fake_remove(struct pci_dev *pdev)
 {
 	msleep(remove_ms);
-	kvfree(extra_queues);
-	extra_queues = NULL;
+	free_extras();
 	fake_pdev = NULL;
 }
 

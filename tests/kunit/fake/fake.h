@@ -7,6 +7,8 @@
 
 #define GP_FAKE_PROCESSES 2
 #define GP_FAKE_QUEUES 3
+/* On the hardware, for queues for waves. */
+#define GP_FAKE_PLACES 24
 
 /**
  * struct gp_fake_process - the structures of one process on the node
@@ -53,6 +55,8 @@ struct gp_fake_process {
  * @loads: how often a queue was put into its hardware queue
  * @destroys: how often a queue was taken out of it
  * @destroy_error: what that returns, a negative errno or 0
+ * @oversubscriptions: how often the driver would have said that the run list is
+ *	getting oversubscribed
  */
 struct gp_fake {
 	void *adev;
@@ -79,6 +83,7 @@ struct gp_fake {
 	u32 loads;
 	u32 destroys;
 	int destroy_error;
+	u32 oversubscriptions;
 };
 
 extern struct gp_fake gp_fake;
@@ -87,6 +92,7 @@ bool gp_fake_locked(void);
 void gp_fake_reset_begins(void);
 void gp_fake_reset_ends(void);
 int gp_fake_add_queues(u32 count);
+int gp_fake_add_processes(u32 count, u32 queues);
 int gp_fake_stop(u32 number);
 void gp_fake_map(u32 slot, u32 doorbell, u32 read, u64 write, bool empty);
 int gp_fake_own(int pid, bool main_thread);

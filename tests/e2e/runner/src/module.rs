@@ -56,6 +56,8 @@ impl Module {
 #[derive(Clone, Copy, Debug)]
 pub enum Table {
     Queues,
+    /// The processes of which not all queues are in view.
+    LeftOut,
     Events,
     Stats,
 }
@@ -63,7 +65,7 @@ pub enum Table {
 impl Table {
     pub fn path(self) -> String {
         let name = match self {
-            Table::Queues => "queues",
+            Table::Queues | Table::LeftOut => "queues",
             Table::Events => "events",
             Table::Stats => "stats",
         };
@@ -75,10 +77,14 @@ impl Table {
         let text = guest.agent().read_file(&self.path())?;
         let table: Value =
             serde_json::from_str(&text).with_context(|| format!("the table is {text}"))?;
-        let rows = table
-            .as_object()
-            .and_then(|object| object.values().find_map(Value::as_array));
-        rows.cloned().with_context(|| format!("no rows in {table}"))
+        let rows = match self {
+            Table::Queues => &table["queues"],
+            Table::LeftOut => &table["left_out"],
+            Table::Events => &table["events"],
+            Table::Stats => &table["nodes"],
+        };
+        let rows = rows.as_array().cloned();
+        rows.with_context(|| format!("no rows in {table}"))
     }
 
     /// The sum of a number over all rows.

@@ -14,6 +14,7 @@ const NODES: &str = "sys/class/kfd/kfd/topology/nodes";
 const QUEUES: &str = r#"{"schema":1,"queues":[
 {"gpu":"0000:01:00.0","node":0,"gpu_id":5,"pid":20,"comm":"train","queue":1,"format":"aql","prio":2,"eff_prio":2,"rule":null,"rptr":4,"wptr":9,"waves":null,"head":"runnable","active":false,"contends":true,"internal":false,"protected":false,"state":"stopped","since_ns":1,"stops":3,"run_ns":12000000000,"stopped_ns":900},
 {"gpu":"0000:01:00.0","node":0,"gpu_id":5,"pid":10,"comm":"infer","queue":1,"format":"aql","prio":7,"eff_prio":12,"rule":4,"rptr":null,"wptr":null,"waves":6,"head":"unknown","active":true,"contends":true,"internal":false,"protected":false,"state":"running","since_ns":1,"stops":0,"run_ns":1,"stopped_ns":0}
+],"left_out":[
 ]}"#;
 
 const STATS: &str = r#"{"schema":1,"nodes":[
@@ -131,6 +132,31 @@ fn the_most_urgent_queue_comes_first() {
         ["20", "train", "1", "2", "2", "stopped", "-", "5"]
     );
     assert!(lines[2].contains("12 s"), "{text}");
+}
+
+#[test]
+fn who_is_left_alone_for_want_of_room_is_named() {
+    let host = Host::with_module();
+    assert!(!host.says("status").contains("want of room"));
+    let few = r#"{"gpu":"0000:01:00.0","node":0,"gpu_id":5,"pid":30,"comm":"few","queues":205,"left_out":1}"#;
+    let many = few
+        .replace("few", "many")
+        .replace("\"left_out\":1", "\"left_out\":88");
+    let crowd = format!("\"left_out\":[\n{few},\n{many}\n");
+    let queues = QUEUES.replace("\"left_out\":[\n", &crowd);
+    host.file(&format!("{DEBUGFS}/queues.json"), &queues);
+    let stats = STATS.replace("\"exempt\":0", "\"exempt\":89");
+    host.file(&format!("{DEBUGFS}/stats.json"), &stats);
+    assert!(host.says("status").contains("want of room: 89 queues"));
+    let text = host.says("queues");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[3..],
+        [
+            "0000:01:00.0/0: 88 of 205 queues of many (30) are left alone for want of room",
+            "0000:01:00.0/0: 1 of 205 queues of few (30) are left alone for want of room",
+        ]
+    );
 }
 
 #[test]

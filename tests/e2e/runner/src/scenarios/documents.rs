@@ -289,8 +289,8 @@ fn files(guest: &mut Guest) -> Result<()> {
         ensure!(table["schema"] == 1, "{}: {text}", entry.what);
         let row = table
             .as_object()
-            .and_then(|table| table.values().find_map(Value::as_array))
-            .and_then(|rows| rows.first()?.as_object())
+            .map(|table| table.values().filter_map(Value::as_array))
+            .and_then(|mut lists| lists.find_map(|rows| rows.first()?.as_object()))
             .with_context(|| format!("{} has no row: {text}", entry.what))?;
         let found: BTreeSet<String> = row.keys().cloned().collect();
         ensure!(

@@ -3,6 +3,7 @@
 
 mod background;
 mod contention;
+mod crowd;
 mod dependency;
 mod disturbance;
 mod documents;
@@ -58,6 +59,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         disturbance::SCENARIOS,
         failure::SCENARIOS,
         pairs::SCENARIOS,
+        crowd::SCENARIOS,
         pm4::SCENARIOS,
         two_gpus::SCENARIOS,
     ]

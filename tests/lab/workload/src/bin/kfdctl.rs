@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::{bail, ensure, Result};
 use clap::{Args, Parser, Subcommand};
 use gpu_workload::control::{self, Request};
+use gpu_workload::hsa::{Queue, Runtime};
 use gpu_workload::kfd::debugger::Session;
 use gpu_workload::kfd::ioctl::{Kfd, QueueStatus};
 use gpu_workload::kfd::pressure::Pressure;
@@ -144,6 +145,13 @@ enum What {
     AvailableMemory {
         #[arg(long)]
         node: u32,
+    },
+    /// Create queues that never get work; they are held until this program is killed
+    Idle {
+        #[arg(long)]
+        queues: usize,
+        #[arg(long, default_value_t = 128)]
+        ring_packets: u32,
     },
     /// Use a queue of PM4 packets, of the lowest priority: each round waits in a
     /// buffer for a while and then writes a word
@@ -299,6 +307,19 @@ fn perform(what: What) -> Result<serde_json::Value> {
             let mut pressure = Pressure::open(render_node)?;
             let held = pressure.allocate(bytes, piece)?;
             println!("{}", json!({ "held": held }));
+            std::io::stdout().flush()?;
+            loop {
+                thread::park();
+            }
+        }
+        What::Idle {
+            queues,
+            ring_packets,
+        } => {
+            let runtime = Runtime::open()?;
+            let create = |_| Queue::create(&runtime, 0, ring_packets);
+            let held: Vec<_> = (0..queues).map(create).collect::<Result<_>>()?;
+            println!("{}", json!({ "held": held.len() }));
             std::io::stdout().flush()?;
             loop {
                 thread::park();

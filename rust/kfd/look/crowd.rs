@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! Who is kept in view when a node has more queues than there is room for. The
+//! shares are the policy's ([`share`]); here are the walk that counts what each
+//! process claims, and the claims by which the next walk goes.
+//!
+//! Whom a process belongs to is asked between the two, without any lock.
+
+#![forbid(unsafe_code)]
+
+use crate::driver::locked::LockedNode;
+use crate::driver::locked::Owner;
+use crate::driver::node::Node;
+use crate::driver::process::Task;
+use crate::driver::process::COMM_LEN;
+use crate::driver::queue::QueueFacts;
+use crate::driver::queue::QueueKey;
+use crate::driver::queue::QueueKind;
+use crate::kernel::sort::sort_by_key;
+use gpreempt_policy::share;
+use gpreempt_policy::Claim;
+use gpreempt_policy::Claimant;
+use gpreempt_policy::Worth;
+use gpreempt_policy::QUEUE_SLOTS;
+use kernel::prelude::*;
+
+/// How many processes can claim anything: several times as many as a GPU's doorbells
+/// allow, of which the driver gives each process two pages.
+const CLAIMS: usize = 2048;
+
+/// What is remembered of a queue that was in view at the last look.
+pub struct Known {
+    /// Identifies it.
+    pub key: QueueKey,
+    /// It was stopped.
+    pub stopped: bool,
+    /// It had work, or may have had.
+    pub working: bool,
+    /// A rule names its process.
+    pub ruled: bool,
+}
+
+/// A process of which not all queues are in view.
+pub struct LeftOut {
+    /// Its process id.
+    pub pid: i32,
+    /// Its command name.
+    pub comm: [u8; COMM_LEN],
+    /// How many compute queues it has.
+    pub queues: u32,
+    /// How many of them are not in view.
+    pub left_out: u32,
+}
+
+/// A process with its claim.
+struct Member {
+    /// Its name in the driver.
+    process: usize,
+    task: Task,
+    claim: Claim,
+}
+
+impl Claimant for Member {
+    fn claim(&self) -> &Claim {
+        &self.claim
+    }
+
+    fn claim_mut(&mut self) -> &mut Claim {
+        &mut self.claim
+    }
+}
+
+/// The claims of all processes, while there is not room for all queues.
+pub(crate) struct Crowd {
+    /// Counted in the driver's order, then sorted by process.
+    members: KVVec<Member>,
+    /// What was in view at the last look, sorted by key.
+    known: KVVec<Known>,
+    /// Where the member was that was asked for last.
+    last: usize,
+    /// The claims are in force.
+    chooses: bool,
+}
+
+impl Crowd {
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self {
+            members: KVVec::with_capacity(CLAIMS, GFP_KERNEL)?,
+            known: KVVec::with_capacity(QUEUE_SLOTS, GFP_KERNEL)?,
+            last: 0,
+            chooses: false,
+        })
+    }
+
+    /// Whether not every queue is kept in view.
+    pub(crate) fn chooses(&self) -> bool {
+        self.chooses
+    }
+
+    /// Forgets the claims: there is room for everybody.
+    pub(crate) fn dissolve(&mut self) {
+        self.members.clear();
+        self.known.clear();
+        self.chooses = false;
+    }
+
+    /// Counts the queues of each process, and shares the room among them.
+    pub(crate) fn choose(&mut self, node: &Node<'_>, known: impl Iterator<Item = Known>) {
+        self.dissolve();
+        self.chooses = true;
+        for one in known {
+            // There is as much room as for what is in view.
+            let _ = self.known.push_within_capacity(one);
+        }
+        sort_by_key(&mut self.known, |known| known.key);
+        self.count(&node.lock());
+        for member in self.members.iter_mut() {
+            member.claim.program = member.task.pid();
+            member.claim.user = member.task.user();
+            member.claim.cgroup = member.task.cgroup();
+        }
+        sort_by_key(&mut self.members, |member| {
+            let claim = &member.claim;
+            (claim.user, claim.cgroup, claim.program, member.process)
+        });
+        share(
+            u32::try_from(QUEUE_SLOTS).unwrap_or(u32::MAX),
+            &mut self.members,
+        );
+        sort_by_key(&mut self.members, |member| member.process);
+    }
+
+    fn count(&mut self, locked: &LockedNode<'_>) {
+        locked.walk(|owner, facts| {
+            if facts.kind != QueueKind::Compute {
+                return;
+            }
+            let known = self.known_of(facts.key);
+            let worth = worth(facts, known);
+            let ruled = known.is_some_and(|known| known.ruled);
+            if let Some(claim) = self.newest_claim(owner) {
+                claim.add(worth);
+                claim.ruled |= ruled;
+            }
+        });
+    }
+
+    /// The claim of a process, whose queues come one after the other.
+    fn newest_claim(&mut self, owner: &Owner<'_>) -> Option<&mut Claim> {
+        let process = owner.process.address();
+        if self
+            .members
+            .last()
+            .is_none_or(|last| last.process != process)
+        {
+            let member = Member {
+                process,
+                task: owner.task()?,
+                claim: Claim::default(),
+            };
+            self.members.push_within_capacity(member).ok()?;
+        }
+        self.members.last_mut().map(|member| &mut member.claim)
+    }
+
+    /// Whether a queue is kept in view. To be asked once for each, in the driver's
+    /// order.
+    pub(crate) fn keeps(&mut self, facts: &QueueFacts) -> bool {
+        if !self.chooses {
+            return true;
+        }
+        let process = facts.key.process();
+        let is = |member: &Member| member.process == process;
+        if !self.members.get(self.last).is_some_and(is) {
+            let found = self
+                .members
+                .binary_search_by_key(&process, |one| one.process);
+            // One that has come since the count waits for the next look.
+            let Ok(at) = found else {
+                return false;
+            };
+            self.last = at;
+        }
+        let worth = worth(facts, self.known_of(facts.key));
+        let member = self.members.get_mut(self.last);
+        member.is_some_and(|member| member.claim.keeps(worth))
+    }
+
+    fn known_of(&self, key: QueueKey) -> Option<&Known> {
+        let at = self
+            .known
+            .binary_search_by_key(&key, |known| known.key)
+            .ok()?;
+        self.known.get(at)
+    }
+
+    /// The processes of which not all queues are in view.
+    pub(crate) fn left_out(&self) -> impl Iterator<Item = LeftOut> + '_ {
+        let some = |member: &&Member| member.claim.left_out() > 0;
+        self.members.iter().filter(some).map(|member| LeftOut {
+            pid: member.task.pid(),
+            comm: member.task.comm(),
+            queues: member.claim.queues(),
+            left_out: member.claim.left_out(),
+        })
+    }
+}
+
+/// What speaks for a queue.
+fn worth(facts: &QueueFacts, known: Option<&Known>) -> Worth {
+    match known {
+        _ if facts.may_be_started() => Worth::Stopped,
+        Some(known) if known.stopped => Worth::Stopped,
+        Some(known) if known.working => Worth::Working,
+        Some(_) => Worth::Seen,
+        None => Worth::Unseen,
+    }
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! More queues than there is room for: who stays in view, under which names, and how
+//! often the lists are walked over for it.
+//!
+//! All processes of the fake are of one program, the kernel's first, but for one that
+//! a test gives to init.
+
+use crate::fake::{expect, failed, with_node, Fake, INIT};
+use crate::node::roster::Roster;
+use crate::roster_cases::NoRules;
+use gpreempt_policy::{Action, QueueId, QUEUE_SLOTS};
+use kernel::prelude::*;
+use kfd::act::hws::Hws;
+use kfd::act::transaction::Requests;
+use kfd::driver::driver::Driver;
+use kfd::driver::locked::walks;
+use kfd::driver::node::Node;
+use kfd::driver::queue::{Activity, QueueKey};
+use kfd::look::survey::Survey;
+
+/// What is remembered of a node from look to look, as in the module.
+struct Watcher<'a> {
+    node: &'a Node<'a>,
+    survey: Survey,
+    roster: Roster,
+}
+
+impl Watcher<'_> {
+    /// One look. Returns how many walks it took.
+    fn look(&mut self) -> Result<u32> {
+        let before = walks::counted();
+        self.survey.take(self.node, self.roster.known());
+        let walks = walks::counted() - before;
+        self.roster.take(&self.survey, &NoRules);
+        let seen = self.survey.queues().iter();
+        for (seen, queue) in seen.zip(self.roster.queues_mut()) {
+            queue.stopped = seen.facts.activity == Activity::Stopped;
+        }
+        Ok(walks)
+    }
+
+    /// How many queues are in view, and how many are not.
+    fn counts(&self) -> (usize, u32) {
+        (self.survey.queues().len(), self.survey.beyond())
+    }
+
+    /// Checks that each queue is counted once, and that what is not in view is named.
+    fn check(&self, total: usize) -> Result {
+        let (seen, beyond) = self.counts();
+        let named: u32 = self.survey.left_out().map(|one| one.left_out).sum();
+        let mut keys = KVVec::new();
+        for queue in self.survey.queues() {
+            keys.push(queue.facts.key, GFP_KERNEL)?;
+        }
+        kfd::kernel::sort::sort_by_key(&mut keys, |key| *key);
+        let twice = keys.windows(2).any(|pair| pair[0] == pair[1]);
+        if seen + beyond as usize == total && named == beyond && !twice {
+            return Ok(());
+        }
+        failed(fmt!(
+            "{seen} and {beyond} of {total}, {named} named, some twice: {twice}"
+        ))
+    }
+
+    fn name(&self, key: QueueKey) -> Option<QueueId> {
+        let mut queues = self.roster.queues().iter();
+        queues.find(|queue| queue.key == key).map(|queue| queue.id)
+    }
+}
+
+fn with_watcher(test: impl FnOnce(&mut Watcher<'_>) -> Result) -> Result {
+    with_node(|node| {
+        test(&mut Watcher {
+            node,
+            survey: Survey::new()?,
+            roster: Roster::new()?,
+        })
+    })
+}
+
+/// Lets a crowd of the fake's other program join, and checks that the two queues of
+/// init's, of which one is stopped, stay in view under their names.
+fn joined_by(watcher: &mut Watcher<'_>, processes: u32, queues: u32) -> Result {
+    Fake::own(INIT, true)?;
+    Fake::stop(0)?;
+    watcher.look()?;
+    let mut known = KVec::new();
+    for queue in watcher.roster.queues() {
+        known.push((queue.key, queue.id), GFP_KERNEL)?;
+    }
+    Fake::add_processes(processes, queues)?;
+    let total = known.len() + processes as usize * queues as usize;
+    for _ in 0..3 {
+        watcher.look()?;
+        watcher.check(total)?;
+        expect(watcher.counts().0, QUEUE_SLOTS)?;
+        expect(watcher.survey.stopped_beyond(), 0)?;
+        let [first, second, ..] = known.as_slice() else {
+            return failed(fmt!("{} queues were there", known.len()));
+        };
+        for &(key, id) in [first, second] {
+            expect(watcher.name(key), Some(id))?;
+        }
+    }
+    Ok(())
+}
+
+#[kunit_tests(amd_gpreempt_crowd)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_with_few_queues_loses_none_to_processes_with_many() -> Result {
+        with_watcher(|watcher| {
+            joined_by(watcher, 6, 205)?;
+            let seen = |process: usize| {
+                let queues = watcher.survey.queues().iter();
+                queues.filter(|queue| queue.process == process).count()
+            };
+            // The six share what the two with two queues each leave.
+            let mut shares = (0..6).map(seen);
+            match shares.all(|share| share == 170) {
+                true => Ok(()),
+                false => failed(fmt!("a share is not 170")),
+            }
+        })
+    }
+
+    #[test]
+    fn a_program_loses_no_queue_to_one_with_many_processes() -> Result {
+        with_watcher(|watcher| joined_by(watcher, 1200, 1))
+    }
+
+    #[test]
+    fn a_queue_in_view_stays_there_when_newer_ones_come() -> Result {
+        with_watcher(|watcher| {
+            Fake::add_processes(5, 204)?;
+            watcher.look()?;
+            expect(watcher.counts(), (QUEUE_SLOTS, 0))?;
+            let mut known = KVVec::new();
+            for queue in watcher.roster.queues() {
+                known.push((queue.key, queue.id), GFP_KERNEL)?;
+            }
+            Fake::add_queues(900)?;
+            watcher.look()?;
+            watcher.check(QUEUE_SLOTS + 900)?;
+            let same = |(key, id): &&(QueueKey, QueueId)| watcher.name(*key) == Some(*id);
+            let kept = known.iter().filter(same).count();
+            // Six processes share what the one with two queues leaves: each of the five
+            // gives up a few, and the one that has grown keeps its old ones.
+            if !(2 + 2 + 5 * 170..=2 + 2 + 5 * 171).contains(&kept) {
+                return failed(fmt!("{kept} are kept"));
+            }
+            let new = watcher.roster.queues().iter();
+            let new = new.filter(|queue| known.iter().all(|(_, id)| *id != queue.id));
+            expect(kept + new.count(), QUEUE_SLOTS)
+        })
+    }
+
+    #[test]
+    fn only_where_there_is_not_room_for_all_is_there_more_than_one_walk() -> Result {
+        let mut survey = Survey::new()?;
+        let mut look = |node: &Node<'_>| {
+            let before = walks::counted();
+            survey.take(node, core::iter::empty());
+            let left_out = survey.left_out().count();
+            (walks::counted() - before, survey.beyond(), left_out)
+        };
+        with_node(|node| {
+            expect(look(node), (1, 0, 0))?;
+            Fake::add_processes(5, 204)?;
+            expect(look(node), (1, 0, 0))?;
+            Fake::add_queues(1)?;
+            expect(look(node), (3, 1, 1))?;
+            expect(look(node), (2, 1, 1))
+        })?;
+        // All that was added is gone.
+        with_node(|node| {
+            expect(look(node), (2, 0, 0))?;
+            expect(look(node), (1, 0, 0))
+        })
+    }
+
+    #[test]
+    fn what_is_stopped_and_out_of_view_is_started() -> Result {
+        with_watcher(|watcher| {
+            let driver = Driver::pin()?;
+            let hws = Hws::bind(&driver)?;
+            Fake::add_queues(1020)?;
+            watcher.look()?;
+            let mut requests = Requests::new(QUEUE_SLOTS)?;
+            let keys = watcher.survey.queues().iter().map(|seen| seen.facts.key);
+            requests.fill(keys.map(|key| (key, Action::Stop)));
+            let stopped = hws.transact(watcher.node, &mut requests.each());
+            expect(stopped.map(|_| ()), Ok(()))?;
+            Fake::add_processes(1, 205)?;
+            watcher.look()?;
+            expect(watcher.counts(), (QUEUE_SLOTS, 205))?;
+            expect(watcher.survey.stopped_beyond(), 205)?;
+            let mut orders = requests.start_all();
+            let started = hws.transact(watcher.node, &mut orders);
+            expect(started.map(|_| ()), Ok(()))?;
+            expect(orders.started(), 1024)?;
+            watcher.look()?;
+            expect(watcher.survey.stopped_beyond(), 0)
+        })
+    }
+}
