@@ -16,10 +16,12 @@ use crate::driver::queue::Activity;
 use crate::driver::queue::Format;
 use crate::driver::queue::QueueFacts;
 use crate::driver::queue::QueueKind;
+use crate::kernel::clock;
 use crate::kernel::thread::Running;
 use crate::look::hardware::Occupancy;
 use crate::look::registers::Registers;
 use crate::look::sample::Sample;
+use gpreempt_policy::Nanos;
 use gpreempt_policy::Priority;
 use gpreempt_policy::Waves;
 use gpreempt_policy::PROCESS_SLOTS;
@@ -66,6 +68,7 @@ pub struct Survey {
     beyond: u32,
     stopped_beyond: u32,
     copy_queues: u32,
+    began: Nanos,
 }
 
 impl Survey {
@@ -78,6 +81,7 @@ impl Survey {
             beyond: 0,
             stopped_beyond: 0,
             copy_queues: 0,
+            began: Nanos::ZERO,
         })
     }
 
@@ -118,11 +122,17 @@ impl Survey {
         self.copy_queues
     }
 
+    /// When the last look began, after the wait for the lock.
+    pub fn began(&self) -> Nanos {
+        self.began
+    }
+
     /// Looks at the queues of a node. References to tasks are dropped before,
     /// and nothing is allocated.
     pub fn take(&mut self, node: &Node<'_>) {
         self.clear();
         let locked = node.lock();
+        self.began = clock::now();
         self.census = self.read(&locked);
         drop(locked);
         self.mark_internal();
