@@ -55,9 +55,6 @@ pub(crate) struct Engine {
     rested: bool,
     /// The log says already that the settings are not taken over yet.
     said_kept: bool,
-    /// What the rules do, as of a generation of them.
-    effects: KVec<RuleEffect>,
-    generation: u32,
 }
 
 /// When to look at a node again.
@@ -69,10 +66,14 @@ pub(crate) struct Next {
     pub(crate) deaf: Nanos,
 }
 
-/// A node, and the process backend's evictions on it.
+/// A node that the GPU has, and what is allocated for it.
 struct Watched {
     node: NodeEngine,
+    /// The process backend's evictions on it.
     debts: Debts,
+    /// What the rules do, as of a generation of them.
+    effects: KVec<RuleEffect>,
+    generation: u32,
 }
 
 impl Watched {
@@ -80,6 +81,8 @@ impl Watched {
         Ok(Self {
             node: NodeEngine::new(index)?,
             debts: Debts::new()?,
+            effects: KVec::with_capacity(MOST_RULES, GFP_KERNEL)?,
+            generation: 0,
         })
     }
 
@@ -100,8 +103,8 @@ impl Watched {
 }
 
 impl Engine {
-    pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Result<Self> {
-        Ok(Self {
+    pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
+        Self {
             shared,
             index,
             watched: None,
@@ -109,9 +112,7 @@ impl Engine {
             settings: settings::current(),
             rested: false,
             said_kept: false,
-            effects: KVec::with_capacity(MOST_RULES, GFP_KERNEL)?,
-            generation: 0,
-        })
+        }
     }
 
     /// How many nodes the GPU had at the last pass.
@@ -218,13 +219,20 @@ impl Engine {
     /// One pass over the node, if there is one.
     fn pass_node(&mut self, gpu: &Present<'_>, running: &Running) -> Option<Nanos> {
         let rules = self.shared.rules();
-        if rules.generation() != self.generation {
-            self.generation = rules.copy_effects(&mut self.effects);
+        let watched = self.watched.as_mut()?;
+        if rules.generation() != watched.generation {
+            watched.generation = rules.copy_effects(&mut watched.effects);
         }
-        let mut config: Config<'_> = self.settings.policy.with_rules(&self.effects);
-        let sampler = self.settings.sampler;
-        let (node, mut backend) = self.watched.as_mut()?.open(&self.settings, &self.shared);
+        let Watched {
+            node,
+            debts,
+            effects,
+            ..
+        } = watched;
+        let mut backend = Backend::new(self.settings.backend, self.shared.hws(), debts);
+        let mut config: Config<'_> = self.settings.policy.with_rules(effects);
         config.granularity = backend.granularity();
+        let sampler = self.settings.sampler;
         node.pass(gpu, &mut backend, &config, sampler, &rules, running)
     }
 

@@ -20,6 +20,7 @@ use kfd::kernel::thread::Body;
 use kfd::kernel::thread::Running;
 use kfd::kernel::thread::Thread;
 use kfd::kernel::wake::Alarm;
+use kfd::kernel::wake::Heard;
 use kfd::operator::sysfs::GpuFolder;
 use kfd::operator::sysfs::NodeFolder;
 
@@ -119,7 +120,7 @@ impl Monitor {
         Ok(())
     }
 
-    fn sleep(&self, running: &Running, seen: kfd::kernel::wake::Heard, next: Option<Next>) {
+    fn sleep(&self, running: &Running, seen: Heard, next: Option<Next>) {
         let now = clock::now();
         let (look, deaf) = next.map_or((None, Nanos::NEVER), |next| (next.look, next.deaf));
         match look.map(|look| look.since(now).0) {

@@ -160,7 +160,7 @@ struct Catcher(Pin<KBox<Mutex<Option<Gpu<Nobody>>>>>);
 
 impl Listener for Catcher {
     fn bound(&self, device: Bound<'_>) {
-        *self.0.lock() = Gpu::new(&device, |_| Ok(Nobody)).ok();
+        *self.0.lock() = Gpu::new(&device, |_| Nobody).ok();
     }
 
     fn unbinding(&self, _device: &Device) {}

@@ -53,7 +53,7 @@ struct Seat<K: Keeper> {
 
 impl<K: Keeper> Gpu<K> {
     /// A GPU that the driver has taken. `keeper` makes what keeps the node of a number.
-    pub fn new(device: &Bound<'_>, mut keeper: impl FnMut(usize) -> Result<K>) -> Result<Self> {
+    pub fn new(device: &Bound<'_>, mut keeper: impl FnMut(usize) -> K) -> Result<Self> {
         let device = device.device().clone();
         let mut seats = KVec::with_capacity(MAX_NODES, GFP_KERNEL)?;
         for index in 0..MAX_NODES {
@@ -61,7 +61,7 @@ impl<K: Keeper> Gpu<K> {
                 // INVARIANT: `Bound` proves it.
                 bound: true,
                 retired: false,
-                keeper: keeper(index)?,
+                keeper: keeper(index),
             };
             let seat = KBox::pin_init(kernel::new_mutex!(seat, "amd_gpreempt_node"), GFP_KERNEL)?;
             seats.push(seat, GFP_KERNEL)?;

@@ -69,17 +69,21 @@ noinline int pqm_create_queue(void *pqm, void *node, int result)
 	return result;
 }
 
-/* 'create': as if COUNT queues were created on NODE, one a millisecond. */
+/* 'create': as if COUNT queues were created on NODE, one a millisecond unless told otherwise. */
 static int set_create(const char *text, const struct kernel_param *parameter)
 {
-	unsigned int index, count;
+	unsigned int index, count, pause_us = 1000;
 	int result;
 
-	if (sscanf(text, "%u %u %d", &index, &count, &result) != 3 || index >= GP_FAKE_NODES)
+	if (sscanf(text, "%u %u %d %u", &index, &count, &result, &pause_us) < 3 ||
+	    index >= GP_FAKE_NODES)
 		return -EINVAL;
 	while (count--) {
 		pqm_create_queue(NULL, gp_fake_node_of(index)->node, result);
-		usleep_range(1000, 1100);
+		if (pause_us)
+			usleep_range(pause_us, pause_us + 100);
+		else
+			cond_resched();
 	}
 	return 0;
 }
