@@ -479,10 +479,8 @@ new_queues_lead_to_no_more_than_a_pass_each_poll_interval() {
 	pass_by
 	begin=$(date +%s)
 	woken=$(passes_while 0 create 0 500 0) || return 1
-	[ "$woken" -ge 1 ] && [ "$woken" -le $(($(date +%s) - begin + 2)) ] || {
-		echo "    # 500 queues led to $woken passes"
-		return 1
-	}
+	echo "    # 500 queues led to $woken passes"
+	[ "$woken" -ge 1 ] && [ "$woken" -le $(($(date +%s) - begin + 2)) ] || return 1
 	unload
 }
 
