@@ -5,6 +5,7 @@
  * are called from here because a kernel with control flow integrity checks the
  * types of such calls.
  */
+#include <linux/atomic.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
 #include <linux/sched/mm.h>
@@ -82,6 +83,29 @@ void gp_mutex_lock(struct mutex *lock)
 void gp_mutex_unlock(struct mutex *lock)
 {
 	mutex_unlock(lock);
+}
+
+/**
+ * gp_users_join() - be counted too where others are
+ * @users: the count, an atomic_t
+ *
+ * Return: false, with nothing changed, if the count is 0.
+ */
+bool gp_users_join(void *users)
+{
+	return atomic_inc_not_zero(users);
+}
+
+/**
+ * gp_users_leave() - undo gp_users_join()
+ * @users: its argument
+ *
+ * Whoever finds that nobody is counted any more finds all reads by those who were
+ * done.
+ */
+void gp_users_leave(void *users)
+{
+	atomic_dec_return_release((atomic_t *)users);
 }
 
 /** gp_rwsem_read_trylock() - take @lock for reading if nobody writes. */

@@ -24,17 +24,34 @@ struct faux_device;
 struct mm_struct;
 struct task_struct;
 
-/* thread.c: the monitor threads, and what wakes them */
+/* thread.c: the monitor threads */
 struct task_struct *gp_thread_start(int (*body)(void *data), void *data, const char *name);
 void gp_thread_stop(struct task_struct *thread);
 bool gp_thread_should_stop(void);
 void gp_thread_prepare(void);
-u32 gp_wake_count(void);
-void gp_wake(void);
-void gp_sleep(u32 seen, u64 timeout_ns);
 void gp_thread_yield(void);
 bool gp_thread_should_freeze(void);
 void gp_thread_freeze(void);
+
+/**
+ * struct gp_heard - what has been heard by a thread
+ * @calls: how often all threads were called
+ * @creations: how often a queue was created on its node
+ */
+struct gp_heard {
+	u32 calls;
+	u32 creations;
+};
+
+struct gp_alarm;
+
+/* wake.c: the sleep of the monitor threads, and what ends it */
+struct gp_alarm *gp_alarm_create(void);
+void gp_alarm_destroy(struct gp_alarm *alarm);
+void gp_alarm_set_node(struct gp_alarm *alarm, unsigned long node);
+struct gp_heard gp_alarm_heard(const struct gp_alarm *alarm);
+void gp_call_all(void);
+void gp_sleep(struct gp_alarm *alarm, struct gp_heard seen, u64 deaf_ns, u64 timeout_ns);
 int gp_creation_watch_start(void);
 void gp_creation_watch_stop(void);
 
@@ -102,6 +119,8 @@ void gp_dqm_lock(struct mutex *lock, unsigned int *saved_flags);
 void gp_dqm_unlock(struct mutex *lock, unsigned int *saved_flags);
 void gp_mutex_lock(struct mutex *lock);
 void gp_mutex_unlock(struct mutex *lock);
+bool gp_users_join(void *users);
+void gp_users_leave(void *users);
 bool gp_rwsem_read_trylock(struct rw_semaphore *lock);
 void gp_rwsem_read_unlock(struct rw_semaphore *lock);
 void gp_free(void *memory);

@@ -6,7 +6,7 @@
 //! Data flows one way: what crate `kfd` sees of the queues goes into the policy
 //! (crate `gpreempt_policy`), and what the policy decides goes back to `kfd`, which
 //! carries it out, and to the inspection files, which show it. This crate holds the
-//! loop that does so, in one kernel thread for each GPU. Unsafe code is denied here.
+//! loop that does so, in one kernel thread for each node. Unsafe code is denied here.
 
 use kernel::prelude::*;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! One GPU: its nodes, and what holds for all of them.
+//! One node of a GPU, as its thread keeps it: what is remembered of it, the settings
+//! in force, and when to look again.
 
 use crate::node::site::gpu_name;
 use crate::node::NodeEngine;
@@ -20,9 +21,9 @@ use kfd::act::transaction::Failure;
 use kfd::driver::gpu::Gpu;
 use kfd::driver::gpu::Keeper;
 use kfd::driver::gpu::Present;
-use kfd::driver::gpu::MAX_NODES;
 use kfd::kernel::clock;
 use kfd::kernel::thread::Running;
+use kfd::kernel::wake::Alarm;
 use kfd::operator::rules::MOST_RULES;
 use kfd::operator::settings;
 use kfd::operator::settings::Settings;
@@ -35,25 +36,44 @@ const PATIENCE: Nanos = Nanos::SECOND.times(5);
 /// The pause between two tries.
 const PAUSE_MS: i64 = 20;
 
-/// A GPU and everything that is remembered of it.
+/// How long a thread sleeps at most while it has anything to do with its node. What
+/// wakes it out of turn can be missed: an operator may switch off all probes.
+const LONGEST_SLEEP: Nanos = Nanos::SECOND;
+
+/// A node of a GPU and everything that is remembered of it.
 pub(crate) struct Engine {
     shared: Arc<Shared>,
-    nodes: KVec<Watched>,
+    /// Its number in the GPU.
+    index: usize,
+    /// `None`: the GPU has no such node, as far as is known.
+    watched: Option<Watched>,
+    /// How many nodes the GPU had at the last pass.
+    node_count: usize,
     /// The settings of the last pass.
     settings: Settings,
     /// In mode off: nothing is stopped any more, and nobody looks.
     rested: bool,
     /// The log says already that the settings are not taken over yet.
     said_kept: bool,
+}
+
+/// When to look at a node again.
+#[derive(Clone, Copy)]
+pub(crate) struct Next {
+    /// When at the latest. `None`: only when woken.
+    pub(crate) look: Option<Nanos>,
+    /// Not before this because a queue was created, which anyone can do in a loop.
+    pub(crate) deaf: Nanos,
+}
+
+/// A node that the GPU has, and what is allocated for it.
+struct Watched {
+    node: NodeEngine,
+    /// The process backend's evictions on it.
+    debts: Debts,
     /// What the rules do, as of a generation of them.
     effects: KVec<RuleEffect>,
     generation: u32,
-}
-
-/// A node, and the process backend's evictions on it.
-struct Watched {
-    node: NodeEngine,
-    debts: Debts,
 }
 
 impl Watched {
@@ -61,6 +81,8 @@ impl Watched {
         Ok(Self {
             node: NodeEngine::new(index)?,
             debts: Debts::new()?,
+            effects: KVec::with_capacity(MOST_RULES, GFP_KERNEL)?,
+            generation: 0,
         })
     }
 
@@ -81,34 +103,27 @@ impl Watched {
 }
 
 impl Engine {
-    pub(crate) fn new(shared: Arc<Shared>) -> Result<Self> {
-        Ok(Self {
+    pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
+        Self {
             shared,
-            nodes: KVec::with_capacity(MAX_NODES, GFP_KERNEL)?,
+            index,
+            watched: None,
+            node_count: 0,
             settings: settings::current(),
             rested: false,
             said_kept: false,
-            effects: KVec::with_capacity(MOST_RULES, GFP_KERNEL)?,
-            generation: 0,
-        })
+        }
     }
 
     /// How many nodes the GPU had at the last pass.
     pub(crate) fn node_count(&self) -> usize {
-        self.nodes.len()
+        self.node_count
     }
 
-    /// The node of a number, with the backend in force.
-    pub(crate) fn node(&mut self, index: usize) -> Option<(&mut NodeEngine, Backend<'_>)> {
-        let watched = self.nodes.get_mut(index)?;
+    /// The node, if the GPU has it, with the backend in force.
+    pub(crate) fn node(&mut self) -> Option<(&mut NodeEngine, Backend<'_>)> {
+        let watched = self.watched.as_mut()?;
         Some(watched.open(&self.settings, &self.shared))
-    }
-
-    /// All nodes, each with the backend in force.
-    pub(crate) fn nodes(&mut self) -> impl Iterator<Item = (&mut NodeEngine, Backend<'_>)> {
-        let (settings, shared) = (&self.settings, &self.shared);
-        let nodes = self.nodes.iter_mut();
-        nodes.map(move |watched| watched.open(settings, shared))
     }
 
     /// The settings of the last pass.
@@ -116,9 +131,40 @@ impl Engine {
         &self.settings
     }
 
-    /// One pass over all nodes. Returns when to look again, or `None`: only when
-    /// woken.
-    pub(crate) fn pass(&mut self, gpu: &Present<'_>, thread: &Running) -> Option<Nanos> {
+    /// One pass over the node.
+    pub(crate) fn pass(&mut self, gpu: &Present<'_>, running: &Running, alarm: &Alarm) -> Next {
+        let begin = clock::now();
+        let look = self.pass_if_due(gpu, running, alarm);
+        let policy = &self.settings.policy;
+        let longest = match policy.mode {
+            Mode::Off => None,
+            _ if self.shared.creation_wakes() => Some(LONGEST_SLEEP),
+            _ => Some(policy.duration(Number::IdlePollNoWake)),
+        };
+        let spacing = policy.duration(Number::PollInterval);
+        let Some(look) = look.or_else(|| longest.map(|time| clock::now().after(time))) else {
+            return Next {
+                look: None,
+                deaf: Nanos::NEVER,
+            };
+        };
+        let rest = self
+            .node()
+            .map_or(Nanos::ZERO, |(node, _)| node.rest_until());
+        Next {
+            look: Some(look.max(rest)),
+            deaf: begin.after(spacing).max(rest),
+        }
+    }
+
+    /// One pass, unless the node rests. Returns when to look again, or `None` if
+    /// there is no reason to.
+    fn pass_if_due(
+        &mut self,
+        gpu: &Present<'_>,
+        running: &Running,
+        alarm: &Alarm,
+    ) -> Option<Nanos> {
         let mut settings = settings::current();
         if self.shared.is_asleep() {
             settings.policy.mode = Mode::Off;
@@ -128,7 +174,9 @@ impl Engine {
                 return Some(self.keep_backend(gpu, failure));
             }
             self.said_kept = false;
-            self.nodes().for_each(|(node, _)| node.recheck());
+            if let Some((node, _)) = self.node() {
+                node.recheck();
+            }
         }
         self.settings = settings;
         let off = settings.policy.mode == Mode::Off;
@@ -137,77 +185,73 @@ impl Engine {
         }
         self.rested = false;
         let retry = clock::now().after(settings.policy.duration(Number::Retry));
-        let Ok(count) = gpu.nodes().map(|nodes| nodes.count()) else {
-            return Some(retry);
-        };
-        if self.prepare(count).is_err() {
+        if self.follow(gpu, alarm).is_err() {
             return Some(retry);
         }
-        if off && !self.nodes.iter().any(Watched::keeps_any_stopped) {
+        if off
+            && !self
+                .watched
+                .as_ref()
+                .is_some_and(Watched::keeps_any_stopped)
+        {
             return self.come_to_rest(gpu).err().map(|_| retry);
         }
-        self.pass_nodes(gpu, thread).or_else(|| self.without_wake())
+        self.pass_node(gpu, running)
     }
 
-    /// One pass over each node. Returns the earliest time to look again.
-    fn pass_nodes(&mut self, gpu: &Present<'_>, thread: &Running) -> Option<Nanos> {
+    /// Has the node if the GPU has it now, and listens to it.
+    fn follow(&mut self, gpu: &Present<'_>, alarm: &Alarm) -> Result {
+        let nodes = gpu.nodes().map_err(|_| ENODEV)?;
+        self.node_count = nodes.count();
+        if self.index >= nodes.count() {
+            alarm.listen_to(0);
+            self.watched = None;
+            return Ok(());
+        }
+        alarm.listen_to(nodes.node(self.index).map_err(|_| ENODEV)?.name());
+        drop(nodes);
+        if self.watched.is_none() {
+            self.watched = Some(Watched::new(self.index)?);
+        }
+        Ok(())
+    }
+
+    /// One pass over the node, if there is one.
+    fn pass_node(&mut self, gpu: &Present<'_>, running: &Running) -> Option<Nanos> {
         let rules = self.shared.rules();
-        if rules.generation() != self.generation {
-            self.generation = rules.copy_effects(&mut self.effects);
+        let watched = self.watched.as_mut()?;
+        if rules.generation() != watched.generation {
+            watched.generation = rules.copy_effects(&mut watched.effects);
         }
-        let mut config: Config<'_> = self.settings.policy.with_rules(&self.effects);
+        let Watched {
+            node,
+            debts,
+            effects,
+            ..
+        } = watched;
+        let mut backend = Backend::new(self.settings.backend, self.shared.hws(), debts);
+        let mut config: Config<'_> = self.settings.policy.with_rules(effects);
+        config.granularity = backend.granularity();
         let sampler = self.settings.sampler;
-        let mut next: Option<Nanos> = None;
-        for watched in self.nodes.iter_mut() {
-            let (node, mut backend) = watched.open(&self.settings, &self.shared);
-            config.granularity = backend.granularity();
-            let due = node.pass(gpu, &mut backend, &config, sampler, &rules, thread);
-            next = match (next, due) {
-                (Some(one), Some(other)) => Some(one.min(other)),
-                (one, other) => one.or(other),
-            };
-        }
-        next
+        node.pass(gpu, &mut backend, &config, sampler, &rules, running)
     }
 
     /// Starts what nobody here remembers to have stopped, because an earlier load of
     /// the module has left it or there was no room to see it, and then forgets all.
     fn come_to_rest(&mut self, gpu: &Present<'_>) -> Result<(), Failure> {
-        let mut result = Ok(());
-        for (node, mut backend) in self.nodes() {
-            result = node.look_and_start_all(gpu, &mut backend).and(result);
+        if let Some((node, mut backend)) = self.node() {
+            node.look_and_start_all(gpu, &mut backend)?;
+            node.rest();
         }
-        result?;
-        self.nodes().for_each(|(node, _)| node.rest());
         self.rested = true;
         Ok(())
     }
 
-    /// When to look again where the creation of a queue wakes nobody.
-    fn without_wake(&self) -> Option<Nanos> {
-        let polls = self.settings.policy.mode != Mode::Off && !self.shared.creation_wakes();
-        polls.then(|| clock::now().after(self.settings.policy.duration(Number::IdlePollNoWake)))
-    }
-
-    /// Has as many nodes as the GPU has now.
-    fn prepare(&mut self, count: usize) -> Result {
-        while self.nodes.len() > count {
-            self.nodes.pop();
-        }
-        while self.nodes.len() < count {
-            self.nodes
-                .push(Watched::new(self.nodes.len())?, GFP_KERNEL)?;
-        }
-        Ok(())
-    }
-
     /// Starts everything that is stopped. `Err`: something may still be.
-    fn start_all(&mut self, gpu: &Present<'_>) -> Result<(), Failure> {
-        let mut result = Ok(());
-        for (node, mut backend) in self.nodes() {
-            result = node.start_all(gpu, &mut backend).and(result);
-        }
-        result
+    pub(crate) fn start_all(&mut self, gpu: &Present<'_>) -> Result<(), Failure> {
+        self.node().map_or(Ok(()), |(node, mut backend)| {
+            node.start_all(gpu, &mut backend)
+        })
     }
 
     /// What one backend has stopped, no other can start: it stays in force until all
@@ -228,36 +272,40 @@ impl Engine {
 
     /// Starts everything that is stopped, trying for a while, because the module lets
     /// go of the GPU. What cannot be started is named in the log.
-    fn start_all_or_give_up(&mut self, gpu: &Present<'_>) {
+    fn start_all_or_give_up(&mut self, gpu: &Present<'_>, since: Nanos) {
         let mut said = false;
-        try_for_a_while(|last| {
-            let mut left = false;
-            for (node, mut backend) in self.nodes() {
-                let Err(failure) = node.start_all(gpu, &mut backend) else {
-                    continue;
-                };
-                left = true;
-                if last {
-                    node.give_up(gpu, &backend, failure);
-                } else if !said && !failure.is_passing() {
-                    said = true;
-                    node.say_failure(gpu, failure);
-                }
+        let Some((node, mut backend)) = self.node() else {
+            return;
+        };
+        try_for_a_while(since, |last| {
+            let Err(failure) = node.start_all(gpu, &mut backend) else {
+                return true;
+            };
+            if last {
+                node.give_up(gpu, &backend, failure);
+            } else if !said && !failure.is_passing() {
+                said = true;
+                node.say_failure(gpu, failure);
             }
-            !left
+            false
         });
     }
 }
 
 /// Starts everything of a GPU that is stopped, because the system is about to sleep.
 pub(crate) fn start_all_for_sleep(gpu: &Gpu<Engine>) -> Result<(), Failure> {
-    gpu.with(|gpu, engine| gpu.map_or(Ok(()), |gpu| engine.start_all(gpu)))
+    let mut result = Ok(());
+    gpu.each(|gpu, engine| {
+        let started = gpu.map_or(Ok(()), |gpu| engine.start_all(gpu));
+        result = started.and(result);
+    });
+    result
 }
 
-/// Calls a function until it says that it is done, or until patience ends. It is told
-/// which call is the last.
-pub(crate) fn try_for_a_while(mut done: impl FnMut(bool) -> bool) {
-    let until = clock::now().after(PATIENCE);
+/// Calls a function until it says that it is done, or until the patience of somebody
+/// ends who has waited since a time. It is told which call is the last.
+pub(crate) fn try_for_a_while(since: Nanos, mut done: impl FnMut(bool) -> bool) {
+    let until = since.after(PATIENCE);
     loop {
         // Everyone gets a last try, however long the others took.
         let last = clock::now() >= until;
@@ -269,9 +317,9 @@ pub(crate) fn try_for_a_while(mut done: impl FnMut(bool) -> bool) {
 }
 
 impl Keeper for Engine {
-    fn leave(&mut self, gpu: &Present<'_>) {
-        self.start_all_or_give_up(gpu);
-        for watched in self.nodes.iter_mut() {
+    fn leave(&mut self, gpu: &Present<'_>, since: Nanos) {
+        self.start_all_or_give_up(gpu, since);
+        if let Some(watched) = &mut self.watched {
             watched.node.forget();
             watched.debts.clear();
         }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! All GPUs. Each has a thread of its own, so that one that hangs does not hold up
-//! the others.
+//! All GPUs, each with the threads of its nodes.
 
 use crate::engine;
 use crate::engine::try_for_a_while;
 use crate::engine::Engine;
 use crate::monitor::Monitor;
+use crate::monitor::Post;
 use crate::node::site::gpu_name;
 use crate::shared::Shared;
 use kernel::prelude::*;
-use kernel::str::CString;
 use kernel::sync::Arc;
 use kernel::sync::Mutex;
 use kfd::driver::driver::Bound;
@@ -18,12 +17,14 @@ use kfd::driver::driver::Device;
 use kfd::driver::driver::Driver;
 use kfd::driver::driver::Listener;
 use kfd::driver::gpu::Gpu;
+use kfd::kernel::clock;
 use kfd::kernel::sleep::Sleeper;
 use kfd::kernel::thread::Thread;
 use kfd::kernel::wake;
 use kfd::operator::rules::Rules;
 
-/// A GPU with its thread. The thread ends before the GPU is forgotten.
+/// A GPU with the thread of its first node, which has those of the others. They end
+/// before the GPU is forgotten.
 struct Member {
     _thread: Thread<Monitor>,
     gpu: Arc<Gpu<Engine>>,
@@ -87,23 +88,20 @@ impl Fleet {
 
     /// Starts to watch a GPU.
     fn add(&self, device: &Bound<'_>) -> Result {
-        let engine = Engine::new(self.shared.clone())?;
-        let gpu = Arc::pin_init(Gpu::new(device, engine), GFP_KERNEL)?;
-        let name = gpu_name(device.device());
-        let name = CString::try_from_fmt(fmt!("gp/{name}"))?;
-        let body = KBox::new(Monitor::new(self.shared.clone(), gpu.clone())?, GFP_KERNEL)?;
-        let thread = Thread::start(&name, body)?;
+        let engine = |index| Engine::new(self.shared.clone(), index);
+        let gpu = Arc::new(Gpu::new(device, engine)?, GFP_KERNEL)?;
+        let post = Post::new(self.shared.clone(), gpu.clone())?;
+        let mut members = self.members.lock();
+        if members.closed {
+            return Ok(());
+        }
+        // Once a thread runs it may stop queues: it must not be lost for want of a place.
+        members.all.reserve(1, GFP_KERNEL)?;
+        let thread = Monitor::start(post)?;
         let member = Member {
             _thread: thread,
             gpu,
         };
-        let mut members = self.members.lock();
-        if members.closed {
-            // Its thread may take long to end: nobody should wait for the lock meanwhile.
-            drop(members);
-            drop(member);
-            return Ok(());
-        }
         members.all.push(member, GFP_KERNEL)?;
         Ok(())
     }
@@ -142,7 +140,7 @@ impl Fleet {
 /// and tries for a while.
 fn start_all_for_sleep(gpu: &Gpu<Engine>) -> Result {
     let mut result = Ok(());
-    try_for_a_while(|_| {
+    try_for_a_while(clock::now(), |_| {
         result = engine::start_all_for_sleep(gpu);
         result.is_ok()
     });

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! The loop of a GPU's thread: make a pass, and sleep for as long as the policy
-//! allows.
+//! The loop of a node's thread: make a pass, and sleep for as long as the policy
+//! allows. Each node has a thread of its own, so that one whose queues do not yield
+//! does not hold up the others.
 
-use crate::engine;
 use crate::engine::Engine;
+use crate::engine::Next;
 use crate::node::site::gpu_name;
 use crate::shared::Shared;
 use crate::values::NodeValues;
+use gpreempt_policy::Nanos;
 use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::Arc;
@@ -16,88 +18,148 @@ use kfd::driver::gpu::MAX_NODES;
 use kfd::kernel::clock;
 use kfd::kernel::thread::Body;
 use kfd::kernel::thread::Running;
-use kfd::kernel::wake;
+use kfd::kernel::thread::Thread;
+use kfd::kernel::wake::Alarm;
+use kfd::kernel::wake::Heard;
 use kfd::operator::sysfs::GpuFolder;
 use kfd::operator::sysfs::NodeFolder;
 
-/// The body of a GPU's thread.
-pub(crate) struct Monitor {
+/// What the threads of a GPU's nodes have in common.
+pub(crate) struct Post {
     shared: Arc<Shared>,
     gpu: Arc<Gpu<Engine>>,
     folder: GpuFolder,
 }
 
-impl Monitor {
-    pub(crate) fn new(shared: Arc<Shared>, gpu: Arc<Gpu<Engine>>) -> Result<Self> {
+impl Post {
+    pub(crate) fn new(shared: Arc<Shared>, gpu: Arc<Gpu<Engine>>) -> Result<Arc<Self>> {
         let name = gpu_name(gpu.device());
         let name = CString::try_from_fmt(fmt!("gpu_{name}"))?;
         let folder = GpuFolder::new(shared.root(), &name)?;
-        Ok(Self {
+        let post = Self {
             shared,
             gpu,
             folder,
-        })
+        };
+        Ok(Arc::new(post, GFP_KERNEL)?)
+    }
+}
+
+/// The body of a node's thread.
+pub(crate) struct Monitor {
+    post: Arc<Post>,
+    /// The node's number in the GPU.
+    index: usize,
+    alarm: Alarm,
+}
+
+impl Monitor {
+    /// Starts the thread of the first node, which starts those of the others.
+    pub(crate) fn start(post: Arc<Post>) -> Result<Thread<Self>> {
+        Self::start_for(post, 0)
+    }
+
+    fn start_for(post: Arc<Post>, index: usize) -> Result<Thread<Self>> {
+        let gpu = gpu_name(post.gpu.device());
+        let name = CString::try_from_fmt(fmt!("gp/{gpu}/{index}"))?;
+        let monitor = Self {
+            post,
+            index,
+            alarm: Alarm::new()?,
+        };
+        Thread::start(&name, KBox::new(monitor, GFP_KERNEL)?)
     }
 
     /// Starts everything before the system sleeps. It all runs already, unless the
     /// sleep was not announced.
     fn start_all_for_sleep(&self) {
-        if let Err(failure) = engine::start_all_for_sleep(&self.gpu) {
+        let gpu = &self.post.gpu;
+        let started = gpu.with(self.index, |gpu, engine| {
+            gpu.map_or(Ok(()), |gpu| engine.start_all(gpu))
+        });
+        if let Some(Err(failure)) = started {
             pr_err!(
-                "{}: the system goes to sleep with a queue stopped: {} (errno {})\n",
-                gpu_name(self.gpu.device()),
+                "{} node {}: the system goes to sleep with a queue stopped: {} (errno {})\n",
+                gpu_name(gpu.device()),
+                self.index,
                 failure.why(),
                 failure.errno()
             );
         }
     }
 
-    /// Adds and removes folders until there is one for each node. To be called without
-    /// the GPU's mutex: removing a folder waits for readers of its files, which take it.
-    fn follow_nodes(&self, count: usize, folders: &mut KVec<NodeFolder<NodeValues>>) -> Result {
-        while folders.len() > count {
-            folders.pop();
-        }
-        while folders.len() < count {
+    /// Adds or removes the node's folder until it is there exactly if the node is. To be
+    /// called without the node's mutex: removing a folder waits for readers of its
+    /// files, which take it.
+    fn follow_node(&self, count: usize, folder: &mut Option<NodeFolder<NodeValues>>) -> Result {
+        if self.index >= count {
+            *folder = None;
+        } else if folder.is_none() {
+            let Post {
+                shared,
+                gpu,
+                folder: parent,
+            } = &*self.post;
             let values = NodeValues {
-                gpu: self.gpu.clone(),
-                index: folders.len(),
+                gpu: gpu.clone(),
+                index: self.index,
             };
-            let root = self.shared.root();
-            let folder = NodeFolder::new(root, &self.folder, folders.len(), values)?;
-            folders.push(folder, GFP_KERNEL)?;
+            *folder = Some(NodeFolder::new(shared.root(), parent, self.index, values)?);
         }
         Ok(())
+    }
+
+    /// Starts the threads of the nodes after the first, until each has one. A thread
+    /// whose node is no more stays, for the GPU may be divided in that way again.
+    fn follow_others(&self, count: usize, others: &mut KVec<Thread<Monitor>>) -> Result {
+        while self.index == 0 && others.len() + 1 < count {
+            others.reserve(1, GFP_KERNEL)?;
+            let thread = Self::start_for(self.post.clone(), others.len() + 1)?;
+            others.push(thread, GFP_KERNEL)?;
+        }
+        Ok(())
+    }
+
+    fn sleep(&self, running: &Running, seen: Heard, next: Option<Next>) {
+        let now = clock::now();
+        let (look, deaf) = next.map_or((None, Nanos::NEVER), |next| (next.look, next.deaf));
+        match look.map(|look| look.since(now).0) {
+            Some(0) => running.yield_now(),
+            sleep => running.sleep(&self.alarm, seen, deaf.since(now).0, sleep),
+        }
     }
 }
 
 impl Body for Monitor {
-    fn run(&self, thread: &Running) {
-        let mut folders = KVec::new();
+    fn run(&self, running: &Running) {
+        let gpu = &self.post.gpu;
+        let mut folder = None;
+        let mut others = KVec::new();
         let mut complete = true;
-        while !thread.should_stop() {
-            if thread.should_freeze() {
+        while !running.should_stop() {
+            if running.should_freeze() {
                 self.start_all_for_sleep();
             }
-            thread.freeze();
+            running.freeze();
             // Read before the look, so that what happens during it leads to another.
-            let seen = wake::count();
-            let (next, nodes) = self.gpu.with(|gpu, engine| {
-                let next = gpu.and_then(|gpu| engine.pass(gpu, thread));
+            let seen = self.alarm.heard();
+            let passed = gpu.with(self.index, |gpu, engine| {
+                let next = gpu.map(|gpu| engine.pass(gpu, running, &self.alarm));
                 (next, engine.node_count())
             });
-            let followed = self.follow_nodes(nodes.min(MAX_NODES), &mut folders);
+            let (next, count) = passed.unwrap_or((None, 0));
+            let count = count.min(MAX_NODES);
+            let followed = self
+                .follow_node(count, &mut folder)
+                .and(self.follow_others(count, &mut others));
             if complete && followed.is_err() {
                 pr_warn!(
-                    "{}: not every node has its folder in sysfs\n",
-                    gpu_name(self.gpu.device())
+                    "{}: not every node has its thread and its folder in sysfs\n",
+                    gpu_name(gpu.device())
                 );
             }
             complete = followed.is_ok();
-            match next.map(|next| next.since(clock::now()).0) {
-                Some(0) => thread.yield_now(),
-                sleep => thread.sleep(seen, sleep),
-            }
+            self.sleep(running, seen, next);
         }
     }
 }

@@ -70,6 +70,8 @@ pub(crate) struct NodeEngine {
     said_disarmed: bool,
     /// When queues that are out of view may be started again.
     next_start_beyond: Nanos,
+    /// Before this time nobody looks.
+    rest_until: Nanos,
 }
 
 impl NodeEngine {
@@ -85,6 +87,7 @@ impl NodeEngine {
             crowding: Crowding::default(),
             said_disarmed: false,
             next_start_beyond: Nanos::ZERO,
+            rest_until: Nanos::ZERO,
         })
     }
 
@@ -148,6 +151,13 @@ impl NodeEngine {
         }
     }
 
+    /// Before which time nobody is to look again: a rest is as long as the look before
+    /// it, without the wait for the driver's lock, so that looking takes half of a
+    /// processor at most.
+    pub(crate) fn rest_until(&self) -> Nanos {
+        self.rest_until
+    }
+
     /// Whether a queue does not run because of us.
     pub(crate) fn keeps_any_stopped(&self) -> bool {
         self.transactions.off_hardware() || self.memory.roster.any_stopped()
@@ -194,6 +204,7 @@ impl NodeEngine {
         roster.take(self.look.survey(), rules);
         policy.observe(self.look.survey(), roster, backend);
         let looked = clock::now();
+        self.rest_until = looked.after(looked.since(self.look.survey().began()));
         let step = policy.step(looked, config);
 
         self.account(&step);

@@ -24,10 +24,11 @@ impl NodeValues {
     /// Calls a function with the node and the backend in force. `Err`: the GPU has no
     /// such node at present.
     fn with<R>(&self, f: impl FnOnce(&mut NodeEngine, &Backend<'_>) -> R) -> Result<R> {
-        self.gpu.with(|_, engine| {
-            let (node, backend) = engine.node(self.index).ok_or(ENODEV)?;
-            Ok(f(node, &backend))
-        })
+        let found = self.gpu.with(self.index, |_, engine| {
+            let (node, backend) = engine.node()?;
+            Some(f(node, &backend))
+        });
+        found.flatten().ok_or(ENODEV)
     }
 }
 

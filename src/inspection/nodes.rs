@@ -24,10 +24,13 @@ pub(super) fn each_node_in_force(
 ) -> Result {
     fleet.each(|gpu| {
         let name = gpu_name(gpu.device());
-        gpu.with(|_, engine| {
+        let mut result = Ok(());
+        gpu.each(|_, engine| {
             let settings = *engine.settings();
-            let mut nodes = engine.nodes();
-            nodes.try_for_each(|(node, backend)| f(name, node, &backend, &settings))
-        })
+            if let (Ok(()), Some((node, backend))) = (result, engine.node()) {
+                result = f(name, node, &backend, &settings);
+            }
+        });
+        result
     })
 }

@@ -4,7 +4,7 @@
 //! refuses, and says which.
 
 use crate::fake::layout::*;
-use crate::fake::{failed, put, with_gpu, with_node, Fake};
+use crate::fake::{expect, failed, get, put, with_gpu, with_node, Fake};
 use kernel::prelude::*;
 use kfd::driver::gpu::{Away, Present};
 
@@ -274,16 +274,35 @@ mod tests {
         })
     }
 
+    /// How many users KFD counts, and whether a lock of the driver is held.
+    fn keepers() -> (u32, bool) {
+        let at = KFD_DEV_KFD_PROCESSES_COUNT.unwrap_or(0);
+        (get(Fake::now().kfd, at), Fake::locked())
+    }
+
     #[test]
-    fn the_partitions_cannot_change_while_the_nodes_are_used() -> Result {
+    fn the_nodes_are_kept_as_one_more_user_does_and_without_a_lock() -> Result {
         with_gpu(|gpu| {
+            let (users, _) = keepers();
+            let gpu = gpu.ok_or(ENXIO)?;
+            let nodes = gpu.nodes().map_err(|_| EUCLEAN)?;
+            expect(keepers(), (users + 1, false))?;
+            let more = gpu.nodes().map_err(|_| EUCLEAN)?;
+            expect(keepers(), (users + 2, false))?;
+            drop((nodes, more));
+            expect(keepers(), (users, false))
+        })
+    }
+
+    #[test]
+    fn the_nodes_that_nobody_uses_are_kept_by_the_lock() -> Result {
+        with_gpu(|gpu| {
+            let at = KFD_DEV_KFD_PROCESSES_COUNT.ok_or(ENXIO)?;
+            put(Fake::now().kfd, at, 0u32);
             let nodes = gpu.ok_or(ENXIO)?.nodes().map_err(|_| EUCLEAN)?;
-            let during = Fake::locked();
+            expect(keepers(), (0, true))?;
             drop(nodes);
-            match (during, Fake::locked()) {
-                (true, false) => Ok(()),
-                other => failed(fmt!("locked during and after: {other:?}")),
-            }
+            expect(keepers(), (0, false))
         })
     }
 

@@ -4,6 +4,7 @@
 //! reached on the way that the module takes, and damages it.
 
 use core::pin::Pin;
+use gpreempt_policy::Nanos;
 use kernel::prelude::*;
 use kernel::sync::Mutex;
 use kfd::driver::driver::{Bound, Device, Driver, Listener, Watch};
@@ -160,15 +161,15 @@ pub(crate) fn get<T: Copy>(structure: *mut u8, offset: usize) -> T {
 struct Nobody;
 
 impl Keeper for Nobody {
-    fn leave(&mut self, _gpu: &Present<'_>) {}
+    fn leave(&mut self, _gpu: &Present<'_>, _since: Nanos) {}
 }
 
 /// Keeps the GPU that the driver core tells about.
-struct Catcher(Pin<KBox<Mutex<Option<Pin<KBox<Gpu<Nobody>>>>>>>);
+struct Catcher(Pin<KBox<Mutex<Option<Gpu<Nobody>>>>>);
 
 impl Listener for Catcher {
     fn bound(&self, device: Bound<'_>) {
-        *self.0.lock() = KBox::pin_init(Gpu::new(&device, Nobody), GFP_KERNEL).ok();
+        *self.0.lock() = Gpu::new(&device, |_| Nobody).ok();
     }
 
     fn unbinding(&self, _device: &Device) {}
@@ -189,7 +190,7 @@ pub(crate) fn with_gpu<R>(test: impl FnOnce(Option<&Present<'_>>) -> Result<R>) 
     let watch = KBox::pin_init(Watch::new(Driver::pin()?, catcher), GFP_KERNEL)?;
     watch.as_ref().find()?;
     let gpu = watch.listener().0.lock().take().ok_or(ENODEV)?;
-    let result = gpu.with(|present, _| test(present));
+    let result = gpu.with(0, |present, _| test(present)).ok_or(ENODEV)?;
     if Fake::locked() {
         return failed(fmt!("a lock of the driver is still held"));
     }

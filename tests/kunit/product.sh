@@ -401,6 +401,171 @@ a_stopped_queue_stays_in_view_and_is_started() {
 	unload
 }
 
+# of NODE NAME: a node's value of that name in sysfs.
+of() {
+	cat "$(find "/sys/devices/faux/$module" -path "*/node$1/$2")"
+}
+
+# grown NODE NAME BEFORE BY: the value has grown by so much.
+grown() {
+	[ "$(of "$1" "$2")" -ge $(($3 + $4)) ] || {
+		echo "    # node $1: $2 is $(of "$1" "$2"), which was $3"
+		return 1
+	}
+}
+
+# passes_while NODE COMMAND...: prints how many passes over the node a command lasted.
+passes_while() {
+	watched=$1
+	shift
+	passes=$(of "$watched" passes)
+	"$@" >&2 || return 1
+	echo $(($(of "$watched" passes) - passes))
+}
+
+# create NODE COUNT RESULT: as programs that have KFD create queues.
+create() {
+	echo "$*" >$fake/create
+}
+
+# divide COUNT: into so many nodes, as soon as nobody uses the GPU.
+divide() {
+	echo -2 >$fake/users
+	eventually try_to_divide "$1" || return 1
+	echo 2 >$fake/users
+}
+
+try_to_divide() {
+	echo "$1" 2>/dev/null >$fake/nodes
+}
+
+has_nodes() {
+	[ "$(find "/sys/devices/faux/$module" -name 'node*' | wc -l)" -eq "$1" ]
+}
+
+# Idle queues are looked at every ten seconds here, so that every other pass is
+# somebody's doing.
+idle="mode=observe idle_poll_us=10000000"
+
+# Anyone can fail to create a queue as often as they like.
+who_fails_to_create_a_queue_wakes_nobody() {
+	divide 2 || return 1
+	# shellcheck disable=SC2086 # These are several words.
+	load $idle || return 1
+	pass_by
+	woken=$(passes_while 0 create 0 300 -12) || return 1
+	[ "$woken" -le 2 ] || {
+		echo "    # 300 failures led to $woken passes"
+		return 1
+	}
+	unload
+}
+
+a_new_queue_wakes_the_thread_of_its_node() {
+	divide 2 || return 1
+	# shellcheck disable=SC2086 # These are several words.
+	load $idle || return 1
+	pass_by
+	others=$(of 0 passes)
+	for _ in 1 2 3 4 5; do
+		passes=$(of 1 passes)
+		create 1 1 0 || return 1
+		eventually grown 1 passes "$passes" 1 || return 1
+	done
+	[ $(($(of 0 passes) - others)) -le 2 ] || return 1
+	unload
+}
+
+new_queues_lead_to_no_more_than_a_pass_each_poll_interval() {
+	# shellcheck disable=SC2086 # These are several words.
+	load $idle poll_interval_us=1000000 || return 1
+	pass_by
+	begin=$(date +%s)
+	woken=$(passes_while 0 create 0 500 0) || return 1
+	echo "    # 500 queues led to $woken passes"
+	[ "$woken" -ge 1 ] && [ "$woken" -le $(($(date +%s) - begin + 2)) ] || return 1
+	unload
+}
+
+# Nobody is woken here: the fake has its queues come and go in silence.
+it_looks_again_where_no_wake_up_comes() {
+	load mode=observe || return 1
+	echo 1 >$fake/empty
+	pass_by
+	passes=$(of 0 passes)
+	eventually grown 0 passes "$passes" 3 || return 1
+	echo off >"$parameters/mode"
+	pass_by
+	[ "$(passes_while 0 sleep 3)" -eq 0 ] || return 1
+	unload
+}
+
+# Each node has a queue that is stopped for another one, started at the bound, and
+# stopped again.
+work_on_each_node() {
+	load mode=enforce sampler=mmio max_stop_ms=20 noprogress_ms=60000 stop_budget_ms=1000 \
+		min_run_us=0 grace_us=0 || return 1
+	echo 1 >$fake/busy
+}
+
+# go_on NODE...: queues of each are stopped and started again, three times.
+go_on() {
+	for node; do
+		echo "$node $(of "$node" stops) $(of "$node" starts)"
+	done >/tmp/before
+	while read -r node stops starts; do
+		eventually grown "$node" stops "$stops" 3 || return 1
+		eventually grown "$node" starts "$starts" 3 || return 1
+	done </tmp/before
+}
+
+the_other_nodes_go_on_while_one_does_not_yield() {
+	divide 8 || return 1
+	work_on_each_node || return 1
+	eventually has_nodes 8 || return 1
+	go_on 0 1 2 3 4 5 6 7 || return 1
+	echo 3 >$fake/hung
+	eventually holds $fake/hanging 1 || return 1
+	go_on 0 1 2 4 5 6 7 || return 1
+	# The GPU may not be divided anew meanwhile.
+	! try_to_divide 1 || return 1
+	holds $fake/hanging 1 || return 1
+	echo -1 >$fake/hung
+	go_on 3 || return 1
+	unload
+}
+
+the_driver_waits_for_each_node() {
+	device=$(basename "$(find "$bus/" -name '0000:*')")
+	divide 8 || return 1
+	work_on_each_node || return 1
+	eventually has_nodes 8 || return 1
+	go_on 5 || return 1
+	echo 5 >$fake/hung
+	eventually holds $fake/hanging 1 || return 1
+	: >/tmp/ended
+	{ echo "$device" >"$bus/unbind"; echo unbind >>/tmp/ended; } &
+	sleep 1
+	[ ! -s /tmp/ended ] && holds $fake/hanging 1 || return 1
+	echo -1 >$fake/hung
+	eventually test -s /tmp/ended || return 1
+	unload || return 1
+	echo "$device" >"$bus/bind"
+}
+
+the_driver_may_divide_the_gpu_anew() {
+	load mode=enforce || return 1
+	eventually has_nodes 1 || return 1
+	! try_to_divide 8 || return 1
+	for nodes in 8 2 8 1; do
+		divide $nodes || return 1
+		eventually has_nodes $nodes || return 1
+		echo 1 >$fake/stopped
+		eventually stopped 0 || return 1
+	done
+	unload
+}
+
 run() {
 	number=0
 	verdict=ok
@@ -444,4 +609,11 @@ run every_file_can_be_read \
 	a_halt_is_no_failure \
 	wrong_counters_disturb_nobody \
 	the_driver_waits_while_it_unloads \
+	who_fails_to_create_a_queue_wakes_nobody \
+	a_new_queue_wakes_the_thread_of_its_node \
+	new_queues_lead_to_no_more_than_a_pass_each_poll_interval \
+	it_looks_again_where_no_wake_up_comes \
+	the_other_nodes_go_on_while_one_does_not_yield \
+	the_driver_waits_for_each_node \
+	the_driver_may_divide_the_gpu_anew \
 	it_survives_each_failing_allocation

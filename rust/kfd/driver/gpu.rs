@@ -3,16 +3,19 @@
 //! GPUs and their nodes, looked up afresh each time they are needed.
 //!
 //! What keeps the driver's memory in place: the driver is pinned; a GPU is only
-//! used under its own mutex, which the notice that the driver is about to let go
-//! of it takes too; and a node is only used while the GPU's partition lock is
-//! held, without which the driver may free all nodes and make new ones.
+//! used under the mutex of one of its nodes, all of which the notice that the driver
+//! is about to let go of it takes too; and a node is only used while the GPU cannot
+//! be divided anew (`partitions.rs`), for which the driver would free all nodes.
 
 use crate::driver::driver::Bound;
 use crate::driver::driver::Device;
 use crate::driver::foreign::Foreign;
 use crate::driver::layout::*;
 use crate::kernel::bindings;
+use crate::kernel::clock;
 use core::marker::PhantomData;
+use core::pin::Pin;
+use gpreempt_policy::Nanos;
 use kernel::prelude::*;
 use kernel::sync::Mutex;
 use kernel::types::NotThreadSafe;
@@ -20,40 +23,50 @@ use kernel::types::NotThreadSafe;
 /// The most nodes that a GPU is divided into.
 pub const MAX_NODES: usize = KFD_DEV_NODES_LEN;
 
-/// What keeps everything that is remembered of a GPU.
+/// What keeps everything that is remembered of a node.
 pub trait Keeper: Send + Unpin + 'static {
-    /// The driver is about to let go of the GPU: start what is stopped, and
-    /// forget everything about it.
-    fn leave(&mut self, gpu: &Present<'_>);
+    /// The driver is about to let go of the GPU, for which everything is being
+    /// made ready since a time: start what is stopped on the node, and forget everything about it.
+    fn leave(&mut self, gpu: &Present<'_>, since: Nanos);
 }
 
-/// A GPU that the driver is or was bound to.
-#[pin_data]
+/// A GPU that the driver is or was bound to, with a seat for each node that it may
+/// be divided into.
+///
+/// Each seat has a mutex of its own, so that nobody waits for a node but those who
+/// use it; the notice that the driver is about to let go of the GPU takes them all,
+/// one after the other.
 pub struct Gpu<K: Keeper> {
     device: Device,
-    #[pin]
-    inner: Mutex<Inner<K>>,
+    seats: KVec<Pin<KBox<Mutex<Seat<K>>>>>,
 }
 
 /// # Invariants
 ///
 /// `bound` is true from the moment the driver had taken the device until the
 /// notice that it will let go of it, and never again once `retired` is.
-struct Inner<K: Keeper> {
+struct Seat<K: Keeper> {
     bound: bool,
     retired: bool,
     keeper: K,
 }
 
 impl<K: Keeper> Gpu<K> {
-    /// A GPU that the driver has taken.
-    pub fn new(device: &Bound<'_>, keeper: K) -> impl PinInit<Self> {
+    /// A GPU that the driver has taken. `keeper` makes what keeps the node of a number.
+    pub fn new(device: &Bound<'_>, mut keeper: impl FnMut(usize) -> K) -> Result<Self> {
         let device = device.device().clone();
-        pin_init!(Self {
-            device,
-            // INVARIANT: `Bound` proves it.
-            inner <- kernel::new_mutex!(Inner { bound: true, retired: false, keeper }, "amd_gpreempt_gpu"),
-        })
+        let mut seats = KVec::with_capacity(MAX_NODES, GFP_KERNEL)?;
+        for index in 0..MAX_NODES {
+            let seat = Seat {
+                // INVARIANT: `Bound` proves it.
+                bound: true,
+                retired: false,
+                keeper: keeper(index),
+            };
+            let seat = KBox::pin_init(kernel::new_mutex!(seat, "amd_gpreempt_node"), GFP_KERNEL)?;
+            seats.push(seat, GFP_KERNEL)?;
+        }
+        Ok(Self { device, seats })
     }
 
     /// The device.
@@ -61,57 +74,74 @@ impl<K: Keeper> Gpu<K> {
         &self.device
     }
 
-    /// Calls a function with the GPU's keeper, and with the GPU if the driver
-    /// has it. The GPU stays the driver's until the function returns.
-    pub fn with<R>(&self, f: impl FnOnce(Option<&Present<'_>>, &mut K) -> R) -> R {
-        let mut inner = self.inner.lock();
-        self.call(&mut inner, f)
+    /// Calls a function with the keeper of a node, and with the GPU if the driver
+    /// has it. The GPU stays the driver's until the function returns. `None`: no GPU
+    /// has a node of that number.
+    pub fn with<R>(
+        &self,
+        index: usize,
+        f: impl FnOnce(Option<&Present<'_>>, &mut K) -> R,
+    ) -> Option<R> {
+        let mut seat = self.seats.get(index)?.lock();
+        Some(self.call(&mut seat, f))
     }
 
-    fn call<R>(
-        &self,
-        inner: &mut Inner<K>,
-        f: impl FnOnce(Option<&Present<'_>>, &mut K) -> R,
-    ) -> R {
-        let present = inner.bound.then(|| self.present()).flatten();
-        f(present.as_ref(), &mut inner.keeper)
+    /// The same for each node that there may be, one after the other.
+    pub fn each(&self, mut f: impl FnMut(Option<&Present<'_>>, &mut K)) {
+        for seat in self.seats.iter() {
+            self.call(&mut seat.lock(), &mut f);
+        }
+    }
+
+    fn call<R>(&self, seat: &mut Seat<K>, f: impl FnOnce(Option<&Present<'_>>, &mut K) -> R) -> R {
+        let present = seat.bound.then(|| self.present()).flatten();
+        f(present.as_ref(), &mut seat.keeper)
     }
 
     /// The driver has taken the device again.
     pub fn bind(&self, device: &Bound<'_>) {
-        if *device.device() == self.device {
-            let mut inner = self.inner.lock();
+        if *device.device() != self.device {
+            return;
+        }
+        for seat in self.seats.iter() {
+            let mut seat = seat.lock();
             // INVARIANT: `Bound` proves it.
-            inner.bound = !inner.retired;
+            seat.bound = !seat.retired;
         }
     }
 
     /// The driver is about to let go of the device. When this returns, nobody
     /// uses it any more.
     pub fn unbind(&self) {
-        self.let_go(&mut self.inner.lock());
+        let since = clock::now();
+        for seat in self.seats.iter() {
+            self.let_go(&mut seat.lock(), since);
+        }
     }
 
     /// The module lets go of the device for good, because later notices of the driver's
     /// may not be received any more.
     pub fn retire(&self) {
-        let mut inner = self.inner.lock();
-        self.let_go(&mut inner);
-        inner.retired = true;
+        let since = clock::now();
+        for seat in self.seats.iter() {
+            let mut seat = seat.lock();
+            self.let_go(&mut seat, since);
+            seat.retired = true;
+        }
     }
 
-    fn let_go(&self, inner: &mut Inner<K>) {
-        self.call(inner, |present, keeper| {
+    fn let_go(&self, seat: &mut Seat<K>, since: Nanos) {
+        self.call(seat, |present, keeper| {
             if let Some(present) = present {
-                keeper.leave(present);
+                keeper.leave(present, since);
             }
         });
-        inner.bound = false;
+        seat.bound = false;
     }
 
     /// The GPU as the driver has it, if it has set it up.
     ///
-    /// To be called with the mutex held and the device bound.
+    /// To be called with a node's mutex held and the device bound.
     fn present(&self) -> Option<Present<'_>> {
         // SAFETY: The device is alive, because `self.device` is a reference.
         let data = unsafe { bindings::gp_device_data(self.device.as_ptr()) };
@@ -130,7 +160,7 @@ impl<K: Keeper> Gpu<K> {
     }
 }
 
-/// A GPU that the driver has, for as long as its mutex is held.
+/// A GPU that the driver has, for as long as the mutex of one of its nodes is held.
 ///
 /// # Invariants
 ///
@@ -139,7 +169,7 @@ impl<K: Keeper> Gpu<K> {
 pub struct Present<'a> {
     device: &'a Device,
     adev: Foreign,
-    /// Borrowed from the guard of the GPU's mutex.
+    /// Borrowed from the guard of the node's mutex.
     _mutex: PhantomData<&'a mut ()>,
     /// What is taken through it is released in the thread that has taken it.
     _thread: NotThreadSafe,

@@ -2,14 +2,13 @@
 
 //! The nodes of a GPU: it or its partitions, each with a queue manager of its own.
 
-#![forbid(unsafe_code)]
-
 use crate::driver::foreign::Foreign;
 use crate::driver::gpu::Away;
 use crate::driver::gpu::Present;
 use crate::driver::gpu::MAX_NODES;
 use crate::driver::layout::*;
-use crate::driver::partitions::Partitions;
+use crate::driver::partitions::Kept;
+use crate::driver::partitions::PartitionLock;
 
 /// How the driver hands queues to the hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +38,7 @@ pub struct Node<'a> {
 impl<'a> Node<'a> {
     /// The node at an address, if what it says of itself is true.
     ///
-    /// The caller holds the lock against a change of partitions.
+    /// The caller keeps the nodes as they are.
     pub(crate) fn new(
         gpu: &'a Present<'a>,
         kfd: Foreign,
@@ -86,6 +85,11 @@ impl<'a> Node<'a> {
         self.kfd
     }
 
+    /// Its name while the GPU is divided as it is: an address, to be compared only.
+    pub fn name(&self) -> usize {
+        self.address.address()
+    }
+
     pub(crate) fn address(&self) -> Foreign {
         self.address
     }
@@ -123,14 +127,14 @@ impl<'a> Node<'a> {
 impl Present<'_> {
     /// The GPU's nodes, which stay as they are while the result lives.
     ///
-    /// Waits for whoever holds the lock, because trying would leave it to others
-    /// whether a stopped queue is ever started: programs have the driver take it
-    /// as often as they like. Never wait with it for anything that a process does
-    /// which opens the GPU: that takes the same lock and waits for it. Nor ask a
+    /// Waits for whoever holds the partition lock, because trying would leave it to
+    /// others whether a stopped queue is ever started: programs have the driver take
+    /// it as often as they like. The result may itself be that lock: never wait with
+    /// it for anything that a process does which opens the GPU, and never ask a
     /// second time while the first result lives.
     pub fn nodes(&self) -> Result<Nodes<'_>, Away> {
         let adev = self.adev();
-        let partitions = Partitions::hold(self)?;
+        let lock = PartitionLock::take(self)?;
         if adev.flag(AMDGPU_DEVICE_KFD_INIT_COMPLETE) != Some(true) {
             return Err(Away::NoKfd);
         }
@@ -146,11 +150,13 @@ impl Present<'_> {
             .and_then(|count| usize::try_from(count).ok())
             .filter(|count| (1..=MAX_NODES).contains(count))
             .ok_or(Away::Misfit)?;
+        // SAFETY: The GPU names it under the lock, it names the GPU, and it is set up.
+        let kept = unsafe { lock.keep_nodes(kfd) };
         Ok(Nodes {
             kfd,
             count,
             gpu: self,
-            _partitions: partitions,
+            _kept: kept,
         })
     }
 }
@@ -164,7 +170,7 @@ pub struct Nodes<'a> {
     kfd: Foreign,
     count: usize,
     gpu: &'a Present<'a>,
-    _partitions: Partitions<'a>,
+    _kept: Kept<'a>,
 }
 
 impl Nodes<'_> {

@@ -7,7 +7,8 @@
 
 use crate::kernel::bindings;
 use crate::kernel::compat::*;
-use crate::kernel::wake::Wakes;
+use crate::kernel::wake::Alarm;
+use crate::kernel::wake::Heard;
 use core::ptr::NonNull;
 use kernel::error::from_err_ptr;
 use kernel::prelude::*;
@@ -50,11 +51,13 @@ impl Running {
     }
 
     /// Sleeps for a number of nanoseconds, for ever with `None`, or until the
-    /// thread is to end or to freeze, or was woken since `seen`.
-    pub fn sleep(&self, seen: Wakes, nanos: Option<u64>) {
+    /// thread is to end or to freeze, or was woken since `seen`; by the creation of
+    /// a queue not before `deaf` nanoseconds.
+    pub fn sleep(&self, alarm: &Alarm, seen: Heard, deaf: u64, nanos: Option<u64>) {
+        let nanos = nanos.unwrap_or(u64::MAX);
         // SAFETY: `self` exists only inside a kernel thread, whose body holds
-        // no lock of the shim.
-        unsafe { bindings::gp_sleep(seen.0, nanos.unwrap_or(u64::MAX)) }
+        // no lock of the shim; the alarm is there by its invariant.
+        unsafe { bindings::gp_sleep(alarm.as_ptr(), seen.0, deaf, nanos) }
     }
 }
 

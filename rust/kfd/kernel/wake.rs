@@ -1,32 +1,77 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! What wakes the monitor threads out of turn: a queue was created, a parameter
-//! or a rule changed, or a GPU came or went.
+//! What wakes the monitor threads out of turn: a queue was created, which concerns
+//! one node's thread, or a parameter or a rule changed, or a GPU came or went, which
+//! concerns all.
 
 use crate::kernel::bindings;
+use core::ptr::NonNull;
 use kernel::prelude::*;
 
-/// How often the threads have been woken.
+/// What a thread has heard.
 ///
-/// Read it before looking at anything: a wake-up between the look and the sleep
+/// Read it before looking at anything: what happens between the look and the sleep
 /// then ends the sleep at once.
-#[derive(Clone, Copy)]
-pub struct Wakes(pub(crate) u32);
+pub struct Heard(pub(crate) bindings::gp_heard);
 
-/// The number of wake-ups so far.
-pub fn count() -> Wakes {
-    // SAFETY: The function may be called from any context.
-    Wakes(unsafe { bindings::gp_wake_count() })
+/// What wakes one thread.
+///
+/// # Invariants
+///
+/// The pointer is to an alarm that `gp_alarm_create` made and nobody has destroyed.
+pub struct Alarm(NonNull<bindings::gp_alarm>);
+
+// SAFETY: An alarm is only used by functions that may be called from any thread.
+unsafe impl Send for Alarm {}
+// SAFETY: Those functions synchronise among themselves, by atomic accesses and RCU.
+unsafe impl Sync for Alarm {}
+
+impl Alarm {
+    /// Makes what wakes a thread.
+    pub fn new() -> Result<Self> {
+        // SAFETY: Rust code of ours runs in process context only, where the function
+        // may sleep.
+        let alarm = unsafe { bindings::gp_alarm_create() };
+        // INVARIANT: Just made.
+        NonNull::new(alarm).map(Self).ok_or(ENOMEM)
+    }
+
+    /// What was heard so far.
+    pub fn heard(&self) -> Heard {
+        // SAFETY: By the type's invariant the alarm is there.
+        Heard(unsafe { bindings::gp_alarm_heard(self.0.as_ptr()) })
+    }
+
+    /// Has the creation of a queue on a node wake the thread; the node's name is
+    /// compared only. Until then the thread is woken by the creation of any queue on
+    /// a node that no thread listens to.
+    pub fn listen_to(&self, node: usize) {
+        // SAFETY: By the type's invariant the alarm is there, and any number may be
+        // given, because the shim only compares it.
+        unsafe { bindings::gp_alarm_set_node(self.0.as_ptr(), node as _) }
+    }
+
+    pub(crate) fn as_ptr(&self) -> *mut bindings::gp_alarm {
+        self.0.as_ptr()
+    }
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant it is there; nobody sleeps on it, because
+        // `Running::sleep` borrows it.
+        unsafe { bindings::gp_alarm_destroy(self.0.as_ptr()) }
+    }
 }
 
 /// Wakes all monitor threads.
 pub fn all() {
     // SAFETY: The function may be called wherever a spinlock may be taken, and Rust
     // code of ours runs in process context only.
-    unsafe { bindings::gp_wake() }
+    unsafe { bindings::gp_call_all() }
 }
 
-/// While it lives, the creation of a KFD queue wakes the monitor threads.
+/// While it lives, the creation of a KFD queue wakes the thread of its node.
 pub struct CreationWatch(());
 
 impl CreationWatch {

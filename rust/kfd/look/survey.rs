@@ -16,6 +16,7 @@ use crate::driver::queue::Activity;
 use crate::driver::queue::Format;
 use crate::driver::queue::QueueFacts;
 use crate::driver::queue::QueueKind;
+use crate::kernel::clock;
 use crate::kernel::thread::Running;
 use crate::look::crowd::Crowd;
 use crate::look::crowd::Known;
@@ -23,6 +24,7 @@ use crate::look::crowd::LeftOut;
 use crate::look::hardware::Occupancy;
 use crate::look::registers::Registers;
 use crate::look::sample::Sample;
+use gpreempt_policy::Nanos;
 use gpreempt_policy::Priority;
 use gpreempt_policy::Waves;
 use gpreempt_policy::PROCESS_SLOTS;
@@ -70,6 +72,7 @@ pub struct Survey {
     beyond: u32,
     stopped_beyond: u32,
     copy_queues: u32,
+    began: Nanos,
 }
 
 impl Survey {
@@ -83,6 +86,7 @@ impl Survey {
             beyond: 0,
             stopped_beyond: 0,
             copy_queues: 0,
+            began: Nanos::ZERO,
         })
     }
 
@@ -128,6 +132,11 @@ impl Survey {
         self.copy_queues
     }
 
+    /// When the last look began, after the wait for the lock.
+    pub fn began(&self) -> Nanos {
+        self.began
+    }
+
     /// Looks at the queues of a node, of which some are known from the last look.
     /// References to tasks are dropped before, and nothing is allocated.
     ///
@@ -164,6 +173,7 @@ impl Survey {
     fn walk(&mut self, node: &Node<'_>) {
         self.empty();
         let locked = node.lock();
+        self.began = clock::now();
         self.census = self.read(&locked);
     }
 

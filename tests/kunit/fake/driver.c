@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A driver that goes by the name of amdgpu and has its structures, one GPU with
- * one node, and nothing behind them.  The tests damage the structures in every
+ * one node (see nodes.c for more), and nothing behind them.  The tests damage the structures in every
  * way and see what the module makes of it.  The fields are where the real
  * driver has them, except for locks (see debug-layout).
  *
@@ -24,10 +24,6 @@
 struct gp_fake gp_fake;
 EXPORT_SYMBOL_GPL(gp_fake);
 
-#define AT(whole, offset) ((void *)((char *)(whole) + (offset)))
-#define SET(type, whole, offset, value) (*(type *)AT(whole, offset) = (value))
-#define GET(type, whole, offset) (*(type *)AT(whole, offset))
-
 static struct mutex *dqm_mutex(void *dqm)
 {
 	return AT(dqm, GP_DEVICE_QUEUE_MANAGER_LOCK_HIDDEN);
@@ -36,7 +32,7 @@ static struct mutex *dqm_mutex(void *dqm)
 /* The driver's functions that the module calls or looks at. */
 int debug_lock_and_unmap(void *dqm);
 int debug_map_and_unlock(void *dqm);
-int pqm_create_queue(void *pqm);
+int pqm_create_queue(void *pqm, void *node, int result);
 
 noinline int debug_lock_and_unmap(void *dqm)
 {
@@ -45,6 +41,7 @@ noinline int debug_lock_and_unmap(void *dqm)
 		return gp_fake.unmap_error;
 	mutex_lock(dqm_mutex(dqm));
 	SET(unsigned int, dqm, GP_DEVICE_QUEUE_MANAGER_SAVED_FLAGS, memalloc_noreclaim_save());
+	gp_fake_wait_while_hung(dqm);
 	return 0;
 }
 
@@ -78,11 +75,30 @@ noinline int debug_map_and_unlock(void *dqm)
 	return error;
 }
 
-/* The module has its calls reported; nobody calls it here. */
-noinline int pqm_create_queue(void *pqm)
+/* The module has its calls reported; here they come from a parameter only. */
+noinline int pqm_create_queue(void *pqm, void *node, int result)
 {
 	barrier();
-	return -ENODEV;
+	return result;
+}
+
+/* 'create': as if COUNT queues were created on NODE, one a millisecond unless told otherwise. */
+static int set_create(const char *text, const struct kernel_param *parameter)
+{
+	unsigned int index, count, pause_us = 1000;
+	int result;
+
+	if (sscanf(text, "%u %u %d %u", &index, &count, &result, &pause_us) < 3 ||
+	    index >= GP_FAKE_NODES)
+		return -EINVAL;
+	while (count--) {
+		pqm_create_queue(NULL, gp_fake_node_of(index)->node, result);
+		if (pause_us)
+			usleep_range(pause_us, pause_us + 100);
+		else
+			cond_resched();
+	}
+	return 0;
 }
 
 static noinline int update_queue(void *dqm, void *queue, void *info)
@@ -122,10 +138,6 @@ static noinline int restore_process_queues_nocpsch(void *dqm, void *qpd)
 	return 1;
 }
 
-/* The registers of the hardware queues that the module looks at. */
-enum { HQD_ACTIVE = 2, HQD_PQ_RPTR = 10, HQD_PQ_DOORBELL_CONTROL = 15, HQD_PQ_CONTROL = 17,
-       HQD_PQ_WPTR_LO = 54, HQD_PQ_WPTR_HI = 55, HQD_REGISTERS };
-
 static u32 hardware_queues[32][HQD_REGISTERS];
 
 /* gp_fake_map() - have a hardware queue hold the queue with a doorbell, or none */
@@ -155,7 +167,8 @@ static noinline int hqd_dump(void *adev, u32 pipe, u32 queue, u32 (**dump)[2], u
 		return -ENOMEM;
 	for (i = 0; i < HQD_REGISTERS; i++) {
 		(*dump)[i][0] = 0x4914 + gp_fake.dump_stride * i;
-		(*dump)[i][1] = hardware_queues[pipe * 8 + queue][i];
+		(*dump)[i][1] = gp_fake_register(xcc, pipe * 8 + queue, i,
+						 hardware_queues[pipe * 8 + queue][i]);
 	}
 	*count = gp_fake.dump_registers;
 	return 0;
@@ -179,19 +192,26 @@ static u8 mqd_manager[GP_MQD_MANAGER_SIZE] __aligned(8);
 
 static noinline void get_cu_occupancy(void *adev, void *occupancy, int *max_waves, u32 xcc)
 {
+	u32 (*queues)[2] = occupancy, slot;
+
 	gp_fake.wave_counts++;
+	for (slot = 0; slot < 2; slot++) {
+		queues[slot][0] = gp_fake_waves(xcc, slot);
+		queues[slot][1] = queues[slot][0] ? gp_fake_busy_doorbell(slot) : 0;
+	}
 }
 
 static u8 kfd2kgd[GP_KFD2KGD_CALLS_SIZE] __aligned(8);
 
-static void fill_queue(struct gp_fake_process *p, void *queue, unsigned int number, u32 id)
+static void fill_queue(const struct gp_fake_process *p, void *node, void *queue,
+		       unsigned int number, u32 id)
 {
 	void *properties = AT(queue, GP_QUEUE_PROPERTIES);
 	bool copies = number == GP_FAKE_QUEUES - 1;
 
 	memset(queue, 0, GP_QUEUE_SIZE);
 	SET(void *, queue, GP_QUEUE_PROCESS, p->process);
-	SET(void *, queue, GP_QUEUE_DEVICE, gp_fake.node);
+	SET(void *, queue, GP_QUEUE_DEVICE, node);
 	SET(u32, properties, GP_QUEUE_PROPERTIES_TYPE,
 	    copies ? GP_KFD_QUEUE_TYPE_SDMA : GP_KFD_QUEUE_TYPE_COMPUTE);
 	SET(u32, properties, GP_QUEUE_PROPERTIES_FORMAT, GP_KFD_QUEUE_FORMAT_AQL);
@@ -204,41 +224,41 @@ static void fill_queue(struct gp_fake_process *p, void *queue, unsigned int numb
 	SET(u8, properties, GP_QUEUE_PROPERTIES_IS_ACTIVE, 1);
 }
 
-/* All of a process but its queues. */
-static void fill_facts(struct gp_fake_process *p)
+/* All of a process on a node but its queues. */
+static void fill_facts(const struct gp_fake_node *n, const struct gp_fake_process *p)
 {
 	memset(p->process, 0, GP_KFD_PROCESS_SIZE);
 	memset(p->pdd, 0, GP_KFD_PROCESS_DEVICE_SIZE);
-	p->qpd = AT(p->pdd, GP_KFD_PROCESS_DEVICE_QPD);
 	SET(void *, p->pqm, GP_PROCESS_QUEUE_MANAGER_PROCESS, p->process);
 	SET(void *, p->process, GP_KFD_PROCESS_LEAD_THREAD, &init_task);
 #if GP_HAVE_KFD_PROCESS_CONTEXT_ID
 	SET(u16, p->process, GP_KFD_PROCESS_CONTEXT_ID, 0xffff);
 #endif
-	SET(void *, p->pdd, GP_KFD_PROCESS_DEVICE_DEV, gp_fake.node);
+	SET(void *, p->pdd, GP_KFD_PROCESS_DEVICE_DEV, n->node);
 	SET(void *, p->pdd, GP_KFD_PROCESS_DEVICE_PROCESS, p->process);
-	SET(void *, p->qpd, GP_QCM_PROCESS_DEVICE_DQM, gp_fake.dqm);
+	SET(void *, p->qpd, GP_QCM_PROCESS_DEVICE_DQM, n->dqm);
 	SET(void *, p->qpd, GP_QCM_PROCESS_DEVICE_PQM, p->pqm);
 	INIT_LIST_HEAD(AT(p->qpd, GP_QCM_PROCESS_DEVICE_QUEUES_LIST));
 	SET(void *, p->entry, GP_DEVICE_PROCESS_NODE_QPD, p->qpd);
 }
 
-static void fill_process(struct gp_fake_process *p, u32 first_id)
+static void fill_process(const struct gp_fake_node *n, const struct gp_fake_process *p,
+			 u32 first_id)
 {
 	unsigned int i;
 
-	fill_facts(p);
+	fill_facts(n, p);
 	SET(u32, p->qpd, GP_QCM_PROCESS_DEVICE_QUEUE_COUNT, GP_FAKE_QUEUES);
 	for (i = 0; i < GP_FAKE_QUEUES; i++) {
-		fill_queue(p, p->queues[i], i, first_id + i);
+		fill_queue(p, n->node, p->queues[i], i, first_id + i);
 		list_add_tail(AT(p->queues[i], GP_QUEUE_LIST),
 			      AT(p->qpd, GP_QCM_PROCESS_DEVICE_QUEUES_LIST));
 	}
 	list_add_tail(AT(p->entry, GP_DEVICE_PROCESS_NODE_LIST),
-		      AT(gp_fake.dqm, GP_DEVICE_QUEUE_MANAGER_QUEUES));
+		      AT(n->dqm, GP_DEVICE_QUEUE_MANAGER_QUEUES));
 }
 
-static void fill_queue_manager(void *dqm)
+static void fill_queue_manager(void *dqm, void *node)
 {
 	memset(dqm, 0, GP_DEVICE_QUEUE_MANAGER_LOCK_HIDDEN);
 	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_OPS_UPDATE_QUEUE, update_queue);
@@ -246,7 +266,7 @@ static void fill_queue_manager(void *dqm)
 	    evict_process_queues_cpsch);
 	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES,
 	    restore_process_queues_cpsch);
-	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_DEV, gp_fake.node);
+	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_DEV, node);
 	SET(void *, mqd_manager, GP_MQD_MANAGER_LOAD_MQD, load_mqd);
 	SET(void *, mqd_manager, GP_MQD_MANAGER_DESTROY_MQD, destroy_mqd);
 	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_MQD_MGRS +
@@ -281,17 +301,58 @@ static void fill_gpu(struct pci_dev *pdev)
 	SET(u32, gp_fake.kfd, GP_KFD_DEV_DEVICE_INFO_GFX_TARGET_VERSION, 90402);
 	SET(u8, gp_fake.kfd, GP_KFD_DEV_INIT_COMPLETE, 1);
 	SET(u8, gp_fake.kfd, GP_KFD_DEV_CWSR_ENABLED, 1);
-	SET(void *, gp_fake.kfd, GP_KFD_DEV_NODES, gp_fake.node);
+	SET(void *, gp_fake.kfd, GP_KFD_DEV_NODES, gp_fake.first.node);
 	SET(u32, gp_fake.kfd, GP_KFD_DEV_NUM_NODES, 1);
-	memset(gp_fake.node, 0, GP_KFD_NODE_SIZE);
-	SET(void *, gp_fake.node, GP_KFD_NODE_ADEV, gp_fake.adev);
-	SET(void *, gp_fake.node, GP_KFD_NODE_KFD, gp_fake.kfd);
-	SET(void *, gp_fake.node, GP_KFD_NODE_DQM, gp_fake.dqm);
+	SET(u32, gp_fake.kfd, GP_KFD_DEV_KFD_PROCESSES_COUNT, GP_FAKE_PROCESSES);
 	SET(void *, kfd2kgd, GP_KFD2KGD_CALLS_HQD_DUMP, hqd_dump);
 	SET(void *, kfd2kgd, GP_KFD2KGD_CALLS_GET_CU_OCCUPANCY, get_cu_occupancy);
-	SET(void *, gp_fake.node, GP_KFD_NODE_KFD2KGD, kfd2kgd);
-	SET(u32, gp_fake.node, GP_KFD_NODE_ID, 0x1234);
-	SET(u32, gp_fake.node, GP_KFD_NODE_XCC_MASK, 1);
+}
+
+/* gp_fake_node_fill() - make a node of the GPU as it should be */
+void gp_fake_node_fill(const struct gp_fake_node *n, u32 index)
+{
+	u32 i;
+
+	memset(n->node, 0, GP_KFD_NODE_SIZE);
+	SET(u32, n->node, GP_KFD_NODE_NODE_ID, index);
+	SET(void *, n->node, GP_KFD_NODE_ADEV, gp_fake.adev);
+	SET(void *, n->node, GP_KFD_NODE_KFD, gp_fake.kfd);
+	SET(void *, n->node, GP_KFD_NODE_DQM, n->dqm);
+	SET(void *, n->node, GP_KFD_NODE_KFD2KGD, kfd2kgd);
+	SET(u32, n->node, GP_KFD_NODE_ID, 0x1234 + index);
+	SET(u32, n->node, GP_KFD_NODE_XCC_MASK, 1 << index);
+	fill_queue_manager(n->dqm, n->node);
+	for (i = 0; i < GP_FAKE_PROCESSES; i++)
+		fill_process(n, &n->processes[i], i * GP_FAKE_QUEUES);
+}
+
+/* gp_fake_node_create() - make room for a node, until the device goes */
+int gp_fake_node_create(struct device *dev, struct gp_fake_node *n)
+{
+	unsigned int i, j;
+
+	n->node = devm_kzalloc(dev, GP_KFD_NODE_SIZE, GFP_KERNEL);
+	n->dqm = devm_kzalloc(dev, GP_DEVICE_QUEUE_MANAGER_SIZE, GFP_KERNEL);
+	if (!n->node || !n->dqm)
+		return -ENOMEM;
+	for (i = 0; i < GP_FAKE_PROCESSES; i++) {
+		struct gp_fake_process *p = &n->processes[i];
+
+		p->process = devm_kzalloc(dev, GP_KFD_PROCESS_SIZE, GFP_KERNEL);
+		p->pqm = devm_kzalloc(dev, PAGE_SIZE, GFP_KERNEL);
+		p->pdd = devm_kzalloc(dev, GP_KFD_PROCESS_DEVICE_SIZE, GFP_KERNEL);
+		p->entry = devm_kzalloc(dev, PAGE_SIZE, GFP_KERNEL);
+		if (!p->process || !p->pqm || !p->pdd || !p->entry)
+			return -ENOMEM;
+		p->qpd = AT(p->pdd, GP_KFD_PROCESS_DEVICE_QPD);
+		for (j = 0; j < GP_FAKE_QUEUES; j++) {
+			p->queues[j] = devm_kzalloc(dev, GP_QUEUE_SIZE, GFP_KERNEL);
+			if (!p->queues[j])
+				return -ENOMEM;
+		}
+	}
+	mutex_init(dqm_mutex(n->dqm));
+	return 0;
 }
 
 static struct pci_dev *fake_pdev;
@@ -309,14 +370,12 @@ static void free_extras(void)
 
 static void add_to(unsigned int counter, int count)
 {
-	SET(u32, gp_fake.dqm, counter, GET(u32, gp_fake.dqm, counter) + count);
+	SET(u32, gp_fake.first.dqm, counter, GET(u32, gp_fake.first.dqm, counter) + count);
 }
 
 /* gp_fake_reset() - make everything as it should be. */
 void gp_fake_reset(void)
 {
-	unsigned int i;
-
 	gp_fake.unmap_error = 0;
 	gp_fake.map_errors = 0;
 	gp_fake.reset_at_map = 0;
@@ -337,9 +396,8 @@ void gp_fake_reset(void)
 	gp_fake.evict_nocpsch = evict_process_queues_nocpsch;
 	gp_fake.restore_nocpsch = restore_process_queues_nocpsch;
 	fill_gpu(fake_pdev);
-	fill_queue_manager(gp_fake.dqm);
-	for (i = 0; i < GP_FAKE_PROCESSES; i++)
-		fill_process(&gp_fake.processes[i], i * GP_FAKE_QUEUES);
+	gp_fake_node_fill(&gp_fake.first, 0);
+	gp_fake_nodes_reset();
 	free_extras();
 }
 EXPORT_SYMBOL_GPL(gp_fake_reset);
@@ -351,7 +409,7 @@ EXPORT_SYMBOL_GPL(gp_fake_reset);
  */
 int gp_fake_add_queues(u32 count)
 {
-	struct gp_fake_process *p = &gp_fake.processes[0];
+	struct gp_fake_process *p = &gp_fake.first.processes[0];
 	void *queues;
 	u32 i;
 
@@ -360,11 +418,11 @@ int gp_fake_add_queues(u32 count)
 	queues = kvcalloc(count, GP_QUEUE_SIZE, GFP_KERNEL);
 	if (!queues)
 		return -ENOMEM;
-	mutex_lock(dqm_mutex(gp_fake.dqm));
+	mutex_lock(dqm_mutex(gp_fake.first.dqm));
 	for (i = 0; i < count; i++) {
 		void *queue = AT(queues, i * GP_QUEUE_SIZE);
 
-		fill_queue(p, queue, 0, GP_FAKE_PROCESSES * GP_FAKE_QUEUES + i);
+		fill_queue(p, gp_fake.first.node, queue, 0, GP_FAKE_PROCESSES * GP_FAKE_QUEUES + i);
 		SET(u32, AT(queue, GP_QUEUE_PROPERTIES), GP_QUEUE_PROPERTIES_QUEUE_ID,
 		    GP_FAKE_QUEUES + i);
 		list_add(AT(queue, GP_QUEUE_LIST),
@@ -375,7 +433,7 @@ int gp_fake_add_queues(u32 count)
 	add_to(GP_DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, count);
 	add_to(GP_DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT, count);
 	extra_queues = queues;
-	mutex_unlock(dqm_mutex(gp_fake.dqm));
+	mutex_unlock(dqm_mutex(gp_fake.first.dqm));
 	return 0;
 }
 EXPORT_SYMBOL_GPL(gp_fake_add_queues);
@@ -393,6 +451,7 @@ int gp_fake_add_processes(u32 count, u32 queues)
 {
 	size_t size = GP_KFD_PROCESS_SIZE + GP_KFD_PROCESS_DEVICE_SIZE + 2 * SMALL +
 		      (size_t)queues * GP_QUEUE_SIZE;
+	const struct gp_fake_node *n = &gp_fake.first;
 	u32 i, j, id = 0;
 
 	size = ALIGN(size + 16, 8);
@@ -401,7 +460,7 @@ int gp_fake_add_processes(u32 count, u32 queues)
 	extra_processes = kvcalloc(count, size, GFP_KERNEL);
 	if (!extra_processes)
 		return -ENOMEM;
-	mutex_lock(dqm_mutex(gp_fake.dqm));
+	mutex_lock(dqm_mutex(n->dqm));
 	for (i = 0; i < count; i++) {
 		struct gp_fake_process p = { .process = AT(extra_processes, i * size) };
 		void *at;
@@ -409,23 +468,24 @@ int gp_fake_add_processes(u32 count, u32 queues)
 		p.pdd = AT(p.process, ALIGN(GP_KFD_PROCESS_SIZE, 8));
 		p.pqm = AT(p.pdd, ALIGN(GP_KFD_PROCESS_DEVICE_SIZE, 8));
 		p.entry = AT(p.pqm, SMALL);
+		p.qpd = AT(p.pdd, GP_KFD_PROCESS_DEVICE_QPD);
 		at = AT(p.entry, SMALL);
-		fill_facts(&p);
+		fill_facts(n, &p);
 		for (j = 0; j < queues; j++, at = AT(at, GP_QUEUE_SIZE)) {
-			fill_queue(&p, at, 0, id++);
+			fill_queue(&p, n->node, at, 0, id++);
 			SET(u32, AT(at, GP_QUEUE_PROPERTIES), GP_QUEUE_PROPERTIES_QUEUE_ID, j);
 			list_add(AT(at, GP_QUEUE_LIST),
 				 AT(p.qpd, GP_QCM_PROCESS_DEVICE_QUEUES_LIST));
 		}
 		SET(u32, p.qpd, GP_QCM_PROCESS_DEVICE_QUEUE_COUNT, queues);
 		list_add(AT(p.entry, GP_DEVICE_PROCESS_NODE_LIST),
-			 AT(gp_fake.dqm, GP_DEVICE_QUEUE_MANAGER_QUEUES));
+			 AT(n->dqm, GP_DEVICE_QUEUE_MANAGER_QUEUES));
 	}
 	add_to(GP_DEVICE_QUEUE_MANAGER_PROCESSES_COUNT, count);
 	add_to(GP_DEVICE_QUEUE_MANAGER_TOTAL_QUEUE_COUNT, count * queues);
 	add_to(GP_DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, count * queues);
 	add_to(GP_DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT, count * queues);
-	mutex_unlock(dqm_mutex(gp_fake.dqm));
+	mutex_unlock(dqm_mutex(n->dqm));
 	return 0;
 }
 EXPORT_SYMBOL_GPL(gp_fake_add_processes);
@@ -434,7 +494,7 @@ EXPORT_SYMBOL_GPL(gp_fake_add_processes);
 static u8 *active_flag(u32 number)
 {
 	u32 each = GP_FAKE_QUEUES - 1;
-	void *queue = gp_fake.processes[number / each].queues[number % each];
+	void *queue = gp_fake.first.processes[number / each].queues[number % each];
 
 	return AT(queue, GP_QUEUE_PROPERTIES + GP_QUEUE_PROPERTIES_IS_ACTIVE);
 }
@@ -444,13 +504,13 @@ int gp_fake_stop(u32 number)
 {
 	if (number >= GP_FAKE_PROCESSES * (GP_FAKE_QUEUES - 1))
 		return -EINVAL;
-	mutex_lock(dqm_mutex(gp_fake.dqm));
+	mutex_lock(dqm_mutex(gp_fake.first.dqm));
 	if (*active_flag(number)) {
 		*active_flag(number) = 0;
 		add_to(GP_DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, -1);
 		add_to(GP_DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT, -1);
 	}
-	mutex_unlock(dqm_mutex(gp_fake.dqm));
+	mutex_unlock(dqm_mutex(gp_fake.first.dqm));
 	return 0;
 }
 EXPORT_SYMBOL_GPL(gp_fake_stop);
@@ -462,7 +522,7 @@ EXPORT_SYMBOL_GPL(gp_fake_stop);
  */
 int gp_fake_own(int pid, bool main_thread)
 {
-	void *process = gp_fake.processes[0].process;
+	void *process = gp_fake.first.processes[0].process;
 	struct task_struct *task;
 	int error = -ESRCH;
 
@@ -500,7 +560,7 @@ EXPORT_SYMBOL_GPL(gp_fake_reset_ends);
 /* gp_fake_locked() - whether anybody holds one of the driver's locks. */
 bool gp_fake_locked(void)
 {
-	return mutex_is_locked(dqm_mutex(gp_fake.dqm)) ||
+	return mutex_is_locked(dqm_mutex(gp_fake.first.dqm)) ||
 	       mutex_is_locked(AT(gp_fake.xcp_mgr, GP_AMDGPU_XCP_MGR_XCP_LOCK)) ||
 	       rwsem_is_locked(reset_sem());
 }
@@ -516,10 +576,9 @@ static int fake_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		{ &gp_fake.xcp_mgr, PAGE_SIZE },
 		{ &gp_fake.reset_domain, PAGE_SIZE },
 		{ &gp_fake.kfd, GP_KFD_DEV_SIZE },
-		{ &gp_fake.node, GP_KFD_NODE_SIZE },
-		{ &gp_fake.dqm, GP_DEVICE_QUEUE_MANAGER_SIZE },
 	};
-	unsigned int i, j;
+	unsigned int i;
+	int error;
 
 	if (fake_pdev)
 		return -EBUSY;
@@ -528,23 +587,10 @@ static int fake_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		if (!*parts[i].place)
 			return -ENOMEM;
 	}
-	for (i = 0; i < GP_FAKE_PROCESSES; i++) {
-		struct gp_fake_process *p = &gp_fake.processes[i];
-
-		p->process = devm_kzalloc(&pdev->dev, GP_KFD_PROCESS_SIZE, GFP_KERNEL);
-		p->pqm = devm_kzalloc(&pdev->dev, PAGE_SIZE, GFP_KERNEL);
-		p->pdd = devm_kzalloc(&pdev->dev, GP_KFD_PROCESS_DEVICE_SIZE, GFP_KERNEL);
-		p->entry = devm_kzalloc(&pdev->dev, PAGE_SIZE, GFP_KERNEL);
-		if (!p->process || !p->pqm || !p->pdd || !p->entry)
-			return -ENOMEM;
-		for (j = 0; j < GP_FAKE_QUEUES; j++) {
-			p->queues[j] = devm_kzalloc(&pdev->dev, GP_QUEUE_SIZE, GFP_KERNEL);
-			if (!p->queues[j])
-				return -ENOMEM;
-		}
-	}
+	error = gp_fake_nodes_create(&pdev->dev);
+	if (error)
+		return error;
 	fake_pdev = pdev;
-	mutex_init(dqm_mutex(gp_fake.dqm));
 	mutex_init((struct mutex *)AT(gp_fake.xcp_mgr, GP_AMDGPU_XCP_MGR_XCP_LOCK));
 	init_rwsem(reset_sem());
 	gp_fake_reset();
@@ -583,7 +629,7 @@ module_pci_driver(fake_driver);
  * make the driver's count of running queues wrong, to 'halted' whether the
  * scheduler is halted, to 'unmap_error' what taking the queues off returns, to
  * 'map_errors' how often putting them back fails, and to 'reset' anything to have
- * all as it should be.  'mapped' says whether the queues are on the hardware, and
+ * all as it should be.  'create' is explained where it is.  'mapped' says whether the queues are on the hardware, and
  * 'unmaps' how often they were taken off.
  */
 static int number_of(const char *text, u32 *number)
@@ -607,10 +653,10 @@ static int get_stopped(char *text, const struct kernel_param *parameter)
 
 	if (!fake_pdev)
 		return -ENODEV;
-	mutex_lock(dqm_mutex(gp_fake.dqm));
+	mutex_lock(dqm_mutex(gp_fake.first.dqm));
 	for (i = 0; i < GP_FAKE_PROCESSES * (GP_FAKE_QUEUES - 1); i++)
 		stopped += !*active_flag(i);
-	mutex_unlock(dqm_mutex(gp_fake.dqm));
+	mutex_unlock(dqm_mutex(gp_fake.first.dqm));
 	return sysfs_emit(text, "%u\n", stopped);
 }
 
@@ -629,9 +675,9 @@ static int set_miscount(const char *text, const struct kernel_param *parameter)
 
 	if (error || !fake_pdev)
 		return error ?: -ENODEV;
-	mutex_lock(dqm_mutex(gp_fake.dqm));
+	mutex_lock(dqm_mutex(gp_fake.first.dqm));
 	add_to(GP_DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, count);
-	mutex_unlock(dqm_mutex(gp_fake.dqm));
+	mutex_unlock(dqm_mutex(gp_fake.first.dqm));
 	return 0;
 }
 
@@ -641,7 +687,7 @@ static int set_halted(const char *text, const struct kernel_param *parameter)
 	int error = number_of(text, &halted);
 
 	if (!error)
-		SET(u8, gp_fake.dqm, GP_DEVICE_QUEUE_MANAGER_SCHED_HALT, halted);
+		SET(u8, gp_fake.first.dqm, GP_DEVICE_QUEUE_MANAGER_SCHED_HALT, halted);
 	return error;
 }
 
@@ -658,12 +704,14 @@ static const struct kernel_param_ops more_queues_ops = { .set = set_more_queues 
 static const struct kernel_param_ops miscount_ops = { .set = set_miscount };
 static const struct kernel_param_ops halted_ops = { .set = set_halted };
 static const struct kernel_param_ops reset_ops = { .set = set_reset };
+static const struct kernel_param_ops create_ops = { .set = set_create };
 
 module_param_cb(stopped, &stopped_ops, NULL, 0600);
 module_param_cb(more_queues, &more_queues_ops, NULL, 0200);
 module_param_cb(miscount, &miscount_ops, NULL, 0200);
 module_param_cb(halted, &halted_ops, NULL, 0200);
 module_param_cb(reset, &reset_ops, NULL, 0200);
+module_param_cb(create, &create_ops, NULL, 0200);
 module_param(remove_ms, uint, 0600);
 module_param_named(unmap_error, gp_fake.unmap_error, int, 0600);
 module_param_named(map_errors, gp_fake.map_errors, uint, 0600);

@@ -29,14 +29,24 @@ struct gp_fake_process {
 };
 
 /**
+ * struct gp_fake_node - the structures of one node of the GPU
+ * @node: struct kfd_node
+ * @dqm: struct device_queue_manager
+ * @processes: on the node
+ */
+struct gp_fake_node {
+	void *node;
+	void *dqm;
+	struct gp_fake_process processes[GP_FAKE_PROCESSES];
+};
+
+/**
  * struct gp_fake - a GPU with one node, as amdgpu would keep it
  * @adev: struct amdgpu_device
  * @xcp_mgr: struct amdgpu_xcp_mgr
  * @reset_domain: struct amdgpu_reset_domain
  * @kfd: struct kfd_dev
- * @node: struct kfd_node
- * @dqm: struct device_queue_manager
- * @processes: on the node
+ * @first: its first node, and its only one until a test asks for more
  * @evict_nocpsch: the driver's operation where it does without the hardware
  *	scheduler
  * @restore_nocpsch: likewise
@@ -63,9 +73,7 @@ struct gp_fake {
 	void *xcp_mgr;
 	void *reset_domain;
 	void *kfd;
-	void *node;
-	void *dqm;
-	struct gp_fake_process processes[GP_FAKE_PROCESSES];
+	struct gp_fake_node first;
 	void *evict_nocpsch;
 	void *restore_nocpsch;
 	int unmap_error;
@@ -96,5 +104,26 @@ int gp_fake_add_processes(u32 count, u32 queues);
 int gp_fake_stop(u32 number);
 void gp_fake_map(u32 slot, u32 doorbell, u32 read, u64 write, bool empty);
 int gp_fake_own(int pid, bool main_thread);
+
+/* nodes.c: the GPU divided into several nodes, and work on them */
+#define GP_FAKE_NODES 8
+struct device;
+struct gp_fake_node *gp_fake_node_of(u32 index);
+int gp_fake_nodes_create(struct device *dev);
+int gp_fake_node_create(struct device *dev, struct gp_fake_node *node);
+void gp_fake_node_fill(const struct gp_fake_node *node, u32 index);
+void gp_fake_nodes_reset(void);
+void gp_fake_wait_while_hung(void *dqm);
+u32 gp_fake_register(u32 xcc, u32 slot, u32 which, u32 otherwise);
+u32 gp_fake_waves(u32 xcc, u32 slot);
+u32 gp_fake_busy_doorbell(u32 slot);
+
+/* The registers of the hardware queues that the module looks at. */
+enum { HQD_ACTIVE = 2, HQD_PQ_RPTR = 10, HQD_PQ_DOORBELL_CONTROL = 15, HQD_PQ_CONTROL = 17,
+       HQD_PQ_WPTR_LO = 54, HQD_PQ_WPTR_HI = 55, HQD_REGISTERS };
+
+#define AT(whole, offset) ((void *)((char *)(whole) + (offset)))
+#define SET(type, whole, offset, value) (*(type *)AT(whole, offset) = (value))
+#define GET(type, whole, offset) (*(type *)AT(whole, offset))
 
 #endif /* GP_FAKE_H */
