@@ -55,6 +55,8 @@ pub enum Line {
     Look(u32, &'static [(Action, u64, Reason)]),
     /// So many looks at the poll interval without a decision.
     Quiet(u32),
+    /// These lines, so many times.
+    Times(u32, &'static [Line]),
     /// What the last step said must be so.
     Step(&'static str, fn(&Step) -> bool),
 }
@@ -213,6 +215,14 @@ impl<S: Storage> Bench<S> {
                     let poll = self.config.get(Number::PollInterval);
                     self.look(poll, &[])
                         .map_err(|(what, got)| (look, what, got))?;
+                }
+                Ok(())
+            }
+            Line::Times(times, lines) => {
+                for _ in 0..times {
+                    for line in lines {
+                        self.line(line)?;
+                    }
                 }
                 Ok(())
             }

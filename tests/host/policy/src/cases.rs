@@ -7,7 +7,7 @@
 // set what they depend on.
 
 use Action::{Start, Stop};
-use Line::{Gone, Idles, Look, Queue, Quiet, Runs, Seen, Starves, Tell};
+use Line::{Gone, Idles, Look, Queue, Quiet, Runs, Seen, Starves, Tell, Times};
 
 /// The parameters that the scenes count on.
 fn plain(config: &mut Config<'static>) {
@@ -66,6 +66,36 @@ const RULES: &[RuleEffect] = &[
 ];
 
 const PLAIN: Line = Line::Config(plain);
+
+/// Queue 2 waits, has queues 1 and 3 stopped, and has enough.
+const BOTH_STOPPED: &[Line] = &[
+    Starves(2),
+    Quiet(2),
+    Look(
+        100,
+        &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
+    ),
+    Runs(2),
+    Quiet(1),
+    Idles(2),
+    Quiet(2),
+    Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
+];
+
+/// Queue 2 waits, has queue 3 alone stopped, and has enough.
+const ONE_STOPPED: &[Line] = &[
+    Starves(2),
+    Quiet(2),
+    Look(100, &[(Stop, 3, Reason::Inversion)]),
+    Runs(2),
+    Quiet(1),
+    Idles(2),
+    Quiet(2),
+    Look(100, &[(Start, 3, Reason::Calm)]),
+];
+
+/// Queue 3 is sound. Queue 1 hangs at its next packet, for its minimum run.
+const HANGS: &[Line] = &[Runs(3), Starves(1), Quiet(11)];
 
 /// Every case.
 pub const CASES: &[Case] = &[
@@ -734,6 +764,148 @@ pub const CASES: &[Case] = &[
                 step.inversion.is_some()
             }),
             Look(1, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a queue that does nothing between its starts is left alone for longer and longer",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Times(8, &[Times(1, HANGS), Times(1, BOTH_STOPPED)]),
+            // It is left alone for 100 ms.
+            Times(1, HANGS),
+            Times(1, ONE_STOPPED),
+            Runs(3),
+            Look(90_000, &[]),
+            Quiet(11),
+            Times(1, ONE_STOPPED),
+            Runs(3),
+            Look(10_000, &[]),
+            Quiet(11),
+            Times(1, BOTH_STOPPED),
+            // It is left alone for 200 ms.
+            Runs(3),
+            Starves(1),
+            Quiet(1),
+            Look(190_000, &[]),
+            Quiet(11),
+            Times(1, ONE_STOPPED),
+            Runs(3),
+            Look(10_000, &[]),
+            Quiet(11),
+            Times(1, BOTH_STOPPED),
+        ],
+    },
+    Case {
+        name: "a queue that is left alone and shows life is stopped at once",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Times(8, &[Times(1, HANGS), Times(1, BOTH_STOPPED)]),
+            Times(1, HANGS),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 3, Reason::Inversion)]),
+            Quiet(20),
+            // A wave, without which a moved pointer would do.
+            Seen(1, |seen| seen.waves = Waves::Known(1)),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Quiet(1),
+            Idles(2),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
+            // The row begins again.
+            Times(7, &[Times(1, HANGS), Times(1, BOTH_STOPPED)]),
+            Times(1, HANGS),
+            Times(1, BOTH_STOPPED),
+            Times(1, HANGS),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 3, Reason::Inversion)]),
+            Seen(1, |seen| {
+                seen.waves = Waves::Unknown;
+                seen.progress += 1;
+            }),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a kernel of seconds is stopped each time, whether its waves are counted or not",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Times(
+                20,
+                &[
+                    Runs(3),
+                    Starves(1),
+                    Seen(1, |seen| seen.waves = Waves::Known(64)),
+                    Quiet(11),
+                    Times(1, BOTH_STOPPED),
+                ],
+            ),
+            Times(
+                20,
+                &[
+                    Runs(3),
+                    Starves(1),
+                    Seen(1, |seen| seen.waves = Waves::Unknown),
+                    Quiet(11),
+                    Times(1, BOTH_STOPPED),
+                ],
+            ),
+        ],
+    },
+    Case {
+        name: "a queue whose stops save nothing is left alone though its waves are never counted",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Times(
+                8,
+                &[
+                    Runs(3),
+                    Starves(1),
+                    Seen(1, |seen| seen.waves = Waves::Unknown),
+                    Quiet(11),
+                    Starves(2),
+                    Quiet(2),
+                    Look(
+                        100,
+                        &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
+                    ),
+                    Seen(1, |seen| seen.waves = Waves::Known(0)),
+                    Runs(2),
+                    Quiet(1),
+                    Idles(2),
+                    Quiet(2),
+                    Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
+                ],
+            ),
+            Runs(3),
+            Seen(1, |seen| seen.waves = Waves::Unknown),
+            Quiet(11),
+            Times(1, ONE_STOPPED),
+        ],
+    },
+    Case {
+        name: "whole processes: a queue that does nothing keeps nothing of its process running",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.granularity = Granularity::Process),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 1, 3),
+            Times(20, &[Times(1, HANGS), Times(1, BOTH_STOPPED)]),
         ],
     },
     Case {
