@@ -77,6 +77,17 @@ const BUGS: &[Bug] = &[
     Bug("memory/process.rs", "if self.granted {", "if false {", "a process that has its priority from a rule has no budget"),
     Bug("memory/rating.rs", "self.granted = rule.priority.is_some();", "self.granted = true;", "a process that has its priority from a rule has no budget"),
     Bug("memory/queue.rs", "self.figures.book_stop(now, since);\n                self.account.begin_turn(now);\n                self.run(now, immunity);", "self.figures.book_stop(now, since);\n                let _ = immunity;", "a queue started by a foreign event runs its minimum before the next stop"),
+    Bug("pass/start.rs", "self.pairs.forgive(self.now, stop.process(), victim);", "self.pairs.forgive(self.now, victim, stop.process());", "a stop that helps forgets that the pair was blamed"),
+    Bug("memory/cooldown.rs", "if let Some(slot) = self.find(beneficiary, victim) {\n            slot.pair = slot", "if let Some(slot) = self.find(victim, beneficiary) {\n            slot.pair = slot", "a stop that helps forgets that the pair was blamed"),
+    Bug("pass/start.rs", "if let Some(at) = self.processes.find(causer.0, 0) {", "if let Some(at) = self.processes.find(causer.0, 0).filter(|_| false) {", "the time until calm is certain is stopped time as well"),
+    Bug("pass/start.rs", "broke = true;\n                continue;", "return Judgement::Start(Reason::Budget);", "a process without budget does not free what another one holds"),
+    Bug("pass/stop.rs", "&& (self.limits.whole_process || !queue.patience().is_alone(self.now))", "", "a queue that does nothing between its starts is left alone for longer and longer"),
+    Bug("pass/stop.rs", "(self.limits.whole_process || !queue.patience()", "(!queue.patience()", "whole processes: a queue that does nothing keeps nothing of its process running"),
+    Bug("memory/patience.rs", "limits.cool_down.doubled(paid,", "limits.cool_down.doubled(0,", "a queue that does nothing between its starts is left alone for longer and longer"),
+    Bug("memory/patience.rs", "const FREE: u32 = 7;", "const FREE: u32 = 6;", "a queue that does nothing between its starts is left alone for longer and longer"),
+    Bug("memory/patience.rs", "self.empty = waves == Waves::Known(0);", "self.empty = true;", "a kernel of seconds is stopped each time, whether its waves are counted or not"),
+    Bug("memory/patience.rs", "self.empty |= saved == Waves::Known(0);", "let _ = saved;", "a queue whose stops save nothing is left alone though its waves are never counted"),
+    Bug("memory/queue.rs", "self.patience.see_life();", "", "a queue that is left alone and shows life is stopped at once"),
     Bug("memory/phase.rs", "Booking::TakenOver(stop.since())", "return Booking::Nothing", "a queue that something else holds is left alone"),
 ];
 
