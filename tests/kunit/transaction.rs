@@ -117,8 +117,18 @@ mod tests {
             (aql, [false, false], (7, 8), Done::StoppedWithoutWaves),
             (aql, [true, false], (7, 8), Done::Yes),
             (aql, [false, false], (7, 0x4_c007), Done::StoppedIdle),
-            (aql, [false, false], (0x3fff, 0x4000), Done::StoppedWithoutWaves),
-            (aql, [false, false], (0xffff_fff0, 0), Done::StoppedWithoutWaves),
+            (
+                aql,
+                [false, false],
+                (0x3fff, 0x4000),
+                Done::StoppedWithoutWaves,
+            ),
+            (
+                aql,
+                [false, false],
+                (0xffff_fff0, 0),
+                Done::StoppedWithoutWaves,
+            ),
             (pm4, [false, false], (7, 7), Done::Yes),
             (pm4, [false, false], (7, 8), Done::Yes),
         ] {
