@@ -248,6 +248,7 @@ impl Queue {
         };
         self.work.disturb();
         self.figures.count_stop();
+        self.figures.changed(stop.since());
     }
 
     /// The stop was not carried out, since nothing had to or could be done.
@@ -287,7 +288,11 @@ impl Queue {
         if reason == Reason::Bound {
             stop.earn(Immunity(self.rating.timeslice().max(limits.min_run)));
         }
+        let tried_before = self.phase.is_starting();
         self.phase = Phase::Starting(Start::new(stop, reason));
+        if !tried_before {
+            self.figures.changed(now);
+        }
         self.retry.put_off(now, limits.retry);
     }
 

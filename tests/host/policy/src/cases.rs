@@ -1012,6 +1012,154 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a table reads for which queue one is stopped, how often, and how long in all",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Look(100, &[]),
+            Line::View(1, "it has not run before", |view| {
+                view.ran == Nanos::ZERO && view.since == Nanos(10_000_100_000)
+            }),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Line::Made("a stop is as old as its inversion", |made| {
+                made.iter()
+                    .all(|made| made.beneficiary == Some(QueueId(2)) && made.age == Nanos(200_000))
+            }),
+            Line::View(1, "it is stopped from now on", |view| {
+                view.verdict == Verdict::Stopped
+                    && view.beneficiary == Some(QueueId(2))
+                    && view.ran == Nanos(300_000)
+                    && view.stops == 1
+                    && view.since == Nanos(10_000_400_000)
+            }),
+            Runs(2),
+            Look(1_000, &[]),
+            Idles(2),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+            Line::Made(
+                "a start is put down to the beneficiary, and has the stop's age",
+                |made| {
+                    made.iter().all(|made| {
+                        made.beneficiary == Some(QueueId(2)) && made.age == Nanos(1_300_000)
+                    })
+                },
+            ),
+            Line::View(1, "it starts from now on", |view| {
+                view.verdict == Verdict::Starting
+                    && view.stopped == Nanos(1_300_000)
+                    && view.since == Nanos(10_001_700_000)
+            }),
+            Runs(1),
+            Quiet(1),
+            Line::View(1, "it runs since it was seen to", |view| {
+                view.verdict == Verdict::Running && view.since == Nanos(10_001_800_000)
+            }),
+            Quiet(11),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Look(200, &[]),
+            // Something else starts it.
+            Seen(1, |seen| seen.state = QueueState::Active),
+            Look(300, &[]),
+            Line::Step("it is counted as healed", |step| step.healed == 1),
+            Line::View(1, "that time counts", |view| {
+                view.stops == 2 && view.stopped == Nanos(1_800_000)
+            }),
+            Look(500, &[]),
+            Line::Step("once", |step| step.healed == 0),
+            Look(500, &[(Stop, 1, Reason::Inversion)]),
+            Look(100, &[]),
+            // Something else keeps it from running.
+            Seen(1, |seen| seen.state = QueueState::Held),
+            Look(700, &[]),
+            Line::View(1, "that time counts as well", |view| {
+                view.verdict == Verdict::Held && view.stops == 3 && view.stopped == Nanos(2_600_000)
+            }),
+        ],
+    },
+    Case {
+        name: "a stop begins a queue's turn anew",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set_timeslices([5_000; 16]);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Quiet(60),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Quiet(1),
+            Idles(2),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+            Queue(3, 3, 3),
+            Runs(1),
+            Starves(3),
+            Quiet(49),
+            Look(99, &[]),
+            Look(1, &[(Stop, 1, Reason::Rotation)]),
+        ],
+    },
+    Case {
+        name: "a queue that something else lets run begins its turn anew",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set_timeslices([5_000; 16]);
+            }),
+            Queue(1, 1, 3),
+            Queue(3, 3, 3),
+            Runs(1),
+            Quiet(60),
+            Seen(1, |seen| seen.state = QueueState::Held),
+            Quiet(1),
+            Seen(1, |seen| seen.state = QueueState::Active),
+            Look(100, &[]),
+            Starves(3),
+            Quiet(49),
+            Look(99, &[]),
+            Look(1, &[(Stop, 1, Reason::Rotation)]),
+        ],
+    },
+    Case {
+        name: "a second of a budget begins with a stop, and the next one is fresh",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::StopBudget, 30);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Look(30_000, &[(Start, 1, Reason::Budget)]),
+            Runs(1),
+            Runs(2),
+            Look(100, &[]),
+            Look(969_899, &[]),
+            Runs(2),
+            Look(1, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Look(15_000, &[]),
+            Runs(2),
+            Look(14_999, &[]),
+            Look(1, &[(Start, 1, Reason::Budget)]),
+        ],
+    },
+    Case {
         name: "a process may cause only so much stopped time in a second",
         scene: &[
             PLAIN,
