@@ -28,6 +28,9 @@ pub(crate) fn observe(
         };
         queue.stopped = state == QueueState::StoppedByUs;
         queue.stopped_idle &= queue.stopped;
+        queue.stopped_without_waves &= queue.stopped;
+        // Without a backlog, a launch that was not known of may be what it has left.
+        let waits = queue.stopped_without_waves && queue.backlog.is_some_and(|left| left > 0);
         let observation = Observation {
             queue: queue.id,
             process: queue.process,
@@ -37,7 +40,7 @@ pub(crate) fn observe(
             progress: queue.progress,
             waves: match queue.stopped {
                 false => seen.sample.waves,
-                true if queue.stopped_idle => Waves::Known(0),
+                true if queue.stopped_idle || waits => Waves::Known(0),
                 true => Waves::Unknown,
             },
             head: seen.sample.head,

@@ -40,6 +40,7 @@ pub(crate) fn keep(
         if done != Done::Nothing {
             queue.stopped = decision.action == Action::Stop;
             queue.stopped_idle = done == Done::StoppedIdle;
+            queue.stopped_without_waves = done == Done::StoppedWithoutWaves;
         }
         let queue = *queue;
         let outcome = outcome(&decision, done, failure);
@@ -75,7 +76,7 @@ fn outcome(decision: &Decision, done: Done, failure: Option<Failure>) -> Outcome
     }
     match done {
         Done::Nothing => Outcome::Nothing,
-        Done::Yes | Done::StoppedIdle => Outcome::Done,
+        Done::Yes | Done::StoppedIdle | Done::StoppedWithoutWaves => Outcome::Done,
     }
 }
 

@@ -37,6 +37,8 @@ pub(crate) struct Queue {
     pub(crate) stopped: bool,
     /// When it was stopped, its descriptor held neither waves nor work.
     pub(crate) stopped_idle: bool,
+    /// When it was stopped, its descriptor held work and no waves.
+    pub(crate) stopped_without_waves: bool,
     /// The read pointer at the last look that could read it.
     pub(crate) progress: u64,
     /// What was submitted and not consumed at the last look, if it could tell.
@@ -157,6 +159,7 @@ impl Roster {
         for queue in self.queues.iter_mut() {
             queue.stopped = false;
             queue.stopped_idle = false;
+            queue.stopped_without_waves = false;
         }
     }
 
@@ -207,6 +210,7 @@ impl Roster {
                         priority: seen.facts.priority,
                         stopped: false,
                         stopped_idle: false,
+                        stopped_without_waves: false,
                         progress: seen.sample.read.unwrap_or(0),
                         backlog: seen.sample.backlog(&seen.facts),
                     }

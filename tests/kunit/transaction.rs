@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_saved_nothing_is_told_apart() -> Result {
+    fn a_queue_that_saved_no_waves_is_told_apart() -> Result {
         let (aql, pm4) = (KFD_QUEUE_FORMAT_AQL, KFD_QUEUE_FORMAT_PM4);
         // For each of two XCCs whether anything is on its control stack; the words
         // read and written; what comes of it. The ring has 0x4000 words.
@@ -117,11 +117,23 @@ mod tests {
             (aql, [false, false], (7, 7), Done::StoppedIdle),
             (aql, [true, false], (7, 7), Done::Yes),
             (aql, [false, true], (7, 7), Done::Yes),
-            (aql, [false, false], (7, 8), Done::Yes),
+            (aql, [false, false], (7, 8), Done::StoppedWithoutWaves),
+            (aql, [true, false], (7, 8), Done::Yes),
             (aql, [false, false], (7, 0x4_c007), Done::StoppedIdle),
-            (aql, [false, false], (0x3fff, 0x4000), Done::Yes),
-            (aql, [false, false], (0xffff_fff0, 0), Done::Yes),
+            (
+                aql,
+                [false, false],
+                (0x3fff, 0x4000),
+                Done::StoppedWithoutWaves,
+            ),
+            (
+                aql,
+                [false, false],
+                (0xffff_fff0, 0),
+                Done::StoppedWithoutWaves,
+            ),
             (pm4, [false, false], (7, 7), Done::Yes),
+            (pm4, [false, false], (7, 8), Done::Yes),
         ] {
             with_scene(|scene| {
                 let mut descriptors = Descriptors::new()?;

@@ -27,7 +27,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::act::descriptor::saved_nothing;
+use crate::act::descriptor::found;
 use crate::act::transaction::report_misfit;
 use crate::act::transaction::Done;
 use crate::act::transaction::Failure;
@@ -156,7 +156,7 @@ fn change(locked: &LockedNode<'_>, orders: &mut Orders<'_>) -> Edited {
     }
 }
 
-/// Notes which of the queues that were stopped had nothing to save. Descriptors are
+/// Notes which of the queues that were stopped had no waves to save. Descriptors are
 /// slow to read, so that it is asked when the others run again.
 fn note_idle(node: &Node<'_>, wanted: &mut Wanted<'_>) -> Result<(), Failure> {
     if !wanted.stopped_any() {
@@ -164,9 +164,7 @@ fn note_idle(node: &Node<'_>, wanted: &mut Wanted<'_>) -> Result<(), Failure> {
     }
     let census = node.lock().walk(|_, queue| {
         if let Some(request) = wanted.that_stopped(queue) {
-            if saved_nothing(queue, node) {
-                request.done = Done::StoppedIdle;
-            }
+            request.done = found(queue, node);
         }
     });
     if census.fits() {

@@ -39,6 +39,8 @@ pub enum Done {
     Yes,
     /// It was stopped, and had neither waves nor work left to save.
     StoppedIdle,
+    /// It was stopped, and had work left but no waves to save.
+    StoppedWithoutWaves,
 }
 
 impl Request {

@@ -110,6 +110,25 @@ mod tests {
     }
 
     #[test]
+    fn a_new_second_begins_after_the_old_one_and_with_nothing_spent() {
+        let mut budget = Budget::default();
+        let start = Nanos(5_000_000_000);
+        assert!(!budget.matters(start));
+        budget.hold(start);
+        budget.let_go();
+        assert!(!budget.matters(start));
+        budget.hold(start);
+        budget.charge(BUDGET);
+        let next = start.after(Nanos::SECOND);
+        budget.hold(next);
+        assert_eq!(budget.left(next, BUDGET), BUDGET);
+        budget.charge(Nanos(1));
+        let almost = next.after(Nanos(999_999_999));
+        budget.hold(almost);
+        assert_eq!(budget.left(almost, BUDGET), BUDGET.since(Nanos(1)));
+    }
+
+    #[test]
     fn a_whole_second_is_no_limit() {
         let mut budget = Budget::default();
         budget.hold(Nanos::ZERO);

@@ -159,6 +159,56 @@ mod tests {
     }
 
     #[test]
+    fn a_blame_while_a_pair_cools_down_is_the_same_blame() {
+        let limits = limits();
+        let mut slots = [PairSlot::default(); 4];
+        let mut until = Nanos::ZERO;
+        let mut pairs = Pairs::new(&mut slots, &mut until);
+        let end = Nanos(1000).after(limits.cool_down);
+        pairs.blame(Nanos(1000), &limits, A, B);
+        pairs.blame(Nanos(2000), &limits, A, B);
+        assert!(pairs.cooling(Nanos(end.0 - 1), A, B));
+        assert!(!pairs.cooling(end, A, B));
+        // A pair that goes on cooling down is another one.
+        pairs.blame(Nanos(3000), &limits, B, A);
+        assert!(pairs.cooling(end, B, A));
+        assert!(!pairs.cooling(end, A, B));
+    }
+
+    #[test]
+    fn only_the_pair_that_is_blamed_now_was_just_blamed() {
+        let limits = limits();
+        let mut slots = [PairSlot::default(); 4];
+        let mut until = Nanos::ZERO;
+        let mut pairs = Pairs::new(&mut slots, &mut until);
+        let now = Nanos(1000);
+        assert!(!pairs.just_blamed(now, A, B));
+        pairs.blame(now, &limits, A, B);
+        assert!(pairs.just_blamed(now, A, B));
+        assert!(!pairs.just_blamed(Nanos(1001), A, B));
+        assert!(!pairs.just_blamed(now, B, A));
+        assert!(!pairs.just_blamed(now, A, A));
+        assert!(!pairs.just_blamed(now, B, B));
+    }
+
+    #[test]
+    fn what_has_gone_well_for_the_longest_cool_down_is_forgotten() {
+        let limits = limits();
+        for (early, factor) in [(1, 2), (0, 1)] {
+            let mut slots = [PairSlot::default(); 1];
+            let mut until = Nanos::ZERO;
+            let mut pairs = Pairs::new(&mut slots, &mut until);
+            pairs.blame(Nanos(1000), &limits, A, B);
+            let good = limits.cool_down.after(limits.cool_down_max);
+            let again = Nanos(1000).after(good).since(Nanos(early));
+            pairs.blame(again, &limits, A, B);
+            let end = again.after(limits.cool_down.times(factor));
+            assert!(pairs.cooling(Nanos(end.0 - 1), A, B));
+            assert!(!pairs.cooling(end, A, B));
+        }
+    }
+
+    #[test]
     fn the_cool_down_has_a_longest() {
         let limits = limits();
         let mut slots = [PairSlot::default(); 1];

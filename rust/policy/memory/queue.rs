@@ -4,6 +4,7 @@
 
 use crate::memory::account::Account;
 use crate::memory::figures::Figures;
+use crate::memory::patience::Patience;
 use crate::memory::phase::Before;
 use crate::memory::phase::Booking;
 use crate::memory::phase::Phase;
@@ -23,6 +24,7 @@ use crate::terms::decision::Reason;
 use crate::terms::observation::Observation;
 use crate::terms::observation::ProcessId;
 use crate::terms::observation::QueueId;
+use crate::terms::observation::QueueState;
 use crate::terms::priority::Priority;
 use crate::terms::time::Nanos;
 use crate::terms::view::QueueView;
@@ -44,6 +46,7 @@ pub struct Queue {
     work: Work,
     phase: Phase,
     tenure: Tenure,
+    patience: Patience,
     retry: Retry,
     account: Account,
     figures: Figures,
@@ -115,6 +118,10 @@ impl Queue {
         &self.tenure
     }
 
+    pub(crate) fn patience(&self) -> &Patience {
+        &self.patience
+    }
+
     pub(crate) fn retry_at(&self) -> Nanos {
         self.retry.at()
     }
@@ -183,8 +190,14 @@ impl Queue {
         self.rating.update_timeslice(config, seen);
         let before = self.verdict();
         let booking = self.phase.follow(seen.state);
-        self.book(now, limits.retry, booking);
+        if seen.state == QueueState::StoppedByUs {
+            self.patience.see_stopped(seen.waves);
+        }
+        self.book(now, limits, booking);
         self.work.take_in(now, limits, seen, self.phase.is_free());
+        if self.work.alive() == now {
+            self.patience.see_life();
+        }
         if self.verdict() != before {
             self.figures.changed(now);
         }
@@ -192,28 +205,29 @@ impl Queue {
     }
 
     /// Books what a change of the phase has brought.
-    fn book(&mut self, now: Nanos, retry: Nanos, booking: Booking) {
+    fn book(&mut self, now: Nanos, limits: &Limits, booking: Booking) {
         match booking {
             Booking::Nothing => {}
-            Booking::PutOff => self.retry.put_off(now, retry),
+            Booking::PutOff => self.put_stop_off(now, limits.retry),
             Booking::Confirmed => self.retry.succeeded(),
-            Booking::Started(immunity) => self.run(now, immunity),
+            Booking::Started(immunity) => self.run(now, limits, immunity),
             Booking::Resumed(immunity) => {
                 self.account.begin_turn(now);
-                self.run(now, immunity);
+                self.run(now, limits, immunity);
             }
             Booking::Healed(since, immunity) => {
                 self.figures.book_stop(now, since);
                 self.account.begin_turn(now);
-                self.run(now, immunity);
+                self.run(now, limits, immunity);
             }
             Booking::TakenOver(since) => self.figures.book_stop(now, since),
         }
     }
 
     /// It runs again from now on.
-    fn run(&mut self, now: Nanos, immunity: Immunity) {
+    fn run(&mut self, now: Nanos, limits: &Limits, immunity: Immunity) {
         self.retry.forget();
+        self.patience.resume(now, limits);
         self.tenure.begin(now, immunity);
         self.work.begin_grace(now);
     }
@@ -229,10 +243,12 @@ impl Queue {
         self.phase = if stop.is_dry() {
             Phase::Stopped(stop)
         } else {
+            self.patience.begin_stop(self.work.waves());
             Phase::Stopping(stop)
         };
         self.work.disturb();
         self.figures.count_stop();
+        self.figures.changed(stop.since());
     }
 
     /// The stop was not carried out, since nothing had to or could be done.
@@ -240,8 +256,14 @@ impl Queue {
         if matches!(self.phase, Phase::Stopping(_)) {
             self.phase = Phase::Free;
             self.work.disturb();
-            self.retry.put_off(now, retry);
+            self.put_stop_off(now, retry);
         }
+    }
+
+    /// A stop was not carried out and is not tried again for a while.
+    fn put_stop_off(&mut self, now: Nanos, retry: Nanos) {
+        self.patience.forget_stop();
+        self.retry.put_off(now, retry);
     }
 
     /// A start is decided; it is tried again after a while.
@@ -266,7 +288,11 @@ impl Queue {
         if reason == Reason::Bound {
             stop.earn(Immunity(self.rating.timeslice().max(limits.min_run)));
         }
+        let tried_before = self.phase.is_starting();
         self.phase = Phase::Starting(Start::new(stop, reason));
+        if !tried_before {
+            self.figures.changed(now);
+        }
         self.retry.put_off(now, limits.retry);
     }
 
@@ -292,6 +318,7 @@ impl Queue {
             self.figures.book_stop(now, stop.since());
         }
         self.phase = Phase::Free;
+        self.patience.forget_stop();
         self.work.disturb();
     }
 

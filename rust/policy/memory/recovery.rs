@@ -155,6 +155,22 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_tried_again_before_the_pause_is_over() {
+        let config = Config::new();
+        for fallback in [Fallback::StartAll, Fallback::Forget] {
+            let mut recovery = Recovery::new();
+            assert!(recovery.may_retry(Nanos::ZERO));
+            recovery.failed(Nanos(1), &config, fallback);
+            let end = Nanos(1).after(config.duration(Number::Retry));
+            assert!(!recovery.may_retry(Nanos(end.0 - 1)), "{fallback:?}");
+            assert!(recovery.may_retry(end), "{fallback:?}");
+            recovery.rearm();
+            // A silence goes on.
+            assert_eq!(recovery.may_retry(Nanos(2)), fallback == Fallback::StartAll);
+        }
+    }
+
+    #[test]
     fn a_reset_is_met_with_silence() {
         let config = Config::new();
         let mut recovery = Recovery::new();

@@ -256,6 +256,10 @@ impl Work {
         self.backlog
     }
 
+    pub(crate) fn waves(&self) -> Waves {
+        self.waves
+    }
+
     /// It has waves on the compute units.
     #[inline]
     fn has_waves(&self) -> bool {

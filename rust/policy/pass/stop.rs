@@ -116,6 +116,8 @@ impl Pass<'_, '_> {
             && queue.tenure().length(self.now) >= self.limits.min_run
             && !queue.tenure().is_immune(self.now)
             && self.now >= queue.retry_at()
+            // Left alone, it would keep the rest of its process running.
+            && (self.limits.whole_process || !queue.patience().is_alone(self.now))
     }
 
     /// The claim of the foremost waiting queue that has one on this queue.

@@ -119,9 +119,9 @@ numbers! {
     StopBudget "stop_budget_ms" Millis 500 1..=1_000
         "How much stopped time each process may cause in a second by a priority that no rule gave it; 1000 is no limit.";
     CoolDown "cool_down_ms" Millis 100 1..=60_000
-        "How long a pair of processes is left alone after no progress; doubled each time it happens again.";
+        "How long a pair of processes is left alone after no progress, or a queue that does nothing between its starts; doubled each time it happens again.";
     CoolDownMax "cool_down_max_ms" Millis 60_000 1..=3_600_000
-        "The longest time that a pair of processes is left alone.";
+        "The longest time that a pair of processes or such a queue is left alone.";
     Retry "retry_ms" Millis 10 1..=60_000
         "How long a node is left alone after a failed transaction; doubled each time it fails again.";
     RetryMax "retry_max_ms" Millis 10_000 1..=3_600_000

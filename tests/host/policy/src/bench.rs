@@ -5,8 +5,8 @@
 
 use gpreempt_policy::{
     Action, Config, Decision, Failed, FailureKind, Head, Number, Observation, Outcome, PolicyKind,
-    Priority, ProcessId, QueueId, QueueState, Reason, Report, RuleEffect, RuleId, Scheduler, Step,
-    Storage, UserPriority, Waves,
+    Priority, ProcessId, QueueId, QueueState, QueueView, Reason, Report, RuleEffect, RuleId,
+    Scheduler, Step, Storage, UserPriority, Verdict, Waves,
 };
 use gpreempt_policy::{Granularity, Mode, Nanos, Reservation};
 
@@ -55,8 +55,14 @@ pub enum Line {
     Look(u32, &'static [(Action, u64, Reason)]),
     /// So many looks at the poll interval without a decision.
     Quiet(u32),
+    /// These lines, so many times.
+    Times(u32, &'static [Line]),
     /// What the last step said must be so.
     Step(&'static str, fn(&Step) -> bool),
+    /// What the last step decided must be so.
+    Made(&'static str, fn(&[Decision]) -> bool),
+    /// What a table reads of a queue must be so.
+    View(u64, &'static str, fn(&QueueView) -> bool),
 }
 
 /// What a scheduler can be told, whatever its storage is.
@@ -119,6 +125,7 @@ pub struct Bench<S> {
     outcomes: [Outcome; CAST],
     reported: usize,
     step: Step,
+    made: [Decision; CAST],
 }
 
 const NO_OUTCOME: Outcome = Outcome {
@@ -141,6 +148,7 @@ impl<S: Storage> Bench<S> {
             outcomes: [NO_OUTCOME; CAST],
             reported: 0,
             step: Step::default(),
+            made: [Decision::NONE; CAST],
         }
     }
 
@@ -216,12 +224,22 @@ impl<S: Storage> Bench<S> {
                 }
                 Ok(())
             }
-            Line::Step(what, check) => {
-                if check(&self.step) {
-                    Ok(())
-                } else {
-                    Err((0, what, None))
+            Line::Times(times, lines) => {
+                for _ in 0..times {
+                    for line in lines {
+                        self.line(line)?;
+                    }
                 }
+                Ok(())
+            }
+            Line::Step(what, check) => holds(what, check(&self.step)),
+            Line::Made(what, check) => {
+                let made = self.made.get(..self.step.decisions);
+                holds(what, check(made.unwrap_or(&[])))
+            }
+            Line::View(id, what, check) => {
+                let view = self.scheduler.queue(QueueId(id));
+                holds(what, view.is_some_and(|view| check(&view)))
             }
         }
     }
@@ -261,6 +279,7 @@ impl<S: Storage> Bench<S> {
             self.outcomes.get(..self.reported).unwrap_or(&[]),
             &mut out,
         );
+        self.made = out;
         let made = out.get(..self.step.decisions).unwrap_or(&[]);
         self.reported = 0;
         for decision in made {
@@ -311,5 +330,14 @@ impl<S: Storage> Bench<S> {
             };
             self.reported += 1;
         }
+    }
+}
+
+/// Whether a line of a scene holds that says this.
+fn holds(what: &'static str, sound: bool) -> Result<(), (u32, &'static str, Option<Decision>)> {
+    if sound {
+        Ok(())
+    } else {
+        Err((0, what, None))
     }
 }

@@ -7,7 +7,7 @@
 // set what they depend on.
 
 use Action::{Start, Stop};
-use Line::{Gone, Idles, Look, Queue, Quiet, Runs, Seen, Starves, Tell};
+use Line::{Gone, Idles, Look, Queue, Quiet, Runs, Seen, Starves, Tell, Times};
 
 /// The parameters that the scenes count on.
 fn plain(config: &mut Config<'static>) {
@@ -66,6 +66,36 @@ const RULES: &[RuleEffect] = &[
 ];
 
 const PLAIN: Line = Line::Config(plain);
+
+/// Queue 2 waits, has queues 1 and 3 stopped, and has enough.
+const BOTH_STOPPED: &[Line] = &[
+    Starves(2),
+    Quiet(2),
+    Look(
+        100,
+        &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
+    ),
+    Runs(2),
+    Quiet(1),
+    Idles(2),
+    Quiet(2),
+    Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
+];
+
+/// Queue 2 waits, has queue 3 alone stopped, and has enough.
+const ONE_STOPPED: &[Line] = &[
+    Starves(2),
+    Quiet(2),
+    Look(100, &[(Stop, 3, Reason::Inversion)]),
+    Runs(2),
+    Quiet(1),
+    Idles(2),
+    Quiet(2),
+    Look(100, &[(Start, 3, Reason::Calm)]),
+];
+
+/// Queue 3 is sound. Queue 1 hangs at its next packet, for its minimum run.
+const HANGS: &[Line] = &[Runs(3), Starves(1), Quiet(11)];
 
 /// Every case.
 pub const CASES: &[Case] = &[
@@ -737,6 +767,148 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a queue that does nothing between its starts is left alone for longer and longer",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Times(8, &[Times(1, HANGS), Times(1, BOTH_STOPPED)]),
+            // It is left alone for 100 ms.
+            Times(1, HANGS),
+            Times(1, ONE_STOPPED),
+            Runs(3),
+            Look(90_000, &[]),
+            Quiet(11),
+            Times(1, ONE_STOPPED),
+            Runs(3),
+            Look(10_000, &[]),
+            Quiet(11),
+            Times(1, BOTH_STOPPED),
+            // It is left alone for 200 ms.
+            Runs(3),
+            Starves(1),
+            Quiet(1),
+            Look(190_000, &[]),
+            Quiet(11),
+            Times(1, ONE_STOPPED),
+            Runs(3),
+            Look(10_000, &[]),
+            Quiet(11),
+            Times(1, BOTH_STOPPED),
+        ],
+    },
+    Case {
+        name: "a queue that is left alone and shows life is stopped at once",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Times(8, &[Times(1, HANGS), Times(1, BOTH_STOPPED)]),
+            Times(1, HANGS),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 3, Reason::Inversion)]),
+            Quiet(20),
+            // A wave, without which a moved pointer would do.
+            Seen(1, |seen| seen.waves = Waves::Known(1)),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Quiet(1),
+            Idles(2),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
+            // The row begins again.
+            Times(7, &[Times(1, HANGS), Times(1, BOTH_STOPPED)]),
+            Times(1, HANGS),
+            Times(1, BOTH_STOPPED),
+            Times(1, HANGS),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 3, Reason::Inversion)]),
+            Seen(1, |seen| {
+                seen.waves = Waves::Unknown;
+                seen.progress += 1;
+            }),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a kernel of seconds is stopped each time, whether its waves are counted or not",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Times(
+                20,
+                &[
+                    Runs(3),
+                    Starves(1),
+                    Seen(1, |seen| seen.waves = Waves::Known(64)),
+                    Quiet(11),
+                    Times(1, BOTH_STOPPED),
+                ],
+            ),
+            Times(
+                20,
+                &[
+                    Runs(3),
+                    Starves(1),
+                    Seen(1, |seen| seen.waves = Waves::Unknown),
+                    Quiet(11),
+                    Times(1, BOTH_STOPPED),
+                ],
+            ),
+        ],
+    },
+    Case {
+        name: "a queue whose stops save nothing is left alone though its waves are never counted",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Times(
+                8,
+                &[
+                    Runs(3),
+                    Starves(1),
+                    Seen(1, |seen| seen.waves = Waves::Unknown),
+                    Quiet(11),
+                    Starves(2),
+                    Quiet(2),
+                    Look(
+                        100,
+                        &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
+                    ),
+                    Seen(1, |seen| seen.waves = Waves::Known(0)),
+                    Runs(2),
+                    Quiet(1),
+                    Idles(2),
+                    Quiet(2),
+                    Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
+                ],
+            ),
+            Runs(3),
+            Seen(1, |seen| seen.waves = Waves::Unknown),
+            Quiet(11),
+            Times(1, ONE_STOPPED),
+        ],
+    },
+    Case {
+        name: "whole processes: a queue that does nothing keeps nothing of its process running",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.granularity = Granularity::Process),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 1, 3),
+            Times(20, &[Times(1, HANGS), Times(1, BOTH_STOPPED)]),
+        ],
+    },
+    Case {
         name: "no progress starts everyone, and the pair cools down, twice as long each time",
         scene: &[
             PLAIN,
@@ -768,6 +940,39 @@ pub const CASES: &[Case] = &[
             Runs(1),
             Look(100, &[]),
             Look(199_899, &[]),
+            Look(1, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a stop that helps forgets that the pair was blamed",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Look(20_000, &[(Start, 1, Reason::NoProgress)]),
+            Runs(1),
+            Look(100, &[]),
+            Look(99_899, &[]),
+            Look(1, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Quiet(1),
+            Idles(2),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+            // The next cool-down is the first one again.
+            Runs(1),
+            Quiet(11),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Look(20_000, &[(Start, 1, Reason::NoProgress)]),
+            Runs(1),
+            Look(100, &[]),
+            Look(99_899, &[]),
             Look(1, &[(Stop, 1, Reason::Inversion)]),
         ],
     },
@@ -807,6 +1012,154 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a table reads for which queue one is stopped, how often, and how long in all",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Look(100, &[]),
+            Line::View(1, "it has not run before", |view| {
+                view.ran == Nanos::ZERO && view.since == Nanos(10_000_100_000)
+            }),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Line::Made("a stop is as old as its inversion", |made| {
+                made.iter()
+                    .all(|made| made.beneficiary == Some(QueueId(2)) && made.age == Nanos(200_000))
+            }),
+            Line::View(1, "it is stopped from now on", |view| {
+                view.verdict == Verdict::Stopped
+                    && view.beneficiary == Some(QueueId(2))
+                    && view.ran == Nanos(300_000)
+                    && view.stops == 1
+                    && view.since == Nanos(10_000_400_000)
+            }),
+            Runs(2),
+            Look(1_000, &[]),
+            Idles(2),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+            Line::Made(
+                "a start is put down to the beneficiary, and has the stop's age",
+                |made| {
+                    made.iter().all(|made| {
+                        made.beneficiary == Some(QueueId(2)) && made.age == Nanos(1_300_000)
+                    })
+                },
+            ),
+            Line::View(1, "it starts from now on", |view| {
+                view.verdict == Verdict::Starting
+                    && view.stopped == Nanos(1_300_000)
+                    && view.since == Nanos(10_001_700_000)
+            }),
+            Runs(1),
+            Quiet(1),
+            Line::View(1, "it runs since it was seen to", |view| {
+                view.verdict == Verdict::Running && view.since == Nanos(10_001_800_000)
+            }),
+            Quiet(11),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Look(200, &[]),
+            // Something else starts it.
+            Seen(1, |seen| seen.state = QueueState::Active),
+            Look(300, &[]),
+            Line::Step("it is counted as healed", |step| step.healed == 1),
+            Line::View(1, "that time counts", |view| {
+                view.stops == 2 && view.stopped == Nanos(1_800_000)
+            }),
+            Look(500, &[]),
+            Line::Step("once", |step| step.healed == 0),
+            Look(500, &[(Stop, 1, Reason::Inversion)]),
+            Look(100, &[]),
+            // Something else keeps it from running.
+            Seen(1, |seen| seen.state = QueueState::Held),
+            Look(700, &[]),
+            Line::View(1, "that time counts as well", |view| {
+                view.verdict == Verdict::Held && view.stops == 3 && view.stopped == Nanos(2_600_000)
+            }),
+        ],
+    },
+    Case {
+        name: "a stop begins a queue's turn anew",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set_timeslices([5_000; 16]);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Quiet(60),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Quiet(1),
+            Idles(2),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+            Queue(3, 3, 3),
+            Runs(1),
+            Starves(3),
+            Quiet(49),
+            Look(99, &[]),
+            Look(1, &[(Stop, 1, Reason::Rotation)]),
+        ],
+    },
+    Case {
+        name: "a queue that something else lets run begins its turn anew",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set_timeslices([5_000; 16]);
+            }),
+            Queue(1, 1, 3),
+            Queue(3, 3, 3),
+            Runs(1),
+            Quiet(60),
+            Seen(1, |seen| seen.state = QueueState::Held),
+            Quiet(1),
+            Seen(1, |seen| seen.state = QueueState::Active),
+            Look(100, &[]),
+            Starves(3),
+            Quiet(49),
+            Look(99, &[]),
+            Look(1, &[(Stop, 1, Reason::Rotation)]),
+        ],
+    },
+    Case {
+        name: "a second of a budget begins with a stop, and the next one is fresh",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::StopBudget, 30);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Look(30_000, &[(Start, 1, Reason::Budget)]),
+            Runs(1),
+            Runs(2),
+            Look(100, &[]),
+            Look(969_899, &[]),
+            Runs(2),
+            Look(1, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Look(15_000, &[]),
+            Runs(2),
+            Look(14_999, &[]),
+            Look(1, &[(Start, 1, Reason::Budget)]),
+        ],
+    },
+    Case {
         name: "a process may cause only so much stopped time in a second",
         scene: &[
             PLAIN,
@@ -832,6 +1185,60 @@ pub const CASES: &[Case] = &[
             Look(1_000, &[]),
             Look(966_999, &[]),
             Look(1, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "the time until calm is certain is stopped time as well",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::StopBudget, 30);
+                let _ = config.set(Number::ResumeDelay, 50_000);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Look(10_000, &[]),
+            Idles(2),
+            Look(100, &[]),
+            Look(19_899, &[]),
+            Look(1, &[(Start, 1, Reason::Budget)]),
+        ],
+    },
+    Case {
+        name: "a process without budget does not free what another one holds",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::StopBudget, 30);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 12),
+            Queue(3, 3, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Look(15_000, &[]),
+            Runs(2),
+            Starves(3),
+            Look(14_999, &[]),
+            Runs(2),
+            Look(1, &[]),
+            Runs(2),
+            Runs(3),
+            Look(15_000, &[]),
+            Runs(2),
+            Runs(3),
+            Look(14_999, &[]),
+            Runs(2),
+            Runs(3),
+            Look(1, &[(Start, 1, Reason::Budget)]),
         ],
     },
     Case {

@@ -33,6 +33,17 @@ struct Ledger {
     /// It is immune until then once it runs.
     immune: Nanos,
     immunity: Nanos,
+    /// What its stops led to since it last showed life.
+    vain: Vain,
+}
+
+/// Stops in a row that are known to have found no waves.
+#[derive(Clone, Copy, Debug, Default)]
+struct Vain {
+    /// The stop that lasts is one.
+    found_nothing: bool,
+    stops: u32,
+    alone_until: Nanos,
 }
 
 /// The books of a node, and what they have counted.
@@ -66,6 +77,8 @@ pub struct Watch {
     pub circumstances: BTreeMap<String, u64>,
     /// How many steps were watched.
     pub steps: u64,
+    /// How often a queue was started and is left alone from then on.
+    pub left_alone: u64,
 }
 
 /// What the books know of a step.
@@ -109,6 +122,9 @@ impl Context<'_> {
     }
 }
 
+/// How many stops in vain a queue is not left alone for.
+const FREE_STOPS: u32 = 7;
+
 /// Fails with a property's name unless it holds.
 macro_rules! hold {
     ($condition:expr, $($what:tt)+) => {
@@ -116,6 +132,49 @@ macro_rules! hold {
             return Err(format!($($what)+));
         }
     };
+}
+
+impl Ledger {
+    /// Books what a stop led to. `true`: the queue runs again and is left alone.
+    fn follow_vain_stops(
+        &mut self,
+        context: &Context<'_>,
+        seen: &Observation,
+        moved: bool,
+    ) -> bool {
+        let none = seen.waves == Waves::Known(0);
+        if moved || matches!(seen.waves, Waves::Known(1..)) {
+            self.vain = Vain::default();
+            return false;
+        }
+        if seen.state == QueueState::StoppedByUs {
+            self.vain.found_nothing |= none;
+        }
+        let runs = seen.state == QueueState::Active;
+        let was_kept = self.starting || self.seen.state != QueueState::Active;
+        let real = matches!(self.stopped, Some((_, true)));
+        if matches!(self.stopped, Some((_, false))) {
+            return false;
+        }
+        if runs && real && !was_kept {
+            // The stop was not carried out.
+            self.vain.found_nothing = false;
+        }
+        if !runs || !(was_kept || real) || !std::mem::take(&mut self.vain.found_nothing) {
+            return false;
+        }
+        self.vain.stops += 1;
+        if self.vain.stops <= FREE_STOPS {
+            return false;
+        }
+        let pause = context.config.duration(Number::CoolDown);
+        let doubled = pause.doubled(
+            self.vain.stops - FREE_STOPS - 1,
+            context.config.duration(Number::CoolDownMax),
+        );
+        self.vain.alone_until = context.now.after(doubled);
+        true
+    }
 }
 
 impl Watch {
@@ -149,6 +208,7 @@ impl Watch {
         let seen = first_of_each(seen);
         let untracked = seen.len().saturating_sub(room) > 0 || step.untracked > 0;
         self.spend(last, now);
+        self.forget_stops_in_vain(outcomes);
         self.take_in(&context, &seen);
         let failed = self.hear(config, outcomes, now);
         self.note_stillness(config, &seen, now);
@@ -251,6 +311,22 @@ impl Watch {
         }
     }
 
+    /// A stop that was refused, or that a reset has ended, was not in vain.
+    fn forget_stops_in_vain(&mut self, outcomes: &[Outcome]) {
+        for outcome in outcomes {
+            let rebuilt = match outcome.report {
+                Report::Done => continue,
+                Report::NothingToDo => false,
+                Report::Failed(failed) => failed.kind == FailureKind::Rebuilt,
+            };
+            for (id, entry) in &mut self.queues {
+                if rebuilt || *id == outcome.queue {
+                    entry.vain.found_nothing = false;
+                }
+            }
+        }
+    }
+
     /// Takes in what is seen.
     fn take_in(&mut self, context: &Context<'_>, seen: &[Observation]) {
         let now = context.now;
@@ -270,10 +346,12 @@ impl Watch {
                 moved: false,
                 immune: Nanos::ZERO,
                 immunity: Nanos::ZERO,
+                vain: Vain::default(),
             });
             let before = entry.seen;
             let moved = before.progress != queue.progress;
             entry.moved |= moved;
+            self.left_alone += u64::from(entry.follow_vain_stops(context, queue, moved));
             let backlog = queue.backlog.or(before.backlog);
             let runnable = matches!(queue.head, Head::Runnable | Head::Unknown);
             let idle = backlog.unwrap_or(0) == 0;
@@ -525,8 +603,15 @@ impl Watch {
                 );
             }
         }
+        hold!(
+            config.granularity == Granularity::Process || now >= victim.vain.alone_until,
+            "a stop of a queue that is left alone: {made:?} {victim:?}"
+        );
         if let Some(entry) = self.queues.get_mut(&made.queue) {
             entry.stopped = Some((now, made.apply));
+            if made.apply {
+                entry.vain.found_nothing = entry.seen.waves == Waves::Known(0);
+            }
         }
         Ok(())
     }

@@ -526,6 +526,20 @@ impl World {
         world
     }
 
+    /// The small world without budgets, which would leave few stops in a second. Queue 1
+    /// has work on which the hardware does nothing.
+    ///
+    /// # Panics
+    ///
+    /// Where the world is not sound before anything happens.
+    pub fn hanging() -> World {
+        let mut world = World::small();
+        assert_eq!(world.config.set(Number::StopBudget, 1_000), Ok(()));
+        assert_eq!(world.small_step(Small::Runs(2)), Ok(()));
+        assert_eq!(world.small_step(Small::Starves(1)), Ok(()));
+        world
+    }
+
     /// A queue of the small world comes, or goes.
     fn toggle(&mut self, id: u64) {
         let before = self.queues.len();
