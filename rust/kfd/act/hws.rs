@@ -37,7 +37,6 @@ use crate::act::transaction::Transacted;
 use crate::act::transaction::Wanted;
 use crate::driver::census::Census;
 use crate::driver::driver::Driver;
-use crate::driver::locked::LockedNode;
 use crate::driver::node::Node;
 use crate::driver::unmapped::Functions;
 use crate::driver::unmapped::Unmapped;
@@ -59,8 +58,7 @@ struct Edited {
 }
 
 impl Hws {
-    /// Finds the functions. The driver has to outlive the result, which the
-    /// module sees to by dropping it first.
+    /// Finds the functions, unless somebody has them already.
     pub fn bind(driver: &Driver) -> Result<Self> {
         Functions::bind(driver).map(Self)
     }
@@ -129,9 +127,9 @@ impl Hws {
 }
 
 /// Makes the changes, if everything fits. No allocation, nothing that panics.
-fn change(locked: &LockedNode<'_>, orders: &mut Orders<'_>) -> Edited {
+fn change(unmapped: &Unmapped<'_>, orders: &mut Orders<'_>) -> Edited {
     let Orders { wanted, room } = orders;
-    let due = locked.find(room, |queue| wanted.due(queue));
+    let due = unmapped.find(room, |queue| wanted.due(queue));
     let mut census = *due.census();
     if !census.fits() {
         return Edited {
@@ -140,15 +138,13 @@ fn change(locked: &LockedNode<'_>, orders: &mut Orders<'_>) -> Edited {
             more: false,
         };
     }
-    for queue in due.queues() {
-        queue.set_active(&mut census);
-        wanted.note(queue.facts(), Done::Yes);
-    }
-    locked.compare(&mut census);
+    let more = due.more();
+    due.carry_out(&mut census, |queue| wanted.note(queue, Done::Yes));
+    unmapped.compare(&mut census);
     Edited {
         census,
         when: "after an edit",
-        more: due.more(),
+        more,
     }
 }
 

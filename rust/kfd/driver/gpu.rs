@@ -115,8 +115,8 @@ impl<K: Keeper> Gpu<K> {
     fn present(&self) -> Option<Present<'_>> {
         // SAFETY: The device is alive, because `self.device` is a reference.
         let data = unsafe { bindings::gp_device_data(self.device.as_ptr()) };
-        // SAFETY: As above; amdgpu is a PCI driver, so that its devices are PCI
-        // devices.
+        // SAFETY: The device is alive, because `self.device` is a reference; amdgpu is a
+        // PCI driver, so that its devices are PCI devices.
         let pci = unsafe { bindings::gp_device_pci(self.device.as_ptr()) };
         let adev = Foreign::new(data.expose_provenance())?.whole(AMDGPU_DEVICE_DDEV)?;
         let ours = adev.read(AMDGPU_DEVICE_DEV) == Some(self.device.as_ptr().expose_provenance())

@@ -130,7 +130,7 @@ void gp_fake_map(u32 slot, u32 doorbell, u32 read, u64 write, bool empty)
 }
 EXPORT_SYMBOL_GPL(gp_fake_map);
 
-static noinline int hqd_dump(void *adev, u32 pipe, u32 queue, u32 (**dump)[2], u32 *count, u32 xcc)
+static noinline int kgd_gfx_v9_hqd_dump(void *adev, u32 pipe, u32 queue, u32 (**dump)[2], u32 *count, u32 xcc)
 {
 	u32 i;
 
@@ -148,14 +148,14 @@ static noinline int hqd_dump(void *adev, u32 pipe, u32 queue, u32 (**dump)[2], u
 	return 0;
 }
 
-static noinline int load_mqd(void *manager, void *mqd, u32 pipe, u32 queue, void *properties,
+static noinline int load_mqd_v9_4_3(void *manager, void *mqd, u32 pipe, u32 queue, void *properties,
 			     void *mm)
 {
 	gp_fake.loads++;
 	return 0;
 }
 
-static noinline int destroy_mqd(void *manager, void *mqd, u32 type, u32 timeout_ms, u32 pipe,
+static noinline int destroy_mqd_v9_4_3(void *manager, void *mqd, u32 type, u32 timeout_ms, u32 pipe,
 				u32 queue)
 {
 	gp_fake.destroys++;
@@ -164,9 +164,22 @@ static noinline int destroy_mqd(void *manager, void *mqd, u32 type, u32 timeout_
 
 static u8 mqd_manager[GP_MQD_MANAGER_SIZE] __aligned(8);
 
-static noinline void get_cu_occupancy(void *adev, void *occupancy, int *max_waves, u32 xcc)
+static noinline void kgd_gfx_v9_get_cu_occupancy(void *adev, void *occupancy, int *max_waves, u32 xcc)
 {
 	gp_fake.wave_counts++;
+}
+
+static noinline int kgd_gfx_v9_4_3_hqd_load(void *adev, void *mqd, u32 pipe, u32 queue, void *wptr,
+					    u32 shift, u32 mask, void *mm, u32 xcc)
+{
+	gp_fake.loads++;
+	return 0;
+}
+
+static noinline bool kgd_gfx_v9_hqd_is_occupied(void *adev, u64 address, u32 pipe, u32 queue,
+						u32 xcc)
+{
+	return true;
 }
 
 static u8 kfd2kgd[GP_KFD2KGD_CALLS_SIZE] __aligned(8);
@@ -228,8 +241,8 @@ static void fill_queue_manager(void *dqm)
 	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES,
 	    restore_process_queues_cpsch);
 	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_DEV, gp_fake.node);
-	SET(void *, mqd_manager, GP_MQD_MANAGER_LOAD_MQD, load_mqd);
-	SET(void *, mqd_manager, GP_MQD_MANAGER_DESTROY_MQD, destroy_mqd);
+	SET(void *, mqd_manager, GP_MQD_MANAGER_LOAD_MQD, load_mqd_v9_4_3);
+	SET(void *, mqd_manager, GP_MQD_MANAGER_DESTROY_MQD, destroy_mqd_v9_4_3);
 	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_MQD_MGRS +
 	    sizeof(void *) * GP_KFD_MQD_TYPE_CP, mqd_manager);
 	SET(u32, dqm, GP_DEVICE_QUEUE_MANAGER_SCHED_POLICY, GP_KFD_SCHED_POLICY_HWS);
@@ -268,8 +281,10 @@ static void fill_gpu(struct pci_dev *pdev)
 	SET(void *, gp_fake.node, GP_KFD_NODE_ADEV, gp_fake.adev);
 	SET(void *, gp_fake.node, GP_KFD_NODE_KFD, gp_fake.kfd);
 	SET(void *, gp_fake.node, GP_KFD_NODE_DQM, gp_fake.dqm);
-	SET(void *, kfd2kgd, GP_KFD2KGD_CALLS_HQD_DUMP, hqd_dump);
-	SET(void *, kfd2kgd, GP_KFD2KGD_CALLS_GET_CU_OCCUPANCY, get_cu_occupancy);
+	SET(void *, kfd2kgd, GP_KFD2KGD_CALLS_HQD_DUMP, kgd_gfx_v9_hqd_dump);
+	SET(void *, kfd2kgd, GP_KFD2KGD_CALLS_GET_CU_OCCUPANCY, kgd_gfx_v9_get_cu_occupancy);
+	SET(void *, kfd2kgd, GP_KFD2KGD_CALLS_HQD_LOAD, kgd_gfx_v9_4_3_hqd_load);
+	SET(void *, kfd2kgd, GP_KFD2KGD_CALLS_HQD_IS_OCCUPIED, kgd_gfx_v9_hqd_is_occupied);
 	SET(void *, gp_fake.node, GP_KFD_NODE_KFD2KGD, kfd2kgd);
 	SET(u32, gp_fake.node, GP_KFD_NODE_ID, 0x1234);
 	SET(u32, gp_fake.node, GP_KFD_NODE_XCC_MASK, 1);
@@ -498,7 +513,26 @@ static struct pci_driver fake_driver = {
 	.remove = fake_remove,
 };
 
-module_pci_driver(fake_driver);
+static int __init fake_init(void)
+{
+	int error = gp_fake_types_appear();
+
+	if (error)
+		return error;
+	error = pci_register_driver(&fake_driver);
+	if (error)
+		gp_fake_types_disappear();
+	return error;
+}
+
+static void __exit fake_exit(void)
+{
+	pci_unregister_driver(&fake_driver);
+	gp_fake_types_disappear();
+}
+
+module_init(fake_init);
+module_exit(fake_exit);
 
 /*
  * The parameters: write to 'stopped' the number of a queue to stop and read how

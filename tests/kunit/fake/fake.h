@@ -91,4 +91,8 @@ int gp_fake_stop(u32 number);
 void gp_fake_map(u32 slot, u32 doorbell, u32 read, u64 write, bool empty);
 int gp_fake_own(int pid, bool main_thread);
 
+/* types.c */
+int gp_fake_types_appear(void);
+void gp_fake_types_disappear(void);
+
 #endif /* GP_FAKE_H */
