@@ -35,6 +35,8 @@ void gp_sleep(u32 seen, u64 timeout_ns);
 void gp_thread_yield(void);
 bool gp_thread_should_freeze(void);
 void gp_thread_freeze(void);
+void gp_preempt_disable(void);
+void gp_preempt_enable(void);
 int gp_creation_watch_start(void);
 void gp_creation_watch_stop(void);
 

@@ -13,6 +13,7 @@ pub mod kernel {
     pub(crate) mod bindings;
     pub mod clock;
     pub(crate) mod compat;
+    pub(crate) mod preemption;
     pub mod sleep;
     pub mod sort;
     pub mod thread;
@@ -59,6 +60,7 @@ pub mod act {
     pub mod backend;
     pub(crate) mod descriptor;
     pub mod hws;
+    pub mod index;
     pub(crate) mod mqd;
     pub(crate) mod process_backend;
     pub mod transaction;

@@ -47,7 +47,8 @@ impl Scene<'_> {
 
     fn pay_debts(&mut self, in_view: bool) -> Result<(), Failure> {
         let node = self.node;
-        self.backend().pay_debts(node, |_| in_view)
+        let process = in_view.then_some(self.key.process());
+        self.backend().pay_debts(node, process.into_iter())
     }
 
     /// Compares the driver's count of evictions, and whether any is owed.

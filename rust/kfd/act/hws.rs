@@ -41,6 +41,7 @@ use crate::driver::node::Node;
 use crate::driver::unmapped::Functions;
 use crate::driver::unmapped::Unmapped;
 use crate::kernel::clock;
+use crate::kernel::preemption::without_preemption;
 use gpreempt_policy::FailureKind;
 use kernel::prelude::*;
 
@@ -87,7 +88,7 @@ impl Hws {
         let begin = clock::now();
         let unmapped = self.unmap(node)?;
         let edit = clock::now();
-        let edited = change(&unmapped, orders);
+        let edited = without_preemption(|| change(&unmapped, orders));
         let map = clock::now();
         let mapped = unmapped.map();
         let end = clock::now();
@@ -126,7 +127,8 @@ impl Hws {
     }
 }
 
-/// Makes the changes, if everything fits. No allocation, nothing that panics.
+/// Makes the changes, if everything fits. No allocation, nothing that sleeps or panics,
+/// and one look at each queue: nothing runs on the GPU until it is over.
 fn change(unmapped: &Unmapped<'_>, orders: &mut Orders<'_>) -> Edited {
     let Orders { wanted, room } = orders;
     let due = unmapped.find(room, |queue| wanted.due(queue));

@@ -6,6 +6,7 @@
 #include <linux/kernel_read_file.h>
 #include <linux/kobject.h>
 #include <linux/module.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include <linux/vmalloc.h>

@@ -42,7 +42,7 @@ pub const SCENARIOS: &[Scenario] = &[
 ];
 
 /// Unloads amdgpu and loads a file as amdgpu.
-fn reload(guest: &mut Guest, file: &str, parameters: &str) -> Result<()> {
+pub(super) fn reload(guest: &mut Guest, file: &str, parameters: &str) -> Result<()> {
     // The driver releases a process some time after the process has ended.
     guest.wait_until("nobody uses amdgpu", Duration::from_secs(300), |guest| {
         let users = guest.agent().read_file("/sys/module/amdgpu/refcnt")?;
