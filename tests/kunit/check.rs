@@ -44,14 +44,6 @@ fn enter_late(table: *mut u8, at: usize) {
     put(table, at, function + 1);
 }
 
-/// Without the hardware scheduler, with the operations that belong to that.
-fn without_scheduler(fake: &Fake) {
-    let policy = KFD_SCHED_POLICY_NO_HWS as u32;
-    put(fake.dqm, DEVICE_QUEUE_MANAGER_SCHED_POLICY, policy);
-    put(fake.dqm, EVICT, fake.evict_nocpsch);
-    put(fake.dqm, RESTORE, fake.restore_nocpsch);
-}
-
 const EVICT: usize = DEVICE_QUEUE_MANAGER_OPS_EVICT_PROCESS_QUEUES;
 const RESTORE: usize = DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES;
 const UPDATE: usize = DEVICE_QUEUE_MANAGER_OPS_UPDATE_QUEUE;
@@ -146,7 +138,7 @@ const WRONG: &[Wrong] = &[
     Wrong {
         what: "load_mqd is another function where the driver moves queues",
         done: |f| {
-            without_scheduler(f);
+            f.without_scheduler();
             let destroy: usize = crate::fake::get(manager(f), MQD_MANAGER_DESTROY_MQD);
             put(manager(f), MQD_MANAGER_LOAD_MQD, destroy);
         },
@@ -155,7 +147,7 @@ const WRONG: &[Wrong] = &[
     Wrong {
         what: "destroy_mqd is the middle of the function where the driver moves queues",
         done: |f| {
-            without_scheduler(f);
+            f.without_scheduler();
             enter_late(manager(f), MQD_MANAGER_DESTROY_MQD);
         },
         refusal: "mqd_mgr->destroy_mqd",
@@ -270,7 +262,7 @@ mod tests {
     fn each_scheduling_policy_has_its_own_operations() -> Result {
         let policies: [(i64, fn(&Fake)); 2] = [
             (KFD_SCHED_POLICY_HWS_NO_OVERSUBSCRIPTION, |_| ()),
-            (KFD_SCHED_POLICY_NO_HWS, without_scheduler),
+            (KFD_SCHED_POLICY_NO_HWS, Fake::without_scheduler),
         ];
         for (policy, operations) in policies {
             with_node(|node| {

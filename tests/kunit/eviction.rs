@@ -146,11 +146,9 @@ mod tests {
             (false, KFD_SCHED_POLICY_HWS, Failure::Restore(14), true),
         ] {
             with_scene(|scene| {
-                put(
-                    Fake::now().dqm,
-                    DEVICE_QUEUE_MANAGER_SCHED_POLICY,
-                    policy as u32,
-                );
+                if policy == KFD_SCHED_POLICY_NO_HWS {
+                    Fake::now().without_scheduler();
+                }
                 expect(scene.ask(Stop), Ok(Done::Yes))?;
                 Fake::own(INIT, main_thread)?;
                 Fake::set(|fake| fake.restore_error = -14);

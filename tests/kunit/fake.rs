@@ -104,6 +104,16 @@ impl Fake {
         kernel::error::to_result(unsafe { gp_fake_stop(number) })
     }
 
+    /// Without the hardware scheduler, with the operations that belong to that.
+    pub(crate) fn without_scheduler(&self) {
+        const EVICT: usize = layout::DEVICE_QUEUE_MANAGER_OPS_EVICT_PROCESS_QUEUES;
+        const RESTORE: usize = layout::DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES;
+        let policy = layout::KFD_SCHED_POLICY_NO_HWS as u32;
+        put(self.dqm, layout::DEVICE_QUEUE_MANAGER_SCHED_POLICY, policy);
+        put(self.dqm, EVICT, self.evict_nocpsch);
+        put(self.dqm, RESTORE, self.restore_nocpsch);
+    }
+
     /// Has a hardware queue hold the queue with a doorbell, or none if that is 0.
     pub(crate) fn map(slot: u32, doorbell: u32, read: u32, write: u64, empty: bool) {
         // SAFETY: The fake is there, because this module links to it.

@@ -148,9 +148,7 @@ impl Asked<'_> {
     }
 
     fn about_mut(&mut self, key: QueueKey) -> &mut [Request] {
-        self.requests
-            .get_mut(self.index.of(key))
-            .unwrap_or(&mut [])
+        self.requests.get_mut(self.index.of(key)).unwrap_or(&mut [])
     }
 }
 

@@ -130,5 +130,7 @@ fn asks_hardware_by(node: &Node<'_>, operation: &Operation) -> bool {
 /// Whether the driver moves queues by the expected function, where it moves any.
 fn moves_queues_by(node: &Node<'_>, operation: &Operation) -> bool {
     node.sched_policy() != Some(SchedPolicy::NoHws)
-        || manager(node).and_then(|manager| operation.of(manager)).is_some()
+        || manager(node)
+            .and_then(|manager| operation.of(manager))
+            .is_some()
 }

@@ -140,8 +140,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let types = btf::Btf::parse(&module.btf, Some(&base)).map_err(|e| {
         format!("{module_name}: {e}\nDo {module_name} and {base_name} belong to the same kernel?")
     })?;
-    let layout = resolve::resolve(&types, &list)
-        .map_err(|e| format!("{module_name}: {e}"))?;
+    let layout = resolve::resolve(&types, &list).map_err(|e| format!("{module_name}: {e}"))?;
 
     // Else the module would refuse the very driver that it is built for.
     loaded::check(&base_data, &module.btf, &layout.expected)

@@ -28,10 +28,7 @@ struct Place {
 }
 
 /// Resolves the whole list, or says everything that is wrong with it.
-pub fn resolve<'a>(
-    btf: &Btf<'_>,
-    list: &[Entry<'a>],
-) -> Result<Layout<'a>, String> {
+pub fn resolve<'a>(btf: &Btf<'_>, list: &[Entry<'a>]) -> Result<Layout<'a>, String> {
     let mut constants: Vec<Constant> = Vec::new();
     let mut expected = Vec::new();
     let mut errors = Vec::new();
@@ -113,9 +110,8 @@ fn resolve_entry<'a>(btf: &Btf<'_>, entry: &Entry<'a>) -> Result<Resolved<'a>, S
             path,
             signature,
         } => {
-            let (constants, mut facts) =
-                resolve_field(btf, owner, path, Extent::Bytes(8), false)
-                    .map_err(|e| format!("{owner}.{path} {e}"))?;
+            let (constants, mut facts) = resolve_field(btf, owner, path, Extent::Bytes(8), false)
+                .map_err(|e| format!("{owner}.{path} {e}"))?;
             let found = agree(btf, owner, |id| match walk(btf, id, path)? {
                 Some(place) => btf.signature(place.type_id),
                 None => Ok(None),

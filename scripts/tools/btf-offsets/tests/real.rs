@@ -145,8 +145,8 @@ fn damage_anywhere_in_a_real_driver_never_crashes() {
                 damaged[at] ^= 1 << (next() % 8);
             }
         }
-        let result = Btf::parse(&damaged, Some(&base))
-            .and_then(|btf| resolve::resolve(&btf, &list));
+        let result =
+            Btf::parse(&damaged, Some(&base)).and_then(|btf| resolve::resolve(&btf, &list));
         refused += usize::from(result.is_err());
     }
     assert!(refused >= rounds / 2, "{refused} of {rounds} refused");

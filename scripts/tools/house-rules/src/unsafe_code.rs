@@ -213,7 +213,11 @@ mod tests {
             "By the function's requirement.",
         ] {
             let text = format!("fn f() {{\n    // SAFETY: {vague}\n    unsafe {{ g() }}\n}}\n");
-            assert_eq!(found(path, &text), [format!("{path}:2 safety-reason")], "{vague}");
+            assert_eq!(
+                found(path, &text),
+                [format!("{path}:2 safety-reason")],
+                "{vague}"
+            );
         }
         let good = "fn f() {\n    // SAFETY: By the type's invariant it is alive.\n    \
                     unsafe { g() }\n}\n// As above.\n";
