@@ -156,7 +156,8 @@ exchange() {
 a_driver_with_two_fields_exchanged_is_refused() {
 	said=$(times "built for: queue.mqd is at 0x.* instead of 0x.*; build the module again")
 	exchange mqd gws || return 1
-	load 2>/dev/null && loaded=1 || loaded=0
+	loaded=0
+	load 2>/dev/null && loaded=1
 	exchange mqd gws || return 1
 	said=$(($(times "built for: queue.mqd is at 0x.* instead of 0x.*; build the module again") - said))
 	[ $loaded -eq 0 ] && [ $said -ge 1 ] || return 1
@@ -167,7 +168,8 @@ a_driver_with_two_fields_exchanged_is_refused() {
 a_driver_with_a_function_replaced_is_refused() {
 	said=$(times "debug_map_and_unlock() is not int(device_queue_manager \*)")
 	exchange debug_map_and_unlock kfd_destroy_mqd_sdma || return 1
-	load 2>/dev/null && loaded=1 || loaded=0
+	loaded=0
+	load 2>/dev/null && loaded=1
 	exchange debug_map_and_unlock kfd_destroy_mqd_sdma || return 1
 	said=$(($(times "debug_map_and_unlock() is not int(device_queue_manager \*)") - said))
 	[ $loaded -eq 0 ] && [ $said -ge 1 ] || return 1
@@ -369,6 +371,35 @@ a_halt_is_no_failure() {
 	unload
 }
 
+state_is() {
+	[ "$(value state)" = "$1" ]
+}
+
+# As with a driver that is told not to reset the GPU: whoever asks waits for its whole
+# time limit.
+firmware_that_does_not_answer_is_asked_once() {
+	load mode=enforce || return 1
+	pass_by
+	said=$(times "nothing is sent until the GPU is reset")
+	echo -62 >$fake/unmap_error
+	echo 1 >$fake/stopped
+	echo enforce >"$parameters/mode"
+	eventually state_is silent || return 1
+	pass_by
+	# This has everything started first.
+	echo process >"$parameters/backend"
+	eventually backend_is process || return 1
+	echo hws >"$parameters/backend"
+	eventually backend_is hws || return 1
+	holds $fake/unmaps 1 && stopped 1 || return 1
+	said=$(($(times "nothing is sent until the GPU is reset") - said))
+	[ $said -eq 1 ] || return 1
+	echo 0 >$fake/unmap_error
+	echo 1 >$fake/resets
+	eventually stopped 0 && eventually state_is armed || return 1
+	unload
+}
+
 # A queue is stopped that cannot be started, whether the module acts, rests or is
 # to use another backend.  Nobody is taken off the hardware for that, and the log
 # has it once.
@@ -468,6 +499,7 @@ run every_file_can_be_read \
 	a_backend_stays_until_it_has_started_what_it_stopped \
 	a_stopped_queue_out_of_view_is_started \
 	a_halt_is_no_failure \
+	firmware_that_does_not_answer_is_asked_once \
 	wrong_counters_disturb_nobody \
 	the_driver_waits_while_it_unloads \
 	it_survives_each_failing_allocation

@@ -265,6 +265,7 @@ static void fill_gpu(struct pci_dev *pdev)
 	SET(void *, gp_fake.adev, GP_AMDGPU_DEVICE_XCP_MGR, gp_fake.xcp_mgr);
 	SET(void *, gp_fake.adev, GP_AMDGPU_DEVICE_RESET_DOMAIN, gp_fake.reset_domain);
 	SET(u32, gp_fake.reset_domain, GP_AMDGPU_RESET_DOMAIN_IN_GPU_RESET, 0);
+	SET(u32, gp_fake.adev, GP_AMDGPU_DEVICE_GPU_RESET_COUNTER, 0);
 	SET(u8, gp_fake.adev, GP_AMDGPU_DEVICE_SHUTDOWN, 0);
 	SET(u8, gp_fake.adev, GP_AMDGPU_DEVICE_IN_SUSPEND, 0);
 	SET(u8, gp_fake.adev, GP_AMDGPU_DEVICE_NO_HW_ACCESS, 0);
@@ -540,7 +541,8 @@ module_exit(fake_exit);
  * many are stopped, to 'more_queues' how many to add, to 'miscount' by how many to
  * make the driver's count of running queues wrong, to 'halted' whether the
  * scheduler is halted, to 'unmap_error' what taking the queues off returns, to
- * 'map_errors' how often putting them back fails, and to 'reset' anything to have
+ * 'map_errors' how often putting them back fails, to 'resets' how often the driver has
+ * reset the GPU, and to 'reset' anything to have
  * all as it should be.  'mapped' says whether the queues are on the hardware, and
  * 'unmaps' how often they were taken off.
  */
@@ -603,6 +605,17 @@ static int set_halted(const char *text, const struct kernel_param *parameter)
 	return error;
 }
 
+/* The driver's count of resets. */
+static int set_resets(const char *text, const struct kernel_param *parameter)
+{
+	u32 resets;
+	int error = number_of(text, &resets);
+
+	if (!error)
+		SET(u32, gp_fake.adev, GP_AMDGPU_DEVICE_GPU_RESET_COUNTER, resets);
+	return error;
+}
+
 static int set_reset(const char *text, const struct kernel_param *parameter)
 {
 	if (!fake_pdev)
@@ -615,12 +628,14 @@ static const struct kernel_param_ops stopped_ops = { .set = set_stopped, .get = 
 static const struct kernel_param_ops more_queues_ops = { .set = set_more_queues };
 static const struct kernel_param_ops miscount_ops = { .set = set_miscount };
 static const struct kernel_param_ops halted_ops = { .set = set_halted };
+static const struct kernel_param_ops resets_ops = { .set = set_resets };
 static const struct kernel_param_ops reset_ops = { .set = set_reset };
 
 module_param_cb(stopped, &stopped_ops, NULL, 0600);
 module_param_cb(more_queues, &more_queues_ops, NULL, 0200);
 module_param_cb(miscount, &miscount_ops, NULL, 0200);
 module_param_cb(halted, &halted_ops, NULL, 0200);
+module_param_cb(resets, &resets_ops, NULL, 0200);
 module_param_cb(reset, &reset_ops, NULL, 0200);
 module_param(remove_ms, uint, 0600);
 module_param_named(unmap_error, gp_fake.unmap_error, int, 0600);
