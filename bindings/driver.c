@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* amdgpu as the driver core sees it: the driver, its module and its devices. */
+/* amdgpu as the driver core sees it: the driver, its module, types and devices. */
 #include <linux/device.h>
 #include <linux/err.h>
+#include <linux/kernfs.h>
+#include <linux/kobject.h>
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/rcupdate.h>
+#include <linux/sysfs.h>
 
 #include "shim.h"
 
@@ -31,7 +34,16 @@ struct device_driver *gp_amdgpu_get(void)
 }
 
 /**
- * gp_amdgpu_put() - undo gp_amdgpu_get()
+ * gp_amdgpu_hold() - keep amdgpu loaded once more
+ * @driver: what gp_amdgpu_get() returned, not yet put
+ */
+void gp_amdgpu_hold(struct device_driver *driver)
+{
+	__module_get(driver->owner);
+}
+
+/**
+ * gp_amdgpu_put() - undo gp_amdgpu_get() or gp_amdgpu_hold()
  * @driver: what it returned
  */
 void gp_amdgpu_put(struct device_driver *driver)
@@ -40,18 +52,35 @@ void gp_amdgpu_put(struct device_driver *driver)
 }
 
 /**
- * gp_amdgpu_btf_size() - the size of the driver's type information
- * @driver: what gp_amdgpu_get() returned
+ * gp_type_info() - the kernel's copy of type information (BTF)
+ * @module: of which module; "vmlinux" for that of the kernel itself
+ * @size: set to the number of bytes
  *
- * Return: bytes, or 0 if there is none.
+ * The kernel has no function for it.  What /sys/kernel/btf shows is the copy
+ * itself, which is only read once it is made, and lasts as long as the module
+ * is loaded.
+ *
+ * Context: process context, sleeps; the module is pinned.  Return: the bytes, or
+ * NULL if there are none.
  */
-u32 gp_amdgpu_btf_size(struct device_driver *driver)
+const void *gp_type_info(const char *module, size_t *size)
 {
-#ifdef CONFIG_DEBUG_INFO_BTF_MODULES
-	return driver->owner ? driver->owner->btf_data_size : 0;
-#else
-	return 0;
-#endif
+	struct kernfs_node *folder = sysfs_get_dirent(kernel_kobj->sd, "btf");
+	struct kernfs_node *file = NULL;
+	const void *data = NULL;
+
+	if (folder && kernfs_type(folder) == KERNFS_DIR)
+		file = sysfs_get_dirent(folder, module);
+	/* Only files of fixed contents are in the folder. */
+	if (file && kernfs_type(file) == KERNFS_FILE) {
+		const struct bin_attribute *attribute = file->priv;
+
+		data = attribute->private;
+		*size = attribute->size;
+	}
+	kernfs_put(file);
+	kernfs_put(folder);
+	return data;
 }
 
 struct gp_each {

@@ -32,6 +32,8 @@ void gp_thread_prepare(void);
 void gp_thread_yield(void);
 bool gp_thread_should_freeze(void);
 void gp_thread_freeze(void);
+void gp_preempt_disable(void);
+void gp_preempt_enable(void);
 
 /**
  * struct gp_heard - what has been heard by a thread
@@ -93,8 +95,9 @@ void gp_sleep_watch_stop(struct gp_sleep_watch *watch);
 
 /* driver.c: amdgpu as the driver core sees it */
 struct device_driver *gp_amdgpu_get(void);
+void gp_amdgpu_hold(struct device_driver *driver);
 void gp_amdgpu_put(struct device_driver *driver);
-u32 gp_amdgpu_btf_size(struct device_driver *driver);
+const void *gp_type_info(const char *module, size_t *size);
 int gp_amdgpu_each(struct device_driver *driver, void (*found)(void *data, struct device *device),
 		   void *data);
 int gp_bus_watch_start(struct gp_bus_watch *watch);

@@ -3,6 +3,7 @@
 #include <linux/err.h>
 #include <linux/freezer.h>
 #include <linux/kthread.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 
 #include "shim.h"
@@ -24,6 +25,11 @@ struct task_struct *gp_thread_start(int (*body)(void *data), void *data, const c
 	struct task_struct *thread = kthread_create(body, data, "%s", name);
 
 	if (!IS_ERR(thread)) {
+		/*
+		 * As the kernel's own urgent workers: what it does between taking
+		 * queues off a GPU and putting them back, the whole GPU waits for.
+		 */
+		set_user_nice(thread, MIN_NICE);
 		get_task_struct(thread);
 		wake_up_process(thread);
 	}
@@ -62,6 +68,18 @@ void gp_thread_prepare(void)
 {
 	set_freezable();
 	current->timer_slack_ns = SLACK_NS;
+}
+
+/** gp_preempt_disable() - have no other task run here until gp_preempt_enable(). */
+void gp_preempt_disable(void)
+{
+	preempt_disable();
+}
+
+/** gp_preempt_enable() - undo gp_preempt_disable(), by the same task. */
+void gp_preempt_enable(void)
+{
+	preempt_enable();
 }
 
 /**

@@ -19,6 +19,7 @@ mod start_all;
 mod storage;
 mod tracing;
 mod transaction;
+mod unanswered;
 
 use crate::node::admission::Admission;
 use crate::node::crowding::Crowding;
@@ -116,6 +117,9 @@ impl NodeEngine {
         if self.refusal().is_some() {
             return "refused";
         }
+        if self.transactions.unanswered.is_so() {
+            return "silent";
+        }
         match self.memory.policy.arming() {
             Arming::Armed => "armed",
             Arming::BackingOff(_) => "backing-off",
@@ -185,6 +189,9 @@ impl NodeEngine {
         if self.refusal().is_some() {
             return None;
         }
+        if self.transactions.unanswered.lasts(site) {
+            return later();
+        }
         let put_back = self.transactions.put_back(site, backend, &mut self.memory);
         if put_back.is_err() {
             return later();
@@ -197,7 +204,8 @@ impl NodeEngine {
             // What was seen is out of date now.
             return soon();
         }
-        start_all::pay_debts(site, backend, self.look.survey());
+        let unanswered = &mut self.transactions.unanswered;
+        start_all::pay_debts(site, backend, self.look.survey(), unanswered);
         let ask_waves = self.last.ask_waves;
         self.look.sample(gpu, sampler, ask_waves, hardware, thread);
         let Memory { roster, policy, .. } = &mut self.memory;

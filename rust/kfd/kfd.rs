@@ -13,6 +13,7 @@ pub mod kernel {
     pub(crate) mod bindings;
     pub mod clock;
     pub(crate) mod compat;
+    pub(crate) mod preemption;
     pub mod sleep;
     pub mod sort;
     pub mod thread;
@@ -22,11 +23,13 @@ pub mod kernel {
 /// The driver's own things, and what keeps each of them where it is.
 #[allow(clippy::module_inception)] // The driver has the name of its room.
 pub mod driver {
+    pub(crate) mod build;
     pub mod census;
     pub mod check;
     pub mod driver;
     pub(crate) mod due;
     pub(crate) mod eviction;
+    pub(crate) mod expected;
     pub(crate) mod foreign;
     pub mod gpu;
     pub mod hardware;
@@ -34,9 +37,12 @@ pub mod driver {
     pub(crate) mod layout;
     pub mod locked;
     pub mod node;
+    pub(crate) mod operation;
     pub(crate) mod partitions;
     pub mod process;
+    pub(crate) mod prototype;
     pub mod queue;
+    pub(crate) mod type_info;
     pub(crate) mod unmapped;
 }
 
@@ -55,6 +61,7 @@ pub mod act {
     pub mod backend;
     pub(crate) mod descriptor;
     pub mod hws;
+    pub mod index;
     pub(crate) mod mqd;
     pub(crate) mod process_backend;
     pub mod transaction;

@@ -11,6 +11,7 @@ use crate::node::roster::Roster;
 use crate::node::site::Site;
 use crate::node::transaction::say_failure;
 use crate::node::transaction::Transactions;
+use crate::node::unanswered::Unanswered;
 use gpreempt_policy::FailureKind;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
@@ -63,15 +64,18 @@ pub(crate) fn give_up(site: Site<'_>, backend: &Backend<'_>, roster: &Roster, fa
 }
 
 /// Undoes what the backend owes to processes that have no queue in view.
-pub(crate) fn pay_debts(site: Site<'_>, backend: &mut Backend<'_>, survey: &Survey) {
+pub(crate) fn pay_debts(
+    site: Site<'_>,
+    backend: &mut Backend<'_>,
+    survey: &Survey,
+    unanswered: &mut Unanswered,
+) {
     if !backend.owes() {
         return;
     }
-    let in_view = |process| {
-        let mut queues = survey.queues().iter();
-        queues.any(|seen| seen.facts.key.process() == process)
-    };
+    let in_view = survey.queues().iter().map(|seen| seen.facts.key.process());
     if let Ok(Err(failure)) = site.with(|node| backend.pay_debts(node, in_view)) {
+        unanswered.note(site, failure);
         say_failure(site, failure);
     }
 }

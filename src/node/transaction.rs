@@ -6,6 +6,7 @@
 use crate::node::memory::Memory;
 use crate::node::record::Counters;
 use crate::node::site::Site;
+use crate::node::unanswered::Unanswered;
 use gpreempt_policy::FailureKind;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
@@ -13,7 +14,6 @@ use kfd::act::backend::Backend;
 use kfd::act::transaction::report_misfit;
 use kfd::act::transaction::Done;
 use kfd::act::transaction::Failure;
-use kfd::act::transaction::Orders;
 use kfd::act::transaction::Requests;
 use kfd::act::transaction::Transacted;
 use kfd::driver::queue::QueueKey;
@@ -28,6 +28,8 @@ pub(crate) struct Transactions {
     last_failure: Option<Failure>,
     /// The log says already that the driver's lists do not fit together.
     said_misfit: bool,
+    /// Whether the firmware would answer.
+    pub(crate) unanswered: Unanswered,
 }
 
 impl Transactions {
@@ -37,6 +39,7 @@ impl Transactions {
             off_hardware: false,
             last_failure: None,
             said_misfit: false,
+            unanswered: Unanswered::default(),
         })
     }
 
@@ -53,11 +56,13 @@ impl Transactions {
     /// Forgets why a transaction failed: an operator has armed the node.
     pub(crate) fn forget_failure(&mut self) {
         self.last_failure = None;
+        self.unanswered = Unanswered::default();
     }
 
     /// Forgets what was left off the hardware: the driver has let go of it.
     pub(crate) fn forget_hardware(&mut self) {
         self.off_hardware = false;
+        self.unanswered = Unanswered::default();
     }
 
     /// Carries out the decisions that are more than observed. What became of each,
@@ -77,7 +82,8 @@ impl Transactions {
         if self.requests.is_empty() {
             return Ok(());
         }
-        let result = send(site, backend, &mut self.requests.each());
+        let orders = &mut self.requests.each();
+        let result = self.unanswered.send(site, backend, orders);
         self.book(result, memory)
     }
 
@@ -97,7 +103,7 @@ impl Transactions {
         memory: &mut Memory,
     ) -> Result<(), Failure> {
         let mut orders = self.requests.start_all();
-        let result = send(site, backend, &mut orders);
+        let result = self.unanswered.send(site, backend, &mut orders);
         memory.record.counters.starts.add(orders.started());
         self.book(result, memory)
     }
@@ -113,7 +119,8 @@ impl Transactions {
         if !self.off_hardware {
             return Ok(());
         }
-        let result = send(site, backend, &mut self.requests.put_back());
+        let orders = &mut self.requests.put_back();
+        let result = self.unanswered.send(site, backend, orders);
         let result = self.book(result, memory);
         if !self.off_hardware {
             pr_info!("{}: the queues are back on the GPU\n", site);
@@ -142,7 +149,7 @@ impl Transactions {
                 };
                 // A misfit comes up at every try for as long as it lasts.
                 let known = failure == Failure::Misfit && self.said_misfit;
-                if !failure.is_passing() && !known {
+                if !failure.is_passing() && failure != Failure::Unanswered && !known {
                     counters.failures.add(1);
                     self.last_failure = Some(failure);
                 }
@@ -190,15 +197,10 @@ impl Transactions {
     }
 }
 
-/// Says in the log why a transaction failed, unless that passes by itself.
+/// Says in the log why a transaction failed, unless that passes by itself or is said
+/// already.
 pub(crate) fn say_failure(site: Site<'_>, failure: Failure) {
-    if !failure.is_passing() {
+    if !failure.is_passing() && failure != Failure::Unanswered {
         pr_warn!("{}: {} (errno {})\n", site, failure.why(), failure.errno());
     }
-}
-
-/// Has orders carried out.
-fn send(site: Site<'_>, backend: &mut Backend<'_>, orders: &mut Orders<'_>) -> Transacted {
-    site.with(|node| backend.transact(node, orders))
-        .map_err(Failure::Away)?
 }

@@ -24,8 +24,24 @@ struct Astray {
 
 /// Another function of the fake than the one that should stand there.
 fn swap(fake: &Fake, one: usize, other: usize) {
-    let function: usize = crate::fake::get(fake.dqm, other);
+    let function: usize = get(fake.dqm, other);
     put(fake.dqm, one, function);
+}
+
+/// The table of what the driver asks the GPU by, and that of how it moves queues.
+fn calls(fake: &Fake) -> *mut u8 {
+    get(fake.node, KFD_NODE_KFD2KGD)
+}
+
+fn manager(fake: &Fake) -> *mut u8 {
+    let at = KFD_MQD_TYPE_CP as usize * size_of::<usize>();
+    get(fake.dqm, DEVICE_QUEUE_MANAGER_MQD_MGRS + at)
+}
+
+/// A pointer to the place right behind the beginning of a function.
+fn enter_late(table: *mut u8, at: usize) {
+    let function: usize = get(table, at);
+    put(table, at, function + 1);
 }
 
 const EVICT: usize = DEVICE_QUEUE_MANAGER_OPS_EVICT_PROCESS_QUEUES;
@@ -76,7 +92,7 @@ const WRONG: &[Wrong] = &[
     Wrong {
         what: "update_queue is the middle of the function",
         done: |f| {
-            let function: usize = crate::fake::get(f.dqm, UPDATE);
+            let function: usize = get(f.dqm, UPDATE);
             put(f.dqm, UPDATE, function + 1);
         },
         refusal: "dqm->ops.update_queue",
@@ -90,6 +106,51 @@ const WRONG: &[Wrong] = &[
         what: "restore_process_queues is another function",
         done: |f| swap(f, RESTORE, EVICT),
         refusal: "dqm->ops.restore_process_queues",
+    },
+    Wrong {
+        what: "get_cu_occupancy is another function",
+        done: |f| {
+            let dump: usize = get(calls(f), KFD2KGD_CALLS_HQD_DUMP);
+            put(calls(f), KFD2KGD_CALLS_GET_CU_OCCUPANCY, dump);
+        },
+        refusal: "kfd2kgd->get_cu_occupancy",
+    },
+    Wrong {
+        what: "hqd_dump is the middle of the function",
+        done: |f| enter_late(calls(f), KFD2KGD_CALLS_HQD_DUMP),
+        refusal: "kfd2kgd->hqd_dump",
+    },
+    Wrong {
+        what: "hqd_is_occupied is null",
+        done: |f| put(calls(f), KFD2KGD_CALLS_HQD_IS_OCCUPIED, 0usize),
+        refusal: "kfd2kgd->hqd_is_occupied",
+    },
+    Wrong {
+        what: "hqd_load is data",
+        done: |f| put(calls(f), KFD2KGD_CALLS_HQD_LOAD, f.node),
+        refusal: "kfd2kgd->hqd_load",
+    },
+    Wrong {
+        what: "there are no functions for the GPU",
+        done: |f| put(f.node, KFD_NODE_KFD2KGD, 0usize),
+        refusal: "kfd2kgd->",
+    },
+    Wrong {
+        what: "load_mqd is another function where the driver moves queues",
+        done: |f| {
+            f.without_scheduler();
+            let destroy: usize = get(manager(f), MQD_MANAGER_DESTROY_MQD);
+            put(manager(f), MQD_MANAGER_LOAD_MQD, destroy);
+        },
+        refusal: "mqd_mgr->load_mqd",
+    },
+    Wrong {
+        what: "destroy_mqd is the middle of the function where the driver moves queues",
+        done: |f| {
+            f.without_scheduler();
+            enter_late(manager(f), MQD_MANAGER_DESTROY_MQD);
+        },
+        refusal: "mqd_mgr->destroy_mqd",
     },
     Wrong {
         what: "the operations are not those of the policy in force",
@@ -201,10 +262,7 @@ mod tests {
     fn each_scheduling_policy_has_its_own_operations() -> Result {
         let policies: [(i64, fn(&Fake)); 2] = [
             (KFD_SCHED_POLICY_HWS_NO_OVERSUBSCRIPTION, |_| ()),
-            (KFD_SCHED_POLICY_NO_HWS, |f| {
-                put(f.dqm, EVICT, f.evict_nocpsch);
-                put(f.dqm, RESTORE, f.restore_nocpsch);
-            }),
+            (KFD_SCHED_POLICY_NO_HWS, Fake::without_scheduler),
         ];
         for (policy, operations) in policies {
             with_node(|node| {
@@ -235,6 +293,15 @@ mod tests {
             })?;
         }
         Ok(())
+    }
+
+    #[test]
+    fn what_asks_the_hardware_is_not_called_by_another_function() -> Result {
+        with_node(|node| {
+            expect(node.hardware_source().is_some(), true)?;
+            enter_late(calls(&Fake::now()), KFD2KGD_CALLS_HQD_DUMP);
+            expect(node.hardware_source().is_some(), false)
+        })
     }
 
     #[test]

@@ -10,6 +10,7 @@ use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
 use kfd::act::backend::{Backend, BackendKind, Debts};
 use kfd::act::hws::Hws;
+use kfd::act::index::looks;
 use kfd::act::transaction::{Orders, Requests};
 use kfd::driver::driver::Driver;
 use kfd::driver::locked::walks;
@@ -95,6 +96,22 @@ mod tests {
                 expect(scene.all(Start)?, 2)?;
                 expect(scene.walks(Requests::put_back)?, 2)?;
                 expect(scene.walks(Requests::start_all)?, 1)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Every queue is asked about, in three walks, and once more where it was edited.
+    #[test]
+    fn no_queue_is_searched_for_however_many_there_are() -> Result {
+        for queues in SIZES {
+            with_scene(BackendKind::Hws, queues, |scene| {
+                let before = looks::counted();
+                expect(scene.all(Stop)?, 3)?;
+                let looked = looks::counted() - before;
+                let asked = 4 * queues as u32;
+                kernel::kunit::info(fmt!("    # {asked} times asked, {looked} places\n"));
+                expect((asked..=3 * asked).contains(&looked), true)
             })?;
         }
         Ok(())

@@ -47,7 +47,8 @@ impl Scene<'_> {
 
     fn pay_debts(&mut self, in_view: bool) -> Result<(), Failure> {
         let node = self.node;
-        self.backend().pay_debts(node, |_| in_view)
+        let process = in_view.then_some(self.key.process());
+        self.backend().pay_debts(node, process.into_iter())
     }
 
     /// Compares the driver's count of evictions, and whether any is owed.
@@ -145,11 +146,9 @@ mod tests {
             (false, KFD_SCHED_POLICY_HWS, Failure::Restore(14), true),
         ] {
             with_scene(|scene| {
-                put(
-                    Fake::now().dqm,
-                    DEVICE_QUEUE_MANAGER_SCHED_POLICY,
-                    policy as u32,
-                );
+                if policy == KFD_SCHED_POLICY_NO_HWS {
+                    Fake::now().without_scheduler();
+                }
                 expect(scene.ask(Stop), Ok(Done::Yes))?;
                 Fake::own(INIT, main_thread)?;
                 Fake::set(|fake| fake.restore_error = -14);

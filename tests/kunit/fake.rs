@@ -91,7 +91,7 @@ impl Fake {
     pub(crate) fn set(change: impl FnOnce(&mut Self)) {
         let mut fake = Self::now();
         change(&mut fake);
-        // SAFETY: As above.
+        // SAFETY: Suites run one after the other, and nothing else writes it.
         unsafe { (&raw mut gp_fake).write_volatile(fake) }
     }
 
@@ -110,20 +110,30 @@ impl Fake {
 
     /// Leaves a queue for waves as a stop would, counted through the processes.
     pub(crate) fn stop(number: u32) -> Result {
-        // SAFETY: As above.
+        // SAFETY: The fake is there, because this module links to it.
         kernel::error::to_result(unsafe { gp_fake_stop(number) })
+    }
+
+    /// Without the hardware scheduler, with the operations that belong to that.
+    pub(crate) fn without_scheduler(&self) {
+        const EVICT: usize = layout::DEVICE_QUEUE_MANAGER_OPS_EVICT_PROCESS_QUEUES;
+        const RESTORE: usize = layout::DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES;
+        let policy = layout::KFD_SCHED_POLICY_NO_HWS as u32;
+        put(self.dqm, layout::DEVICE_QUEUE_MANAGER_SCHED_POLICY, policy);
+        put(self.dqm, EVICT, self.evict_nocpsch);
+        put(self.dqm, RESTORE, self.restore_nocpsch);
     }
 
     /// Has a hardware queue hold the queue with a doorbell, or none if that is 0.
     pub(crate) fn map(slot: u32, doorbell: u32, read: u32, write: u64, empty: bool) {
-        // SAFETY: As above.
+        // SAFETY: The fake is there, because this module links to it.
         unsafe { gp_fake_map(slot, doorbell, read, write, empty) }
     }
 
     /// Has the first process be that of a task, or only its memory, as after the
     /// end of its main thread.
     pub(crate) fn own(pid: i32, main_thread: bool) -> Result {
-        // SAFETY: As above.
+        // SAFETY: The fake is there, because this module links to it.
         kernel::error::to_result(unsafe { gp_fake_own(pid, main_thread) })
     }
 
@@ -153,7 +163,8 @@ pub(crate) fn put<T>(structure: *mut u8, offset: usize, value: T) {
 
 /// Reads a field of a structure of the fake.
 pub(crate) fn get<T: Copy>(structure: *mut u8, offset: usize) -> T {
-    // SAFETY: As above.
+    // SAFETY: The structures of the fake are as large as the layout says, and
+    // nobody else uses them during a test.
     unsafe { structure.add(offset).cast::<T>().read_unaligned() }
 }
 

@@ -142,6 +142,40 @@ it_loads_and_unloads_many_times() {
 	done
 }
 
+# times TEXT: how often the log has it.
+times() {
+	dmesg | grep -c "$1"
+}
+
+# exchange NAME NAME: of the fields of the driver, in its type information.
+exchange() {
+	echo "$1 $2" >$fake/exchange
+}
+
+# The log names the first field that differs, in one line.
+a_driver_with_two_fields_exchanged_is_refused() {
+	said=$(times "built for: queue.mqd is at 0x.* instead of 0x.*; build the module again")
+	exchange mqd gws || return 1
+	loaded=0
+	load 2>/dev/null && loaded=1
+	exchange mqd gws || return 1
+	said=$(($(times "built for: queue.mqd is at 0x.* instead of 0x.*; build the module again") - said))
+	[ $loaded -eq 0 ] && [ $said -ge 1 ] || return 1
+	[ ! -e "$parameters" ] && holds $fake/unmaps 0 || return 1
+	load && unload
+}
+
+a_driver_with_a_function_replaced_is_refused() {
+	said=$(times "debug_map_and_unlock() is not int(device_queue_manager \*)")
+	exchange debug_map_and_unlock kfd_destroy_mqd_sdma || return 1
+	loaded=0
+	load 2>/dev/null && loaded=1
+	exchange debug_map_and_unlock kfd_destroy_mqd_sdma || return 1
+	said=$(($(times "debug_map_and_unlock() is not int(device_queue_manager \*)") - said))
+	[ $loaded -eq 0 ] && [ $said -ge 1 ] || return 1
+	load && unload
+}
+
 # range FUNCTION DIRECTORY WORD: names the function's addresses in two files.
 range() {
 	sort /proc/kallsyms | grep -A 1 " $1\$" | cut -d' ' -f1 >/tmp/range
@@ -180,11 +214,6 @@ it_survives_each_failing_allocation() {
 	done 2>/dev/null
 	echo "    # $((nth - 1)) allocations failed"
 	[ $nth -gt 10 ] && [ $nth -lt 1000 ]
-}
-
-# times TEXT: how often the log has it.
-times() {
-	dmesg | grep -c "$1"
 }
 
 # stopped COUNT: so many queues for waves are stopped.
@@ -339,6 +368,35 @@ a_halt_is_no_failure() {
 	[ "$(value failures)" -eq 0 ] && [ "$(value state)" = armed ] || return 1
 	echo 0 >$fake/halted
 	eventually stopped 0 || return 1
+	unload
+}
+
+state_is() {
+	[ "$(value state)" = "$1" ]
+}
+
+# As with a driver that is told not to reset the GPU: whoever asks waits for its whole
+# time limit.
+firmware_that_does_not_answer_is_asked_once() {
+	load mode=enforce || return 1
+	pass_by
+	said=$(times "nothing is sent until the GPU is reset")
+	echo -62 >$fake/unmap_error
+	echo 1 >$fake/stopped
+	echo enforce >"$parameters/mode"
+	eventually state_is silent || return 1
+	pass_by
+	# This has everything started first.
+	echo process >"$parameters/backend"
+	eventually backend_is process || return 1
+	echo hws >"$parameters/backend"
+	eventually backend_is hws || return 1
+	holds $fake/unmaps 1 && stopped 1 || return 1
+	said=$(($(times "nothing is sent until the GPU is reset") - said))
+	[ $said -eq 1 ] || return 1
+	echo 0 >$fake/unmap_error
+	echo 1 >$fake/resets
+	eventually stopped 0 && eventually state_is armed || return 1
 	unload
 }
 
@@ -593,6 +651,8 @@ run() {
 run every_file_can_be_read \
 	parameters_change_while_it_runs \
 	bad_parameters_keep_it_out \
+	a_driver_with_two_fields_exchanged_is_refused \
+	a_driver_with_a_function_replaced_is_refused \
 	the_driver_may_let_go_of_the_device_and_take_it_again \
 	it_loads_while_the_driver_lets_go_of_the_device \
 	amdgpu_cannot_go_while_it_is_there \
@@ -607,6 +667,7 @@ run every_file_can_be_read \
 	a_backend_stays_until_it_has_started_what_it_stopped \
 	a_stopped_queue_stays_in_view_and_is_started \
 	a_halt_is_no_failure \
+	firmware_that_does_not_answer_is_asked_once \
 	wrong_counters_disturb_nobody \
 	the_driver_waits_while_it_unloads \
 	who_fails_to_create_a_queue_wakes_nobody \

@@ -13,7 +13,7 @@ obj-m := amd_gpreempt.o
 amd_gpreempt-y := src/amd_gpreempt.o rust/kfd/kfd.o rust/policy/gpreempt_policy.o $(gp_shim)
 else
 obj-m := amdgpu.o amd_gpreempt_kunit.o
-amdgpu-y := tests/kunit/fake/driver.o tests/kunit/fake/nodes.o
+amdgpu-y := tests/kunit/fake/driver.o tests/kunit/fake/nodes.o tests/kunit/fake/types.o
 amd_gpreempt_kunit-y := tests/kunit/amd_gpreempt_kunit.o rust/kfd/kfd.o \
 	rust/policy/gpreempt_policy.o $(gp_shim)
 endif

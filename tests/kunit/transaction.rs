@@ -9,7 +9,9 @@ use crate::fake::{expect, failed, get, put, Fake};
 use crate::scene::{with_scene, Descriptors, State};
 use gpreempt_policy::Action;
 use kernel::prelude::*;
+use kfd::act::hws::Hws;
 use kfd::act::transaction::{Done, Failure};
+use kfd::driver::driver::Driver;
 use kfd::driver::gpu::Away;
 use kfd::driver::queue::QueueKey;
 
@@ -19,6 +21,23 @@ const P: usize = QUEUE_PROPERTIES;
 mod tests {
     use super::*;
     use Action::{Start, Stop};
+
+    #[test]
+    fn the_two_functions_have_one_owner() -> Result {
+        with_scene(|scene| {
+            let driver = Driver::pin()?;
+            expect(Hws::bind(&driver).err(), Some(EBUSY))?;
+            drop(driver);
+            // Whoever has them still has.
+            expect(scene.stop(0)?, Ok(()))?;
+            scene.calls(1, 1)
+        })?;
+        let driver = Driver::pin()?;
+        let first = Hws::bind(&driver)?;
+        drop(driver);
+        drop(first);
+        Hws::bind(&Driver::pin()?).map(|_| ())
+    }
 
     #[test]
     fn a_queue_is_stopped_and_started_again() -> Result {

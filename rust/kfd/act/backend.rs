@@ -107,12 +107,12 @@ impl<'a> Backend<'a> {
         !self.debts.is_empty()
     }
 
-    /// Undoes stops that no queue in view stands for. `in_view` says whether any
-    /// queue of a process is.
+    /// Undoes stops that no queue in view stands for. `in_view` has the process of each
+    /// queue that is.
     pub fn pay_debts(
         &mut self,
         node: &Node<'_>,
-        in_view: impl Fn(usize) -> bool,
+        in_view: impl Iterator<Item = usize>,
     ) -> Result<(), Failure> {
         process_backend::pay_debts(node, self.debts, in_view)
     }

@@ -37,12 +37,11 @@ use crate::act::transaction::Transacted;
 use crate::act::transaction::Wanted;
 use crate::driver::census::Census;
 use crate::driver::driver::Driver;
-use crate::driver::locked::LockedNode;
 use crate::driver::node::Node;
 use crate::driver::unmapped::Functions;
 use crate::driver::unmapped::Unmapped;
 use crate::kernel::clock;
-use gpreempt_policy::Action;
+use crate::kernel::preemption::without_preemption;
 use gpreempt_policy::FailureKind;
 use kernel::prelude::*;
 
@@ -60,8 +59,7 @@ struct Edited {
 }
 
 impl Hws {
-    /// Finds the functions. The driver has to outlive the result, which the
-    /// module sees to by dropping it first.
+    /// Finds the functions, unless somebody has them already.
     pub fn bind(driver: &Driver) -> Result<Self> {
         Functions::bind(driver).map(Self)
     }
@@ -90,7 +88,7 @@ impl Hws {
         let begin = clock::now();
         let unmapped = self.unmap(node)?;
         let edit = clock::now();
-        let edited = change(&unmapped, orders);
+        let edited = without_preemption(|| change(&unmapped, orders));
         let map = clock::now();
         let mapped = unmapped.map();
         let end = clock::now();
@@ -129,10 +127,11 @@ impl Hws {
     }
 }
 
-/// Makes the changes, if everything fits. No allocation, nothing that panics.
-fn change(locked: &LockedNode<'_>, orders: &mut Orders<'_>) -> Edited {
+/// Makes the changes, if everything fits. No allocation, nothing that sleeps or panics,
+/// and one look at each queue: nothing runs on the GPU until it is over.
+fn change(unmapped: &Unmapped<'_>, orders: &mut Orders<'_>) -> Edited {
     let Orders { wanted, room } = orders;
-    let due = locked.find(room, |queue| wanted.due(queue));
+    let due = unmapped.find(room, |queue| wanted.due(queue));
     let mut census = *due.census();
     if !census.fits() {
         return Edited {
@@ -141,18 +140,16 @@ fn change(locked: &LockedNode<'_>, orders: &mut Orders<'_>) -> Edited {
             more: false,
         };
     }
-    if due.queues().any(|queue| queue.action() == Action::Start) {
-        locked.expect_oversubscription();
+    let more = due.more();
+    if due.starts_any() {
+        unmapped.expect_oversubscription();
     }
-    for queue in due.queues() {
-        queue.set_active(&mut census);
-        wanted.note(queue.facts(), Done::Yes);
-    }
-    locked.compare(&mut census);
+    due.carry_out(&mut census, |queue| wanted.note(queue, Done::Yes));
+    unmapped.compare(&mut census);
     Edited {
         census,
         when: "after an edit",
-        more: due.more(),
+        more,
     }
 }
 

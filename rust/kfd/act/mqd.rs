@@ -18,8 +18,6 @@ use crate::act::transaction::Failure;
 use crate::act::transaction::Orders;
 use crate::act::transaction::Timing;
 use crate::act::transaction::Transacted;
-use crate::driver::census::Census;
-use crate::driver::due::DueQueue;
 use crate::driver::node::Node;
 use crate::kernel::clock;
 use gpreempt_policy::Action;
@@ -39,7 +37,7 @@ fn once(node: &Node<'_>, orders: &mut Orders<'_>) -> Result<Option<(Timing, bool
     let edit = clock::now();
     let Orders { wanted, room } = orders;
     let due = locked.find(room, |queue| wanted.due(queue));
-    if due.queues().next().is_none() && !wanted.always() {
+    if due.is_empty() && !wanted.always() {
         return Ok(None);
     }
     ready?;
@@ -47,19 +45,20 @@ fn once(node: &Node<'_>, orders: &mut Orders<'_>) -> Result<Option<(Timing, bool
     if !census.fits() {
         return Err(Failure::Misfit);
     }
+    let more = due.more();
     let mut failure = None;
-    for queue in due.queues() {
+    for queue in due.into_queues() {
         // After a failure nothing more is stopped; what can be started is.
         if failure.is_some() && queue.action() == Action::Stop {
             continue;
         }
-        match move_queue(&queue, &mut census) {
-            Ok(()) => wanted.note(queue.facts(), Done::Yes),
+        let facts = *queue.facts();
+        match queue.carry_out(&mut census) {
+            Ok(()) => wanted.note(&facts, Done::Yes),
             Err(error) => failure = failure.or(Some(error)),
         }
     }
     locked.compare(&mut census);
-    let more = due.more();
     drop(locked);
     let map = clock::now();
     if !census.fits() {
@@ -77,22 +76,4 @@ fn once(node: &Node<'_>, orders: &mut Orders<'_>) -> Result<Option<(Timing, bool
             more,
         ))),
     }
-}
-
-/// Takes a queue out of its hardware queue, or puts it back, and sets its flag
-/// and the counters when that has worked. An error is the driver's.
-fn move_queue(queue: &DueQueue<'_>, expected: &mut Census) -> Result<(), i32> {
-    let moved = match queue.action() {
-        Action::Stop => queue.take_out(),
-        Action::Start => queue.put_in(),
-    };
-    let error = moved.unwrap_or(EFAULT.to_errno());
-    if error == 0 {
-        queue.set_active(expected);
-        return Ok(());
-    }
-    if queue.action() == Action::Stop {
-        queue.put_back_what_is_out();
-    }
-    Err(error)
 }

@@ -44,6 +44,8 @@ pub struct Debts {
 struct Debt {
     of: Evictable,
     settled: bool,
+    /// A queue of its process was in view at the last look.
+    in_view: bool,
 }
 
 impl Debts {
@@ -69,6 +71,23 @@ impl Debts {
         found.ok()
     }
 
+    /// Notes which processes have queues in view. The queues of one come together, so
+    /// that each is looked up once.
+    fn see(&mut self, in_view: impl Iterator<Item = usize>) {
+        for debt in self.debts.iter_mut() {
+            debt.in_view = false;
+        }
+        let mut last = None;
+        for process in in_view {
+            if last.replace(process) == Some(process) {
+                continue;
+            }
+            if let Some(debt) = self.find(process).and_then(|at| self.debts.get_mut(at)) {
+                debt.in_view = true;
+            }
+        }
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.debts.is_empty()
@@ -91,10 +110,11 @@ impl Debts {
 pub(crate) fn pay_debts(
     node: &Node<'_>,
     debts: &mut Debts,
-    in_view: impl Fn(usize) -> bool,
+    in_view: impl Iterator<Item = usize>,
 ) -> Result<(), Failure> {
     node.ready().map_err(Failure::Away)?;
-    restore_all(node, debts, in_view, &mut 0).map_or(Ok(()), Err)
+    debts.see(in_view);
+    restore_all(node, debts, |debt| debt.in_view, &mut 0).map_or(Ok(()), Err)
 }
 
 /// Stops and starts the processes of queues.
@@ -106,7 +126,8 @@ pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>, debts: &mut Deb
     may_look(node)??;
     let begin = clock::now();
     let failure = match &mut orders.wanted {
-        Wanted::Each(requests) => {
+        Wanted::Each(asked) => {
+            let requests = &mut *asked.requests;
             let started = restore_each(node, requests, debts);
             started.or(evict_each(node, requests, debts))
         }
@@ -200,6 +221,7 @@ fn evict_each(node: &Node<'_>, requests: &mut [Request], debts: &mut Debts) -> O
         let _ = owed.push_within_capacity(Debt {
             of: lodger.keep(),
             settled: false,
+            in_view: true,
         });
         if error == 0 {
             carried_out(group);
@@ -218,12 +240,12 @@ fn evict_each(node: &Node<'_>, requests: &mut [Request], debts: &mut Debts) -> O
 fn restore_all(
     node: &Node<'_>,
     debts: &mut Debts,
-    keeps: impl Fn(usize) -> bool,
+    keeps: impl Fn(&Debt) -> bool,
     started: &mut u64,
 ) -> Option<Failure> {
     let mut failure = None;
     for debt in debts.debts.iter_mut() {
-        let kept = !debt.of.is_on(node) || keeps(debt.of.process());
+        let kept = !debt.of.is_on(node) || keeps(debt);
         if kept {
             debt.settled = debt.of.is_gone();
         } else if let Some(lodger) = debt.of.alive(node) {

@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+use crate::act::index::Index;
 use crate::driver::census::Census;
 use crate::driver::due::Room;
 use crate::driver::gpu::Away;
@@ -15,7 +16,6 @@ use crate::driver::queue::QueueFacts;
 use crate::driver::queue::QueueKey;
 use crate::kernel::compat::ETIME;
 use crate::kernel::sort::sort_by_key;
-use core::ops::Range;
 use gpreempt_policy::Action;
 use gpreempt_policy::Failed;
 use gpreempt_policy::FailureKind;
@@ -63,17 +63,20 @@ impl Request {
 ///
 /// # Invariants
 ///
-/// The requests are sorted by key.
+/// The requests are sorted by key, and the index says where those of each queue are.
 pub struct Requests {
     list: KVVec<Request>,
+    index: Index,
     room: Room,
 }
 
 impl Requests {
     /// Room for requests about so many queues.
     pub fn new(most: usize) -> Result<Self> {
+        let list = KVVec::with_capacity(most, GFP_KERNEL)?;
         Ok(Self {
-            list: KVVec::with_capacity(most, GFP_KERNEL)?,
+            index: Index::new(list.capacity())?,
+            list,
             room: Room::new(most)?,
         })
     }
@@ -89,6 +92,7 @@ impl Requests {
         }
         // INVARIANT: Nothing else adds any or changes a key.
         sort_by_key(&mut self.list, |request| request.key);
+        self.index.fill(self.list.iter().map(|request| request.key));
     }
 
     /// Whether there are none.
@@ -98,7 +102,7 @@ impl Requests {
 
     /// What was done to a queue, if anything was.
     pub fn carried_out(&self, key: QueueKey) -> Option<(Action, Done)> {
-        let mut about = self.list.get(of_key(&self.list, key))?.iter();
+        let mut about = self.list.get(self.index.of(key))?.iter();
         let request = about.find(|request| request.done != Done::Nothing)?;
         Some((request.action, request.done))
     }
@@ -106,7 +110,10 @@ impl Requests {
     /// Orders to do what each request says, and nothing else.
     pub fn each(&mut self) -> Orders<'_> {
         Orders {
-            wanted: Wanted::Each(&mut self.list),
+            wanted: Wanted::Each(Asked {
+                requests: &mut self.list,
+                index: &self.index,
+            }),
             room: &mut self.room,
         }
     }
@@ -130,11 +137,21 @@ impl Requests {
     }
 }
 
-/// Where the requests about a queue stand.
-fn of_key(requests: &[Request], key: QueueKey) -> Range<usize> {
-    let from = requests.partition_point(|request| request.key < key);
-    let to = requests.partition_point(|request| request.key <= key);
-    from..to
+/// The requests of a transaction, sorted by key, and where those of each queue are.
+pub(crate) struct Asked<'a> {
+    pub(crate) requests: &'a mut [Request],
+    index: &'a Index,
+}
+
+impl Asked<'_> {
+    /// The requests about a queue.
+    fn about(&self, key: QueueKey) -> &[Request] {
+        self.requests.get(self.index.of(key)).unwrap_or(&[])
+    }
+
+    fn about_mut(&mut self, key: QueueKey) -> &mut [Request] {
+        self.requests.get_mut(self.index.of(key)).unwrap_or(&mut [])
+    }
 }
 
 /// What a transaction is to do, and the room that it needs for it.
@@ -145,8 +162,8 @@ pub struct Orders<'a> {
 
 /// What a transaction is to do.
 pub(crate) enum Wanted<'a> {
-    /// What each request says; they are sorted by key.
-    Each(&'a mut [Request]),
+    /// What each request says.
+    Each(Asked<'a>),
     /// To start everything, and how many were started.
     StartAll { started: u64 },
     /// To put back what is off the hardware.
@@ -172,8 +189,8 @@ impl Wanted<'_> {
     /// What is to be done to a queue in its present state.
     pub(crate) fn due(&self, queue: &QueueFacts) -> Option<Action> {
         match self {
-            Wanted::Each(requests) => {
-                let mut about = requests.get(of_key(requests, queue.key))?.iter();
+            Wanted::Each(asked) => {
+                let mut about = asked.about(queue.key).iter();
                 about
                     .find(|request| request.is_due(queue))
                     .map(|request| request.action)
@@ -201,9 +218,8 @@ impl Wanted<'_> {
     /// Notes what was done to a queue, in whose state before that it was due.
     pub(crate) fn note(&mut self, queue: &QueueFacts, done: Done) {
         match self {
-            Wanted::Each(requests) => {
-                let about = of_key(requests, queue.key);
-                let mut about = requests.get_mut(about).into_iter().flatten();
+            Wanted::Each(asked) => {
+                let mut about = asked.about_mut(queue.key).iter_mut();
                 if let Some(request) = about.find(|request| request.is_due(queue)) {
                     request.done = done;
                 }
@@ -216,7 +232,7 @@ impl Wanted<'_> {
     /// Whether a queue was stopped.
     pub(crate) fn stopped_any(&self) -> bool {
         match self {
-            Wanted::Each(requests) => requests.iter().any(Request::has_stopped),
+            Wanted::Each(asked) => asked.requests.iter().any(Request::has_stopped),
             Wanted::StartAll { .. } | Wanted::PutBack => false,
         }
     }
@@ -224,9 +240,8 @@ impl Wanted<'_> {
     /// The request that has stopped a queue, if it is stopped still.
     pub(crate) fn that_stopped(&mut self, queue: &QueueFacts) -> Option<&mut Request> {
         match self {
-            Wanted::Each(requests) if queue.activity == Activity::Stopped => {
-                let about = of_key(requests, queue.key);
-                let mut about = requests.get_mut(about)?.iter_mut();
+            Wanted::Each(asked) if queue.activity == Activity::Stopped => {
+                let mut about = asked.about_mut(queue.key).iter_mut();
                 about.find(|request| request.has_stopped())
             }
             _ => None,
@@ -308,6 +323,9 @@ pub enum Failure {
     Restore(u32),
     /// The driver refused with this positive errno because it resets the GPU.
     Reset(u32),
+    /// The firmware has not answered before, and the GPU was not reset since: nothing
+    /// was sent.
+    Unanswered,
 }
 
 impl Failure {
@@ -345,6 +363,8 @@ impl Failure {
             // for which the driver has asked for a reset: unmap_queues_cpsch(), which
             // evictions and restores go through too.
             Failure::Unmap(ETIME) | Failure::Restore(ETIME) => FailureKind::Rebuilt,
+            // What nobody answers to is over with the next reset, if there is one.
+            Failure::Unanswered => FailureKind::Rebuilt,
             // Putting queues back is not waited for, so that no time limit of it can end
             // in a reset; nor does any of a single hardware queue's.
             Failure::Unmap(_) | Failure::Map(_) | Failure::Single(_) | Failure::Restore(_) => {
@@ -353,6 +373,11 @@ impl Failure {
             // Nothing changes that is known.
             Failure::Away(Away::Misfit) | Failure::Misfit | Failure::Inexact => FailureKind::Broken,
         }
+    }
+
+    /// Whether the firmware has not answered within the driver's time limit.
+    pub fn is_unanswered(self) -> bool {
+        matches!(self, Failure::Unmap(ETIME) | Failure::Restore(ETIME))
     }
 
     /// What the policy hears.
@@ -371,6 +396,7 @@ impl Failure {
             | Failure::Single(errno)
             | Failure::Restore(errno)
             | Failure::Reset(errno) => return errno,
+            Failure::Unanswered => return ETIME,
             Failure::Away(Away::Reset) => EIO,
             Failure::Away(Away::NoAccess | Away::NoKfd) => ENODEV,
             Failure::Away(Away::Halted) => EBUSY,
@@ -392,6 +418,7 @@ impl Failure {
             Failure::Map(_) => "the queues could not be put back on the GPU",
             Failure::Single(_) => "a queue could not be taken off the GPU or put back",
             Failure::Restore(_) => "a process could not be put back on the GPU",
+            Failure::Unanswered => "the firmware does not answer and the GPU was not reset",
         }
     }
 
@@ -402,7 +429,10 @@ impl Failure {
 
     /// Whether anything was sent to the hardware, or at least tried to be.
     pub fn was_sent(self) -> bool {
-        !matches!(self, Failure::Away(_) | Failure::Misfit)
+        !matches!(
+            self,
+            Failure::Away(_) | Failure::Misfit | Failure::Unanswered
+        )
     }
 }
 

@@ -6,11 +6,13 @@
 
 #![forbid(unsafe_code)]
 
-use crate::driver::foreign::Foreign;
+use crate::driver::eviction;
+use crate::driver::hardware_queue::manager;
 use crate::driver::layout::*;
 use crate::driver::node::Node;
 use crate::driver::node::SchedPolicy;
-use crate::kernel::compat::*;
+use crate::driver::operation;
+use crate::driver::operation::Operation;
 
 /// Why a node is not touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,28 +50,40 @@ const CHECKS: &[Check] = &[
         why: "the GPU is an SR-IOV virtual function, which is not supported",
     },
     Check {
-        passes: |node| operation_is(node, DEVICE_QUEUE_MANAGER_OPS_UPDATE_QUEUE, "update_queue"),
+        passes: |node| operation::UPDATE_QUEUE.of(node.dqm()).is_some(),
         why: "dqm->ops.update_queue is not amdgpu's: build the module for this amdgpu",
     },
     Check {
-        passes: |node| {
-            let name = match node.sched_policy() {
-                Some(SchedPolicy::NoHws) => "evict_process_queues_nocpsch",
-                _ => "evict_process_queues_cpsch",
-            };
-            operation_is(node, DEVICE_QUEUE_MANAGER_OPS_EVICT_PROCESS_QUEUES, name)
-        },
+        passes: |node| eviction::evict(node).of(node.dqm()).is_some(),
         why: "dqm->ops.evict_process_queues is not amdgpu's for this sched_policy: build the module for this amdgpu",
     },
     Check {
-        passes: |node| {
-            let name = match node.sched_policy() {
-                Some(SchedPolicy::NoHws) => "restore_process_queues_nocpsch",
-                _ => "restore_process_queues_cpsch",
-            };
-            operation_is(node, DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES, name)
-        },
+        passes: |node| eviction::restore(node).of(node.dqm()).is_some(),
         why: "dqm->ops.restore_process_queues is not amdgpu's for this sched_policy: build the module for this amdgpu",
+    },
+    Check {
+        passes: |node| asks_hardware_by(node, &operation::GET_CU_OCCUPANCY),
+        why: "kfd2kgd->get_cu_occupancy is not amdgpu's for this GPU: build the module for this amdgpu",
+    },
+    Check {
+        passes: |node| asks_hardware_by(node, &operation::HQD_DUMP),
+        why: "kfd2kgd->hqd_dump is not amdgpu's for this GPU: build the module for this amdgpu",
+    },
+    Check {
+        passes: |node| asks_hardware_by(node, &operation::HQD_IS_OCCUPIED),
+        why: "kfd2kgd->hqd_is_occupied is not amdgpu's for this GPU: build the module for this amdgpu",
+    },
+    Check {
+        passes: |node| asks_hardware_by(node, &operation::HQD_LOAD),
+        why: "kfd2kgd->hqd_load is not amdgpu's for this GPU: build the module for this amdgpu",
+    },
+    Check {
+        passes: |node| moves_queues_by(node, &operation::LOAD_MQD),
+        why: "mqd_mgr->load_mqd is not amdgpu's for this GPU: build the module for this amdgpu",
+    },
+    Check {
+        passes: |node| moves_queues_by(node, &operation::DESTROY_MQD),
+        why: "mqd_mgr->destroy_mqd is not amdgpu's for this GPU: build the module for this amdgpu",
     },
 ];
 
@@ -107,20 +121,16 @@ pub fn check(node: &Node<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether an operation of the queue manager is a function of amdgpu's of a
-/// name.
-fn operation_is(node: &Node<'_>, at: usize, name: &str) -> bool {
-    node.dqm()
-        .pointer(at)
-        .is_some_and(|function| is_function_of_amdgpu(function, name))
+/// Whether the driver asks this GPU by the expected function.
+fn asks_hardware_by(node: &Node<'_>, operation: &Operation) -> bool {
+    let calls = node.address().pointer(KFD_NODE_KFD2KGD);
+    calls.and_then(|calls| operation.of(calls)).is_some()
 }
 
-/// Whether an address is the entry of a function of amdgpu.
-fn is_function_of_amdgpu(function: Foreign, name: &str) -> bool {
-    let symbol = function.symbol();
-    CStr::from_bytes_until_nul(&symbol)
-        .ok()
-        .and_then(|symbol| symbol.to_str().ok())
-        .and_then(|symbol| symbol.strip_prefix(name))
-        .is_some_and(|rest| rest.starts_with("+0x0/") && rest.ends_with(" [amdgpu]"))
+/// Whether the driver moves queues by the expected function, where it moves any.
+fn moves_queues_by(node: &Node<'_>, operation: &Operation) -> bool {
+    node.sched_policy() != Some(SchedPolicy::NoHws)
+        || manager(node)
+            .and_then(|manager| operation.of(manager))
+            .is_some()
 }

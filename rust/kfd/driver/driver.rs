@@ -2,7 +2,7 @@
 
 //! amdgpu as the driver core sees it.
 
-use crate::driver::layout;
+use crate::driver::operation;
 use crate::kernel::bindings;
 use crate::kernel::compat::*;
 use core::pin::Pin;
@@ -20,32 +20,16 @@ pub struct Driver(NonNull<kernel::bindings::device_driver>);
 // SAFETY: Nothing in the driver is changed, and its reference may be dropped by
 // any thread.
 unsafe impl Send for Driver {}
-// SAFETY: As above.
+// SAFETY: Nothing in the driver is changed through a reference to this.
 unsafe impl Sync for Driver {}
 
 impl Driver {
     /// Finds amdgpu and keeps it loaded.
     pub fn pin() -> Result<Self> {
-        // SAFETY: Called in process context.
+        // SAFETY: The function asks for nothing and looks for the driver under RCU alone.
         let driver = from_err_ptr(unsafe { bindings::gp_amdgpu_get() })?;
         // INVARIANT: The shim took a reference to the driver's module.
         Ok(Self(NonNull::new(driver).ok_or(ENODEV)?))
-    }
-
-    /// Whether the driver is the one that the module was built for, as far as
-    /// the size of its type information can tell.
-    pub fn check_build(&self) -> Result {
-        // SAFETY: By the type's invariant the driver is there.
-        let size = unsafe { bindings::gp_amdgpu_btf_size(self.0.as_ptr()) };
-        if usize::try_from(size) == Ok(layout::AMDGPU_BTF_SIZE) {
-            return Ok(());
-        }
-        pr_err!(
-            "the amdgpu that is loaded is not the one that this module was built for: its type information has {} bytes instead of {}; build the module again (dkms install, or make install)\n",
-            size,
-            layout::AMDGPU_BTF_SIZE
-        );
-        Err(ENOEXEC)
     }
 
     pub(crate) fn as_ptr(&self) -> *mut kernel::bindings::device_driver {
@@ -53,8 +37,18 @@ impl Driver {
     }
 }
 
+impl Clone for Driver {
+    fn clone(&self) -> Self {
+        // SAFETY: By the type's invariant the driver is there and its module loaded.
+        unsafe { bindings::gp_amdgpu_hold(self.0.as_ptr()) };
+        // INVARIANT: A reference to the module was just taken.
+        Self(self.0)
+    }
+}
+
 impl Drop for Driver {
     fn drop(&mut self) {
+        operation::forget();
         // SAFETY: By the type's invariant a reference is held, and this is its
         // end.
         unsafe { bindings::gp_amdgpu_put(self.0.as_ptr()) }
@@ -71,7 +65,8 @@ pub struct Device(NonNull<kernel::bindings::device>);
 
 // SAFETY: References may be taken and dropped by any thread.
 unsafe impl Send for Device {}
-// SAFETY: As above.
+// SAFETY: Only references are taken and dropped through a shared one, and the name is
+// read, which any thread may do.
 unsafe impl Sync for Device {}
 
 impl Device {
@@ -82,7 +77,7 @@ impl Device {
     /// `device` must be to a device that is alive during the call.
     pub(crate) unsafe fn from_raw(device: *mut kernel::bindings::device) -> Option<Self> {
         let device = NonNull::new(device)?;
-        // SAFETY: By the function's requirement.
+        // SAFETY: By the function's requirement the device is alive.
         unsafe { bindings::gp_device_get(device.as_ptr()) };
         // INVARIANT: The reference was just taken.
         Some(Self(device))
@@ -153,7 +148,7 @@ pub struct Watch<L: Listener> {
 
 // SAFETY: The watch is only touched by the kernel, under its own locks.
 unsafe impl<L: Listener> Send for Watch<L> {}
-// SAFETY: As above; `L` is `Sync`.
+// SAFETY: The watch is only touched by the kernel, under its own locks, and `L` is `Sync`.
 unsafe impl<L: Listener> Sync for Watch<L> {}
 
 impl<L: Listener> Watch<L> {
@@ -209,10 +204,10 @@ impl<L: Listener> Watch<L> {
         device: *mut kernel::bindings::device,
         bound: bool,
     ) {
-        // SAFETY: By the function's requirement; a reference to the whole, of
+        // SAFETY: By the function's requirement the listener is there; a reference to the whole, of
         // which other fields may not be initialised yet, never exists.
         let listener = unsafe { &(*data.cast::<Self>()).listener };
-        // SAFETY: By the function's requirement.
+        // SAFETY: By the function's requirement the device is locked, and so is alive.
         let Some(device) = (unsafe { Device::from_raw(device) }) else {
             return;
         };
@@ -226,9 +221,11 @@ impl<L: Listener> Watch<L> {
 
     /// # Safety
     ///
-    /// As for [`Watch::event`]; the device is bound.
+    /// `data` must be to a `Self` whose listener is initialised, `device` to a device
+    /// that is bound and whose lock is held.
     unsafe extern "C" fn found(data: *mut c_void, device: *mut kernel::bindings::device) {
-        // SAFETY: By the function's requirement.
+        // SAFETY: By the function's requirement `data` is to a `Self` whose listener is
+        // initialised, and the device is locked.
         unsafe { Self::event(data, device, true) }
     }
 }

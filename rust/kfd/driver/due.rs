@@ -94,7 +94,17 @@ impl LockedNode<'_> {
     }
 }
 
-impl Due<'_> {
+impl<'l> Due<'l> {
+    /// The queues, in the driver's order, each of them once: what was found out about
+    /// one is true until it is changed.
+    pub(crate) fn into_queues(self) -> impl Iterator<Item = DueQueue<'l>> {
+        let locked = self.locked;
+        // INVARIANT: That of `self`.
+        self.found
+            .iter()
+            .map(move |found| DueQueue { locked, found })
+    }
+
     /// What the walk has counted.
     pub(crate) fn census(&self) -> &Census {
         &self.census
@@ -105,13 +115,14 @@ impl Due<'_> {
         self.more && !self.found.is_empty()
     }
 
-    /// The queues, in the driver's order.
-    pub(crate) fn queues(&self) -> impl Iterator<Item = DueQueue<'_>> {
-        // INVARIANT: That of `self`, which is borrowed.
-        self.found.iter().map(|found| DueQueue {
-            locked: self.locked,
-            found,
-        })
+    /// Whether anything is to be started.
+    pub(crate) fn starts_any(&self) -> bool {
+        self.found.iter().any(|found| found.action == Action::Start)
+    }
+
+    /// Whether nothing is to be done.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty()
     }
 }
 
@@ -119,7 +130,8 @@ impl Due<'_> {
 ///
 /// # Invariants
 ///
-/// `locked` has been held since a walk over it met `found`.
+/// `locked` has been held since a walk over it met `found`, and the queue was not
+/// changed since.
 pub(crate) struct DueQueue<'l> {
     locked: &'l LockedNode<'l>,
     found: &'l Found,
@@ -144,7 +156,13 @@ impl DueQueue<'_> {
     /// Sets the queue's flag and the three counters as the driver's
     /// increment_queue_count() and decrement_queue_count() do, and what is now
     /// expected of the counters.
-    pub(crate) fn set_active(&self, expected: &mut Census) {
+    ///
+    /// # Safety
+    ///
+    /// What the hardware runs must agree with the flag before the lock is released:
+    /// either all queues are off the hardware until the driver puts those back that are
+    /// flagged, or this one was just taken out of its hardware queue or put into it.
+    pub(crate) unsafe fn set_active(self, expected: &mut Census) {
         let Found { qpd, queue, action } = self.found;
         let active = *action == Action::Start;
         let Some(address) = Foreign::new(queue.key.queue) else {
@@ -164,7 +182,9 @@ impl DueQueue<'_> {
         }
         if queue.counted_gws {
             self.count(DEVICE_QUEUE_MANAGER_GWS_QUEUE_COUNT, active);
-            // SAFETY: As for the queue: the walk has met its process with it.
+            // SAFETY: By the type's invariant the walk has met the queue's process on
+            // the node's list, and the lock that protects the field is held; the layout
+            // says where it is.
             unsafe { qpd.write(QCM_PROCESS_DEVICE_MAPPED_GWS_QUEUE, u8::from(active)) };
         }
         expected.expect(queue.kind, active);

@@ -6,6 +6,9 @@
 use crate::driver::foreign::Foreign;
 use crate::driver::layout::*;
 use crate::driver::node::Node;
+use crate::driver::node::SchedPolicy;
+use crate::driver::operation;
+use crate::driver::operation::Operation;
 use crate::driver::process::Memory;
 use crate::driver::process::MemoryHandle;
 use crate::driver::process::Task;
@@ -112,25 +115,42 @@ impl<'a> Lodger<'a> {
     /// Evicts it. Returns what the driver does, which counts the eviction before it
     /// tries.
     pub(crate) fn evict(&self) -> i32 {
-        self.call(DEVICE_QUEUE_MANAGER_OPS_EVICT_PROCESS_QUEUES)
+        self.call(evict(self.node))
     }
 
     /// Undoes an eviction. Returns what the driver does.
     pub(crate) fn restore(&self) -> i32 {
         self.node.lock().expect_oversubscription();
-        self.call(DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES)
+        self.call(restore(self.node))
     }
 
     /// Calls an operation of the queue manager on it.
-    fn call(&self, operation: usize) -> i32 {
+    fn call(&self, operation: &Operation) -> i32 {
         let dqm = self.node.dqm();
-        let Some(function) = dqm.pointer(operation) else {
+        let Some(function) = operation.of(dqm) else {
             return EFAULT.to_errno();
         };
         // SAFETY: By the invariant of `Node` the queue manager is there, by that of
-        // `self` the process and what the driver has of it, and the check of the
-        // node has seen that the operations are the driver's.
+        // `self` the process and what the driver has of it, and by that of `Function`
+        // this is one of the driver's two operations, which have this type.
         unsafe { bindings::gp_call_evict(function.as_ptr(), dqm.as_ptr(), self.qpd.as_ptr()) }
+    }
+}
+
+/// The operation that takes a process off the hardware, by the way in which the driver
+/// hands queues to it.
+pub(crate) fn evict(node: &Node<'_>) -> &'static Operation {
+    match node.sched_policy() {
+        Some(SchedPolicy::NoHws) => &operation::EVICT_BY_DRIVER,
+        _ => &operation::EVICT_BY_SCHEDULER,
+    }
+}
+
+/// The operation that undoes it.
+pub(crate) fn restore(node: &Node<'_>) -> &'static Operation {
+    match node.sched_policy() {
+        Some(SchedPolicy::NoHws) => &operation::RESTORE_BY_DRIVER,
+        _ => &operation::RESTORE_BY_SCHEDULER,
     }
 }
 

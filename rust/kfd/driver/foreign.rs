@@ -18,13 +18,13 @@ pub(crate) unsafe trait AnyBits: Copy + Default {}
 
 // SAFETY: Integers have no padding and no invalid values.
 unsafe impl AnyBits for u8 {}
-// SAFETY: As above.
+// SAFETY: Integers have no padding and no invalid values.
 unsafe impl AnyBits for u16 {}
-// SAFETY: As above.
+// SAFETY: Integers have no padding and no invalid values.
 unsafe impl AnyBits for u32 {}
-// SAFETY: As above.
+// SAFETY: Integers have no padding and no invalid values.
 unsafe impl AnyBits for u64 {}
-// SAFETY: As above.
+// SAFETY: Integers have no padding and no invalid values.
 unsafe impl AnyBits for usize {}
 // SAFETY: An array has no padding between its elements.
 unsafe impl<T: AnyBits, const N: usize> AnyBits for [T; N] where [T; N]: Default {}
@@ -108,7 +108,8 @@ impl Foreign {
     #[inline]
     pub(crate) unsafe fn write<T: AnyBits>(self, offset: usize, value: T) {
         let to = self.as_ptr::<u8>().wrapping_add(offset).cast::<T>();
-        // SAFETY: By the function's requirement.
+        // SAFETY: By the function's requirement a field of this type is there, which the
+        // caller may change.
         unsafe { to.write_volatile(value) }
     }
 }
@@ -121,7 +122,8 @@ impl<const N: usize> Image<N> {
     #[inline]
     pub(crate) fn read(from: Foreign) -> Option<Self> {
         let mut bytes = [0; N];
-        // SAFETY: As in `Foreign::read`; `bytes` has room for `N` bytes.
+        // SAFETY: The shim reads by accesses that fail where there is no memory, so that
+        // any address may be given; `bytes` has room for `N` bytes.
         let read = unsafe { bindings::gp_read_kernel(bytes.as_mut_ptr().cast(), from.as_ptr(), N) };
         read.then_some(Self(bytes))
     }

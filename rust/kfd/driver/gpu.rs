@@ -145,8 +145,8 @@ impl<K: Keeper> Gpu<K> {
     fn present(&self) -> Option<Present<'_>> {
         // SAFETY: The device is alive, because `self.device` is a reference.
         let data = unsafe { bindings::gp_device_data(self.device.as_ptr()) };
-        // SAFETY: As above; amdgpu is a PCI driver, so that its devices are PCI
-        // devices.
+        // SAFETY: The device is alive, because `self.device` is a reference; amdgpu is a
+        // PCI driver, so that its devices are PCI devices.
         let pci = unsafe { bindings::gp_device_pci(self.device.as_ptr()) };
         let adev = Foreign::new(data.expose_provenance())?.whole(AMDGPU_DEVICE_DDEV)?;
         let ours = adev.read(AMDGPU_DEVICE_DEV) == Some(self.device.as_ptr().expose_provenance())
@@ -223,6 +223,11 @@ impl<'a> Present<'a> {
             Some(_) => Err(Away::Reset),
             None => Err(Away::Misfit),
         }
+    }
+
+    /// How often the driver has reset it.
+    pub fn resets(&self) -> Option<u32> {
+        self.adev.read(AMDGPU_DEVICE_GPU_RESET_COUNTER)
     }
 
     /// Whether it is a virtual function, whose registers are not ours to read.

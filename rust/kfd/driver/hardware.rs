@@ -8,6 +8,8 @@ use crate::driver::gpu::Away;
 use crate::driver::gpu::Present;
 use crate::driver::layout::*;
 use crate::driver::node::Node;
+use crate::driver::operation;
+use crate::driver::operation::Function;
 use crate::kernel::bindings;
 use kernel::prelude::*;
 
@@ -18,8 +20,9 @@ const QUEUES_PER_PIPE: u32 = 8;
 /// How many hardware queues there are.
 pub(crate) const SLOTS: usize = (PIPES * QUEUES_PER_PIPE) as usize;
 
-/// How many hardware queues the driver tells about.
-const AMDGPU_MAX_QUEUES: usize = 128;
+/// How many hardware queues the driver tells about at most, its AMDGPU_MAX_QUEUES: so
+/// many bits has its map of them, which is made of words.
+const AMDGPU_MAX_QUEUES: usize = KFD_DEV_SHARED_RESOURCES_CP_QUEUE_BITMAP_LEN * 64;
 
 /// How many registers a dump has, in the sequence from CP_MQD_BASE_ADDR on.
 const REGISTERS: u32 = 56;
@@ -29,13 +32,13 @@ const REGISTERS: u32 = 56;
 ///
 /// # Invariants
 ///
-/// The functions are those of the GPU with the `struct amdgpu_device` `adev`, and `xcc`
-/// is one of its.
+/// The functions are the driver's for asking the GPU with the `struct amdgpu_device`
+/// `adev`, and `xcc` is one of its.
 #[derive(Clone, Copy)]
 pub struct HardwareSource {
     adev: Foreign,
-    occupancy: Foreign,
-    dump: Foreign,
+    occupancy: Function,
+    dump: Function,
     xcc: u32,
 }
 
@@ -47,11 +50,12 @@ impl Node<'_> {
         }
         let calls = self.address().pointer(KFD_NODE_KFD2KGD)?;
         let xccs = self.xcc_mask();
-        // INVARIANT: All is the node's own, and it is a node of the GPU.
+        // INVARIANT: All is the node's own, and it is a node of the GPU; the functions
+        // are `Function`s of these operations.
         Some(HardwareSource {
             adev: self.gpu().adev(),
-            occupancy: calls.pointer(KFD2KGD_CALLS_GET_CU_OCCUPANCY)?,
-            dump: calls.pointer(KFD2KGD_CALLS_HQD_DUMP)?,
+            occupancy: operation::GET_CU_OCCUPANCY.of(calls)?,
+            dump: operation::HQD_DUMP.of(calls)?,
             xcc: (xccs != 0).then_some(xccs.trailing_zeros())?,
         })
     }
@@ -152,9 +156,9 @@ impl Hardware<'_> {
         if source.adev != self.gpu.adev() {
             return;
         }
-        // SAFETY: By the type's invariant the device is there and is not being reset;
-        // the function is its get_cu_occupancy, whose type the build compared, and
-        // fills at most `AMDGPU_MAX_QUEUES` entries, which is what there is room for.
+        // SAFETY: By the type's invariant the device is there and is not being reset; by
+        // that of the source the function is the driver's get_cu_occupancy, which has
+        // this type and fills at most `AMDGPU_MAX_QUEUES` entries, for which there is room.
         unsafe {
             bindings::gp_call_cu_occupancy(
                 source.occupancy.as_ptr(),
@@ -173,9 +177,9 @@ impl Hardware<'_> {
         }
         let mut pairs = core::ptr::null_mut();
         let mut count = 0;
-        // SAFETY: By the type's invariant the device is there and is not being reset;
-        // the function is its hqd_dump, whose type the build compared; the engine has
-        // every `HardwareSlot`.
+        // SAFETY: By the type's invariant the device is there and is not being reset; by
+        // that of the source the function is the driver's hqd_dump, which has this type;
+        // the engine has every `HardwareSlot`.
         let error = unsafe {
             bindings::gp_call_hqd_dump(
                 source.dump.as_ptr(),
@@ -217,7 +221,7 @@ impl Dump {
         if self.count != REGISTERS || at >= REGISTERS as usize {
             return None;
         }
-        // SAFETY: By the type's invariant, and both places are below `count`.
+        // SAFETY: By the type's invariant there are `count` pairs, and both places are below.
         let ([first, _], [address, value]) = unsafe { (*self.pairs, *self.pairs.add(at)) };
         // One register follows the other; else it is another sequence.
         let offset = address.wrapping_sub(first);
@@ -227,7 +231,7 @@ impl Dump {
 
 impl Drop for Dump {
     fn drop(&mut self) {
-        // SAFETY: By the type's invariant.
+        // SAFETY: By the type's invariant the pairs are ours to free, and this is their end.
         unsafe { bindings::gp_free(self.pairs.cast()) }
     }
 }

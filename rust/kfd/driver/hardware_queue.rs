@@ -3,13 +3,17 @@
 //! The driver's functions that take one queue out of its hardware queue and put it
 //! back, for when the driver itself does so instead of the hardware scheduler.
 
+use crate::driver::census::Census;
 use crate::driver::due::DueQueue;
 use crate::driver::foreign::Foreign;
 use crate::driver::layout::*;
 use crate::driver::node::Node;
 use crate::driver::node::SchedPolicy;
+use crate::driver::operation;
 use crate::driver::queue::Format;
 use crate::kernel::bindings;
+use gpreempt_policy::Action;
+use kernel::prelude::*;
 
 /// How long the driver gives one XCC: its KFD_UNMAP_LATENCY_MS with the default
 /// queue_preemption_timeout_ms.
@@ -22,7 +26,7 @@ fn driver_moves_queues(node: &Node<'_>) -> bool {
 }
 
 /// The driver's manager of compute queue descriptors, where queues may be moved by it.
-fn manager(node: &Node<'_>) -> Option<Foreign> {
+pub(crate) fn manager(node: &Node<'_>) -> Option<Foreign> {
     if !driver_moves_queues(node) {
         return None;
     }
@@ -35,17 +39,35 @@ fn manager(node: &Node<'_>) -> Option<Foreign> {
 }
 
 impl DueQueue<'_> {
+    /// Takes the queue out of its hardware queue or puts it back, as is due, and sets its
+    /// flag and the counters when that has worked. An error is the driver's.
+    pub(crate) fn carry_out(self, expected: &mut Census) -> Result<(), i32> {
+        let moved = match self.action() {
+            Action::Stop => self.take_out(),
+            Action::Start => self.put_in(),
+        };
+        let error = moved.unwrap_or(EFAULT.to_errno());
+        if error == 0 {
+            // SAFETY: The driver has just moved the queue as its flag is going to say.
+            unsafe { self.set_active(expected) };
+            return Ok(());
+        }
+        if self.action() == Action::Stop {
+            self.put_back_what_is_out();
+        }
+        Err(error)
+    }
+
     /// Takes the queue out of its hardware queue. Returns what the driver does.
-    pub(crate) fn take_out(&self) -> Option<i32> {
+    fn take_out(&self) -> Option<i32> {
         let queue = self.facts();
         let manager = manager(self.node())?;
-        let function = manager.pointer(MQD_MANAGER_DESTROY_MQD)?;
+        let function = operation::DESTROY_MQD.of(manager)?;
         let mqd = Foreign::new(queue.mqd)?;
         let save = u32::try_from(KFD_PREEMPT_TYPE_WAVEFRONT_SAVE).ok()?;
-        // SAFETY: By the type's invariant the queue is on the node's list, so that it,
-        // its descriptor and the manager are there; the function is the driver's
-        // destroy_mqd, whose type the build compared, called as the driver's own
-        // eviction calls it.
+        // SAFETY: By the type's invariant the queue is on the node's list and the lock is
+        // held, so that it, its descriptor and the manager are there; by that of
+        // `Function` this is the driver's destroy_mqd, called as its own eviction does.
         Some(unsafe {
             bindings::gp_call_destroy_mqd(
                 function.as_ptr(),
@@ -60,13 +82,15 @@ impl DueQueue<'_> {
     }
 
     /// Puts the queue into its hardware queue. Returns what the driver does.
-    pub(crate) fn put_in(&self) -> Option<i32> {
+    fn put_in(&self) -> Option<i32> {
         let queue = self.facts();
         let manager = manager(self.node())?;
-        let function = manager.pointer(MQD_MANAGER_LOAD_MQD)?;
+        let function = operation::LOAD_MQD.of(manager)?;
         let mqd = Foreign::new(queue.mqd)?;
         let properties = Foreign::new(queue.key.queue)?.part(QUEUE_PROPERTIES)?;
-        // SAFETY: As for `take_out`; for compute queues the function does not use
+        // SAFETY: By the type's invariant the queue is on the node's list and the lock is
+        // held, so that it, its descriptor and the manager are there; by that of
+        // `Function` this is the driver's load_mqd, which for compute queues does not use
         // the process's memory, which is not given.
         Some(unsafe {
             bindings::gp_call_load_mqd(
@@ -83,7 +107,7 @@ impl DueQueue<'_> {
 
     /// After the queue could not be taken off all its XCCs: puts it back on those that
     /// it is off.
-    pub(crate) fn put_back_what_is_out(&self) {
+    fn put_back_what_is_out(&self) {
         let xccs = self.node().xcc_mask();
         let xccs = (0..u32::BITS).filter(|xcc| xccs & (1 << xcc) != 0);
         for (at, xcc) in xccs.enumerate() {
@@ -101,11 +125,11 @@ impl DueQueue<'_> {
             return None;
         }
         let calls = node.address().pointer(KFD_NODE_KFD2KGD)?;
-        let occupied = calls.pointer(KFD2KGD_CALLS_HQD_IS_OCCUPIED)?;
-        let load = calls.pointer(KFD2KGD_CALLS_HQD_LOAD)?;
+        let occupied = operation::HQD_IS_OCCUPIED.of(calls)?;
+        let load = operation::HQD_LOAD.of(calls)?;
         let mqd = queue.descriptor(at)?;
-        // SAFETY: The GPU is there, see `take_out`; the function is the
-        // driver's, whose type the build compared.
+        // SAFETY: By the invariant of `Node` the GPU is there; by that of `Function` this
+        // is the driver's hqd_is_occupied, and the XCC is one of the node's.
         let there = unsafe {
             bindings::gp_call_hqd_is_occupied(
                 occupied.as_ptr(),
@@ -118,7 +142,9 @@ impl DueQueue<'_> {
         };
         if !there {
             let shift = if queue.format == Format::Aql { 4 } else { 0 };
-            // SAFETY: As above; called as the driver's load_mqd calls it.
+            // SAFETY: By the invariant of `Node` the GPU is there, and by the type's own
+            // the queue with its descriptor; by that of `Function` this is the driver's
+            // hqd_load, called as its load_mqd calls it.
             unsafe {
                 bindings::gp_call_hqd_load(
                     load.as_ptr(),

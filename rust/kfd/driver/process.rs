@@ -29,7 +29,7 @@ impl Task {
     /// The task must be alive during the call.
     pub(crate) unsafe fn from_raw(task: *mut kernel::bindings::task_struct) -> Option<Self> {
         let task = NonNull::new(task)?;
-        // SAFETY: By the function's requirement.
+        // SAFETY: By the function's requirement the task is alive.
         unsafe { bindings::gp_task_get(task.as_ptr()) };
         // INVARIANT: The reference was just taken.
         Some(Self(task))
@@ -41,7 +41,7 @@ impl Task {
 
     /// The process id in the initial namespace.
     pub fn pid(&self) -> i32 {
-        // SAFETY: By the type's invariant.
+        // SAFETY: By the type's invariant a reference to the task is held.
         unsafe { bindings::gp_task_pid(self.0.as_ptr()) }
     }
 
@@ -142,7 +142,7 @@ impl MemoryHandle {
 
     /// The memory, unless the process is gone.
     pub(crate) fn memory(&self) -> Option<Memory> {
-        // SAFETY: By the type's invariant.
+        // SAFETY: By the type's invariant a reference to the structure is held.
         let alive = unsafe { bindings::gp_mm_revive(self.0.as_ptr()) };
         // INVARIANT: The shim took a reference.
         alive.then_some(Memory(self.0))

@@ -3,13 +3,21 @@
 //! The driver's two functions that take all queues of a node off the hardware, under
 //! the queue manager's lock, and put back those that are active.
 
+use crate::driver::census::Census;
 use crate::driver::check;
 use crate::driver::driver::Driver;
+use crate::driver::due::Due;
+use crate::driver::due::Room;
 use crate::driver::locked::LockedNode;
 use crate::driver::node::Node;
+use crate::driver::queue::QueueFacts;
 use crate::kernel::bindings;
 use core::ops::Deref;
+use gpreempt_policy::Action;
 use kernel::prelude::*;
+use kernel::sync::atomic::Atomic;
+use kernel::sync::atomic::Full;
+use kernel::sync::atomic::Release;
 
 /// The functions, found and bound.
 ///
@@ -17,16 +25,43 @@ use kernel::prelude::*;
 ///
 /// The shim's calls go to the driver's functions, and the driver is pinned for
 /// as long as this lives.
-pub(crate) struct Functions(());
+pub(crate) struct Functions {
+    _owner: Owner,
+    _driver: Driver,
+}
+
+/// The shim has room for one pair of functions, which belongs to whoever has this.
+struct Owner;
+
+/// Whether there is an [`Owner`].
+static OWNED: Atomic<bool> = Atomic::new(false);
+
+impl Owner {
+    fn new() -> Result<Self> {
+        let free = OWNED.cmpxchg(false, true, Full).is_ok();
+        free.then_some(Self).ok_or(EBUSY)
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        OWNED.store(false, Release);
+    }
+}
 
 impl Functions {
-    /// Finds the functions. The driver has to outlive the result, which the
-    /// module sees to by dropping it first.
-    pub(crate) fn bind(_driver: &Driver) -> Result<Self> {
-        // SAFETY: Process context; the driver is pinned.
+    /// Finds the functions, unless somebody has them already.
+    pub(crate) fn bind(driver: &Driver) -> Result<Self> {
+        let owner = Owner::new()?;
+        let driver = driver.clone();
+        // SAFETY: The driver is pinned by `driver`; no call is under way, because whoever
+        // may call owns an `Owner`, and this is the only one.
         kernel::error::to_result(unsafe { bindings::gp_hws_bind() })?;
-        // INVARIANT: Just bound.
-        Ok(Self(()))
+        // INVARIANT: Just bound, and the driver is kept.
+        Ok(Self {
+            _owner: owner,
+            _driver: driver,
+        })
     }
 
     /// Takes all queues of a node off the hardware. The error is the driver's.
@@ -52,9 +87,44 @@ impl Functions {
 
 impl Drop for Functions {
     fn drop(&mut self) {
-        // SAFETY: By the type's invariant bound; a call borrows `self`, so that
-        // none is under way.
+        // SAFETY: By the type's invariant bound, for nobody else, because the owner is
+        // dropped after this; a call borrows `self`, so that none is under way.
         unsafe { bindings::gp_hws_unbind() }
+    }
+}
+
+/// What is to be done to queues that are off the hardware.
+///
+/// # Invariants
+///
+/// It was found under the lock of an `Unmapped`, which is borrowed.
+pub(crate) struct DueUnmapped<'u>(Due<'u>);
+
+impl DueUnmapped<'_> {
+    /// What the walk has counted.
+    pub(crate) fn census(&self) -> &Census {
+        self.0.census()
+    }
+
+    /// Whether there was no room for all, though for some.
+    pub(crate) fn more(&self) -> bool {
+        self.0.more()
+    }
+
+    /// Whether anything is to be started.
+    pub(crate) fn starts_any(&self) -> bool {
+        self.0.starts_any()
+    }
+
+    /// Sets the flags and the counters, and what is now expected of these. Calls a
+    /// function for each queue as it was before.
+    pub(crate) fn carry_out(self, expected: &mut Census, mut done: impl FnMut(&QueueFacts)) {
+        for queue in self.0.into_queues() {
+            done(queue.facts());
+            // SAFETY: By the type's invariant all queues of the node are off the hardware
+            // until `Unmapped` has the driver put back those that are flagged.
+            unsafe { queue.set_active(expected) };
+        }
     }
 }
 
@@ -79,6 +149,17 @@ impl<'a> Deref for Unmapped<'a> {
 }
 
 impl Unmapped<'_> {
+    /// Walks over all queues, once, and notes those that something is to be done to,
+    /// as far as there is room.
+    pub(crate) fn find<'u>(
+        &'u self,
+        room: &'u mut Room,
+        wanted: impl FnMut(&QueueFacts) -> Option<Action>,
+    ) -> DueUnmapped<'u> {
+        // INVARIANT: The lock is that of `self`.
+        DueUnmapped(self.locked.find(room, wanted))
+    }
+
     /// Puts the active queues back and releases the lock. Returns what the driver
     /// does.
     pub(crate) fn map(self) -> i32 {

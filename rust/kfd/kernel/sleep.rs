@@ -28,7 +28,7 @@ pub struct SleepWatch<S: Sleeper> {
 
 // SAFETY: The watch is only touched by the kernel, under its own locks.
 unsafe impl<S: Sleeper> Send for SleepWatch<S> {}
-// SAFETY: As above; `S` is `Sync`.
+// SAFETY: The watch is only touched by the kernel, under its own locks, and `S` is `Sync`.
 unsafe impl<S: Sleeper> Sync for SleepWatch<S> {}
 
 impl<S: Sleeper> SleepWatch<S> {
@@ -60,7 +60,7 @@ impl<S: Sleeper> SleepWatch<S> {
     ///
     /// `data` must be to a `Self` whose sleeper is initialised.
     unsafe extern "C" fn event(data: *mut c_void, asleep: bool) -> c_int {
-        // SAFETY: By the function's requirement; a reference to the whole, of
+        // SAFETY: By the function's requirement the sleeper is there; a reference to the whole, of
         // which other fields may not be initialised yet, never exists.
         let sleeper = unsafe { &(*data.cast::<Self>()).sleeper };
         if !asleep {

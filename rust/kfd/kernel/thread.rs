@@ -107,7 +107,7 @@ impl<B: Body> Thread<B> {
     /// To be called in a new kernel thread with a pointer to a `B` that lives
     /// until the thread has ended.
     unsafe extern "C" fn enter(data: *mut c_void) -> c_int {
-        // SAFETY: By the function's requirement.
+        // SAFETY: By the function's requirement `data` is to a `B` that outlives the thread.
         let body = unsafe { &*data.cast::<B>() };
         // SAFETY: This is a kernel thread, and this is its only call.
         unsafe { bindings::gp_thread_prepare() };

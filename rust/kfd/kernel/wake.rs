@@ -66,8 +66,8 @@ impl Drop for Alarm {
 
 /// Wakes all monitor threads.
 pub fn all() {
-    // SAFETY: The function may be called wherever a spinlock may be taken, and Rust
-    // code of ours runs in process context only.
+    // SAFETY: The function may be called wherever a spinlock may be taken, and no Rust
+    // code of ours runs in an interrupt, where it may not.
     unsafe { bindings::gp_call_all() }
 }
 
@@ -77,8 +77,8 @@ pub struct CreationWatch(());
 impl CreationWatch {
     /// Starts the watch. Fails where the kernel cannot probe functions.
     pub fn start() -> Result<Self> {
-        // SAFETY: May be called from process context, where modules are
-        // initialised; `Drop` ends the watch before the module's text goes.
+        // SAFETY: The call may sleep, as a module may while it is initialised, which is
+        // when watches start; `Drop` ends the watch before the module's text goes.
         kernel::error::to_result(unsafe { bindings::gp_creation_watch_start() })?;
         Ok(Self(()))
     }

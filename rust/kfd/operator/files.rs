@@ -35,7 +35,7 @@ pub struct Folder {
 
 // SAFETY: debugfs has locks of its own, and the files' content is `Send`.
 unsafe impl Send for Folder {}
-// SAFETY: As above; the content is `Sync`.
+// SAFETY: debugfs has locks of its own, and the files' content is `Sync`.
 unsafe impl Sync for Folder {}
 
 /// A file with any content.
@@ -54,7 +54,7 @@ struct File<S: Show> {
 
 // SAFETY: The pointer in `file` is to `self`, and `S` is `Send`.
 unsafe impl<S: Show> Send for File<S> {}
-// SAFETY: As above.
+// SAFETY: The pointer in `file` is to `self`, and `S` is `Sync`.
 unsafe impl<S: Show> Sync for File<S> {}
 
 impl<S: Show> Entry for File<S> {
@@ -78,9 +78,10 @@ impl<S: Show> File<S> {
     ///
     /// `out` must be to a seq_file that nobody else uses, `data` to a `Self`.
     unsafe extern "C" fn show(out: *mut kernel::bindings::seq_file, data: *mut c_void) -> c_int {
-        // SAFETY: By the function's requirement.
+        // SAFETY: By the function's requirement `data` is to a `Self`, which outlives the
+        // file that calls this.
         let file = unsafe { &*data.cast::<Self>() };
-        // SAFETY: By the function's requirement.
+        // SAFETY: By the function's requirement nobody else uses the seq_file.
         let out = unsafe { SeqFile::from_raw(out) };
         match file.show.show(out) {
             Ok(()) => 0,
@@ -103,7 +104,8 @@ impl Files {
     /// Has them appear in a folder. A kernel without debugfs shows nothing, which
     /// is no error.
     pub fn appear(mut self, name: &CStr) -> Folder {
-        // SAFETY: `name` is a string; process context.
+        // SAFETY: `name` is a string that outlives the call, which copies it. The call may
+        // sleep, and nothing that forbids it is held where files are made.
         let folder = unsafe { bindings::gp_debugfs_create(name.as_char_ptr()) };
         for entry in &mut self.0 {
             let name = entry.name().as_char_ptr();
@@ -121,8 +123,8 @@ impl Files {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // SAFETY: By the type's invariant. The files' content is dropped only
-        // after that, when nobody reads them any more.
+        // SAFETY: By the type's invariant this is what the shim returned. The files'
+        // content is dropped only after that, when nobody reads them any more.
         unsafe { bindings::gp_debugfs_remove(self.folder) }
     }
 }

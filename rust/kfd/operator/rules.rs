@@ -37,24 +37,25 @@ unsafe impl Sync for Cgroup {}
 
 impl Cgroup {
     fn find(path: &CStr) -> Result<Self> {
-        // SAFETY: `path` is a string; process context.
+        // SAFETY: `path` is a string that outlives the call. The call may sleep: rules are
+        // looked up on behalf of a writer to a file, who holds nothing that forbids it.
         let cgroup = from_err_ptr(unsafe { bindings::gp_cgroup_get(path.as_char_ptr()) })?;
         // INVARIANT: The shim took a reference.
         NonNull::new(cgroup).map(Self).ok_or(ENOENT)
     }
 
     fn alive(&self) -> bool {
-        // SAFETY: By the type's invariant.
+        // SAFETY: By the type's invariant a reference to the cgroup is held.
         unsafe { bindings::gp_cgroup_alive(self.0.as_ptr()) }
     }
 
     fn number(&self) -> u64 {
-        // SAFETY: By the type's invariant.
+        // SAFETY: By the type's invariant a reference to the cgroup is held.
         unsafe { bindings::gp_cgroup_id(self.0.as_ptr()) }
     }
 
     fn holds(&self, task: &Task) -> bool {
-        // SAFETY: By the invariants of both types.
+        // SAFETY: By the invariants of both types references to cgroup and task are held.
         unsafe { bindings::gp_cgroup_holds(self.0.as_ptr(), task.as_ptr()) }
     }
 }

@@ -22,7 +22,7 @@ use kernel::sync::Arc;
 ///
 /// `text` must be to `length` bytes that stay as they are for the lifetime.
 unsafe fn written<'a>(text: *const c_char, length: usize) -> Result<&'a str> {
-    // SAFETY: By the function's requirement.
+    // SAFETY: By the function's requirement so many bytes are there and stay as they are.
     let bytes = unsafe { core::slice::from_raw_parts(text.cast::<u8>(), length) };
     core::str::from_utf8(bytes).map_err(|_| EINVAL)
 }
@@ -40,7 +40,7 @@ pub struct Root {
 
 // SAFETY: The driver core has locks of its own, and `Rules` is `Send`.
 unsafe impl Send for Root {}
-// SAFETY: As above; `Rules` is `Sync`.
+// SAFETY: The driver core has locks of its own, and `Rules` is `Sync`.
 unsafe impl Sync for Root {}
 
 impl Root {
@@ -72,16 +72,18 @@ impl Root {
     ///
     /// `data` must be to the rules, `text` to `length` bytes.
     unsafe extern "C" fn add(data: *mut c_void, text: *const c_char, length: usize) -> c_int {
-        // SAFETY: By the function's requirement.
+        // SAFETY: By the function's requirement `data` is to the rules, which outlive the
+        // device whose file calls this, and `text` is to `length` bytes.
         let (rules, text) = unsafe { (&*data.cast::<Rules>(), written(text, length)) };
         from_result(|| rules.add(text?).map(|()| 0))
     }
 
     /// # Safety
     ///
-    /// As for [`Root::add`].
+    /// `data` must be to the rules, `text` to `length` bytes.
     unsafe extern "C" fn del(data: *mut c_void, text: *const c_char, length: usize) -> c_int {
-        // SAFETY: By the function's requirement.
+        // SAFETY: By the function's requirement `data` is to the rules, which outlive the
+        // device whose file calls this, and `text` is to `length` bytes.
         let (rules, text) = unsafe { (&*data.cast::<Rules>(), written(text, length)) };
         from_result(|| rules.del(text?).map(|()| 0))
     }
@@ -163,7 +165,7 @@ pub struct GpuFolder(NonNull<bindings::gp_folder>);
 
 // SAFETY: sysfs has locks of its own.
 unsafe impl Send for GpuFolder {}
-// SAFETY: As above.
+// SAFETY: sysfs has locks of its own.
 unsafe impl Sync for GpuFolder {}
 
 impl GpuFolder {
@@ -207,7 +209,7 @@ pub struct NodeFolder<V: Values> {
 
 // SAFETY: sysfs has locks of its own, and `V` is `Send`.
 unsafe impl<V: Values> Send for NodeFolder<V> {}
-// SAFETY: As above; `V` is `Sync`.
+// SAFETY: sysfs has locks of its own, and `V` is `Sync`.
 unsafe impl<V: Values> Sync for NodeFolder<V> {}
 
 impl<V: Values> NodeFolder<V> {
@@ -244,9 +246,11 @@ impl<V: Values> NodeFolder<V> {
     ///
     /// `data` must be to a `V`, `page` to a page.
     unsafe extern "C" fn show(data: *mut c_void, value: u32, page: *mut c_char) -> isize {
-        // SAFETY: By the function's requirement.
+        // SAFETY: By the function's requirement `data` is to a `V`, which outlives the
+        // folder whose file calls this.
         let values = unsafe { &*data.cast::<V>() };
-        // SAFETY: By the function's requirement.
+        // SAFETY: By the function's requirement there is a page, which is nobody else's
+        // during the call.
         let page = unsafe { core::slice::from_raw_parts_mut(page.cast::<u8>(), PAGE_SIZE) };
         from_result(|| {
             let value = Value::from_c(value).ok_or(EINVAL)?;
@@ -266,9 +270,11 @@ impl<V: Values> NodeFolder<V> {
         text: *const c_char,
         length: usize,
     ) -> c_int {
-        // SAFETY: By the function's requirement.
+        // SAFETY: By the function's requirement `data` is to a `V`, which outlives the
+        // folder whose file calls this.
         let values = unsafe { &*data.cast::<V>() };
-        // SAFETY: By the function's requirement.
+        // SAFETY: By the function's requirement `text` is to `length` bytes that stay as
+        // they are during the call.
         let text = unsafe { written(text, length) };
         from_result(|| {
             let value = Value::from_c(value).ok_or(EINVAL)?;

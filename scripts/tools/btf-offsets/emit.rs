@@ -4,12 +4,13 @@
 
 use std::fmt::Write;
 
+use crate::expected::Expected;
 use crate::layout::{Layout, Value};
 
 // Writing to a string cannot fail, so that the results of `writeln!` say nothing.
 
 /// Rust constants, to be taken in by `include!`.
-pub fn rust(layout: &Layout, module: &str) -> String {
+pub fn rust(layout: &Layout<'_>, module: &str) -> String {
     let mut out = format!(
         "// SPDX-License-Identifier: GPL-2.0-only\n\
          // Made by scripts/tools/btf-offsets from the type information of {module}. Do not edit.\n"
@@ -40,13 +41,6 @@ pub fn rust(layout: &Layout, module: &str) -> String {
             let _ = writeln!(out, "pub const HAVE_{name}: bool = {have};");
         }
     }
-    let _ = writeln!(
-        out,
-        "/// Bytes of the module's .BTF section.\npub const AMDGPU_BTF_SIZE: usize = {};\n\
-         /// A hash over all names and values above.\npub const LAYOUT_HASH: u64 = {:#018x};",
-        layout.btf_size,
-        layout.hash()
-    );
     out
 }
 
@@ -54,8 +48,26 @@ fn option<T: std::fmt::Display>(value: Option<T>) -> String {
     value.map_or("None".into(), |value| format!("Some({value})"))
 }
 
+/// What the module compares with the driver that it meets, for `include!`.
+pub fn expected(layout: &Layout<'_>, module: &str) -> String {
+    let mut out = format!(
+        "// SPDX-License-Identifier: GPL-2.0-only\n\
+         // Made by scripts/tools/btf-offsets from the type information of {module}. Do not edit.\n\
+         /// What the driver has to be like, as far as anything uses it.\n\
+         const EXPECTED: [Expected<'static>; {}] = [\n",
+        layout.expected.len()
+    );
+    for Expected { class, owner, fact } in &layout.expected {
+        let _ = writeln!(
+            out,
+            "    Expected {{ class: Class::{class:?}, owner: {owner:?}, fact: Fact::{fact:?} }},"
+        );
+    }
+    out + "];\n"
+}
+
 /// C macros, with the prefix of the module's C names.
-pub fn c(layout: &Layout, module: &str) -> String {
+pub fn c(layout: &Layout<'_>, module: &str) -> String {
     let mut out = format!(
         "/* SPDX-License-Identifier: GPL-2.0-only */\n\
          /* Made by scripts/tools/btf-offsets from the type information of {module}. Do not edit. */\n\
@@ -78,18 +90,11 @@ pub fn c(layout: &Layout, module: &str) -> String {
             let _ = writeln!(out, "#define GP_{name} {value}");
         }
     }
-    let _ = writeln!(
-        out,
-        "#define GP_AMDGPU_BTF_SIZE {}\n#define GP_LAYOUT_HASH {:#018x}ULL\n\n\
-         #endif /* GP_KFD_LAYOUT_H */",
-        layout.btf_size,
-        layout.hash()
-    );
-    out
+    out + "\n#endif /* GP_KFD_LAYOUT_H */\n"
 }
 
 /// One line for each constant.
-pub fn table(layout: &Layout) -> String {
+pub fn table(layout: &Layout<'_>) -> String {
     let mut out = String::new();
     for constant in &layout.constants {
         let value = match constant.value {
@@ -102,7 +107,5 @@ pub fn table(layout: &Layout) -> String {
         };
         let _ = writeln!(out, "{:<56} {value}", constant.name);
     }
-    let _ = writeln!(out, "{:<56} {}", "AMDGPU_BTF_SIZE", layout.btf_size);
-    let _ = writeln!(out, "{:<56} {:#018x}", "LAYOUT_HASH", layout.hash());
     out
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! What has been found out: named constants, and a hash over all of them.
+//! What has been found out: named constants, and what the module compares.
 
-use std::fmt::Write;
+use crate::expected::Expected;
 
 /// All constants, in the order of the list.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct Layout<'a> {
     pub constants: Vec<Constant>,
-    /// Bytes of the module's BTF, by which a running module is recognised.
-    pub btf_size: usize,
+    /// What the module compares with the driver that it meets, in its order.
+    pub expected: Vec<Expected<'a>>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -31,18 +31,4 @@ pub enum Value {
     OptionalAmount(Option<u64>),
     Enumerator(i64),
     OptionalEnumerator(Option<i64>),
-}
-
-impl Layout {
-    /// The 64-bit FNV-1a hash over the names and values, in their order.
-    pub fn hash(&self) -> u64 {
-        let mut text = format!("btf_size={}\n", self.btf_size);
-        for Constant { name, value, .. } in &self.constants {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{name}={value:?}");
-        }
-        text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        })
-    }
 }

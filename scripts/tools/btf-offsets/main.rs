@@ -16,9 +16,10 @@
 //! pub const AMDGPU_DEVICE_SRBM_MUTEX_BYTES: usize = 24;          // where the list leaves the size open
 //! pub const QUEUE_SIZE: usize = 408;                             // a whole structure
 //! pub const MAX_HWIP: i64 = 38;                                  // an enumerator
-//! pub const AMDGPU_BTF_SIZE: usize = 4190965;                    // bytes of the module's .BTF section
-//! pub const LAYOUT_HASH: u64 = 0x0123456789abcdef;               // over everything above
 //! ```
+//!
+//! With `--expected` it also writes what the module compares, when it is loaded, with
+//! the type information of the driver that it meets.
 //!
 //! In C the same names carry the prefix `GP_`; an optional field that is absent
 //! is not defined there, and `GP_HAVE_...` is 0 or 1.
@@ -32,18 +33,26 @@
 mod btf;
 mod elf;
 mod emit;
+#[path = "../../../rust/kfd/driver/expected.rs"]
+mod expected;
 mod fields;
 mod input;
 mod layout;
+mod loaded;
+#[path = "../../../rust/kfd/driver/prototype.rs"]
+mod prototype;
 mod resolve;
 #[cfg(test)]
 mod tests;
+#[path = "../../../rust/kfd/driver/type_info.rs"]
+mod type_info;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: btf-offsets --module FILE [--base FILE] --fields FILE [--rust FILE] [--c FILE]
+                   [--expected FILE]
 
   --module  amdgpu.ko, amdgpu.ko.xz, amdgpu.ko.zst, or its BTF as in
             /sys/kernel/btf/amdgpu
@@ -52,7 +61,8 @@ usage: btf-offsets --module FILE [--base FILE] --fields FILE [--rust FILE] [--c 
   --fields  the list of fields (bindings/kfd-fields.txt)
   --rust    write the constants there for Rust
   --c       write the constants there for C
-With neither --rust nor --c the layout is printed.";
+  --expected  write there, for Rust, what the module compares at load
+With none of the last three the layout is printed.";
 
 /// What the command line asks for.
 struct Arguments {
@@ -61,11 +71,13 @@ struct Arguments {
     fields: PathBuf,
     rust: Option<PathBuf>,
     c: Option<PathBuf>,
+    expected: Option<PathBuf>,
 }
 
 impl Arguments {
     fn parse(arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Self, String> {
-        let [mut module, mut base, mut fields, mut rust, mut c] = [const { None::<PathBuf> }; 5];
+        let [mut module, mut base, mut fields, mut rust, mut c, mut expected] =
+            [const { None::<PathBuf> }; 6];
         let mut arguments = arguments;
         while let Some(option) = arguments.next() {
             let slot = match option.to_str() {
@@ -74,6 +86,7 @@ impl Arguments {
                 Some("--fields") => &mut fields,
                 Some("--rust") => &mut rust,
                 Some("--c") => &mut c,
+                Some("--expected") => &mut expected,
                 _ => {
                     return Err(format!(
                         "unknown argument {}\n{USAGE}",
@@ -95,6 +108,7 @@ impl Arguments {
             fields: fields.ok_or(format!("--fields is missing\n{USAGE}"))?,
             rust,
             c,
+            expected,
         })
     }
 }
@@ -126,8 +140,11 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let types = btf::Btf::parse(&module.btf, Some(&base)).map_err(|e| {
         format!("{module_name}: {e}\nDo {module_name} and {base_name} belong to the same kernel?")
     })?;
-    let layout = resolve::resolve(&types, &list, module.btf.len())
-        .map_err(|e| format!("{module_name}: {e}"))?;
+    let layout = resolve::resolve(&types, &list).map_err(|e| format!("{module_name}: {e}"))?;
+
+    // Else the module would refuse the very driver that it is built for.
+    loaded::check(&base_data, &module.btf, &layout.expected)
+        .map_err(|e| format!("{module_name}: read a second time, {e}"))?;
 
     let module_file = arguments
         .module
@@ -140,7 +157,10 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     if let Some(path) = &arguments.c {
         input::write_atomically(path, &emit::c(&layout, &module_file))?;
     }
-    if arguments.rust.is_none() && arguments.c.is_none() {
+    if let Some(path) = &arguments.expected {
+        input::write_atomically(path, &emit::expected(&layout, &module_file))?;
+    }
+    if arguments.rust.is_none() && arguments.c.is_none() && arguments.expected.is_none() {
         print!("{}", emit::table(&layout));
     }
     Ok(())

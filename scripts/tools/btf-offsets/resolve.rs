@@ -9,8 +9,10 @@
 use std::collections::HashSet;
 
 use crate::btf::{Btf, Kind, TypeId};
+use crate::expected::{Expected, Fact};
 use crate::fields::{Entry, Extent, Item};
 use crate::layout::{Constant, Layout, Value};
+use crate::type_info::Class;
 
 /// Anonymous members nested deeper than this are a loop.
 const MAX_NESTING: usize = 16;
@@ -26,15 +28,20 @@ struct Place {
 }
 
 /// Resolves the whole list, or says everything that is wrong with it.
-pub fn resolve(btf: &Btf<'_>, list: &[Entry<'_>], btf_size: usize) -> Result<Layout, String> {
+pub fn resolve<'a>(btf: &Btf<'_>, list: &[Entry<'a>]) -> Result<Layout<'a>, String> {
     let mut constants: Vec<Constant> = Vec::new();
+    let mut expected = Vec::new();
     let mut errors = Vec::new();
     for entry in list {
         match resolve_entry(btf, entry) {
-            Ok(found) => constants.extend(found),
+            Ok((found, facts)) => {
+                constants.extend(found);
+                expected.extend(facts);
+            }
             Err(error) => errors.push(error),
         }
     }
+    expected.sort_by_key(Expected::order);
     let mut names = HashSet::new();
     for constant in &constants {
         if !names.insert(constant.name.as_str()) {
@@ -52,7 +59,7 @@ pub fn resolve(btf: &Btf<'_>, list: &[Entry<'_>], btf_size: usize) -> Result<Lay
     }
     Ok(Layout {
         constants,
-        btf_size,
+        expected,
     })
 }
 
@@ -60,7 +67,14 @@ fn constant_name(parts: &[&str]) -> String {
     parts.join("_").replace('.', "_").to_ascii_uppercase()
 }
 
-fn resolve_entry(btf: &Btf<'_>, entry: &Entry<'_>) -> Result<Vec<Constant>, String> {
+/// What a line of the list comes to.
+type Resolved<'a> = (Vec<Constant>, Vec<Expected<'a>>);
+
+fn about<'a>(class: Class, owner: &'a str, fact: Fact<'a>) -> Vec<Expected<'a>> {
+    vec![Expected { class, owner, fact }]
+}
+
+fn resolve_entry<'a>(btf: &Btf<'_>, entry: &Entry<'a>) -> Result<Resolved<'a>, String> {
     let optional = entry.optional;
     match entry.item {
         Item::Struct { name, size } => {
@@ -70,11 +84,13 @@ fn resolve_entry(btf: &Btf<'_>, entry: &Entry<'_>) -> Result<Vec<Constant>, Stri
                 return Err(format!("struct {name} is missing"));
             }
             expect(found, size).map_err(|e| format!("struct {name} {e}"))?;
-            Ok(vec![Constant {
+            let constant = Constant {
                 name: constant_name(&[name, "size"]),
                 meaning: format!("Bytes of `struct {name}`."),
                 value: amount(found, optional),
-            }])
+            };
+            let fact = found.map(|bytes| about(Class::Structure, name, Fact::Bytes(bytes)));
+            Ok((vec![constant], fact.unwrap_or_default()))
         }
         Item::Field {
             owner,
@@ -83,27 +99,33 @@ fn resolve_entry(btf: &Btf<'_>, entry: &Entry<'_>) -> Result<Vec<Constant>, Stri
         } => resolve_field(btf, owner, path, extent, optional)
             .map_err(|e| format!("{owner}.{path} {e}")),
         Item::Enumerator { owner, name, value } => {
-            resolve_enumerator(btf, owner, name, value, optional)
-                .map_err(|e| format!("enum {owner}: {name} {e}"))
+            let (constants, value) = resolve_enumerator(btf, owner, name, value, optional)
+                .map_err(|e| format!("enum {owner}: {name} {e}"))?;
+            let fact =
+                value.map(|value| about(Class::Enumeration, owner, Fact::Value(name, value)));
+            Ok((constants, fact.unwrap_or_default()))
         }
         Item::Pointer {
             owner,
             path,
             signature,
         } => {
-            let constants = resolve_field(btf, owner, path, Extent::Bytes(8), false)
+            let (constants, mut facts) = resolve_field(btf, owner, path, Extent::Bytes(8), false)
                 .map_err(|e| format!("{owner}.{path} {e}"))?;
             let found = agree(btf, owner, |id| match walk(btf, id, path)? {
                 Some(place) => btf.signature(place.type_id),
                 None => Ok(None),
             });
             same_signature(found, signature).map_err(|e| format!("{owner}.{path} {e}"))?;
-            Ok(constants)
+            let fact = Fact::Pointer { path, signature };
+            facts.extend(about(Class::Structure, owner, fact));
+            Ok((constants, facts))
         }
         Item::Function { name, signature } => {
             let found = all_equal(btf.functions(name), |id| btf.signature(id));
             same_signature(found, signature).map_err(|e| format!("function {name} {e}"))?;
-            Ok(Vec::new())
+            let fact = Fact::Signature(signature);
+            Ok((Vec::new(), about(Class::Function, name, fact)))
         }
     }
 }
@@ -184,13 +206,13 @@ fn shape(btf: &Btf<'_>, place: Place) -> Result<Shape, String> {
     })
 }
 
-fn resolve_field(
+fn resolve_field<'a>(
     btf: &Btf<'_>,
-    owner: &str,
-    path: &str,
+    owner: &'a str,
+    path: &'a str,
     extent: Extent,
     optional: bool,
-) -> Result<Vec<Constant>, String> {
+) -> Result<Resolved<'a>, String> {
     if btf.structs(owner).is_empty() && !optional {
         return Err(format!("is missing: there is no struct {owner}"));
     }
@@ -200,7 +222,8 @@ fn resolve_field(
     })?;
     let Some(found) = found else {
         return if optional {
-            Ok(absent(owner, path, extent))
+            let fact = about(Class::Structure, owner, Fact::NoField(path));
+            Ok((absent(owner, path, extent), fact))
         } else {
             Err("is missing".into())
         };
@@ -242,7 +265,13 @@ fn resolve_field(
             });
         }
     }
-    Ok(constants)
+    let fact = Fact::Field {
+        path,
+        offset: found.offset,
+        bytes: found.size,
+        elements: found.array,
+    };
+    Ok((constants, about(Class::Structure, owner, fact)))
 }
 
 fn absent(owner: &str, path: &str, extent: Extent) -> Vec<Constant> {
@@ -272,7 +301,7 @@ fn resolve_enumerator(
     name: &str,
     expected: Option<i64>,
     optional: bool,
-) -> Result<Vec<Constant>, String> {
+) -> Result<(Vec<Constant>, Option<i64>), String> {
     let found = all_equal(btf.enums(owner), |id| btf.enumerator(id, name))?;
     let value = match (found, optional) {
         (None, false) => return Err("is missing".into()),
@@ -286,11 +315,12 @@ fn resolve_enumerator(
         _ => {}
     }
     let name = constant_name(&[name]);
-    Ok(vec![Constant {
+    let constant = Constant {
         name,
         meaning: format!("Of `enum {owner}`."),
         value,
-    }])
+    };
+    Ok((vec![constant], found))
 }
 
 /// Follows a dotted path through the structure `id`.

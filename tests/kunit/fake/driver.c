@@ -128,14 +128,15 @@ static noinline int restore_process_queues_cpsch(void *dqm, void *qpd)
 	return 0;
 }
 
-static noinline int evict_process_queues_nocpsch(void *dqm, void *qpd)
+/* They do the same, and yet may not become one function. */
+static noinline __attribute__((no_icf)) int evict_process_queues_nocpsch(void *dqm, void *qpd)
 {
-	return 1;
+	return evict_process_queues_cpsch(dqm, qpd);
 }
 
-static noinline int restore_process_queues_nocpsch(void *dqm, void *qpd)
+static noinline __attribute__((no_icf)) int restore_process_queues_nocpsch(void *dqm, void *qpd)
 {
-	return 1;
+	return restore_process_queues_cpsch(dqm, qpd);
 }
 
 static u32 hardware_queues[32][HQD_REGISTERS];
@@ -155,7 +156,7 @@ void gp_fake_map(u32 slot, u32 doorbell, u32 read, u64 write, bool empty)
 }
 EXPORT_SYMBOL_GPL(gp_fake_map);
 
-static noinline int hqd_dump(void *adev, u32 pipe, u32 queue, u32 (**dump)[2], u32 *count, u32 xcc)
+static noinline int kgd_gfx_v9_hqd_dump(void *adev, u32 pipe, u32 queue, u32 (**dump)[2], u32 *count, u32 xcc)
 {
 	u32 i;
 
@@ -174,14 +175,14 @@ static noinline int hqd_dump(void *adev, u32 pipe, u32 queue, u32 (**dump)[2], u
 	return 0;
 }
 
-static noinline int load_mqd(void *manager, void *mqd, u32 pipe, u32 queue, void *properties,
+static noinline int load_mqd_v9_4_3(void *manager, void *mqd, u32 pipe, u32 queue, void *properties,
 			     void *mm)
 {
 	gp_fake.loads++;
 	return 0;
 }
 
-static noinline int destroy_mqd(void *manager, void *mqd, u32 type, u32 timeout_ms, u32 pipe,
+static noinline int destroy_mqd_v9_4_3(void *manager, void *mqd, u32 type, u32 timeout_ms, u32 pipe,
 				u32 queue)
 {
 	gp_fake.destroys++;
@@ -190,7 +191,7 @@ static noinline int destroy_mqd(void *manager, void *mqd, u32 type, u32 timeout_
 
 static u8 mqd_manager[GP_MQD_MANAGER_SIZE] __aligned(8);
 
-static noinline void get_cu_occupancy(void *adev, void *occupancy, int *max_waves, u32 xcc)
+static noinline void kgd_gfx_v9_get_cu_occupancy(void *adev, void *occupancy, int *max_waves, u32 xcc)
 {
 	u32 (*queues)[2] = occupancy, slot;
 
@@ -199,6 +200,19 @@ static noinline void get_cu_occupancy(void *adev, void *occupancy, int *max_wave
 		queues[slot][0] = gp_fake_waves(xcc, slot);
 		queues[slot][1] = queues[slot][0] ? gp_fake_busy_doorbell(slot) : 0;
 	}
+}
+
+static noinline int kgd_gfx_v9_4_3_hqd_load(void *adev, void *mqd, u32 pipe, u32 queue, void *wptr,
+					    u32 shift, u32 mask, void *mm, u32 xcc)
+{
+	gp_fake.loads++;
+	return 0;
+}
+
+static noinline bool kgd_gfx_v9_hqd_is_occupied(void *adev, u64 address, u32 pipe, u32 queue,
+						u32 xcc)
+{
+	return true;
 }
 
 static u8 kfd2kgd[GP_KFD2KGD_CALLS_SIZE] __aligned(8);
@@ -267,8 +281,8 @@ static void fill_queue_manager(void *dqm, void *node)
 	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES,
 	    restore_process_queues_cpsch);
 	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_DEV, node);
-	SET(void *, mqd_manager, GP_MQD_MANAGER_LOAD_MQD, load_mqd);
-	SET(void *, mqd_manager, GP_MQD_MANAGER_DESTROY_MQD, destroy_mqd);
+	SET(void *, mqd_manager, GP_MQD_MANAGER_LOAD_MQD, load_mqd_v9_4_3);
+	SET(void *, mqd_manager, GP_MQD_MANAGER_DESTROY_MQD, destroy_mqd_v9_4_3);
 	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_MQD_MGRS +
 	    sizeof(void *) * GP_KFD_MQD_TYPE_CP, mqd_manager);
 	SET(u32, dqm, GP_DEVICE_QUEUE_MANAGER_SCHED_POLICY, GP_KFD_SCHED_POLICY_HWS);
@@ -290,6 +304,7 @@ static void fill_gpu(struct pci_dev *pdev)
 	SET(void *, gp_fake.adev, GP_AMDGPU_DEVICE_XCP_MGR, gp_fake.xcp_mgr);
 	SET(void *, gp_fake.adev, GP_AMDGPU_DEVICE_RESET_DOMAIN, gp_fake.reset_domain);
 	SET(u32, gp_fake.reset_domain, GP_AMDGPU_RESET_DOMAIN_IN_GPU_RESET, 0);
+	SET(u32, gp_fake.adev, GP_AMDGPU_DEVICE_GPU_RESET_COUNTER, 0);
 	SET(u8, gp_fake.adev, GP_AMDGPU_DEVICE_SHUTDOWN, 0);
 	SET(u8, gp_fake.adev, GP_AMDGPU_DEVICE_IN_SUSPEND, 0);
 	SET(u8, gp_fake.adev, GP_AMDGPU_DEVICE_NO_HW_ACCESS, 0);
@@ -304,8 +319,10 @@ static void fill_gpu(struct pci_dev *pdev)
 	SET(void *, gp_fake.kfd, GP_KFD_DEV_NODES, gp_fake.first.node);
 	SET(u32, gp_fake.kfd, GP_KFD_DEV_NUM_NODES, 1);
 	SET(u32, gp_fake.kfd, GP_KFD_DEV_KFD_PROCESSES_COUNT, GP_FAKE_PROCESSES);
-	SET(void *, kfd2kgd, GP_KFD2KGD_CALLS_HQD_DUMP, hqd_dump);
-	SET(void *, kfd2kgd, GP_KFD2KGD_CALLS_GET_CU_OCCUPANCY, get_cu_occupancy);
+	SET(void *, kfd2kgd, GP_KFD2KGD_CALLS_HQD_DUMP, kgd_gfx_v9_hqd_dump);
+	SET(void *, kfd2kgd, GP_KFD2KGD_CALLS_GET_CU_OCCUPANCY, kgd_gfx_v9_get_cu_occupancy);
+	SET(void *, kfd2kgd, GP_KFD2KGD_CALLS_HQD_LOAD, kgd_gfx_v9_4_3_hqd_load);
+	SET(void *, kfd2kgd, GP_KFD2KGD_CALLS_HQD_IS_OCCUPIED, kgd_gfx_v9_hqd_is_occupied);
 }
 
 /* gp_fake_node_fill() - make a node of the GPU as it should be */
@@ -621,15 +638,35 @@ static struct pci_driver fake_driver = {
 	.remove = fake_remove,
 };
 
-module_pci_driver(fake_driver);
+static int __init fake_init(void)
+{
+	int error = gp_fake_types_appear();
+
+	if (error)
+		return error;
+	error = pci_register_driver(&fake_driver);
+	if (error)
+		gp_fake_types_disappear();
+	return error;
+}
+
+static void __exit fake_exit(void)
+{
+	pci_unregister_driver(&fake_driver);
+	gp_fake_types_disappear();
+}
+
+module_init(fake_init);
+module_exit(fake_exit);
 
 /*
  * The parameters: write to 'stopped' the number of a queue to stop and read how
  * many are stopped, to 'more_queues' how many to add, to 'miscount' by how many to
  * make the driver's count of running queues wrong, to 'halted' whether the
  * scheduler is halted, to 'unmap_error' what taking the queues off returns, to
- * 'map_errors' how often putting them back fails, and to 'reset' anything to have
- * all as it should be.  'create' is explained where it is.  'mapped' says whether the queues are on the hardware, and
+ * 'map_errors' how often putting them back fails, to 'resets' how often the driver has
+ * reset the GPU, and to 'reset' anything to have all as it should be.  'create' is
+ * explained where it is.  'mapped' says whether the queues are on the hardware, and
  * 'unmaps' how often they were taken off.
  */
 static int number_of(const char *text, u32 *number)
@@ -691,6 +728,17 @@ static int set_halted(const char *text, const struct kernel_param *parameter)
 	return error;
 }
 
+/* The driver's count of resets. */
+static int set_resets(const char *text, const struct kernel_param *parameter)
+{
+	u32 resets;
+	int error = number_of(text, &resets);
+
+	if (!error)
+		SET(u32, gp_fake.adev, GP_AMDGPU_DEVICE_GPU_RESET_COUNTER, resets);
+	return error;
+}
+
 static int set_reset(const char *text, const struct kernel_param *parameter)
 {
 	if (!fake_pdev)
@@ -703,6 +751,7 @@ static const struct kernel_param_ops stopped_ops = { .set = set_stopped, .get = 
 static const struct kernel_param_ops more_queues_ops = { .set = set_more_queues };
 static const struct kernel_param_ops miscount_ops = { .set = set_miscount };
 static const struct kernel_param_ops halted_ops = { .set = set_halted };
+static const struct kernel_param_ops resets_ops = { .set = set_resets };
 static const struct kernel_param_ops reset_ops = { .set = set_reset };
 static const struct kernel_param_ops create_ops = { .set = set_create };
 
@@ -710,6 +759,7 @@ module_param_cb(stopped, &stopped_ops, NULL, 0600);
 module_param_cb(more_queues, &more_queues_ops, NULL, 0200);
 module_param_cb(miscount, &miscount_ops, NULL, 0200);
 module_param_cb(halted, &halted_ops, NULL, 0200);
+module_param_cb(resets, &resets_ops, NULL, 0200);
 module_param_cb(reset, &reset_ops, NULL, 0200);
 module_param_cb(create, &create_ops, NULL, 0200);
 module_param(remove_ms, uint, 0600);

@@ -126,4 +126,8 @@ enum { HQD_ACTIVE = 2, HQD_PQ_RPTR = 10, HQD_PQ_DOORBELL_CONTROL = 15, HQD_PQ_CO
 #define SET(type, whole, offset, value) (*(type *)AT(whole, offset) = (value))
 #define GET(type, whole, offset) (*(type *)AT(whole, offset))
 
+/* types.c */
+int gp_fake_types_appear(void);
+void gp_fake_types_disappear(void);
+
 #endif /* GP_FAKE_H */

@@ -35,7 +35,7 @@ fn sample() -> (Vec<u8>, &'static str) {
 fn resolves(data: &[u8], list: &str) -> bool {
     let list = fields::parse(list).unwrap();
     Btf::parse(data, None)
-        .and_then(|btf| resolve(&btf, &list, data.len()))
+        .and_then(|btf| resolve(&btf, &list))
         .is_ok()
 }
 

@@ -5,6 +5,7 @@
 mod damaged;
 mod elf_files;
 mod list;
+mod loaded;
 mod maker;
 mod real;
 mod rules;

@@ -24,15 +24,16 @@ pub fn field_list() -> String {
     input::read_text(&project("bindings/kfd-fields.txt")).unwrap()
 }
 
-fn layout(version: &str) -> Layout {
+fn layout(version: &str) -> Layout<'static> {
     let (base, module) = (data("vmlinux", version), data("amdgpu", version));
     let base = Btf::parse(&base, None).unwrap();
     let btf = Btf::parse(&module, Some(&base)).unwrap();
-    let list = field_list();
-    resolve::resolve(&btf, &fields::parse(&list).unwrap(), module.len()).unwrap()
+    // What is found names what the list does.
+    let list: &'static str = field_list().leak();
+    resolve::resolve(&btf, &fields::parse(list).unwrap()).unwrap()
 }
 
-fn value(layout: &Layout, name: &str) -> Option<u64> {
+fn value(layout: &Layout<'_>, name: &str) -> Option<u64> {
     let found = layout
         .constants
         .iter()
@@ -110,22 +111,12 @@ fn the_driver_has_renumbered_its_queue_types() {
 }
 
 #[test]
-fn each_build_has_its_own_hash() {
-    let mut hashes = VERSIONS.map(|version| layout(version).hash());
-    hashes.sort_unstable();
-    assert!(
-        hashes.windows(2).all(|pair| pair[0] != pair[1]),
-        "{hashes:x?}"
-    );
-}
-
-#[test]
 fn types_over_the_base_of_another_kernel_are_refused() {
     let (base, module) = (data("vmlinux", "7.2.12"), data("amdgpu", "7.3.4"));
     let base = Btf::parse(&base, None).unwrap();
     let list = field_list();
     let resolved = Btf::parse(&module, Some(&base))
-        .and_then(|btf| resolve::resolve(&btf, &fields::parse(&list).unwrap(), module.len()));
+        .and_then(|btf| resolve::resolve(&btf, &fields::parse(&list).unwrap()));
     assert!(resolved.is_err());
 }
 
@@ -154,8 +145,8 @@ fn damage_anywhere_in_a_real_driver_never_crashes() {
                 damaged[at] ^= 1 << (next() % 8);
             }
         }
-        let result = Btf::parse(&damaged, Some(&base))
-            .and_then(|btf| resolve::resolve(&btf, &list, damaged.len()));
+        let result =
+            Btf::parse(&damaged, Some(&base)).and_then(|btf| resolve::resolve(&btf, &list));
         refused += usize::from(result.is_err());
     }
     assert!(refused >= rounds / 2, "{refused} of {rounds} refused");

@@ -12,7 +12,7 @@ use crate::resolve::resolve;
 pub fn ask(maker: &Maker, list: &str) -> Result<Vec<Constant>, String> {
     let data = maker.finish();
     let btf = Btf::parse(&data, None)?;
-    resolve(&btf, &fields::parse(list).unwrap(), data.len()).map(|layout| layout.constants)
+    resolve(&btf, &fields::parse(list).unwrap()).map(|layout| layout.constants)
 }
 
 fn values(maker: &Maker, list: &str) -> Vec<(String, Value)> {
@@ -282,7 +282,7 @@ fn the_module_comes_before_its_base() {
     let base = Btf::parse(&base, None).unwrap();
     let btf = Btf::parse(&module, Some(&base)).unwrap();
     let list = "field both.a 4\nfield both.held.word 4\nstruct lock 24";
-    let layout = resolve(&btf, &fields::parse(list).unwrap(), module.len()).unwrap();
+    let layout = resolve(&btf, &fields::parse(list).unwrap()).unwrap();
     let found: Vec<_> = layout
         .constants
         .iter()

@@ -57,6 +57,18 @@ pub const UNSAFE_FOLDERS: &[&str] = &["rust/kfd"];
 /// code cannot, nor can the root, where it would hold for the whole crate.
 pub const FORBID_UNSAFE: &str = "#![forbid(unsafe_code)]";
 pub const UNSAFE_ROOTS: &[&str] = &["rust/kfd/kfd.rs"];
+/// What a comment about safety may not say, in small letters: it sends the reader
+/// elsewhere, names no invariant, or tells only where the code runs.
+pub const VAGUE_SAFETY: &[&str] = &[
+    "as above",
+    "as before",
+    "as for ",
+    "as in `",
+    "see `",
+    "process context",
+    "by the type's invariant.",
+    "by the function's requirement.",
+];
 
 /// The most lines of a file and of a function.
 pub const FILE_LINES: usize = 500;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use crate::breach::Breach;
-use crate::house::{FORBID_UNSAFE, SAFE_FOLDERS, UNSAFE_FOLDERS, UNSAFE_ROOTS};
+use crate::house::{FORBID_UNSAFE, SAFE_FOLDERS, UNSAFE_FOLDERS, UNSAFE_ROOTS, VAGUE_SAFETY};
 use crate::tree::{is_below, Kind, Tree};
 
 /// Breaches of the safe rooms, and of what files with unsafe code must say.
@@ -52,15 +52,35 @@ fn check_file(path: &str, text: &str, places: &[usize]) -> Vec<Breach> {
         let what = format!("no unsafe code is here: say so at the head with {FORBID_UNSAFE}");
         return vec![Breach::new(path, 1, "forbid-unsafe", what)];
     }
-    places
-        .iter()
-        .filter(|line| !is_explained(&lines, **line))
-        .map(|line| {
-            let what = "this unsafe code lacks a '// SAFETY:' comment before it (for a function a \
-                        '# Safety' section) that names what it relies on";
-            Breach::new(path, *line, "safety-comment", what)
-        })
-        .collect()
+    let explained = places.iter().filter_map(|&line| {
+        let what = "this unsafe code lacks a '// SAFETY:' comment before it (for a function a \
+                    '# Safety' section) that names what it relies on";
+        (!is_explained(&lines, line)).then(|| Breach::new(path, line, "safety-comment", what))
+    });
+    explained.chain(vague_comments(path, &lines)).collect()
+}
+
+/// Comments about safety that send the reader elsewhere, or say no more than where the
+/// code runs.
+fn vague_comments(path: &str, lines: &[&str]) -> Vec<Breach> {
+    let mut breaches = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let Some(begin) = line.trim().strip_prefix("// SAFETY:") else {
+            continue;
+        };
+        let more = lines[at + 1..].iter().map(|line| line.trim());
+        let more = more.map_while(|line| line.strip_prefix("//"));
+        let words = std::iter::once(begin).chain(more);
+        let words: Vec<&str> = words.flat_map(str::split_whitespace).collect();
+        let text = words.join(" ").to_lowercase();
+        if let Some(phrase) = VAGUE_SAFETY.iter().find(|phrase| text.contains(**phrase)) {
+            let what = format!(
+                "'{phrase}' is no reason: name the invariant that this unsafe code relies on"
+            );
+            breaches.push(Breach::new(path, at + 1, "safety-reason", what));
+        }
+    }
+    breaches
 }
 
 /// The lines of unsafe blocks, implementations, functions and lists of foreign
@@ -176,6 +196,32 @@ mod tests {
             found("rust/kfd/a.rs", text),
             ["rust/kfd/a.rs:4 safety-comment"]
         );
+    }
+
+    #[test]
+    fn a_comment_that_sends_the_reader_elsewhere_is_no_reason() {
+        let path = "rust/kfd/a.rs";
+        for vague in [
+            "As above.",
+            "As above; `L` is `Sync`.",
+            "It is there, as\n    // above.",
+            "As for the\n    // queue.",
+            "As in `Foreign::read`.",
+            "The GPU is there, see `take_out`.",
+            "`name` is a string; process\n    // context.",
+            "By the type's invariant.",
+            "By the function's requirement.",
+        ] {
+            let text = format!("fn f() {{\n    // SAFETY: {vague}\n    unsafe {{ g() }}\n}}\n");
+            assert_eq!(
+                found(path, &text),
+                [format!("{path}:2 safety-reason")],
+                "{vague}"
+            );
+        }
+        let good = "fn f() {\n    // SAFETY: By the type's invariant it is alive.\n    \
+                    unsafe { g() }\n}\n// As above.\n";
+        assert_eq!(found(path, good), [""; 0]);
     }
 
     #[test]

@@ -17,14 +17,17 @@ const SIGNATURE: &[u8] = b"~Module signature appended~\n";
 pub enum Name {
     Symbol(&'static str),
     Section(&'static str),
+    /// In the type information, wherever it stands alone.
+    Field(&'static str),
 }
 
 /// Makes a copy of amdgpu's file in the guest with one name changed.
 pub fn make(guest: &mut Guest, name: Name) -> Result<()> {
     let file = guest.image.amdgpu_file()?;
     let places = match name {
-        Name::Symbol(symbol) => symbol_names(&file, symbol)?,
+        Name::Symbol(symbol) => names_in(&file, ".strtab", symbol)?,
         Name::Section(section) => vec![section_name(&file, section)?],
+        Name::Field(field) => names_in(&file, ".BTF", field)?,
     };
     let length = signed_part(&file)?;
     let mut script = format!("cp {AMDGPU} {CHANGED}; truncate -s {length} {CHANGED};");
@@ -104,20 +107,20 @@ fn section_name(file: &[u8], name: &str) -> Result<usize> {
         .with_context(|| format!("amdgpu has no section {name}"))
 }
 
-/// Where the last letters of a symbol's name are. It may be the end of a longer
+/// Where the last letters of a name are in a section. It may be the end of a longer
 /// one: the linker has names share their ends.
-fn symbol_names(file: &[u8], name: &str) -> Result<Vec<usize>> {
+fn names_in(file: &[u8], section: &str, name: &str) -> Result<Vec<usize>> {
     let (sections, names) = sections(file)?;
     let names = sections.get(names).context("no names of sections")?.offset;
     let strings = sections
         .iter()
-        .find(|section| is_name(file, names + section.name, ".strtab"))
-        .context("amdgpu has no names of symbols")?;
+        .find(|found| is_name(file, names + found.name, section))
+        .with_context(|| format!("amdgpu has no section {section}"))?;
     let places: Vec<usize> = (strings.offset..strings.offset + strings.size)
         .filter(|&at| is_name(file, at, name))
         .map(|at| at + name.len() - 1)
         .collect();
-    ensure!(!places.is_empty(), "amdgpu has no symbol {name}");
+    ensure!(!places.is_empty(), "amdgpu has no {name} in {section}");
     Ok(places)
 }
 

@@ -10,7 +10,9 @@ use vgpu_model::{Faults, Fence};
 use super::contention::{accounts, start_load, wait_until_stopped, Contention};
 use super::preemption::{PATIENCE, UNBOUNDED};
 use super::recovery::{expect_hang, expect_reset, reset_gpu};
+use super::refusal::reload;
 use crate::guest::Guest;
+use crate::image::AMDGPU;
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
@@ -32,6 +34,15 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "firmware never answers when a queue is to be started",
         needs: Needs::ANY,
         run: never,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "firmware that does not answer is not asked again before the GPU is reset",
+        needs: Needs {
+            spoils: true,
+            ..Needs::ONCE
+        },
+        run: not_again,
     },
     Scenario {
         suite: Suite::E2e,
@@ -97,6 +108,55 @@ fn never(guest: &mut Guest) -> Result<()> {
         "the module has not noticed"
     );
     contention.start_over(guest)
+}
+
+/// With a driver that is told not to reset the GPU by itself.
+fn not_again(guest: &mut Guest) -> Result<()> {
+    const TIMEOUT: &str = "cp might be in an unrecoverable state";
+    const SAID: &str = "the firmware does not answer: nothing is sent until the GPU is reset";
+    expect_hang(guest);
+    guest.expect_log(SAID);
+    guest.expect_log("the queues could not be taken off the GPU");
+    reload(guest, AMDGPU, "gpu_recovery=0")?;
+    let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
+    set_driver_patience(guest, "500")?;
+    let load = start_load(guest, 0, json!({}))?;
+    wait_until_stopped(guest, &load, 0)?;
+    guest.device.set_faults(Faults {
+        hung: true,
+        ..Faults::default()
+    })?;
+    let before = guest.times_in_log(TIMEOUT)?;
+    // Now it has to be started, and only the module asks for anything.
+    let pid = load.pid("heavy")?;
+    module.add_rule(guest, &format!("1 pid={pid} exempt"))?;
+    guest.wait_for_log(SAID, PATIENCE)?;
+    is_in_state(guest, "silent")?;
+
+    // Each of these has everything started first.
+    for (parameter, value) in [("backend", "process"), ("backend", "hws"), ("mode", "off")] {
+        module.set(guest, parameter, value)?;
+        guest.wait_until("the setting is in force", PATIENCE, |guest| {
+            let backend = Table::Stats.read(guest)?[0]["backend"].clone();
+            Ok(parameter == "mode" || backend == value)
+        })?;
+    }
+    ensure!(
+        guest.times_in_log(TIMEOUT)? == before + 1,
+        "the firmware was asked again"
+    );
+    ensure!(guest.times_in_log(SAID)? == 1, "it is said again");
+
+    module.set(guest, "mode", "enforce")?;
+    reset_gpu(guest)?;
+    load.end(guest)?;
+    is_in_state(guest, "armed")?;
+    let load = start_load(guest, 0, json!({}))?;
+    wait_until_stopped(guest, &load, 0)?;
+    module.unload(guest)?;
+    accounts(guest)?;
+    load.stop(guest)?;
+    load.finish(guest).map(|_| ())
 }
 
 /// After each failure the GPU is reset, which mends it, and its programs end. The

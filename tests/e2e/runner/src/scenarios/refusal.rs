@@ -42,7 +42,7 @@ pub const SCENARIOS: &[Scenario] = &[
 ];
 
 /// Unloads amdgpu and loads a file as amdgpu.
-fn reload(guest: &mut Guest, file: &str, parameters: &str) -> Result<()> {
+pub(super) fn reload(guest: &mut Guest, file: &str, parameters: &str) -> Result<()> {
     // The driver releases a process some time after the process has ended.
     guest.wait_until("nobody uses amdgpu", Duration::from_secs(300), |guest| {
         let users = guest.agent().read_file("/sys/module/amdgpu/refcnt")?;
@@ -104,15 +104,27 @@ fn other_driver(guest: &mut Guest) -> Result<()> {
         "waves cannot be saved: load amdgpu with cwsr_enable=1",
     )?;
 
-    driver_file::make(guest, Name::Section(".BTF"))?;
-    reload(guest, CHANGED, "")?;
-    let why = "is not the one that this module was built for";
-    guest.expect_log(why);
-    match Module::load(guest, "") {
-        Ok(_) => bail!("it loads beside a driver without type information"),
-        Err(error) => ensure!(errno(&error) == Some(ENOEXEC), "{error:#}"),
+    for (name, what) in [
+        (Name::Section(".BTF"), "it has no type information"),
+        (
+            Name::Field("active_queue_count"),
+            "device_queue_manager.active_queue_count is missing",
+        ),
+        (
+            Name::Field("debug_map_and_unlock"),
+            "debug_map_and_unlock() is missing",
+        ),
+    ] {
+        driver_file::make(guest, name)?;
+        reload(guest, CHANGED, "")?;
+        let why = format!("is not the one that this module was built for: {what}; build");
+        guest.expect_log(&why);
+        match Module::load(guest, "") {
+            Ok(_) => bail!("it loads beside a driver of which {what}"),
+            Err(error) => ensure!(errno(&error) == Some(ENOEXEC), "{error:#}"),
+        }
+        guest.wait_for_log(&why, PATIENCE)?;
     }
-    guest.wait_for_log(why, PATIENCE)?;
     let devices = guest.agent().list("/sys/devices/faux")?;
     ensure!(
         !devices.contains(&"amd_gpreempt".into()),

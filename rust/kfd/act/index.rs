@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! Where the requests about each queue are, found without a search: a transaction looks
+//! at every queue of a node while none of them is on the hardware, and all of them wait
+//! for it. The index is made before.
+
+#![forbid(unsafe_code)]
+
+use crate::driver::queue::QueueKey;
+use core::ops::Range;
+use kernel::prelude::*;
+
+/// Ranges of a list by the queue that they are about.
+///
+/// # Invariants
+///
+/// There are more places than entries, by a half at least, so that one is free near
+/// every other.
+pub(crate) struct Index {
+    places: KVVec<Option<(QueueKey, u32, u32)>>,
+    /// How many places are taken.
+    taken: usize,
+}
+
+impl Index {
+    /// Room for so many queues.
+    pub(crate) fn new(most: usize) -> Result<Self> {
+        let places = most.saturating_mul(2).max(1).next_power_of_two();
+        Ok(Self {
+            places: KVVec::from_elem(None, places, GFP_KERNEL)?,
+            taken: 0,
+        })
+    }
+
+    /// Forgets all queues, and takes the keys of a list in which those of a queue come
+    /// together.
+    pub(crate) fn fill(&mut self, keys: impl Iterator<Item = QueueKey>) {
+        for place in self.places.iter_mut() {
+            *place = None;
+        }
+        self.taken = 0;
+        let mut last: Option<usize> = None;
+        for (at, key) in (0u32..).zip(keys) {
+            let same = last.and_then(|last| self.places.get_mut(last)?.as_mut());
+            match same.filter(|(of, ..)| *of == key) {
+                Some((_, _, to)) => *to = at.saturating_add(1),
+                None => last = self.insert(key, at),
+            }
+        }
+    }
+
+    fn insert(&mut self, key: QueueKey, at: u32) -> Option<usize> {
+        if self.taken >= self.places.len() / 2 {
+            return None;
+        }
+        let free = self
+            .from(key)
+            .find(|&place| self.places.get(place) == Some(&None))?;
+        *self.places.get_mut(free)? = Some((key, at, at.saturating_add(1)));
+        self.taken = self.taken.saturating_add(1);
+        Some(free)
+    }
+
+    /// Where the entries about a queue are.
+    pub(crate) fn of(&self, key: QueueKey) -> Range<usize> {
+        for place in self.from(key) {
+            #[cfg(CONFIG_KUNIT)]
+            looks::count();
+            match self.places.get(place) {
+                Some(Some((of, from, to))) if *of == key => {
+                    return wide(*from)..wide(*to);
+                }
+                Some(Some(_)) => {}
+                Some(None) | None => break,
+            }
+        }
+        0..0
+    }
+
+    /// The places where a queue may be, the first one by its address.
+    fn from(&self, key: QueueKey) -> impl Iterator<Item = usize> {
+        const GOLDEN: usize = 0x9e37_79b9_7f4a_7c15;
+        let mask = self.places.len().wrapping_sub(1);
+        let first = key.queue.wrapping_mul(GOLDEN) >> 32;
+        (0..self.places.len()).map(move |step| first.wrapping_add(step) & mask)
+    }
+}
+
+fn wide(at: u32) -> usize {
+    usize::try_from(at).unwrap_or(0)
+}
+
+/// How many places were looked at, for tests.
+#[cfg(CONFIG_KUNIT)]
+pub mod looks {
+    use kernel::sync::atomic::Atomic;
+    use kernel::sync::atomic::Relaxed;
+
+    static LOOKS: Atomic<u32> = Atomic::new(0);
+
+    pub(super) fn count() {
+        LOOKS.fetch_add(1, Relaxed);
+    }
+
+    /// The number of looks so far.
+    pub fn counted() -> u32 {
+        LOOKS.load(Relaxed)
+    }
+}

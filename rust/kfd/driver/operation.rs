@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! The driver's functions that are called by way of a pointer in its memory: each is
+//! called only if the pointer leads to the beginning of the function of amdgpu that has
+//! exactly the expected name, whose type the build and the load have compared.
+
+#![forbid(unsafe_code)]
+
+use crate::driver::foreign::Foreign;
+use crate::driver::layout::*;
+use crate::kernel::compat::*;
+use kernel::sync::atomic::Atomic;
+use kernel::sync::atomic::Relaxed;
+
+/// A field of one of the driver's tables, and the function that it should point to.
+pub(crate) struct Operation {
+    at: usize,
+    name: &'static str,
+    /// Where the function was found to be, which it is for as long as amdgpu is loaded:
+    /// to ask for the name of an address takes a search through all of amdgpu's.
+    known: Atomic<usize>,
+}
+
+/// The function of an operation.
+///
+/// # Invariants
+///
+/// It is the beginning of the operation's function of amdgpu, which stays loaded.
+#[derive(Clone, Copy)]
+pub(crate) struct Function(Foreign);
+
+/// Names each operation once.
+macro_rules! operations {
+    ($($operation:ident = $at:ident $name:literal,)*) => {
+        $(pub(crate) static $operation: Operation = Operation {
+            at: $at,
+            name: $name,
+            known: Atomic::new(0),
+        };)*
+
+        /// Forgets where the functions are, because amdgpu may be unloaded.
+        pub(crate) fn forget() {
+            $($operation.known.store(0, Relaxed);)*
+        }
+    };
+}
+
+operations! {
+    UPDATE_QUEUE = DEVICE_QUEUE_MANAGER_OPS_UPDATE_QUEUE "update_queue",
+    EVICT_BY_SCHEDULER = DEVICE_QUEUE_MANAGER_OPS_EVICT_PROCESS_QUEUES "evict_process_queues_cpsch",
+    EVICT_BY_DRIVER = DEVICE_QUEUE_MANAGER_OPS_EVICT_PROCESS_QUEUES "evict_process_queues_nocpsch",
+    RESTORE_BY_SCHEDULER = DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES "restore_process_queues_cpsch",
+    RESTORE_BY_DRIVER = DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES "restore_process_queues_nocpsch",
+    LOAD_MQD = MQD_MANAGER_LOAD_MQD "load_mqd_v9_4_3",
+    DESTROY_MQD = MQD_MANAGER_DESTROY_MQD "destroy_mqd_v9_4_3",
+    HQD_DUMP = KFD2KGD_CALLS_HQD_DUMP "kgd_gfx_v9_hqd_dump",
+    HQD_LOAD = KFD2KGD_CALLS_HQD_LOAD "kgd_gfx_v9_4_3_hqd_load",
+    HQD_IS_OCCUPIED = KFD2KGD_CALLS_HQD_IS_OCCUPIED "kgd_gfx_v9_hqd_is_occupied",
+    GET_CU_OCCUPANCY = KFD2KGD_CALLS_GET_CU_OCCUPANCY "kgd_gfx_v9_get_cu_occupancy",
+}
+
+impl Operation {
+    /// The function that a table has for the operation, if it is the expected one.
+    pub(crate) fn of(&self, table: Foreign) -> Option<Function> {
+        let function = table.pointer(self.at)?;
+        if self.known.load(Relaxed) != function.address() {
+            if !is_function_of_amdgpu(function, self.name) {
+                return None;
+            }
+            self.known.store(function.address(), Relaxed);
+        }
+        // INVARIANT: Its name was compared, now or since amdgpu was loaded.
+        Some(Function(function))
+    }
+}
+
+impl Function {
+    /// The function as the shim takes it.
+    pub(crate) fn as_ptr<T>(self) -> *mut T {
+        self.0.as_ptr()
+    }
+}
+
+/// Whether an address is the beginning of a function of amdgpu.
+fn is_function_of_amdgpu(function: Foreign, name: &str) -> bool {
+    let symbol = function.symbol();
+    CStr::from_bytes_until_nul(&symbol)
+        .ok()
+        .and_then(|symbol| symbol.to_str().ok())
+        .and_then(|symbol| symbol.strip_prefix(name))
+        .is_some_and(|rest| rest.starts_with("+0x0/") && rest.ends_with(" [amdgpu]"))
+}
