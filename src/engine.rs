@@ -118,7 +118,7 @@ impl Engine {
 
     /// One pass over all nodes. Returns when to look again, or `None`: only when
     /// woken.
-    pub(crate) fn pass(&mut self, gpu: &Present<'_>, thread: &Running) -> Option<Nanos> {
+    pub(crate) fn pass(&mut self, gpu: &Present<'_>, thread: &mut Running) -> Option<Nanos> {
         let mut settings = settings::current();
         if self.shared.is_asleep() {
             settings.policy.mode = Mode::Off;
@@ -150,7 +150,7 @@ impl Engine {
     }
 
     /// One pass over each node. Returns the earliest time to look again.
-    fn pass_nodes(&mut self, gpu: &Present<'_>, thread: &Running) -> Option<Nanos> {
+    fn pass_nodes(&mut self, gpu: &Present<'_>, thread: &mut Running) -> Option<Nanos> {
         let rules = self.shared.rules();
         if rules.generation() != self.generation {
             self.generation = rules.copy_effects(&mut self.effects);

@@ -72,7 +72,7 @@ impl Monitor {
 }
 
 impl Body for Monitor {
-    fn run(&self, thread: &Running) {
+    fn run(&self, thread: &mut Running) {
         let mut folders = KVec::new();
         let mut complete = true;
         while !thread.should_stop() {

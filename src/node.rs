@@ -160,7 +160,7 @@ impl NodeEngine {
         config: &Config<'_>,
         sampler: SamplerKind,
         rules: &impl Matcher,
-        thread: &Running,
+        thread: &mut Running,
     ) -> Option<Nanos> {
         let begin = clock::now();
         let retry = config.duration(Number::Retry);
@@ -187,8 +187,9 @@ impl NodeEngine {
             return soon();
         }
         start_all::pay_debts(site, backend, self.look.survey());
-        let ask_waves = self.last.ask_waves;
-        self.look.sample(gpu, sampler, ask_waves, hardware, thread);
+        let (ask_waves, waits) = (self.last.ask_waves, self.last.stalled > 0);
+        self.look
+            .sample(gpu, sampler, ask_waves, waits, hardware, thread);
         let Memory { roster, policy, .. } = &mut self.memory;
         roster.take(self.look.survey(), rules);
         policy.observe(self.look.survey(), roster, backend);

@@ -43,7 +43,7 @@ pub(crate) fn observe(
             head: seen.sample.head,
             state,
             internal: seen.internal,
-            protected: seen.facts.protected,
+            protected: seen.facts.protected || !backend.reaches(&seen.facts),
         };
         // There is as much room as in the survey.
         let _ = into.push_within_capacity(observation);

@@ -9,6 +9,7 @@
 use kernel::prelude::*;
 
 mod check;
+mod contexts;
 mod cost;
 mod eviction;
 mod failure;

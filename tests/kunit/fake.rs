@@ -63,6 +63,7 @@ pub(crate) struct Fake {
     pub(crate) loads: u32,
     pub(crate) destroys: u32,
     pub(crate) destroy_error: i32,
+    pub(crate) word: u64,
 }
 
 extern "C" {

@@ -12,7 +12,7 @@ use kfd::driver::node::Node;
 use kfd::look::survey::{ProcessSeen, Survey};
 
 /// No rules.
-struct NoRules;
+pub(crate) struct NoRules;
 
 impl Matcher for NoRules {
     fn generation(&self) -> u32 {

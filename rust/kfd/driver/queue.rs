@@ -117,6 +117,8 @@ pub struct QueueFacts {
     pub save_bytes: u32,
     /// Bytes of the control stack that follows each of its descriptors.
     pub(crate) control_stack_bytes: u32,
+    /// It is of its program's main context. See [`ProcessFacts::primary`].
+    pub primary: bool,
     pub(crate) ring: u64,
     /// Where the process keeps its pointers.
     pub(crate) read_pointer_address: u64,
@@ -137,13 +139,16 @@ pub(crate) struct ProcessFacts {
     pub(crate) qpd: Foreign,
     /// Its main thread, which the driver keeps.
     pub(crate) lead_thread: Foreign,
-    /// Its memory, to be compared only.
-    pub(crate) mm: usize,
+    /// The memory that it was made with. See [`Owner::memory`].
+    ///
+    /// [`Owner::memory`]: crate::driver::locked::Owner::memory
+    pub(crate) mm: Option<Foreign>,
     /// A debugger or a checkpoint is using it.
     pub(crate) protected: bool,
     /// One of its queues was reset, or is about to be.
     pub(crate) has_reset_queue: bool,
-    /// It is the process's main context; others share its memory.
+    /// It is its program's main context, whose GPU addresses are those of its memory.
+    /// Others, which any program may make beside it, have addresses of their own.
     pub(crate) primary: bool,
 }
 
@@ -255,6 +260,7 @@ impl QueueFacts {
             ring_bytes: image.long::<{ P + QUEUE_PROPERTIES_QUEUE_SIZE }>(),
             save_bytes: image.int::<{ P + QUEUE_PROPERTIES_CTX_SAVE_RESTORE_AREA_SIZE }>(),
             control_stack_bytes: image.int::<{ P + QUEUE_PROPERTIES_CTL_STACK_SIZE }>(),
+            primary: owner.primary,
             ring: image.long::<{ P + QUEUE_PROPERTIES_QUEUE_ADDRESS }>(),
             read_pointer_address: image.long::<{ P + QUEUE_PROPERTIES_READ_PTR }>(),
             write_pointer_address: image.long::<{ P + QUEUE_PROPERTIES_WRITE_PTR }>(),

@@ -191,7 +191,20 @@ static void fill_queue(struct gp_fake_process *p, void *queue, unsigned int numb
 	SET(u8, properties, GP_QUEUE_PROPERTIES_IS_ACTIVE, 1);
 }
 
-static void fill_process(struct gp_fake_process *p, u32 first_id)
+/* The main thread of the process of a number: tasks that every kernel has. */
+static struct task_struct *main_thread_of(unsigned int number)
+{
+	struct task_struct *task;
+
+	if (!number)
+		return &init_task;
+	rcu_read_lock();
+	task = pid_task(find_pid_ns(GP_FAKE_KTHREADD, &init_pid_ns), PIDTYPE_PID);
+	rcu_read_unlock();
+	return task;
+}
+
+static void fill_process(struct gp_fake_process *p, unsigned int number)
 {
 	unsigned int i;
 
@@ -199,7 +212,7 @@ static void fill_process(struct gp_fake_process *p, u32 first_id)
 	memset(p->pdd, 0, GP_KFD_PROCESS_DEVICE_SIZE);
 	p->qpd = AT(p->pdd, GP_KFD_PROCESS_DEVICE_QPD);
 	SET(void *, p->pqm, GP_PROCESS_QUEUE_MANAGER_PROCESS, p->process);
-	SET(void *, p->process, GP_KFD_PROCESS_LEAD_THREAD, &init_task);
+	SET(void *, p->process, GP_KFD_PROCESS_LEAD_THREAD, main_thread_of(number));
 #if GP_HAVE_KFD_PROCESS_CONTEXT_ID
 	SET(u16, p->process, GP_KFD_PROCESS_CONTEXT_ID, 0xffff);
 #endif
@@ -210,7 +223,7 @@ static void fill_process(struct gp_fake_process *p, u32 first_id)
 	SET(u32, p->qpd, GP_QCM_PROCESS_DEVICE_QUEUE_COUNT, GP_FAKE_QUEUES);
 	INIT_LIST_HEAD(AT(p->qpd, GP_QCM_PROCESS_DEVICE_QUEUES_LIST));
 	for (i = 0; i < GP_FAKE_QUEUES; i++) {
-		fill_queue(p, p->queues[i], i, first_id + i);
+		fill_queue(p, p->queues[i], i, number * GP_FAKE_QUEUES + i);
 		list_add_tail(AT(p->queues[i], GP_QUEUE_LIST),
 			      AT(p->qpd, GP_QCM_PROCESS_DEVICE_QUEUES_LIST));
 	}
@@ -310,7 +323,7 @@ void gp_fake_reset(void)
 	fill_gpu(fake_pdev);
 	fill_queue_manager(gp_fake.dqm);
 	for (i = 0; i < GP_FAKE_PROCESSES; i++)
-		fill_process(&gp_fake.processes[i], i * GP_FAKE_QUEUES);
+		fill_process(&gp_fake.processes[i], i);
 	kvfree(extra_queues);
 	extra_queues = NULL;
 }
@@ -393,6 +406,8 @@ int gp_fake_own(int pid, bool main_thread)
 	if (task && task->mm) {
 		SET(void *, process, GP_KFD_PROCESS_LEAD_THREAD, main_thread ? task : &init_task);
 		SET(void *, process, GP_KFD_PROCESS_MM, task->mm);
+		/* Its command line is in memory, since it is still running it. */
+		gp_fake.word = task->mm->arg_start;
 		error = 0;
 	}
 	rcu_read_unlock();

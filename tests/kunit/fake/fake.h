@@ -7,6 +7,8 @@
 
 #define GP_FAKE_PROCESSES 2
 #define GP_FAKE_QUEUES 3
+/* The process id of kthreadd, whose program is that of the second process. */
+#define GP_FAKE_KTHREADD 2
 
 /**
  * struct gp_fake_process - the structures of one process on the node
@@ -53,6 +55,7 @@ struct gp_fake_process {
  * @loads: how often a queue was put into its hardware queue
  * @destroys: how often a queue was taken out of it
  * @destroy_error: what that returns, a negative errno or 0
+ * @word: an address of the memory of gp_fake_own() at which there is something
  */
 struct gp_fake {
 	void *adev;
@@ -79,6 +82,7 @@ struct gp_fake {
 	u32 loads;
 	u32 destroys;
 	int destroy_error;
+	u64 word;
 };
 
 extern struct gp_fake gp_fake;
