@@ -141,7 +141,11 @@ impl NodeEngine {
         let seen = self.look.survey().queues();
         let Memory { roster, policy, .. } = &mut self.memory;
         for (at, queue) in roster.by_age() {
-            if let (Some(view), Some(seen)) = (policy.view(queue.id), seen.get(at)) {
+            // Where a look has ended early, the queues are not those taken in last.
+            let is = |seen: &&QueueSeen| seen.facts.key == queue.key;
+            let expected = seen.get(at).filter(is);
+            let seen = expected.or_else(|| seen.iter().find(is));
+            if let (Some(view), Some(seen)) = (policy.view(queue.id), seen) {
                 f(&view, queue, seen);
             }
         }
