@@ -23,9 +23,13 @@ pub(crate) fn observe(
     for (seen, queue) in survey.queues().iter().zip(roster.queues_mut()) {
         let state = match seen.facts.activity {
             Activity::Active => QueueState::Active,
+            // Whoever is changing it has the driver set it running, and only waits for the
+            // driver's lock. Where the driver has refused, nobody else will start it.
+            _ if seen.facts.changing && !queue.changing && !queue.stopped => QueueState::Held,
             _ if backend.stopped_by_us(&seen.facts) => QueueState::StoppedByUs,
             Activity::Stopped | Activity::Held => QueueState::Held,
         };
+        queue.changing = seen.facts.changing;
         queue.stopped = state == QueueState::StoppedByUs;
         queue.stopped_idle &= queue.stopped;
         let observation = Observation {

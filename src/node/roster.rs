@@ -37,6 +37,8 @@ pub(crate) struct Queue {
     pub(crate) stopped: bool,
     /// When it was stopped, its descriptor held neither waves nor work.
     pub(crate) stopped_idle: bool,
+    /// At the last look, its process was changing it.
+    pub(crate) changing: bool,
     /// The read pointer at the last look that could read it.
     pub(crate) progress: u64,
     /// What was submitted and not consumed at the last look, if it could tell.
@@ -197,6 +199,7 @@ impl Roster {
                         priority: seen.facts.priority,
                         stopped: false,
                         stopped_idle: false,
+                        changing: false,
                         progress: seen.sample.read.unwrap_or(0),
                         backlog: seen.sample.backlog(&seen.facts),
                     }

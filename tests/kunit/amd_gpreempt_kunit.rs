@@ -22,6 +22,7 @@ mod scene;
 mod single;
 mod sort;
 mod transaction;
+mod updates;
 mod walk;
 
 /// What the suites test of the module itself.
@@ -29,6 +30,7 @@ mod walk;
 #[path = "../../src/node"]
 mod node {
     pub(crate) mod histogram;
+    pub(crate) mod observation;
     pub(crate) mod record;
     pub(crate) mod roster;
     pub(crate) mod storage;
