@@ -3,6 +3,7 @@
 
 mod background;
 mod contention;
+mod contexts;
 mod dependency;
 mod disturbance;
 mod documents;
@@ -59,6 +60,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         failure::SCENARIOS,
         pairs::SCENARIOS,
         pm4::SCENARIOS,
+        contexts::SCENARIOS,
         two_gpus::SCENARIOS,
     ]
     .into_iter()
