@@ -44,28 +44,36 @@ u32 gp_task_user(struct task_struct *task)
 }
 
 /**
- * gp_mm_get() - keep the memory of a process in use
- * @task: its main thread
- * @expected: the memory that the driver knows the process by
+ * gp_task_began() - when the program of @task began, in nanoseconds since boot
  *
- * Context: process context, not under the queue manager's lock.  Return: the
- * memory, or NULL when the process is gone, its main thread has ended, or it
- * has another memory by now because it has executed another program.
+ * All main threads that a program has one after the other began at the same
+ * time: one that executes another program inherits it.
  */
-struct mm_struct *gp_mm_get(struct task_struct *task, const void *expected)
+u64 gp_task_began(struct task_struct *task)
 {
-	struct mm_struct *mm = get_task_mm(task);
-
-	if (mm && mm != expected) {
-		mmput_async(mm);
-		mm = NULL;
-	}
-	return mm;
+	return task->start_boottime;
 }
 
 /**
- * gp_mm_put() - undo gp_mm_get()
- * @mm: its result
+ * gp_task_uses() - whether a thread uses a memory
+ * @task: the thread
+ * @mm: with a reference, so that no other memory has its address
+ *
+ * Context: process context.
+ */
+bool gp_task_uses(struct task_struct *task, const struct mm_struct *mm)
+{
+	bool uses;
+
+	task_lock(task);
+	uses = task->mm == mm;
+	task_unlock(task);
+	return uses;
+}
+
+/**
+ * gp_mm_put() - undo gp_mm_revive()
+ * @mm: the memory
  *
  * If this is the last use, the process is taken down by a worker and not here,
  * because that takes the driver's locks.  Context: any.
@@ -79,6 +87,7 @@ void gp_mm_put(struct mm_struct *mm)
  * gp_mm_handle_get() - keep the structure @mm, though not what it describes
  *
  * No other process's memory has this address until gp_mm_handle_put().
+ * Context: any.
  */
 void gp_mm_handle_get(struct mm_struct *mm)
 {
@@ -95,8 +104,8 @@ void gp_mm_handle_put(struct mm_struct *mm)
  * gp_mm_revive() - keep the memory of a process in use
  * @mm: with a reference by gp_mm_handle_get()
  *
- * Unlike gp_mm_get() this asks no thread, and so finds also the memory of a
- * process whose main thread has ended.
+ * No thread is asked, so that the memory of a process whose main thread has
+ * ended is found as well.
  *
  * Context: any.  Return: whether it is in use; it is not when the process is
  * gone.  If so, gp_mm_put() drops it.

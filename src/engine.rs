@@ -132,7 +132,7 @@ impl Engine {
     }
 
     /// One pass over the node.
-    pub(crate) fn pass(&mut self, gpu: &Present<'_>, running: &Running, alarm: &Alarm) -> Next {
+    pub(crate) fn pass(&mut self, gpu: &Present<'_>, running: &mut Running, alarm: &Alarm) -> Next {
         let begin = clock::now();
         let look = self.pass_if_due(gpu, running, alarm);
         let policy = &self.settings.policy;
@@ -162,7 +162,7 @@ impl Engine {
     fn pass_if_due(
         &mut self,
         gpu: &Present<'_>,
-        running: &Running,
+        running: &mut Running,
         alarm: &Alarm,
     ) -> Option<Nanos> {
         let mut settings = settings::current();
@@ -217,7 +217,7 @@ impl Engine {
     }
 
     /// One pass over the node, if there is one.
-    fn pass_node(&mut self, gpu: &Present<'_>, running: &Running) -> Option<Nanos> {
+    fn pass_node(&mut self, gpu: &Present<'_>, running: &mut Running) -> Option<Nanos> {
         let rules = self.shared.rules();
         let watched = self.watched.as_mut()?;
         if rules.generation() != watched.generation {

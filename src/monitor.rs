@@ -131,7 +131,7 @@ impl Monitor {
 }
 
 impl Body for Monitor {
-    fn run(&self, running: &Running) {
+    fn run(&self, running: &mut Running) {
         let gpu = &self.post.gpu;
         let mut folder = None;
         let mut others = KVec::new();

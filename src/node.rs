@@ -149,7 +149,11 @@ impl NodeEngine {
         let seen = self.look.survey().queues();
         let Memory { roster, policy, .. } = &mut self.memory;
         for (at, queue) in roster.by_age() {
-            if let (Some(view), Some(seen)) = (policy.view(queue.id), seen.get(at)) {
+            // Where a look has ended early, the queues are not those taken in last.
+            let is = |seen: &&QueueSeen| seen.facts.key == queue.key;
+            let expected = seen.get(at).filter(is);
+            let seen = expected.or_else(|| seen.iter().find(is));
+            if let (Some(view), Some(seen)) = (policy.view(queue.id), seen) {
                 f(&view, queue, seen);
             }
         }
@@ -175,7 +179,7 @@ impl NodeEngine {
         config: &Config<'_>,
         sampler: SamplerKind,
         rules: &impl Matcher,
-        thread: &Running,
+        thread: &mut Running,
     ) -> Option<Nanos> {
         let begin = clock::now();
         let retry = config.duration(Number::Retry);
@@ -206,8 +210,9 @@ impl NodeEngine {
         }
         let unanswered = &mut self.transactions.unanswered;
         start_all::pay_debts(site, backend, self.look.survey(), unanswered);
-        let ask_waves = self.last.ask_waves;
-        self.look.sample(gpu, sampler, ask_waves, hardware, thread);
+        let (ask_waves, waits) = (self.last.ask_waves, self.last.stalled > 0);
+        self.look
+            .sample(gpu, sampler, ask_waves, waits, hardware, thread);
         let Memory { roster, policy, .. } = &mut self.memory;
         roster.take(self.look.survey(), rules);
         policy.observe(self.look.survey(), roster, backend);

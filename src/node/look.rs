@@ -47,14 +47,17 @@ impl Look {
     }
 
     /// Reads what the programs' memory and the hardware say of the queues. Where
-    /// the sampler leaves it open, `ask_waves` says whether to count waves.
+    /// the sampler leaves it open, `ask_waves` says whether to count waves. While
+    /// anything waits, they are counted too if a queue cannot be read, for it may be
+    /// what runs.
     pub(crate) fn sample(
         &mut self,
         gpu: &Present<'_>,
         sampler: SamplerKind,
         ask_waves: bool,
+        waits: bool,
         hardware: Option<HardwareSource>,
-        thread: &Running,
+        thread: &mut Running,
     ) {
         if let (SamplerKind::Mmio, Some(source)) = (sampler, hardware) {
             self.survey.read_registers(gpu, &mut self.registers, source);
@@ -62,7 +65,7 @@ impl Look {
         self.survey.read_pointers(thread);
         let count = match sampler {
             SamplerKind::Memory => false,
-            SamplerKind::Auto => ask_waves,
+            SamplerKind::Auto => ask_waves || (waits && self.survey.any_unread()),
             SamplerKind::Mmio => true,
         };
         if let (true, Some(source)) = (count, hardware) {

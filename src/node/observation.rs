@@ -23,9 +23,13 @@ pub(crate) fn observe(
     for (seen, queue) in survey.queues().iter().zip(roster.queues_mut()) {
         let state = match seen.facts.activity {
             Activity::Active => QueueState::Active,
+            // Whoever is changing it has the driver set it running, and only waits for the
+            // driver's lock. Where the driver has refused, nobody else will start it.
+            _ if seen.facts.changing && !queue.changing && !queue.stopped => QueueState::Held,
             _ if backend.stopped_by_us(&seen.facts) => QueueState::StoppedByUs,
             Activity::Stopped | Activity::Held => QueueState::Held,
         };
+        queue.changing = seen.facts.changing;
         queue.stopped = state == QueueState::StoppedByUs;
         queue.stopped_idle &= queue.stopped;
         queue.stopped_without_waves &= queue.stopped;
@@ -46,7 +50,7 @@ pub(crate) fn observe(
             head: seen.sample.head,
             state,
             internal: seen.internal,
-            protected: seen.facts.protected,
+            protected: seen.facts.protected || !backend.reaches(&seen.facts),
         };
         // There is as much room as in the survey.
         let _ = into.push_within_capacity(observation);

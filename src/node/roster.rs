@@ -12,6 +12,7 @@ use gpreempt_policy::QueueId;
 use gpreempt_policy::RuleId;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
+use kfd::driver::process::Program;
 use kfd::driver::process::COMM_LEN;
 use kfd::driver::queue::Activity;
 use kfd::driver::queue::Format;
@@ -39,17 +40,20 @@ pub(crate) struct Queue {
     pub(crate) stopped_idle: bool,
     /// When it was stopped, its descriptor held work and no waves.
     pub(crate) stopped_without_waves: bool,
+    /// At the last look, its process was changing it.
+    pub(crate) changing: bool,
     /// The read pointer at the last look that could read it.
     pub(crate) progress: u64,
     /// What was submitted and not consumed at the last look, if it could tell.
     pub(crate) backlog: Option<u32>,
 }
 
-/// What is remembered of a process.
+/// What is remembered of a process of the driver's. Those of one program, which may have
+/// several contexts, have the same name: they are no rivals of each other.
 #[derive(Clone, Copy)]
 struct Process {
     address: usize,
-    pid: i32,
+    program: Program,
     id: ProcessId,
     comm: [u8; COMM_LEN],
     rule: Option<RuleId>,
@@ -204,13 +208,14 @@ impl Roster {
                         key: seen.facts.key,
                         id: QueueId(self.last_queue),
                         process: process.id,
-                        pid: process.pid,
+                        pid: process.program.pid(),
                         comm: process.comm,
                         rule: process.rule,
                         priority: seen.facts.priority,
                         stopped: false,
                         stopped_idle: false,
                         stopped_without_waves: false,
+                        changing: false,
                         progress: seen.sample.read.unwrap_or(0),
                         backlog: seen.sample.backlog(&seen.facts),
                     }
@@ -246,8 +251,9 @@ impl Roster {
         self.next_processes.clear();
         let mut walk = Walk::default();
         for seen in survey.processes() {
-            let pid = seen.task.pid();
-            let same = |process: &Process| process.address == seen.process && process.pid == pid;
+            let program = seen.task.program();
+            let same =
+                |process: &Process| process.address == seen.process && process.program == program;
             let found = walk.find(&self.processes, same);
             let process = match found.and_then(|at| self.processes.get(at)) {
                 Some(process) if process.generation == generation => *process,
@@ -257,11 +263,19 @@ impl Roster {
                     ..*process
                 },
                 None => {
-                    self.last_process = self.last_process.saturating_add(1);
+                    let known = Iterator::chain(self.next_processes.iter(), self.processes.iter());
+                    let id = known
+                        .filter(|process| process.program == program)
+                        .map(|process| process.id)
+                        .next();
+                    let id = id.unwrap_or_else(|| {
+                        self.last_process = self.last_process.saturating_add(1);
+                        ProcessId(self.last_process)
+                    });
                     Process {
                         address: seen.process,
-                        pid,
-                        id: ProcessId(self.last_process),
+                        program,
+                        id,
                         comm: seen.task.comm(),
                         rule: rules.find(seen),
                         generation,

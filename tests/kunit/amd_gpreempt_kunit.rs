@@ -9,6 +9,7 @@
 use kernel::prelude::*;
 
 mod check;
+mod contexts;
 mod cost;
 mod crowd;
 mod eviction;
@@ -22,6 +23,7 @@ mod scene;
 mod single;
 mod sort;
 mod transaction;
+mod updates;
 mod walk;
 
 /// What the suites test of the module itself.
@@ -29,6 +31,7 @@ mod walk;
 #[path = "../../src/node"]
 mod node {
     pub(crate) mod histogram;
+    pub(crate) mod observation;
     pub(crate) mod record;
     pub(crate) mod roster;
     pub(crate) mod storage;

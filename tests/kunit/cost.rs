@@ -157,10 +157,10 @@ mod tests {
     }
 
     #[test]
-    fn processes_take_two_walks_however_many_there_are() -> Result {
+    fn processes_take_one_walk_however_many_there_are() -> Result {
         for queues in SIZES {
             with_scene(BackendKind::Process, queues, |scene| {
-                expect(scene.all(Stop)?, 2)?;
+                expect(scene.all(Stop)?, 1)?;
                 expect(scene.debts.is_empty(), false)?;
                 // What is owed already is not looked for, and the other process has no
                 // memory.

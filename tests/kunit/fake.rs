@@ -65,6 +65,7 @@ pub(crate) struct Fake {
     pub(crate) destroys: u32,
     pub(crate) destroy_error: i32,
     pub(crate) oversubscriptions: u32,
+    pub(crate) word: u64,
 }
 
 extern "C" {

@@ -425,6 +425,27 @@ wrong_counters_disturb_nobody() {
 	unload
 }
 
+# row_of_the_stopped: the table's row of the queue that does not run.
+row_of_the_stopped() {
+	tr '{' '\n' <"$debugfs/queues.json" | grep '"active":false'
+}
+
+# The look that finds the counters wrong sees a new queue before the others, and is not
+# taken in.
+the_table_pairs_queues_by_what_they_are() {
+	load mode=observe || return 1
+	pass_by
+	echo 1 >$fake/miscount
+	echo 1 >$fake/more_queues || return 1
+	echo 3 >$fake/stopped
+	eventually row_of_the_stopped || return 1
+	# The second one of the second process.
+	row_of_the_stopped | grep '"pid":2,' | grep -q '"queue":1,' || return 1
+	echo -1 >$fake/miscount
+	eventually stopped 0 || return 1
+	unload
+}
+
 # What was stopped cannot be started, so that letting go takes its time; all of it
 # the driver has to wait, for nobody would tell us later.
 the_driver_waits_while_it_unloads() {
@@ -669,6 +690,7 @@ run every_file_can_be_read \
 	a_halt_is_no_failure \
 	firmware_that_does_not_answer_is_asked_once \
 	wrong_counters_disturb_nobody \
+	the_table_pairs_queues_by_what_they_are \
 	the_driver_waits_while_it_unloads \
 	who_fails_to_create_a_queue_wakes_nobody \
 	a_new_queue_wakes_the_thread_of_its_node \

@@ -61,6 +61,8 @@ pub(crate) struct Descriptors(KVec<u8>);
 impl Descriptors {
     /// Not a multiple of the page, which the driver rounds up to.
     pub(crate) const STACK: u32 = 0x1800;
+    /// The length of the ring, and the bits above it.
+    const CONTROL: u32 = 0xffff_ffcd;
     /// Two pages of stack behind a page with the descriptor.
     const STRIDE: usize = 0x3000;
 
@@ -80,10 +82,17 @@ impl Descriptors {
         );
         // As a checkpoint may bring it: nobody goes by it.
         word(V9_MQD_CP_MQD_STRIDE_SIZE, 0x10);
+        word(V9_MQD_CP_HQD_PQ_CONTROL, Self::CONTROL);
         // Only the first is asked for them.
         let (read, written) = if xcc == 0 { pointers } else { (1, 2) };
         word(V9_MQD_CP_HQD_PQ_RPTR, read);
         word(V9_MQD_CP_HQD_PQ_WPTR_LO, written);
+    }
+
+    /// Has the first one name a ring.
+    pub(crate) fn name_ring(&mut self, ring: u64) {
+        let at = V9_MQD_CP_HQD_PQ_BASE_LO;
+        self.0[at..at + 8].copy_from_slice(&(ring >> 8).to_ne_bytes());
     }
 
     pub(crate) fn give(&mut self, queue: *mut u8) {

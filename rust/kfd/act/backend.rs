@@ -84,6 +84,11 @@ impl<'a> Backend<'a> {
         }
     }
 
+    /// Whether it can stop a queue at all.
+    pub fn reaches(&self, queue: &QueueFacts) -> bool {
+        self.kind != BackendKind::Process || queue.primary
+    }
+
     /// Whether it can work on a node.
     pub fn check(&self, node: &Node<'_>) -> Result<(), Refusal> {
         check_backend(node, self.kind, self.hws.is_some())

@@ -6,7 +6,9 @@
 //! Evictions are counted by the driver, so that ours goes beside others; each of
 //! ours is a debt of exactly one restore, also when the eviction failed.
 //!
-//! The processes to be evicted are looked up together, in two walks over the queues.
+//! The processes to be evicted are looked up together, in one walk over the queues. A
+//! context beside a program's main one is never evicted: it ends with a file and not with
+//! the memory of a process, so that nothing here could keep it for the call.
 
 #![forbid(unsafe_code)]
 

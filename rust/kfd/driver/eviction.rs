@@ -21,7 +21,7 @@ use kernel::prelude::*;
 /// # Invariants
 ///
 /// `process`, `qpd` and `dqm` are the driver's structures of the process and of its
-/// node. They live as long as the process's memory is in use: it is a primary context,
+/// node. They live as long as the process's memory is in use: it is a main context,
 /// which the driver takes down after that.
 pub(crate) struct Evictable {
     process: Foreign,
@@ -63,7 +63,7 @@ impl Evictable {
 ///
 /// # Invariants
 ///
-/// `process` and `qpd` are the driver's structures of a primary context on `node`, whose
+/// `process` and `qpd` are the driver's structures of a main context on `node`, whose
 /// memory is `memory`, and so live as long as this.
 pub(crate) struct Lodger<'a> {
     node: &'a Node<'a>,
@@ -108,7 +108,7 @@ impl<'a> Lodger<'a> {
         // SAFETY: By the type's invariant the process is there, which keeps its main
         // thread.
         let task = unsafe { Task::from_raw(thread.as_ptr()) }?;
-        let has_memory = task.memory(self.process.read(KFD_PROCESS_MM)?).is_some();
+        let has_memory = task.uses(&self.memory);
         Some((task, has_memory))
     }
 
@@ -170,11 +170,18 @@ struct Sought {
     process: usize,
     /// One of its queues forbids to touch it.
     refused: bool,
-    mm: usize,
-    task: Option<Task>,
-    memory: Option<Memory>,
-    /// The driver's structures, once the process is kept.
-    kept: Option<(Foreign, Foreign)>,
+    met: Option<Met>,
+}
+
+/// A main context that a walk has met.
+///
+/// # Invariants
+///
+/// `process` and `qpd` are the driver's structures of it, and `memory` is its memory.
+struct Met {
+    process: Foreign,
+    qpd: Foreign,
+    memory: MemoryHandle,
 }
 
 impl Search {
@@ -192,64 +199,37 @@ impl Search {
         self.dqm = None;
     }
 
-    /// Looks processes up, which come sorted, each once, and keeps those alive that may
-    /// be evicted.
-    ///
-    /// Memory cannot be kept under the lock. Between the look that finds the processes
-    /// and the references to their memory a process may go and another come: what a
-    /// second look finds is taken.
+    /// Looks processes up, which come sorted, each once, in one walk.
     pub(crate) fn find(&mut self, node: &Node<'_>, processes: impl Iterator<Item = usize>) {
         self.clear();
-        // INVARIANT: The walks are over this node.
+        // INVARIANT: The walk is over this node.
         self.dqm = Some(node.dqm());
         for process in processes {
             // INVARIANT: They come sorted.
             let _ = self.sought.push_within_capacity(Sought {
                 process,
                 refused: false,
-                mm: 0,
-                task: None,
-                memory: None,
-                kept: None,
+                met: None,
             });
         }
         if self.sought.is_empty() {
             return;
         }
-        self.meet(node);
-        for sought in self.sought.iter_mut() {
-            let task = sought.task.take();
-            sought.memory = task.and_then(|task| task.memory(sought.mm));
-        }
-        self.meet_again(node);
-    }
-
-    /// Finds the processes, and takes references to their main threads.
-    fn meet(&mut self, node: &Node<'_>) {
         node.lock().walk(|owner, queue| {
             let Some(sought) = self.sought(owner.process.address()) else {
                 return;
             };
-            sought.refused |= owner.has_reset_queue
+            sought.refused |= owner.protected
+                || owner.has_reset_queue
                 || (queue.kind == QueueKind::Compute && (queue.doomed || queue.gws));
-            if sought.task.is_none() {
-                sought.task = owner.task();
-                sought.mm = owner.mm;
-            }
-        });
-    }
-
-    /// Keeps the processes that are still there and may be evicted.
-    fn meet_again(&mut self, node: &Node<'_>) {
-        node.lock().walk(|owner, queue| {
-            let Some(sought) = self.sought(owner.process.address()) else {
-                return;
-            };
-            sought.refused |= owner.has_reset_queue
-                || (queue.kind == QueueKind::Compute && (queue.doomed || queue.gws));
-            let same = sought.memory.is_some() && sought.mm == owner.mm;
-            if same && owner.primary && !owner.protected {
-                sought.kept = Some((owner.process, owner.qpd));
+            if sought.met.is_none() {
+                // INVARIANT: The walk has just met it, and a memory is only had of a main
+                // context.
+                sought.met = owner.memory().map(|memory| Met {
+                    process: owner.process,
+                    qpd: owner.qpd,
+                    memory,
+                });
             }
         });
     }
@@ -261,20 +241,20 @@ impl Search {
         at.ok().and_then(|at| self.sought.get_mut(at))
     }
 
-    /// Takes a process that was looked up, if it may be evicted.
+    /// Takes a process that was looked up, if it may be evicted and has not ended since.
     pub(crate) fn take<'a>(&mut self, node: &'a Node<'a>, process: usize) -> Option<Lodger<'a>> {
         if self.dqm != Some(node.dqm()) {
             return None;
         }
         let sought = self.sought(process).filter(|sought| !sought.refused)?;
-        let (process, qpd) = sought.kept?;
-        let memory = sought.memory.take()?;
-        // INVARIANT: A walk over `node` has met the process, a primary context with this
-        // memory, while the memory was in use, which it has been since.
+        let met = sought.met.take()?;
+        let memory = met.memory.memory()?;
+        // INVARIANT: A walk over `node` has met the process, a main context with this
+        // memory. The memory is in use now, and so was since: once out of use, it stays so.
         Some(Lodger {
             node,
-            process,
-            qpd,
+            process: met.process,
+            qpd: met.qpd,
             memory,
         })
     }

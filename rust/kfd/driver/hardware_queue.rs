@@ -134,7 +134,7 @@ impl DueQueue<'_> {
             bindings::gp_call_hqd_is_occupied(
                 occupied.as_ptr(),
                 node.gpu().adev().as_ptr(),
-                queue.ring,
+                queue.key.ring,
                 queue.pipe,
                 queue.slot,
                 xcc,
@@ -152,7 +152,7 @@ impl DueQueue<'_> {
                     mqd.as_ptr(),
                     queue.pipe,
                     queue.slot,
-                    queue.write_pointer_address,
+                    queue.key.write_pointer,
                     shift,
                     xcc,
                 )

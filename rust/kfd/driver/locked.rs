@@ -6,6 +6,7 @@ use crate::driver::census::Census;
 use crate::driver::foreign::Foreign;
 use crate::driver::layout::*;
 use crate::driver::node::Node;
+use crate::driver::process::MemoryHandle;
 use crate::driver::process::Task;
 use crate::driver::queue::ProcessFacts;
 use crate::driver::queue::QueueFacts;
@@ -92,6 +93,19 @@ impl Owner<'_> {
         // SAFETY: The driver keeps the main thread of a process that has queues, and
         // the lock, which is held during the walk, keeps the process.
         unsafe { Task::from_raw(self.0.lead_thread.as_ptr()) }
+    }
+
+    /// The memory that the addresses of its queues are of, to which a reference is taken.
+    ///
+    /// Only those of a main context are addresses of the process's memory. Another context
+    /// has addresses of its own, and what it was made with it neither needs nor keeps: that
+    /// memory may have been another one's for long.
+    pub(crate) fn memory(&self) -> Option<MemoryHandle> {
+        let mm = self.0.mm.filter(|_| self.0.primary)?;
+        // SAFETY: The driver watches the memory of a main context by a notifier, which
+        // keeps the structure. The notifier ends after the driver has taken the queues off
+        // its lists, and the lock, which is held during the walk, keeps them on.
+        unsafe { MemoryHandle::from_raw(mm.as_ptr()) }
     }
 }
 
@@ -209,7 +223,7 @@ impl<'a> LockedNode<'a> {
             process,
             qpd,
             lead_thread: process.pointer(KFD_PROCESS_LEAD_THREAD)?,
-            mm: process.read(KFD_PROCESS_MM)?,
+            mm: process.pointer(KFD_PROCESS_MM),
             protected,
             has_reset_queue: pdd.flag(KFD_PROCESS_DEVICE_HAS_RESET_QUEUE)?,
             primary,

@@ -4,7 +4,9 @@
 
 use crate::driver::foreign::AnyBits;
 use crate::kernel::bindings;
+use crate::kernel::thread::Running;
 use core::ptr::NonNull;
+use kernel::types::NotThreadSafe;
 
 /// The length of a command name.
 pub const COMM_LEN: usize = 16;
@@ -65,14 +67,20 @@ impl Task {
         unsafe { bindings::gp_task_cgroup(self.0.as_ptr()) }
     }
 
-    /// The memory of the process, if it is still the one that the driver knows
-    /// the process by.
-    pub(crate) fn memory(&self, expected: usize) -> Option<Memory> {
-        let expected = core::ptr::without_provenance(expected);
-        // SAFETY: By the type's invariant; `expected` is only compared.
-        let mm = unsafe { bindings::gp_mm_get(self.0.as_ptr(), expected) };
-        // INVARIANT: The shim took a reference.
-        NonNull::new(mm).map(Memory)
+    /// The program whose main thread it is or was.
+    pub fn program(&self) -> Program {
+        Program {
+            pid: self.pid(),
+            // SAFETY: By the type's invariant the task is there.
+            began: unsafe { bindings::gp_task_began(self.0.as_ptr()) },
+        }
+    }
+
+    /// Whether it uses a memory.
+    pub(crate) fn uses(&self, memory: &Memory) -> bool {
+        // SAFETY: By the type's invariant the task is there, and by that of `Memory` the
+        // memory is.
+        unsafe { bindings::gp_task_uses(self.0.as_ptr(), memory.0.as_ptr()) }
     }
 }
 
@@ -80,6 +88,23 @@ impl Drop for Task {
     fn drop(&mut self) {
         // SAFETY: By the type's invariant, and this is the reference's end.
         unsafe { bindings::gp_task_put(self.0.as_ptr()) }
+    }
+}
+
+/// A program: a thread group, whatever it executes and however many contexts it has.
+///
+/// A process id is given again only after its program has ended, so that whoever has it
+/// then began later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Program {
+    pid: i32,
+    began: u64,
+}
+
+impl Program {
+    /// The process id in the initial namespace.
+    pub fn pid(&self) -> i32 {
+        self.pid
     }
 }
 
@@ -94,21 +119,22 @@ pub(crate) struct Memory(NonNull<kernel::bindings::mm_struct>);
 unsafe impl Send for Memory {}
 
 impl Memory {
-    /// Calls a function that may read the memory. No lock of the driver may be
-    /// held, and only a kernel thread of ours may call this.
-    pub(crate) fn enter<R>(
-        &self,
-        _thread: &crate::kernel::thread::Running,
-        f: impl FnOnce(&Inside<'_>) -> R,
-    ) -> R {
-        // SAFETY: By the type's invariant the memory is in use; `_thread` proves
-        // that this is a kernel thread, and `Inside` cannot be had twice at a
-        // time because `f` has no other `Memory` to enter: the nesting would
-        // need `enter` inside `f`, which no caller does, and which the kernel
-        // would warn about.
+    /// Calls a function that may read the memory. No lock of the driver may be held.
+    ///
+    /// A thread uses one memory at a time: while `f` runs, the thread is borrowed, and
+    /// without it no other memory can be entered.
+    pub(crate) fn enter<R>(&self, _thread: &mut Running, f: impl FnOnce(&Inside<'_>) -> R) -> R {
+        // SAFETY: By the type's invariant the memory is in use. By that of `Running` this
+        // is a kernel thread of ours and `_thread` its only one, which is borrowed until
+        // the memory is left, so that the thread uses no other.
         unsafe { bindings::gp_mm_enter(self.0.as_ptr()) };
-        let result = f(&Inside(self));
-        // SAFETY: Entered above, in this thread.
+        let inside = Inside {
+            _memory: self,
+            _thread: NotThreadSafe,
+        };
+        let result = f(&inside);
+        // SAFETY: Entered above in this thread, which has entered no other since and left
+        // this one nowhere else.
         unsafe { bindings::gp_mm_leave(self.0.as_ptr()) };
         result
     }
@@ -132,6 +158,19 @@ pub(crate) struct MemoryHandle(NonNull<kernel::bindings::mm_struct>);
 unsafe impl Send for MemoryHandle {}
 
 impl MemoryHandle {
+    /// Takes a reference.
+    ///
+    /// # Safety
+    ///
+    /// The structure must be there during the call.
+    pub(crate) unsafe fn from_raw(mm: *mut kernel::bindings::mm_struct) -> Option<Self> {
+        let mm = NonNull::new(mm)?;
+        // SAFETY: By the function's requirement.
+        unsafe { bindings::gp_mm_handle_get(mm.as_ptr()) };
+        // INVARIANT: The reference was just taken.
+        Some(Self(mm))
+    }
+
     /// A handle of a memory.
     pub(crate) fn new(memory: &Memory) -> Self {
         // SAFETY: By the invariant of `Memory` it is in use.
@@ -157,13 +196,20 @@ impl Drop for MemoryHandle {
 }
 
 /// Proof that the thread uses a process's memory.
-pub(crate) struct Inside<'a>(#[expect(dead_code, reason = "a proof")] &'a Memory);
+///
+/// # Invariants
+///
+/// It exists only in a thread that has entered the memory and not left it.
+pub(crate) struct Inside<'a> {
+    _memory: &'a Memory,
+    _thread: NotThreadSafe,
+}
 
 impl Inside<'_> {
     /// Reads user memory, if it is present.
     pub(crate) fn read<T: AnyBits>(&self, address: u64) -> Option<T> {
         let mut value = T::default();
-        // SAFETY: `self` proves that the thread uses the process's memory; the
+        // SAFETY: By the type's invariant the thread uses the process's memory; the
         // shim never faults and fails where there is none; `value` has room for
         // its own size and any bytes are a value of it.
         let read =

@@ -32,16 +32,19 @@ pub enum Format {
 
 /// Identifies a queue from one look to the next.
 ///
-/// The addresses are names and never followed. A queue that is created anew can
-/// have all of them in common with one that was destroyed, which is harmless:
-/// what is done to a queue depends on its state at that moment alone. In their order
-/// the queues of a process come one after the other.
+/// The addresses are names and never followed. A queue that is created anew in the place
+/// of one that was destroyed gets its address, id and doorbell; it has another ring or
+/// other pointers, or else it is the same ring of the same process, for which what was
+/// decided holds. In their order the queues of a process come one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QueueKey {
     pub(crate) process: usize,
     pub(crate) queue: usize,
     pub(crate) id: u32,
     pub(crate) doorbell: u32,
+    pub(crate) ring: u64,
+    pub(crate) read_pointer: u64,
+    pub(crate) write_pointer: u64,
 }
 
 impl QueueKey {
@@ -69,6 +72,9 @@ impl QueueKey {
             process,
             id,
             doorbell,
+            ring: 0,
+            read_pointer: 0,
+            write_pointer: 0,
         }
     }
 }
@@ -111,16 +117,17 @@ pub struct QueueFacts {
     pub(crate) counted_gws: bool,
     /// The process's eviction keeps it from running.
     pub evicted: bool,
+    /// It seems to be stopped by us, and its descriptor names another ring than its
+    /// fields: its process is changing it, or has tried to and the driver has refused.
+    pub changing: bool,
     /// Bytes of the ring.
     pub ring_bytes: u64,
     /// Bytes that its waves may take when they are saved.
     pub save_bytes: u32,
     /// Bytes of the control stack that follows each of its descriptors.
     pub(crate) control_stack_bytes: u32,
-    pub(crate) ring: u64,
-    /// Where the process keeps its pointers.
-    pub(crate) read_pointer_address: u64,
-    pub(crate) write_pointer_address: u64,
+    /// It is of its program's main context. See [`ProcessFacts::primary`].
+    pub primary: bool,
     /// The XCC of the node that reads its packets and moves its read pointer.
     pub(crate) packet_xcc: u32,
     pub(crate) mqd: usize,
@@ -137,13 +144,16 @@ pub(crate) struct ProcessFacts {
     pub(crate) qpd: Foreign,
     /// Its main thread, which the driver keeps.
     pub(crate) lead_thread: Foreign,
-    /// Its memory, to be compared only.
-    pub(crate) mm: usize,
+    /// The memory that it was made with. See [`Owner::memory`].
+    ///
+    /// [`Owner::memory`]: crate::driver::locked::Owner::memory
+    pub(crate) mm: Option<Foreign>,
     /// A debugger or a checkpoint is using it.
     pub(crate) protected: bool,
     /// One of its queues was reset, or is about to be.
     pub(crate) has_reset_queue: bool,
-    /// It is the process's main context; others share its memory.
+    /// It is its program's main context, whose GPU addresses are those of its memory.
+    /// Others, which any program may make beside it, have addresses of their own.
     pub(crate) primary: bool,
 }
 
@@ -186,9 +196,45 @@ impl QueueFacts {
         Foreign::new(self.mqd)?.part(stride.checked_mul(xcc)?)
     }
 
+    /// Which ring the queue's descriptor names, as its place and its length in the
+    /// descriptor's terms.
+    fn described_ring(&self) -> Option<(u64, u32)> {
+        /// CP_HQD_PQ_CONTROL__QUEUE_SIZE_MASK.
+        const LENGTH: u32 = 0x3f;
+        let mqd = Foreign::new(self.mqd)?;
+        let word = |at| mqd.read::<u32>(at);
+        let low = word(V9_MQD_CP_HQD_PQ_BASE_LO)?;
+        let high = word(V9_MQD_CP_HQD_PQ_BASE_HI)?;
+        let place = (u64::from(high) << 32) | u64::from(low);
+        Some((place, word(V9_MQD_CP_HQD_PQ_CONTROL)? & LENGTH))
+    }
+
+    /// Judges a queue that seems to be stopped by its descriptor.
+    ///
+    /// UPDATE_QUEUE writes a queue's fields before it waits for the lock, under which it
+    /// writes the descriptor and sets the flag. Of a queue that its process had disabled
+    /// and now enables again, the fields say in between that it may run, and the flag that
+    /// it does not. If it was disabled by taking its ring away, the descriptor names none.
+    /// If it was set to 0 percent, the descriptor is the one that it will run with, or the
+    /// ring is another.
+    fn compare_descriptor(&mut self) {
+        if self.kind != QueueKind::Compute || self.activity != Activity::Stopped {
+            return;
+        }
+        // The driver's update_mqd().
+        let words = u32::try_from(self.ring_bytes / 4).unwrap_or(u32::MAX);
+        let length = words.checked_next_power_of_two().map(u32::trailing_zeros);
+        let fields = (self.key.ring >> 8, length.unwrap_or(0).wrapping_sub(1));
+        match self.described_ring() {
+            Some((0, _)) => self.activity = Activity::Held,
+            Some(described) => self.changing = described != fields,
+            None => {}
+        }
+    }
+
     /// Whether nothing but a stop of ours keeps the queue from running.
     pub(crate) fn may_be_started(&self) -> bool {
-        self.activity == Activity::Stopped && !self.doomed
+        self.kind == QueueKind::Compute && self.activity == Activity::Stopped && !self.doomed
     }
 
     /// Reads a queue and checks that it belongs to a node and a process.
@@ -205,21 +251,7 @@ impl QueueFacts {
         if image.pointer::<QUEUE_PROCESS>() != Some(process) {
             return Err(Misfit::Process);
         }
-        let of_type = image.int::<{ P + QUEUE_PROPERTIES_TYPE }>();
-        let kind = if is(of_type, KFD_QUEUE_TYPE_COMPUTE) {
-            QueueKind::Compute
-        } else if [
-            KFD_QUEUE_TYPE_SDMA,
-            KFD_QUEUE_TYPE_SDMA_XGMI,
-            KFD_QUEUE_TYPE_SDMA_BY_ENG_ID,
-        ]
-        .into_iter()
-        .any(|copies| is(of_type, copies))
-        {
-            QueueKind::Copy
-        } else {
-            return Err(Misfit::Type);
-        };
+        let kind = kind(&image)?;
         let priority = Priority::new(image.int::<{ P + QUEUE_PROPERTIES_PRIORITY }>())
             .ok_or(Misfit::Priority)?;
         let aql = is(
@@ -232,12 +264,15 @@ impl QueueFacts {
         let doomed = reset
             || image.flag::<{ P + QUEUE_PROPERTIES_IS_BEING_DESTROYED }>()
             || image.flag_if_any(QUEUE_NEEDS_MQD_REPIN);
-        Ok(Self {
+        let mut facts = Self {
             key: QueueKey {
                 queue: queue.address(),
                 process: process.address(),
                 id: image.int::<{ P + QUEUE_PROPERTIES_QUEUE_ID }>(),
                 doorbell: image.int::<{ P + QUEUE_PROPERTIES_DOORBELL_OFF }>(),
+                ring: image.long::<{ P + QUEUE_PROPERTIES_QUEUE_ADDRESS }>(),
+                read_pointer: image.long::<{ P + QUEUE_PROPERTIES_READ_PTR }>(),
+                write_pointer: image.long::<{ P + QUEUE_PROPERTIES_WRITE_PTR }>(),
             },
             kind,
             format: if aql { Format::Aql } else { Format::Pm4 },
@@ -255,9 +290,7 @@ impl QueueFacts {
             ring_bytes: image.long::<{ P + QUEUE_PROPERTIES_QUEUE_SIZE }>(),
             save_bytes: image.int::<{ P + QUEUE_PROPERTIES_CTX_SAVE_RESTORE_AREA_SIZE }>(),
             control_stack_bytes: image.int::<{ P + QUEUE_PROPERTIES_CTL_STACK_SIZE }>(),
-            ring: image.long::<{ P + QUEUE_PROPERTIES_QUEUE_ADDRESS }>(),
-            read_pointer_address: image.long::<{ P + QUEUE_PROPERTIES_READ_PTR }>(),
-            write_pointer_address: image.long::<{ P + QUEUE_PROPERTIES_WRITE_PTR }>(),
+            primary: owner.primary,
             packet_xcc: if aql {
                 0
             } else {
@@ -266,7 +299,27 @@ impl QueueFacts {
             mqd: image.pointer::<QUEUE_MQD>().map_or(0, Foreign::address),
             pipe: image.int::<QUEUE_PIPE>(),
             slot: image.int::<QUEUE_QUEUE>(),
-        })
+            changing: false,
+        };
+        facts.compare_descriptor();
+        Ok(facts)
+    }
+}
+
+/// What a queue is for.
+fn kind(image: &Image<QUEUE_SIZE>) -> Result<QueueKind, Misfit> {
+    let of_type = image.int::<{ P + QUEUE_PROPERTIES_TYPE }>();
+    let copies = [
+        KFD_QUEUE_TYPE_SDMA,
+        KFD_QUEUE_TYPE_SDMA_XGMI,
+        KFD_QUEUE_TYPE_SDMA_BY_ENG_ID,
+    ];
+    if is(of_type, KFD_QUEUE_TYPE_COMPUTE) {
+        Ok(QueueKind::Compute)
+    } else if copies.into_iter().any(|copies| is(of_type, copies)) {
+        Ok(QueueKind::Copy)
+    } else {
+        Err(Misfit::Type)
     }
 }
 

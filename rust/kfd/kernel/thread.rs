@@ -17,10 +17,14 @@ use kernel::types::NotThreadSafe;
 /// What a thread does.
 pub trait Body: Send + Sync + 'static {
     /// Runs until [`Running::should_stop`].
-    fn run(&self, thread: &Running);
+    fn run(&self, thread: &mut Running);
 }
 
 /// Proof of running in a thread made by [`Thread`].
+///
+/// # Invariants
+///
+/// It exists only in such a thread, which never has another.
 pub struct Running(NotThreadSafe);
 
 impl Running {
@@ -111,7 +115,8 @@ impl<B: Body> Thread<B> {
         let body = unsafe { &*data.cast::<B>() };
         // SAFETY: This is a kernel thread, and this is its only call.
         unsafe { bindings::gp_thread_prepare() };
-        body.run(&Running(NotThreadSafe));
+        // INVARIANT: This is such a thread, and this is its only call.
+        body.run(&mut Running(NotThreadSafe));
         0
     }
 }

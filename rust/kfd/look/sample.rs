@@ -64,13 +64,11 @@ impl Sample {
             // The read pointer first: what it overtakes in between makes the
             // backlog too large for a moment, never negative.
             self.read = match facts.format {
-                Format::Aql => inside.read(facts.read_pointer_address),
+                Format::Aql => inside.read(facts.key.read_pointer),
                 // The command processor stores 32 bits. What follows is anything.
-                Format::Pm4 => inside
-                    .read::<u32>(facts.read_pointer_address)
-                    .map(u64::from),
+                Format::Pm4 => inside.read::<u32>(facts.key.read_pointer).map(u64::from),
             };
-            self.write = inside.read(facts.write_pointer_address);
+            self.write = inside.read(facts.key.write_pointer);
         }
         self.head = match self.backlog(facts) {
             Some(backlog) if backlog > 0 => self.peek(facts, inside),
@@ -94,7 +92,12 @@ impl Sample {
             _ => None,
         };
         let header = slot
-            .and_then(|slot| facts.ring.checked_add(slot.checked_mul(AQL_PACKET_BYTES)?))
+            .and_then(|slot| {
+                facts
+                    .key
+                    .ring
+                    .checked_add(slot.checked_mul(AQL_PACKET_BYTES)?)
+            })
             .and_then(|packet| inside.read::<u32>(packet));
         // The type, and the vendor's own behind the header's two bytes.
         match header.map(|header| (header & 0xff, (header >> 16) & 0xff)) {

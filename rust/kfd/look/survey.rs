@@ -11,6 +11,7 @@ use crate::driver::hardware::HardwareSource;
 use crate::driver::locked::LockedNode;
 use crate::driver::locked::Owner;
 use crate::driver::node::Node;
+use crate::driver::process::MemoryHandle;
 use crate::driver::process::Task;
 use crate::driver::queue::Activity;
 use crate::driver::queue::Format;
@@ -37,18 +38,10 @@ pub struct ProcessSeen {
     pub process: usize,
     /// Its main thread.
     pub task: Task,
-    /// It is the process's main context in the driver.
-    pub primary: bool,
     /// How many compute queues it has.
     pub compute_queues: u32,
-    mm: usize,
-}
-
-impl ProcessSeen {
-    /// Its memory, to be compared only.
-    pub(crate) fn mm(&self) -> usize {
-        self.mm
-    }
+    /// The memory that the addresses of its queues are of, until that was read.
+    memory: Option<MemoryHandle>,
 }
 
 /// A compute queue.
@@ -138,7 +131,7 @@ impl Survey {
     }
 
     /// Looks at the queues of a node, of which some are known from the last look.
-    /// References to tasks are dropped before, and nothing is allocated.
+    /// References to tasks and memories are dropped before, and nothing is allocated.
     ///
     /// Only where there is not room for all queues is there more than one walk.
     pub fn take(&mut self, node: &Node<'_>, known: impl Iterator<Item = Known>) {
@@ -214,9 +207,8 @@ impl Survey {
         let seen = ProcessSeen {
             process: owner.process.address(),
             task: owner.task()?,
-            primary: owner.primary,
             compute_queues: 1,
-            mm: owner.mm,
+            memory: owner.memory(),
         };
         self.processes.push_within_capacity(seen).ok()?;
         self.processes.len().checked_sub(1)
@@ -278,12 +270,13 @@ impl Survey {
         }
     }
 
-    /// Reads the pointers of all other queues in their processes' memory. No lock of
-    /// the driver may be held.
-    pub fn read_pointers(&mut self, thread: &Running) {
+    /// Reads the pointers of all other queues in their processes' memory, of those whose
+    /// addresses are of that. No lock of the driver may be held.
+    pub fn read_pointers(&mut self, thread: &mut Running) {
         let mut queues = self.queues.iter_mut().peekable();
-        for (at, process) in self.processes.iter().enumerate() {
-            let Some(memory) = process.task.memory(process.mm()) else {
+        for (at, process) in self.processes.iter_mut().enumerate() {
+            let memory = process.memory.take();
+            let Some(memory) = memory.and_then(|handle| handle.memory()) else {
                 while queues.next_if(|queue| queue.process == at).is_some() {}
                 continue;
             };
@@ -293,6 +286,14 @@ impl Survey {
                 }
             });
         }
+    }
+
+    /// Whether there is a queue that may run and of which no pointer could be read.
+    pub fn any_unread(&self) -> bool {
+        let unread = |queue: &QueueSeen| {
+            queue.facts.activity == Activity::Active && queue.sample.read.is_none()
+        };
+        self.queues.iter().any(unread)
     }
 
     /// Asks the hardware how many waves each queue has, again the first XCC alone.

@@ -238,13 +238,27 @@ static void fill_queue(const struct gp_fake_process *p, void *node, void *queue,
 	SET(u8, properties, GP_QUEUE_PROPERTIES_IS_ACTIVE, 1);
 }
 
+/* The main thread of the process of a number: tasks that every kernel has. */
+static struct task_struct *main_thread_of(unsigned int number)
+{
+	struct task_struct *task;
+
+	if (!number)
+		return &init_task;
+	rcu_read_lock();
+	task = pid_task(find_pid_ns(GP_FAKE_KTHREADD, &init_pid_ns), PIDTYPE_PID);
+	rcu_read_unlock();
+	return task;
+}
+
 /* All of a process on a node but its queues. */
-static void fill_facts(const struct gp_fake_node *n, const struct gp_fake_process *p)
+static void fill_facts(const struct gp_fake_node *n, const struct gp_fake_process *p,
+		       struct task_struct *main_thread)
 {
 	memset(p->process, 0, GP_KFD_PROCESS_SIZE);
 	memset(p->pdd, 0, GP_KFD_PROCESS_DEVICE_SIZE);
 	SET(void *, p->pqm, GP_PROCESS_QUEUE_MANAGER_PROCESS, p->process);
-	SET(void *, p->process, GP_KFD_PROCESS_LEAD_THREAD, &init_task);
+	SET(void *, p->process, GP_KFD_PROCESS_LEAD_THREAD, main_thread);
 #if GP_HAVE_KFD_PROCESS_CONTEXT_ID
 	SET(u16, p->process, GP_KFD_PROCESS_CONTEXT_ID, 0xffff);
 #endif
@@ -257,14 +271,14 @@ static void fill_facts(const struct gp_fake_node *n, const struct gp_fake_proces
 }
 
 static void fill_process(const struct gp_fake_node *n, const struct gp_fake_process *p,
-			 u32 first_id)
+			 unsigned int number)
 {
 	unsigned int i;
 
-	fill_facts(n, p);
+	fill_facts(n, p, main_thread_of(number));
 	SET(u32, p->qpd, GP_QCM_PROCESS_DEVICE_QUEUE_COUNT, GP_FAKE_QUEUES);
 	for (i = 0; i < GP_FAKE_QUEUES; i++) {
-		fill_queue(p, n->node, p->queues[i], i, first_id + i);
+		fill_queue(p, n->node, p->queues[i], i, number * GP_FAKE_QUEUES + i);
 		list_add_tail(AT(p->queues[i], GP_QUEUE_LIST),
 			      AT(p->qpd, GP_QCM_PROCESS_DEVICE_QUEUES_LIST));
 	}
@@ -340,7 +354,7 @@ void gp_fake_node_fill(const struct gp_fake_node *n, u32 index)
 	SET(u32, n->node, GP_KFD_NODE_XCC_MASK, 1 << index);
 	fill_queue_manager(n->dqm, n->node);
 	for (i = 0; i < GP_FAKE_PROCESSES; i++)
-		fill_process(n, &n->processes[i], i * GP_FAKE_QUEUES);
+		fill_process(n, &n->processes[i], i);
 }
 
 /* gp_fake_node_create() - make room for a node, until the device goes */
@@ -487,7 +501,7 @@ int gp_fake_add_processes(u32 count, u32 queues)
 		p.entry = AT(p.pqm, SMALL);
 		p.qpd = AT(p.pdd, GP_KFD_PROCESS_DEVICE_QPD);
 		at = AT(p.entry, SMALL);
-		fill_facts(n, &p);
+		fill_facts(n, &p, &init_task);
 		for (j = 0; j < queues; j++, at = AT(at, GP_QUEUE_SIZE)) {
 			fill_queue(&p, n->node, at, 0, id++);
 			SET(u32, AT(at, GP_QUEUE_PROPERTIES), GP_QUEUE_PROPERTIES_QUEUE_ID, j);
@@ -548,6 +562,8 @@ int gp_fake_own(int pid, bool main_thread)
 	if (task && task->mm) {
 		SET(void *, process, GP_KFD_PROCESS_LEAD_THREAD, main_thread ? task : &init_task);
 		SET(void *, process, GP_KFD_PROCESS_MM, task->mm);
+		/* Its command line is in memory, since it is still running it. */
+		gp_fake.word = task->mm->arg_start;
 		error = 0;
 	}
 	rcu_read_unlock();

@@ -9,6 +9,8 @@
 #define GP_FAKE_QUEUES 3
 /* On the hardware, for queues for waves. */
 #define GP_FAKE_PLACES 24
+/* The process id of kthreadd, whose program is that of the second process. */
+#define GP_FAKE_KTHREADD 2
 
 /**
  * struct gp_fake_process - the structures of one process on the node
@@ -67,6 +69,7 @@ struct gp_fake_node {
  * @destroy_error: what that returns, a negative errno or 0
  * @oversubscriptions: how often the driver would have said that the run list is
  *	getting oversubscribed
+ * @word: an address of the memory of gp_fake_own() at which there is something
  */
 struct gp_fake {
 	void *adev;
@@ -92,6 +95,7 @@ struct gp_fake {
 	u32 destroys;
 	int destroy_error;
 	u32 oversubscriptions;
+	u64 word;
 };
 
 extern struct gp_fake gp_fake;

@@ -325,6 +325,43 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "nobody is stopped for a queue of which nothing can be read",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Seen(2, |seen| {
+                seen.backlog = None;
+                seen.waves = Waves::Unknown;
+            }),
+            Quiet(50),
+            Seen(2, |seen| seen.waves = Waves::Known(8)),
+            Quiet(50),
+            Seen(2, |seen| seen.waves = Waves::Known(0)),
+            Quiet(50),
+        ],
+    },
+    Case {
+        name: "a queue of which nothing can be read is stopped when its waves are counted",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Seen(1, |seen| {
+                seen.backlog = None;
+                seen.waves = Waves::Unknown;
+            }),
+            Starves(2),
+            Quiet(50),
+            Line::Step("one queue waits, for which waves are counted", |step| {
+                step.stalled == 1
+            }),
+            Seen(1, |seen| seen.waves = Waves::Known(8)),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
         name: "a barrier at the head does not wait for compute units",
         scene: &[
             PLAIN,

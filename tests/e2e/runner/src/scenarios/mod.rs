@@ -3,6 +3,7 @@
 
 mod background;
 mod contention;
+mod contexts;
 mod crowd;
 mod dependency;
 mod disturbance;
@@ -61,6 +62,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         pairs::SCENARIOS,
         crowd::SCENARIOS,
         pm4::SCENARIOS,
+        contexts::SCENARIOS,
         two_gpus::SCENARIOS,
     ]
     .into_iter()

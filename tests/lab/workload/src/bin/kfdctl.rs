@@ -3,8 +3,9 @@
 //! socket, on another process as a debugger, on video memory as a graphics client.
 
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{self, Command, ExitCode};
 use std::thread;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use anyhow::{bail, ensure, Result};
 use clap::{Args, Parser, Subcommand};
 use gpu_workload::control::{self, Request};
 use gpu_workload::hsa::{Queue, Runtime};
+use gpu_workload::kfd::context::Context;
 use gpu_workload::kfd::debugger::Session;
 use gpu_workload::kfd::ioctl::{Kfd, QueueStatus};
 use gpu_workload::kfd::pressure::Pressure;
@@ -130,6 +132,19 @@ enum What {
         /// Only attach and detach
         #[arg(long)]
         attach_only: bool,
+    },
+    /// Make a queue in a context beside the program's main one. It has no work on the
+    /// GPU; in the program's memory its pointers say that it has. It is there until this
+    /// program is killed
+    Context {
+        #[arg(long)]
+        node: u32,
+        #[arg(long, default_value_t = 15)]
+        priority: u32,
+        /// Execute this program anew so many times, keeping the context, and make
+        /// another one each time
+        #[arg(long, default_value_t = 0)]
+        executions: u32,
     },
     /// Allocate video memory as a graphics client, so that compute processes are
     /// evicted; it is held until this program is killed
@@ -325,6 +340,11 @@ fn perform(what: What) -> Result<serde_json::Value> {
                 thread::park();
             }
         }
+        What::Context {
+            node,
+            priority,
+            executions,
+        } => context(node, priority, executions),
         What::Pm4 {
             rounds,
             hold_ms,
@@ -339,6 +359,27 @@ fn perform(what: What) -> Result<serde_json::Value> {
             let available = Kfd::open()?.available_memory(sysfs::gpu_id(node)?)?;
             Ok(json!({ "available": available }))
         }
+    }
+}
+
+/// Makes a context with a queue, and then stays or goes on as another program.
+fn context(node: u32, priority: u32, executions: u32) -> Result<serde_json::Value> {
+    const PACKETS: u64 = 8;
+    let context = Context::create(node)?;
+    let queue = context.create_queue(priority, PACKETS)?;
+    if let Some(left) = executions.checked_sub(1) {
+        context.keep_over_exec()?;
+        let error = Command::new(std::env::current_exe()?)
+            .args(["context", "--node", &node.to_string()])
+            .args(["--priority", &priority.to_string()])
+            .args(["--executions", &left.to_string()])
+            .exec();
+        bail!("executing this program anew: {error}");
+    }
+    println!("{}", json!({ "pid": process::id(), "queue": queue }));
+    std::io::stdout().flush()?;
+    loop {
+        thread::park();
     }
 }
 

@@ -161,7 +161,7 @@ impl Kfd {
         Ok(Self { file })
     }
 
-    fn fd(&self) -> i32 {
+    pub(super) fn fd(&self) -> i32 {
         self.file.as_raw_fd()
     }
 

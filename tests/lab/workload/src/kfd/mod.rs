@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! KFD, AMD's compute driver, as its clients see it: ioctls and sysfs.
 
+pub mod context;
 pub mod debugger;
 pub mod ioctl;
 pub mod pressure;

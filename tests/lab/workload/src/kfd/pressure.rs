@@ -50,7 +50,8 @@ impl Pressure {
     }
 }
 
-fn first_render_node() -> Result<PathBuf> {
+/// The first GPU's render node.
+pub(super) fn first_render_node() -> Result<PathBuf> {
     let mut nodes: Vec<PathBuf> = fs::read_dir("/dev/dri")
         .context("/dev/dri: is amdgpu loaded with a GPU?")?
         .filter_map(|entry| Some(entry.ok()?.path()))

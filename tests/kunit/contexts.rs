@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! Contexts that a program has beside its main one: whose memory is read for them, whose
+//! rivals they are, and what can be done to them.
+
+use crate::fake::layout::*;
+use crate::fake::{expect, failed, put, with_node, Fake, INIT};
+use crate::node::roster::Roster;
+use crate::roster_cases::NoRules;
+use core::pin::Pin;
+use gpreempt_policy::Action::Stop;
+use kernel::prelude::*;
+use kernel::sync::{Completion, Mutex};
+use kfd::act::backend::{Backend, BackendKind, Debts};
+use kfd::act::transaction::Requests;
+use kfd::driver::queue::Activity;
+use kfd::kernel::thread::{Body, Running, Thread};
+use kfd::kernel::wake;
+use kfd::look::survey::Survey;
+
+/// Makes the first process a context beside its program's main one.
+fn make_secondary() -> Result {
+    let at = KFD_PROCESS_CONTEXT_ID.ok_or(ENOTSUPP)?;
+    put(Fake::now().processes[0].process, at, 1u16);
+    Ok(())
+}
+
+/// Has the queues of the first process keep their pointers at an address of its memory.
+fn point_into_memory() {
+    let fake = Fake::now();
+    for queue in fake.processes[0].queues {
+        for pointer in [QUEUE_PROPERTIES_READ_PTR, QUEUE_PROPERTIES_WRITE_PTR] {
+            put(queue, QUEUE_PROPERTIES + pointer, fake.word);
+        }
+    }
+}
+
+/// A thread of the module's that reads the pointers of what was seen.
+struct Reader {
+    survey: Pin<KBox<Mutex<Survey>>>,
+    done: Pin<KBox<Completion>>,
+}
+
+impl Body for Reader {
+    fn run(&self, thread: &mut Running) {
+        self.survey.lock().read_pointers(thread);
+        self.done.complete_all();
+        while !thread.should_stop() {
+            thread.sleep(wake::count(), None);
+        }
+    }
+}
+
+/// Whether the pointers of the first process's queues can be read. The second process has
+/// no memory, and its queues are taken to be held.
+fn pointers_are_read(mut survey: Survey) -> Result<bool> {
+    let owner = Fake::now().processes[0].process as usize;
+    for seen in survey.forge() {
+        if seen.facts.key.process() != owner {
+            seen.facts.activity = Activity::Held;
+        }
+    }
+    let reader = Reader {
+        survey: KBox::pin_init(kernel::new_mutex!(survey, "survey"), GFP_KERNEL)?,
+        done: KBox::pin_init(Completion::new(), GFP_KERNEL)?,
+    };
+    let thread = Thread::start(c"gp_reader", KBox::new(reader, GFP_KERNEL)?)?;
+    thread.body().done.wait_for_completion();
+    let survey = thread.body().survey.lock();
+    let mut queues = survey.queues().iter();
+    let Some(first) = queues.find(|seen| seen.facts.key.process() == owner) else {
+        return failed(fmt!("the first process has no queue"));
+    };
+    let read = first.sample.read.is_some() && first.sample.write.is_some();
+    expect(survey.any_unread(), !read)?;
+    Ok(read)
+}
+
+/// Which of the four queues are of the same process, by the roster's names.
+fn names() -> Result<KVec<u64>> {
+    with_node(|node| {
+        let mut survey = Survey::new()?;
+        survey.take(node);
+        let mut roster = Roster::new()?;
+        roster.take(&survey, &NoRules);
+        let mut names = KVec::new();
+        for queue in roster.queues() {
+            names.push(queue.process.0, GFP_KERNEL)?;
+        }
+        Ok(names)
+    })
+}
+
+#[kunit_tests(amd_gpreempt_contexts)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_main_contexts_pointers_are_of_its_memory() -> Result {
+        for (secondary, read) in [(false, true), (true, false)] {
+            with_node(|node| {
+                Fake::own(INIT, true)?;
+                point_into_memory();
+                if secondary {
+                    make_secondary()?;
+                }
+                let mut survey = Survey::new()?;
+                survey.take(node);
+                expect(pointers_are_read(survey)?, read)
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn the_memory_is_found_after_the_end_of_the_main_thread() -> Result {
+        with_node(|node| {
+            Fake::own(INIT, false)?;
+            point_into_memory();
+            let mut survey = Survey::new()?;
+            survey.take(node);
+            expect(pointers_are_read(survey)?, true)
+        })
+    }
+
+    #[test]
+    fn what_a_secondary_context_was_made_with_is_never_followed() -> Result {
+        with_node(|node| {
+            make_secondary()?;
+            // As after its end.
+            put(Fake::now().processes[0].process, KFD_PROCESS_MM, 8usize);
+            let mut survey = Survey::new()?;
+            survey.take(node);
+            expect(survey.queues().len(), 4)?;
+            expect(pointers_are_read(survey)?, false)
+        })
+    }
+
+    #[test]
+    fn programs_are_rivals_and_contexts_of_one_are_not() -> Result {
+        expect(&*names()?, &[1, 1, 2, 2])?;
+        with_node(|node| {
+            let [one, two] = Fake::now().processes;
+            let thread: usize = crate::fake::get(one.process, KFD_PROCESS_LEAD_THREAD);
+            put(two.process, KFD_PROCESS_LEAD_THREAD, thread);
+            let mut survey = Survey::new()?;
+            let mut roster = Roster::new()?;
+            for _ in 0..2 {
+                survey.take(node);
+                roster.take(&survey, &NoRules);
+                let mut names = roster.queues().iter().map(|queue| queue.process.0);
+                expect(names.all(|name| name == 1), true)?;
+            }
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn a_secondary_context_is_not_evicted() -> Result {
+        with_node(|node| {
+            Fake::own(INIT, true)?;
+            make_secondary()?;
+            let mut survey = Survey::new()?;
+            survey.take(node);
+            let mut debts = Debts::new()?;
+            let mut requests = Requests::new(4)?;
+            let owner = Fake::now().processes[0].process as usize;
+            let of_owner = || {
+                let seen = survey.queues().iter();
+                seen.filter(|seen| seen.facts.key.process() == owner)
+            };
+            requests.fill(of_owner().map(|seen| (seen.facts.key, Stop)));
+            let mut backend = Backend::new(BackendKind::Process, None, &mut debts);
+            for seen in of_owner() {
+                expect(backend.reaches(&seen.facts), false)?;
+            }
+            let result = backend.transact(node, &mut requests.each());
+            expect(result.map(|_| ()), Ok(()))?;
+            expect(backend.owes(), false)?;
+            let qpd = Fake::now().processes[0].qpd;
+            expect(crate::fake::get::<u32>(qpd, QCM_PROCESS_DEVICE_EVICTED), 0)
+        })
+    }
+}

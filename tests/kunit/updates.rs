@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! Queues that their process changes between the looks, or within one: made anew in the
+//! place of another, or changed in part by UPDATE_QUEUE, which waits for the lock.
+
+use crate::fake::layout::*;
+use crate::fake::{expect, failed, get, put, Fake};
+use crate::node::observation::observe;
+use crate::node::roster::Roster;
+use crate::roster_cases::NoRules;
+use crate::scene::{with_scene, Descriptors, Scene, State};
+use gpreempt_policy::Action::Stop;
+use gpreempt_policy::{Observation, QueueState};
+use kernel::prelude::*;
+use kfd::act::backend::{Backend, BackendKind, Debts};
+use kfd::act::transaction::Done;
+use kfd::look::survey::Survey;
+
+const P: usize = QUEUE_PROPERTIES;
+
+/// The first queue, without its flag, as a stop leaves it and as its process does that
+/// has disabled it and enables it again.
+struct Ambiguous {
+    ring: u64,
+    descriptors: Descriptors,
+}
+
+impl Ambiguous {
+    /// Its descriptor names a ring.
+    fn new(names: impl FnOnce(u64) -> u64) -> Result<Self> {
+        let queue = Fake::now().processes[0].queues[0];
+        let ring = get::<u64>(queue, P + QUEUE_PROPERTIES_QUEUE_ADDRESS);
+        let mut descriptors = Descriptors::new()?;
+        descriptors.fill(0, false, (0, 0));
+        descriptors.name_ring(names(ring));
+        descriptors.give(queue);
+        Fake::stop(0)?;
+        Ok(Self { ring, descriptors })
+    }
+}
+
+/// What the product makes of the first queue, look after look, if it remembers to have
+/// stopped it or not.
+fn judged(scene: &Scene<'_>, remembered: bool) -> Result<[QueueState; 2]> {
+    let mut survey = Survey::new()?;
+    let mut roster = Roster::new()?;
+    let mut debts = Debts::new()?;
+    let backend = Backend::new(BackendKind::Hws, Some(&scene.hws), &mut debts);
+    let mut seen = KVVec::<Observation>::with_capacity(4, GFP_KERNEL)?;
+    let mut states = [QueueState::Unknown; 2];
+    for state in &mut states {
+        survey.take(scene.node);
+        roster.take(&survey, &NoRules);
+        let Some(queue) = roster.queues_mut().first_mut() else {
+            return failed(fmt!("no queue is seen"));
+        };
+        queue.stopped |= remembered;
+        observe(&survey, &mut roster, &backend, &mut seen);
+        *state = seen.first().map_or(*state, |first| first.state);
+    }
+    Ok(states)
+}
+
+#[kunit_tests(amd_gpreempt_updates)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_made_anew_in_the_place_of_another_is_left_alone() -> Result {
+        for property in [
+            QUEUE_PROPERTIES_QUEUE_ADDRESS,
+            QUEUE_PROPERTIES_READ_PTR,
+            QUEUE_PROPERTIES_WRITE_PTR,
+        ] {
+            with_scene(|scene| {
+                let queue = Fake::now().processes[0].queues[0];
+                let before = get::<u64>(queue, P + property);
+                put(queue, P + property, before + 0x1000);
+                expect(&*scene.all(Stop, &[0])?, &[Done::Nothing])?;
+                scene.calls(0, 0)?;
+                scene.left(State::with([true; 4]))
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_queue_whose_descriptor_names_no_ring_is_not_ours() -> Result {
+        with_scene(|scene| {
+            let mut queue = Ambiguous::new(|_| 0)?;
+            expect(judged(scene, false)?, [QueueState::Held; 2])?;
+            expect(scene.start_all()?, Ok(0))?;
+            scene.calls(0, 0)?;
+            // The driver has finished, and we have stopped it since.
+            queue.descriptors.name_ring(queue.ring);
+            expect(judged(scene, false)?, [QueueState::StoppedByUs; 2])?;
+            expect(scene.start_all()?, Ok(1))?;
+            scene.left(State::with([true; 4]))
+        })
+    }
+
+    #[test]
+    fn a_queue_whose_ring_is_being_changed_is_given_a_look() -> Result {
+        with_scene(|scene| {
+            let _queue = Ambiguous::new(|ring| ring + 0x1000)?;
+            let waits = [QueueState::Held, QueueState::StoppedByUs];
+            expect(judged(scene, false)?, waits)?;
+            // What we have stopped ourselves is not waited for.
+            expect(judged(scene, true)?, [QueueState::StoppedByUs; 2])?;
+            // Nobody looks again after this.
+            expect(scene.start_all()?, Ok(1))?;
+            scene.left(State::with([true; 4]))
+        })
+    }
+
+    #[test]
+    fn a_queue_whose_length_is_being_changed_is_given_a_look() -> Result {
+        with_scene(|scene| {
+            let _queue = Ambiguous::new(|ring| ring)?;
+            expect(judged(scene, false)?, [QueueState::StoppedByUs; 2])?;
+            let queue = Fake::now().processes[0].queues[0];
+            put(queue, P + QUEUE_PROPERTIES_QUEUE_SIZE, 0x8000u64);
+            let waits = [QueueState::Held, QueueState::StoppedByUs];
+            expect(judged(scene, false)?, waits)
+        })
+    }
+
+    #[test]
+    fn a_queue_for_copies_is_never_ours() -> Result {
+        with_scene(|scene| {
+            let fake = Fake::now();
+            put(
+                fake.processes[0].queues[2],
+                P + QUEUE_PROPERTIES_IS_ACTIVE,
+                0u8,
+            );
+            put(fake.dqm, DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, 5u32);
+            expect(scene.start_all()?, Ok(0))?;
+            scene.calls(0, 0)
+        })
+    }
+}
