@@ -4,6 +4,8 @@
 # Runs in the guest: the product itself, beside the fake amdgpu, on a kernel that
 # sees locks taken in the wrong order, sleep where there must be none, and memory
 # that is lost.  Its results are printed as KUnit prints those of a suite.
+# It is one file because it is sent to the guest as one, and its cases share the
+# few functions that tell the fake what to do and wait for what the product does.
 
 suite=amd_gpreempt_product
 module=amd_gpreempt
