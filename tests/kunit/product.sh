@@ -3,7 +3,8 @@
 #
 # Runs in the guest: the product itself, beside the fake amdgpu, on a kernel that
 # sees locks taken in the wrong order, sleep where there must be none, and memory
-# that is lost.  Its results are printed as KUnit prints those of a suite.
+# that is lost.  Its results are printed as KUnit prints those of a suite.  All of it
+# is in one file because the cases share the state of one module and one fake.
 
 suite=amd_gpreempt_product
 module=amd_gpreempt
