@@ -90,7 +90,7 @@ fn who_has_few_queues_loses_none_to_who_has_many() {
 #[test]
 fn who_has_many_processes_wins_nothing_over_another_user() {
     let many = (10..1210).map(|program| Process::new(1000, 1, program, unseen(1)));
-    let one = Process::new(2000, 2, 5, unseen(600));
+    let one = Process::new(2000, 1, 5, unseen(600));
     let processes = shared(1024, many.chain([one]).collect());
     assert_eq!(processes.last().map(Process::seen), Some(512));
     let others: usize = processes.iter().map(Process::seen).sum();
