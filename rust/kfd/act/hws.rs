@@ -141,6 +141,10 @@ fn change(locked: &LockedNode<'_>, orders: &mut Orders<'_>) -> Edited {
         };
     }
     for queue in due.queues() {
+        if queue.facts().uncounted_gws {
+            queue.count_gws();
+            continue;
+        }
         queue.set_active(&mut census);
         wanted.note(queue.facts(), Done::Yes);
     }

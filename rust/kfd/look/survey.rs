@@ -65,6 +65,7 @@ pub struct Survey {
     census: Census,
     beyond: u32,
     stopped_beyond: u32,
+    uncounted_gws: bool,
     copy_queues: u32,
 }
 
@@ -77,6 +78,7 @@ impl Survey {
             census: Census::default(),
             beyond: 0,
             stopped_beyond: 0,
+            uncounted_gws: false,
             copy_queues: 0,
         })
     }
@@ -113,6 +115,11 @@ impl Survey {
         self.stopped_beyond
     }
 
+    /// Whether the driver has left out to count a queue with GWS.
+    pub fn uncounted_gws(&self) -> bool {
+        self.uncounted_gws
+    }
+
     /// Queues that copy.
     pub fn copy_queues(&self) -> u32 {
         self.copy_queues
@@ -134,6 +141,7 @@ impl Survey {
         self.processes.clear();
         self.beyond = 0;
         self.stopped_beyond = 0;
+        self.uncounted_gws = false;
         self.copy_queues = 0;
     }
 
@@ -143,6 +151,7 @@ impl Survey {
                 self.copy_queues = self.copy_queues.saturating_add(1);
                 return;
             }
+            self.uncounted_gws |= facts.uncounted_gws;
             let kept = self.process(owner).and_then(|process| {
                 let seen = QueueSeen {
                     facts: *facts,
