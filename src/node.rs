@@ -204,6 +204,13 @@ impl NodeEngine {
         if !self.transactions.fits(site, self.look.survey(), counters) {
             return later();
         }
+        let survey = self.look.survey();
+        let counted = self
+            .transactions
+            .count_gws(site, backend, survey, &mut self.memory);
+        if counted.is_err() {
+            return later();
+        }
         if self.start_beyond(site, backend, begin, retry) {
             // What was seen is out of date now.
             return soon();

@@ -128,6 +128,22 @@ impl Transactions {
         result
     }
 
+    /// Has the driver count queues that were given GWS while they were stopped. It has
+    /// set them running, and they are not stopped again.
+    pub(crate) fn count_gws(
+        &mut self,
+        site: Site<'_>,
+        backend: &mut Backend<'_>,
+        survey: &Survey,
+        memory: &mut Memory,
+    ) -> Result<(), Failure> {
+        if !survey.uncounted_gws() {
+            return Ok(());
+        }
+        let result = send(site, backend, &mut self.requests.count_gws());
+        self.book(result, memory)
+    }
+
     /// Books a transaction and how long it took, if there was one.
     fn book(&mut self, result: Transacted, memory: &mut Memory) -> Result<(), Failure> {
         let counters = &mut memory.record.counters;

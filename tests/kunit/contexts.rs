@@ -39,6 +39,7 @@ fn point_into_memory() {
 struct Reader {
     survey: Pin<KBox<Mutex<Survey>>>,
     done: Pin<KBox<Completion>>,
+    alarm: Alarm,
 }
 
 impl Body for Reader {
@@ -46,7 +47,7 @@ impl Body for Reader {
         self.survey.lock().read_pointers(thread);
         self.done.complete_all();
         while !thread.should_stop() {
-            thread.sleep(wake::count(), None);
+            thread.sleep(&self.alarm, self.alarm.heard(), 0, None);
         }
     }
 }
@@ -80,7 +81,7 @@ fn pointers_are_read(mut survey: Survey) -> Result<bool> {
 fn names() -> Result<KVec<u64>> {
     with_node(|node| {
         let mut survey = Survey::new()?;
-        survey.take(node);
+        survey.take(node, core::iter::empty());
         let mut roster = Roster::new()?;
         roster.take(&survey, &NoRules);
         let mut names = KVec::new();
@@ -105,7 +106,7 @@ mod tests {
                     make_secondary()?;
                 }
                 let mut survey = Survey::new()?;
-                survey.take(node);
+                survey.take(node, core::iter::empty());
                 expect(pointers_are_read(survey)?, read)
             })?;
         }
@@ -118,7 +119,7 @@ mod tests {
             Fake::own(INIT, false)?;
             point_into_memory();
             let mut survey = Survey::new()?;
-            survey.take(node);
+            survey.take(node, core::iter::empty());
             expect(pointers_are_read(survey)?, true)
         })
     }
@@ -130,7 +131,7 @@ mod tests {
             // As after its end.
             put(Fake::now().processes[0].process, KFD_PROCESS_MM, 8usize);
             let mut survey = Survey::new()?;
-            survey.take(node);
+            survey.take(node, core::iter::empty());
             expect(survey.queues().len(), 4)?;
             expect(pointers_are_read(survey)?, false)
         })
@@ -146,7 +147,7 @@ mod tests {
             let mut survey = Survey::new()?;
             let mut roster = Roster::new()?;
             for _ in 0..2 {
-                survey.take(node);
+                survey.take(node, core::iter::empty());
                 roster.take(&survey, &NoRules);
                 let mut names = roster.queues().iter().map(|queue| queue.process.0);
                 expect(names.all(|name| name == 1), true)?;
@@ -161,7 +162,7 @@ mod tests {
             Fake::own(INIT, true)?;
             make_secondary()?;
             let mut survey = Survey::new()?;
-            survey.take(node);
+            survey.take(node, core::iter::empty());
             let mut debts = Debts::new()?;
             let mut requests = Requests::new(4)?;
             let owner = Fake::now().processes[0].process as usize;

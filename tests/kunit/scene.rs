@@ -148,6 +148,13 @@ impl Scene<'_> {
         Ok(result.map(|_| orders.started()))
     }
 
+    /// Counts queues with GWS that the driver has not, and says whether there was any.
+    pub(crate) fn count_gws(&self) -> Result<Result<bool, Failure>> {
+        let mut requests = Requests::new(QUEUE_SLOTS)?;
+        let result = self.hws.transact(self.node, &mut requests.count_gws());
+        Ok(result.map(|done| done.is_some()))
+    }
+
     /// Puts back what is off the hardware, and says whether there was anything to do.
     pub(crate) fn put_back(&self) -> Result<Result<bool, Failure>> {
         let mut requests = Requests::new(0)?;

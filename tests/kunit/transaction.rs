@@ -6,7 +6,7 @@
 
 use crate::fake::layout::*;
 use crate::fake::{expect, failed, get, put, Fake};
-use crate::scene::{with_scene, Descriptors, State};
+use crate::scene::{with_scene, Descriptors, Scene, State};
 use gpreempt_policy::Action;
 use kernel::prelude::*;
 use kfd::act::hws::Hws;
@@ -435,6 +435,57 @@ mod tests {
             scene.left(State { gws: 1, ..all })?;
             let mapped: u8 = get(process.qpd, QCM_PROCESS_DEVICE_MAPPED_GWS_QUEUE);
             expect(mapped, 1)
+        })
+    }
+
+    /// Leaves a queue as the driver does that was given GWS while it was stopped: it
+    /// runs, has GWS, and is not counted. The driver takes an error for the pointer.
+    fn give_gws(number: usize) {
+        let queue = Fake::now().processes[0].queues[number];
+        put(queue, QUEUE_GWS, ENOMEM.to_errno() as isize);
+    }
+
+    /// Expects the first process's queue with GWS to be counted as one that runs.
+    fn is_counted(scene: &Scene<'_>, number: usize) -> Result {
+        let process = Fake::now().processes[0];
+        let flag: u8 = get(process.queues[number], P + QUEUE_PROPERTIES_IS_GWS);
+        let mapped: u8 = get(process.qpd, QCM_PROCESS_DEVICE_MAPPED_GWS_QUEUE);
+        expect((flag, mapped), (1, 1))?;
+        let all = State::with([true; 4]);
+        scene.left(State { gws: 1, ..all })
+    }
+
+    #[test]
+    fn gws_given_to_a_stopped_queue_is_counted_once() -> Result {
+        with_scene(|scene| {
+            give_gws(1);
+            expect(scene.count_gws()?, Ok(true))?;
+            is_counted(scene, 1)?;
+            expect(scene.count_gws()?, Ok(false))?;
+            scene.calls(1, 1)?;
+            // It is not stopped any more.
+            expect(&*scene.all(Stop, &[1])?, &[Done::Nothing])?;
+            is_counted(scene, 1)
+        })
+    }
+
+    #[test]
+    fn gws_that_is_not_counted_is_when_everything_is_started() -> Result {
+        with_scene(|scene| {
+            give_gws(1);
+            expect(scene.start_all()?, Ok(0))?;
+            is_counted(scene, 1)
+        })
+    }
+
+    #[test]
+    fn gws_of_a_queue_that_the_driver_holds_is_left_to_it() -> Result {
+        with_scene(|scene| {
+            give_gws(1);
+            let process = Fake::now().processes[0];
+            put(process.pdd, KFD_PROCESS_DEVICE_HAS_RESET_QUEUE, 1u8);
+            expect(scene.count_gws()?, Ok(false))?;
+            scene.calls(0, 0)
         })
     }
 

@@ -36,7 +36,10 @@ fn once(node: &Node<'_>, orders: &mut Orders<'_>) -> Result<Option<(Timing, bool
     let locked = node.lock();
     let edit = clock::now();
     let Orders { wanted, room } = orders;
-    let due = locked.find(room, |queue| wanted.due(queue));
+    // Without the hardware scheduler the driver gives GWS to no queue.
+    let due = locked.find(room, |queue| {
+        wanted.due(queue).filter(|_| !queue.uncounted_gws)
+    });
     if due.is_empty() && !wanted.always() {
         return Ok(None);
     }

@@ -127,6 +127,15 @@ impl Requests {
         }
     }
 
+    /// Orders to make up for what the driver leaves out where it gives GWS to a queue
+    /// that we have stopped.
+    pub fn count_gws(&mut self) -> Orders<'_> {
+        Orders {
+            wanted: Wanted::CountGws,
+            room: &mut self.room,
+        }
+    }
+
     /// Orders to put back what should run and is off the hardware, because that has
     /// failed before.
     pub fn put_back(&mut self) -> Orders<'_> {
@@ -166,6 +175,8 @@ pub(crate) enum Wanted<'a> {
     Each(Asked<'a>),
     /// To start everything, and how many were started.
     StartAll { started: u64 },
+    /// To count the queues with GWS that the driver has not.
+    CountGws,
     /// To put back what is off the hardware.
     PutBack,
 }
@@ -175,7 +186,7 @@ impl Orders<'_> {
     pub fn started(&self) -> u64 {
         match self.wanted {
             Wanted::StartAll { started } => started,
-            Wanted::Each(_) | Wanted::PutBack => 0,
+            Wanted::Each(_) | Wanted::CountGws | Wanted::PutBack => 0,
         }
     }
 }
@@ -195,7 +206,10 @@ impl Wanted<'_> {
                     .find(|request| request.is_due(queue))
                     .map(|request| request.action)
             }
-            Wanted::StartAll { .. } => queue.may_be_started().then_some(Action::Start),
+            Wanted::StartAll { .. } => {
+                (queue.may_be_started() || queue.uncounted_gws).then_some(Action::Start)
+            }
+            Wanted::CountGws => queue.uncounted_gws.then_some(Action::Start),
             Wanted::PutBack => None,
         }
     }
@@ -225,7 +239,7 @@ impl Wanted<'_> {
                 }
             }
             Wanted::StartAll { started } => *started = started.saturating_add(1),
-            Wanted::PutBack => {}
+            Wanted::CountGws | Wanted::PutBack => {}
         }
     }
 
@@ -233,7 +247,7 @@ impl Wanted<'_> {
     pub(crate) fn stopped_any(&self) -> bool {
         match self {
             Wanted::Each(asked) => asked.requests.iter().any(Request::has_stopped),
-            Wanted::StartAll { .. } | Wanted::PutBack => false,
+            Wanted::StartAll { .. } | Wanted::CountGws | Wanted::PutBack => false,
         }
     }
 

@@ -163,7 +163,7 @@ impl DueQueue<'_> {
     /// either all queues are off the hardware until the driver puts those back that are
     /// flagged, or this one was just taken out of its hardware queue or put into it.
     pub(crate) unsafe fn set_active(self, expected: &mut Census) {
-        let Found { qpd, queue, action } = self.found;
+        let Found { queue, action, .. } = self.found;
         let active = *action == Action::Start;
         let Some(address) = Foreign::new(queue.key.queue) else {
             return;
@@ -181,13 +181,38 @@ impl DueQueue<'_> {
             self.count(DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT, active);
         }
         if queue.counted_gws {
-            self.count(DEVICE_QUEUE_MANAGER_GWS_QUEUE_COUNT, active);
-            // SAFETY: By the type's invariant the walk has met the queue's process on
-            // the node's list, and the lock that protects the field is held; the layout
-            // says where it is.
-            unsafe { qpd.write(QCM_PROCESS_DEVICE_MAPPED_GWS_QUEUE, u8::from(active)) };
+            self.map_gws(active);
         }
         expected.expect(queue.kind, active);
+    }
+
+    /// Makes up for what the driver's update_queue() leaves out where it sets a queue
+    /// running that was not: it says that the queue takes part in cooperative
+    /// launches, and counts it.
+    ///
+    /// # Safety
+    ///
+    /// All queues must be off the hardware until the driver puts back those that are
+    /// flagged: how it does that depends on whether any takes part.
+    pub(crate) unsafe fn count_gws(self) {
+        let Some(address) = Foreign::new(self.found.queue.key.queue) else {
+            return;
+        };
+        // SAFETY: By the type's invariant the queue is on the node's list, and the
+        // lock that protects the field is held; the layout says where it is.
+        unsafe { address.write(QUEUE_PROPERTIES + QUEUE_PROPERTIES_IS_GWS, 1u8) };
+        self.map_gws(true);
+    }
+
+    /// Counts a queue that takes part in cooperative launches among those that run, or
+    /// no more. A process has at most one.
+    fn map_gws(&self, active: bool) {
+        self.count(DEVICE_QUEUE_MANAGER_GWS_QUEUE_COUNT, active);
+        let qpd = self.found.qpd;
+        // SAFETY: By the type's invariant the walk has met the queue, and with it its
+        // process's structure, which stays as long as the lock is held; the layout says
+        // where the field is.
+        unsafe { qpd.write(QCM_PROCESS_DEVICE_MAPPED_GWS_QUEUE, u8::from(active)) };
     }
 
     /// Adds one to a counter of the queue manager, or takes one.

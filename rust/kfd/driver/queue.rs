@@ -115,6 +115,9 @@ pub struct QueueFacts {
     /// The driver counts it among those that take part. Of a queue that does not
     /// run, that comes later than [`QueueFacts::gws`].
     pub(crate) counted_gws: bool,
+    /// It takes part and runs, and the driver has left out to count it: it was
+    /// given GWS while we had it stopped.
+    pub(crate) uncounted_gws: bool,
     /// The process's eviction keeps it from running.
     pub evicted: bool,
     /// It seems to be stopped by us, and its descriptor names another ring than its
@@ -264,6 +267,8 @@ impl QueueFacts {
         let doomed = reset
             || image.flag::<{ P + QUEUE_PROPERTIES_IS_BEING_DESTROYED }>()
             || image.flag_if_any(QUEUE_NEEDS_MQD_REPIN);
+        let activity = activity(&image, reset);
+        let left_alone = owner.protected || owner.has_reset_queue || doomed;
         let mut facts = Self {
             key: QueueKey {
                 queue: queue.address(),
@@ -277,15 +282,12 @@ impl QueueFacts {
             kind,
             format: if aql { Format::Aql } else { Format::Pm4 },
             priority,
-            activity: activity(&image, reset),
-            protected: owner.protected
-                || owner.has_reset_queue
-                || doomed
-                || gws
-                || kind != QueueKind::Compute,
+            activity,
+            protected: left_alone || gws || kind != QueueKind::Compute,
             doomed,
             gws,
             counted_gws,
+            uncounted_gws: gws && !counted_gws && activity == Activity::Active && !left_alone,
             evicted: image.flag::<{ P + QUEUE_PROPERTIES_IS_EVICTED }>(),
             ring_bytes: image.long::<{ P + QUEUE_PROPERTIES_QUEUE_SIZE }>(),
             save_bytes: image.int::<{ P + QUEUE_PROPERTIES_CTX_SAVE_RESTORE_AREA_SIZE }>(),

@@ -117,9 +117,15 @@ impl DueUnmapped<'_> {
     }
 
     /// Sets the flags and the counters, and what is now expected of these. Calls a
-    /// function for each queue as it was before.
+    /// function for each queue that is stopped or started, as it was before.
     pub(crate) fn carry_out(self, expected: &mut Census, mut done: impl FnMut(&QueueFacts)) {
         for queue in self.0.into_queues() {
+            if queue.facts().uncounted_gws {
+                // SAFETY: By the type's invariant all queues of the node are off the
+                // hardware until `Unmapped` has the driver put back those that are flagged.
+                unsafe { queue.count_gws() };
+                continue;
+            }
             done(queue.facts());
             // SAFETY: By the type's invariant all queues of the node are off the hardware
             // until `Unmapped` has the driver put back those that are flagged.

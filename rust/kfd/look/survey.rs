@@ -64,6 +64,7 @@ pub struct Survey {
     crowd: Crowd,
     beyond: u32,
     stopped_beyond: u32,
+    uncounted_gws: bool,
     copy_queues: u32,
     began: Nanos,
 }
@@ -78,6 +79,7 @@ impl Survey {
             crowd: Crowd::new()?,
             beyond: 0,
             stopped_beyond: 0,
+            uncounted_gws: false,
             copy_queues: 0,
             began: Nanos::ZERO,
         })
@@ -120,6 +122,11 @@ impl Survey {
         self.stopped_beyond
     }
 
+    /// Whether the driver has left out to count a queue with GWS.
+    pub fn uncounted_gws(&self) -> bool {
+        self.uncounted_gws
+    }
+
     /// Queues that copy.
     pub fn copy_queues(&self) -> u32 {
         self.copy_queues
@@ -159,6 +166,7 @@ impl Survey {
         self.processes.clear();
         self.beyond = 0;
         self.stopped_beyond = 0;
+        self.uncounted_gws = false;
         self.copy_queues = 0;
     }
 
@@ -176,6 +184,7 @@ impl Survey {
                 self.copy_queues = self.copy_queues.saturating_add(1);
                 return;
             }
+            self.uncounted_gws |= facts.uncounted_gws;
             let chosen = self.crowd.keeps(facts);
             let process = chosen.then(|| self.process(owner)).flatten();
             let kept = process.and_then(|process| {

@@ -19,6 +19,7 @@ use crate::device::{Device, Shape};
 use crate::emulator;
 use crate::failed::NotStarted;
 use crate::image::{write_disk, Image};
+use crate::log::Expected;
 use crate::machine::{console, Console, Machine, Slot};
 use crate::snapshot::Snapshot;
 
@@ -39,7 +40,7 @@ pub struct Guest {
     /// What was started and not yet waited for.
     pub background: Register,
     last_unique: u64,
-    expected: Vec<String>,
+    expected: Expected,
     log_mark: u64,
     // Dropped last, because the sockets of everything above are in it.
     directory: TempDir,
@@ -79,7 +80,7 @@ impl Guest {
             cycles,
             background: Register::default(),
             last_unique: 0,
-            expected: Vec::new(),
+            expected: Expected::default(),
             log_mark: 0,
             directory,
         };
@@ -244,11 +245,17 @@ impl Guest {
 
     /// Accepts lines of the kernel log with this text as part of the scenario.
     pub fn expect_log(&mut self, text: &str) {
-        self.expected.push(text.into());
+        self.expected.texts.push(text.into());
+    }
+
+    /// Accepts a warning of the stock driver's function `warner`, with `caller` in its
+    /// trace, as part of the scenario.
+    pub fn expect_warning(&mut self, warner: &'static str, caller: &'static str) {
+        self.expected.warnings.push((warner, caller));
     }
 
     /// The kernel log since the last call, and what was expected of it.
-    pub fn take_log(&mut self) -> Result<(Vec<LogLine>, Vec<String>)> {
+    pub fn take_log(&mut self) -> Result<(Vec<LogLine>, Expected)> {
         let from = self.log_mark;
         let (lines, next) = self.agent().log(from)?;
         self.log_mark = next;

@@ -9,12 +9,19 @@ use anyhow::{ensure, Context, Result};
 const MAP_PROCESS: u32 = 0xa1;
 const MAP_QUEUES: u32 = 0xa2;
 const RUN_LIST: u32 = 0xa5;
+/// Where MAP_PROCESS has the number of its GWS, and MAP_QUEUES whether the queue
+/// uses it: a dword and the bits in it.
+const LENT_GWS: (usize, u32) = (13, 0x7f);
+const WITH_GWS: (usize, u32) = (1, 1 << 12);
 
 /// What a run list names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunList {
     pub processes: usize,
     pub queues: usize,
+    /// Processes that are lent GWS, and queues that use it.
+    pub lent_gws: usize,
+    pub with_gws: usize,
     /// It does not fit the hardware and begins again at its end.
     pub chained: bool,
 }
@@ -46,9 +53,18 @@ fn packets(words: &[u32]) -> Result<RunList> {
     while let Some(header) = rest.first() {
         let (kind, opcode) = (header >> 30, (header >> 8) & 0xff);
         let length = ((header >> 16) & 0x3fff) as usize + 2;
+        let says = |(at, bits): (usize, u32)| {
+            usize::from(rest.get(at).is_some_and(|word| word & bits != 0))
+        };
         match (kind, opcode) {
-            (3, MAP_PROCESS) => list.processes += 1,
-            (3, MAP_QUEUES) => list.queues += 1,
+            (3, MAP_PROCESS) => {
+                list.processes += 1;
+                list.lent_gws += says(LENT_GWS);
+            }
+            (3, MAP_QUEUES) => {
+                list.queues += 1;
+                list.with_gws += says(WITH_GWS);
+            }
             (3, RUN_LIST) => list.chained = true,
             _ => {
                 let at = words.len() - rest.len();
@@ -81,11 +97,24 @@ mod tests {
             processes: 1,
             queues: 2,
             chained: true,
+            ..RunList::default()
         };
         assert_eq!(
             parse(&dump).unwrap(),
             [(0x1f, RunList::default()), (0x83a1, list)]
         );
+    }
+
+    #[test]
+    fn gws_is_told_from_its_bits() {
+        let mut words = vec![0; 20];
+        (words[0], words[13]) = (0xc012_a100, 64);
+        words.extend([0xc005_a200, 1 << 12, 0, 0, 0, 0, 0]);
+        let list = packets(&words).unwrap();
+        assert_eq!((list.lent_gws, list.with_gws), (1, 1));
+        (words[13], words[21]) = (!0x7f, !(1 << 12));
+        let list = packets(&words).unwrap();
+        assert_eq!((list.lent_gws, list.with_gws), (0, 0));
     }
 
     #[test]

@@ -36,6 +36,10 @@ pub enum Request {
         queue: String,
         mask: Vec<u32>,
     },
+    /// ALLOC_QUEUE_GWS.
+    Cooperate {
+        queue: String,
+    },
     /// GET_QUEUE_WAVE_STATE of a queue that is not active.
     WaveState {
         queue: String,
@@ -182,6 +186,11 @@ fn perform(
         Request::CuMask { queue, mask } => {
             kfd.set_cu_mask(queue_id(find(&queue)?)?, &mask)
                 .context("SET_CU_MASK")?;
+            Ok(serde_json::Value::Null)
+        }
+        Request::Cooperate { queue } => {
+            kfd.alloc_queue_gws(queue_id(find(&queue)?)?)
+                .context("ALLOC_QUEUE_GWS")?;
             Ok(serde_json::Value::Null)
         }
         Request::WaveState { queue } => Ok(serde_json::to_value(wave_state(kfd, find(&queue)?)?)?),

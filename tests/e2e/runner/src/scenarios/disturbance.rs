@@ -12,6 +12,7 @@ use super::preemption::PATIENCE;
 use super::save::fill_video_memory;
 use crate::guest::Guest;
 use crate::module::Table;
+use crate::run_list::{self, RunList};
 use crate::scenario::{Needs, Scenario, Suite};
 
 pub const SCENARIOS: &[Scenario] = &[
@@ -44,6 +45,12 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "the units of a stopped queue are changed",
         needs: Needs::ANY,
         run: units,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a stopped queue is given GWS",
+        needs: Needs::ANY,
+        run: cooperative,
     },
     Scenario {
         suite: Suite::E2e,
@@ -161,6 +168,52 @@ fn units(guest: &mut Guest) -> Result<()> {
         })?;
     }
     contention.finish(guest)
+}
+
+/// The driver sets the queue running, and leaves out that it has GWS. The run list
+/// must say so all the same, and the queue is not stopped again.
+fn cooperative(guest: &mut Guest) -> Result<()> {
+    const TRIES: u32 = 20;
+    let contention = Contention::start(guest, "", json!({}))?;
+    ensure!(gws(guest)? == (0, 0), "somebody has GWS already");
+    // The urgent work pauses now and then, and the queue runs meanwhile. It has to be
+    // the driver that has set it running.
+    for _ in 0..TRIES {
+        let healed = Table::Stats.sum(guest, "healed")?;
+        contention.control(guest, &["cooperate"])?;
+        let passes = Table::Stats.sum(guest, "passes")?;
+        guest.wait_until("the module has looked again", PATIENCE, |guest| {
+            Ok(Table::Stats.sum(guest, "passes")? > passes + 2)
+        })?;
+        if Table::Stats.sum(guest, "healed")? > healed {
+            return cooperates(guest, contention);
+        }
+        contention.control(guest, &["hold"])?;
+        contention.control(guest, &["release"])?;
+        contention.wait_until_stopped_again(guest, 0)?;
+    }
+    bail!("the queue was not stopped when it was given GWS, {TRIES} times")
+}
+
+fn cooperates(guest: &mut Guest, contention: Contention) -> Result<()> {
+    guest.wait_until("the run list says so", PATIENCE, |guest| {
+        Ok(gws(guest)? == (1, 1))
+    })?;
+    let stops = contention.stops(guest)?;
+    let before = contention.load.completed(guest, "heavy")?;
+    guest.wait_until("it runs beside the urgent one", PATIENCE, |guest| {
+        Ok(contention.load.completed(guest, "heavy")? > before + 1)
+    })?;
+    ensure!(contention.stops(guest)? == stops, "it was stopped again");
+    contention.finish(guest)
+}
+
+/// Processes that the run lists lend GWS, and queues that use it.
+fn gws(guest: &mut Guest) -> Result<(usize, usize)> {
+    let lists = guest.agent().read_file("/sys/kernel/debug/kfd/rls")?;
+    let lists = run_list::parse(&lists)?;
+    let sum = |count: fn(&RunList) -> usize| lists.iter().map(|(_, list)| count(list)).sum();
+    Ok((sum(|list| list.lent_gws), sum(|list| list.with_gws)))
 }
 
 fn evicted(guest: &mut Guest) -> Result<()> {

@@ -4,13 +4,13 @@
 
 use std::time::Duration;
 
-use anyhow::{ensure, Result};
+use anyhow::{ensure, Context, Result};
 use serde_json::json;
 use vgpu_model::{Faults, Fence, HiqAction};
 
 use super::save::Victim;
 use crate::guest::Guest;
-use crate::load::{queue, Load};
+use crate::load::{self, queue, Load};
 use crate::scenario::{Needs, Scenario, Suite};
 
 pub const SCENARIOS: &[Scenario] = &[
@@ -49,12 +49,12 @@ pub const SCENARIOS: &[Scenario] = &[
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A queue of another process that must go on whatever happens to the victim.
-fn bystander(guest: &mut Guest) -> Result<Load> {
+pub(super) fn bystander(guest: &mut Guest) -> Result<Load> {
     let more = json!({"requests": 1_000_000});
     Load::start(guest, json!({"queues": [queue("other", 1, 50_000, more)]}))
 }
 
-fn goes_on(guest: &mut Guest, load: &Load, queue: &str) -> Result<()> {
+pub(super) fn goes_on(guest: &mut Guest, load: &Load, queue: &str) -> Result<()> {
     let completed = load.completed(guest, queue)?;
     guest.wait_until(&format!("{queue} goes on"), PATIENCE, |guest| {
         Ok(load.completed(guest, queue)? > completed)
@@ -125,7 +125,18 @@ fn interrupts(guest: &mut Guest) -> Result<()> {
     load.finish(guest).map(|_| ())
 }
 
+/// What the driver says of a fault in memory.
+pub(super) const PAGE_FAULT: [&str; 4] = [
+    "no-retry page fault (src_id:0",
+    " Process workload pid ",
+    "in page starting at address 0x0000000000000000 from IH client",
+    "cookie node_id",
+];
+
+/// A wave that is not what was saved goes on anywhere, and so runs into a fault, of
+/// which its process is told.
 fn spoiled(guest: &mut Guest) -> Result<()> {
+    PAGE_FAULT.iter().for_each(|text| guest.expect_log(text));
     let victim = Victim::start(guest)?;
     let doorbell = victim.queue.doorbell;
     let other = bystander(guest)?;
@@ -143,7 +154,16 @@ fn spoiled(guest: &mut Guest) -> Result<()> {
             queue.queue.doorbell == doorbell && fault.contains("checksum")
         }))
     })?;
-    victim.load.kill(guest)?;
+    guest.wait_for_log("no-retry page fault (src_id:0", PATIENCE)?;
+    let report = load::report(&victim.load.end(guest)?)?;
+    let queue = report.queues.first().context("no queue is reported")?;
+    let failure = queue.failure.as_deref().unwrap_or_default();
+    ensure!(
+        failure.contains("fault: memory fault at 0x0")
+            && queue.workgroups.lost == 0
+            && queue.workgroups.repeated == 0,
+        "{queue:?}"
+    );
     goes_on(guest, &other, "other")?;
     other.stop(guest)?;
     other.finish(guest).map(|_| ())

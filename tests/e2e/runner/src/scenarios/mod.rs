@@ -25,6 +25,7 @@ mod refusal;
 mod repetition;
 mod requests;
 mod save;
+mod short_memory;
 mod sleep;
 mod trace;
 mod two_gpus;
@@ -40,6 +41,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         work::SCENARIOS,
         background::SCENARIOS,
         save::SCENARIOS,
+        short_memory::SCENARIOS,
         sleep::SCENARIOS,
         requests::SCENARIOS,
         user_scheduler::SCENARIOS,

@@ -62,6 +62,13 @@ enum What {
         #[arg(long, value_delimiter = ',', value_parser = hexadecimal, required = true)]
         mask: Vec<u32>,
     },
+    /// ALLOC_QUEUE_GWS: the queue takes part in cooperative launches
+    Cooperate {
+        #[arg(long)]
+        socket: PathBuf,
+        #[arg(long)]
+        queue: String,
+    },
     /// GET_QUEUE_WAVE_STATE of a queue at 0 percent
     WaveState {
         #[arg(long)]
@@ -285,6 +292,7 @@ fn perform(what: What) -> Result<serde_json::Value> {
             queue,
             mask,
         } => control::call(&socket, &Request::CuMask { queue, mask }),
+        What::Cooperate { socket, queue } => control::call(&socket, &Request::Cooperate { queue }),
         What::WaveState { socket, queue } => control::call(&socket, &Request::WaveState { queue }),
         What::Stop { socket, queue } => control::call(&socket, &Request::Stop { queue }),
         What::Invalidate { socket } => control::call(&socket, &Request::Invalidate),

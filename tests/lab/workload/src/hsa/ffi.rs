@@ -46,6 +46,16 @@ pub struct AmdSignal {
     pub reserved2: [u32; 2],
 }
 
+/// `hsa_amd_event_t` of a memory fault, whose part is the larger one of the union.
+#[repr(C)]
+pub struct SystemEvent {
+    pub kind: u32,
+    pub agent: Agent,
+    pub address: u64,
+    pub reasons: u32,
+}
+
+const _: () = assert!(std::mem::offset_of!(SystemEvent, address) == 16);
 const _: () = assert!(size_of::<Queue>() == 40);
 const _: () = assert!(std::mem::offset_of!(Queue, id) == 32);
 const _: () = assert!(size_of::<AmdSignal>() == 64);
@@ -71,6 +81,11 @@ pub const QUEUE_TYPE_MULTI: u32 = 0;
 pub const SIGNAL_CONDITION_LT: u32 = 2;
 pub const WAIT_STATE_BLOCKED: u32 = 0;
 pub const AMD_SIGNAL_KIND_USER: i64 = 1;
+
+pub const GPU_MEMORY_FAULT_EVENT: u32 = 0;
+
+pub type SystemEventCallback =
+    unsafe extern "C" fn(event: *const SystemEvent, data: *mut c_void) -> Status;
 
 pub type QueueErrorCallback =
     unsafe extern "C" fn(status: Status, source: *mut Queue, data: *mut c_void);
@@ -116,6 +131,10 @@ unsafe extern "C" {
         wait_state_hint: u32,
     ) -> i64;
 
+    pub fn hsa_amd_register_system_event_handler(
+        callback: SystemEventCallback,
+        data: *mut c_void,
+    ) -> Status;
     pub fn hsa_amd_agent_iterate_memory_pools(
         agent: Agent,
         callback: unsafe extern "C" fn(MemoryPool, *mut c_void) -> Status,

@@ -18,7 +18,7 @@ pub use thunk::Pm4Queue;
 
 use std::ffi::{c_void, CStr};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A status that ROCr returned, with the call that returned it.
 #[derive(Debug, Clone)]
@@ -89,12 +89,35 @@ pub enum Place {
     Device,
 }
 
+/// What the GPU has told this process once it could not go on with any of its
+/// queues. ROCr keeps its handler for as long as the process lives.
+static EXCEPTION: OnceLock<String> = OnceLock::new();
+
+/// Takes note of an exception, where ROCr would end the process.
+unsafe extern "C" fn note_exception(event: *const ffi::SystemEvent, _: *mut c_void) -> ffi::Status {
+    // SAFETY: ROCr lends an event for the call; only fields that its kind has are read.
+    let text = match unsafe { (*event).kind } {
+        ffi::GPU_MEMORY_FAULT_EVENT => {
+            // SAFETY: as above.
+            let (address, reasons) = unsafe { ((*event).address, (*event).reasons) };
+            format!("memory fault at {address:#x} (reasons {reasons:#x})")
+        }
+        kind => format!("hardware exception (kind {kind})"),
+    };
+    // Only the first is told.
+    let _ = EXCEPTION.set(text);
+    ffi::STATUS_SUCCESS
+}
+
 impl Runtime {
     pub fn open() -> anyhow::Result<Arc<Self>> {
         // SAFETY: hsa_init may be called at any time and counts its callers.
         check("hsa_init", unsafe { ffi::hsa_init() }).map_err(|error| {
             anyhow::anyhow!("{error}: is amdgpu loaded, and is /dev/kfd there and writable?")
         })?;
+        // A process that opens the runtime again has its handler already.
+        // SAFETY: the handler is a function without data, and is there always.
+        unsafe { ffi::hsa_amd_register_system_event_handler(note_exception, std::ptr::null_mut()) };
         Self::find_agents().inspect_err(|_| {
             // SAFETY: hsa_init above succeeded and nothing else of the runtime is alive.
             unsafe { ffi::hsa_shut_down() };
@@ -127,6 +150,11 @@ impl Runtime {
             host_memory,
             gpus,
         }))
+    }
+
+    /// The fault that stopped all queues of this process, if there was one.
+    pub fn exception(&self) -> Option<&'static str> {
+        EXCEPTION.get().map(String::as_str)
     }
 
     pub fn gpus(&self) -> impl Iterator<Item = &GpuInfo> {

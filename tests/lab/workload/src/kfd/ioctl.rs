@@ -46,6 +46,14 @@ pub struct WaveStateArgs {
 }
 
 #[repr(C)]
+pub struct AllocQueueGwsArgs {
+    queue_id: u32,
+    count: u32,
+    first: u32,
+    pad: u32,
+}
+
+#[repr(C)]
 #[derive(Default)]
 pub struct ClockCountersArgs {
     gpu: u64,
@@ -102,6 +110,7 @@ const _: () = assert!(size_of::<VersionArgs>() == 8);
 const _: () = assert!(size_of::<UpdateQueueArgs>() == 24);
 const _: () = assert!(size_of::<SetCuMaskArgs>() == 16);
 const _: () = assert!(size_of::<WaveStateArgs>() == 24);
+const _: () = assert!(size_of::<AllocQueueGwsArgs>() == 16);
 const _: () = assert!(size_of::<ClockCountersArgs>() == 40);
 const _: () = assert!(size_of::<AvailableMemoryArgs>() == 16);
 const _: () = assert!(size_of::<DebugTrapArgs>() == 32);
@@ -115,6 +124,7 @@ mod raw {
     nix::ioctl_write_ptr!(update_queue, b'K', 0x07, UpdateQueueArgs);
     nix::ioctl_write_ptr!(set_cu_mask, b'K', 0x1a, SetCuMaskArgs);
     nix::ioctl_readwrite!(get_queue_wave_state, b'K', 0x1b, WaveStateArgs);
+    nix::ioctl_readwrite!(alloc_queue_gws, b'K', 0x1e, AllocQueueGwsArgs);
     nix::ioctl_readwrite!(available_memory, b'K', 0x23, AvailableMemoryArgs);
     nix::ioctl_readwrite!(debug_trap, b'K', 0x26, DebugTrapArgs);
     nix::ioctl_readwrite!(gem_create, b'd', 0x40, GemCreateArgs);
@@ -210,6 +220,18 @@ impl Kfd {
         };
         // SAFETY: the mask holds as many bits as are announced and outlives the call.
         unsafe { raw::set_cu_mask(self.fd(), &args) }.map(drop)
+    }
+
+    /// Has a queue take part in cooperative launches, as at most one of a process may.
+    pub fn alloc_queue_gws(&self, queue_id: u32) -> Result<()> {
+        let mut args = AllocQueueGwsArgs {
+            queue_id,
+            count: 64,
+            first: 0,
+            pad: 0,
+        };
+        // SAFETY: the argument is the structure that the number's size names.
+        unsafe { raw::alloc_queue_gws(self.fd(), &mut args) }.map(drop)
     }
 
     /// Reads the saved state of an inactive queue. The driver copies the control

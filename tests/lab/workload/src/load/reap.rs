@@ -35,6 +35,10 @@ impl Load {
                     outcome.failure = Some(format!("ROCr reports: {failure}"));
                     return outcome;
                 }
+                if let Some(exception) = self.runtime.exception() {
+                    outcome.failure = Some(format!("fault: {exception}"));
+                    return outcome;
+                }
                 if !self.spec.drain && ended.load(Ordering::Acquire) {
                     return outcome;
                 }

@@ -120,10 +120,10 @@ impl Hws {
             is_static: listed.is_static,
         };
         let key = slot::load_slot(engines, 0, mask, place, loading);
+        engines.queues.account_mapped(&mut engines.bus, key);
         for die in 0..dies {
             slot::load_die_settings(engines, key, die)?;
         }
-        engines.queues.account_mapped(&mut engines.bus, key);
         preempt::begin_restore(engines, key, mask);
         Ok(Some(key))
     }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where a die's state of a queue is saved, as its descriptor says.
 
+use crate::engines::Engines;
 use crate::layout::descriptor as mqd;
-use crate::memory::{Memory, MemoryFault, Space};
+use crate::memory::{FaultCause, Memory, MemoryFault, Space};
 use crate::queue::Queue;
+use crate::terms::QueueKey;
 
 /// The driver sets it in a descriptor whose queue has a save area.
 const QSWITCH_MODE: u32 = 1 << 30;
@@ -50,4 +52,27 @@ pub enum Problem {
     Full(&'static str),
     #[error("the saved state is spoiled: {0}")]
     Spoiled(&'static str),
+}
+
+/// A wave whose state is not what was saved goes on anywhere: it fetches its next
+/// instruction where no page is.
+const LOST_WAVE: MemoryFault = MemoryFault {
+    address: 0,
+    write: false,
+    cause: FaultCause::NotMapped,
+};
+
+impl Problem {
+    /// Stops the queue whose waves could not be moved, and tells the driver where
+    /// hardware would run into a page fault.
+    pub fn stop(self, engines: &mut Engines, key: QueueKey, doing: &str) {
+        let (queues, bus) = (&mut engines.queues, &mut engines.bus);
+        match self {
+            Problem::Memory(fault) => queues.memory_fault(bus, key, fault, doing),
+            Problem::Spoiled(_) => {
+                queues.memory_fault(bus, key, LOST_WAVE, &format!("{doing}: {self}"));
+            }
+            Problem::Full(_) => queues.fail(bus, key, format!("{doing}: {self}")),
+        }
+    }
 }

@@ -21,8 +21,10 @@ pub fn begin_restore(engines: &mut Engines, key: QueueKey, dies: u32) {
                 workgroups += count;
             }
             Err(problem) => {
-                let reason = format!("restoring waves: {problem}");
-                engines.queues.fail(&mut engines.bus, key, reason);
+                problem.stop(engines, key, "restoring waves");
+                if let Some(queue) = engines.queues.get_mut(key) {
+                    queue.keep_saved();
+                }
                 return;
             }
         }

@@ -54,8 +54,7 @@ pub fn save_end(engines: &mut Engines, key: QueueKey, serial: u64) -> bool {
 fn leave_dies(engines: &mut Engines, key: QueueKey, slot: Slot, dies: u32, saved: bool) -> bool {
     for die in (0..engines.bus.config.xcc_count).filter(|die| (dies >> die) & 1 != 0) {
         if let Err(problem) = store_die(engines, key, die, slot, saved) {
-            let reason = format!("saving waves: {problem}");
-            engines.queues.fail(&mut engines.bus, key, reason);
+            problem.stop(engines, key, "saving waves");
         }
     }
     let workgroups = engines.compute.waiting(key);
@@ -88,8 +87,11 @@ fn store_die(
         return Ok(());
     };
     let area = Area::read(&bus.memory, queue, die)?;
-    store_descriptor(bus, queue, descriptor)?;
     store_registers(bus, queue, die, slot);
+    if queue.keeps_saved() {
+        return Ok(());
+    }
+    store_descriptor(bus, queue, descriptor)?;
     let Some(area) = area else {
         return Ok(());
     };

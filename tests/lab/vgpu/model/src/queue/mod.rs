@@ -82,6 +82,8 @@ pub struct Queue {
     leaving: Option<Leaving>,
     /// Dies whose saved waves are being read back.
     restoring: u32,
+    /// Its waves could not be read back.
+    keeps_saved: bool,
     /// Why it has stopped permanently, if it has.
     fault: Option<String>,
     account: usize,
@@ -108,6 +110,7 @@ impl Queue {
             indirect_signal: None,
             leaving: None,
             restoring: 0,
+            keeps_saved: false,
             fault: None,
             account: 0,
             busy_until: GpuNanos::default(),
@@ -261,6 +264,17 @@ impl Queue {
     /// Dies whose saved waves are being read back.
     pub fn restoring(&self) -> u32 {
         self.restoring
+    }
+
+    /// Its waves could not be read back: descriptor and save area stay as they are,
+    /// so that it does not begin anew when it is loaded the next time.
+    pub fn keep_saved(&mut self) {
+        self.keeps_saved = true;
+    }
+
+    /// Whether descriptor and save area are to stay as they are.
+    pub fn keeps_saved(&self) -> bool {
+        self.keeps_saved
     }
 
     /// Whether it may fetch and launch.

@@ -60,6 +60,8 @@ fn load(engines: &mut Engines, die: u32, slot: Slot, vmid: u32) -> QueueKey {
         is_static: true,
     };
     let key = load_slot(engines, die, 1 << die, slot, loading);
+    // What becomes of it from here on is charged to its own account.
+    engines.queues.account_mapped(&mut engines.bus, key);
     let own = engines.queues.get(key).and_then(|queue| queue.descriptor());
     let stride = own.map_or(Ok(0), |own| descriptor_stride(&engines.bus, own));
     match (stride, engines.queues.get_mut(key)) {
@@ -79,6 +81,5 @@ fn load(engines: &mut Engines, die: u32, slot: Slot, vmid: u32) -> QueueKey {
             engines.queues.fail(&mut engines.bus, key, reason);
         }
     }
-    engines.queues.account_mapped(&mut engines.bus, key);
     key
 }

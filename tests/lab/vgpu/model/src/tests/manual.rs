@@ -261,3 +261,20 @@ fn draining_waits_for_the_waves() {
     load(&mut driver, &queue, 0, 1);
     driver.finish(&dispatch);
 }
+
+/// On several dies the descriptor is read first to find the others'.
+#[test]
+fn an_unreadable_descriptor_is_charged_to_its_own_queue() {
+    const NOWHERE: u64 = 1 << 46;
+    let (mut driver, first) = fixture(3);
+    load(&mut driver, &first, 0, 1);
+    let process = driver.process(0x8003);
+    let second = driver.queue(process, 1);
+    driver.set_mqd(&second, 0, 128, NOWHERE as u32);
+    driver.set_mqd(&second, 0, 129, (NOWHERE >> 32) as u32);
+    load(&mut driver, &second, 0, 2);
+    driver.run(1_000_000);
+    assert_eq!(driver.report(&first).fault, None);
+    let fault = driver.report(&second).fault.expect("a fault");
+    assert!(fault.contains("descriptor"), "{fault}");
+}

@@ -128,14 +128,22 @@ fn a_spoiled_save_area_stops_the_queue() {
         let process = driver.process(1);
         let queue = driver.queue(process, 1);
         driver.map(&[queue]);
-        driver.dispatch(&queue, LONG);
+        let dispatch = driver.dispatch(&queue, LONG);
         driver.run(1_000_000);
         driver.unmap_all();
         spoil(&mut driver, &queue);
-        driver.map(&[queue]);
-        driver.run(1_000_000);
-        let fault = driver.report(&queue).fault.expect(expected);
-        assert!(fault.contains(expected), "{fault}");
+        let counts = driver.counts(&dispatch);
+        // Mapped again it does not begin anew, and the driver is told again.
+        for _ in 0..2 {
+            let interrupts = driver.device.state().interrupts;
+            driver.map(&[queue]);
+            driver.run(100_000_000);
+            let fault = driver.report(&queue).fault.expect(expected);
+            assert!(fault.contains(expected), "{fault}");
+            assert_eq!(driver.device.state().interrupts, interrupts + 1);
+            driver.unmap_all();
+        }
+        assert_eq!(driver.counts(&dispatch), counts);
     }
 }
 
