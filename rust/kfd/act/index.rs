@@ -77,11 +77,13 @@ impl Index {
         0..0
     }
 
-    /// The places where a queue may be, the first one by its address.
+    /// The places where a queue may be, the first one by its address. The upper bits of
+    /// the product spread addresses well that lie at equal distances.
     fn from(&self, key: QueueKey) -> impl Iterator<Item = usize> {
         const GOLDEN: usize = 0x9e37_79b9_7f4a_7c15;
         let mask = self.places.len().wrapping_sub(1);
-        let first = key.queue.wrapping_mul(GOLDEN) >> 32;
+        let product = key.queue.wrapping_mul(GOLDEN);
+        let first = product.checked_shr(mask.leading_zeros()).unwrap_or(0);
         (0..self.places.len()).map(move |step| first.wrapping_add(step) & mask)
     }
 }
