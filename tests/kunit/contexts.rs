@@ -15,7 +15,7 @@ use kfd::act::backend::{Backend, BackendKind, Debts};
 use kfd::act::transaction::Requests;
 use kfd::driver::queue::Activity;
 use kfd::kernel::thread::{Body, Running, Thread};
-use kfd::kernel::wake;
+use kfd::kernel::wake::Alarm;
 use kfd::look::survey::Survey;
 
 /// Makes the first process a context beside its program's main one.
@@ -64,6 +64,7 @@ fn pointers_are_read(mut survey: Survey) -> Result<bool> {
     let reader = Reader {
         survey: KBox::pin_init(kernel::new_mutex!(survey, "survey"), GFP_KERNEL)?,
         done: KBox::pin_init(Completion::new(), GFP_KERNEL)?,
+        alarm: Alarm::new()?,
     };
     let thread = Thread::start(c"gp_reader", KBox::new(reader, GFP_KERNEL)?)?;
     thread.body().done.wait_for_completion();
