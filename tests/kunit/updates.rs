@@ -49,7 +49,7 @@ fn judged(scene: &Scene<'_>, remembered: bool) -> Result<[QueueState; 2]> {
     let mut seen = KVVec::<Observation>::with_capacity(4, GFP_KERNEL)?;
     let mut states = [QueueState::Unknown; 2];
     for state in &mut states {
-        survey.take(scene.node);
+        survey.take(scene.node, core::iter::empty());
         roster.take(&survey, &NoRules);
         let Some(queue) = roster.queues_mut().first_mut() else {
             return failed(fmt!("no queue is seen"));
