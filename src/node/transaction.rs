@@ -140,7 +140,8 @@ impl Transactions {
         if !survey.uncounted_gws() {
             return Ok(());
         }
-        let result = send(site, backend, &mut self.requests.count_gws());
+        let orders = &mut self.requests.count_gws();
+        let result = self.unanswered.send(site, backend, orders);
         self.book(result, memory)
     }
 
