@@ -2,7 +2,7 @@
 
 //! Stops and starts through the hardware scheduler's backend, on the fake
 //! driver: what is edited, what is left alone, and what every error leaves
-//! behind.
+//! behind, in one file because all of it is checked by the same few functions.
 
 use crate::fake::layout::*;
 use crate::fake::{expect, failed, get, put, Fake};

@@ -57,13 +57,13 @@ impl Task {
 
     /// Its real user in the initial namespace.
     pub(crate) fn user(&self) -> u32 {
-        // SAFETY: By the type's invariant.
+        // SAFETY: By the type's invariant a reference to the task is held.
         unsafe { bindings::gp_task_user(self.0.as_ptr()) }
     }
 
     /// The number of the cgroup that it is in.
     pub(crate) fn cgroup(&self) -> u64 {
-        // SAFETY: By the type's invariant.
+        // SAFETY: By the type's invariant a reference to the task is held.
         unsafe { bindings::gp_task_cgroup(self.0.as_ptr()) }
     }
 
@@ -165,7 +165,7 @@ impl MemoryHandle {
     /// The structure must be there during the call.
     pub(crate) unsafe fn from_raw(mm: *mut kernel::bindings::mm_struct) -> Option<Self> {
         let mm = NonNull::new(mm)?;
-        // SAFETY: By the function's requirement.
+        // SAFETY: By the function's requirement the structure is there.
         unsafe { bindings::gp_mm_handle_get(mm.as_ptr()) };
         // INVARIANT: The reference was just taken.
         Some(Self(mm))

@@ -29,8 +29,8 @@ unsafe impl Sync for Alarm {}
 impl Alarm {
     /// Makes what wakes a thread.
     pub fn new() -> Result<Self> {
-        // SAFETY: Rust code of ours runs in process context only, where the function
-        // may sleep.
+        // SAFETY: The function may be called wherever one may sleep, and no Rust code of
+        // ours runs in an interrupt or makes an alarm with preemption disabled.
         let alarm = unsafe { bindings::gp_alarm_create() };
         // INVARIANT: Just made.
         NonNull::new(alarm).map(Self).ok_or(ENOMEM)
