@@ -32,6 +32,8 @@ void gp_thread_prepare(void);
 void gp_thread_yield(void);
 bool gp_thread_should_freeze(void);
 void gp_thread_freeze(void);
+int gp_nice_raise(void);
+void gp_nice_restore(int nice);
 void gp_preempt_disable(void);
 void gp_preempt_enable(void);
 

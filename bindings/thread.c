@@ -25,11 +25,6 @@ struct task_struct *gp_thread_start(int (*body)(void *data), void *data, const c
 	struct task_struct *thread = kthread_create(body, data, "%s", name);
 
 	if (!IS_ERR(thread)) {
-		/*
-		 * As the kernel's own urgent workers: what it does between taking
-		 * queues off a GPU and putting them back, the whole GPU waits for.
-		 */
-		set_user_nice(thread, MIN_NICE);
 		get_task_struct(thread);
 		wake_up_process(thread);
 	}
@@ -68,6 +63,30 @@ void gp_thread_prepare(void)
 {
 	set_freezable();
 	current->timer_slack_ns = SLACK_NS;
+}
+
+/**
+ * gp_nice_raise() - be preferred to all ordinary work
+ *
+ * Context: the current task.  Return: what gp_nice_restore() wants.
+ */
+int gp_nice_raise(void)
+{
+	int nice = task_nice(current);
+
+	set_user_nice(current, MIN_NICE);
+	return nice;
+}
+
+/**
+ * gp_nice_restore() - undo gp_nice_raise()
+ * @nice: what it returned
+ *
+ * Context: the same task.
+ */
+void gp_nice_restore(int nice)
+{
+	set_user_nice(current, nice);
 }
 
 /** gp_preempt_disable() - have no other task run here until gp_preempt_enable(). */

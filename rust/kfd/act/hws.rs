@@ -42,6 +42,7 @@ use crate::driver::unmapped::Functions;
 use crate::driver::unmapped::Unmapped;
 use crate::kernel::clock;
 use crate::kernel::preemption::without_preemption;
+use crate::kernel::preemption::Preferred;
 use gpreempt_policy::FailureKind;
 use kernel::prelude::*;
 
@@ -85,6 +86,7 @@ impl Hws {
             Some(_) if orders.wanted.always() => {}
             Some(_) => return Err(Failure::Misfit),
         }
+        let _preferred = Preferred::raise();
         let begin = clock::now();
         let unmapped = self.unmap(node)?;
         let edit = clock::now();

@@ -1,8 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! Stretches of code that nothing else on the processor interrupts but interrupts.
+//! Stretches of code that other work on the processor is not to delay: by the task's
+//! weight where it has to wait, and not at all where it does not.
 
 use crate::kernel::bindings;
+use kernel::types::NotThreadSafe;
+
+/// The current task is preferred to all ordinary work while this lives.
+///
+/// # Invariants
+///
+/// The number is the nice value that the task had before, and this does not leave it.
+pub(crate) struct Preferred(i32, NotThreadSafe);
+
+impl Preferred {
+    /// Has the current task preferred. No lock of the driver may be held.
+    pub(crate) fn raise() -> Self {
+        // SAFETY: The function concerns the current task alone and takes locks of the
+        // scheduler only, for which no Rust code of ours holds a lock in the way.
+        let nice = unsafe { bindings::gp_nice_raise() };
+        // INVARIANT: Just returned for this task.
+        Self(nice, NotThreadSafe)
+    }
+}
+
+impl Drop for Preferred {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant this is the task of `raise`, and its value.
+        unsafe { bindings::gp_nice_restore(self.0) }
+    }
+}
 
 /// Calls a function that neither sleeps nor takes long, and that no other task may
 /// delay.

@@ -24,7 +24,7 @@ const WHOLE_SHARE: u32 = 100;
 /// KFD_IOC_QUEUE_TYPE_COMPUTE_AQL.
 const AQL: u32 = 2;
 /// KFD_IOC_ALLOC_MEM_FLAGS: GTT, writable, executable.
-const MEMORY: u32 = 1 << 1 | 1 << 31 | 1 << 30;
+const MEMORY: u32 = (1 << 1) | (1 << 31) | (1 << 30);
 
 #[repr(C)]
 #[derive(Default)]
