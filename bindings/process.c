@@ -8,6 +8,7 @@
 #include <linux/sched/task.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/user_namespace.h>
 
 #include "shim.h"
 
@@ -37,10 +38,32 @@ void gp_task_comm(struct task_struct *task, char *comm)
 	strscpy_pad(comm, task->comm, GP_COMM_LEN);
 }
 
-/** gp_task_user() - the real user of @task in the initial namespace; any context. */
+/**
+ * gp_task_user() - the user on whose account @task is
+ *
+ * Its real user in the initial user namespace.  In another one it has whatever
+ * user it likes of those that were given to whoever made the namespace, and is on
+ * the account of that one.  Of nested namespaces the outermost counts.
+ *
+ * Context: any.
+ */
 u32 gp_task_user(struct task_struct *task)
 {
-	return from_kuid(&init_user_ns, task_uid(task));
+	const struct user_namespace *ns;
+	kuid_t user;
+
+	/* The credentials keep their namespace, which keeps those around it. */
+	rcu_read_lock();
+	ns = __task_cred(task)->user_ns;
+	if (ns == &init_user_ns) {
+		user = task_uid(task);
+	} else {
+		while (ns->parent != &init_user_ns)
+			ns = ns->parent;
+		user = ns->owner;
+	}
+	rcu_read_unlock();
+	return from_kuid(&init_user_ns, user);
 }
 
 /**

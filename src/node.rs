@@ -376,8 +376,8 @@ impl NodeEngine {
         self.start_all(gpu, backend)
     }
 
-    /// Starts everything when stopped queues are among those that there is no
-    /// room to see. Returns whether it did.
+    /// Starts the stopped queues among those that there is no room to see. Returns
+    /// whether it did.
     fn start_beyond(
         &mut self,
         site: Site<'_>,
@@ -389,7 +389,9 @@ impl NodeEngine {
             return false;
         }
         self.next_start_beyond = now.after(retry);
-        let result = self.start_all(site.gpu(), backend);
+        let survey = self.look.survey();
+        let (transactions, memory) = (&mut self.transactions, &mut self.memory);
+        let result = start_all::start_beyond(site, backend, transactions, survey, memory);
         if let Err(failure) = result {
             transaction::say_failure(site, failure);
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! Starting everything without the policy: because the module lets go of a node,
-//! the backend changes, or queues have gone out of view.
+//! Starting queues without the policy: everything, because the module lets go of a
+//! node or the backend changes, or what has gone out of view.
 //!
-//! All of it is one order that names no queue, so that a queue which is forgotten
-//! here does not stay stopped.
+//! Neither order names a queue that is to be started, so that a queue which is
+//! forgotten here does not stay stopped.
 
 use crate::node::memory::Memory;
 use crate::node::roster::Roster;
@@ -41,6 +41,22 @@ pub(crate) fn start_all(
             memory.roster.forget_stops();
             Ok(())
         }
+    }
+}
+
+/// Starts every queue of the node that is stopped and out of view. What is in view stays
+/// as the policy wants it, so that nobody has other users' queues started by pushing one
+/// out of view.
+pub(crate) fn start_beyond(
+    site: Site<'_>,
+    backend: &mut Backend<'_>,
+    transactions: &mut Transactions,
+    survey: &Survey,
+    memory: &mut Memory,
+) -> Result<(), Failure> {
+    match transactions.start_beyond(site, backend, survey, memory) {
+        Err(failure) if failure.kind() != FailureKind::Rebuilt => Err(failure),
+        _ => Ok(()),
     }
 }
 

@@ -108,6 +108,22 @@ impl Transactions {
         self.book(result, memory)
     }
 
+    /// Starts every queue of the node that is stopped and was not in view at the last
+    /// look.
+    pub(crate) fn start_beyond(
+        &mut self,
+        site: Site<'_>,
+        backend: &mut Backend<'_>,
+        survey: &Survey,
+        memory: &mut Memory,
+    ) -> Result<(), Failure> {
+        let in_view = survey.queues().iter().map(|seen| seen.facts.key);
+        let mut orders = self.requests.start_beyond(in_view);
+        let result = self.unanswered.send(site, backend, &mut orders);
+        memory.record.counters.starts.add(orders.started());
+        self.book(result, memory)
+    }
+
     /// Puts what should run back on the hardware, if a transaction has left it off.
     /// Otherwise nothing would but the next change that the driver makes itself.
     pub(crate) fn put_back(

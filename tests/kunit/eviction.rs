@@ -45,6 +45,14 @@ impl Scene<'_> {
         (orders.started(), result.map(|_| ()))
     }
 
+    /// Starts what is out of view, and says how many processes that were.
+    fn start_beyond(&mut self) -> (u64, Result<(), Failure>) {
+        let mut orders = self.requests.start_beyond([self.key].into_iter());
+        let mut backend = Backend::new(BackendKind::Process, None, &mut self.debts);
+        let result = backend.transact(self.node, &mut orders);
+        (orders.started(), result.map(|_| ()))
+    }
+
     fn pay_debts(&mut self, in_view: bool) -> Result<(), Failure> {
         let node = self.node;
         let process = in_view.then_some(self.key.process());
@@ -120,6 +128,15 @@ mod tests {
             scene.left(1, true)?;
             expect(scene.pay_debts(false), Ok(()))?;
             scene.left(0, false)
+        })
+    }
+
+    #[test]
+    fn a_process_in_view_is_not_restored_for_those_that_are_not() -> Result {
+        with_scene(|scene| {
+            expect(scene.ask(Stop), Ok(Done::Yes))?;
+            expect(scene.start_beyond(), (0, Ok(())))?;
+            scene.left(1, true)
         })
     }
 

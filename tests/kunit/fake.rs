@@ -79,6 +79,7 @@ extern "C" {
     fn gp_fake_stop(number: u32) -> i32;
     fn gp_fake_map(slot: u32, doorbell: u32, read: u32, write: u64, empty: bool);
     fn gp_fake_own(pid: i32, main_thread: bool) -> i32;
+    fn gp_fake_own_contained() -> i32;
 }
 
 impl Fake {
@@ -136,6 +137,13 @@ impl Fake {
     pub(crate) fn own(pid: i32, main_thread: bool) -> Result {
         // SAFETY: The fake is there, because this module links to it.
         kernel::error::to_result(unsafe { gp_fake_own(pid, main_thread) })
+    }
+
+    /// Has the first process be one of the kernel's first program, in the innermost of
+    /// two user namespaces, the outer one of which the kernel's first user has made.
+    pub(crate) fn own_contained() -> Result {
+        // SAFETY: The fake is there, because this module links to it.
+        kernel::error::to_result(unsafe { gp_fake_own_contained() })
     }
 
     /// Calls a function while the driver resets the GPU.

@@ -184,6 +184,35 @@ mod tests {
         })
     }
 
+    /// An administrator may have the driver make more queues than it does by itself.
+    #[test]
+    fn a_node_with_very_many_queues_fits() -> Result {
+        with_node(|node| {
+            Fake::add_processes(2, 17_000)?;
+            let census = node.lock().census();
+            match census.fits() {
+                true => Ok(()),
+                false => failed(fmt!("{census:?}")),
+            }
+        })
+    }
+
+    #[test]
+    fn a_ring_is_named_where_the_counters_are_damaged_too() -> Result {
+        with_node(|node| {
+            let fake = Fake::now();
+            let queue = fake.processes[0].queues[0];
+            put(queue, QUEUE_LIST + NEXT, entry(queue, QUEUE_LIST));
+            put(fake.dqm, DEVICE_QUEUE_MANAGER_TOTAL_QUEUE_COUNT, u32::MAX);
+            let census = node.lock().census();
+            let mut faults = census.faults();
+            match faults.any(|fault| fault == "a list that goes round in circles") {
+                true => Ok(()),
+                false => failed(fmt!("{census:?}")),
+            }
+        })
+    }
+
     #[test]
     fn damaged_lists_are_named() -> Result {
         each_is_named(DAMAGED_LISTS)

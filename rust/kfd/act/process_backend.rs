@@ -124,6 +124,9 @@ pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>, debts: &mut Deb
     let owed = debts.debts.iter().any(|debt| debt.of.is_on(node));
     match orders.wanted {
         Wanted::StartAll { .. } if !owed => return Ok(None),
+        // A process is stopped as a whole, along with those of its queues that are out of
+        // view. Where none is in view, its debt is paid at the next look.
+        Wanted::StartBeyond { .. } => return Ok(None),
         // The driver leaves nothing out for a queue that it knows to be evicted.
         Wanted::CountGws => return Ok(None),
         _ => {}
@@ -138,7 +141,7 @@ pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>, debts: &mut Deb
         }
         Wanted::StartAll { started } => restore_all(node, debts, |_| false, started),
         // An eviction leaves nothing off the hardware that it does not owe.
-        Wanted::CountGws | Wanted::PutBack => None,
+        Wanted::StartBeyond { .. } | Wanted::CountGws | Wanted::PutBack => None,
     };
     match failure {
         Some(failure) => Err(failure),

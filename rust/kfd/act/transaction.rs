@@ -127,6 +127,21 @@ impl Requests {
         }
     }
 
+    /// Orders to start every such queue but those that are in view.
+    pub fn start_beyond(&mut self, in_view: impl Iterator<Item = QueueKey>) -> Orders<'_> {
+        self.fill(in_view.map(|key| (key, Action::Start)));
+        Orders {
+            wanted: Wanted::StartBeyond {
+                in_view: Asked {
+                    requests: &mut self.list,
+                    index: &self.index,
+                },
+                started: 0,
+            },
+            room: &mut self.room,
+        }
+    }
+
     /// Orders to make up for what the driver leaves out where it gives GWS to a queue
     /// that we have stopped.
     pub fn count_gws(&mut self) -> Orders<'_> {
@@ -175,6 +190,8 @@ pub(crate) enum Wanted<'a> {
     Each(Asked<'a>),
     /// To start everything, and how many were started.
     StartAll { started: u64 },
+    /// To start everything that no request is about, and how many were started.
+    StartBeyond { in_view: Asked<'a>, started: u64 },
     /// To count the queues with GWS that the driver has not.
     CountGws,
     /// To put back what is off the hardware.
@@ -185,7 +202,7 @@ impl Orders<'_> {
     /// How many queues were started without being asked for by a request.
     pub fn started(&self) -> u64 {
         match self.wanted {
-            Wanted::StartAll { started } => started,
+            Wanted::StartAll { started } | Wanted::StartBeyond { started, .. } => started,
             Wanted::Each(_) | Wanted::CountGws | Wanted::PutBack => 0,
         }
     }
@@ -208,6 +225,10 @@ impl Wanted<'_> {
             }
             Wanted::StartAll { .. } => {
                 (queue.may_be_started() || queue.uncounted_gws).then_some(Action::Start)
+            }
+            Wanted::StartBeyond { in_view, .. } => {
+                let beyond = queue.may_be_started() && in_view.about(queue.key).is_empty();
+                beyond.then_some(Action::Start)
             }
             Wanted::CountGws => queue.uncounted_gws.then_some(Action::Start),
             Wanted::PutBack => None,
@@ -238,7 +259,9 @@ impl Wanted<'_> {
                     request.done = done;
                 }
             }
-            Wanted::StartAll { started } => *started = started.saturating_add(1),
+            Wanted::StartAll { started } | Wanted::StartBeyond { started, .. } => {
+                *started = started.saturating_add(1);
+            }
             Wanted::CountGws | Wanted::PutBack => {}
         }
     }
@@ -247,7 +270,10 @@ impl Wanted<'_> {
     pub(crate) fn stopped_any(&self) -> bool {
         match self {
             Wanted::Each(asked) => asked.requests.iter().any(Request::has_stopped),
-            Wanted::StartAll { .. } | Wanted::CountGws | Wanted::PutBack => false,
+            Wanted::StartAll { .. }
+            | Wanted::StartBeyond { .. }
+            | Wanted::CountGws
+            | Wanted::PutBack => false,
         }
     }
 

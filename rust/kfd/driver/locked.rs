@@ -14,9 +14,13 @@ use crate::kernel::bindings;
 use core::ops::Deref;
 use kernel::types::NotThreadSafe;
 
-/// More list entries than a node can have: a walk that meets more goes round in
-/// circles.
-const MOST_ENTRIES: u32 = 16 * 1024;
+/// More list entries than a node can have: as many queues as the driver's parameter
+/// `max_num_of_queues_per_device` may say, and as many processes as there are PASIDs.
+const MOST_ENTRIES: u32 = 512 * 1024 + 64 * 1024;
+
+/// How many more entries than the driver counts a walk may meet, so that a counter which
+/// is a little wrong is named as what it is.
+const ENTRIES_UNCOUNTED: u32 = 64;
 
 /// Proof that the queue manager's lock is held by this thread.
 ///
@@ -173,7 +177,7 @@ impl<'a> LockedNode<'a> {
             census.fault(Census::UNREADABLE);
             return census;
         };
-        let mut budget = MOST_ENTRIES;
+        let mut budget = self.budget();
         let mut list = List::new(head, DEVICE_PROCESS_NODE_LIST);
         for entry in list.by_ref() {
             if !spend(&mut budget) {
@@ -191,6 +195,19 @@ impl<'a> LockedNode<'a> {
         }
         self.compare(&mut census);
         census
+    }
+
+    /// How many entries a walk may meet: one that meets more than the driver counts goes
+    /// round in circles, and it ends even where the counters are damaged too.
+    fn budget(&self) -> u32 {
+        let counters = [
+            DEVICE_QUEUE_MANAGER_PROCESSES_COUNT,
+            DEVICE_QUEUE_MANAGER_TOTAL_QUEUE_COUNT,
+        ];
+        // What cannot be read here is named when the counters are compared.
+        let counted = counters.map(|at| self.node.dqm().read::<u32>(at).unwrap_or(0));
+        let counted = counted.into_iter().fold(0, u32::saturating_add);
+        counted.saturating_add(ENTRIES_UNCOUNTED).min(MOST_ENTRIES)
     }
 
     /// Only checks that everything fits together.

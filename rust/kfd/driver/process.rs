@@ -55,7 +55,7 @@ impl Task {
         comm
     }
 
-    /// Its real user in the initial namespace.
+    /// The user on whose account it is: its own, or who made its user namespace.
     pub(crate) fn user(&self) -> u32 {
         // SAFETY: By the type's invariant a reference to the task is held.
         unsafe { bindings::gp_task_user(self.0.as_ptr()) }

@@ -153,6 +153,11 @@ impl Crowd {
             .last()
             .is_none_or(|last| last.process != process)
         {
+            // A reference that there is no room for would have to be dropped under the
+            // lock.
+            if self.members.len() >= self.members.capacity() {
+                return None;
+            }
             let member = Member {
                 process,
                 task: owner.task()?,

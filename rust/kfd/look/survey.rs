@@ -186,7 +186,8 @@ impl Survey {
             }
             self.uncounted_gws |= facts.uncounted_gws;
             let chosen = self.crowd.keeps(facts);
-            let process = chosen.then(|| self.process(owner)).flatten();
+            let room = self.queues.len() < self.queues.capacity();
+            let process = (chosen && room).then(|| self.process(owner)).flatten();
             let kept = process.and_then(|process| {
                 let seen = QueueSeen {
                     facts: *facts,
@@ -212,6 +213,10 @@ impl Survey {
                 process.compute_queues = process.compute_queues.saturating_add(1);
                 return last;
             }
+        }
+        // A reference that there is no room for would have to be dropped under the lock.
+        if self.processes.len() >= self.processes.capacity() {
+            return None;
         }
         let seen = ProcessSeen {
             process: owner.process.address(),

@@ -53,9 +53,8 @@ pub struct Claim {
     queues: [u32; Worth::COUNT],
     /// How many of them are still to be passed over, by their worth.
     over: [u32; Worth::COUNT],
-    /// How many may be kept.
-    granted: u32,
-    kept: u32,
+    /// How many may still be kept, by their worth.
+    places: [u32; Worth::COUNT],
     left_out: u32,
 }
 
@@ -75,6 +74,10 @@ impl Claim {
 
     /// Whether a queue is kept in view. To be asked once for each queue, the newest
     /// first.
+    ///
+    /// A queue that was not counted gets a place of its own worth or of a lesser one at
+    /// most: the places of what is stopped are for what is stopped, however many queues
+    /// come after the count.
     pub fn keeps(&mut self, worth: Worth) -> bool {
         let over = self.over.get_mut(worth.at());
         let passed = over.is_some_and(|over| {
@@ -82,14 +85,29 @@ impl Claim {
             *over = left.unwrap_or(0);
             left.is_some()
         });
-        let keeps = !passed && self.kept < self.granted;
-        let count = if keeps {
-            &mut self.kept
-        } else {
-            &mut self.left_out
-        };
-        *count = count.saturating_add(1);
+        let keeps = !passed && self.takes_place(worth);
+        if !keeps {
+            self.left_out = self.left_out.saturating_add(1);
+        }
         keeps
+    }
+
+    /// Takes a place of a worth, or else one of the least worth below it. Returns
+    /// whether there was one.
+    fn takes_place(&mut self, worth: Worth) -> bool {
+        let Some((own, lesser)) = self
+            .places
+            .get_mut(worth.at()..)
+            .and_then(<[u32]>::split_first_mut)
+        else {
+            return false;
+        };
+        let mut places = core::iter::once(own).chain(lesser.iter_mut().rev());
+        let Some(free) = places.find(|places| **places > 0) else {
+            return false;
+        };
+        *free = free.saturating_sub(1);
+        true
     }
 
     /// How many of the queues that were asked about are not kept.
@@ -99,9 +117,11 @@ impl Claim {
 
     /// Grants more, and says which of the queues are then to be passed over.
     fn grant(&mut self, more: u32) {
-        self.granted = self.granted.saturating_add(more);
-        let mut left = self.granted;
-        for (&queues, over) in self.queues.iter().zip(self.over.iter_mut()) {
+        let granted = |sum: u32, places: &u32| sum.saturating_add(*places);
+        let mut left = self.places.iter().fold(more, granted);
+        let places = self.places.iter_mut().zip(self.over.iter_mut());
+        for (&queues, (places, over)) in self.queues.iter().zip(places) {
+            *places = queues.min(left);
             *over = queues.saturating_sub(left);
             left = left.saturating_sub(queues);
         }

@@ -10,6 +10,7 @@
  * needs: see the end.  It is one file because nearly all of it fills and uses the
  * same few structures, and a module of one file needs no header of its own for them.
  */
+#include <linux/cred.h>
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -17,6 +18,7 @@
 #include <linux/pci.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 
 #include "fake.h"
 #include "generated_layout.h"
@@ -571,6 +573,39 @@ int gp_fake_own(int pid, bool main_thread)
 }
 EXPORT_SYMBOL_GPL(gp_fake_own);
 
+/* A task in namespaces of which the fake makes what is looked at. */
+static struct task_struct *contained_task;
+static struct cred contained_cred;
+static struct user_namespace contained_namespaces[2];
+
+/*
+ * gp_fake_own_contained() - have the first process be that of a user within a user's
+ * namespace
+ *
+ * The outer namespace was made by the first user, the inner one by the user that
+ * the task is in the initial namespace.
+ */
+int gp_fake_own_contained(void)
+{
+	kuid_t user = KUIDT_INIT(100000);
+
+	if (!contained_task)
+		contained_task = kmemdup(&init_task, sizeof(init_task), GFP_KERNEL);
+	if (!contained_task)
+		return -ENOMEM;
+	contained_namespaces[0].parent = &init_user_ns;
+	contained_namespaces[0].owner = GLOBAL_ROOT_UID;
+	contained_namespaces[1].parent = &contained_namespaces[0];
+	contained_namespaces[1].owner = user;
+	contained_cred.uid = user;
+	contained_cred.user_ns = &contained_namespaces[1];
+	rcu_assign_pointer(contained_task->real_cred, &contained_cred);
+	SET(void *, gp_fake.first.processes[0].process, GP_KFD_PROCESS_LEAD_THREAD,
+	    contained_task);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(gp_fake_own_contained);
+
 static struct rw_semaphore *reset_sem(void)
 {
 	return (struct rw_semaphore *)AT(gp_fake.reset_domain, GP_AMDGPU_RESET_DOMAIN_SEM);
@@ -638,6 +673,7 @@ static void fake_remove(struct pci_dev *pdev)
 {
 	msleep(remove_ms);
 	free_extras();
+	kfree(contained_task);
 	fake_pdev = NULL;
 }
 

@@ -108,6 +108,7 @@ int gp_fake_add_processes(u32 count, u32 queues);
 int gp_fake_stop(u32 number);
 void gp_fake_map(u32 slot, u32 doorbell, u32 read, u64 write, bool empty);
 int gp_fake_own(int pid, bool main_thread);
+int gp_fake_own_contained(void);
 
 /* nodes.c: the GPU divided into several nodes, and work on them */
 #define GP_FAKE_NODES 8

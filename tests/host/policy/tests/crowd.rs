@@ -159,6 +159,30 @@ fn a_queue_that_came_since_it_was_counted_takes_no_room_from_others() {
     assert_eq!((0..6).filter(|_| claim.keeps(Worth::Seen)).count(), 3);
 }
 
+#[test]
+fn a_queue_that_came_since_the_count_takes_no_place_of_a_stopped_one() {
+    let mut claims = [Claim::default()];
+    let counted = [Worth::Unseen, Worth::Working, Worth::Stopped];
+    counted.iter().for_each(|&worth| claims[0].add(worth));
+    share(3, &mut claims);
+    let [claim] = &mut claims;
+    let listed = [Worth::Unseen].into_iter().chain(counted);
+    let kept: Vec<_> = listed.filter(|&worth| claim.keeps(worth)).collect();
+    assert_eq!(kept, counted);
+    assert_eq!(claim.left_out(), 1);
+}
+
+#[test]
+fn a_queue_that_is_found_stopped_since_the_count_takes_a_place_that_is_free() {
+    let mut claims = [Claim::default()];
+    (0..2).for_each(|_| claims[0].add(Worth::Unseen));
+    share(2, &mut claims);
+    let [claim] = &mut claims;
+    assert!(claim.keeps(Worth::Stopped));
+    assert!(claim.keeps(Worth::Unseen));
+    assert!(!claim.keeps(Worth::Unseen));
+}
+
 fn process() -> impl Strategy<Value = Process> {
     let worth = prop::sample::select(&WORTHS[..]);
     let queues = prop::collection::vec(worth, 0..30);
@@ -232,6 +256,32 @@ proptest! {
                 }
             }
         }
+    }
+
+    #[test]
+    fn queues_that_came_since_the_count_push_out_nothing_that_is_stopped(
+        room in 0u32..400,
+        processes in prop::collection::vec(process(), 1..40),
+        comers in prop::collection::vec(
+            (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 1usize..WORTHS.len()),
+            0..20,
+        ),
+    ) {
+        let stopped = |one: &Process| {
+            let kept = one.queues.iter().zip(&one.kept);
+            kept.filter(|&(&worth, &kept)| kept && worth == Worth::Stopped).count()
+        };
+        let before: Vec<_> = shared(room, processes.clone()).iter().map(stopped).collect();
+        // Counted without the comers, and listed with them.
+        let mut listed = processes;
+        for (process, place, worth) in comers {
+            let queues = &mut process.get_mut(&mut listed).queues;
+            queues.insert(place.index(queues.len() + 1), WORTHS[worth]);
+        }
+        let after = shared(room, listed);
+        let kept: usize = after.iter().map(Process::seen).sum();
+        prop_assert!(kept <= room as usize);
+        prop_assert_eq!(after.iter().map(stopped).collect::<Vec<_>>(), before);
     }
 
     #[test]
