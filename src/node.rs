@@ -255,11 +255,11 @@ impl NodeEngine {
     }
 
     /// Reads the node's queues, and checks the node if it has to be checked.
-    fn look_at(
+    fn look_at<'g>(
         &mut self,
-        site: Site<'_>,
+        site: Site<'g>,
         backend: &Backend<'_>,
-    ) -> Result<Option<HardwareSource>, Away> {
+    ) -> Result<Option<HardwareSource<'g>>, Away> {
         site.gpu().usable()?;
         site.with(|node| {
             if self.admission.is_other(node) {
@@ -268,7 +268,7 @@ impl NodeEngine {
             self.admission.check(site, node, backend);
             match self.refusal() {
                 Some(_) => None,
-                None => self.look.take(node, self.memory.roster.known()),
+                None => self.look.take(site.gpu(), node, self.memory.roster.known()),
             }
         })
     }

@@ -266,7 +266,7 @@ impl Survey {
         &mut self,
         gpu: &Present<'_>,
         registers: &mut Registers,
-        source: HardwareSource,
+        source: HardwareSource<'_>,
     ) {
         let mut look = registers.look(gpu, source);
         let mapped = |queue: &&mut QueueSeen| {
@@ -310,7 +310,7 @@ impl Survey {
         &mut self,
         gpu: &Present<'_>,
         occupancy: &mut Occupancy,
-        source: HardwareSource,
+        source: HardwareSource<'_>,
     ) {
         let known = occupancy.ask(gpu, source).is_ok();
         for queue in self.queues.iter_mut() {
