@@ -55,7 +55,7 @@ impl Evictable {
 
     /// Whether the process is gone.
     pub(crate) fn is_gone(&self) -> bool {
-        self.memory.memory().is_none()
+        !self.memory.is_in_use()
     }
 }
 
