@@ -41,7 +41,7 @@ impl Look {
         &mut self,
         gpu: &'g Present<'_>,
         node: &Node<'_>,
-        known: impl Iterator<Item = Known>,
+        known: impl Iterator<Item = Known> + Clone,
     ) -> Option<HardwareSource<'g>> {
         self.survey.take(node, known);
         node.hardware_source(gpu)
