@@ -58,10 +58,11 @@ void gp_amdgpu_put(struct device_driver *driver)
  *
  * The kernel has no function for it.  What /sys/kernel/btf shows is the copy
  * itself, which is only read once it is made, and lasts as long as the module
- * is loaded.
+ * is loaded.  That the attribute refers to it is the kernel's own affair; the
+ * reader, which copies from where the attribute refers to, says so.
  *
- * Context: process context, sleeps; the module is pinned.  Return: the bytes, or
- * NULL if there are none.
+ * Context: process context, sleeps; the module is pinned.  Return: the bytes, NULL
+ * if there are none, or an error pointer if another reader shows them.
  */
 const void *gp_type_info(const char *module, size_t *size)
 {
@@ -75,7 +76,10 @@ const void *gp_type_info(const char *module, size_t *size)
 	if (file && kernfs_type(file) == KERNFS_FILE) {
 		const struct bin_attribute *attribute = file->priv;
 
-		data = attribute->private;
+		if (attribute->read == sysfs_bin_attr_simple_read)
+			data = attribute->private;
+		else
+			data = ERR_PTR(-EOPNOTSUPP);
 		*size = attribute->size;
 	}
 	kernfs_put(file);

@@ -138,6 +138,17 @@ bool gp_mm_revive(struct mm_struct *mm)
 	return mmget_not_zero(mm);
 }
 
+/**
+ * gp_mm_in_use() - whether the memory of a process is in use, without keeping it
+ * @mm: with a reference by gp_mm_handle_get()
+ *
+ * Once it is not, it never is again.  Context: any.
+ */
+bool gp_mm_in_use(struct mm_struct *mm)
+{
+	return atomic_read(&mm->mm_users) > 0;
+}
+
 /** gp_mm_enter() - use @mm in the current kernel thread, until gp_mm_leave(). */
 void gp_mm_enter(struct mm_struct *mm)
 {

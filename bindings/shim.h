@@ -171,6 +171,7 @@ void gp_mm_put(struct mm_struct *mm);
 void gp_mm_handle_get(struct mm_struct *mm);
 void gp_mm_handle_put(struct mm_struct *mm);
 bool gp_mm_revive(struct mm_struct *mm);
+bool gp_mm_in_use(struct mm_struct *mm);
 void gp_mm_enter(struct mm_struct *mm);
 void gp_mm_leave(struct mm_struct *mm);
 bool gp_read_user(void *to, u64 from, size_t size);

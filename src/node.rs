@@ -204,9 +204,7 @@ impl NodeEngine {
         if !self.transactions.fits(site, self.look.survey(), counters) {
             return later();
         }
-        if self.count_gws(site, backend, config.mode).is_err() {
-            return later();
-        }
+        self.count_gws(site, backend, config.mode, begin);
         if self.start_beyond(site, backend, begin, retry) {
             // What was seen is out of date now.
             return soon();
@@ -240,27 +238,28 @@ impl NodeEngine {
     }
 
     /// Has the driver count what it has left out to count because of a stop of ours.
-    /// Nothing is touched where nothing is stopped.
-    fn count_gws(
-        &mut self,
-        site: Site<'_>,
-        backend: &mut Backend<'_>,
-        mode: Mode,
-    ) -> Result<(), Failure> {
-        if mode != Mode::Enforce {
-            return Ok(());
+    /// Nothing is touched where nothing is stopped. A failure counts like that of a
+    /// decision, with growing pauses, and the pass goes on.
+    fn count_gws(&mut self, site: Site<'_>, backend: &mut Backend<'_>, mode: Mode, now: Nanos) {
+        if mode != Mode::Enforce || !self.memory.policy.may_retry(now) {
+            return;
         }
         let survey = self.look.survey();
-        self.transactions
-            .count_gws(site, backend, survey, &mut self.memory)
+        let result = self
+            .transactions
+            .count_gws(site, backend, survey, &mut self.memory);
+        if let Err(failure) = result {
+            transaction::say_failure(site, failure);
+            self.memory.policy.failed(failure);
+        }
     }
 
     /// Reads the node's queues, and checks the node if it has to be checked.
-    fn look_at(
+    fn look_at<'g>(
         &mut self,
-        site: Site<'_>,
+        site: Site<'g>,
         backend: &Backend<'_>,
-    ) -> Result<Option<HardwareSource>, Away> {
+    ) -> Result<Option<HardwareSource<'g>>, Away> {
         site.gpu().usable()?;
         site.with(|node| {
             if self.admission.is_other(node) {
@@ -269,7 +268,7 @@ impl NodeEngine {
             self.admission.check(site, node, backend);
             match self.refusal() {
                 Some(_) => None,
-                None => self.look.take(node, self.memory.roster.known()),
+                None => self.look.take(site.gpu(), node, self.memory.roster.known()),
             }
         })
     }

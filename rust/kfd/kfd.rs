@@ -53,6 +53,7 @@ pub mod look {
     pub mod registers;
     pub mod sample;
     pub mod sampler;
+    pub(crate) mod stops;
     pub mod survey;
 }
 

@@ -79,6 +79,10 @@ impl Node {
         self.recovery.arming(self.last.unwrap_or(Nanos::ZERO))
     }
 
+    pub(crate) fn may_retry(&self, now: Nanos) -> bool {
+        self.recovery.may_retry(now)
+    }
+
     pub(crate) fn view(&self, parts: Parts<'_>, id: QueueId) -> Option<QueueView> {
         let queues = Table::new(parts.queues, self.queues);
         let at = queues.find(id.0, usize::MAX)?;

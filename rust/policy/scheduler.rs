@@ -86,6 +86,12 @@ impl<S: Storage> Scheduler<S> {
         self.node.arming()
     }
 
+    /// Whether the pause after the last failure that was heard of is over, whether the
+    /// node is preempted or not.
+    pub fn may_retry(&self, now: Nanos) -> bool {
+        self.node.may_retry(now)
+    }
+
     /// The view of one queue, found in constant time. `None`: it was not seen in
     /// the last step, or there was no room for it.
     pub fn queue(&mut self, id: QueueId) -> Option<QueueView> {

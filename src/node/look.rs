@@ -37,13 +37,14 @@ impl Look {
 
     /// Reads the driver's lists, with what is known from the last look. Returns whom
     /// to ask about the hardware.
-    pub(crate) fn take(
+    pub(crate) fn take<'g>(
         &mut self,
+        gpu: &'g Present<'_>,
         node: &Node<'_>,
-        known: impl Iterator<Item = Known>,
-    ) -> Option<HardwareSource> {
+        known: impl Iterator<Item = Known> + Clone,
+    ) -> Option<HardwareSource<'g>> {
         self.survey.take(node, known);
-        node.hardware_source()
+        node.hardware_source(gpu)
     }
 
     /// Reads what the programs' memory and the hardware say of the queues. Where
@@ -56,7 +57,7 @@ impl Look {
         sampler: SamplerKind,
         ask_waves: bool,
         waits: bool,
-        hardware: Option<HardwareSource>,
+        hardware: Option<HardwareSource<'_>>,
         thread: &mut Running,
     ) {
         if let (SamplerKind::Mmio, Some(source)) = (sampler, hardware) {

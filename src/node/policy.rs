@@ -21,6 +21,7 @@ use gpreempt_policy::Step;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
+use kfd::act::transaction::Failure;
 use kfd::look::survey::Survey;
 
 /// The policy of one node.
@@ -42,7 +43,8 @@ impl NodePolicy {
             observations: room(QUEUE_SLOTS)?,
             decisions: KVVec::from_elem(Decision::NONE, QUEUE_SLOTS, GFP_KERNEL)?,
             made: 0,
-            reports: room(QUEUE_SLOTS)?,
+            // One of them may be about no decision.
+            reports: room(QUEUE_SLOTS.saturating_add(1))?,
         })
     }
 
@@ -73,10 +75,23 @@ impl NodePolicy {
 
     /// Notes for the next step what became of a decision.
     pub(crate) fn report(&mut self, queue: QueueId, report: Report) {
-        // There is as much room as for decisions.
+        // There is room for each decision and one more.
         let _ = self
             .reports
             .push_within_capacity(gpreempt_policy::Outcome { queue, report });
+    }
+
+    /// Notes for the next step that a transaction failed which no decision had asked for:
+    /// it counts like any other.
+    pub(crate) fn failed(&mut self, failure: Failure) {
+        /// Names of queues begin above it.
+        const NONE: QueueId = QueueId(0);
+        self.report(NONE, Report::Failed(failure.failed()));
+    }
+
+    /// Whether the pause after the last failure is over.
+    pub(crate) fn may_retry(&self, now: Nanos) -> bool {
+        self.scheduler.may_retry(now)
     }
 
     /// What a transaction took in all.

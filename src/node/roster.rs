@@ -142,8 +142,9 @@ impl Roster {
             .filter_map(|&at| Some((at, self.queues.get(at)?)))
     }
 
-    /// What speaks for keeping each queue in view, where there is not room for all.
-    pub(crate) fn known(&self) -> impl Iterator<Item = Known> + '_ {
+    /// Which queues are stopped, and what speaks for keeping each in view, where there is
+    /// not room for all.
+    pub(crate) fn known(&self) -> impl Iterator<Item = Known> + Clone + '_ {
         self.queues.iter().map(|queue| Known {
             key: queue.key,
             stopped: queue.stopped,

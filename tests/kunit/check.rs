@@ -298,9 +298,9 @@ mod tests {
     #[test]
     fn what_asks_the_hardware_is_not_called_by_another_function() -> Result {
         with_node(|node| {
-            expect(node.hardware_source().is_some(), true)?;
+            expect(node.hardware_source(node.gpu()).is_some(), true)?;
             enter_late(calls(&Fake::now()), KFD2KGD_CALLS_HQD_DUMP);
-            expect(node.hardware_source().is_some(), false)
+            expect(node.hardware_source(node.gpu()).is_some(), false)
         })
     }
 

@@ -15,6 +15,7 @@ use kfd::act::transaction::{Orders, Requests};
 use kfd::driver::driver::Driver;
 use kfd::driver::locked::walks;
 use kfd::driver::node::Node;
+use kfd::driver::queue::words;
 use kfd::kernel::clock;
 use kfd::look::survey::Survey;
 
@@ -115,6 +116,26 @@ mod tests {
             })?;
         }
         Ok(())
+    }
+
+    /// Descriptors are in video memory. Of each queue that is to be started one word is
+    /// read before the queues are taken off the hardware, and one while they are.
+    #[test]
+    fn descriptors_are_read_of_queues_that_are_to_be_started_alone() -> Result {
+        with_scene(BackendKind::Hws, 24, |scene| {
+            let words = |scene: &mut Scene<'_>, action, queues| -> Result<u32> {
+                let keys = scene.survey.queues().iter().map(|seen| seen.facts.key);
+                let asked = keys.take(queues).map(|key| (key, action));
+                scene.requests.fill(asked);
+                let before = words::counted();
+                scene.walks(Requests::each)?;
+                Ok(words::counted() - before)
+            };
+            expect(words(scene, Stop, 20)?, 0)?;
+            expect(words(scene, Stop, 24)?, 0)?;
+            expect(words(scene, Start, 2)?, 4)?;
+            expect(words(scene, Stop, 1)?, 0)
+        })
     }
 
     #[test]

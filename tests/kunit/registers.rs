@@ -33,7 +33,7 @@ impl Looker<'_> {
         let nodes = self.gpu.nodes().map_err(|_| EINVAL)?;
         let node = nodes.node(0).map_err(|_| EINVAL)?;
         self.survey.take(&node, core::iter::empty());
-        let source = node.hardware_source().ok_or(ENODEV)?;
+        let source = node.hardware_source(self.gpu).ok_or(ENODEV)?;
         self.survey
             .read_registers(self.gpu, &mut self.registers, source);
         let sample = self.survey.queues().first().ok_or(ENOENT)?.sample;
@@ -46,7 +46,7 @@ impl Looker<'_> {
         let nodes = self.gpu.nodes().map_err(|_| EINVAL)?;
         let node = nodes.node(0).map_err(|_| EINVAL)?;
         self.survey.take(&node, core::iter::empty());
-        let source = node.hardware_source().ok_or(ENODEV)?;
+        let source = node.hardware_source(self.gpu).ok_or(ENODEV)?;
         self.survey
             .count_waves(self.gpu, &mut Occupancy::new()?, source);
         Ok(Fake::now().wave_counts - before)

@@ -14,6 +14,7 @@ use gpreempt_policy::{Observation, QueueState};
 use kernel::prelude::*;
 use kfd::act::backend::{Backend, BackendKind, Debts};
 use kfd::act::transaction::Done;
+use kfd::driver::queue::words;
 use kfd::look::survey::Survey;
 
 const P: usize = QUEUE_PROPERTIES;
@@ -96,6 +97,34 @@ mod tests {
             expect(judged(scene, false)?, [QueueState::StoppedByUs; 2])?;
             expect(scene.start_all()?, Ok(1))?;
             scene.left(State::with([true; 4]))
+        })
+    }
+
+    #[test]
+    fn of_a_queue_that_is_remembered_to_be_stopped_no_descriptor_is_read() -> Result {
+        with_scene(|scene| {
+            let mut survey = Survey::new()?;
+            let mut roster = Roster::new()?;
+            let mut look = |remembered: [bool; 4]| {
+                for (queue, stopped) in roster.queues_mut().iter_mut().zip(remembered) {
+                    queue.stopped = stopped;
+                }
+                let before = words::counted();
+                survey.take(scene.node, roster.known());
+                roster.take(&survey, &NoRules);
+                words::counted() - before
+            };
+            expect(look([false; 4]), 0)?;
+            let mut descriptors = Descriptors::new()?;
+            descriptors.fill(0, false, (0, 0));
+            for queue in Fake::now().processes.iter().flat_map(|one| one.queues) {
+                descriptors.give(queue);
+            }
+            scene.all(Stop, &[0, 1, 2, 3])?;
+            // The place of the ring, which takes two words, and its length.
+            expect(look([false; 4]), 4 * 3)?;
+            expect(look([true, false, true, true]), 3)?;
+            expect(look([true; 4]), 0)
         })
     }
 

@@ -88,9 +88,9 @@ impl Hws {
         }
         let _preferred = Preferred::raise();
         let begin = clock::now();
-        let unmapped = self.unmap(node)?;
+        let mut unmapped = self.unmap(node)?;
         let edit = clock::now();
-        let edited = without_preemption(|| change(&unmapped, orders));
+        let edited = without_preemption(|| change(&mut unmapped, orders));
         let map = clock::now();
         let mapped = unmapped.map();
         let end = clock::now();
@@ -131,7 +131,7 @@ impl Hws {
 
 /// Makes the changes, if everything fits. No allocation, nothing that sleeps or panics,
 /// and one look at each queue: nothing runs on the GPU until it is over.
-fn change(unmapped: &Unmapped<'_>, orders: &mut Orders<'_>) -> Edited {
+fn change(unmapped: &mut Unmapped<'_>, orders: &mut Orders<'_>) -> Edited {
     let Orders { wanted, room } = orders;
     let due = unmapped.find(room, |queue| wanted.due(queue));
     let mut census = *due.census();
@@ -144,7 +144,7 @@ fn change(unmapped: &Unmapped<'_>, orders: &mut Orders<'_>) -> Edited {
     }
     let more = due.more();
     if due.starts_any() {
-        unmapped.expect_oversubscription();
+        due.locked().expect_oversubscription();
     }
     due.carry_out(&mut census, |queue| wanted.note(queue, Done::Yes));
     unmapped.compare(&mut census);

@@ -33,7 +33,7 @@ pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>) -> Transacted {
 fn once(node: &Node<'_>, orders: &mut Orders<'_>) -> Result<Option<(Timing, bool)>, Failure> {
     let ready = may_look(node)?;
     let begin = clock::now();
-    let locked = node.lock();
+    let mut locked = node.lock();
     let edit = clock::now();
     let Orders { wanted, room } = orders;
     // Without the hardware scheduler the driver gives GWS to no queue.

@@ -49,7 +49,8 @@ impl Request {
         self.action == Action::Stop && self.done != Done::Nothing
     }
 
-    /// Whether it comes down to anything in the present state of its queue.
+    /// Whether it comes down to anything in the present state of its queue, as far as
+    /// the queue's fields tell.
     fn is_due(&self, queue: &QueueFacts) -> bool {
         match self.action {
             Action::Stop => queue.activity == Activity::Active && !queue.protected,
@@ -214,7 +215,11 @@ impl Wanted<'_> {
         matches!(self, Wanted::PutBack)
     }
 
-    /// What is to be done to a queue in its present state.
+    /// What is to be done to a queue in its present state. The lock must be held: of a
+    /// queue that is to be started, and of no other, the descriptor is read as well.
+    ///
+    /// A transaction asks twice. The lock was released in between, so that the second
+    /// answer cannot be had from the first.
     pub(crate) fn due(&self, queue: &QueueFacts) -> Option<Action> {
         match self {
             Wanted::Each(asked) => {
@@ -222,9 +227,11 @@ impl Wanted<'_> {
                 about
                     .find(|request| request.is_due(queue))
                     .map(|request| request.action)
+                    .filter(|&action| action == Action::Stop || queue.names_ring())
             }
             Wanted::StartAll { .. } => {
-                (queue.may_be_started() || queue.uncounted_gws).then_some(Action::Start)
+                let ours = queue.may_be_started() && queue.names_ring();
+                (ours || queue.uncounted_gws).then_some(Action::Start)
             }
             Wanted::StartBeyond { in_view, .. } => {
                 let beyond = queue.may_be_started() && in_view.about(queue.key).is_empty();

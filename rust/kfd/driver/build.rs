@@ -13,6 +13,7 @@ use crate::driver::type_info::Sections;
 use crate::driver::type_info::TypeInfo;
 use crate::kernel::bindings;
 use crate::kernel::compat::*;
+use kernel::error::from_err_ptr;
 use kernel::prelude::*;
 
 include!(env!("GP_EXPECTED"));
@@ -21,10 +22,10 @@ impl Driver {
     /// Compares the type information of the driver with what the module uses of the
     /// one that it was built for. A difference is named in the log.
     pub fn check_build(&self) -> Result {
-        let Some(base) = self.type_info(c"vmlinux") else {
+        let Some(base) = self.type_info(c"vmlinux")? else {
             return refuse(fmt!("the kernel has no type information"));
         };
-        let Some(own) = self.type_info(c"amdgpu") else {
+        let Some(own) = self.type_info(c"amdgpu")? else {
             return refuse(fmt!("it has no type information"));
         };
         match differs(base, own)? {
@@ -33,15 +34,23 @@ impl Driver {
         }
     }
 
-    /// The type information of the kernel or of the driver.
-    fn type_info(&self, module: &CStr) -> Option<&[u8]> {
+    /// The type information of the kernel or of the driver, if there is any.
+    fn type_info(&self, module: &CStr) -> Result<Option<&[u8]>> {
         let mut size = 0;
         // SAFETY: The name is a C string and `size` is ours; `self` keeps the driver
         // loaded.
         let data = unsafe { bindings::gp_type_info(module.as_char_ptr(), &mut size) };
+        let data = from_err_ptr(data.cast_mut()).inspect_err(|_| {
+            pr_err!("this kernel does not show type information as others do, so that nobody knows whether this module fits its amdgpu; use a kernel that the module supports\n");
+        })?;
+        if data.is_null() {
+            return Ok(None);
+        }
         // SAFETY: The shim says that so many bytes are there, which the kernel never
         // changes and keeps as long as the driver is loaded; that `self` sees to.
-        (!data.is_null()).then(|| unsafe { core::slice::from_raw_parts(data.cast(), size) })
+        Ok(Some(unsafe {
+            core::slice::from_raw_parts(data.cast(), size)
+        }))
     }
 }
 

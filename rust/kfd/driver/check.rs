@@ -50,15 +50,15 @@ const CHECKS: &[Check] = &[
         why: "the GPU is an SR-IOV virtual function, which is not supported",
     },
     Check {
-        passes: |node| operation::UPDATE_QUEUE.of(node.dqm()).is_some(),
+        passes: |node| operation::UPDATE_QUEUE.of(node.dqm(), node.gpu()).is_some(),
         why: "dqm->ops.update_queue is not amdgpu's: build the module for this amdgpu",
     },
     Check {
-        passes: |node| eviction::evict(node).of(node.dqm()).is_some(),
+        passes: |node| eviction::evict(node).of(node.dqm(), node.gpu()).is_some(),
         why: "dqm->ops.evict_process_queues is not amdgpu's for this sched_policy: build the module for this amdgpu",
     },
     Check {
-        passes: |node| eviction::restore(node).of(node.dqm()).is_some(),
+        passes: |node| eviction::restore(node).of(node.dqm(), node.gpu()).is_some(),
         why: "dqm->ops.restore_process_queues is not amdgpu's for this sched_policy: build the module for this amdgpu",
     },
     Check {
@@ -124,13 +124,15 @@ pub fn check(node: &Node<'_>) -> Result<(), Refusal> {
 /// Whether the driver asks this GPU by the expected function.
 fn asks_hardware_by(node: &Node<'_>, operation: &Operation) -> bool {
     let calls = node.address().pointer(KFD_NODE_KFD2KGD);
-    calls.and_then(|calls| operation.of(calls)).is_some()
+    calls
+        .and_then(|calls| operation.of(calls, node.gpu()))
+        .is_some()
 }
 
 /// Whether the driver moves queues by the expected function, where it moves any.
 fn moves_queues_by(node: &Node<'_>, operation: &Operation) -> bool {
     node.sched_policy() != Some(SchedPolicy::NoHws)
         || manager(node)
-            .and_then(|manager| operation.of(manager))
+            .and_then(|manager| operation.of(manager, node.gpu()))
             .is_some()
 }

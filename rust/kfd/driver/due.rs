@@ -11,6 +11,7 @@ use crate::driver::census::Census;
 use crate::driver::foreign::Foreign;
 use crate::driver::layout::*;
 use crate::driver::locked::LockedNode;
+use crate::driver::locked::QueueManagerLock;
 use crate::driver::node::Node;
 use crate::driver::queue::QueueFacts;
 use crate::driver::queue::QueueKind;
@@ -49,9 +50,10 @@ pub(crate) struct Due<'l> {
 
 impl<'a> LockedNode<'a> {
     /// Walks over all queues, once, and notes those that something is to be done to,
-    /// as far as there is room.
+    /// as far as there is room. Until that is done with, nothing else can be found: a
+    /// queue that two walks have found would be changed and counted twice.
     pub(crate) fn find<'l>(
-        &'l self,
+        &'l mut self,
         room: &'l mut Room,
         mut wanted: impl FnMut(&QueueFacts) -> Option<Action>,
     ) -> Due<'l> {
@@ -74,6 +76,17 @@ impl<'a> LockedNode<'a> {
             census,
             more,
         }
+    }
+}
+
+impl QueueManagerLock<'_> {
+    /// The same, under a lock that was taken without anything being unmapped.
+    pub(crate) fn find<'l>(
+        &'l mut self,
+        room: &'l mut Room,
+        wanted: impl FnMut(&QueueFacts) -> Option<Action>,
+    ) -> Due<'l> {
+        self.0.find(room, wanted)
     }
 }
 
@@ -103,6 +116,11 @@ impl<'l> Due<'l> {
         self.found
             .iter()
             .map(move |found| DueQueue { locked, found })
+    }
+
+    /// The node, whose lock is held.
+    pub(crate) fn locked(&self) -> &LockedNode<'l> {
+        self.locked
     }
 
     /// What the walk has counted.

@@ -55,7 +55,7 @@ impl Evictable {
 
     /// Whether the process is gone.
     pub(crate) fn is_gone(&self) -> bool {
-        self.memory.memory().is_none()
+        !self.memory.is_in_use()
     }
 }
 
@@ -127,7 +127,7 @@ impl<'a> Lodger<'a> {
     /// Calls an operation of the queue manager on it.
     fn call(&self, operation: &Operation) -> i32 {
         let dqm = self.node.dqm();
-        let Some(function) = operation.of(dqm) else {
+        let Some(function) = operation.of(dqm, self.node.gpu()) else {
             return EFAULT.to_errno();
         };
         // SAFETY: By the invariant of `Node` the queue manager is there, by that of

@@ -28,24 +28,26 @@ const AMDGPU_MAX_QUEUES: usize = KFD_DEV_SHARED_RESOURCES_CP_QUEUE_BITMAP_LEN * 
 const REGISTERS: u32 = 56;
 
 /// The driver's functions that ask the hardware of a GPU, and the first XCC of a node.
-/// Taken while the node was at hand; they belong to the GPU and not to the node.
+/// Taken while the node was at hand; they belong to the GPU and not to the node, and last
+/// as long as the driver has it.
 ///
 /// # Invariants
 ///
 /// The functions are the driver's for asking the GPU with the `struct amdgpu_device`
 /// `adev`, and `xcc` is one of its.
 #[derive(Clone, Copy)]
-pub struct HardwareSource {
+pub struct HardwareSource<'a> {
     adev: Foreign,
-    occupancy: Function,
-    dump: Function,
+    occupancy: Function<'a>,
+    dump: Function<'a>,
     xcc: u32,
 }
 
 impl Node<'_> {
     /// How to ask about this node's hardware queues, if they may be asked about at all.
-    pub fn hardware_source(&self) -> Option<HardwareSource> {
-        if self.gpu().is_virtual_function() {
+    /// `gpu` is the GPU of the node.
+    pub fn hardware_source<'a>(&self, gpu: &'a Present<'_>) -> Option<HardwareSource<'a>> {
+        if gpu.adev() != self.gpu().adev() || gpu.is_virtual_function() {
             return None;
         }
         let calls = self.address().pointer(KFD_NODE_KFD2KGD)?;
@@ -53,9 +55,9 @@ impl Node<'_> {
         // INVARIANT: All is the node's own, and it is a node of the GPU; the functions
         // are `Function`s of these operations.
         Some(HardwareSource {
-            adev: self.gpu().adev(),
-            occupancy: operation::GET_CU_OCCUPANCY.of(calls)?,
-            dump: operation::HQD_DUMP.of(calls)?,
+            adev: gpu.adev(),
+            occupancy: operation::GET_CU_OCCUPANCY.of(calls, gpu)?,
+            dump: operation::HQD_DUMP.of(calls, gpu)?,
             xcc: (xccs != 0).then_some(xccs.trailing_zeros())?,
         })
     }
@@ -149,7 +151,7 @@ pub(crate) struct Hardware<'a> {
 impl Hardware<'_> {
     /// Asks for the waves of each hardware queue of a node; one that is not in use has
     /// no waves. Takes the locks of the register windows.
-    pub(crate) fn count_waves(&self, source: HardwareSource, waves: &mut Waves) {
+    pub(crate) fn count_waves(&self, source: HardwareSource<'_>, waves: &mut Waves) {
         for queue in waves.queues.iter_mut() {
             *queue = [0; 2];
         }
@@ -171,7 +173,7 @@ impl Hardware<'_> {
     }
 
     /// Reads the registers of a hardware queue.
-    pub(crate) fn dump(&self, source: HardwareSource, slot: HardwareSlot) -> Option<Dump> {
+    pub(crate) fn dump(&self, source: HardwareSource<'_>, slot: HardwareSlot) -> Option<Dump> {
         if source.adev != self.gpu.adev() {
             return None;
         }

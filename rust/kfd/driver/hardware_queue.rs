@@ -62,7 +62,7 @@ impl DueQueue<'_> {
     fn take_out(&self) -> Option<i32> {
         let queue = self.facts();
         let manager = manager(self.node())?;
-        let function = operation::DESTROY_MQD.of(manager)?;
+        let function = operation::DESTROY_MQD.of(manager, self.node().gpu())?;
         let mqd = Foreign::new(queue.mqd)?;
         let save = u32::try_from(KFD_PREEMPT_TYPE_WAVEFRONT_SAVE).ok()?;
         // SAFETY: By the type's invariant the queue is on the node's list and the lock is
@@ -85,7 +85,7 @@ impl DueQueue<'_> {
     fn put_in(&self) -> Option<i32> {
         let queue = self.facts();
         let manager = manager(self.node())?;
-        let function = operation::LOAD_MQD.of(manager)?;
+        let function = operation::LOAD_MQD.of(manager, self.node().gpu())?;
         let mqd = Foreign::new(queue.mqd)?;
         let properties = Foreign::new(queue.key.queue)?.part(QUEUE_PROPERTIES)?;
         // SAFETY: By the type's invariant the queue is on the node's list and the lock is
@@ -125,8 +125,8 @@ impl DueQueue<'_> {
             return None;
         }
         let calls = node.address().pointer(KFD_NODE_KFD2KGD)?;
-        let occupied = operation::HQD_IS_OCCUPIED.of(calls)?;
-        let load = operation::HQD_LOAD.of(calls)?;
+        let occupied = operation::HQD_IS_OCCUPIED.of(calls, node.gpu())?;
+        let load = operation::HQD_LOAD.of(calls, node.gpu())?;
         let mqd = queue.descriptor(at)?;
         // SAFETY: By the invariant of `Node` the GPU is there; by that of `Function` this
         // is the driver's hqd_is_occupied, and the XCC is one of the node's.

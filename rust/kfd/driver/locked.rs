@@ -33,8 +33,11 @@ pub struct LockedNode<'a> {
 }
 
 /// The queue manager's lock, released when dropped.
+///
+/// Nobody is lent the proof to change it, who could exchange it for that of another lock,
+/// which is released in another way.
 #[must_use = "the lock is released at once"]
-pub struct QueueManagerLock<'a>(LockedNode<'a>);
+pub struct QueueManagerLock<'a>(pub(super) LockedNode<'a>);
 
 impl Node<'_> {
     /// Takes the lock of the queue manager.

@@ -7,8 +7,10 @@
 #![forbid(unsafe_code)]
 
 use crate::driver::foreign::Foreign;
+use crate::driver::gpu::Present;
 use crate::driver::layout::*;
 use crate::kernel::compat::*;
+use core::marker::PhantomData;
 use kernel::sync::atomic::Atomic;
 use kernel::sync::atomic::Relaxed;
 
@@ -21,13 +23,17 @@ pub(crate) struct Operation {
     known: Atomic<usize>,
 }
 
-/// The function of an operation.
+/// The function of an operation, for as long as the driver has the GPU in whose tables it
+/// was found, and so is loaded.
 ///
 /// # Invariants
 ///
-/// It is the beginning of the operation's function of amdgpu, which stays loaded.
+/// It is the beginning of the operation's function of amdgpu.
 #[derive(Clone, Copy)]
-pub(crate) struct Function(Foreign);
+pub(crate) struct Function<'a> {
+    address: Foreign,
+    _gpu: PhantomData<&'a Present<'a>>,
+}
 
 /// Names each operation once.
 macro_rules! operations {
@@ -60,8 +66,8 @@ operations! {
 }
 
 impl Operation {
-    /// The function that a table has for the operation, if it is the expected one.
-    pub(crate) fn of(&self, table: Foreign) -> Option<Function> {
+    /// The function that a table of a GPU has for the operation, if it is the expected one.
+    pub(crate) fn of<'a>(&self, table: Foreign, _gpu: &'a Present<'_>) -> Option<Function<'a>> {
         let function = table.pointer(self.at)?;
         if self.known.load(Relaxed) != function.address() {
             if !is_function_of_amdgpu(function, self.name) {
@@ -70,14 +76,17 @@ impl Operation {
             self.known.store(function.address(), Relaxed);
         }
         // INVARIANT: Its name was compared, now or since amdgpu was loaded.
-        Some(Function(function))
+        Some(Function {
+            address: function,
+            _gpu: PhantomData,
+        })
     }
 }
 
-impl Function {
+impl Function<'_> {
     /// The function as the shim takes it.
     pub(crate) fn as_ptr<T>(self) -> *mut T {
-        self.0.as_ptr()
+        self.address.as_ptr()
     }
 }
 

@@ -186,6 +186,13 @@ impl MemoryHandle {
         // INVARIANT: The shim took a reference.
         alive.then_some(Memory(self.0))
     }
+
+    /// Whether the memory is in use, without keeping it so: that would put off the end of
+    /// a process that ends meanwhile.
+    pub(crate) fn is_in_use(&self) -> bool {
+        // SAFETY: By the type's invariant a reference to the structure is held.
+        unsafe { bindings::gp_mm_in_use(self.0.as_ptr()) }
+    }
 }
 
 impl Drop for MemoryHandle {

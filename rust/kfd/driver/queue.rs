@@ -120,8 +120,9 @@ pub struct QueueFacts {
     pub(crate) uncounted_gws: bool,
     /// The process's eviction keeps it from running.
     pub evicted: bool,
-    /// It seems to be stopped by us, and its descriptor names another ring than its
-    /// fields: its process is changing it, or has tried to and the driver has refused.
+    /// It seems to be stopped by us, and its descriptor, where it was compared, names
+    /// another ring than its fields: its process is changing it, or has tried to and the
+    /// driver has refused.
     pub changing: bool,
     /// Bytes of the ring.
     pub ring_bytes: u64,
@@ -199,20 +200,36 @@ impl QueueFacts {
         Foreign::new(self.mqd)?.part(stride.checked_mul(xcc)?)
     }
 
+    /// A word of its descriptor, which is in video memory: a read takes about as long
+    /// as the rest of the look at the queue.
+    fn word(&self, at: usize) -> Option<u32> {
+        #[cfg(CONFIG_KUNIT)]
+        words::count();
+        Foreign::new(self.mqd)?.read(at)
+    }
+
+    /// Whether its descriptor names a ring, or cannot be read. The lock must be held.
+    ///
+    /// One that names none is of a queue that the driver has disabled, whatever the
+    /// fields say. See [`QueueFacts::compare_descriptor`].
+    pub(crate) fn names_ring(&self) -> bool {
+        let names_none = |at| self.word(at) == Some(0);
+        !(names_none(V9_MQD_CP_HQD_PQ_BASE_LO) && names_none(V9_MQD_CP_HQD_PQ_BASE_HI))
+    }
+
     /// Which ring the queue's descriptor names, as its place and its length in the
     /// descriptor's terms.
     fn described_ring(&self) -> Option<(u64, u32)> {
         /// CP_HQD_PQ_CONTROL__QUEUE_SIZE_MASK.
         const LENGTH: u32 = 0x3f;
-        let mqd = Foreign::new(self.mqd)?;
-        let word = |at| mqd.read::<u32>(at);
-        let low = word(V9_MQD_CP_HQD_PQ_BASE_LO)?;
-        let high = word(V9_MQD_CP_HQD_PQ_BASE_HI)?;
+        let low = self.word(V9_MQD_CP_HQD_PQ_BASE_LO)?;
+        let high = self.word(V9_MQD_CP_HQD_PQ_BASE_HI)?;
         let place = (u64::from(high) << 32) | u64::from(low);
-        Some((place, word(V9_MQD_CP_HQD_PQ_CONTROL)? & LENGTH))
+        Some((place, self.word(V9_MQD_CP_HQD_PQ_CONTROL)? & LENGTH))
     }
 
-    /// Judges a queue that seems to be stopped by its descriptor.
+    /// Judges a queue that seems to be stopped, and of which nobody remembers to have
+    /// stopped it, by its descriptor. The lock must be held.
     ///
     /// UPDATE_QUEUE writes a queue's fields before it waits for the lock, under which it
     /// writes the descriptor and sets the flag. Of a queue that its process had disabled
@@ -220,8 +237,8 @@ impl QueueFacts {
     /// it does not. If it was disabled by taking its ring away, the descriptor names none.
     /// If it was set to 0 percent, the descriptor is the one that it will run with, or the
     /// ring is another.
-    fn compare_descriptor(&mut self) {
-        if self.kind != QueueKind::Compute || self.activity != Activity::Stopped {
+    pub(crate) fn compare_descriptor(&mut self) {
+        if !self.may_be_started() {
             return;
         }
         // The driver's update_mqd().
@@ -235,7 +252,8 @@ impl QueueFacts {
         }
     }
 
-    /// Whether nothing but a stop of ours keeps the queue from running.
+    /// Whether nothing but a stop of ours keeps the queue from running, as far as its
+    /// fields and what is known of its descriptor say.
     pub(crate) fn may_be_started(&self) -> bool {
         self.kind == QueueKind::Compute && self.activity == Activity::Stopped && !self.doomed
     }
@@ -269,7 +287,7 @@ impl QueueFacts {
             || image.flag_if_any(QUEUE_NEEDS_MQD_REPIN);
         let activity = activity(&image, reset);
         let left_alone = owner.protected || owner.has_reset_queue || doomed;
-        let mut facts = Self {
+        Ok(Self {
             key: QueueKey {
                 queue: queue.address(),
                 process: process.address(),
@@ -302,9 +320,7 @@ impl QueueFacts {
             pipe: image.int::<QUEUE_PIPE>(),
             slot: image.int::<QUEUE_QUEUE>(),
             changing: false,
-        };
-        facts.compare_descriptor();
-        Ok(facts)
+        })
     }
 }
 
@@ -341,5 +357,24 @@ fn activity(image: &Image<QUEUE_SIZE>, reset: bool) -> Activity {
         Activity::Stopped
     } else {
         Activity::Held
+    }
+}
+
+/// How many words of descriptors were read to tell whether a queue is stopped by us, for
+/// tests.
+#[cfg(CONFIG_KUNIT)]
+pub mod words {
+    use kernel::sync::atomic::Atomic;
+    use kernel::sync::atomic::Relaxed;
+
+    static WORDS: Atomic<u32> = Atomic::new(0);
+
+    pub(super) fn count() {
+        WORDS.fetch_add(1, Relaxed);
+    }
+
+    /// The number of words so far.
+    pub fn counted() -> u32 {
+        WORDS.load(Relaxed)
     }
 }

@@ -101,6 +101,11 @@ impl Drop for Functions {
 pub(crate) struct DueUnmapped<'u>(Due<'u>);
 
 impl DueUnmapped<'_> {
+    /// The node, whose lock is held.
+    pub(crate) fn locked(&self) -> &LockedNode<'_> {
+        self.0.locked()
+    }
+
     /// What the walk has counted.
     pub(crate) fn census(&self) -> &Census {
         self.0.census()
@@ -158,7 +163,7 @@ impl Unmapped<'_> {
     /// Walks over all queues, once, and notes those that something is to be done to,
     /// as far as there is room.
     pub(crate) fn find<'u>(
-        &'u self,
+        &'u mut self,
         room: &'u mut Room,
         wanted: impl FnMut(&QueueFacts) -> Option<Action>,
     ) -> DueUnmapped<'u> {

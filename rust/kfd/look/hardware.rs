@@ -21,7 +21,11 @@ impl Occupancy {
 
     /// Asks the hardware, which takes the locks of the register windows. No
     /// lock of the driver may be held.
-    pub(crate) fn ask(&mut self, gpu: &Present<'_>, source: HardwareSource) -> Result<(), Away> {
+    pub(crate) fn ask(
+        &mut self,
+        gpu: &Present<'_>,
+        source: HardwareSource<'_>,
+    ) -> Result<(), Away> {
         gpu.hardware()?.count_waves(source, &mut self.0);
         Ok(())
     }

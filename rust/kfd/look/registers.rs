@@ -106,7 +106,11 @@ impl Registers {
     }
 
     /// Begins a look, in which each hardware queue is read once at most.
-    pub(crate) fn look<'a>(&'a mut self, gpu: &'a Present<'a>, source: HardwareSource) -> Look<'a> {
+    pub(crate) fn look<'a>(
+        &'a mut self,
+        gpu: &'a Present<'a>,
+        source: HardwareSource<'a>,
+    ) -> Look<'a> {
         for slot in self.slots.iter_mut() {
             slot.fresh = false;
         }
@@ -122,7 +126,7 @@ impl Registers {
 pub(crate) struct Look<'a> {
     slots: &'a mut [Slot],
     gpu: &'a Present<'a>,
-    source: HardwareSource,
+    source: HardwareSource<'a>,
 }
 
 impl Look<'_> {
@@ -145,7 +149,7 @@ impl Look<'_> {
 }
 
 /// Reads the registers of a hardware queue. No lock of the driver may be held.
-fn dump(gpu: &Present<'_>, source: HardwareSource, at: usize) -> Option<HardwareQueue> {
+fn dump(gpu: &Present<'_>, source: HardwareSource<'_>, at: usize) -> Option<HardwareQueue> {
     let hardware = gpu.hardware().ok()?;
     let dump = hardware.dump(source, HardwareSlot::at(at)?)?;
     HardwareQueue::new(|at| dump.register(at))

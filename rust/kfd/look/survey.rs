@@ -25,6 +25,7 @@ use crate::look::crowd::LeftOut;
 use crate::look::hardware::Occupancy;
 use crate::look::registers::Registers;
 use crate::look::sample::Sample;
+use crate::look::stops::Stops;
 use gpreempt_policy::Nanos;
 use gpreempt_policy::Priority;
 use gpreempt_policy::Waves;
@@ -42,6 +43,8 @@ pub struct ProcessSeen {
     pub compute_queues: u32,
     /// The memory that the addresses of its queues are of, until that was read.
     memory: Option<MemoryHandle>,
+    /// One of its queues runs, or would but for a stop: of the others nothing is asked.
+    runs: bool,
 }
 
 /// A compute queue.
@@ -62,6 +65,7 @@ pub struct Survey {
     processes: KVVec<ProcessSeen>,
     census: Census,
     crowd: Crowd,
+    stops: Stops,
     beyond: u32,
     stopped_beyond: u32,
     uncounted_gws: bool,
@@ -77,6 +81,7 @@ impl Survey {
             processes: KVVec::with_capacity(PROCESS_SLOTS, GFP_KERNEL)?,
             census: Census::default(),
             crowd: Crowd::new()?,
+            stops: Stops::new()?,
             beyond: 0,
             stopped_beyond: 0,
             uncounted_gws: false,
@@ -141,7 +146,8 @@ impl Survey {
     /// References to tasks and memories are dropped before, and nothing is allocated.
     ///
     /// Only where there is not room for all queues is there more than one walk.
-    pub fn take(&mut self, node: &Node<'_>, known: impl Iterator<Item = Known>) {
+    pub fn take(&mut self, node: &Node<'_>, known: impl Iterator<Item = Known> + Clone) {
+        self.stops.remember(known.clone());
         if !self.crowd.chooses() {
             self.walk(node);
         }
@@ -184,10 +190,11 @@ impl Survey {
                 self.copy_queues = self.copy_queues.saturating_add(1);
                 return;
             }
+            let facts = &self.stops.judge(facts);
             self.uncounted_gws |= facts.uncounted_gws;
             let chosen = self.crowd.keeps(facts);
             let room = self.queues.len() < self.queues.capacity();
-            let process = (chosen && room).then(|| self.process(owner)).flatten();
+            let process = (chosen && room).then(|| self.process(owner, facts)).flatten();
             let kept = process.and_then(|process| {
                 let seen = QueueSeen {
                     facts: *facts,
@@ -206,10 +213,12 @@ impl Survey {
     }
 
     /// The place of a process, whose queues come one after the other.
-    fn process(&mut self, owner: &Owner<'_>) -> Option<usize> {
+    fn process(&mut self, owner: &Owner<'_>, facts: &QueueFacts) -> Option<usize> {
         let last = self.processes.len().checked_sub(1);
+        let runs = facts.activity != Activity::Held || facts.evicted;
         if let Some(process) = self.processes.last_mut() {
             if process.process == owner.process.address() {
+                process.runs |= runs;
                 process.compute_queues = process.compute_queues.saturating_add(1);
                 return last;
             }
@@ -223,6 +232,7 @@ impl Survey {
             task: owner.task()?,
             compute_queues: 1,
             memory: owner.memory(),
+            runs,
         };
         self.processes.push_within_capacity(seen).ok()?;
         self.processes.len().checked_sub(1)
@@ -271,7 +281,7 @@ impl Survey {
         &mut self,
         gpu: &Present<'_>,
         registers: &mut Registers,
-        source: HardwareSource,
+        source: HardwareSource<'_>,
     ) {
         let mut look = registers.look(gpu, source);
         let mapped = |queue: &&mut QueueSeen| {
@@ -286,10 +296,13 @@ impl Survey {
 
     /// Reads the pointers of all other queues in their processes' memory, of those whose
     /// addresses are of that. No lock of the driver may be held.
+    ///
+    /// The memory is kept in use meanwhile, so that a process that ends just then is taken
+    /// down a little later: of one whose queues all stand still anyway it is left alone.
     pub fn read_pointers(&mut self, thread: &mut Running) {
         let mut queues = self.queues.iter_mut().peekable();
         for (at, process) in self.processes.iter_mut().enumerate() {
-            let memory = process.memory.take();
+            let memory = process.memory.take().filter(|_| process.runs);
             let Some(memory) = memory.and_then(|handle| handle.memory()) else {
                 while queues.next_if(|queue| queue.process == at).is_some() {}
                 continue;
@@ -315,7 +328,7 @@ impl Survey {
         &mut self,
         gpu: &Present<'_>,
         occupancy: &mut Occupancy,
-        source: HardwareSource,
+        source: HardwareSource<'_>,
     ) {
         let known = occupancy.ask(gpu, source).is_ok();
         for queue in self.queues.iter_mut() {
