@@ -935,6 +935,37 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a queue whose waves are saved is stopped each time, though none are counted",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Times(
+                20,
+                &[
+                    Times(1, HANGS),
+                    Starves(2),
+                    Quiet(2),
+                    Look(
+                        100,
+                        &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
+                    ),
+                    // They were where nobody counts: on another XCC.
+                    Seen(1, |seen| seen.waves = Waves::Known(1)),
+                    Quiet(1),
+                    // What cannot be told later does not contradict it.
+                    Seen(1, |seen| seen.waves = Waves::Unknown),
+                    Runs(2),
+                    Quiet(1),
+                    Idles(2),
+                    Quiet(2),
+                    Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
+                ],
+            ),
+        ],
+    },
+    Case {
         name: "whole processes: a queue that does nothing keeps nothing of its process running",
         scene: &[
             PLAIN,
