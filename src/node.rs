@@ -159,9 +159,8 @@ impl NodeEngine {
         }
     }
 
-    /// Before which time nobody is to look again: a rest is as long as the look before
-    /// it, without the wait for the driver's lock, so that looking takes half of a
-    /// processor at most.
+    /// Before which time nobody is to look again, so that looking leaves a processor
+    /// to others.
     pub(crate) fn rest_until(&self) -> Nanos {
         self.rest_until
     }
@@ -196,6 +195,7 @@ impl NodeEngine {
         if self.transactions.unanswered.lasts(site) {
             return later();
         }
+        let surveyed = clock::now();
         let put_back = self.transactions.put_back(site, backend, &mut self.memory);
         if put_back.is_err() {
             return later();
@@ -211,6 +211,8 @@ impl NodeEngine {
         }
         let unanswered = &mut self.transactions.unanswered;
         start_all::pay_debts(site, backend, self.look.survey(), unanswered);
+        // What is changed in between is no part of the look, however long it waits.
+        let changing = clock::now().since(surveyed);
         let (ask_waves, waits) = (self.last.ask_waves, self.last.stalled > 0);
         self.look
             .sample(gpu, sampler, ask_waves, waits, hardware, thread);
@@ -218,8 +220,9 @@ impl NodeEngine {
         roster.take(self.look.survey(), rules);
         policy.observe(self.look.survey(), roster, backend);
         let looked = clock::now();
-        self.rest_until = looked.after(looked.since(self.look.survey().began()));
+        let took = looked.since(self.look.survey().began()).since(changing);
         let step = policy.step(looked, config);
+        self.rest_until = step.rest_until(looked, took, config);
 
         self.account(&step);
         self.crowding.say(site, self.look.survey(), looked);

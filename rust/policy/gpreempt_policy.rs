@@ -84,6 +84,7 @@ mod pass {
     pub(crate) mod output;
     pub(crate) mod pass;
     pub(crate) mod presence;
+    pub(crate) mod rest;
     pub(crate) mod rivals;
     pub(crate) mod start;
     pub(crate) mod stop;

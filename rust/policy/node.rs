@@ -152,6 +152,7 @@ impl Node {
             stopped: 0,
             immune: false,
             due: Nanos::NEVER,
+            bound: Nanos::NEVER,
         };
         pass.ingest(pass_number, elapsed, seen);
         pass.decide();

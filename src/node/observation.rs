@@ -33,6 +33,7 @@ pub(crate) fn observe(
         queue.stopped = state == QueueState::StoppedByUs;
         queue.stopped_idle &= queue.stopped;
         queue.stopped_without_waves &= queue.stopped;
+        queue.stopped_with_waves &= queue.stopped;
         // Without a backlog, a launch that was not known of may be what it has left.
         let waits = queue.stopped_without_waves && queue.backlog.is_some_and(|left| left > 0);
         let observation = Observation {
@@ -45,6 +46,8 @@ pub(crate) fn observe(
             waves: match queue.stopped {
                 false => seen.sample.waves,
                 true if queue.stopped_idle || waits => Waves::Known(0),
+                // How many does not matter.
+                true if queue.stopped_with_waves => Waves::Known(1),
                 true => Waves::Unknown,
             },
             head: seen.sample.head,

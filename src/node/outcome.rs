@@ -41,6 +41,7 @@ pub(crate) fn keep(
             queue.stopped = decision.action == Action::Stop;
             queue.stopped_idle = done == Done::StoppedIdle;
             queue.stopped_without_waves = done == Done::StoppedWithoutWaves;
+            queue.stopped_with_waves = done == Done::StoppedWithWaves;
         }
         let queue = *queue;
         let outcome = outcome(&decision, done, failure);
@@ -76,7 +77,9 @@ fn outcome(decision: &Decision, done: Done, failure: Option<Failure>) -> Outcome
     }
     match done {
         Done::Nothing => Outcome::Nothing,
-        Done::Yes | Done::StoppedIdle | Done::StoppedWithoutWaves => Outcome::Done,
+        Done::Yes | Done::StoppedWithWaves | Done::StoppedIdle | Done::StoppedWithoutWaves => {
+            Outcome::Done
+        }
     }
 }
 

@@ -40,6 +40,8 @@ pub(crate) struct Queue {
     pub(crate) stopped_idle: bool,
     /// When it was stopped, its descriptor held work and no waves.
     pub(crate) stopped_without_waves: bool,
+    /// When it was stopped, its descriptors held waves.
+    pub(crate) stopped_with_waves: bool,
     /// At the last look, its process was changing it.
     pub(crate) changing: bool,
     /// The read pointer at the last look that could read it.
@@ -165,6 +167,7 @@ impl Roster {
             queue.stopped = false;
             queue.stopped_idle = false;
             queue.stopped_without_waves = false;
+            queue.stopped_with_waves = false;
         }
     }
 
@@ -216,6 +219,7 @@ impl Roster {
                         stopped: false,
                         stopped_idle: false,
                         stopped_without_waves: false,
+                        stopped_with_waves: false,
                         changing: false,
                         progress: seen.sample.read.unwrap_or(0),
                         backlog: seen.sample.backlog(&seen.facts),

@@ -134,10 +134,10 @@ mod tests {
         // read and written; what comes of it. The ring has 0x4000 words.
         for (format, stacks, pointers, expected) in [
             (aql, [false, false], (7, 7), Done::StoppedIdle),
-            (aql, [true, false], (7, 7), Done::Yes),
-            (aql, [false, true], (7, 7), Done::Yes),
+            (aql, [true, false], (7, 7), Done::StoppedWithWaves),
+            (aql, [false, true], (7, 7), Done::StoppedWithWaves),
             (aql, [false, false], (7, 8), Done::StoppedWithoutWaves),
-            (aql, [true, false], (7, 8), Done::Yes),
+            (aql, [true, false], (7, 8), Done::StoppedWithWaves),
             (aql, [false, false], (7, 0x4_c007), Done::StoppedIdle),
             (
                 aql,
@@ -153,6 +153,7 @@ mod tests {
             ),
             (pm4, [false, false], (7, 7), Done::Yes),
             (pm4, [false, false], (7, 8), Done::Yes),
+            (pm4, [true, false], (7, 7), Done::Yes),
         ] {
             with_scene(|scene| {
                 let mut descriptors = Descriptors::new()?;

@@ -14,7 +14,8 @@ use crate::driver::queue::QueueFacts;
 /// How a stop that was carried out found a queue, as its descriptors say, which are
 /// those of a queue that is off the hardware. A PM4 queue's do not tell: it may have
 /// left off in a buffer to which the last word of its ring refers, before or between
-/// dispatches.
+/// dispatches. One XCC with waves is enough for the queue to have some; for it to have
+/// none, the descriptors of all must say so.
 pub(crate) fn found(queue: &QueueFacts, node: &Node<'_>) -> Done {
     let descriptors = usize::try_from(node.xcc_mask().count_ones()).unwrap_or(0);
     let saved_nothing = |xcc| {
@@ -22,8 +23,14 @@ pub(crate) fn found(queue: &QueueFacts, node: &Node<'_>) -> Done {
         let word = |at| mqd.read::<u32>(at);
         Some(word(V9_MQD_CP_HQD_CNTL_STACK_OFFSET)? == word(V9_MQD_CP_HQD_CNTL_STACK_SIZE)?)
     };
+    if queue.format != Format::Aql {
+        return Done::Yes;
+    }
+    if (0..descriptors).any(|xcc| saved_nothing(xcc) == Some(false)) {
+        return Done::StoppedWithWaves;
+    }
     let empty = (0..descriptors).all(|xcc| saved_nothing(xcc) == Some(true));
-    match words_left(queue).filter(|_| empty && queue.format == Format::Aql) {
+    match words_left(queue).filter(|_| empty) {
         Some(0) => Done::StoppedIdle,
         Some(_) => Done::StoppedWithoutWaves,
         None => Done::Yes,

@@ -37,6 +37,8 @@ pub enum Done {
     Nothing,
     /// It was carried out.
     Yes,
+    /// It was stopped, and had waves to save.
+    StoppedWithWaves,
     /// It was stopped, and had neither waves nor work left to save.
     StoppedIdle,
     /// It was stopped, and had work left but no waves to save.

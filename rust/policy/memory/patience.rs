@@ -5,7 +5,8 @@
 //! To stop such a queue gains nothing. After a few stops in a row it is left alone,
 //! for longer each time. A kernel that runs for seconds does not move the read
 //! pointer either, but it has waves: a stop counts only where it is known that the
-//! queue had none, and a wave or a moved pointer ends everything at once.
+//! queue had none, and a wave or a moved pointer ends everything at once. What was
+//! saved decides; waves that were counted before the stop need not be all.
 
 use crate::settings::limits::Limits;
 use crate::terms::observation::Waves;
@@ -38,9 +39,13 @@ impl Patience {
         self.empty = waves == Waves::Known(0);
     }
 
-    /// It is stopped, and these waves are known to be saved.
+    /// It is stopped with these waves saved.
     pub(crate) fn see_stopped(&mut self, saved: Waves) {
-        self.empty |= saved == Waves::Known(0);
+        match saved {
+            Waves::Known(0) => self.empty = true,
+            Waves::Known(_) => self.see_life(),
+            Waves::Unknown => {}
+        }
     }
 
     /// The stop was not carried out.
@@ -60,7 +65,7 @@ impl Patience {
         self.times = self.times.saturating_add(1);
     }
 
-    /// Its read pointer moved, or it has waves.
+    /// Its read pointer moved, or it has waves, be they saved.
     #[inline]
     pub(crate) fn see_life(&mut self) {
         *self = Patience::default();
@@ -130,6 +135,17 @@ mod tests {
         patience.see_stopped(Waves::Unknown);
         patience.resume(NOW, &limits());
         assert!(patience.is_alone(NOW));
+    }
+
+    #[test]
+    fn waves_that_are_saved_count_for_more_than_none_that_were_counted() {
+        let mut patience = stopped_in_vain(7);
+        patience.begin_stop(NONE);
+        patience.see_stopped(Waves::Known(1));
+        assert_eq!(patience, Patience::default());
+        patience.see_stopped(Waves::Unknown);
+        patience.resume(NOW, &limits());
+        assert!(!patience.is_alone(NOW));
     }
 
     #[test]

@@ -82,7 +82,8 @@ pub(crate) struct Work {
     doubts: u32,
     /// Looks in a row in which its last launch may run and no waves were counted.
     unsure_looks: u32,
-    /// When it was last seen alive: the read pointer moved, or it had waves.
+    /// When it was last seen alive: the read pointer moved, or it had waves that were
+    /// not merely saved.
     alive: Nanos,
     /// When the read pointer last moved.
     moved: Nanos,
@@ -138,6 +139,10 @@ impl Work {
         self.progress = seen.progress;
         self.waves = seen.waves;
 
+        let saved = seen.state == QueueState::StoppedByUs;
+        if moved || (self.has_waves() && !saved) {
+            self.alive = now;
+        }
         self.follow_launch(now, limits, moved, free);
         self.follow_want(now, limits, moved, seen.backlog.is_some(), free);
         if !was_busy {
@@ -162,9 +167,6 @@ impl Work {
         }
         if self.has_waves() {
             self.launch = Launch::Seen;
-        }
-        if moved || self.has_waves() {
-            self.alive = now;
         }
         if self.backlog == 0 && self.waves == Waves::Known(0) {
             let forgotten = now.since(self.moved) >= limits.no_progress;
@@ -260,7 +262,7 @@ impl Work {
         self.waves
     }
 
-    /// It has waves on the compute units.
+    /// It has waves, on the compute units or saved.
     #[inline]
     fn has_waves(&self) -> bool {
         matches!(self.waves, Waves::Known(1..))

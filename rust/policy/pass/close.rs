@@ -31,6 +31,7 @@ impl Pass<'_, '_> {
         let watch = self.stopped > 0 || self.step.stopped > 0;
         self.step.ask_waves = self.presence.unclear(self.algorithm);
         self.step.next_look = self.next_look(contested, watch);
+        self.step.bound = Some(self.bound).filter(|&bound| bound != Nanos::NEVER);
     }
 
     fn next_look(&self, contested: bool, watch: bool) -> Option<Nanos> {

@@ -53,12 +53,23 @@ pub(crate) struct Pass<'p, 'c> {
     pub(crate) immune: bool,
     /// The earliest time at which something is due.
     pub(crate) due: Nanos,
+    /// The earliest time to come at which a stop reaches one of its bounds.
+    pub(crate) bound: Nanos,
 }
 
 impl Pass<'_, '_> {
     /// Look again at this time at the latest.
     pub(crate) fn look_at(&mut self, time: Nanos) {
         self.due = self.due.min(time);
+    }
+
+    /// A stop reaches a bound at this time: look again then, even if that is before
+    /// the end of a rest. What is past cannot be kept, and would end every rest.
+    pub(crate) fn keep_bound(&mut self, bound: Nanos) {
+        self.look_at(bound);
+        if bound > self.now {
+            self.bound = self.bound.min(bound);
+        }
     }
 
     /// Finds the queues that matter. Costs a walk, so only when something waits

@@ -87,6 +87,7 @@ impl Pass<'_, '_> {
     /// Finds the processes that queues are stopped for and that make no progress.
     fn watch_holders(&mut self) {
         let settle = self.limits.grace.max(self.limits.resume_delay);
+        let mut bound = Nanos::NEVER;
         for rival in (0..RIVALS).map_while(|rank| self.wanting.get(rank)) {
             let Some(process) = self.processes.get_mut(rival.process_at) else {
                 continue;
@@ -105,6 +106,10 @@ impl Pass<'_, '_> {
             process.plan_mut().set_stuck(stuck);
             let now = self.now;
             self.due = self.due.min(now.after(self.limits.no_progress));
+            let end = life.after(self.limits.no_progress);
+            if end > now {
+                bound = bound.min(end);
+            }
             if let Some(queue) = self.queues.get_mut(rival.at) {
                 let quiet = now.since(since.max(queue.work().moved()));
                 if queue.work().is_doubtful() && quiet >= settle {
@@ -112,6 +117,7 @@ impl Pass<'_, '_> {
                 }
             }
         }
+        self.keep_bound(bound);
     }
 
     /// Plans whether the queue at a place is started.
@@ -135,7 +141,7 @@ impl Pass<'_, '_> {
                 None => self.plan_start_for(at, Reason::Orphan, queue.beneficiary()),
             },
             Phase::Stopped(stop) if self.follows(queue, stop) => {
-                self.look_at(stop.since().after(bound));
+                self.keep_bound(stop.since().after(bound));
             }
             Phase::Stopped(stop) => match self.judge(queue, stop) {
                 Judgement::Start(reason) => self.plan_start_for(at, reason, stop.beneficiary()),
@@ -145,12 +151,14 @@ impl Pass<'_, '_> {
                     self.plan_start_for(at, Reason::NoProgress, Some(rival.id));
                 }
                 Judgement::Held(rival) => {
-                    self.look_at(stop.since().after(bound));
+                    self.keep_bound(stop.since().after(bound));
                     self.keep_for(at, &rival);
                 }
                 Judgement::Calming(until) => {
                     let causer = stop.process();
-                    self.look_at(until.min(stop.since().after(bound)));
+                    let end = stop.since().after(bound);
+                    self.look_at(until);
+                    self.keep_bound(end);
                     if let Some(at) = self.processes.find(causer.0, 0) {
                         self.hold(at);
                     }
@@ -176,7 +184,7 @@ impl Pass<'_, '_> {
         }
         self.hold(rival.process_at);
         let left = self.budget_left(rival);
-        self.look_at(now.after(left));
+        self.keep_bound(now.after(left));
     }
 
     /// Since when the process of an orphan has been stopped as a whole: the queue

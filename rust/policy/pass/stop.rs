@@ -219,7 +219,7 @@ impl Pass<'_, '_> {
             process.plan_mut().favour();
         }
         self.hold(process_at);
-        self.look_at(now.after(self.limits.max_stop));
+        self.keep_bound(now.after(self.limits.max_stop));
         true
     }
 

@@ -183,6 +183,8 @@ pub struct Step {
     /// When to look again at the latest. `None`: not before a queue is created
     /// or the configuration changes.
     pub next_look: Option<Nanos>,
+    /// When the first of the stops reaches one of its bounds.
+    pub bound: Option<Nanos>,
     /// An inversion is suspected or queues are stopped: the next observation
     /// should say how many waves each queue has.
     pub ask_waves: bool,

@@ -13,14 +13,14 @@ pub struct QueueId(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessId(pub u64);
 
-/// The waves that a queue has on the compute units.
+/// The waves that a queue has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Waves {
     /// They were not asked for, or could not be counted.
     #[default]
     Unknown,
-    /// This many. Zero also stands for a stopped queue whose saved state is
-    /// empty.
+    /// This many. Of a stopped queue those that are saved; one where it is known
+    /// only that there are any.
     Known(u32),
 }
 
@@ -75,7 +75,7 @@ pub struct Observation {
     /// The read pointer, or any number that changes exactly when it moves.
     /// Zero means that nothing was ever consumed.
     pub progress: u64,
-    /// The waves on the compute units.
+    /// The waves on the compute units, or those saved while we have it stopped.
     pub waves: Waves,
     /// The packet at the read pointer.
     pub head: Head,

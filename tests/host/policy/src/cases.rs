@@ -120,6 +120,41 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "the step tells when a stop reaches the first of its bounds",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Quiet(5),
+            Starves(2),
+            Quiet(2),
+            Line::Step("there is no stop", |step| step.bound.is_none()),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Line::Step("the longest stop", |step| {
+                step.bound == Some(Nanos(10_000_800_000 + 100_000_000))
+            }),
+            Look(100, &[]),
+            Line::Step("no progress", |step| {
+                step.bound == Some(Nanos(10_000_800_000 + 20_000_000))
+            }),
+            Line::Config(|config| {
+                let _ = config.set(Number::NoProgress, 60_000);
+            }),
+            Look(100, &[]),
+            Line::Step("the longest stop once more", |step| {
+                step.bound == Some(Nanos(10_000_800_000 + 100_000_000))
+            }),
+            Line::Config(|config| {
+                let _ = config.set(Number::StopBudget, 5);
+            }),
+            Look(100, &[]),
+            Line::Step("the budget", |step| {
+                step.bound == Some(Nanos(10_000_800_000 + 5_000_000))
+            }),
+        ],
+    },
+    Case {
         name: "the grace is at least two looks",
         scene: &[
             PLAIN,
@@ -932,6 +967,37 @@ pub const CASES: &[Case] = &[
             Seen(1, |seen| seen.waves = Waves::Unknown),
             Quiet(11),
             Times(1, ONE_STOPPED),
+        ],
+    },
+    Case {
+        name: "a queue whose waves are saved is stopped each time, though none are counted",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Times(
+                20,
+                &[
+                    Times(1, HANGS),
+                    Starves(2),
+                    Quiet(2),
+                    Look(
+                        100,
+                        &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
+                    ),
+                    // They were where nobody counts: on another XCC.
+                    Seen(1, |seen| seen.waves = Waves::Known(1)),
+                    Quiet(1),
+                    // What cannot be told later does not contradict it.
+                    Seen(1, |seen| seen.waves = Waves::Unknown),
+                    Runs(2),
+                    Quiet(1),
+                    Idles(2),
+                    Quiet(2),
+                    Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
+                ],
+            ),
         ],
     },
     Case {

@@ -694,6 +694,10 @@ impl Watch {
                     step.next_look.is_some_and(|next| next <= bound),
                     "it would look after the bound of {queue:?}"
                 );
+                hold!(
+                    step.bound.is_some_and(|first| first <= bound),
+                    "it could rest beyond the bound of {queue:?}"
+                );
                 hold!(!(failed && real), "a failure did not start {queue:?}");
                 hold!(config.mode != Mode::Off, "stopped in mode off: {queue:?}");
                 let still = now.since(self.still_since.max(since));
