@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What instructions do to a wave. An instruction without a meaning here is
+//! [`Outcome::Illegal`], as one that the hardware does not know.
+
+mod control;
+mod hardware;
+mod lane_compare;
+mod lane_integer;
+mod operands;
+mod scalar;
+mod scalar_arithmetic;
+mod scalar_bits;
+mod scalar_memory;
+mod vector;
+
+use crate::code::{decode, Encoding, Instruction};
+use crate::wave::{Memory, Outcome, Wave};
+
+/// An instruction that stops short: it has no meaning here, or wants memory that is
+/// not there. It has changed nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    Unknown,
+    Fault(crate::wave::Fault),
+}
+
+impl From<crate::wave::Fault> for Stop {
+    fn from(fault: crate::wave::Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+type Done = Result<Outcome, Stop>;
+
+fn dispatch(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Memory) -> Done {
+    match instruction.encoding {
+        Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc | Encoding::Sopk => {
+            scalar::execute(wave, instruction)
+        }
+        Encoding::Sopp => control::execute(wave, instruction),
+        Encoding::Smem => scalar_memory::execute(wave, instruction, memory),
+        Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc | Encoding::Vop3 => {
+            vector::execute(wave, instruction)
+        }
+        _ => Err(Stop::Unknown),
+    }
+}
+
+/// The bytes at the program counter. The last instruction of readable memory may
+/// have four.
+fn fetch(pc: u64, memory: &mut impl Memory) -> Result<([u8; 8], usize), crate::wave::Fault> {
+    let mut bytes = [0; 8];
+    let (first, second) = bytes.split_at_mut(4);
+    memory.read(pc, first)?;
+    let size = match memory.read(pc.wrapping_add(4), second) {
+        Ok(()) => 8,
+        Err(_) => 4,
+    };
+    Ok((bytes, size))
+}
+
+impl Wave {
+    /// Executes the instruction at the program counter.
+    pub fn step(&mut self, memory: &mut impl Memory) -> Outcome {
+        let at = self.pc;
+        let (bytes, size) = match fetch(at, memory) {
+            Ok(fetched) => fetched,
+            Err(fault) => return Outcome::Fault(fault),
+        };
+        let illegal = Outcome::Illegal { address: at, bytes };
+        let Ok(instruction) = decode(bytes.get(..size).unwrap_or(&bytes)) else {
+            return illegal;
+        };
+        self.pc = at.wrapping_add(instruction.size.into());
+        match dispatch(self, &instruction, memory) {
+            Ok(outcome) => outcome,
+            Err(stop) => {
+                self.pc = at;
+                match stop {
+                    Stop::Unknown => illegal,
+                    Stop::Fault(fault) => Outcome::Fault(fault),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a wave sees of memory. Whoever executes the wave says what is there.
+
+/// An address that cannot be read or written. It is an outcome of the instruction
+/// that wanted it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub address: u64,
+    pub write: bool,
+}
+
+/// Memory as one wave sees it, by virtual addresses.
+pub trait Memory {
+    /// Fills `into` with what is at `address`, or changes nothing.
+    fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault>;
+
+    /// Puts `from` at `address`, or changes nothing.
+    fn write(&mut self, address: u64, from: &[u8]) -> Result<(), Fault>;
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where a wave goes on, which lanes it has, and what stops it.
+
+mod common;
+
+use common::{done, run, smem, sop1, sop2, sopk, sopp, Bytes, CODE};
+use gfx942::wave::{Fault, HardwareRegister, Outcome, Wave};
+
+const VCC: u32 = 106;
+const EXEC: u32 = 126;
+
+#[test]
+fn a_branch_counts_dwords_from_the_next_instruction() {
+    for by in [0, 1, -1, -2, i16::MAX, i16::MIN] {
+        let mut wave = Wave::new(0);
+        assert_eq!(run(&mut wave, &sopp("s_branch", by)), Outcome::Next);
+        assert_eq!(wave.pc as i64, CODE as i64 + 4 + 4 * i64::from(by));
+    }
+}
+
+#[test]
+fn conditional_branches_ask_what_they_are_named_after() {
+    let lanes = [0, 1, 1 << 63, u64::MAX];
+    for vcc in lanes {
+        for exec in lanes {
+            for scc in [false, true] {
+                for (name, taken) in [
+                    ("s_cbranch_scc0", !scc),
+                    ("s_cbranch_scc1", scc),
+                    ("s_cbranch_vccz", vcc == 0),
+                    ("s_cbranch_vccnz", vcc != 0),
+                    ("s_cbranch_execz", exec == 0),
+                    ("s_cbranch_execnz", exec != 0),
+                ] {
+                    let mut wave = Wave::new(0);
+                    wave.set_vcc(vcc);
+                    wave.set_exec(exec);
+                    wave.scc = scc;
+                    assert_eq!(run(&mut wave, &sopp(name, 5)), Outcome::Next);
+                    assert_eq!(wave.pc, CODE + if taken { 24 } else { 4 }, "{name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn calls_and_jumps_keep_the_way_back() {
+    let mut wave = Wave::new(0);
+    assert_eq!(run(&mut wave, &sopk("s_call_b64", 10, -3)), Outcome::Next);
+    assert_eq!((wave.scalar_pair(10), wave.pc), (CODE + 4, CODE - 8));
+
+    wave.set_scalar_pair(20, 0x1234_5678_9abc);
+    assert_eq!(run(&mut wave, &sop1("s_swappc_b64", 10, 20)), Outcome::Next);
+    assert_eq!(
+        (wave.scalar_pair(10), wave.pc),
+        (CODE + 4, 0x1234_5678_9abc)
+    );
+
+    assert_eq!(run(&mut wave, &sop1("s_setpc_b64", 0, 20)), Outcome::Next);
+    assert_eq!(wave.pc, 0x1234_5678_9abc);
+
+    done(&mut wave, &sop1("s_getpc_b64", 10, 0));
+    assert_eq!(wave.scalar_pair(10), CODE + 4);
+}
+
+#[test]
+fn a_jump_through_the_register_that_it_overwrites_takes_the_old_value() {
+    let mut wave = Wave::new(0);
+    wave.set_scalar_pair(20, 0x4000);
+    assert_eq!(run(&mut wave, &sop1("s_swappc_b64", 20, 20)), Outcome::Next);
+    assert_eq!((wave.scalar_pair(20), wave.pc), (CODE + 4, 0x4000));
+}
+
+#[test]
+fn lanes_are_saved_and_combined() {
+    type Rule = fn(u64, u64) -> u64;
+    let rules: [(&str, Rule); 8] = [
+        ("s_and_saveexec_b64", |s, e| s & e),
+        ("s_or_saveexec_b64", |s, e| s | e),
+        ("s_xor_saveexec_b64", |s, e| s ^ e),
+        ("s_andn2_saveexec_b64", |s, e| s & !e),
+        ("s_orn2_saveexec_b64", |s, e| s | !e),
+        ("s_nand_saveexec_b64", |s, e| !(s & e)),
+        ("s_nor_saveexec_b64", |s, e| !(s | e)),
+        ("s_andn1_saveexec_b64", |s, e| e & !s),
+    ];
+    for source in [0, 0xff00_ff00_ff00_ff00, u64::MAX] {
+        for exec in [0, 0xffff_0000_ffff_0000, u64::MAX] {
+            for (name, rule) in rules {
+                let mut wave = Wave::new(0);
+                wave.set_scalar_pair(4, source);
+                wave.set_exec(exec);
+                done(&mut wave, &sop1(name, 8, 4));
+                let expected = rule(source, exec);
+                assert_eq!(
+                    (wave.scalar_pair(8), wave.exec()),
+                    (exec, expected),
+                    "{name}"
+                );
+                assert_eq!(wave.scc, expected != 0);
+            }
+            let mut wave = Wave::new(0);
+            wave.set_scalar_pair(4, source);
+            wave.set_exec(exec);
+            done(&mut wave, &sop1("s_andn2_wrexec_b64", 8, 4));
+            assert_eq!(
+                (wave.scalar_pair(8), wave.exec()),
+                (source & !exec, source & !exec)
+            );
+        }
+    }
+}
+
+#[test]
+fn special_registers_have_numbers_as_the_others() {
+    let mut wave = Wave::new(0);
+    wave.set_scalar_pair(4, 0x0123_4567_89ab_cdef);
+    done(&mut wave, &sop1("s_mov_b64", VCC, 4));
+    done(&mut wave, &sop1("s_mov_b64", EXEC, 4));
+    done(&mut wave, &sop1("s_mov_b32", 124, 4));
+    assert_eq!(
+        (wave.vcc(), wave.exec()),
+        (0x0123_4567_89ab_cdef, 0x0123_4567_89ab_cdef)
+    );
+    assert_eq!(wave.m0(), 0x89ab_cdef);
+    assert!(wave.is_active(0) && !wave.is_active(4) && !wave.is_active(64));
+    for (source, expected) in [(251, 0), (252, 0), (253, 1)] {
+        wave.scc = true;
+        done(&mut wave, &sop1("s_mov_b32", 8, source));
+        assert_eq!(wave.scalar(8), expected);
+    }
+}
+
+#[test]
+fn constants_are_numbers_of_the_width_of_their_source() {
+    let cases: [(u32, u32, u64); 8] = [
+        (128, 0, 0),
+        (192, 64, 64),
+        (193, u32::MAX, u64::MAX),
+        (208, -16_i32 as u32, -16_i64 as u64),
+        (240, 0.5_f32.to_bits(), 0.5_f64.to_bits()),
+        (247, (-4.0_f32).to_bits(), (-4.0_f64).to_bits()),
+        (248, 0x3e22_f983, 0x3fc4_5f30_6dc9_c882),
+        (255, 0x8765_4321, 0xffff_ffff_8765_4321),
+    ];
+    for (code, half, whole) in cases {
+        let literal = |mut words: Vec<u32>| {
+            if code == 255 {
+                words.push(0x8765_4321);
+            }
+            words
+        };
+        let mut wave = Wave::new(0);
+        done(&mut wave, &literal(sop1("s_mov_b32", 8, code)));
+        assert_eq!(wave.scalar(8), half, "{code}");
+        done(&mut wave, &literal(sop1("s_mov_b64", 8, code)));
+        assert_eq!(wave.scalar_pair(8), whole, "{code}");
+    }
+}
+
+#[test]
+fn parts_of_hardware_registers() {
+    let mut wave = Wave::new(0);
+    let field = |register: u32, from: u32, width: u32| {
+        (register | (from << 6) | ((width - 1) << 11)) as u16 as i16
+    };
+    wave.set_hardware(HardwareRegister::HardwareId, 0x8765_4321);
+    done(&mut wave, &sopk("s_getreg_b32", 8, field(4, 4, 8)));
+    assert_eq!(wave.scalar(8), 0x32);
+    done(&mut wave, &sopk("s_getreg_b32", 8, field(4, 0, 32)));
+    assert_eq!(wave.scalar(8), 0x8765_4321);
+    done(&mut wave, &sopk("s_getreg_b32", 8, field(4, 28, 32)));
+    assert_eq!(wave.scalar(8), 8);
+
+    wave.set_scalar(8, 0xffff_ffff);
+    done(&mut wave, &sopk("s_setreg_b32", 8, field(1, 4, 4)));
+    assert_eq!(wave.hardware(HardwareRegister::Mode), 0xf0);
+    // A program cannot move itself to another place of the GPU.
+    done(&mut wave, &sopk("s_setreg_b32", 8, field(4, 0, 32)));
+    assert_eq!(wave.hardware(HardwareRegister::HardwareId), 0x8765_4321);
+}
+
+#[test]
+fn the_status_follows_what_it_is_about() {
+    let status = |scc, vcc, exec| {
+        let mut wave = Wave::new(0);
+        wave.set_hardware(HardwareRegister::Status, 1 << 16);
+        wave.scc = scc;
+        wave.set_vcc(vcc);
+        wave.set_exec(exec);
+        wave.hardware(HardwareRegister::Status)
+    };
+    assert_eq!(status(false, 1, 1), 1 << 16);
+    assert_eq!(status(true, 0, 1), (1 << 16) | 1 | (1 << 10));
+    assert_eq!(status(false, 1, 0), (1 << 16) | (1 << 9));
+}
+
+#[test]
+fn what_stops_a_wave_is_told() {
+    let cases = [
+        ("s_endpgm", 0, Outcome::Ended),
+        ("s_barrier", 0, Outcome::Barrier),
+        ("s_sleep", 5, Outcome::Sleep(5)),
+        ("s_sethalt", 1, Outcome::Halted),
+        ("s_sethalt", 0, Outcome::Next),
+        ("s_sendmsg", 1, Outcome::Message(1)),
+        ("s_trap", 3, Outcome::Trap(3)),
+        ("s_waitcnt", 0, Outcome::Next),
+        ("s_nop", 7, Outcome::Next),
+    ];
+    for (name, number, expected) in cases {
+        let mut wave = Wave::new(0);
+        assert_eq!(run(&mut wave, &sopp(name, number)), expected, "{name}");
+        assert_eq!(wave.pc, CODE + 4, "{name}");
+    }
+}
+
+#[test]
+fn what_is_no_instruction_is_told_with_its_address_and_bytes() {
+    // The first is no encoding at all; the second has no meaning here.
+    for code in [vec![0xffff_ffff, 0x1122_3344], sopp("s_setkill", 1)] {
+        let mut words = code.clone();
+        words.resize(2, 0);
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut wave = Wave::new(0);
+        let mut before = wave.clone();
+        before.pc = CODE;
+        let outcome = run(&mut wave, &words);
+        let bytes: [u8; 8] = bytes.try_into().unwrap();
+        assert_eq!(
+            outcome,
+            Outcome::Illegal {
+                address: CODE,
+                bytes
+            }
+        );
+        assert_eq!(wave, before);
+    }
+}
+
+#[test]
+fn loads_bring_dwords_and_a_fault_brings_none() {
+    let mut memory = Bytes::default();
+    let words: Vec<u32> = (0..16).map(|at| 0x0101_0101 * at).collect();
+    memory.put(0x2_0000_0000, &words);
+    for (name, count) in [
+        ("s_load_dword", 1),
+        ("s_load_dwordx2", 2),
+        ("s_load_dwordx4", 4),
+        ("s_load_dwordx8", 8),
+        ("s_load_dwordx16", 16),
+    ] {
+        let mut wave = Wave::new(CODE);
+        memory.put(CODE, &smem(name, 16, 4, -0x10));
+        // The lowest bits of an address mean nothing.
+        wave.set_scalar_pair(4, 0x2_0000_0013);
+        assert_eq!(wave.step(&mut memory), Outcome::Next, "{name}");
+        for (at, word) in words.iter().enumerate() {
+            let expected = if at < count { *word } else { 0 };
+            assert_eq!(wave.scalar(16 + at as u8), expected, "{name} {at}");
+        }
+
+        let mut wave = Wave::new(CODE);
+        wave.set_scalar_pair(4, 0x2_0000_0014 + 64 - 4 * (count as u64 - 1));
+        let before = wave.clone();
+        let fault = Fault {
+            address: 0x2_0000_0004 + 64 - 4 * (count as u64 - 1),
+            write: false,
+        };
+        assert_eq!(wave.step(&mut memory), Outcome::Fault(fault), "{name}");
+        assert_eq!(wave, before);
+    }
+}
+
+#[test]
+fn the_last_dword_of_memory_can_be_an_instruction() {
+    let mut memory = Bytes::default();
+    memory.put(CODE, &sopp("s_endpgm", 0));
+    assert_eq!(Wave::new(CODE).step(&mut memory), Outcome::Ended);
+    let fault = Fault {
+        address: CODE + 4,
+        write: false,
+    };
+    assert_eq!(Wave::new(CODE + 4).step(&mut memory), Outcome::Fault(fault));
+}
+
+#[test]
+fn a_loop_counts_down() {
+    let mut memory = Bytes::default();
+    let code: Vec<u32> = [
+        sopk("s_movk_i32", 4, 10),
+        sop2("s_add_u32", 5, 5, 4),
+        sopk("s_addk_i32", 4, -1),
+        sopk("s_cmpk_lg_i32", 4, 0),
+        sopp("s_cbranch_scc1", -4),
+        sopp("s_endpgm", 0),
+    ]
+    .concat();
+    memory.put(CODE, &code);
+    let mut wave = Wave::new(CODE);
+    let mut steps = 0;
+    while wave.step(&mut memory) == Outcome::Next {
+        steps += 1;
+    }
+    assert_eq!((wave.scalar(5), steps), (55, 41));
+}
