@@ -2,13 +2,23 @@
 
 //! amdgpu as the driver core sees it.
 
-use crate::driver::operation;
 use crate::kernel::bindings;
 use crate::kernel::compat::*;
 use core::pin::Pin;
 use core::ptr::NonNull;
 use kernel::error::from_err_ptr;
 use kernel::prelude::*;
+use kernel::sync::atomic::Atomic;
+use kernel::sync::atomic::Relaxed;
+
+/// How often the driver was let go of.
+static LET_GO: Atomic<u32> = Atomic::new(0);
+
+/// How often the driver was let go of: what is known of where it is in memory does not
+/// hold beyond that, because it may have been unloaded.
+pub(crate) fn times_let_go() -> u32 {
+    LET_GO.load(Relaxed)
+}
 
 /// The amdgpu driver, which stays loaded while this lives.
 ///
@@ -48,7 +58,7 @@ impl Clone for Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        operation::forget();
+        LET_GO.fetch_add(1, Relaxed);
         // SAFETY: By the type's invariant a reference is held, and this is its
         // end.
         unsafe { bindings::gp_amdgpu_put(self.0.as_ptr()) }

@@ -6,13 +6,16 @@
 
 #![forbid(unsafe_code)]
 
+use crate::driver::driver;
 use crate::driver::foreign::Foreign;
 use crate::driver::gpu::Present;
 use crate::driver::layout::*;
 use crate::kernel::compat::*;
 use core::marker::PhantomData;
+use kernel::sync::atomic::Acquire;
 use kernel::sync::atomic::Atomic;
 use kernel::sync::atomic::Relaxed;
+use kernel::sync::atomic::Release;
 
 /// A field of one of the driver's tables, and the function that it should point to.
 pub(crate) struct Operation {
@@ -21,6 +24,8 @@ pub(crate) struct Operation {
     /// Where the function was found to be, which it is for as long as amdgpu is loaded:
     /// to ask for the name of an address takes a search through all of amdgpu's.
     known: Atomic<usize>,
+    /// How often amdgpu had been let go of when it was found there.
+    then: Atomic<u32>,
 }
 
 /// The function of an operation, for as long as the driver has the GPU in whose tables it
@@ -42,12 +47,8 @@ macro_rules! operations {
             at: $at,
             name: $name,
             known: Atomic::new(0),
+            then: Atomic::new(0),
         };)*
-
-        /// Forgets where the functions are, because amdgpu may be unloaded.
-        pub(crate) fn forget() {
-            $($operation.known.store(0, Relaxed);)*
-        }
     };
 }
 
@@ -69,13 +70,17 @@ impl Operation {
     /// The function that a table of a GPU has for the operation, if it is the expected one.
     pub(crate) fn of<'a>(&self, table: Foreign, _gpu: &'a Present<'_>) -> Option<Function<'a>> {
         let function = table.pointer(self.at)?;
-        if self.known.load(Relaxed) != function.address() {
+        let now = driver::times_let_go();
+        // In this order: an address is stored before the number that makes it count.
+        let then = self.then.load(Acquire);
+        if then != now || self.known.load(Relaxed) != function.address() {
             if !is_function_of_amdgpu(function, self.name) {
                 return None;
             }
             self.known.store(function.address(), Relaxed);
+            self.then.store(now, Release);
         }
-        // INVARIANT: Its name was compared, now or since amdgpu was loaded.
+        // INVARIANT: Its name was compared, now or since amdgpu was last let go of.
         Some(Function {
             address: function,
             _gpu: PhantomData,

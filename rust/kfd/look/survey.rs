@@ -194,7 +194,9 @@ impl Survey {
             self.uncounted_gws |= facts.uncounted_gws;
             let chosen = self.crowd.keeps(facts);
             let room = self.queues.len() < self.queues.capacity();
-            let process = (chosen && room).then(|| self.process(owner, facts)).flatten();
+            let process = (chosen && room)
+                .then(|| self.process(owner, facts))
+                .flatten();
             let kept = process.and_then(|process| {
                 let seen = QueueSeen {
                     facts: *facts,
