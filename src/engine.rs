@@ -23,6 +23,7 @@ use kfd::driver::gpu::Keeper;
 use kfd::driver::gpu::Present;
 use kfd::kernel::clock;
 use kfd::kernel::thread::Running;
+use kfd::kernel::wake;
 use kfd::kernel::wake::Alarm;
 use kfd::operator::rules::MOST_RULES;
 use kfd::operator::settings;
@@ -51,8 +52,12 @@ pub(crate) struct Engine {
     node_count: usize,
     /// The settings of the last pass.
     settings: Settings,
+    /// The name of the node at the last pass, to be compared only.
+    name: usize,
     /// In mode off: nothing is stopped any more, and nobody looks.
     rested: bool,
+    /// The system was about to sleep, and no pass was made since it is awake again.
+    slept: bool,
     /// The log says already that the settings are not taken over yet.
     said_kept: bool,
 }
@@ -109,8 +114,10 @@ impl Engine {
             index,
             watched: None,
             node_count: 0,
+            name: 0,
             settings: settings::current(),
             rested: false,
+            slept: false,
             said_kept: false,
         }
     }
@@ -168,6 +175,9 @@ impl Engine {
         let mut settings = settings::current();
         if self.shared.is_asleep() {
             settings.policy.mode = Mode::Off;
+        } else if core::mem::take(&mut self.slept) {
+            // The driver has loaded it again.
+            self.forget_silence();
         }
         if settings.backend != self.settings.backend || settings.sampler != self.settings.sampler {
             if let Err(failure) = self.start_all(gpu) {
@@ -202,15 +212,22 @@ impl Engine {
     /// Has the node if the GPU has it now, and listens to it.
     fn follow(&mut self, gpu: &Present<'_>, alarm: &Alarm) -> Result {
         let nodes = gpu.nodes().map_err(|_| ENODEV)?;
+        let before = (self.node_count, self.name);
         self.node_count = nodes.count();
-        if self.index >= nodes.count() {
-            alarm.listen_to(0);
-            self.watched = None;
-            return Ok(());
-        }
-        alarm.listen_to(nodes.node(self.index).map_err(|_| ENODEV)?.name());
+        self.name = match self.index < self.node_count {
+            true => nodes.node(self.index).map_err(|_| ENODEV)?.name(),
+            false => 0,
+        };
         drop(nodes);
-        if self.watched.is_none() {
+        alarm.listen_to(self.name);
+        if (self.node_count, self.name) != before {
+            // Until now this thread may have been the one to hear of what was created
+            // on another one's node, which has its address now.
+            wake::all();
+        }
+        if self.index >= self.node_count {
+            self.watched = None;
+        } else if self.watched.is_none() {
             self.watched = Some(Watched::new(self.index)?);
         }
         Ok(())
@@ -252,6 +269,30 @@ impl Engine {
         self.node().map_or(Ok(()), |(node, mut backend)| {
             node.start_all(gpu, &mut backend)
         })
+    }
+
+    /// The same, because the system is about to sleep.
+    pub(crate) fn start_all_for_sleep(&mut self, gpu: Option<&Present<'_>>) -> Result<(), Failure> {
+        if !core::mem::replace(&mut self.slept, true) {
+            // Once more for each sleep, whatever was heard before.
+            self.forget_silence();
+        }
+        gpu.map_or(Ok(()), |gpu| self.start_all(gpu))
+    }
+
+    /// Forgets that the firmware has not answered.
+    fn forget_silence(&mut self) {
+        if let Some((node, _)) = self.node() {
+            node.forget_silence();
+        }
+    }
+
+    /// Arms the node. `Err`: there is none.
+    pub(crate) fn rearm(&mut self) -> Result {
+        let (node, _) = self.node().ok_or(ENODEV)?;
+        node.rearm();
+        self.rested = false;
+        Ok(())
     }
 
     /// What one backend has stopped, no other can start: it stays in force until all
@@ -296,7 +337,7 @@ impl Engine {
 pub(crate) fn start_all_for_sleep(gpu: &Gpu<Engine>) -> Result<(), Failure> {
     let mut result = Ok(());
     gpu.each(|gpu, engine| {
-        let started = gpu.map_or(Ok(()), |gpu| engine.start_all(gpu));
+        let started = engine.start_all_for_sleep(gpu);
         result = started.and(result);
     });
     result

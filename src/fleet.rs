@@ -26,6 +26,8 @@ use kfd::operator::rules::Rules;
 /// A GPU with the thread of its first node, which has those of the others. They end
 /// before the GPU is forgotten.
 struct Member {
+    /// Later members have higher ones.
+    number: u64,
     _thread: Thread<Monitor>,
     gpu: Arc<Gpu<Engine>>,
 }
@@ -41,6 +43,8 @@ pub(crate) struct Fleet {
 /// The GPUs. Once closed, no more are added.
 struct Members {
     all: KVec<Member>,
+    /// The number of the next one.
+    next: u64,
     closed: bool,
 }
 
@@ -51,7 +55,7 @@ impl Fleet {
             pin_init!(Self {
                 shared,
                 members <- kernel::new_mutex!(
-                    Members { all: KVec::new(), closed: false },
+                    Members { all: KVec::new(), next: 0, closed: false },
                     "amd_gpreempt_fleet"
                 ),
             }),
@@ -64,16 +68,21 @@ impl Fleet {
         self.shared.rules()
     }
 
-    /// Calls a function for each GPU.
+    /// Calls a function for each GPU, of which others may come and go meanwhile.
     pub(crate) fn each(&self, mut f: impl FnMut(&Gpu<Engine>) -> Result) -> Result {
-        for at in 0.. {
-            let gpu = match self.members.lock().all.get(at) {
-                Some(member) => member.gpu.clone(),
-                None => break,
-            };
+        let mut from = 0;
+        while let Some((number, gpu)) = self.first_from(from) {
             f(&gpu)?;
+            from = number + 1;
         }
         Ok(())
+    }
+
+    /// The first GPU whose number is not below one.
+    fn first_from(&self, from: u64) -> Option<(u64, Arc<Gpu<Engine>>)> {
+        let members = self.members.lock();
+        let member = members.all.iter().find(|member| member.number >= from)?;
+        Some((member.number, member.gpu.clone()))
     }
 
     /// The GPU of a device.
@@ -99,9 +108,11 @@ impl Fleet {
         members.all.reserve(1, GFP_KERNEL)?;
         let thread = Monitor::start(post)?;
         let member = Member {
+            number: members.next,
             _thread: thread,
             gpu,
         };
+        members.next += 1;
         members.all.push(member, GFP_KERNEL)?;
         Ok(())
     }
@@ -114,7 +125,7 @@ impl Fleet {
         };
         let mut members = self.members.lock();
         if members.closed {
-            // They are being let go of one by one, by their places in the list.
+            // They are being let go of one by one, and none may be missed.
             return;
         }
         let gone = match members.all.iter().position(namesake) {

@@ -74,9 +74,7 @@ impl Monitor {
     /// sleep was not announced.
     fn start_all_for_sleep(&self) {
         let gpu = &self.post.gpu;
-        let started = gpu.with(self.index, |gpu, engine| {
-            gpu.map_or(Ok(()), |gpu| engine.start_all(gpu))
-        });
+        let started = gpu.with(self.index, |gpu, engine| engine.start_all_for_sleep(gpu));
         if let Some(Err(failure)) = started {
             pr_err!(
                 "{} node {}: the system goes to sleep with a queue stopped: {} (errno {})\n",

@@ -267,6 +267,7 @@ impl NodeEngine {
         site.with(|node| {
             if self.admission.is_other(node) {
                 self.memory.roster.clear();
+                self.transactions.forget_hardware();
             }
             self.admission.check(site, node, backend);
             match self.refusal() {
@@ -282,6 +283,11 @@ impl NodeEngine {
         self.said_disarmed = false;
         self.transactions.forget_failure();
         self.admission.ask_again();
+    }
+
+    /// Forgets that the firmware has not answered, which may have changed.
+    pub(crate) fn forget_silence(&mut self) {
+        self.transactions.forget_silence();
     }
 
     /// Has the node checked again, because the backend has changed.

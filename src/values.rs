@@ -66,7 +66,8 @@ impl Values for NodeValues {
             pr_err!("'{}' is not a state that can be set: write 'armed'\n", text);
             return Err(EINVAL);
         }
-        self.with(|node, _| node.rearm())?;
+        let armed = self.gpu.with(self.index, |_, engine| engine.rearm());
+        armed.unwrap_or(Err(ENODEV))?;
         wake::all();
         Ok(())
     }

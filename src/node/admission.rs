@@ -13,6 +13,8 @@ use kfd::driver::node::Node;
 /// What the check of a node has said.
 pub(crate) struct Admission {
     gpu_id: u32,
+    /// The node's name, which changes when the GPU is divided anew.
+    name: usize,
     /// `None`: the node is to be checked.
     check: Option<Result<(), Refusal>>,
 }
@@ -21,6 +23,7 @@ impl Admission {
     pub(crate) const fn new() -> Self {
         Self {
             gpu_id: 0,
+            name: 0,
             check: None,
         }
     }
@@ -48,7 +51,7 @@ impl Admission {
     /// Whether this is another node than the last one here: the GPU is divided in
     /// another way now.
     pub(crate) fn is_other(&self, node: &Node<'_>) -> bool {
-        self.gpu_id != node.gpu_id()
+        (self.gpu_id, self.name) != (node.gpu_id(), node.name())
     }
 
     /// Checks the node, if that is to be done, and says in the log what came of it.
@@ -57,6 +60,7 @@ impl Admission {
             return;
         }
         self.gpu_id = node.gpu_id();
+        self.name = node.name();
         let result = check::check(node).and_then(|()| backend.check(node));
         match &result {
             Ok(()) => pr_info!(

@@ -4,7 +4,8 @@
 //! node or the backend changes, or what has gone out of view.
 //!
 //! Neither order names a queue that is to be started, so that a queue which is
-//! forgotten here does not stay stopped.
+//! forgotten here does not stay stopped. Not to start everything is a failure unless
+//! nothing can be stopped any more: nobody looks again after a node is let go of.
 
 use crate::node::memory::Memory;
 use crate::node::roster::Roster;
@@ -12,10 +13,10 @@ use crate::node::site::Site;
 use crate::node::transaction::say_failure;
 use crate::node::transaction::Transactions;
 use crate::node::unanswered::Unanswered;
-use gpreempt_policy::FailureKind;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
 use kfd::act::transaction::Failure;
+use kfd::driver::gpu::Away;
 use kfd::look::survey::Survey;
 
 /// Starts every queue of the node that is stopped. `Err`: some may still be, and
@@ -30,7 +31,7 @@ pub(crate) fn start_all(
         .put_back(site, backend, memory)
         .and_then(|()| transactions.start_all(site, backend, memory));
     match result {
-        Err(failure) if failure.kind() != FailureKind::Rebuilt => {
+        Err(failure) if !ends_all_stops(site, backend, failure) => {
             if matches!(failure, Failure::Misfit | Failure::Inexact) {
                 transactions.say_inexact(site);
             }
@@ -41,6 +42,24 @@ pub(crate) fn start_all(
             memory.roster.forget_stops();
             Ok(())
         }
+    }
+}
+
+/// Whether nothing is stopped after a failure, because the driver makes everything
+/// run that should.
+///
+/// A reset and a suspend evict every queue, and which of them run afterwards the driver
+/// computes from fields that we never write; but it keeps its count of evictions, and
+/// with it those of ours. That the scheduler is taken for hung is no reset yet, and may
+/// never lead to one.
+fn ends_all_stops(site: Site<'_>, backend: &Backend<'_>, failure: Failure) -> bool {
+    match failure {
+        Failure::Away(Away::NoKfd) => true,
+        Failure::Away(Away::NoAccess) => !backend.owes(),
+        Failure::Away(Away::Reset) | Failure::Reset(_) => {
+            !backend.owes() && site.gpu().usable().is_err()
+        }
+        _ => false,
     }
 }
 
@@ -55,7 +74,7 @@ pub(crate) fn start_beyond(
     memory: &mut Memory,
 ) -> Result<(), Failure> {
     match transactions.start_beyond(site, backend, survey, memory) {
-        Err(failure) if failure.kind() != FailureKind::Rebuilt => Err(failure),
+        Err(failure) if !ends_all_stops(site, backend, failure) => Err(failure),
         _ => Ok(()),
     }
 }
@@ -90,8 +109,8 @@ pub(crate) fn pay_debts(
         return;
     }
     let in_view = survey.queues().iter().map(|seen| seen.facts.key.process());
-    if let Ok(Err(failure)) = site.with(|node| backend.pay_debts(node, in_view)) {
-        unanswered.note(site, failure);
+    let paid = site.with(|node| unanswered.ask(site, || backend.pay_debts(node, in_view)));
+    if let Ok(Err(failure)) = paid {
         say_failure(site, failure);
     }
 }

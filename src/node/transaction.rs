@@ -7,7 +7,6 @@ use crate::node::memory::Memory;
 use crate::node::record::Counters;
 use crate::node::site::Site;
 use crate::node::unanswered::Unanswered;
-use gpreempt_policy::FailureKind;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
@@ -56,12 +55,17 @@ impl Transactions {
     /// Forgets why a transaction failed: an operator has armed the node.
     pub(crate) fn forget_failure(&mut self) {
         self.last_failure = None;
-        self.unanswered = Unanswered::default();
+        self.forget_silence();
     }
 
     /// Forgets what was left off the hardware: the driver has let go of it.
     pub(crate) fn forget_hardware(&mut self) {
         self.off_hardware = false;
+        self.forget_silence();
+    }
+
+    /// Forgets that the firmware has not answered, which may have changed.
+    pub(crate) fn forget_silence(&mut self) {
         self.unanswered = Unanswered::default();
     }
 
@@ -178,7 +182,7 @@ impl Transactions {
                 self.off_hardware = match failure {
                     Failure::Map(_) => true,
                     Failure::Inexact => false,
-                    _ => self.off_hardware && failure.kind() != FailureKind::Rebuilt,
+                    _ => self.off_hardware && !failure.is_rebuilt(),
                 };
                 // A misfit comes up at every try for as long as it lasts.
                 let known = failure == Failure::Misfit && self.said_misfit;

@@ -1,58 +1,86 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 //! Firmware that has not answered: whoever asks again waits for as long under the
-//! driver's lock, with every program on the GPU behind it. Nothing is sent until the
-//! driver has reset the GPU, which it may be told never to do.
+//! driver's lock, with every program on the GPU behind it.
+//!
+//! So nothing is sent for a pause, which doubles each time. It ends early when the
+//! driver has reset the GPU, when the system has slept, or when an operator says so.
+//! Firmware may also answer again with none of these, once a queue that would not yield
+//! has ended, and nobody tells us: only another try does.
 
 use crate::node::site::Site;
+use gpreempt_policy::Nanos;
+use gpreempt_policy::Number;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
 use kfd::act::transaction::Failure;
 use kfd::act::transaction::Orders;
 use kfd::act::transaction::Transacted;
+use kfd::kernel::clock;
+use kfd::operator::settings;
 
-/// Whether the firmware has not answered since the GPU was last reset.
+/// The longest pause, unless an operator wants even the first one to be longer.
+const LONGEST_PAUSE: Nanos = Nanos::SECOND.times(300);
+
+/// Whether the firmware has not answered, and for how long it is left alone.
 #[derive(Default)]
 pub(crate) struct Unanswered {
-    /// How often the GPU had been reset then.
-    since: Option<u32>,
-    said: bool,
+    /// How often in a row it has not answered.
+    times: u32,
+    /// How often the GPU had been reset before it was last asked.
+    resets: Option<u32>,
+    /// Nothing is sent before this time.
+    until: Nanos,
 }
 
 impl Unanswered {
-    /// Whether the firmware has not answered, and the GPU was not reset since. Says so
-    /// once.
+    /// Whether nothing is to be sent. Forgets what a reset has ended.
     pub(crate) fn lasts(&mut self, site: Site<'_>) -> bool {
-        let Some(since) = self.since else {
-            return false;
-        };
-        if site.gpu().resets() != Some(since) {
+        if self.times > 0 && site.gpu().resets() != self.resets {
             *self = Self::default();
-            return false;
         }
-        if !self.said {
-            self.said = true;
+        self.is_so()
+    }
+
+    /// Whether nothing is to be sent, as far as was last seen.
+    pub(crate) fn is_so(&self) -> bool {
+        clock::now() < self.until
+    }
+
+    /// Calls a function that asks something of the firmware, and notes whether there
+    /// was an answer.
+    pub(crate) fn ask<R>(
+        &mut self,
+        site: Site<'_>,
+        ask: impl FnOnce() -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        // Before, because the reset may be over by the time that the failure is known.
+        let resets = site.gpu().resets();
+        let result = ask();
+        if result
+            .as_ref()
+            .is_err_and(|failure| failure.is_unanswered())
+        {
+            self.note(site, resets);
+        }
+        result
+    }
+
+    fn note(&mut self, site: Site<'_>, resets: Option<u32>) {
+        let first = settings::current().policy.duration(Number::RetryMax);
+        let pause = first.doubled(self.times, first.max(LONGEST_PAUSE));
+        if self.times == 0 {
             pr_err!(
-                "{}: the firmware does not answer: nothing is sent until the GPU is reset, which the driver does not do by itself with amdgpu.gpu_recovery=0, or until 'armed' is written to the node's state\n",
+                "{}: the firmware does not answer: nothing is sent for a while, each time for longer, unless the GPU is reset, which the driver does not do by itself with amdgpu.gpu_recovery=0, or 'armed' is written to the node's state\n",
                 site
             );
         }
-        true
+        self.times = self.times.saturating_add(1);
+        self.resets = resets;
+        self.until = clock::now().after(pause);
     }
 
-    /// Whether the firmware was last seen not to answer.
-    pub(crate) fn is_so(&self) -> bool {
-        self.since.is_some()
-    }
-
-    /// Notes that it does not answer, if that is why something failed.
-    pub(crate) fn note(&mut self, site: Site<'_>, failure: Failure) {
-        if failure.is_unanswered() {
-            self.since = site.gpu().resets();
-        }
-    }
-
-    /// Has orders carried out, unless nobody would answer.
+    /// Has orders carried out, unless nobody may answer and there is anything to do.
     pub(crate) fn send(
         &mut self,
         site: Site<'_>,
@@ -60,13 +88,18 @@ impl Unanswered {
         orders: &mut Orders<'_>,
     ) -> Transacted {
         if self.lasts(site) {
-            return Err(Failure::Unanswered);
+            let due = site.with(|node| backend.has_to_do(node, orders));
+            return match due.map_err(Failure::Away)?? {
+                true => Err(Failure::Unanswered),
+                false => Ok(None),
+            };
         }
-        let result = site
-            .with(|node| backend.transact(node, orders))
-            .map_err(Failure::Away)?;
-        if let Err(failure) = result {
-            self.note(site, failure);
+        let result = self.ask(site, || {
+            let result = site.with(|node| backend.transact(node, orders));
+            result.map_err(Failure::Away)?
+        });
+        if matches!(result, Ok(Some(_))) {
+            *self = Self::default();
         }
         result
     }

@@ -45,6 +45,7 @@ const MEANINGS: &[(Failure, u32, FailureKind)] = &[
     (Failure::Restore(ENOMEM), ENOMEM, Broken),
     (Failure::Restore(EFAULT), EFAULT, Broken),
     (Failure::Reset(EIO), EIO, Rebuilt),
+    (Failure::Unanswered, ETIME, Rebuilt),
 ];
 
 #[kunit_tests(amd_gpreempt_failure)]
@@ -60,6 +61,19 @@ mod tests {
             }
         }
         Ok(())
+    }
+
+    /// Whoever takes these for a rebuild forgets queues that stay stopped.
+    #[test]
+    fn firmware_that_does_not_answer_rebuilds_nothing() -> Result {
+        for failure in [
+            Failure::Unmap(ETIME),
+            Failure::Restore(ETIME),
+            Failure::Unanswered,
+        ] {
+            expect(failure.is_rebuilt(), false)?;
+        }
+        expect(Failure::Reset(EIO).is_rebuilt(), true)
     }
 
     #[test]

@@ -377,28 +377,102 @@ state_is() {
 	[ "$(value state)" = "$1" ]
 }
 
-# As with a driver that is told not to reset the GPU: whoever asks waits for its whole
-# time limit.
-firmware_that_does_not_answer_is_asked_once() {
-	load mode=enforce || return 1
+# fall_silent RETRY_MAX_MS: the firmware does not answer when a queue is to be started,
+# as with a driver that is told not to reset the GPU.
+fall_silent() {
+	load mode=enforce "retry_max_ms=$1" || return 1
 	pass_by
-	said=$(times "nothing is sent until the GPU is reset")
 	echo -62 >$fake/unmap_error
 	echo 1 >$fake/stopped
 	echo enforce >"$parameters/mode"
-	eventually state_is silent || return 1
-	pass_by
+	eventually state_is silent && stopped 1
+}
+
+# A pause that no test outlasts.
+an_hour=3600000
+
+# Whoever asks waits for the driver's whole time limit.
+firmware_that_does_not_answer_is_asked_once() {
+	said=$(times "the firmware does not answer: nothing is sent for a while")
+	fall_silent $an_hour || return 1
 	# This has everything started first.
 	echo process >"$parameters/backend"
-	eventually backend_is process || return 1
+	pass_by
+	pass_by
+	backend_is hws || return 1
 	echo hws >"$parameters/backend"
-	eventually backend_is hws || return 1
+	echo off >"$parameters/mode"
+	pass_by
+	pass_by
 	holds $fake/unmaps 1 && stopped 1 || return 1
-	said=$(($(times "nothing is sent until the GPU is reset") - said))
+	said=$(($(times "the firmware does not answer: nothing is sent for a while") - said))
 	[ $said -eq 1 ] || return 1
+	echo enforce >"$parameters/mode"
 	echo 0 >$fake/unmap_error
 	echo 1 >$fake/resets
 	eventually stopped 0 && eventually state_is armed || return 1
+	unload
+}
+
+# Nothing says so: no reset, and no operator.
+firmware_that_answers_again_is_found_out() {
+	fall_silent 500 || return 1
+	echo 0 >$fake/unmap_error
+	eventually stopped 0 && eventually state_is armed || return 1
+	unload
+}
+
+# What one backend has stopped, no other starts.
+a_backend_stays_while_firmware_does_not_answer() {
+	fall_silent $an_hour || return 1
+	echo process >"$parameters/backend"
+	pass_by
+	pass_by
+	backend_is hws && stopped 1 || return 1
+	echo 0 >$fake/unmap_error
+	echo 1 >$fake/resets
+	eventually stopped 0 && eventually backend_is process || return 1
+	unload
+}
+
+arm() {
+	echo armed >"$(find "/sys/devices/faux/$module" -name state)"
+}
+
+# A changed sampler and the mode off each have everything started first.
+a_queue_that_firmware_did_not_start_is_not_forgotten() {
+	fall_silent $an_hour || return 1
+	echo memory >"$parameters/sampler"
+	pass_by
+	echo off >"$parameters/mode"
+	pass_by
+	pass_by
+	stopped 1 || return 1
+	echo 0 >$fake/unmap_error
+	arm && eventually stopped 0 || return 1
+	unload
+}
+
+unloading_names_what_firmware_does_not_start() {
+	said=$(times "left stopped: queue")
+	fall_silent $an_hour || return 1
+	unload && stopped 1 && holds $fake/unmaps 1 || return 1
+	[ "$(times "left stopped: queue")" -gt "$said" ] || return 1
+	# Where nothing is stopped, there is nothing to say.
+	fall_silent $an_hour || return 1
+	echo 1 >$fake/empty
+	said=$(times "stopped queues are left")
+	unload || return 1
+	[ "$(times "stopped queues are left")" -eq "$said" ]
+}
+
+firmware_that_does_not_answer_keeps_the_system_awake() {
+	said=$(times "the system stays awake")
+	fall_silent $an_hour || return 1
+	! sleep_briefly 2>/dev/null || return 1
+	[ "$(times "the system stays awake")" -gt "$said" ] && stopped 1 || return 1
+	echo 0 >$fake/unmap_error
+	sleep_briefly && stopped 0 || return 1
 	unload
 }
 
@@ -693,6 +767,11 @@ run every_file_can_be_read \
 	a_stopped_queue_stays_in_view_and_is_started \
 	a_halt_is_no_failure \
 	firmware_that_does_not_answer_is_asked_once \
+	firmware_that_answers_again_is_found_out \
+	a_backend_stays_while_firmware_does_not_answer \
+	a_queue_that_firmware_did_not_start_is_not_forgotten \
+	unloading_names_what_firmware_does_not_start \
+	firmware_that_does_not_answer_keeps_the_system_awake \
 	wrong_counters_disturb_nobody \
 	the_table_pairs_queues_by_what_they_are \
 	the_driver_waits_while_it_unloads \

@@ -122,6 +122,16 @@ impl<'a> Backend<'a> {
         process_backend::pay_debts(node, self.debts, in_view)
     }
 
+    /// Whether orders come down to anything, and so would be sent.
+    pub fn has_to_do(&self, node: &Node<'_>, orders: &Orders<'_>) -> Result<bool, Failure> {
+        match self.kind {
+            BackendKind::Hws | BackendKind::Mqd => {
+                orders.wanted.due_on(node).map(|due| due.is_some())
+            }
+            BackendKind::Process => process_backend::has_to_do(node, orders, self.debts),
+        }
+    }
+
     /// Stops and starts queues. What became of each is noted in the orders,
     /// also after a failure.
     pub fn transact(&mut self, node: &Node<'_>, orders: &mut Orders<'_>) -> Transacted {

@@ -43,7 +43,6 @@ use crate::driver::unmapped::Unmapped;
 use crate::kernel::clock;
 use crate::kernel::preemption::without_preemption;
 use crate::kernel::preemption::Preferred;
-use gpreempt_policy::FailureKind;
 use kernel::prelude::*;
 
 /// The backend, with the two functions of the driver that it needs.
@@ -99,10 +98,14 @@ impl Hws {
         }
         if mapped != 0 {
             let failure = Failure::of_driver(node, mapped, Failure::Map);
-            let rebuilt = failure.kind() == FailureKind::Rebuilt;
-            if rebuilt || !self.map_again(node) {
+            if failure.is_rebuilt() {
                 return Err(failure);
             }
+            self.map_again(node).map_err(|again| match again {
+                // That is to be known, so that nobody waits for the same again.
+                again if again.is_unanswered() => again,
+                _ => failure,
+            })?;
         }
         if !edited.census.fits() {
             return Err(Failure::Inexact);
@@ -123,9 +126,13 @@ impl Hws {
     }
 
     /// After putting the queues back has failed, none of the node's runs: tries once
-    /// more, and says whether it worked.
-    fn map_again(&self, node: &Node<'_>) -> bool {
-        node.ready().is_ok() && self.unmap(node).is_ok_and(|unmapped| unmapped.map() == 0)
+    /// more.
+    fn map_again(&self, node: &Node<'_>) -> Result<(), Failure> {
+        node.ready().map_err(Failure::Away)?;
+        match self.unmap(node)?.map() {
+            0 => Ok(()),
+            error => Err(Failure::of_driver(node, error, Failure::Map)),
+        }
     }
 }
 

@@ -119,25 +119,40 @@ pub(crate) fn pay_debts(
     restore_all(node, debts, |debt| debt.in_view, &mut 0).map_or(Ok(()), Err)
 }
 
-/// Stops and starts the processes of queues.
-pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>, debts: &mut Debts) -> Transacted {
-    let owed = debts.debts.iter().any(|debt| debt.of.is_on(node));
-    match orders.wanted {
-        Wanted::StartAll { .. } if !owed => return Ok(None),
+/// Whether orders may come down to anything.
+pub(crate) fn has_to_do(
+    node: &Node<'_>,
+    orders: &Orders<'_>,
+    debts: &Debts,
+) -> Result<bool, Failure> {
+    let may = match orders.wanted {
+        Wanted::StartAll { .. } => debts.debts.iter().any(|debt| debt.of.is_on(node)),
         // A process is stopped as a whole, along with those of its queues that are out of
         // view. Where none is in view, its debt is paid at the next look.
-        Wanted::StartBeyond { .. } => return Ok(None),
+        Wanted::StartBeyond { .. } => false,
         // The driver leaves nothing out for a queue that it knows to be evicted.
-        Wanted::CountGws => return Ok(None),
-        _ => {}
+        Wanted::CountGws => false,
+        Wanted::Each(_) | Wanted::PutBack => true,
+    };
+    if may {
+        may_look(node)??;
     }
-    may_look(node)??;
+    Ok(may)
+}
+
+/// Stops and starts the processes of queues.
+pub(crate) fn transact(node: &Node<'_>, orders: &mut Orders<'_>, debts: &mut Debts) -> Transacted {
+    if !has_to_do(node, orders, debts)? {
+        return Ok(None);
+    }
     let begin = clock::now();
     let failure = match &mut orders.wanted {
         Wanted::Each(asked) => {
             let requests = &mut *asked.requests;
-            let started = restore_each(node, requests, debts);
-            started.or(evict_each(node, requests, debts))
+            match restore_each(node, requests, debts) {
+                failure if is_unanswered(failure) => failure,
+                failure => graver(failure, evict_each(node, requests, debts)),
+            }
         }
         Wanted::StartAll { started } => restore_all(node, debts, |_| false, started),
         // An eviction leaves nothing off the hardware that it does not owe.
@@ -175,7 +190,7 @@ fn carried_out(group: &mut [Request]) {
     }
 }
 
-/// Undoes our evictions of the processes that are to be started. Returns the first
+/// Undoes our evictions of the processes that are to be started. Returns the gravest
 /// failure.
 fn restore_each(node: &Node<'_>, requests: &mut [Request], debts: &mut Debts) -> Option<Failure> {
     let mut failure = None;
@@ -194,7 +209,10 @@ fn restore_each(node: &Node<'_>, requests: &mut [Request], debts: &mut Debts) ->
         debt.settled = settled;
         match failed {
             None => carried_out(group),
-            Some(_) => failure = failure.or(failed),
+            Some(_) => failure = graver(failure, failed),
+        }
+        if is_unanswered(failure) {
+            break;
         }
     }
     debts.sweep();
@@ -202,7 +220,7 @@ fn restore_each(node: &Node<'_>, requests: &mut [Request], debts: &mut Debts) ->
 }
 
 /// Evicts the processes that are to be stopped, unless they are already. Returns the
-/// first failure.
+/// gravest failure.
 fn evict_each(node: &Node<'_>, requests: &mut [Request], debts: &mut Debts) -> Option<Failure> {
     let Debts {
         debts: owed,
@@ -234,7 +252,11 @@ fn evict_each(node: &Node<'_>, requests: &mut [Request], debts: &mut Debts) -> O
         if error == 0 {
             carried_out(group);
         } else {
-            failure = failure.or(Some(Failure::of_driver(node, error, Failure::Unmap)));
+            let failed = Failure::of_driver(node, error, Failure::Unmap);
+            failure = graver(failure, Some(failed));
+        }
+        if is_unanswered(failure) {
+            break;
         }
     }
     search.clear();
@@ -244,7 +266,7 @@ fn evict_each(node: &Node<'_>, requests: &mut [Request], debts: &mut Debts) -> O
 }
 
 /// Undoes every eviction of ours on a node but those that are to be kept, if their
-/// processes live. Returns the first failure.
+/// processes live. Returns the gravest failure.
 fn restore_all(
     node: &Node<'_>,
     debts: &mut Debts,
@@ -259,14 +281,32 @@ fn restore_all(
         } else if let Some(lodger) = debt.of.alive(node) {
             let (settled, failed) = pay(&lodger);
             *started = started.saturating_add(u64::from(failed.is_none()));
-            failure = failure.or(failed);
+            failure = graver(failure, failed);
             debt.settled = settled;
         } else {
             debt.settled = true;
         }
+        if is_unanswered(failure) {
+            break;
+        }
     }
     debts.sweep();
     failure
+}
+
+/// Of the failures of two processes, that which says most: that the firmware does not
+/// answer, or else the first.
+fn graver(first: Option<Failure>, second: Option<Failure>) -> Option<Failure> {
+    match second {
+        Some(failure) if failure.is_unanswered() => second,
+        _ => first.or(second),
+    }
+}
+
+/// Whether the firmware has not answered. Whoever asked for the next process would wait
+/// for as long.
+fn is_unanswered(failure: Option<Failure>) -> bool {
+    failure.is_some_and(Failure::is_unanswered)
 }
 
 /// Gives a debt's restore. Returns whether it is settled, which a restore that

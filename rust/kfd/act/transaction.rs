@@ -372,8 +372,8 @@ pub enum Failure {
     Restore(u32),
     /// The driver refused with this positive errno because it resets the GPU.
     Reset(u32),
-    /// The firmware has not answered before, and the GPU was not reset since: nothing
-    /// was sent.
+    /// The firmware has not answered a while ago, and the GPU was not reset since:
+    /// nothing was sent.
     Unanswered,
 }
 
@@ -402,17 +402,12 @@ impl Failure {
         match self {
             // For debugfs or another partition, and for milliseconds.
             Failure::Away(Away::Halted) => FailureKind::Passing,
-            // A reset and a suspend evict every queue, and which of them run
-            // afterwards the driver computes from fields that we never write. A device
-            // that goes, and KFD that is not set up, have no queues.
-            Failure::Away(Away::Reset | Away::NoAccess | Away::NoKfd) | Failure::Reset(_) => {
-                FailureKind::Rebuilt
-            }
+            _ if self.is_rebuilt() => FailureKind::Rebuilt,
             // The scheduler has not taken the queues off within the driver's time limit,
             // for which the driver has asked for a reset: unmap_queues_cpsch(), which
             // evictions and restores go through too.
             Failure::Unmap(ETIME) | Failure::Restore(ETIME) => FailureKind::Rebuilt,
-            // What nobody answers to is over with the next reset, if there is one.
+            // The policy is to be as silent, and to start then what is still stopped.
             Failure::Unanswered => FailureKind::Rebuilt,
             // Putting queues back is not waited for, so that no time limit of it can end
             // in a reset; nor does any of a single hardware queue's.
@@ -420,8 +415,21 @@ impl Failure {
                 FailureKind::Broken
             }
             // Nothing changes that is known.
-            Failure::Away(Away::Misfit) | Failure::Misfit | Failure::Inexact => FailureKind::Broken,
+            Failure::Away(_) | Failure::Reset(_) | Failure::Misfit | Failure::Inexact => {
+                FailureKind::Broken
+            }
         }
+    }
+
+    /// Whether the driver puts everything on the hardware again by itself.
+    pub fn is_rebuilt(self) -> bool {
+        // A reset and a suspend evict every queue, and which of them run afterwards the
+        // driver computes from fields that we never write. A device that goes, and KFD
+        // that is not set up, have no queues.
+        matches!(
+            self,
+            Failure::Away(Away::Reset | Away::NoAccess | Away::NoKfd) | Failure::Reset(_)
+        )
     }
 
     /// Whether the firmware has not answered within the driver's time limit.
@@ -467,7 +475,7 @@ impl Failure {
             Failure::Map(_) => "the queues could not be put back on the GPU",
             Failure::Single(_) => "a queue could not be taken off the GPU or put back",
             Failure::Restore(_) => "a process could not be put back on the GPU",
-            Failure::Unanswered => "the firmware does not answer and the GPU was not reset",
+            Failure::Unanswered => "the firmware does not answer, and the GPU was not reset",
         }
     }
 
