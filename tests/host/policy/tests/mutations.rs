@@ -94,7 +94,7 @@ const BUGS: &[Bug] = &[
     Bug("memory/patience.rs", "Waves::Known(0) => self.empty = true,", "Waves::Known(0) => {}", "a queue whose stops save nothing is left alone though its waves are never counted"),
     Bug("memory/queue.rs", "self.patience.see_life();", "", "a queue that is left alone and shows life is stopped at once"),
     Bug("memory/queue.rs", "self.figures.changed(stop.since());", "", "a table reads for which queue one is stopped, how often, and how long in all"),
-    Bug("pass/start.rs", "queue.attribute_stop(beneficiary);", "let _ = queue;", "a table reads for which queue one is stopped, how often, and how long in all"),
+    Bug("pass/start.rs", "queue.attribute_stop(beneficiary);", "let _ = queue;", "a start for no progress is put down to the queue that makes none now"),
     Bug("memory/queue.rs", "        self.account.begin_turn(now);\n        self.retry.succeeded();", "        self.retry.succeeded();", "a stop begins a queue's turn anew"),
     Bug("memory/phase.rs", "Booking::TakenOver(stop.since())", "return Booking::Nothing", "a queue that something else holds is left alone"),
 ];
