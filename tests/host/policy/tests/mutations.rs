@@ -9,6 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use gpreempt_host_tests::cases::CASES;
+
 /// A bug: in which file, what becomes what, and the case that must fail.
 struct Bug(&'static str, &'static str, &'static str, &'static str);
 
@@ -109,6 +111,16 @@ fn copy(from: &Path, to: &Path) {
         } else if entry.path().extension().is_some_and(|kind| kind == "rs") {
             fs::copy(entry.path(), to.join(entry.file_name())).expect("a copy");
         }
+    }
+}
+
+#[test]
+fn every_bug_has_one_place_and_a_case() {
+    let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../rust/policy");
+    for Bug(file, from, _, case) in BUGS {
+        let source = fs::read_to_string(policy.join(file)).expect("a source");
+        assert_eq!(source.matches(from).count(), 1, "{file}: {from:?}");
+        assert!(CASES.iter().any(|named| named.name == *case), "{case:?}");
     }
 }
 
