@@ -1187,6 +1187,28 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a start for no progress is put down to the queue that makes none now",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 12),
+            Queue(3, 2, 9),
+            Runs(1),
+            Quiet(5),
+            Starves(2),
+            Starves(3),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Quiet(199),
+            // The queue that it was stopped for; another one of its process still waits.
+            Gone(2),
+            Look(100, &[(Start, 1, Reason::NoProgress)]),
+            Line::Made("not to the one that has gone", |made| {
+                made.iter().all(|made| made.beneficiary == Some(QueueId(3)))
+            }),
+        ],
+    },
+    Case {
         name: "a stop begins a queue's turn anew",
         scene: &[
             PLAIN,

@@ -3,10 +3,13 @@
 //! put into a copy of the policy, and the cases are played on that copy.
 //!
 //! `cargo test --test mutations -- --ignored`; a compiler run for each entry.
+//! `GP_BUGS` restricts it to entries in whose file's or case's name it occurs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use gpreempt_host_tests::cases::CASES;
 
 /// A bug: in which file, what becomes what, and the case that must fail.
 struct Bug(&'static str, &'static str, &'static str, &'static str);
@@ -57,7 +60,7 @@ const BUGS: &[Bug] = &[
     Bug("memory/cooldown.rs", "limits.cool_down.doubled(blamed,", "limits.cool_down.doubled(0,", "no progress starts everyone, and the pair cools down, twice as long each time"),
     Bug("memory/cooldown.rs", "pair.beneficiary == beneficiary && pair.victim == victim && now < pair.until", "now < pair.until", "another pair is not held back by a pair that cools down"),
     Bug("memory/budget.rs", "budget.since(self.spent)", "budget", "a process may cause only so much stopped time in a second"),
-    Bug("memory/recovery.rs", "self.silent_until = self.alone_until;", "", "a reset is met with silence, then whatever is still stopped is started"),
+    Bug("memory/recovery.rs", "Fallback::Forget => self.silent_until = self.alone_until,", "Fallback::Forget => {}", "a reset is met with silence, then whatever is still stopped is started"),
     Bug("memory/recovery.rs", "self.disarmed = true;", "", "a port that fails again and again is disarmed, and armed by an operator"),
     Bug("memory/recovery.rs", ".doubled(self.failures, longest)", ".doubled(0, longest)", "a start that fails is tried again"),
     Bug("memory/rating.rs", "!rule.exempt && ", "", "a rule exempts victims and beneficiaries"),
@@ -80,7 +83,7 @@ const BUGS: &[Bug] = &[
     Bug("pass/close.rs", ".min(ripe)", "", "a queue that may soon wait is looked at in time for its grace"),
     Bug("memory/process.rs", "if self.granted {", "if false {", "a process that has its priority from a rule has no budget"),
     Bug("memory/rating.rs", "self.granted = rule.priority.is_some();", "self.granted = true;", "a process that has its priority from a rule has no budget"),
-    Bug("memory/queue.rs", "self.figures.book_stop(now, since);\n                self.account.begin_turn(now);\n                self.run(now, immunity);", "self.figures.book_stop(now, since);\n                let _ = immunity;", "a queue started by a foreign event runs its minimum before the next stop"),
+    Bug("memory/queue.rs", "self.figures.book_stop(now, since);\n                self.account.begin_turn(now);\n                self.run(now, limits, immunity);", "self.figures.book_stop(now, since);\n                let _ = (limits, immunity);", "a queue started by a foreign event runs its minimum before the next stop"),
     Bug("pass/start.rs", "self.pairs.forgive(self.now, stop.process(), victim);", "self.pairs.forgive(self.now, victim, stop.process());", "a stop that helps forgets that the pair was blamed"),
     Bug("memory/cooldown.rs", "if let Some(slot) = self.find(beneficiary, victim) {\n            slot.pair = slot", "if let Some(slot) = self.find(victim, beneficiary) {\n            slot.pair = slot", "a stop that helps forgets that the pair was blamed"),
     Bug("pass/start.rs", "if let Some(at) = self.processes.find(causer.0, 0) {", "if let Some(at) = self.processes.find(causer.0, 0).filter(|_| false) {", "the time until calm is certain is stopped time as well"),
@@ -94,7 +97,7 @@ const BUGS: &[Bug] = &[
     Bug("memory/patience.rs", "Waves::Known(0) => self.empty = true,", "Waves::Known(0) => {}", "a queue whose stops save nothing is left alone though its waves are never counted"),
     Bug("memory/queue.rs", "self.patience.see_life();", "", "a queue that is left alone and shows life is stopped at once"),
     Bug("memory/queue.rs", "self.figures.changed(stop.since());", "", "a table reads for which queue one is stopped, how often, and how long in all"),
-    Bug("pass/start.rs", "queue.attribute_stop(beneficiary);", "let _ = queue;", "a table reads for which queue one is stopped, how often, and how long in all"),
+    Bug("pass/start.rs", "queue.attribute_stop(beneficiary);", "let _ = queue;", "a start for no progress is put down to the queue that makes none now"),
     Bug("memory/queue.rs", "        self.account.begin_turn(now);\n        self.retry.succeeded();", "        self.retry.succeeded();", "a stop begins a queue's turn anew"),
     Bug("memory/phase.rs", "Booking::TakenOver(stop.since())", "return Booking::Nothing", "a queue that something else holds is left alone"),
 ];
@@ -108,6 +111,16 @@ fn copy(from: &Path, to: &Path) {
         } else if entry.path().extension().is_some_and(|kind| kind == "rs") {
             fs::copy(entry.path(), to.join(entry.file_name())).expect("a copy");
         }
+    }
+}
+
+#[test]
+fn every_bug_has_one_place_and_a_case() {
+    let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../rust/policy");
+    for Bug(file, from, _, case) in BUGS {
+        let source = fs::read_to_string(policy.join(file)).expect("a source");
+        assert_eq!(source.matches(from).count(), 1, "{file}: {from:?}");
+        assert!(CASES.iter().any(|named| named.name == *case), "{case:?}");
     }
 }
 
@@ -151,8 +164,14 @@ fn every_bug_is_caught_by_its_case() {
     let (sound, text) = play();
     assert!(sound, "the copy without a bug must pass: {text}");
 
+    let only = std::env::var("GP_BUGS").unwrap_or_default();
+    let wanted: Vec<_> = BUGS
+        .iter()
+        .filter(|Bug(file, _, _, case)| file.contains(&only) || case.contains(&only))
+        .collect();
+    assert!(!wanted.is_empty(), "no bug has {only:?} in its names");
     let mut escaped = Vec::new();
-    for Bug(file, from, to, case) in BUGS {
+    for Bug(file, from, to, case) in &wanted {
         let path = copied.join(file);
         let source = fs::read_to_string(&path).expect("a source");
         let places = source.matches(from).count();
@@ -175,7 +194,7 @@ fn every_bug_is_caught_by_its_case() {
         escaped.is_empty(),
         "{} of {} bugs escape:\n{}",
         escaped.len(),
-        BUGS.len(),
+        wanted.len(),
         escaped.join("\n")
     );
 }
