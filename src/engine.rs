@@ -17,7 +17,7 @@ use kernel::time::delay::fsleep;
 use kernel::time::Delta;
 use kfd::act::backend::Backend;
 use kfd::act::backend::Debts;
-use kfd::act::transaction::Failure;
+use kfd::act::failure::Failure;
 use kfd::driver::gpu::Gpu;
 use kfd::driver::gpu::Keeper;
 use kfd::driver::gpu::Present;

@@ -42,7 +42,7 @@ use gpreempt_policy::QueueView;
 use gpreempt_policy::Step;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
-use kfd::act::transaction::Failure;
+use kfd::act::failure::Failure;
 use kfd::driver::check::Refusal;
 use kfd::driver::gpu::Away;
 use kfd::driver::gpu::Present;

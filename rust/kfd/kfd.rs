@@ -61,6 +61,7 @@ pub mod look {
 pub mod act {
     pub mod backend;
     pub(crate) mod descriptor;
+    pub mod failure;
     pub mod hws;
     pub mod index;
     pub(crate) mod mqd;

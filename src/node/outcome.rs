@@ -13,8 +13,8 @@ use gpreempt_policy::Decision;
 use gpreempt_policy::Mode;
 use gpreempt_policy::Nanos;
 use gpreempt_policy::Report;
+use kfd::act::failure::Failure;
 use kfd::act::transaction::Done;
-use kfd::act::transaction::Failure;
 
 /// Keeps what became of the decisions of a pass, which the transactions have
 /// carried out as far as there was no failure.

@@ -21,7 +21,7 @@ use gpreempt_policy::Step;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
-use kfd::act::transaction::Failure;
+use kfd::act::failure::Failure;
 use kfd::look::survey::Survey;
 
 /// The policy of one node.

@@ -15,7 +15,7 @@ use crate::node::transaction::Transactions;
 use crate::node::unanswered::Unanswered;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
-use kfd::act::transaction::Failure;
+use kfd::act::failure::Failure;
 use kfd::driver::gpu::Away;
 use kfd::look::survey::Survey;
 

@@ -13,7 +13,7 @@ use gpreempt_policy::Nanos;
 use gpreempt_policy::Number;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
-use kfd::act::transaction::Failure;
+use kfd::act::failure::Failure;
 use kfd::act::transaction::Orders;
 use kfd::act::transaction::Transacted;
 use kfd::kernel::clock;

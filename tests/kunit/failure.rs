@@ -7,7 +7,7 @@ use crate::fake::layout::*;
 use crate::fake::{expect, failed, put, with_node, Fake};
 use gpreempt_policy::FailureKind::{self, Broken, Passing, Rebuilt};
 use kernel::prelude::*;
-use kfd::act::transaction::Failure;
+use kfd::act::failure::Failure;
 use kfd::driver::gpu::Away;
 
 const EIO: u32 = 5;

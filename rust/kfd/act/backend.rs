@@ -4,11 +4,11 @@
 
 #![forbid(unsafe_code)]
 
+use crate::act::failure::Failure;
 use crate::act::hws::Hws;
 use crate::act::mqd;
 use crate::act::process_backend;
 pub use crate::act::process_backend::Debts;
-use crate::act::transaction::Failure;
 use crate::act::transaction::Orders;
 use crate::act::transaction::Transacted;
 use crate::driver::check::Refusal;

@@ -28,9 +28,9 @@
 #![forbid(unsafe_code)]
 
 use crate::act::descriptor::found;
+use crate::act::failure::Failure;
 use crate::act::transaction::report_misfit;
 use crate::act::transaction::Done;
-use crate::act::transaction::Failure;
 use crate::act::transaction::Orders;
 use crate::act::transaction::Timing;
 use crate::act::transaction::Transacted;

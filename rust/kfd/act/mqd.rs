@@ -11,10 +11,10 @@
 
 #![forbid(unsafe_code)]
 
+use crate::act::failure::Failure;
 use crate::act::transaction::may_look;
 use crate::act::transaction::report_misfit;
 use crate::act::transaction::Done;
-use crate::act::transaction::Failure;
 use crate::act::transaction::Orders;
 use crate::act::transaction::Timing;
 use crate::act::transaction::Transacted;

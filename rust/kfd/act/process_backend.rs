@@ -12,9 +12,9 @@
 
 #![forbid(unsafe_code)]
 
+use crate::act::failure::Failure;
 use crate::act::transaction::may_look;
 use crate::act::transaction::Done;
-use crate::act::transaction::Failure;
 use crate::act::transaction::Orders;
 use crate::act::transaction::Request;
 use crate::act::transaction::Timing;
