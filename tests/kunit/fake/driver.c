@@ -674,6 +674,7 @@ static void fake_remove(struct pci_dev *pdev)
 	msleep(remove_ms);
 	free_extras();
 	kfree(contained_task);
+	contained_task = NULL;
 	fake_pdev = NULL;
 }
 
