@@ -64,6 +64,10 @@ pub(super) fn other_gpu(guest: &mut Guest) -> Result<String> {
     other.context("amdgpu has no other GPU")
 }
 
+/// The users that amdgpu has in a loaded module: what watches its GPUs, and what calls
+/// its two functions.
+pub(super) const HELD: u32 = 2;
+
 fn users(guest: &mut Guest) -> Result<u32> {
     let text = guest.agent().read_file("/sys/module/amdgpu/refcnt")?;
     text.trim().parse().context("no number of users")
@@ -80,7 +84,7 @@ fn driver_is_held(guest: &mut Guest) -> Result<()> {
     const EAGAIN: i32 = 11;
     wait_for_users(guest, 0)?;
     let module = Module::load(guest, "")?;
-    ensure!(users(guest)? == 1, "amdgpu has {} users", users(guest)?);
+    ensure!(users(guest)? == HELD, "amdgpu has {} users", users(guest)?);
     match guest.agent().rmmod("amdgpu") {
         Ok(()) => bail!("the driver went away under the module"),
         Err(error) => ensure!(errno(&error) == Some(EAGAIN), "{error:#}"),
@@ -168,7 +172,7 @@ fn unbound(guest: &mut Guest) -> Result<()> {
         "it looks at a GPU of which it was told to let go"
     );
     load.kill(guest)?;
-    wait_for_users(guest, 1)?;
+    wait_for_users(guest, HELD)?;
     unbinding.go_on(guest)?;
     nothing_is_watched(guest)?;
     // Nothing that is written to it now may reach the GPU.

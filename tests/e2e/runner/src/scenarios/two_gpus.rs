@@ -7,7 +7,7 @@ use vgpu_model::{Faults, Fence};
 
 use super::contention::{accounts, armed, heavy, start_load, wait_until_stopped};
 use super::failure::set_driver_patience;
-use super::hotplug::{folder, other_gpu, wait_for_users, Unbinding, GPU};
+use super::hotplug::{folder, other_gpu, wait_for_users, Unbinding, GPU, HELD};
 use super::preemption::{PATIENCE, UNBOUNDED};
 use super::recovery::expect_hang;
 use crate::device::Device;
@@ -209,7 +209,7 @@ fn removed(guest: &mut Guest) -> Result<()> {
     for side in &sides {
         side.load.kill(guest)?;
     }
-    wait_for_users(guest, 1)?;
+    wait_for_users(guest, HELD)?;
     unbinding.go_on(guest)?;
     let first = Side::start(guest, GPU, 0)?;
     first.is_undisturbed(guest)?;
