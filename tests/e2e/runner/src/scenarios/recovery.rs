@@ -109,6 +109,10 @@ fn reset(guest: &mut Guest) -> Result<()> {
     works(guest)
 }
 
+/// What the module says of it.
+pub(super) const FIRMWARE_IS_SILENT: &str =
+    "the firmware does not answer: nothing is sent for a while";
+
 /// What firmware that does not answer adds to that.
 pub(super) fn expect_hang(guest: &mut Guest) {
     expect_reset(guest);
@@ -117,6 +121,7 @@ pub(super) fn expect_hang(guest: &mut Guest) {
         "cp might be in an unrecoverable state",
         "Failed to evict",
         "DQM create queue",
+        FIRMWARE_IS_SILENT,
     ] {
         guest.expect_log(text);
     }
