@@ -13,6 +13,7 @@ use kfd::act::backend::Backend;
 use kfd::act::failure::Failure;
 use kfd::act::transaction::report_misfit;
 use kfd::act::transaction::Done;
+use kfd::act::transaction::Orders;
 use kfd::act::transaction::Requests;
 use kfd::act::transaction::Transacted;
 use kfd::driver::queue::QueueKey;
@@ -86,8 +87,20 @@ impl Transactions {
         if self.requests.is_empty() {
             return Ok(());
         }
-        let orders = &mut self.requests.each();
-        let result = self.unanswered.send(site, backend, orders);
+        self.transact(site, backend, memory, Requests::each)
+    }
+
+    /// Sends orders, and books what became of them.
+    fn transact(
+        &mut self,
+        site: Site<'_>,
+        backend: &mut Backend<'_>,
+        memory: &mut Memory,
+        orders: impl FnOnce(&mut Requests) -> Orders<'_>,
+    ) -> Result<(), Failure> {
+        let mut orders = orders(&mut self.requests);
+        let result = self.unanswered.send(site, backend, &mut orders);
+        memory.record.counters.starts.add(orders.started());
         self.book(result, memory)
     }
 
@@ -106,10 +119,7 @@ impl Transactions {
         backend: &mut Backend<'_>,
         memory: &mut Memory,
     ) -> Result<(), Failure> {
-        let mut orders = self.requests.start_all();
-        let result = self.unanswered.send(site, backend, &mut orders);
-        memory.record.counters.starts.add(orders.started());
-        self.book(result, memory)
+        self.transact(site, backend, memory, Requests::start_all)
     }
 
     /// Starts every queue of the node that is stopped and was not in view at the last
@@ -122,10 +132,9 @@ impl Transactions {
         memory: &mut Memory,
     ) -> Result<(), Failure> {
         let in_view = survey.queues().iter().map(|seen| seen.facts.key);
-        let mut orders = self.requests.start_beyond(in_view);
-        let result = self.unanswered.send(site, backend, &mut orders);
-        memory.record.counters.starts.add(orders.started());
-        self.book(result, memory)
+        self.transact(site, backend, memory, |requests| {
+            requests.start_beyond(in_view)
+        })
     }
 
     /// Puts what should run back on the hardware, if a transaction has left it off.
@@ -139,9 +148,7 @@ impl Transactions {
         if !self.off_hardware {
             return Ok(());
         }
-        let orders = &mut self.requests.put_back();
-        let result = self.unanswered.send(site, backend, orders);
-        let result = self.book(result, memory);
+        let result = self.transact(site, backend, memory, Requests::put_back);
         if !self.off_hardware {
             pr_info!("{}: the queues are back on the GPU\n", site);
         }
@@ -160,9 +167,7 @@ impl Transactions {
         if !survey.uncounted_gws() {
             return Ok(());
         }
-        let orders = &mut self.requests.count_gws();
-        let result = self.unanswered.send(site, backend, orders);
-        self.book(result, memory)
+        self.transact(site, backend, memory, Requests::count_gws)
     }
 
     /// Books a transaction and how long it took, if there was one.

@@ -9,6 +9,29 @@ use crate::btf::Btf;
 use crate::fields;
 use crate::resolve::resolve;
 
+/// Copies of the data, by turns cut off and with bits flipped, the same ones each time.
+pub(super) fn damaged_copies(whole: &[u8], rounds: usize) -> impl Iterator<Item = Vec<u8>> + '_ {
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = move || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random as usize
+    };
+    (0..rounds).map(move |round| {
+        let mut damaged = whole.to_vec();
+        if round % 2 == 0 {
+            damaged.truncate(next() % whole.len());
+        } else {
+            for _ in 0..1 + next() % 2000 {
+                let at = next() % damaged.len();
+                damaged[at] ^= 1 << (next() % 8);
+            }
+        }
+        damaged
+    })
+}
+
 fn parse_error(data: &[u8]) -> String {
     Btf::parse(data, None).expect_err("damaged data were taken")
 }

@@ -4,6 +4,7 @@
 //! one that it was built for, refuses every other one by the name of what differs, and
 //! survives any bytes at all.
 
+use super::damaged::damaged_copies;
 use super::maker::*;
 use super::real::{data, field_list, VERSIONS};
 use crate::btf::Btf;
@@ -273,24 +274,8 @@ fn any_bytes_come_to_an_answer() {
 fn damage_anywhere_in_a_real_driver_comes_to_an_answer() {
     let (base, whole) = (data("vmlinux", "7.3.4"), data("amdgpu", "7.3.4"));
     let expected = expected(&base, &whole, real_list());
-    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut next = move || {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        random as usize
-    };
     let (mut refused, rounds) = (0, 40);
-    for round in 0..rounds {
-        let mut damaged = whole.clone();
-        if round % 2 == 0 {
-            damaged.truncate(next() % whole.len());
-        } else {
-            for _ in 0..1 + next() % 2000 {
-                let at = next() % damaged.len();
-                damaged[at] ^= 1 << (next() % 8);
-            }
-        }
+    for damaged in damaged_copies(&whole, rounds) {
         refused += usize::from(loaded::check(&base, &damaged, &expected).is_err());
     }
     assert!(refused >= rounds / 2, "{refused} of {rounds} refused");

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use super::damaged::damaged_copies;
 use crate::btf::Btf;
 use crate::layout::{Layout, Value};
 use crate::{fields, input, resolve};
@@ -127,24 +128,8 @@ fn damage_anywhere_in_a_real_driver_never_crashes() {
     let base = Btf::parse(&base, None).unwrap();
     let list = field_list();
     let list = fields::parse(&list).unwrap();
-    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut next = move || {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        random as usize
-    };
     let (mut refused, rounds) = (0, 40);
-    for round in 0..rounds {
-        let mut damaged = whole.clone();
-        if round % 2 == 0 {
-            damaged.truncate(next() % whole.len());
-        } else {
-            for _ in 0..1 + next() % 2000 {
-                let at = next() % damaged.len();
-                damaged[at] ^= 1 << (next() % 8);
-            }
-        }
+    for damaged in damaged_copies(&whole, rounds) {
         let result =
             Btf::parse(&damaged, Some(&base)).and_then(|btf| resolve::resolve(&btf, &list));
         refused += usize::from(result.is_err());
