@@ -61,6 +61,19 @@ impl Background {
         guest.agent().output(self.handle)
     }
 
+    /// Waits for the first line that it prints, which it must outlive.
+    pub fn first_line(&self, guest: &mut Guest, time: Duration) -> Result<String> {
+        let mut text = String::new();
+        guest.wait_until(&format!("'{}' prints a line", self.line), time, |guest| {
+            if let Some(ended) = self.wait(guest, Duration::ZERO)? {
+                bail!("'{}' has ended: {ended:?}", self.line);
+            }
+            text = self.output(guest)?;
+            Ok(text.ends_with('\n'))
+        })?;
+        Ok(text)
+    }
+
     /// Waits up to that time for it to end in any way; `None` if it still runs.
     pub fn wait(&self, guest: &mut Guest, time: Duration) -> Result<Option<Finished>> {
         let finished = guest.agent().wait(self.handle, time)?;

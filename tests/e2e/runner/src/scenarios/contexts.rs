@@ -41,7 +41,7 @@ pub const SCENARIOS: &[Scenario] = &[
 ];
 
 /// The topology node of the guest's first GPU: the processor is the one before it.
-const NODE: &str = "1";
+pub(super) const NODE: &str = "1";
 /// What `kfdctl context` gives its queue.
 const PRIORITY: u64 = 15;
 
@@ -57,15 +57,7 @@ fn start_context(guest: &mut Guest, executions: &str) -> Result<(Background, u64
         executions,
     ];
     let program = Background::start(guest, &line, Expect::Anything)?;
-    let mut text = String::new();
-    guest.wait_until("the context has a queue", PATIENCE, |guest| {
-        if let Some(ended) = program.wait(guest, std::time::Duration::ZERO)? {
-            anyhow::bail!("the program has ended: {ended:?}");
-        }
-        text = program.output(guest)?;
-        Ok(text.ends_with('\n'))
-    })?;
-    let said: Value = serde_json::from_str(&text)?;
+    let said: Value = serde_json::from_str(&program.first_line(guest, PATIENCE)?)?;
     let pid = said["pid"].as_u64().context("no process id")?;
     Ok((program, pid))
 }

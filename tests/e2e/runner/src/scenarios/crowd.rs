@@ -5,6 +5,7 @@ use anyhow::{ensure, Context, Result};
 use serde_json::{json, Value};
 
 use super::contention::{accounts, armed, heavy};
+use super::contexts::NODE;
 use super::preemption::{PATIENCE, UNBOUNDED};
 use crate::background::{Background, Expect};
 use crate::guest::Guest;
@@ -61,11 +62,10 @@ fn pushes_nobody_out(guest: &mut Guest) -> Result<()> {
     let load = Load::start(guest, contenders(guest))?;
     let mut idle = Vec::new();
     for _ in 0..PROCESSES {
-        let line = ["kfdctl", "idle", "--queues", &QUEUES.to_string()];
+        let queues = QUEUES.to_string();
+        let line = ["kfdctl", "idle", "--node", NODE, "--queues", &queues];
         let program = Background::start(guest, &line, Expect::Anything)?;
-        guest.wait_until("the idle queues exist", PATIENCE, |guest| {
-            Ok(program.output(guest)?.contains("held"))
-        })?;
+        program.first_line(guest, PATIENCE)?;
         idle.push(program);
     }
     module.set(guest, "mode", "enforce")?;

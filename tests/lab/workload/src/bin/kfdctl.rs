@@ -12,7 +12,6 @@ use std::time::Duration;
 use anyhow::{bail, ensure, Result};
 use clap::{Args, Parser, Subcommand};
 use gpu_workload::control::{self, Request};
-use gpu_workload::hsa::{Queue, Runtime};
 use gpu_workload::kfd::context::Context;
 use gpu_workload::kfd::debugger::Session;
 use gpu_workload::kfd::ioctl::{Kfd, QueueStatus};
@@ -168,12 +167,13 @@ enum What {
         #[arg(long)]
         node: u32,
     },
-    /// Create queues that never get work; they are held until this program is killed
+    /// Create queues that never get work, in a context beside the program's main one;
+    /// they are held until this program is killed
     Idle {
         #[arg(long)]
+        node: u32,
+        #[arg(long)]
         queues: usize,
-        #[arg(long, default_value_t = 128)]
-        ring_packets: u32,
     },
     /// Use a queue of PM4 packets, of the lowest priority: each round waits in a
     /// buffer for a while and then writes a word
@@ -335,14 +335,12 @@ fn perform(what: What) -> Result<serde_json::Value> {
                 thread::park();
             }
         }
-        What::Idle {
-            queues,
-            ring_packets,
-        } => {
-            let runtime = Runtime::open()?;
-            let create = |_| Queue::create(&runtime, 0, ring_packets);
-            let held: Vec<_> = (0..queues).map(create).collect::<Result<_>>()?;
-            println!("{}", json!({ "held": held.len() }));
+        What::Idle { node, queues } => {
+            let context = Context::create(node)?;
+            for _ in 0..queues {
+                context.create_queue(0, 0)?;
+            }
+            println!("{}", json!({ "held": queues }));
             std::io::stdout().flush()?;
             loop {
                 thread::park();

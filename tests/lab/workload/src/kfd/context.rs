@@ -91,6 +91,8 @@ pub struct Context {
     kfd: Kfd,
     gpu_id: u32,
     properties: std::collections::BTreeMap<String, u64>,
+    /// Where every queue's waves would be saved, if any of them had waves.
+    save_area: u64,
     _render_node: File,
 }
 
@@ -113,12 +115,17 @@ impl Context {
         };
         // SAFETY: the argument is the structure that the number's size names.
         unsafe { raw::acquire_vm(kfd.fd(), &args) }.context("giving the context addresses")?;
-        Ok(Self {
+        let mut context = Self {
             kfd,
             gpu_id,
             properties: sysfs::properties(node)?,
+            save_area: 0,
             _render_node: render_node,
-        })
+        };
+        let (_, with_debugger) = context.save_area_bytes()?;
+        let bytes = (with_debugger * context.property("num_xcc")?).next_multiple_of(PAGE);
+        context.save_area = context.allocate(bytes)?.address;
+        Ok(context)
     }
 
     /// Lets the context outlive the program's own execution of another.
@@ -163,7 +170,7 @@ impl Context {
 
     /// The driver's kfd_queue_ctx_save_restore_size(), of which sysfs shows a part: bytes
     /// of the save area of one XCC without and with what a debugger uses.
-    fn save_area(&self) -> Result<(u64, u64)> {
+    fn save_area_bytes(&self) -> Result<(u64, u64)> {
         const WAVES_PER_UNIT: u64 = 40;
         const WAVES_PER_ENGINE: u64 = 512;
         const DEBUGGER_BYTES_PER_WAVE: u64 = 32;
@@ -187,9 +194,7 @@ impl Context {
         let mut write_pointer = self.allocate(PAGE)?;
         let mut ring = self.allocate(RING_BYTES)?;
         let eop_buffer = self.allocate(PAGE)?;
-        let (save_area_bytes, with_debugger) = self.save_area()?;
-        let area_bytes = (with_debugger * self.property("num_xcc")?).next_multiple_of(PAGE);
-        let save_area = self.allocate(area_bytes)?;
+        let (save_area_bytes, _) = self.save_area_bytes()?;
         write_pointer.words()[0] = packets as u32;
         for packet in ring.words().chunks_mut(PACKET_WORDS) {
             packet[0] = DISPATCH;
@@ -205,7 +210,7 @@ impl Context {
             priority,
             eop_buffer: eop_buffer.address,
             eop_buffer_bytes: PAGE,
-            save_area: save_area.address,
+            save_area: self.save_area,
             save_area_bytes: save_area_bytes as u32,
             control_stack_bytes: self.property("ctl_stack_size")? as u32,
             ..CreateQueueArgs::default()
