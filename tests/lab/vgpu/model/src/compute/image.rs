@@ -2,7 +2,8 @@
 //! The layout of what one die saves of a queue: the control stack, with the
 //! dispatches in flight and one entry per wave, and one record per workgroup
 //! at the start of its part of the wave state. Each carries a mark and a
-//! checksum, so that lost or misplaced memory is noticed.
+//! checksum, so that lost or misplaced memory is noticed, and the time of the
+//! save, so that what an earlier save left is.
 //!
 //! The space after a record stands for registers and local memory, which
 //! this kind of work does not have, and is left untouched.
@@ -12,9 +13,9 @@ use super::work::{Suspended, Work};
 use crate::terms::GpuNanos;
 
 /// Bytes of a workgroup's record.
-pub const RECORD: usize = 40;
+pub const RECORD: usize = 48;
 
-const HEADER: usize = 48;
+const HEADER: usize = 56;
 const DISPATCH: usize = 88;
 const WAVE_ENTRY: usize = 8;
 
@@ -33,6 +34,7 @@ struct Part {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     die: u32,
+    saved_at: GpuNanos,
     /// Number of the next packet to read.
     fetched: u64,
     parts: Vec<Part>,
@@ -59,7 +61,12 @@ fn push(bytes: &mut Vec<u8>, words: &[u64]) {
 
 impl Image {
     /// What a die must save, or none if the queue has nothing in flight.
-    pub fn of(dispatches: &[Dispatch], die: u32, fetched: u64) -> Option<Image> {
+    pub fn of(
+        dispatches: &[Dispatch],
+        die: u32,
+        fetched: u64,
+        saved_at: GpuNanos,
+    ) -> Option<Image> {
         if dispatches.is_empty() {
             return None;
         }
@@ -81,6 +88,7 @@ impl Image {
             .collect();
         Some(Image {
             die,
+            saved_at,
             fetched,
             parts,
         })
@@ -120,7 +128,14 @@ impl Image {
         let counts = self.parts.len() as u64 | (u64::from(self.die) << 32);
         push(
             &mut stack,
-            &[STACK_MARK, counts, self.fetched, waves, body.len() as u64],
+            &[
+                STACK_MARK,
+                counts,
+                self.fetched,
+                waves,
+                body.len() as u64,
+                self.saved_at.0,
+            ],
         );
         let sum = checksum(&[stack.as_slice(), body.as_slice()].concat());
         push(&mut stack, &[sum]);
@@ -135,7 +150,10 @@ impl Image {
             let bytes = part.dispatch.footprint().saved_bytes();
             for work in &part.share.waiting {
                 let mut record = Vec::with_capacity(RECORD);
-                push(&mut record, &[RECORD_MARK, part.dispatch.packet]);
+                push(
+                    &mut record,
+                    &[RECORD_MARK, part.dispatch.packet, self.saved_at.0],
+                );
                 push(&mut record, &work.to_words());
                 let sum = checksum(&record);
                 push(&mut record, &[sum]);
@@ -154,7 +172,7 @@ impl Image {
         if word(stack, 4) != body.len() as u64 {
             return Err("the control stack has the wrong length");
         }
-        if word(stack, 5) != checksum(&[&stack[..HEADER - 8], body].concat()) {
+        if word(stack, 6) != checksum(&[&stack[..HEADER - 8], body].concat()) {
             return Err("the control stack's checksum is wrong");
         }
         let count = (word(stack, 1) & 0xffff_ffff) as usize;
@@ -191,6 +209,7 @@ impl Image {
             .collect();
         Ok(Image {
             die: (word(stack, 1) >> 32) as u32,
+            saved_at: GpuNanos(word(stack, 5)),
             fetched: word(stack, 2),
             parts,
         })
@@ -211,14 +230,17 @@ impl Image {
         if word(record, 0) != RECORD_MARK {
             return Err("a workgroup's record has no mark");
         }
-        if word(record, 4) != checksum(&record[..RECORD - 8]) {
+        if word(record, 5) != checksum(&record[..RECORD - 8]) {
             return Err("a workgroup's checksum is wrong");
+        }
+        if word(record, 2) != self.saved_at.0 {
+            return Err("a workgroup's record is another save's");
         }
         let part = &mut self.parts[part];
         if word(record, 1) != part.dispatch.packet {
             return Err("a workgroup's record is another dispatch's");
         }
-        let work = Suspended::from_words([word(record, 2), word(record, 3)]);
+        let work = Suspended::from_words([word(record, 3), word(record, 4)]);
         part.share.waiting.push_back(work);
         Ok(())
     }
@@ -297,6 +319,7 @@ mod tests {
         };
         Image {
             die: 5,
+            saved_at: GpuNanos(44),
             fetched: 9,
             parts: vec![
                 Part {
@@ -330,6 +353,21 @@ mod tests {
             .map(|(record, _)| record)
             .collect();
         assert_eq!(read(&image.stack(), &records), Ok(image));
+    }
+
+    #[test]
+    fn what_an_earlier_save_left_is_noticed() {
+        let (mut earlier, image) = (image(), image());
+        earlier.saved_at = GpuNanos(43);
+        let records: Vec<Vec<u8>> = earlier
+            .state()
+            .into_iter()
+            .map(|(record, _)| record)
+            .collect();
+        assert_eq!(
+            read(&image.stack(), &records),
+            Err("a workgroup's record is another save's")
+        );
     }
 
     #[test]

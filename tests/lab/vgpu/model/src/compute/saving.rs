@@ -40,8 +40,8 @@ impl Compute {
     }
 
     /// What a die must save, or none if the queue has nothing in flight.
-    pub fn image(&self, key: QueueKey, die: u32, fetched: u64) -> Option<Image> {
-        Image::of(self.dispatches(key), die, fetched)
+    pub fn image(&self, key: QueueKey, die: u32, fetched: u64, now: GpuNanos) -> Option<Image> {
+        Image::of(self.dispatches(key), die, fetched, now)
     }
 
     /// What these dies had in flight is in the save area.

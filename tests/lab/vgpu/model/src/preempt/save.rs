@@ -95,7 +95,7 @@ fn store_die(
     let Some(area) = area else {
         return Ok(());
     };
-    let image = engines.compute.image(key, die, queue.fetched());
+    let image = engines.compute.image(key, die, queue.fetched(), bus.now());
     let (stack, state) = match image.filter(|_| saved) {
         Some(image) => store_image(bus, queue, &area, &image)?,
         None => (area.stack_size, area.stack_size),
