@@ -97,7 +97,7 @@ fn pushes_nobody_out(guest: &mut Guest) -> Result<()> {
 }
 
 /// A grid of the lowest priority, and requests of the highest at a distance.
-fn contenders(guest: &Guest) -> Value {
+pub(super) fn contenders(guest: &Guest) -> Value {
     let grid = queue(
         "heavy",
         3 * guest.shape.full(),
@@ -158,7 +158,7 @@ fn only_the_crowd_is_left_out(guest: &mut Guest, load: &Load) -> Result<()> {
 }
 
 /// How often the heavy queue was stopped.
-fn stops(guest: &mut Guest, load: &Load) -> Result<u64> {
+pub(super) fn stops(guest: &mut Guest, load: &Load) -> Result<u64> {
     let row = heavy(guest, load)?.context("the heavy queue is gone")?;
     row["stops"].as_u64().context("no number of stops")
 }

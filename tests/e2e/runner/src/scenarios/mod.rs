@@ -14,6 +14,7 @@ mod faults;
 mod hotplug;
 mod levels;
 mod no_scheduler;
+mod nuisance;
 mod operator;
 mod pairs;
 mod passes;
@@ -49,6 +50,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         faults::SCENARIOS,
         recovery::SCENARIOS,
         no_scheduler::SCENARIOS,
+        nuisance::SCENARIOS,
         hotplug::SCENARIOS,
         preemption::SCENARIOS,
         passes::SCENARIOS,

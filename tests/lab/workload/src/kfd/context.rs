@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A context beside a program's main one, which KFD has since 7.2: its GPU addresses are
 //! its own. A queue of it is made whose addresses lead to nothing but zeros on the GPU,
-//! and to words of the program's own choice in the program.
+//! and to words of the program's own choice in the program; or one that hangs.
 //!
 //! The runtime makes no such contexts, so that this goes to the driver itself.
 #![allow(unsafe_code)]
@@ -12,7 +12,7 @@ use std::os::fd::AsRawFd;
 
 use anyhow::{Context as _, Result};
 use nix::fcntl::{fcntl, FcntlArg, FdFlag};
-use nix::sys::mman::{mmap_anonymous, MapFlags, ProtFlags};
+use nix::sys::mman::{mmap, mmap_anonymous, MapFlags, ProtFlags};
 
 use super::ioctl::Kfd;
 use super::{pressure, sysfs};
@@ -93,7 +93,7 @@ pub struct Context {
     properties: std::collections::BTreeMap<String, u64>,
     /// Where every queue's waves would be saved, if any of them had waves.
     save_area: u64,
-    _render_node: File,
+    render_node: File,
 }
 
 impl Context {
@@ -120,7 +120,7 @@ impl Context {
             gpu_id,
             properties: sysfs::properties(node)?,
             save_area: 0,
-            _render_node: render_node,
+            render_node,
         };
         let (_, with_debugger) = context.save_area_bytes()?;
         let bytes = (with_debugger * context.property("num_xcc")?).next_multiple_of(PAGE);
@@ -144,6 +144,26 @@ impl Context {
     /// Memory of the GPU with nothing but zeros, at an address at which the program has
     /// other memory.
     fn allocate(&self, bytes: u64) -> Result<Decoy> {
+        self.allocate_beside(bytes).map(|(decoy, _)| decoy)
+    }
+
+    /// Memory that the program and the GPU see at the same address.
+    fn allocate_shared(&self, bytes: u64) -> Result<Decoy> {
+        let (memory, offset) = self.allocate_beside(bytes)?;
+        let length = NonZeroUsize::new(bytes as usize).context("no bytes of memory")?;
+        let address = NonZeroUsize::new(memory.address as usize);
+        let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        let flags = MapFlags::MAP_SHARED | MapFlags::MAP_FIXED;
+        let (file, offset) = (&self.render_node, offset as nix::libc::off_t);
+        // SAFETY: what is replaced is the memory of `memory`, which nothing has a reference
+        // to yet, by a mapping of the same length and access.
+        unsafe { mmap(address, length, access, flags, file, offset) }?;
+        Ok(memory)
+    }
+
+    /// Memory of the GPU and of the program at the same address, and the offset at which
+    /// the render node shows the GPU's.
+    fn allocate_beside(&self, bytes: u64) -> Result<(Decoy, u64)> {
         let decoy = Decoy::new(bytes)?;
         let mut memory = AllocateArgs {
             address: decoy.address,
@@ -165,7 +185,7 @@ impl Context {
         // SAFETY: the argument is the structure that the number's size names, and the array
         // is as long as it says.
         unsafe { raw::map(self.kfd.fd(), &mut map) }.context("mapping memory")?;
-        Ok(decoy)
+        Ok((decoy, memory.mmap_offset))
     }
 
     /// The driver's kfd_queue_ctx_save_restore_size(), of which sysfs shows a part: bytes
@@ -189,20 +209,50 @@ impl Context {
     pub fn create_queue(&self, priority: u32, packets: u64) -> Result<u32> {
         /// The header of a packet that dispatches a kernel.
         const DISPATCH: u32 = 2;
-        const PACKET_WORDS: usize = 16;
-        let read_pointer = self.allocate(PAGE)?;
-        let mut write_pointer = self.allocate(PAGE)?;
-        let mut ring = self.allocate(RING_BYTES)?;
+        let mut memory = QueueMemory {
+            read_pointer: self.allocate(PAGE)?,
+            write_pointer: self.allocate(PAGE)?,
+            ring: self.allocate(RING_BYTES)?,
+        };
+        memory.submit(DISPATCH, packets);
+        self.create_of(priority, &memory)
+    }
+
+    /// Makes a queue that hangs as often as it is put on the hardware: no GPU knows the
+    /// kind of its packets.
+    pub fn create_hanging_queue(&self, priority: u32) -> Result<u32> {
+        const UNKNOWN: u32 = 0xff;
+        const PACKETS: u64 = 8;
+        let mut memory = QueueMemory {
+            read_pointer: self.allocate_shared(PAGE)?,
+            write_pointer: self.allocate_shared(PAGE)?,
+            ring: self.allocate_shared(RING_BYTES)?,
+        };
+        memory.submit(UNKNOWN, PACKETS);
+        self.create_of(priority, &memory)
+    }
+
+    /// Asks for a queue that no driver makes: its ring lies nowhere. Returns whether the
+    /// driver refused it.
+    pub fn is_refused_queue(&self) -> bool {
+        let mut args = CreateQueueArgs {
+            gpu_id: self.gpu_id,
+            queue_type: AQL,
+            percentage: WHOLE_SHARE,
+            ..CreateQueueArgs::default()
+        };
+        // SAFETY: the argument is the structure that the number's size names, and names no
+        // memory.
+        unsafe { raw::create_queue(self.kfd.fd(), &mut args) }.is_err()
+    }
+
+    fn create_of(&self, priority: u32, memory: &QueueMemory) -> Result<u32> {
         let eop_buffer = self.allocate(PAGE)?;
         let (save_area_bytes, _) = self.save_area_bytes()?;
-        write_pointer.words()[0] = packets as u32;
-        for packet in ring.words().chunks_mut(PACKET_WORDS) {
-            packet[0] = DISPATCH;
-        }
         let mut args = CreateQueueArgs {
-            ring: ring.address,
-            write_pointer: write_pointer.address,
-            read_pointer: read_pointer.address,
+            ring: memory.ring.address,
+            write_pointer: memory.write_pointer.address,
+            read_pointer: memory.read_pointer.address,
             ring_bytes: RING_BYTES as u32,
             gpu_id: self.gpu_id,
             queue_type: AQL,
@@ -219,6 +269,24 @@ impl Context {
         // given addresses of the context alone, at which it has memory.
         unsafe { raw::create_queue(self.kfd.fd(), &mut args) }.context("making a queue")?;
         Ok(args.queue_id)
+    }
+}
+
+/// What a queue is made of.
+struct QueueMemory {
+    read_pointer: Decoy,
+    write_pointer: Decoy,
+    ring: Decoy,
+}
+
+impl QueueMemory {
+    /// Writes packets of one kind, as many as the ring holds, and says that some wait.
+    fn submit(&mut self, header: u32, packets: u64) {
+        const PACKET_WORDS: usize = 16;
+        for packet in self.ring.words().chunks_mut(PACKET_WORDS) {
+            packet[0] = header;
+        }
+        self.write_pointer.words()[0] = packets as u32;
     }
 }
 
@@ -242,8 +310,8 @@ impl Decoy {
     }
 
     fn words(&mut self) -> &mut [u32] {
-        // SAFETY: the memory was just mapped for `self` alone, is never unmapped, and any
-        // bytes are numbers. The GPU has other memory at these addresses.
+        // SAFETY: the memory was mapped for `self` alone, is never unmapped, and any bytes
+        // are numbers. No queue is made of it yet, so that the GPU does not touch it.
         unsafe { std::slice::from_raw_parts_mut(self.address as *mut u32, self.bytes as usize / 4) }
     }
 }

@@ -2,17 +2,17 @@
 //! Calls KFD's ioctls for the tests: on a workload's queues through its control
 //! socket, on another process as a debugger, on video memory as a graphics client.
 
+mod contexts;
+
 use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{self, Command, ExitCode};
+use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{bail, ensure, Result};
 use clap::{Args, Parser, Subcommand};
 use gpu_workload::control::{self, Request};
-use gpu_workload::kfd::context::Context;
 use gpu_workload::kfd::debugger::Session;
 use gpu_workload::kfd::ioctl::{Kfd, QueueStatus};
 use gpu_workload::kfd::pressure::Pressure;
@@ -175,6 +175,21 @@ enum What {
         #[arg(long)]
         queues: usize,
     },
+    /// Create queues of the lowest priority that hang as often as they are started; they
+    /// are held until this program is killed
+    Hanging {
+        #[arg(long)]
+        node: u32,
+        #[arg(long)]
+        queues: usize,
+    },
+    /// Ask for queues that the driver refuses
+    Refused {
+        #[arg(long)]
+        node: u32,
+        #[arg(long)]
+        calls: u64,
+    },
     /// Use a queue of PM4 packets, of the lowest priority: each round waits in a
     /// buffer for a while and then writes a word
     Pm4 {
@@ -336,21 +351,17 @@ fn perform(what: What) -> Result<serde_json::Value> {
             }
         }
         What::Idle { node, queues } => {
-            let context = Context::create(node)?;
-            for _ in 0..queues {
-                context.create_queue(0, 0)?;
-            }
-            println!("{}", json!({ "held": queues }));
-            std::io::stdout().flush()?;
-            loop {
-                thread::park();
-            }
+            contexts::hold_queues(node, queues, |context| context.create_queue(0, 0))
         }
+        What::Hanging { node, queues } => {
+            contexts::hold_queues(node, queues, |context| context.create_hanging_queue(0))
+        }
+        What::Refused { node, calls } => contexts::ask_for_refused_queues(node, calls),
         What::Context {
             node,
             priority,
             executions,
-        } => context(node, priority, executions),
+        } => contexts::with_queue(node, priority, executions),
         What::Pm4 {
             rounds,
             hold_ms,
@@ -369,26 +380,6 @@ fn perform(what: What) -> Result<serde_json::Value> {
 }
 
 /// Makes a context with a queue, and then stays or goes on as another program.
-fn context(node: u32, priority: u32, executions: u32) -> Result<serde_json::Value> {
-    const PACKETS: u64 = 8;
-    let context = Context::create(node)?;
-    let queue = context.create_queue(priority, PACKETS)?;
-    if let Some(left) = executions.checked_sub(1) {
-        context.keep_over_exec()?;
-        let error = Command::new(std::env::current_exe()?)
-            .args(["context", "--node", &node.to_string()])
-            .args(["--priority", &priority.to_string()])
-            .args(["--executions", &left.to_string()])
-            .exec();
-        bail!("executing this program anew: {error}");
-    }
-    println!("{}", json!({ "pid": process::id(), "queue": queue }));
-    std::io::stdout().flush()?;
-    loop {
-        thread::park();
-    }
-}
-
 fn debug(
     pid: u32,
     mut queues: Vec<u32>,
