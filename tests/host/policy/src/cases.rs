@@ -1472,6 +1472,27 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a queue that takes turns does so beside two equals that take none",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| *config = config.with_rules(RULES)),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Queue(3, 3, 7),
+            Queue(4, 4, 7),
+            Seen(3, |seen| seen.rule = Some(RuleId(5))),
+            Runs(1),
+            Runs(2),
+            Runs(3),
+            Seen(1, |seen| seen.backlog = Some(0)),
+            Seen(2, |seen| seen.backlog = Some(0)),
+            Seen(3, |seen| seen.backlog = Some(0)),
+            Starves(4),
+            Quiet(20),
+            Look(100, &[(Stop, 3, Reason::Rotation)]),
+        ],
+    },
+    Case {
         name: "a rule's timeslice counts before the level's",
         scene: &[
             PLAIN,
@@ -2021,6 +2042,35 @@ pub const CASES: &[Case] = &[
             Quiet(5),
             Idles(2),
             Look(300, &[(Start, 1, Reason::Calm)]),
+        ],
+    },
+    Case {
+        name: "deadline: a queue is pressed for time beside two equals that have no deadline",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                *config = config.with_rules(RULES);
+                config.policy = PolicyKind::Deadline;
+            }),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Queue(3, 3, 7),
+            Queue(4, 4, 7),
+            Seen(4, |seen| seen.rule = Some(RuleId(3))),
+            Runs(1),
+            Starves(2),
+            Starves(3),
+            Quiet(1),
+            Starves(4),
+            Quiet(2),
+            Look(
+                100,
+                &[
+                    (Stop, 1, Reason::Deadline),
+                    (Stop, 2, Reason::Deadline),
+                    (Stop, 3, Reason::Deadline),
+                ],
+            ),
         ],
     },
     Case {
