@@ -186,12 +186,6 @@ pub fn play_all(suites: &Suites, changes: &[&Change]) -> Result<Vec<Verdict>> {
                 return Ok(());
             };
             let verdict = play(suites, change.number)?;
-            if !matches!(verdict, Verdict::Noticed | Verdict::Hangs) {
-                eprintln!(
-                    "{verdict:?}\t{}:{}\t{}",
-                    change.file, change.line, change.name
-                );
-            }
             done.lock().expect("no worker panics")[at] = verdict;
         }
     };

@@ -2781,4 +2781,175 @@ pub const CASES: &[Case] = &[
             Look(10_000, &[]),
         ],
     },
+    Case {
+        name: "a queue that takes turns does so before two equals that take none",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| *config = config.with_rules(RULES)),
+            Queue(3, 3, 7),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Queue(4, 4, 7),
+            Seen(3, |seen| seen.rule = Some(RuleId(5))),
+            Runs(1),
+            Runs(2),
+            Runs(3),
+            Starves(4),
+            Quiet(20),
+            Look(100, &[(Stop, 3, Reason::Rotation)]),
+        ],
+    },
+    Case {
+        name: "the lowest running queue is found before higher ones that take turns",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| *config = config.with_rules(RULES)),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 9),
+            Queue(4, 4, 5),
+            Seen(2, |seen| seen.rule = Some(RuleId(5))),
+            Seen(3, |seen| seen.rule = Some(RuleId(5))),
+            Runs(1),
+            Runs(2),
+            Runs(3),
+            Seen(2, |seen| seen.backlog = Some(0)),
+            Seen(3, |seen| seen.backlog = Some(0)),
+            Starves(4),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "the highest waiting queue is found before two lower ones",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 9),
+            Queue(4, 4, 12),
+            Queue(2, 2, 3),
+            Queue(3, 3, 3),
+            Runs(1),
+            Starves(2),
+            Starves(3),
+            Starves(4),
+            Quiet(2),
+            Look(
+                100,
+                &[
+                    (Stop, 1, Reason::Inversion),
+                    (Stop, 2, Reason::Inversion),
+                    (Stop, 3, Reason::Inversion),
+                ],
+            ),
+        ],
+    },
+    Case {
+        name: "deadline: the highest waiting queue is found before lower ones with reservations",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                *config = config.with_rules(RULES);
+                config.policy = PolicyKind::Deadline;
+            }),
+            Queue(1, 1, 9),
+            Queue(4, 4, 12),
+            Queue(2, 2, 3),
+            Queue(3, 3, 3),
+            Seen(2, |seen| seen.rule = Some(RuleId(3))),
+            Seen(3, |seen| seen.rule = Some(RuleId(4))),
+            Runs(1),
+            Starves(2),
+            Starves(3),
+            Starves(4),
+            Quiet(2),
+            Look(
+                100,
+                &[
+                    (Stop, 1, Reason::Inversion),
+                    (Stop, 2, Reason::Inversion),
+                    (Stop, 3, Reason::Inversion),
+                ],
+            ),
+        ],
+    },
+    Case {
+        name: "deadline: it looks often where an equal with a reservation may come to wait",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                *config = config.with_rules(RULES);
+                config.policy = PolicyKind::Deadline;
+            }),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Queue(3, 3, 7),
+            Queue(4, 4, 7),
+            Runs(1),
+            Quiet(1),
+            Line::Step("none has one", |step| {
+                step.next_look == Some(Nanos(10_000_100_000 + 1_000_000))
+            }),
+            Seen(4, |seen| seen.rule = Some(RuleId(3))),
+            Quiet(1),
+            Line::Step("one has", |step| {
+                step.next_look == Some(Nanos(10_000_200_000 + 100_000))
+            }),
+        ],
+    },
+    Case {
+        name: "whole processes: what was stopped before the others has its bound before them",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.granularity = Granularity::Process),
+            Queue(1, 1, 3),
+            Queue(11, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(
+                100,
+                &[(Stop, 1, Reason::Inversion), (Stop, 11, Reason::Inversion)],
+            ),
+            Times(5, &[Runs(2), Look(10_000, &[])]),
+            Seen(1, |seen| seen.state = QueueState::Active),
+            Runs(1),
+            Look(100, &[]),
+            Quiet(9),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Times(4, &[Runs(2), Look(10_000, &[])]),
+            Runs(2),
+            Look(8_899, &[]),
+            Look(1, &[(Start, 1, Reason::Bound), (Start, 11, Reason::Bound)]),
+        ],
+    },
+    Case {
+        name: "deadline: a queue is pressed for time before two equals that have no deadline",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                *config = config.with_rules(RULES);
+                config.policy = PolicyKind::Deadline;
+            }),
+            Queue(4, 4, 7),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Queue(3, 3, 7),
+            Seen(4, |seen| seen.rule = Some(RuleId(3))),
+            Runs(1),
+            Starves(2),
+            Starves(3),
+            Quiet(1),
+            Starves(4),
+            Quiet(2),
+            Look(
+                100,
+                &[
+                    (Stop, 1, Reason::Deadline),
+                    (Stop, 2, Reason::Deadline),
+                    (Stop, 3, Reason::Deadline),
+                ],
+            ),
+        ],
+    },
 ];
