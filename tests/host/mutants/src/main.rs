@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Changes the policy in about a thousand ways, one at a time, and names the changes
-//! that no test notices: `gpreempt_mutants [--list] [TEXT]`, from the project's
+//! that no test notices: `gpreempt_mutants [--list] [TEXT...]`, from the project's
 //! folder. TEXT restricts it to changes in whose names it occurs, as in `memory/`;
 //! `--list` names the changes and plays nothing.
 //!
@@ -46,13 +46,16 @@ fn complaint(verdict: Verdict, judgement: Option<Judgement>) -> Option<&'static 
 }
 
 /// Plays changes, prints what was found, and says how many are not as they should be.
-fn try_all(project: &std::path::Path, text: &str) -> Result<usize> {
+fn try_all(project: &std::path::Path, texts: &[String]) -> Result<usize> {
     let judged = judged::read(JUDGED)?;
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
     let trial = PathBuf::from(target).join("mutants");
     let changes = trial::lay_out(project, &trial)?;
-    let wanted: Vec<&Change> = select(&changes, text);
-    ensure!(!wanted.is_empty(), "no change has {text:?} in its name");
+    let wanted: Vec<&Change> = select(&changes, texts);
+    ensure!(
+        !wanted.is_empty(),
+        "no change has any of {texts:?} in its name"
+    );
     let suites = play::build(&trial)?;
     let verdicts = play::play_all(&suites, &wanted)?;
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -80,20 +83,21 @@ fn try_all(project: &std::path::Path, text: &str) -> Result<usize> {
     Ok(complaints)
 }
 
-/// The changes in whose names a text occurs.
-fn select<'c>(changes: &'c [Change], text: &str) -> Vec<&'c Change> {
-    let named = |change: &&Change| change.name.contains(text);
+/// The changes in whose names one of these texts occurs; all without a text.
+fn select<'c>(changes: &'c [Change], texts: &[String]) -> Vec<&'c Change> {
+    let named =
+        |change: &&Change| texts.is_empty() || texts.iter().any(|text| change.name.contains(text));
     changes.iter().filter(named).collect()
 }
 
 fn main() -> Result<()> {
     let mut list = false;
-    let mut text = String::new();
+    let mut texts = Vec::new();
     for argument in std::env::args().skip(1) {
         match argument.as_str() {
             "--list" => list = true,
-            other if other.starts_with('-') => bail!("usage: gpreempt_mutants [--list] [TEXT]"),
-            _ => text = argument,
+            other if other.starts_with('-') => bail!("usage: gpreempt_mutants [--list] [TEXT...]"),
+            _ => texts.push(argument),
         }
     }
     let project = std::env::current_dir()?;
@@ -103,7 +107,7 @@ fn main() -> Result<()> {
     );
     if list {
         let changes = trial::changes(&project)?;
-        for change in select(&changes, &text) {
+        for change in select(&changes, &texts) {
             println!(
                 "rust/policy/{}:{}: {}",
                 change.file, change.line, change.name
@@ -111,7 +115,7 @@ fn main() -> Result<()> {
         }
         return Ok(());
     }
-    if try_all(&project, &text)? > 0 {
+    if try_all(&project, &texts)? > 0 {
         std::process::exit(1);
     }
     Ok(())

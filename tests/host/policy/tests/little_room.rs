@@ -211,3 +211,16 @@ fn a_disarmed_node_sleeps_once_everything_runs() {
     let (step, _) = node.look(&[idle(1, 1, 7)], &[]);
     assert_eq!((step.stopped, step.next_look), (0, None));
 }
+
+#[test]
+fn processes_that_have_gone_leave_their_places_to_others() {
+    let mut node = Node::new(2, 8);
+    for first in [1, 3, 5] {
+        let all = [idle(first, first, 7), idle(first + 1, first + 1, 7)];
+        for _ in 0..3 {
+            assert_eq!(node.look(&all, &[]).1, []);
+        }
+        let views: Vec<_> = node.scheduler.queues().collect();
+        assert!(views.iter().all(|view| view.contends), "{views:?}");
+    }
+}
