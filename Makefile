@@ -98,6 +98,11 @@ test-setup test-host test-kunit test-module test-dkms test-vgpu test-e2e: setup
 test-debug: setup
 	@scripts/test/$(@:test-%=%)
 
+## make test-mutants  whether a test notices each of a thousand changes of the policy, 10 minutes
+.PHONY: test-mutants
+test-mutants: setup
+	@scripts/test/$(@:test-%=%)
+
 ## make test-long     the long runs: full counts, fuzzing; hours
 .PHONY: test-long
 test-long: setup

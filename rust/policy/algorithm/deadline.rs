@@ -116,6 +116,9 @@ fn product(a: Nanos, b: Nanos) -> u128 {
 mod tests {
     use super::*;
     use crate::memory::rating::Rating;
+    use crate::settings::config::Config;
+    use crate::settings::limits::Limits;
+    use crate::terms::priority::Priority;
     use crate::terms::rule::Reservation;
 
     fn context(now: u64) -> Context {
@@ -181,5 +184,50 @@ mod tests {
         Deadline.charge(&context(1_010), &mut queue, Nanos(39));
         assert!(!pressed(Nanos(1_049), &queue));
         assert!(pressed(Nanos(1_050), &queue));
+    }
+
+    #[test]
+    fn of_equal_deadlines_neither_comes_first() {
+        let (mut one, mut other) = (reserved(100, 40), reserved(100, 40));
+        Deadline.wakes(&context(1_000), &mut one);
+        Deadline.wakes(&context(1_000), &mut other);
+        let pressed = context(1_099);
+        assert_eq!(Deadline.claims(&pressed, &one, &other), None);
+        let stop = Stop::new(Nanos(1_050), Reason::Deadline);
+        let keep = Deadline.keeps(&pressed, &one, &other, &stop);
+        assert_eq!(keep, Keep::TurnOver);
+    }
+
+    #[test]
+    fn only_a_stop_for_a_deadline_ends_with_the_turn_of_an_equal() {
+        let (one, other) = (Queue::default(), Queue::default());
+        for (reason, keep) in [
+            (Reason::Deadline, Keep::TurnOver),
+            (Reason::Inversion, Keep::No),
+        ] {
+            let stop = Stop::new(Nanos(1_000), reason);
+            let kept = Deadline.keeps(&context(1_001), &one, &other, &stop);
+            assert_eq!(kept, keep, "{reason:?}");
+        }
+    }
+
+    #[test]
+    fn a_reservation_contests_equals_and_those_below() {
+        let limits = Limits::new(&Config::new());
+        let reserved = Standing::of(&reserved(100, 40), &limits);
+        let plain = reserved.plain_at(Priority::NORMAL);
+        for (other, running, contests) in [
+            (reserved, plain, true),
+            (plain, plain, false),
+            (reserved, plain.plain_at(Priority::LOWEST), true),
+            (reserved, plain.plain_at(Priority::HIGHEST), false),
+            (plain, plain.plain_at(Priority::LOWEST), true),
+        ] {
+            assert_eq!(
+                Deadline.contests(&other, &running),
+                contests,
+                "{other:?} {running:?}"
+            );
+        }
     }
 }

@@ -107,4 +107,24 @@ mod tests {
         Fair.wakes(&context, &mut queue);
         assert_eq!(queue.account().virtual_time(), Nanos(700));
     }
+
+    #[test]
+    fn a_queue_may_be_a_slice_ahead_and_is_stopped_until_the_other_has_caught_up() {
+        let context = Context {
+            now: Nanos(9),
+            virtual_floor: Nanos::ZERO,
+            fair_slice: Nanos(10),
+        };
+        let (waiting, mut running) = (Queue::default(), Queue::default());
+        let stop = Stop::new(Nanos::ZERO, Reason::Share);
+        let keeps = |running: &Queue| Fair.keeps(&context, &waiting, running, &stop);
+        assert_eq!(keeps(&running), Keep::TurnOver);
+        running.account_mut().advance(Nanos(1));
+        assert_eq!(keeps(&running), Keep::Yes);
+        running.account_mut().advance(Nanos(9));
+        assert_eq!(Fair.claims(&context, &waiting, &running), None);
+        running.account_mut().advance(Nanos(1));
+        let claim = Fair.claims(&context, &waiting, &running);
+        assert_eq!(claim, Some(Reason::Share));
+    }
 }

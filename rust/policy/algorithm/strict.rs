@@ -60,3 +60,45 @@ impl Algorithm for Strict {
             || (other.level() == running.level() && running.takes_turns())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::rating::Rating;
+    use crate::settings::config::Config;
+    use crate::settings::limits::Limits;
+    use crate::terms::observation::Observation;
+    use crate::terms::observation::ProcessId;
+    use crate::terms::observation::QueueId;
+    use crate::terms::priority::Priority;
+
+    /// A queue of the normal level, which takes turns if there is a timeslice.
+    fn standing(timeslice: u32) -> Standing {
+        let mut config = Config::new();
+        assert_eq!(config.set_timeslices([timeslice; 16]), Ok(()));
+        let mut rating = Rating::default();
+        rating.update_timeslice(&config, &Observation::new(QueueId(1), ProcessId(1)));
+        Standing::of(&Queue::rated(rating), &Limits::new(&config))
+    }
+
+    #[test]
+    fn only_with_a_timeslice_do_equals_contest() {
+        let (plain, turns) = (standing(0), standing(1));
+        assert!(!plain.takes_turns());
+        assert!(turns.takes_turns());
+        assert!(!plain.is_reserved());
+        for (other, running, contests) in [
+            (plain.plain_at(Priority::HIGHEST), plain, true),
+            (plain, plain, false),
+            (plain, turns, true),
+            (turns, plain, false),
+            (plain.plain_at(Priority::LOWEST), turns, false),
+        ] {
+            assert_eq!(
+                Strict.contests(&other, &running),
+                contests,
+                "{other:?} {running:?}"
+            );
+        }
+    }
+}

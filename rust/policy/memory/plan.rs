@@ -203,3 +203,60 @@ impl ProcessPlan {
         self.claim
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLAIM: Claim = Claim {
+        reason: Reason::Inversion,
+        beneficiary_at: 3,
+    };
+
+    #[test]
+    fn a_process_remembers_who_it_was_stopped_for_and_since_when() {
+        let mut plan = ProcessPlan::default();
+        assert!(!plan.is_favoured() && !plan.is_led() && !plan.is_stuck());
+        plan.favour();
+        plan.see_leader();
+        assert!(plan.is_favoured() && plan.is_led() && !plan.is_stuck());
+        plan.hold_for(QueueId(1), ProcessId(2));
+        assert_eq!(plan.held_for(), Some((QueueId(1), ProcessId(2))));
+        for since in [7, 5, 6] {
+            plan.see_stopped(Nanos(since));
+        }
+        assert_eq!(plan.stopped_since(), Some(Nanos(5)));
+        plan.start(Reason::Calm, Some(QueueId(1)));
+        plan.start(Reason::Bound, None);
+        let start = Some((Reason::Calm, Some(QueueId(1))));
+        assert_eq!(plan.planned_start(), start);
+    }
+
+    #[test]
+    fn a_process_is_stopped_for_one_queue_or_not_at_all() {
+        let mut plan = ProcessPlan::default();
+        assert_eq!(plan.active(), 0);
+        for _ in 0..3 {
+            plan.count_active();
+            plan.add_claim(Some(CLAIM));
+        }
+        assert_eq!((plan.active(), plan.whole()), (3, Whole::Open));
+        assert_eq!(plan.claim(), Some(CLAIM));
+        for other in [
+            None,
+            Some(Claim {
+                beneficiary_at: 4,
+                ..CLAIM
+            }),
+        ] {
+            let mut plan = plan;
+            plan.add_claim(other);
+            assert_eq!(plan.whole(), Whole::Refused, "{other:?}");
+            assert_eq!(plan.claim(), Some(CLAIM));
+        }
+        plan.decide(true);
+        assert_eq!(plan.whole(), Whole::Stopping);
+        plan.decide(false);
+        assert_eq!(plan.whole(), Whole::Refused);
+    }
+}

@@ -96,3 +96,39 @@ impl Process {
         self.budget.hold(now);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_holds_is_charged_until_a_pass_in_which_it_holds_nothing() {
+        let (start, budget) = (Nanos(5_000_000_000), Nanos(1_000));
+        let mut process = Process::new(ProcessId(1));
+        process.hold(start);
+        process.begin_pass(Nanos(10));
+        process.hold(start.after(Nanos(10)));
+        assert_eq!(process.holding(), Some(start));
+        process.begin_pass(Nanos(10));
+        assert_eq!(process.holding(), Some(start));
+        assert_eq!(process.budget_left(start, budget), Nanos(980));
+        // It holds nothing any more.
+        process.begin_pass(Nanos(10));
+        assert_eq!(process.holding(), None);
+        assert_eq!(process.budget_left(start, budget), Nanos(980));
+        assert!(process.matters(start));
+        assert!(!process.matters(start.after(Nanos::SECOND)));
+    }
+
+    #[test]
+    fn a_priority_that_a_rule_gives_has_no_budget() {
+        let mut process = Process::new(ProcessId(1));
+        assert!(!process.was_seen_in(7));
+        for (granted, left) in [(true, Nanos::NEVER), (false, Nanos(10))] {
+            process.meet(7, granted);
+            assert_eq!(process.budget_left(Nanos(1), Nanos(10)), left);
+        }
+        assert!(process.was_seen_in(7));
+        assert!(!process.was_seen_in(6));
+    }
+}

@@ -116,3 +116,35 @@ impl Rating {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::observation::ProcessId;
+    use crate::terms::observation::QueueId;
+    use crate::terms::rule::RuleId;
+
+    #[test]
+    fn what_a_rule_gave_is_gone_with_the_rule() {
+        const RULES: &[RuleEffect] = &[RuleEffect {
+            priority: Priority::new(9),
+            reservation: Some(Reservation {
+                period: Nanos(2),
+                budget: Nanos(1),
+            }),
+            ..RuleEffect::new(RuleId(1))
+        }];
+        let config = Config::new().with_rules(RULES);
+        let mut seen = Observation::new(QueueId(1), ProcessId(1));
+        seen.rule = Some(RuleId(1));
+        let mut rating = Rating::default();
+        rating.update(&config, &seen);
+        assert!(rating.is_granted() && rating.reservation().is_some());
+        seen.rule = None;
+        rating.update(&config, &seen);
+        assert!(!rating.is_granted() && rating.reservation().is_none());
+        assert!(rating.contends());
+        rating.exclude();
+        assert!(!rating.contends());
+    }
+}

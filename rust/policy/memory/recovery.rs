@@ -141,6 +141,18 @@ mod tests {
     }
 
     #[test]
+    fn an_operator_who_arms_it_ends_the_row_of_failures() {
+        let config = Config::new();
+        let mut recovery = Recovery::new();
+        let end = Nanos(1).after(config.duration(Number::Retry));
+        for _ in 0..20 {
+            recovery.failed(Nanos(1), &config, Fallback::StartAll);
+            assert_eq!(recovery.arming(Nanos(1)), Arming::BackingOff(end));
+            recovery.rearm();
+        }
+    }
+
+    #[test]
     fn failures_far_apart_are_not_in_a_row() {
         let config = Config::new();
         let mut recovery = Recovery::new();

@@ -42,3 +42,28 @@ impl Retry {
         *self = Retry::default();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pause_doubles_until_something_succeeds() {
+        let (now, pause) = (Nanos(1_000), Nanos(10));
+        let mut retry = Retry::default();
+        for factor in [1, 2, 4, 8, 16, 32, 64, 64] {
+            retry.put_off(now, pause);
+            assert_eq!(retry.at(), now.after(pause.times(factor)));
+        }
+        retry.succeeded();
+        assert_eq!(retry.at(), now.after(pause.times(64)));
+        retry.put_off(now, pause);
+        assert_eq!(retry.at(), now.after(pause));
+        retry.wait_until(Nanos(5));
+        assert_eq!(retry.at(), Nanos(5));
+        retry.put_off(now, pause);
+        assert_eq!(retry.at(), now.after(pause.times(2)));
+        retry.forget();
+        assert_eq!(retry, Retry::default());
+    }
+}

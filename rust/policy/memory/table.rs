@@ -226,6 +226,12 @@ mod tests {
         for key in 100..164 {
             assert_eq!(table.find(key, usize::MAX).is_some(), key % 3 == 0);
         }
+        // What was removed may still lie behind the last record.
+        let last = table.get(kept.len()).copied().unwrap();
+        assert_eq!(
+            table.find(last.0, kept.len()),
+            table.find(last.0, usize::MAX)
+        );
         assert!(table.insert(Number(101)).is_some());
         assert_eq!(table.find(101, usize::MAX), Some(kept.len()));
     }

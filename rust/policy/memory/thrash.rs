@@ -161,6 +161,8 @@ mod tests {
         assert_eq!(guard.next_stop(end, &config), start);
         guard.stopped(end);
         assert_eq!(guard.next_stop(end, &config), end);
+        guard.stopped(end);
+        assert_eq!(guard.next_stop(end, &config), end.after(Nanos::SECOND));
     }
 
     #[test]

@@ -2,7 +2,9 @@
 //! Whether anything can be inverted at present, and so how soon to look again.
 //!
 //! It is enough to know the two highest queues of different sides, busy or not,
-//! and the two lowest busy ones.
+//! and the two lowest busy ones. Of equals a queue with a reservation counts as
+//! higher, and one that takes turns as lower, since these can preempt equals and be
+//! preempted by them.
 
 use crate::algorithm::algorithm::Algorithm;
 use crate::algorithm::standing::Standing;
@@ -19,8 +21,8 @@ struct Extremes {
 
 impl Extremes {
     #[inline]
-    fn offer(&mut self, new: Standing, beats: impl Fn(Priority, Priority) -> bool) {
-        let wins = |old: &Option<Standing>| old.is_none_or(|old| beats(new.level(), old.level()));
+    fn offer(&mut self, new: Standing, beats: impl Fn(&Standing, &Standing) -> bool) {
+        let wins = |old: &Option<Standing>| old.is_none_or(|old| beats(&new, &old));
         let same = |old: &Option<Standing>| old.is_some_and(|old| old.side() == new.side());
         if !wins(&self.second) {
             return;
@@ -50,6 +52,21 @@ impl Extremes {
     }
 }
 
+/// Whether a queue could preempt more than another one: it is higher, or its equal
+/// with a reservation.
+#[inline]
+fn is_higher(new: &Standing, old: &Standing) -> bool {
+    new.level() > old.level()
+        || (new.level() == old.level() && new.is_reserved() && !old.is_reserved())
+}
+
+/// Whether a queue could be preempted by more than another one: it is lower, or its
+/// equal that takes turns.
+fn is_lower(new: &Standing, old: &Standing) -> bool {
+    new.level() < old.level()
+        || (new.level() == old.level() && new.takes_turns() && !old.takes_turns())
+}
+
 /// Which queues are present in a pass, as far as it matters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Presence {
@@ -75,40 +92,42 @@ impl Presence {
         }
         if queue.effective().level() >= self.bar {
             let standing = Standing::of(queue, limits);
-            self.highest.offer(standing, |new, old| new > old);
-            let second = self.highest.second;
-            self.bar = second.map_or(0, |second| second.level().level().saturating_add(1));
+            self.highest.offer(standing, is_higher);
+            self.bar = self.highest.second.map_or(0, |second| {
+                let beaten = second.is_reserved() || !limits.deadlines;
+                second.level().level().saturating_add(u8::from(beaten))
+            });
         }
     }
 
     /// A queue that takes part and may be waiting.
     pub(crate) fn suspect(&mut self, standing: Standing) {
-        self.highest_suspect.offer(standing, |new, old| new > old);
+        self.highest_suspect.offer(standing, is_higher);
     }
 
     /// A queue that takes part and waits.
     pub(crate) fn see_waiting(&mut self, standing: Standing) {
-        self.highest_waiting.offer(standing, |new, old| new > old);
+        self.highest_waiting.offer(standing, is_higher);
     }
 
     /// A queue that takes part and has launched something that may have ended.
     pub(crate) fn see_unclear(&mut self, standing: Standing) {
-        self.highest_unclear.offer(standing, |new, old| new > old);
+        self.highest_unclear.offer(standing, is_higher);
     }
 
     /// A queue that takes part and is busy.
     pub(crate) fn see_busy(&mut self, standing: Standing) {
-        self.lowest_busy.offer(standing, |new, old| new < old);
+        self.lowest_busy.offer(standing, is_lower);
     }
 
     /// A queue that takes part and surely runs.
     pub(crate) fn see_running(&mut self, standing: Standing) {
-        self.lowest_running.offer(standing, |new, old| new < old);
+        self.lowest_running.offer(standing, is_lower);
     }
 
     /// A queue that takes part and is stopped.
     pub(crate) fn see_stopped(&mut self, standing: Standing) {
-        self.lowest_stopped.offer(standing, |new, old| new < old);
+        self.lowest_stopped.offer(standing, is_lower);
     }
 
     /// Whether work for one queue could lead to the stop of another.

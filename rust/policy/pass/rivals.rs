@@ -168,4 +168,13 @@ mod tests {
         assert_eq!(ids(&rivals), [11, 20]);
         assert_eq!(rivals.first().unwrap().alive, Nanos(60));
     }
+
+    #[test]
+    fn the_better_one_of_a_side_takes_over_its_life() {
+        let mut rivals = Rivals::default();
+        rivals.offer(rival(1, 10, 1, 50));
+        rivals.offer(rival(1, 11, 3, 40));
+        assert_eq!(ids(&rivals), [11]);
+        assert_eq!(rivals.first().unwrap().alive, Nanos(50));
+    }
 }

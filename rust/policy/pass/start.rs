@@ -362,7 +362,6 @@ impl Pass<'_, '_> {
             return true;
         };
         queue.begin_start(now, &self.limits, reason);
-        queue.plan_mut().clear_start();
         let along = stop.is_some_and(Stop::is_along);
         if reason == Reason::Turn && queue.contends() && !along {
             let rank = self.algorithm.rank(queue);

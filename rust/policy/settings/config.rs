@@ -414,4 +414,30 @@ mod tests {
         };
         assert_eq!(config.set_text(TIMESLICE_NAME, "10000001"), Err(range));
     }
+
+    #[test]
+    fn a_number_is_refused_below_and_above_its_range() {
+        for spec in NUMBERS {
+            let mut config = Config::new();
+            let range = SetError::OutOfRange {
+                min: spec.min,
+                max: spec.max,
+            };
+            let outside = [spec.min.checked_sub(1), spec.max.checked_add(1)];
+            for value in outside.into_iter().flatten() {
+                assert_eq!(config.set(spec.number, value), Err(range), "{}", spec.name);
+            }
+        }
+        let mut config = Config::new();
+        assert_eq!(config.set_timeslices([TIMESLICE_MAX; LEVELS]), Ok(()));
+        assert!(config.set_timeslices([TIMESLICE_MAX + 1; LEVELS]).is_err());
+    }
+
+    #[test]
+    fn each_word_has_its_entry() {
+        for spec in CHOICES {
+            assert_eq!(choice(spec.name).map(|found| found.name), Some(spec.name));
+        }
+        assert!(choice("none").is_none());
+    }
 }

@@ -3,6 +3,7 @@
 
 use crate::settings::choices::Granularity;
 use crate::settings::choices::Mode;
+use crate::settings::choices::PolicyKind;
 use crate::settings::config::Config;
 use crate::settings::parameter::Number;
 use crate::terms::time::Nanos;
@@ -12,6 +13,8 @@ pub(crate) struct Limits {
     pub(crate) enforce: bool,
     pub(crate) whole_process: bool,
     pub(crate) same_process: bool,
+    /// Reservations count.
+    pub(crate) deadlines: bool,
     pub(crate) poll: Nanos,
     pub(crate) idle_poll: Nanos,
     pub(crate) grace: Nanos,
@@ -35,6 +38,7 @@ impl Limits {
             whole_process,
             // A process that is stopped whole cannot be stopped for itself.
             same_process: config.same_process && !whole_process,
+            deadlines: config.policy == PolicyKind::Deadline,
             poll: duration(Number::PollInterval),
             idle_poll: duration(Number::IdlePoll),
             grace: duration(Number::Grace),

@@ -1472,6 +1472,27 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a queue that takes turns does so beside two equals that take none",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| *config = config.with_rules(RULES)),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Queue(3, 3, 7),
+            Queue(4, 4, 7),
+            Seen(3, |seen| seen.rule = Some(RuleId(5))),
+            Runs(1),
+            Runs(2),
+            Runs(3),
+            Seen(1, |seen| seen.backlog = Some(0)),
+            Seen(2, |seen| seen.backlog = Some(0)),
+            Seen(3, |seen| seen.backlog = Some(0)),
+            Starves(4),
+            Quiet(20),
+            Look(100, &[(Stop, 3, Reason::Rotation)]),
+        ],
+    },
+    Case {
         name: "a rule's timeslice counts before the level's",
         scene: &[
             PLAIN,
@@ -2024,6 +2045,35 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "deadline: a queue is pressed for time beside two equals that have no deadline",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                *config = config.with_rules(RULES);
+                config.policy = PolicyKind::Deadline;
+            }),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Queue(3, 3, 7),
+            Queue(4, 4, 7),
+            Seen(4, |seen| seen.rule = Some(RuleId(3))),
+            Runs(1),
+            Starves(2),
+            Starves(3),
+            Quiet(1),
+            Starves(4),
+            Quiet(2),
+            Look(
+                100,
+                &[
+                    (Stop, 1, Reason::Deadline),
+                    (Stop, 2, Reason::Deadline),
+                    (Stop, 3, Reason::Deadline),
+                ],
+            ),
+        ],
+    },
+    Case {
         name: "deadline: the later one waits, and a higher level comes first all the same",
         scene: &[
             PLAIN,
@@ -2219,6 +2269,687 @@ pub const CASES: &[Case] = &[
             }),
             Quiet(1),
             Line::Step("others are stopped for it", |step| step.ask_waves),
+        ],
+    },
+    Case {
+        name: "a process that goes and comes back has the budget that it left",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::StopBudget, 30);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Look(30_000, &[(Start, 1, Reason::Budget)]),
+            Gone(2),
+            Runs(1),
+            Quiet(20),
+            Queue(3, 2, 9),
+            Starves(3),
+            Quiet(50),
+        ],
+    },
+    Case {
+        name: "after a change of policy queues are stopped as before",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Quiet(5),
+            Line::Config(|config| config.policy = PolicyKind::Deadline),
+            Quiet(2),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Line::Step("it counts at once", |step| {
+                step.stopped == 1 && step.running == 2
+            }),
+        ],
+    },
+    Case {
+        name: "fair: a queue that comes later begins where the others are",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.policy = PolicyKind::Fair),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Times(50, &[Runs(1), Runs(2), Quiet(1)]),
+            Queue(3, 3, 7),
+            Starves(3),
+            Quiet(10),
+        ],
+    },
+    Case {
+        name: "a stop that was refused is over, whatever is seen of the queue",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Line::Port(Port::Refuses),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Seen(1, |seen| seen.state = QueueState::Unknown),
+            Look(100, &[]),
+            Line::View(1, "it is not stopped", |view| {
+                view.verdict != Verdict::Stopped
+            }),
+        ],
+    },
+    Case {
+        name: "a stopped queue that has gone leaves no bound behind",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Seen(3, |seen| seen.protected = true),
+            Runs(1),
+            Runs(3),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Quiet(1),
+            Gone(1),
+            Quiet(1),
+            Line::Step("there is no stop", |step| step.bound.is_none()),
+        ],
+    },
+    Case {
+        name: "it looks in time for what is due though the interval is long",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::MinInterval, 5_000);
+                let _ = config.set(Number::PollInterval, 10_000);
+                let _ = config.set(Number::MinRun, 0);
+                let _ = config.set(Number::NoProgress, 60_000);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Look(100, &[]),
+            Look(100, &[]),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Look(95_000, &[]),
+            Line::Step("the longest stop", |step| {
+                step.next_look == Some(Nanos(10_000_300_000 + 100_000_000))
+            }),
+            Idles(2),
+            Look(100, &[]),
+            Line::Step("calm", |step| {
+                step.next_look == Some(Nanos(10_095_300_000 + 300_000))
+            }),
+            Look(200, &[(Start, 1, Reason::Calm)]),
+            Line::Step("the start is tried again", |step| {
+                step.next_look == Some(Nanos(10_095_600_000 + 10_000_000))
+            }),
+            Runs(1),
+            Starves(2),
+            Look(100, &[]),
+            Look(100, &[]),
+            Look(100, &[]),
+            Line::Step("the distance", |step| {
+                step.next_look == Some(Nanos(10_095_600_000 + 5_000_000))
+            }),
+        ],
+    },
+    Case {
+        name: "nobody is blamed while a queue that was stopped for long has its time",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::MaxStop, 30);
+                let _ = config.set_timeslices([50_000; 16]);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Look(15_000, &[]),
+            Runs(2),
+            Look(10_000, &[]),
+            Starves(2),
+            Queue(3, 3, 3),
+            Runs(3),
+            Look(100, &[(Stop, 3, Reason::Inversion)]),
+            Look(4_900, &[(Start, 1, Reason::Bound)]),
+            Runs(1),
+            Look(100, &[]),
+            Look(19_900, &[]),
+            Look(5_000, &[]),
+        ],
+    },
+    Case {
+        name: "observe: a start keeps no distance, and leaves nothing to watch",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                config.mode = Mode::Observe;
+                let _ = config.set(Number::MinInterval, 5_000);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Look(5_000, &[]),
+            Idles(2),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+            Runs(1),
+            Starves(2),
+            Quiet(10),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Gone(2),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+            Line::Step("it looks rarely", |step| {
+                step.next_look == Some(Nanos(10_007_000_000 + 1_000_000))
+            }),
+        ],
+    },
+    Case {
+        name: "it looks often where one queue of three is higher by one level",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 3),
+            Queue(3, 3, 4),
+            Runs(1),
+            Quiet(1),
+            Line::Step("work for it would be delayed", |step| {
+                step.next_look == Some(Nanos(10_000_100_000 + 100_000))
+            }),
+        ],
+    },
+    Case {
+        name: "whole processes: an idle queue is stopped for whichever queue its process is",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.granularity = Granularity::Process),
+            Queue(1, 1, 3),
+            Queue(11, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 12),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(
+                100,
+                &[(Stop, 1, Reason::Inversion), (Stop, 11, Reason::Inversion)],
+            ),
+            Idles(2),
+            Starves(3),
+            Quiet(1),
+            Line::View(11, "another one now", |view| {
+                view.beneficiary == Some(QueueId(3))
+            }),
+            Quiet(199),
+            Look(
+                100,
+                &[
+                    (Start, 1, Reason::NoProgress),
+                    (Start, 11, Reason::NoProgress),
+                ],
+            ),
+            Line::Made("both are put down to it", |made| {
+                made.iter().all(|made| made.beneficiary == Some(QueueId(3)))
+            }),
+        ],
+    },
+    Case {
+        name: "whole processes: idle queues that are left behind are started when it is calm",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.granularity = Granularity::Process),
+            Queue(1, 1, 3),
+            Queue(11, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(
+                100,
+                &[(Stop, 1, Reason::Inversion), (Stop, 11, Reason::Inversion)],
+            ),
+            Runs(2),
+            Gone(1),
+            Quiet(1),
+            Idles(2),
+            Quiet(2),
+            Look(100, &[(Start, 11, Reason::Calm)]),
+        ],
+    },
+    Case {
+        name: "whole processes: a queue that has launched all that it had decides for the others",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.granularity = Granularity::Process),
+            Queue(1, 1, 3),
+            Queue(11, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Seen(1, |seen| seen.backlog = Some(0)),
+            Starves(2),
+            Quiet(2),
+            Look(
+                100,
+                &[(Stop, 1, Reason::Inversion), (Stop, 11, Reason::Inversion)],
+            ),
+            Runs(2),
+            Quiet(1),
+            Idles(2),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm), (Start, 11, Reason::Calm)]),
+        ],
+    },
+    Case {
+        name: "observe, whole processes: a queue is not stopped a second time",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                config.mode = Mode::Observe;
+                config.granularity = Granularity::Process;
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Queue(11, 1, 3),
+            Runs(11),
+            Look(100, &[(Stop, 11, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "each queue of a process has a bound of its own",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(11, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Times(5, &[Runs(2), Look(10_000, &[])]),
+            Runs(11),
+            Look(100, &[(Stop, 11, Reason::Inversion)]),
+            Times(4, &[Runs(2), Look(10_000, &[])]),
+            Runs(2),
+            Look(9_900, &[(Start, 1, Reason::Bound)]),
+        ],
+    },
+    Case {
+        name: "a stop that ends at its bound teaches nothing",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::MaxStop, 10);
+                let _ = config.set(Number::MinInterval, 4_000);
+                let _ = config.set(Number::SwitchCost, 2_000);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Look(10_000, &[(Start, 1, Reason::Bound)]),
+            Runs(1),
+            Look(100, &[]),
+            Look(3_899, &[]),
+            Look(1, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "two queues that were stopped at the same time teach once",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::MinInterval, 4_000);
+                let _ = config.set(Number::SwitchCost, 10_000);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Runs(1),
+            Runs(3),
+            BOTH_STOPPED[0],
+            BOTH_STOPPED[1],
+            BOTH_STOPPED[2],
+            BOTH_STOPPED[3],
+            BOTH_STOPPED[4],
+            BOTH_STOPPED[5],
+            BOTH_STOPPED[6],
+            BOTH_STOPPED[7],
+            Runs(1),
+            Runs(3),
+            Starves(2),
+            Quiet(3),
+            Look(7_699, &[]),
+            Look(
+                1,
+                &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
+            ),
+        ],
+    },
+    Case {
+        name: "a stop must be worth its cost to the busy queues that are as important",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::MinInterval, 4_000);
+                let _ = config.set(Number::SwitchCost, 1_000);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 9),
+            Runs(1),
+            Runs(3),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Seen(2, |seen| seen.backlog = Some(0)),
+            Idles(3),
+            Look(3_000, &[]),
+            Idles(2),
+            Look(300, &[(Start, 1, Reason::Calm)]),
+            Runs(1),
+            Starves(2),
+            Quiet(3),
+            Look(7_699, &[]),
+            Look(1, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a stop need not be worth anything to idle queues, lower ones, or its own",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::MinInterval, 4_000);
+                let _ = config.set(Number::SwitchCost, 1_000);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Seen(2, |seen| seen.backlog = Some(0)),
+            Look(3_000, &[]),
+            Idles(2),
+            Look(300, &[(Start, 1, Reason::Calm)]),
+            Runs(1),
+            Starves(2),
+            Quiet(3),
+            Look(3_699, &[]),
+            Look(1, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "the lowest queue is told of several that run above their rank",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| *config = config.with_rules(RULES)),
+            Queue(1, 1, 4),
+            Queue(2, 2, 3),
+            Queue(3, 3, 3),
+            Queue(4, 4, 5),
+            Queue(5, 5, 0),
+            Queue(6, 6, 0),
+            Queue(7, 6, 9),
+            Seen(5, |seen| seen.rule = Some(RuleId(2))),
+            Runs(1),
+            Runs(2),
+            Runs(3),
+            Runs(4),
+            Runs(5),
+            Runs(6),
+            Starves(7),
+            Quiet(2),
+            Look(
+                100,
+                &[
+                    (Stop, 1, Reason::Inversion),
+                    (Stop, 2, Reason::Inversion),
+                    (Stop, 3, Reason::Inversion),
+                    (Stop, 4, Reason::Inversion),
+                ],
+            ),
+            Line::Step("the first of the lowest that take part", |step| {
+                step.inversion
+                    .is_some_and(|inversion| inversion.running == QueueId(2))
+            }),
+        ],
+    },
+    Case {
+        name: "a queue that gets its turn has it against all of its equals",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set_timeslices([5_000; 16]);
+            }),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Queue(3, 3, 7),
+            Runs(1),
+            Starves(2),
+            Starves(3),
+            Quiet(50),
+            Look(100, &[(Stop, 1, Reason::Rotation)]),
+            Runs(2),
+            Quiet(49),
+        ],
+    },
+    Case {
+        name: "observe: a start is not tried again, whether it is seen or not",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.mode = Mode::Observe),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Quiet(1),
+            Idles(2),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+            Seen(1, |seen| seen.state = QueueState::Unknown),
+            Look(10_000, &[]),
+            Look(10_000, &[]),
+        ],
+    },
+    Case {
+        name: "a queue that takes turns does so before two equals that take none",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| *config = config.with_rules(RULES)),
+            Queue(3, 3, 7),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Queue(4, 4, 7),
+            Seen(3, |seen| seen.rule = Some(RuleId(5))),
+            Runs(1),
+            Runs(2),
+            Runs(3),
+            Starves(4),
+            Quiet(20),
+            Look(100, &[(Stop, 3, Reason::Rotation)]),
+        ],
+    },
+    Case {
+        name: "the lowest running queue is found before higher ones that take turns",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| *config = config.with_rules(RULES)),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 9),
+            Queue(4, 4, 5),
+            Seen(2, |seen| seen.rule = Some(RuleId(5))),
+            Seen(3, |seen| seen.rule = Some(RuleId(5))),
+            Runs(1),
+            Runs(2),
+            Runs(3),
+            Seen(2, |seen| seen.backlog = Some(0)),
+            Seen(3, |seen| seen.backlog = Some(0)),
+            Starves(4),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "the highest waiting queue is found before two lower ones",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 9),
+            Queue(4, 4, 12),
+            Queue(2, 2, 3),
+            Queue(3, 3, 3),
+            Runs(1),
+            Starves(2),
+            Starves(3),
+            Starves(4),
+            Quiet(2),
+            Look(
+                100,
+                &[
+                    (Stop, 1, Reason::Inversion),
+                    (Stop, 2, Reason::Inversion),
+                    (Stop, 3, Reason::Inversion),
+                ],
+            ),
+        ],
+    },
+    Case {
+        name: "deadline: the highest waiting queue is found before lower ones with reservations",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                *config = config.with_rules(RULES);
+                config.policy = PolicyKind::Deadline;
+            }),
+            Queue(1, 1, 9),
+            Queue(4, 4, 12),
+            Queue(2, 2, 3),
+            Queue(3, 3, 3),
+            Seen(2, |seen| seen.rule = Some(RuleId(3))),
+            Seen(3, |seen| seen.rule = Some(RuleId(4))),
+            Runs(1),
+            Starves(2),
+            Starves(3),
+            Starves(4),
+            Quiet(2),
+            Look(
+                100,
+                &[
+                    (Stop, 1, Reason::Inversion),
+                    (Stop, 2, Reason::Inversion),
+                    (Stop, 3, Reason::Inversion),
+                ],
+            ),
+        ],
+    },
+    Case {
+        name: "deadline: it looks often where an equal with a reservation may come to wait",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                *config = config.with_rules(RULES);
+                config.policy = PolicyKind::Deadline;
+            }),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Queue(3, 3, 7),
+            Queue(4, 4, 7),
+            Runs(1),
+            Quiet(1),
+            Line::Step("none has one", |step| {
+                step.next_look == Some(Nanos(10_000_100_000 + 1_000_000))
+            }),
+            Seen(4, |seen| seen.rule = Some(RuleId(3))),
+            Quiet(1),
+            Line::Step("one has", |step| {
+                step.next_look == Some(Nanos(10_000_200_000 + 100_000))
+            }),
+        ],
+    },
+    Case {
+        name: "whole processes: what was stopped before the others has its bound before them",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.granularity = Granularity::Process),
+            Queue(1, 1, 3),
+            Queue(11, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(
+                100,
+                &[(Stop, 1, Reason::Inversion), (Stop, 11, Reason::Inversion)],
+            ),
+            Times(5, &[Runs(2), Look(10_000, &[])]),
+            Seen(1, |seen| seen.state = QueueState::Active),
+            Runs(1),
+            Look(100, &[]),
+            Quiet(9),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Times(4, &[Runs(2), Look(10_000, &[])]),
+            Runs(2),
+            Look(8_899, &[]),
+            Look(1, &[(Start, 1, Reason::Bound), (Start, 11, Reason::Bound)]),
+        ],
+    },
+    Case {
+        name: "deadline: a queue is pressed for time before two equals that have no deadline",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                *config = config.with_rules(RULES);
+                config.policy = PolicyKind::Deadline;
+            }),
+            Queue(4, 4, 7),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Queue(3, 3, 7),
+            Seen(4, |seen| seen.rule = Some(RuleId(3))),
+            Runs(1),
+            Starves(2),
+            Starves(3),
+            Quiet(1),
+            Starves(4),
+            Quiet(2),
+            Look(
+                100,
+                &[
+                    (Stop, 1, Reason::Deadline),
+                    (Stop, 2, Reason::Deadline),
+                    (Stop, 3, Reason::Deadline),
+                ],
+            ),
         ],
     },
 ];

@@ -10,6 +10,7 @@ pub mod cases {
     include!("cases.rs");
 }
 
+pub mod random;
 pub mod watch;
 pub mod world;
 

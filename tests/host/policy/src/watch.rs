@@ -4,6 +4,7 @@
 //! one file, however long.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use gpreempt_policy::{
     Action, Arming, Config, Decision, FailureKind, Granularity, Head, Mode, Nanos, Number,
@@ -79,6 +80,8 @@ pub struct Watch {
     pub steps: u64,
     /// How often a queue was started and is left alone from then on.
     pub left_alone: u64,
+    /// All that was decided and shown, if it is written down.
+    written: Option<DefaultHasher>,
 }
 
 /// What the books know of a step.
@@ -183,6 +186,16 @@ impl Watch {
         self.orphans.insert(queue);
     }
 
+    /// From now on all is written down that is decided and shown.
+    pub fn write_down(&mut self) {
+        self.written = Some(DefaultHasher::new());
+    }
+
+    /// A number for all that was written down.
+    pub fn written(&self) -> u64 {
+        self.written.as_ref().map_or(0, Hasher::finish)
+    }
+
     /// Checks a step.
     ///
     /// # Errors
@@ -202,6 +215,9 @@ impl Watch {
         room: usize,
     ) -> Result<(), String> {
         self.steps += 1;
+        if let Some(written) = &mut self.written {
+            (step, made, views).hash(written);
+        }
         let now = now.max(self.now);
         let last = std::mem::replace(&mut self.now, now);
         let context = Context { config, now };

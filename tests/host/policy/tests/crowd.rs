@@ -80,6 +80,17 @@ fn unseen(count: usize) -> Vec<Worth> {
 }
 
 #[test]
+fn one_place_more_goes_to_who_asked_for_more() {
+    let users = [3, 9, 9].into_iter().zip(1..);
+    let all = users.map(|(queues, user)| Process::new(user, 0, 0, vec![Worth::Seen; queues]));
+    let seen: Vec<usize> = shared(10, all.collect())
+        .iter()
+        .map(Process::seen)
+        .collect();
+    assert_eq!(seen, [3, 4, 3]);
+}
+
+#[test]
 fn who_has_few_queues_loses_none_to_who_has_many() {
     let crowd = (10..15).map(|program| Process::new(0, 1, program, unseen(205)));
     let few = (1..3).map(|program| Process::new(0, 1, program, unseen(1)));

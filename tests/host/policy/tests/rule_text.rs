@@ -85,6 +85,13 @@ fn nonsense_is_refused_for_its_reason() {
 }
 
 #[test]
+fn the_longest_time_fits() {
+    let rule = RuleText::parse("1 pid=1 timeslice_us=10000000").unwrap();
+    assert_eq!(rule.effect.timeslice, Some(Nanos::from_micros(10_000_000)));
+    assert_eq!(bytes("%4A%4a%4F%4f"), b"JJOO");
+}
+
+#[test]
 fn the_longest_names_fit() {
     assert!(RuleText::parse("1 comm=123456789012345 prio=1").is_ok());
     // Fifteen bytes, however they are written.

@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use gpreempt_host_tests::random::Random;
 use gpreempt_host_tests::world::World;
 use gpreempt_policy::{Config, NUMBERS, TIMESLICE_NAME};
 
@@ -17,26 +18,6 @@ use gpreempt_policy::{Config, NUMBERS, TIMESLICE_NAME};
 const LONGEST: usize = 4_000;
 /// How many inputs are kept for mutation.
 const KEPT: usize = 2_000;
-
-/// xorshift64*: fast, and the same for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() >> 33) as usize % end.max(1)
-    }
-
-    fn bytes(&mut self, len: usize) -> Vec<u8> {
-        (0..len).map(|_| self.next() as u8).collect()
-    }
-}
 
 /// Changes an input a little, or joins it with another one.
 fn mutate(random: &mut Random, kept: &[Vec<u8>]) -> Vec<u8> {
@@ -138,7 +119,7 @@ fn main() {
     let seed: u64 = arguments
         .next()
         .map_or(1, |text| text.parse().expect("usage: fuzz SECONDS [SEED]"));
-    let mut random = Random(seed.max(1));
+    let mut random = Random::new(seed);
     let end = Instant::now() + Duration::from_secs(seconds);
     let mut kept: Vec<Vec<u8>> = Vec::new();
     let mut known: HashSet<(String, u32)> = HashSet::new();

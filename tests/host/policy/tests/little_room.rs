@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is decided when there is no room: for queues in the table, for decisions in
+//! the output, and for time between two looks after a failure.
+
+use gpreempt_host_tests::cases::idle;
+use gpreempt_host_tests::Vectors;
+use gpreempt_policy::{
+    Action, Config, Decision, Failed, FailureKind, Granularity, Head, Mode, Nanos, Number,
+    Observation, Outcome, QueueState, Report, Scheduler, Step, Waves,
+};
+
+const START: Nanos = Nanos(10_000_000_000);
+
+/// A node with room for so many queues and decisions.
+struct Node {
+    scheduler: Scheduler<Vectors>,
+    config: Config<'static>,
+    output: usize,
+    now: Nanos,
+}
+
+impl Node {
+    fn new(queues: usize, output: usize) -> Node {
+        let mut config = Config::new();
+        config.mode = Mode::Enforce;
+        for (number, value) in [(Number::Grace, 0), (Number::Retry, 10)] {
+            assert_eq!(config.set(number, value), Ok(()));
+        }
+        Node {
+            scheduler: Scheduler::new(Vectors::new(queues, 4)),
+            config,
+            output,
+            now: START,
+        }
+    }
+
+    /// A look after a millisecond; says what was decided.
+    fn look(&mut self, seen: &[Observation], outcomes: &[Outcome]) -> (Step, Vec<(Action, u64)>) {
+        self.now = self.now.after(Nanos::from_millis(1));
+        let mut out = [Decision::NONE; 8];
+        let out = &mut out[..self.output];
+        let step = self
+            .scheduler
+            .step(self.now, &self.config, seen, outcomes, out);
+        let made = out[..step.decisions].iter();
+        (step, made.map(|made| (made.action, made.queue.0)).collect())
+    }
+}
+
+fn runs(queue: u64, process: u64, level: u32) -> Observation {
+    Observation {
+        backlog: Some(4),
+        progress: 1,
+        waves: Waves::Known(64),
+        head: Head::Runnable,
+        ..idle(queue, process, level)
+    }
+}
+
+fn waits(queue: u64, process: u64, level: u32) -> Observation {
+    Observation {
+        waves: Waves::Known(0),
+        progress: 0,
+        ..runs(queue, process, level)
+    }
+}
+
+fn stopped(queue: u64) -> Observation {
+    Observation {
+        state: QueueState::StoppedByUs,
+        ..idle(queue, queue, 7)
+    }
+}
+
+fn broken(queue: &Observation) -> Outcome {
+    Outcome {
+        queue: queue.queue,
+        report: Report::Failed(Failed {
+            errno: 5,
+            kind: FailureKind::Broken,
+        }),
+    }
+}
+
+#[test]
+fn a_queue_without_a_place_is_counted_and_only_ever_started() {
+    let mut node = Node::new(1, 8);
+    let known = idle(1, 1, 7);
+    let (step, made) = node.look(&[known, idle(2, 2, 7)], &[]);
+    assert_eq!((step.untracked, step.stopped, made.len()), (1, 0, 0));
+    let left = stopped(2);
+    let (step, made) = node.look(&[known, left], &[]);
+    assert_eq!((step.untracked, step.stopped), (1, 1));
+    assert_eq!(made, [(Action::Start, 2)]);
+    // However often it is named.
+    let (step, made) = node.look(&[known, left, left], &[]);
+    assert_eq!((step.untracked, made.len()), (2, 1));
+}
+
+#[test]
+fn a_queue_without_a_place_is_not_started_before_the_pause_is_over() {
+    let mut node = Node::new(1, 8);
+    let (known, left) = (idle(1, 1, 7), stopped(2));
+    let (_, made) = node.look(&[known, left], &[]);
+    assert_eq!(made, [(Action::Start, 2)]);
+    assert!(node.scheduler.may_retry(node.now));
+    let (step, made) = node.look(&[known, left], &[broken(&left)]);
+    assert_eq!((step.stopped, made.len()), (1, 0));
+    let end = node.now.after(Nanos::from_millis(10));
+    assert!(!node.scheduler.may_retry(Nanos(end.0 - 1)));
+    assert!(node.scheduler.may_retry(end));
+    node.now = Nanos(end.0 - 1_000_001);
+    assert_eq!(node.look(&[known, left], &[]).1, []);
+    node.now = Nanos(end.0 - 1_000_000);
+    assert_eq!(node.look(&[known, left], &[]).1, [(Action::Start, 2)]);
+}
+
+#[test]
+fn what_does_not_fit_is_decided_in_a_look_at_once() {
+    let mut node = Node::new(8, 2);
+    let all = [stopped(1), stopped(2), stopped(3)];
+    let (step, made) = node.look(&all, &[]);
+    assert_eq!(made, [(Action::Start, 1), (Action::Start, 2)]);
+    assert!(step.truncated);
+    assert_eq!(step.next_look, Some(node.now));
+    let all = [idle(1, 1, 7), idle(2, 2, 7), stopped(3)];
+    let (step, made) = node.look(&all, &[]);
+    assert_eq!(made, [(Action::Start, 3)]);
+    assert!(!step.truncated);
+}
+
+/// What is stopped for queue 9 where whole processes are, with room for so many
+/// decisions.
+fn stopped_whole(output: usize, others: &[Observation]) -> (Step, Vec<(Action, u64)>) {
+    let mut node = Node::new(8, output);
+    node.config.granularity = Granularity::Process;
+    let mut all = others.to_vec();
+    all.push(waits(9, 9, 15));
+    for _ in 0..2 {
+        assert_eq!(node.look(&all, &[]).1, []);
+    }
+    node.look(&all, &[])
+}
+
+#[test]
+fn a_process_is_stopped_whole_or_not_at_all() {
+    let process = [runs(1, 1, 3), runs(2, 1, 3)];
+    let both = [(Action::Stop, 1), (Action::Stop, 2)];
+    let (step, made) = stopped_whole(2, &process);
+    assert_eq!(made, both);
+    assert!(!step.truncated);
+    let (step, made) = stopped_whole(1, &process);
+    assert_eq!(made, []);
+    assert!(step.truncated);
+    // The places that the first process was promised are not given to the second.
+    let mixed = [runs(1, 1, 3), runs(3, 3, 3), runs(2, 1, 3), runs(4, 3, 3)];
+    let (step, made) = stopped_whole(3, &mixed);
+    assert_eq!(made, both);
+    assert!(step.truncated);
+    assert_eq!(stopped_whole(4, &mixed).1.len(), 4);
+}
+
+#[test]
+fn a_process_of_which_one_queue_is_protected_or_starting_is_not_stopped() {
+    let mut protected = idle(2, 1, 3);
+    protected.protected = true;
+    assert_eq!(stopped_whole(8, &[runs(1, 1, 3), protected]).1, []);
+    // The start of an orphan that the port does not carry out.
+    let orphan = Observation {
+        process: runs(1, 1, 3).process,
+        ..stopped(2)
+    };
+    let mut node = Node::new(8, 8);
+    node.config.granularity = Granularity::Process;
+    let all = [runs(1, 1, 3), orphan, waits(9, 9, 15)];
+    assert_eq!(node.look(&all, &[]).1, [(Action::Start, 2)]);
+    for _ in 0..5 {
+        assert_eq!(node.look(&all, &[]).1, []);
+    }
+}
+
+#[test]
+fn after_a_failure_it_looks_when_the_pause_is_over_unless_something_is_stopped() {
+    let mut node = Node::new(8, 8);
+    let all = [runs(1, 1, 3), waits(2, 2, 9)];
+    let mut made = Vec::new();
+    while made.is_empty() {
+        made = node.look(&all, &[]).1;
+    }
+    assert_eq!(made, [(Action::Stop, 1)]);
+    let (step, made) = node.look(&all, &[broken(&all[0])]);
+    let end = node.now.after(Nanos::from_millis(10));
+    // The stop was not carried out, so that all run and nothing is to be done.
+    assert_eq!((step.stopped, made.len()), (0, 0));
+    assert_eq!(step.next_look, Some(end));
+    let (step, made) = node.look(&[stopped(1), all[1]], &[]);
+    assert_eq!((step.stopped, made.len()), (1, 1));
+    let poll = node.config.duration(Number::PollInterval);
+    assert_eq!(step.next_look, Some(node.now.after(poll)));
+}
+
+#[test]
+fn a_disarmed_node_sleeps_once_everything_runs() {
+    let mut node = Node::new(8, 8);
+    assert_eq!(node.config.set(Number::DisarmAfter, 1), Ok(()));
+    let orphan = stopped(1);
+    assert_eq!(node.look(&[orphan], &[]).1, [(Action::Start, 1)]);
+    let (step, _) = node.look(&[orphan], &[broken(&orphan)]);
+    assert_eq!(step.stopped, 1);
+    assert!(step.next_look.is_some());
+    let (step, _) = node.look(&[idle(1, 1, 7)], &[]);
+    assert_eq!((step.stopped, step.next_look), (0, None));
+}
+
+#[test]
+fn processes_that_have_gone_leave_their_places_to_others() {
+    let mut node = Node::new(2, 8);
+    for first in [1, 3, 5] {
+        let all = [idle(first, first, 7), idle(first + 1, first + 1, 7)];
+        for _ in 0..3 {
+            assert_eq!(node.look(&all, &[]).1, []);
+        }
+        let views: Vec<_> = node.scheduler.queues().collect();
+        assert!(views.iter().all(|view| view.contends), "{views:?}");
+    }
+}
