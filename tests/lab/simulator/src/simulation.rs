@@ -30,6 +30,8 @@ pub struct ClientResult {
     pub work: Nanos,
     /// Share of what the client offered that was completed.
     pub served: f64,
+    /// Workgroup time that the client's queue received.
+    pub service: Nanos,
 }
 
 /// Means over the urgent requests: what a request loses, and to what.
@@ -194,7 +196,25 @@ fn deadline(client: &crate::workload::Client, alone: Nanos) -> Option<(Nanos, Na
 }
 
 impl Simulation<'_> {
+    /// The doorbells of the urgent clients until the end. What arrives follows from
+    /// random numbers of each client's own, so that copies of them tell the future.
+    fn future(&self) -> Vec<Nanos> {
+        let mut doorbells = Vec::new();
+        for (state, client) in self.clients.iter().zip(&self.workload.clients) {
+            if client.urgent() {
+                let mut source = state.source.clone();
+                let arrivals = std::iter::from_fn(|| source.next_arrival());
+                let rings = arrivals.map(|at| at + client.preparation);
+                doorbells.extend(rings.take_while(|&at| at < self.end));
+            }
+        }
+        doorbells.sort_unstable();
+        doorbells
+    }
+
     fn run(&mut self) {
+        let future = self.future();
+        self.controller.foretell(future);
         for client in 0..self.clients.len() {
             self.next_arrival(client);
             if self.workload.clients[client].arrivals == Arrivals::Continuous {
@@ -346,7 +366,10 @@ impl Simulation<'_> {
                 Watch::Acting { at } if at <= now => {
                     let Some(act) = self.acts.pop_front() else {
                         let told = std::mem::take(&mut self.told_meanwhile);
-                        let delay = self.random.random_range(0..=TIMER_DELAY);
+                        let delay = match self.controller.is_punctual() {
+                            true => 0,
+                            false => self.random.random_range(0..=TIMER_DELAY),
+                        };
                         self.watch = Watch::Asleep(match self.after_acts {
                             _ if told => Some(now),
                             Next::After(time) => Some(now + time.max(1) + delay),
@@ -439,6 +462,7 @@ impl Simulation<'_> {
             };
             let result = &mut self.result.clients[index];
             result.served = result.completed as f64 / offered;
+            result.service = self.engine.service(index);
         }
         self.result.unfinished = self
             .pending

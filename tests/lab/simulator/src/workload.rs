@@ -192,7 +192,7 @@ impl Workload {
 const CLIENT_TIMER_SLACK: Nanos = 50_000;
 
 /// Arrival times of one client.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Source {
     arrivals: Arrivals,
     tick: f64,
