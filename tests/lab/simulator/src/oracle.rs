@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 //! What a scheduler could reach that pays for the same transactions and keeps the
-//! same promise to the lower queues, but sees at once and knows what will come.
+//! same promise to the lower queues, but sees everything at once and knows when
+//! urgent requests will come.
 //!
-//! Two of them: the reactive oracle acts at a doorbell and never before it, and
-//! knows when the next one will ring; the clairvoyant oracle also stops the lower
-//! queues so early that they are off the compute units when it rings. Each has a few
-//! plans, and the plan that serves a load best is chosen in hindsight, which no
-//! scheduler can do: what is behind an oracle is behind for a reason, and what is
-//! level with it cannot be improved.
+//! Two of them: the reactive oracle acts while an urgent request waits and never
+//! before its doorbell, and knows when the next one will ring; the clairvoyant
+//! oracle may also stop the lower queues so early that they are off the compute
+//! units when it rings. Each has a few plans, and the plan that serves a load best
+//! is chosen in hindsight, which no scheduler can do: what is behind an oracle is
+//! behind for a reason, and what is level with it is as good as can be.
 
 use crate::controller::{Act, Controller, Look, Next, QueueInfo};
 use crate::engine::{Engine, QueueIndex};
@@ -28,9 +29,21 @@ pub enum Foresight {
 pub enum Plan {
     /// Leave everything to the hardware's classes.
     LetBe,
-    /// Stop the lower queues, and start them in every pause that leaves them at least
-    /// this long.
-    Pauses(Nanos),
+    /// Stop the lower queues for urgent requests.
+    Stop(Manner),
+}
+
+/// How lower queues are stopped, and when they are started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manner {
+    /// Before the doorbell, rather than at it.
+    pub ahead: bool,
+    /// Also those that have no work by then, but may get some before the urgent
+    /// request is done.
+    pub idle_too: bool,
+    /// They are started in every pause that leaves them at least this long, and
+    /// otherwise only when the promise to them falls due.
+    pub pause: Nanos,
 }
 
 impl Foresight {
@@ -41,14 +54,26 @@ impl Foresight {
         }
     }
 
-    /// The plans among which hindsight chooses.
-    pub fn plans(self) -> &'static [Plan] {
-        &[
-            Plan::LetBe,
-            Plan::Pauses(1_000),
-            Plan::Pauses(300_000),
-            Plan::Pauses(1_000_000),
-        ]
+    /// The plans among which hindsight chooses. Who knows the future may also do what
+    /// one does who does not.
+    pub fn plans(self) -> Vec<Plan> {
+        // Shorter pauses than the first are not worth two transactions.
+        const PAUSES: [Nanos; 2] = [50_000, 1_000_000];
+        let stop = |ahead: bool, idle_too: bool, pause: Nanos| {
+            Plan::Stop(Manner {
+                ahead,
+                idle_too,
+                pause,
+            })
+        };
+        let mut plans = vec![Plan::LetBe];
+        plans.extend(PAUSES.map(|pause| stop(false, false, pause)));
+        if self == Self::Clairvoyant {
+            plans.extend(PAUSES.map(|pause| stop(true, false, pause)));
+            plans.extend(PAUSES.map(|pause| stop(true, true, pause)));
+            plans.push(stop(true, true, Nanos::MAX));
+        }
+        plans
     }
 }
 
@@ -89,7 +114,6 @@ impl Account {
 
 #[derive(Debug)]
 pub struct Oracle {
-    foresight: Foresight,
     plan: Plan,
     promise: Promise,
     doorbells: Vec<Nanos>,
@@ -98,9 +122,8 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    pub fn new(foresight: Foresight, plan: Plan, promise: Promise) -> Self {
+    pub fn new(plan: Plan, promise: Promise) -> Self {
         Self {
-            foresight,
             plan,
             promise,
             doorbells: Vec::new(),
@@ -115,12 +138,15 @@ impl Oracle {
         self.doorbells.get(rung).copied().unwrap_or(Nanos::MAX)
     }
 
-    /// When to begin to stop what runs, so that it is off when the next doorbell
-    /// rings, however much there is to save by then.
-    fn ahead(&self, engine: &Engine) -> Nanos {
+    /// When lower queues that run have to be stopped for the next doorbell: at it, or
+    /// early enough that they are off when it rings, however much there is to save.
+    fn end_of_pause(&self, engine: &Engine, manner: Manner) -> Nanos {
+        let doorbell = self.next_doorbell(engine.now());
+        if !manner.ahead {
+            return doorbell;
+        }
         let cost = TransactionCost::new(engine.gpu(), engine.gpu().state_bytes(), 0);
-        self.next_doorbell(engine.now())
-            .saturating_sub(cost.command + cost.standstill())
+        doorbell.saturating_sub(cost.command + cost.standstill())
     }
 
     /// When the promise to the stopped queues falls due.
@@ -137,19 +163,21 @@ impl Oracle {
     }
 
     /// While the lower queues run: when to stop them, or now.
-    fn running(&self, engine: &Engine, lower: &Lower) -> Next {
+    fn running(&self, engine: &Engine, lower: &Lower, manner: Manner) -> Next {
         let now = engine.now();
-        let protected = self.protected_until(now);
-        let wanted = match (self.foresight, lower.urgent_waits) {
-            (_, true) if lower.busy => now,
-            (Foresight::Clairvoyant, false) => self.ahead(engine),
-            _ => return Next::Told,
+        if !lower.busy && !manner.idle_too {
+            return Next::Told;
+        }
+        let wanted = match lower.urgent_waits {
+            true => now,
+            false if manner.ahead => self.end_of_pause(engine, manner),
+            false => return Next::Told,
         };
-        Next::At(wanted.max(protected))
+        Next::At(wanted.max(self.protected_until(now)))
     }
 
     /// While the lower queues are stopped: when to start them, or now.
-    fn waiting(&self, engine: &Engine, lower: &Lower, pause: Nanos) -> Next {
+    fn waiting(&self, engine: &Engine, lower: &Lower, manner: Manner) -> Next {
         let now = engine.now();
         if !lower.busy {
             return Next::Told;
@@ -158,12 +186,9 @@ impl Oracle {
             return Next::At(self.due());
         }
         let start = TransactionCost::new(engine.gpu(), 0, engine.gpu().state_bytes());
-        let end = match self.foresight {
-            Foresight::Reactive => self.next_doorbell(now),
-            Foresight::Clairvoyant => self.ahead(engine),
-        };
-        let left = end.saturating_sub(now + start.command + start.standstill());
-        if left >= pause {
+        let begin = now + start.command + start.standstill();
+        let left = self.end_of_pause(engine, manner).saturating_sub(begin);
+        if left >= manner.pause {
             return Next::At(now);
         }
         Next::At(self.due())
@@ -204,7 +229,7 @@ impl Controller for Oracle {
     }
 
     fn look(&mut self, engine: &Engine, queues: &[QueueInfo]) -> Look {
-        let Plan::Pauses(pause) = self.plan else {
+        let Plan::Stop(manner) = self.plan else {
             return Look::default();
         };
         let now = engine.now();
@@ -216,8 +241,8 @@ impl Controller for Oracle {
             self.account.kept = now;
         }
         let next = match self.stopped {
-            true => self.waiting(engine, &lower, pause),
-            false => self.running(engine, &lower),
+            true => self.waiting(engine, &lower, manner),
+            false => self.running(engine, &lower, manner),
         };
         if !matches!(next, Next::At(at) if at <= now) {
             return Look {
@@ -225,12 +250,12 @@ impl Controller for Oracle {
                 ..Look::default()
             };
         }
-        let (mut stop, mut start) = (Vec::new(), Vec::new());
-        if self.stopped {
-            start = lower.queues;
-        } else {
+        let (stop, start) = match self.stopped {
+            true => (Vec::new(), lower.queues),
+            false => (lower.queues, Vec::new()),
+        };
+        if !self.stopped {
             self.account.stop(now, self.promise.least);
-            stop = lower.queues;
         }
         self.stopped = !self.stopped;
         Look {

@@ -120,7 +120,7 @@ impl Policy {
     /// A controller of this policy, with a plan if it is an oracle.
     fn controller(&self, plan: Plan) -> Box<dyn Controller> {
         match self {
-            Self::Oracle(foresight, promise) => Box::new(Oracle::new(*foresight, plan, *promise)),
+            Self::Oracle(_, promise) => Box::new(Oracle::new(plan, *promise)),
             Self::Alone | Self::None => Box::new(NoPreemption),
             Self::Classes => Box::new(PipeClasses),
             Self::Module {
@@ -145,7 +145,7 @@ pub fn setting(text: &str) -> Result<(String, String)> {
     Ok((key.into(), value.into()))
 }
 
-/// How long and how often a workload is run.
+/// How often a workload is run, and how long at least.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     pub seeds: u64,
@@ -161,6 +161,15 @@ impl Effort {
             duration: (seconds * 1e9) as Nanos,
         }
     }
+
+    /// Long enough for the p99 of a workload.
+    pub fn enough_for(self, workload: &Workload) -> Self {
+        let each = workload.long_enough().div_ceil(self.seeds.max(1));
+        Self {
+            duration: self.duration.max(each),
+            ..self
+        }
+    }
 }
 
 /// Runs one workload under one policy for all seeds.
@@ -169,11 +178,11 @@ pub fn measure(gpu: &Gpu, workload: &Workload, policy: &Policy, effort: Effort) 
         Policy::Alone => workload.alone(),
         _ => workload.clone(),
     };
-    let plans: &[Plan] = match policy {
+    let plans = match policy {
         Policy::Oracle(foresight, _) => foresight.plans(),
-        _ => &[Plan::LetBe],
+        _ => vec![Plan::LetBe],
     };
-    let summaries = plans.iter().map(|&plan| {
+    let summaries = plans.into_iter().map(|plan| {
         let runs = runs(gpu, &shape, effort, &|| policy.controller(plan));
         Summary::of(&workload.name, policy.name(), &gpu.name, &runs)
     });

@@ -30,8 +30,6 @@ pub struct ClientResult {
     pub work: Nanos,
     /// Share of what the client offered that was completed.
     pub served: f64,
-    /// Workgroup time that the client's queue received.
-    pub service: Nanos,
 }
 
 /// Means over the urgent requests: what a request loses, and to what.
@@ -250,6 +248,8 @@ impl Simulation<'_> {
             }
             self.watch();
         }
+        // What was used since the last event counts, too.
+        self.engine.advance(self.end);
     }
 
     fn push(&mut self, at: Nanos, client: usize, event: ClientEvent) {
@@ -449,20 +449,12 @@ impl Simulation<'_> {
             self.end_stop(end - since);
         }
         for (index, state) in self.clients.iter().enumerate() {
-            let offered = match self.workload.clients[index].arrivals {
-                Arrivals::Periodic { hertz } | Arrivals::Poisson { hertz } => {
-                    hertz * duration as f64 / 1e9
-                }
-                Arrivals::Continuous => duration as f64 / state.alone as f64,
-                Arrivals::Bursts {
-                    hertz,
-                    burst,
-                    pause,
-                } => hertz * duration as f64 / 1e9 * burst as f64 / (burst + pause) as f64,
+            let offered = match self.workload.clients[index].arrivals.mean_hertz() {
+                Some(hertz) => hertz * duration as f64 / 1e9,
+                None => duration as f64 / state.alone as f64,
             };
             let result = &mut self.result.clients[index];
             result.served = result.completed as f64 / offered;
-            result.service = self.engine.service(index);
         }
         self.result.unfinished = self
             .pending
