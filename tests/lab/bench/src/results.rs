@@ -12,6 +12,34 @@ use crate::measure::Measurement;
 
 pub const SCHEMA: u32 = 1;
 
+/// Which definitions of the loads results are of: those of other definitions must not
+/// be compared with each other, even where a load has kept its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loads {
+    /// Results that do not say it.
+    #[default]
+    First,
+    Second,
+}
+
+impl Loads {
+    /// Those of the simulator's that this program is built with.
+    pub const NOW: Loads = Loads::Second;
+
+    /// What sets them apart from the others.
+    pub fn what(self) -> &'static str {
+        match self {
+            Loads::First => {
+                "first definitions: B at 220 Hz, the clients of REAL arrive at the same times"
+            }
+            Loads::Second => {
+                "second definitions: B at 180 Hz, each client arrives at its own times"
+            }
+        }
+    }
+}
+
 /// Where and how the numbers came about.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
@@ -34,6 +62,8 @@ pub struct Conditions {
     pub save_bytes_per_us: u64,
     pub save_fixed_ns: u64,
     pub poll_interval_us: u32,
+    #[serde(default)]
+    pub loads: Loads,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -136,6 +166,19 @@ mod tests {
         assert_eq!(read.of("loads", "A", "alone").count(), 1);
         assert_eq!(read.of("loads", "A", "none").count(), 0);
         assert_eq!(read.of("poll", "A", "alone").count(), 0);
+    }
+
+    #[test]
+    fn results_that_do_not_say_it_are_of_the_first_loads() {
+        let mut conditions = serde_json::to_value(Conditions {
+            loads: Loads::NOW,
+            ..Conditions::default()
+        })
+        .unwrap();
+        assert_eq!(conditions["loads"], "second");
+        conditions.as_object_mut().unwrap().remove("loads");
+        let read: Conditions = serde_json::from_value(conditions).unwrap();
+        assert_eq!(read.loads, Loads::First);
     }
 
     #[test]

@@ -84,11 +84,15 @@ impl Shape {
 pub fn spec(workload: &Workload, gpu: &Gpu, duration: Nanos, seed: u64) -> RunSpec {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let phases = phases(workload, gpu, &mut random);
-    let queues = workload
-        .clients
-        .iter()
+    let queues = (0_u64..)
+        .zip(&workload.clients)
         .zip(phases)
-        .map(|(client, phase)| queue(client, gpu, phase, duration, seed))
+        .map(|((index, client), phase)| {
+            // Random numbers of its own, or all clients would arrive together.
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            random.set_stream(1 + index);
+            queue(client, gpu, phase, duration, random)
+        })
         .collect();
     RunSpec {
         seed,
@@ -97,11 +101,17 @@ pub fn spec(workload: &Workload, gpu: &Gpu, duration: Nanos, seed: u64) -> RunSp
     }
 }
 
-fn queue(client: &Client, gpu: &Gpu, phase: Nanos, duration: Nanos, seed: u64) -> QueueSpec {
+fn queue(
+    client: &Client,
+    gpu: &Gpu,
+    phase: Nanos,
+    duration: Nanos,
+    random: ChaCha8Rng,
+) -> QueueSpec {
     let shape = Shape::of(client.model, gpu);
     let registers = VECTOR_REGISTERS / (shape.per_unit * WAVES_OF_A_WORKGROUP);
     let arrival = if client.urgent() {
-        open(&client.arrivals, duration, seed)
+        open(&client.arrivals, duration, random)
     } else {
         closed(&client.arrivals, shape.time(gpu))
     };
@@ -133,7 +143,7 @@ fn queue(client: &Client, gpu: &Gpu, phase: Nanos, duration: Nanos, seed: u64) -
 }
 
 /// Urgent requests arrive whether or not the last one is done.
-fn open(arrivals: &Arrivals, duration: Nanos, seed: u64) -> Arrival {
+fn open(arrivals: &Arrivals, duration: Nanos, random: ChaCha8Rng) -> Arrival {
     let period = |hertz: f64| (SECOND as f64 / hertz) as u64;
     match arrivals {
         Arrivals::Periodic { hertz } => Arrival::FixedRate {
@@ -146,8 +156,7 @@ fn open(arrivals: &Arrivals, duration: Nanos, seed: u64) -> Arrival {
             depth: 1,
             think_ns: 0,
         },
-        Arrivals::Bursts { .. } => {
-            let random = ChaCha8Rng::seed_from_u64(seed);
+        Arrivals::HeavyTailed { .. } | Arrivals::Bursts { .. } => {
             let mut source = Source::new(arrivals.clone(), 0, random);
             let times_ns = std::iter::from_fn(|| source.next_arrival())
                 .take_while(|&at| at < duration)
@@ -164,6 +173,7 @@ fn closed(arrivals: &Arrivals, time: Nanos) -> Arrival {
     let think_ns = match arrivals {
         Arrivals::Periodic { hertz }
         | Arrivals::Poisson { hertz }
+        | Arrivals::HeavyTailed { hertz }
         | Arrivals::Bursts { hertz, .. } => ((SECOND as f64 / hertz) as u64).saturating_sub(time),
         Arrivals::Continuous => 0,
     };
@@ -227,11 +237,33 @@ mod tests {
             burst: 100_000_000,
             pause: 300_000_000,
         };
-        let Arrival::Trace { times_ns } = open(&bursts, 3 * SECOND, 3) else {
+        let random = ChaCha8Rng::seed_from_u64(3);
+        let Arrival::Trace { times_ns } = open(&bursts, 3 * SECOND, random) else {
             panic!("not a trace");
         };
         assert!(!times_ns.is_empty() && times_ns.is_sorted());
         assert!(times_ns.iter().all(|&time| time < 3 * SECOND));
+    }
+
+    /// With one seed for all, the five clients of a load would ring as one.
+    #[test]
+    fn no_two_clients_arrive_at_the_same_times() {
+        for name in ["REAL", "MIX"] {
+            let workload = Workload::by_name(name).unwrap();
+            let run = spec(&workload, &node(UNITS), SECOND, 1);
+            let mut traces: Vec<_> = run
+                .queues
+                .iter()
+                .filter_map(|queue| match &queue.arrival {
+                    Arrival::Trace { times_ns } => Some(times_ns.clone()),
+                    _ => None,
+                })
+                .collect();
+            assert_eq!(traces.len(), 5, "{name}");
+            traces.sort();
+            traces.dedup();
+            assert_eq!(traces.len(), 5, "{name}");
+        }
     }
 
     #[test]

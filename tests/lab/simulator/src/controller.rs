@@ -65,6 +65,15 @@ pub trait Controller {
     /// A transaction of the last look has ended.
     fn transaction_done(&mut self, _now: Nanos, _cost: &TransactionCost) {}
 
+    /// Before a run, the doorbells of all urgent clients that will ring in it, in
+    /// their order, for a controller that may know the future.
+    fn foretell(&mut self, _doorbells: Vec<Nanos>) {}
+
+    /// Whether its timers fire when they are due, as no timer of a real system does.
+    fn is_punctual(&self) -> bool {
+        false
+    }
+
     /// A doorbell rang or a request ended: when to look because of it, for a
     /// controller that sits in the submission path and is told at once.
     fn told(&mut self, _now: Nanos, _queue: QueueIndex) -> Option<Nanos> {

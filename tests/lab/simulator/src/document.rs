@@ -3,6 +3,7 @@
 //! Everything that docs/simulation shows, written by one command.
 
 use crate::gpu::{Gpu, ReadPointer};
+use crate::oracle::Foresight;
 use crate::pictures;
 use crate::policies::{measure, Effort, Policy};
 use crate::report::{self, table, Comparison};
@@ -19,8 +20,9 @@ pub fn nodes() -> [Gpu; 2] {
     [Gpu::mi300x_spx(), Gpu::mi300x_cpx()]
 }
 
-/// Compares the policies on one workload.
+/// Compares the policies on one workload, for as long as its p99 needs.
 pub fn compare(gpu: &Gpu, workload: &Workload, policies: &[Policy], effort: Effort) -> Comparison {
+    let effort = effort.enough_for(workload);
     Comparison {
         alone: measure(gpu, workload, &Policy::Alone, effort),
         none: measure(gpu, workload, &Policy::None, effort),
@@ -116,6 +118,8 @@ pub fn tables(directory: &Path, gpu: &Gpu, effort: Effort) -> Result<()> {
         let _ = write!(text, "\n## {name}\n\n{}", report::comparison(&comparison));
         comparisons.push(comparison);
     }
+    text.push_str("\n# How far strict is from the oracles\n\n");
+    text.push_str(&report::distances(&comparisons, "strict"));
     text.push_str("\n# Where the time of an urgent request goes under strict\n\n");
     text.push_str(&report::split(&comparisons, "strict"));
     text.push_str("\n# Service times\n\n");
@@ -128,7 +132,15 @@ pub fn tables(directory: &Path, gpu: &Gpu, effort: Effort) -> Result<()> {
     )
 }
 
-pub const MICRO_POLICIES: [&str; 5] = ["none", "classes", "user-1ms", "reset", "strict"];
+pub const MICRO_POLICIES: [&str; 7] = [
+    "none",
+    "classes",
+    "user-1ms",
+    "reset",
+    "strict",
+    "reactive",
+    "clairvoyant",
+];
 
 /// What one policy did to one workload of a micro-benchmark.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -237,51 +249,46 @@ fn sensitivity(directory: &Path, effort: Effort) -> Result<()> {
     write(&directory.join("sensitivity.md"), &text)
 }
 
-/// Strict against the goal on every way to divide a GPU, on a whole one without
-/// the driver's register reads, and with a bound that few requests of B meet.
+/// Strict against the goal on every way to divide a GPU, and on a whole one without
+/// the driver's register reads.
 fn goal(directory: &Path, effort: Effort) -> Result<()> {
-    const RARE_BOUND: &[(&str, &str)] = &[("max_stop_ms", "500")];
     let nodes = [
-        (Gpu::mi300x_cpx(), &[][..]),
-        (Gpu::mi300x_qpx(), &[]),
-        (Gpu::mi300x_qpx(), RARE_BOUND),
-        (Gpu::mi300x_spx(), &[]),
-        (Gpu::mi300x_spx_before_6_16(), &[]),
+        Gpu::mi300x_cpx(),
+        Gpu::mi300x_qpx(),
+        Gpu::mi300x_spx(),
+        Gpu::mi300x_spx_before_6_16(),
     ];
+    let policies = policies(&["strict", "reactive"])?;
     let mut rows = Vec::new();
-    for (gpu, settings) in nodes {
-        let mut name = gpu.name.clone();
-        let settings: Vec<_> = settings
-            .iter()
-            .map(|(key, value)| (key.to_string(), value.to_string()))
-            .collect();
-        for (key, value) in &settings {
-            let _ = write!(name, ", {key}={value}");
-        }
-        progress(&format!("goal: {name}"));
-        let strict = [Policy::by_name("strict", &settings)?];
-        let mut row = vec![name];
+    for gpu in nodes {
+        progress(&format!("goal: {}", gpu.name));
+        let mut row = vec![gpu.name.clone()];
         for workload in ["A", "B", "D"] {
             let workload = Workload::by_name(workload).context("a known workload")?;
-            let comparison = compare(&gpu, &workload, &strict, effort);
+            let comparison = compare(&gpu, &workload, &policies, effort);
             let summary = &comparison.others[0];
+            let reactive = comparison.distance(summary, Foresight::Reactive);
             row.push(format!("{:.3}", summary.p99_over(&comparison.alone).0));
+            row.push(reactive.urgent_text());
             row.push(format!("{:.1}", 100.0 * comparison.throughput(summary)));
-            row.push(format!("{:.1}", summary.best_effort_per_second));
+            row.push(reactive.best_effort_text());
         }
         rows.push(row);
     }
     let head = [
         "node",
         "A p99 x",
+        "x reactive",
         "A thr. %",
-        "A b.e. /s",
+        "b.e. % of reactive",
         "B p99 x",
+        "x reactive",
         "B thr. %",
-        "B b.e. /s",
+        "b.e. % of reactive",
         "D p99 x",
+        "x reactive",
         "D thr. %",
-        "D b.e. /s",
+        "b.e. % of reactive",
     ];
     let text = format!(
         "# Strict and the goal of 1.05 times alone\n\n{}",
@@ -293,7 +300,15 @@ fn goal(directory: &Path, effort: Effort) -> Result<()> {
 /// Up to 1,000 queues on a node with 24 hardware queue slots.
 fn queues(directory: &Path, effort: Effort) -> Result<()> {
     let gpu = Gpu::mi300x_spx();
-    let policies = policies(&["none", "classes", "user-1ms", "strict", "fair"])?;
+    let policies = policies(&[
+        "none",
+        "classes",
+        "user-1ms",
+        "strict",
+        "fair",
+        "reactive",
+        "clairvoyant",
+    ])?;
     let effort = Effort {
         seeds: effort.seeds.min(2),
         duration: effort.duration.min(1_000_000_000),

@@ -15,6 +15,7 @@ pub mod engine;
 pub mod gpu;
 pub mod kernel;
 pub mod monitor;
+pub mod oracle;
 pub mod pictures;
 pub mod policies;
 pub mod report;

@@ -22,7 +22,7 @@ struct Arguments {
     /// Random seeds per workload; each starts the clients at other times.
     #[arg(long, global = true, default_value_t = 4)]
     seeds: u64,
-    /// Simulated seconds for each seed.
+    /// Simulated seconds for each seed; more where a workload has too few requests by then.
     #[arg(long, global = true, default_value_t = 2.0)]
     seconds: f64,
     #[command(subcommand)]

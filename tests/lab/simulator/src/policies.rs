@@ -6,11 +6,12 @@ use crate::baselines::{ResetAndResubmit, UserPoller};
 use crate::controller::{Controller, NoPreemption, PipeClasses};
 use crate::gpu::{Gpu, Nanos};
 use crate::monitor::{Monitor, Priorities, Sampler};
-use crate::simulation;
+use crate::oracle::{Foresight, Oracle, Plan, Promise};
+use crate::simulation::{self, RunResult};
 use crate::summary::Summary;
 use crate::workload::Workload;
 use anyhow::{bail, Context, Result};
-use gpreempt_policy::{Config, PolicyKind};
+use gpreempt_policy::{Config, Number, PolicyKind};
 
 #[derive(Clone, Debug)]
 pub enum Policy {
@@ -26,10 +27,12 @@ pub enum Policy {
     },
     UserPoller,
     Reset,
+    /// What a scheduler could reach.
+    Oracle(Foresight, Promise),
 }
 
 impl Policy {
-    pub const NAMES: [&'static str; 8] = [
+    pub const NAMES: [&'static str; 10] = [
         "none",
         "classes",
         "user-1ms",
@@ -38,6 +41,8 @@ impl Policy {
         "strict-memory",
         "fair",
         "deadline",
+        "reactive",
+        "clairvoyant",
     ];
 
     /// A policy by name; `settings` are parameters of the module in the words
@@ -50,6 +55,8 @@ impl Policy {
             "classes" => return Ok(Self::Classes),
             "user-1ms" => return Ok(Self::UserPoller),
             "reset" => return Ok(Self::Reset),
+            "reactive" => return Ok(Self::oracle(Foresight::Reactive)),
+            "clairvoyant" => return Ok(Self::oracle(Foresight::Clairvoyant)),
             "strict" | "strict-memory" => PolicyKind::Strict,
             "fair" => PolicyKind::Fair,
             "deadline" => PolicyKind::Deadline,
@@ -88,6 +95,16 @@ impl Policy {
         })
     }
 
+    /// An oracle that promises what the module promises by default.
+    fn oracle(foresight: Foresight) -> Self {
+        let config = Config::new();
+        let promise = Promise {
+            bound: config.duration(Number::MaxStop).0,
+            least: config.duration(Number::MinRun).0,
+        };
+        Self::Oracle(foresight, promise)
+    }
+
     pub fn name(&self) -> &str {
         match self {
             Self::Alone => "alone",
@@ -96,11 +113,14 @@ impl Policy {
             Self::Module { name, .. } => name,
             Self::UserPoller => "user-1ms",
             Self::Reset => "reset",
+            Self::Oracle(foresight, _) => foresight.name(),
         }
     }
 
-    fn controller(&self) -> Box<dyn Controller> {
+    /// A controller of this policy, with a plan if it is an oracle.
+    fn controller(&self, plan: Plan) -> Box<dyn Controller> {
         match self {
+            Self::Oracle(_, promise) => Box::new(Oracle::new(plan, *promise)),
             Self::Alone | Self::None => Box::new(NoPreemption),
             Self::Classes => Box::new(PipeClasses),
             Self::Module {
@@ -125,7 +145,7 @@ pub fn setting(text: &str) -> Result<(String, String)> {
     Ok((key.into(), value.into()))
 }
 
-/// How long and how often a workload is run.
+/// How often a workload is run, and how long at least.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     pub seeds: u64,
@@ -141,6 +161,15 @@ impl Effort {
             duration: (seconds * 1e9) as Nanos,
         }
     }
+
+    /// Long enough for the p99 of a workload.
+    pub fn enough_for(self, workload: &Workload) -> Self {
+        let each = workload.long_enough().div_ceil(self.seeds.max(1));
+        Self {
+            duration: self.duration.max(each),
+            ..self
+        }
+    }
 }
 
 /// Runs one workload under one policy for all seeds.
@@ -149,19 +178,47 @@ pub fn measure(gpu: &Gpu, workload: &Workload, policy: &Policy, effort: Effort) 
         Policy::Alone => workload.alone(),
         _ => workload.clone(),
     };
+    let plans = match policy {
+        Policy::Oracle(foresight, _) => foresight.plans(),
+        _ => vec![Plan::LetBe],
+    };
+    let summaries = plans.into_iter().map(|plan| {
+        let runs = runs(gpu, &shape, effort, &|| policy.controller(plan));
+        Summary::of(&workload.name, policy.name(), &gpu.name, &runs)
+    });
+    best(summaries.collect()).expect("there is at least one plan")
+}
+
+/// In hindsight the best of some plans: of those whose p99 is within a thousandth
+/// of the smallest, the one that leaves the best-effort clients most.
+fn best(summaries: Vec<Summary>) -> Option<Summary> {
+    let p99 = |summary: &Summary| summary.urgent.p99_us;
+    let smallest = summaries.iter().map(p99).min_by(f64::total_cmp)?;
+    let level = summaries
+        .into_iter()
+        .filter(|summary| p99(summary) <= smallest * 1.001);
+    level.max_by(|one, other| {
+        one.best_effort_per_second
+            .total_cmp(&other.best_effort_per_second)
+    })
+}
+
+/// One run for each seed.
+fn runs(
+    gpu: &Gpu,
+    workload: &Workload,
+    effort: Effort,
+    controller: &(dyn Fn() -> Box<dyn Controller> + Sync),
+) -> Vec<RunResult> {
     let run = &|seed| {
-        let mut controller = policy.controller();
-        simulation::run(
-            gpu,
-            &shape,
-            &mut *controller,
-            seed,
-            effort.warm_up,
-            effort.duration,
-        )
+        let mut controller = controller();
+        let Effort {
+            warm_up, duration, ..
+        } = effort;
+        simulation::run(gpu, workload, &mut *controller, seed, warm_up, duration)
     };
     // Seeds do not depend on each other, so each may have a processor.
-    let runs: Vec<_> = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let threads: Vec<_> = (1..=effort.seeds)
             .map(|seed| scope.spawn(move || run(seed)))
             .collect();
@@ -169,8 +226,7 @@ pub fn measure(gpu: &Gpu, workload: &Workload, policy: &Policy, effort: Effort) 
             .into_iter()
             .map(|thread| thread.join().expect("a run does not panic"))
             .collect()
-    });
-    Summary::of(&workload.name, policy.name(), &gpu.name, &runs)
+    })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Tables to read.
 
 use crate::gpu::Gpu;
+use crate::oracle::Foresight;
 use crate::services::{alone, Model};
 use crate::summary::Summary;
 use std::fmt::Write;
@@ -91,17 +92,69 @@ impl Comparison {
     pub fn throughput(&self, summary: &Summary) -> f64 {
         summary.per_second / self.none.per_second
     }
+
+    /// How far a contender is from an oracle, if that was measured, too.
+    pub fn distance(&self, summary: &Summary, oracle: Foresight) -> Distance {
+        let oracle = self.of(oracle.name());
+        let over = |of: fn(&Summary) -> f64| {
+            let share = of(summary) / of(oracle?);
+            share.is_finite().then_some(share)
+        };
+        Distance {
+            urgent: over(|one| one.urgent.p99_us),
+            best_effort: over(|one| one.best_effort_per_second),
+        }
+    }
 }
 
-const COMPARISON_HEAD: [&str; 13] = [
+/// How far a contender is from an oracle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Distance {
+    /// Its urgent p99 over the oracle's.
+    pub urgent: Option<f64>,
+    /// Its best-effort requests a second over the oracle's.
+    pub best_effort: Option<f64>,
+}
+
+impl Distance {
+    /// What a load may cost `strict` beside the reactive oracle. A token is so short
+    /// that the time to see it weighs twice as much.
+    pub fn goal(workload: &str) -> Self {
+        Self {
+            urgent: Some(if workload == "TOKEN" { 1.04 } else { 1.02 }),
+            best_effort: Some(0.97),
+        }
+    }
+
+    fn meets(self, goal: Self) -> bool {
+        let within = |own: Option<f64>, goal: Option<f64>, met: fn(&f64, &f64) -> bool| {
+            own.zip(goal).is_none_or(|(own, goal)| met(&own, &goal))
+        };
+        within(self.urgent, goal.urgent, f64::le)
+            && within(self.best_effort, goal.best_effort, f64::ge)
+    }
+
+    pub fn urgent_text(self) -> String {
+        self.urgent.map_or("-".into(), |x| format!("{x:.3}"))
+    }
+
+    pub fn best_effort_text(self) -> String {
+        self.best_effort
+            .map_or("-".into(), |x| format!("{:.1}", 100.0 * x))
+    }
+}
+
+const COMPARISON_HEAD: [&str; 15] = [
     "policy",
     "p50 us",
     "p99 us",
     "p99.9 us",
     "p99 x alone",
     "worst client",
+    "p99 x reactive",
     "throughput %",
     "best effort /s",
+    "% of reactive",
     "transactions /s",
     "each us",
     "longest stop ms",
@@ -111,6 +164,7 @@ const COMPARISON_HEAD: [&str; 13] = [
 
 fn comparison_row(comparison: &Comparison, summary: &Summary) -> Vec<String> {
     let (pooled, worst) = summary.p99_over(&comparison.alone);
+    let reactive = comparison.distance(summary, Foresight::Reactive);
     vec![
         summary.policy.clone(),
         format!("{:.0}", summary.urgent.p50_us),
@@ -118,8 +172,10 @@ fn comparison_row(comparison: &Comparison, summary: &Summary) -> Vec<String> {
         format!("{:.0}", summary.urgent.p999_us),
         format!("{pooled:.3}"),
         format!("{worst:.3}"),
+        reactive.urgent_text(),
         format!("{:.1}", 100.0 * comparison.throughput(summary)),
         format!("{:.1}", summary.best_effort_per_second),
+        reactive.best_effort_text(),
         format!("{:.0}", summary.transactions_per_second),
         format!("{:.0}", summary.transaction_us),
         format!("{:.1}", summary.longest_stop_ms),
@@ -134,6 +190,43 @@ pub fn comparison(comparison: &Comparison) -> String {
         .map(|summary| comparison_row(comparison, summary))
         .collect();
     table(&COMPARISON_HEAD, &rows)
+}
+
+/// How far a policy is from the oracles on each workload, and whether that is within
+/// the goal.
+pub fn distances(comparisons: &[Comparison], policy: &str) -> String {
+    let rows: Vec<_> = comparisons
+        .iter()
+        .filter_map(|comparison| comparison.of(policy).map(|own| (comparison, own)))
+        .map(|(comparison, own)| {
+            let reactive = comparison.distance(own, Foresight::Reactive);
+            let clairvoyant = comparison.distance(own, Foresight::Clairvoyant);
+            let goal = Distance::goal(&own.workload);
+            vec![
+                own.workload.clone(),
+                reactive.urgent_text(),
+                goal.urgent_text(),
+                reactive.best_effort_text(),
+                goal.best_effort_text(),
+                if reactive.meets(goal) { "yes" } else { "no" }.into(),
+                clairvoyant.urgent_text(),
+                clairvoyant.best_effort_text(),
+            ]
+        })
+        .collect();
+    table(
+        &[
+            "workload",
+            "p99 x reactive",
+            "at most",
+            "best effort % of reactive",
+            "at least",
+            "met",
+            "p99 x clairvoyant",
+            "best effort % of clairvoyant",
+        ],
+        &rows,
+    )
 }
 
 /// Where the time of an urgent request went that it did not need alone.
@@ -226,6 +319,35 @@ mod tests {
         assert_eq!(comparisons[1].none.workload, "B");
         assert!(comparisons[1].of("strict").is_some());
         assert!(Comparison::of_all(vec![summary("A", "alone")]).is_none());
+    }
+
+    #[test]
+    fn a_distance_is_met_only_if_both_of_its_parts_are() {
+        let summary = |policy: &str, p99_us: f64, best_effort_per_second: f64| Summary {
+            workload: "A".into(),
+            policy: policy.into(),
+            urgent: crate::summary::Latency {
+                p99_us,
+                ..Default::default()
+            },
+            best_effort_per_second,
+            ..Summary::default()
+        };
+        let met = |p99: f64, best_effort: f64| {
+            let comparison = Comparison {
+                alone: summary("alone", 90.0, 0.0),
+                none: summary("none", 200.0, 60.0),
+                others: vec![
+                    summary("reactive", 100.0, 50.0),
+                    summary("strict", p99, best_effort),
+                ],
+            };
+            let text = distances(&[comparison], "strict");
+            text.lines().last().unwrap().contains(" yes ")
+        };
+        assert!(met(102.0, 48.5));
+        assert!(!met(102.1, 60.0));
+        assert!(!met(90.0, 48.4));
     }
 
     #[test]

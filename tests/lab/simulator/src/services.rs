@@ -53,12 +53,17 @@ pub enum Model {
     /// A batch job whose workgroups run for 10 ms and fill the node twice
     /// over: the inversion that no dispatch order can end.
     Longkernel,
+    /// One token of a language model: 24 kernels of 60 us, a quarter of the node
+    /// each, since a single token is bound by latency.
+    Token,
+    /// Four training kernels that fill the node for 5 ms each.
+    Training,
     /// A single small kernel, for closed forms and large numbers of queues.
     Small,
 }
 
 impl Model {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Vgg,
         Self::Resnet152,
         Self::Densenet,
@@ -70,6 +75,8 @@ impl Model {
         Self::Pagerank,
         Self::Cc,
         Self::Longkernel,
+        Self::Token,
+        Self::Training,
         Self::Small,
     ];
 
@@ -86,6 +93,8 @@ impl Model {
             Self::Pagerank => "pagerank",
             Self::Cc => "cc",
             Self::Longkernel => "longkernel",
+            Self::Token => "token",
+            Self::Training => "training",
             Self::Small => "small",
         }
     }
@@ -105,6 +114,8 @@ impl Model {
                 "EMOGI kernels as in GPreempt; graph assumed: 2^20 vertices, 2^24 edges of 8 bytes"
             }
             Self::Longkernel => "assumption: 10 ms workgroups",
+            Self::Token => "assumption: 24 kernels of 60 us on a quarter of the node",
+            Self::Training => "assumption: 4 kernels of 5 ms on all of the node",
             Self::Small => "synthetic: 100 us on a quarter of the node",
         }
     }
@@ -114,7 +125,7 @@ impl Model {
     pub fn idempotent(self) -> bool {
         !matches!(
             self,
-            Self::Miniweather | Self::Bfs | Self::Sssp | Self::Pagerank | Self::Cc
+            Self::Miniweather | Self::Bfs | Self::Sssp | Self::Pagerank | Self::Cc | Self::Training
         )
     }
 
@@ -134,6 +145,18 @@ impl Model {
             Self::Longkernel => {
                 let workgroups = (gpu.compute_units * 8) as u32;
                 layers.fixed(workgroups, 4, 1.0 / 4.0, 10_000_000);
+            }
+            Self::Token => {
+                let workgroups = gpu.compute_units as u32;
+                for _ in 0..24 {
+                    layers.fixed(workgroups, 4, 1.0 / 4.0, 60_000);
+                }
+            }
+            Self::Training => {
+                let workgroups = (gpu.compute_units * 4) as u32;
+                for _ in 0..4 {
+                    layers.fixed(workgroups, 4, 1.0 / 4.0, 5_000_000);
+                }
             }
             Self::Small => {
                 let workgroups = gpu.compute_units as u32;
@@ -437,6 +460,7 @@ mod tests {
         assert_eq!(Model::Densenet.program(&gpu).len(), 121);
         assert_eq!(Model::Inception.program(&gpu).len(), 95);
         assert_eq!(Model::Bert.program(&gpu).len(), 72);
+        assert_eq!(Model::Token.program(&gpu).len(), 24);
     }
 
     #[test]

@@ -194,7 +194,25 @@ fn deadline(client: &crate::workload::Client, alone: Nanos) -> Option<(Nanos, Na
 }
 
 impl Simulation<'_> {
+    /// The doorbells of the urgent clients until the end. What arrives follows from
+    /// random numbers of each client's own, so that copies of them tell the future.
+    fn future(&self) -> Vec<Nanos> {
+        let mut doorbells = Vec::new();
+        for (state, client) in self.clients.iter().zip(&self.workload.clients) {
+            if client.urgent() {
+                let mut source = state.source.clone();
+                let arrivals = std::iter::from_fn(|| source.next_arrival());
+                let rings = arrivals.map(|at| at + client.preparation);
+                doorbells.extend(rings.take_while(|&at| at < self.end));
+            }
+        }
+        doorbells.sort_unstable();
+        doorbells
+    }
+
     fn run(&mut self) {
+        let future = self.future();
+        self.controller.foretell(future);
         for client in 0..self.clients.len() {
             self.next_arrival(client);
             if self.workload.clients[client].arrivals == Arrivals::Continuous {
@@ -230,6 +248,8 @@ impl Simulation<'_> {
             }
             self.watch();
         }
+        // What was used since the last event counts, too.
+        self.engine.advance(self.end);
     }
 
     fn push(&mut self, at: Nanos, client: usize, event: ClientEvent) {
@@ -346,7 +366,10 @@ impl Simulation<'_> {
                 Watch::Acting { at } if at <= now => {
                     let Some(act) = self.acts.pop_front() else {
                         let told = std::mem::take(&mut self.told_meanwhile);
-                        let delay = self.random.random_range(0..=TIMER_DELAY);
+                        let delay = match self.controller.is_punctual() {
+                            true => 0,
+                            false => self.random.random_range(0..=TIMER_DELAY),
+                        };
                         self.watch = Watch::Asleep(match self.after_acts {
                             _ if told => Some(now),
                             Next::After(time) => Some(now + time.max(1) + delay),
@@ -426,16 +449,9 @@ impl Simulation<'_> {
             self.end_stop(end - since);
         }
         for (index, state) in self.clients.iter().enumerate() {
-            let offered = match self.workload.clients[index].arrivals {
-                Arrivals::Periodic { hertz } | Arrivals::Poisson { hertz } => {
-                    hertz * duration as f64 / 1e9
-                }
-                Arrivals::Continuous => duration as f64 / state.alone as f64,
-                Arrivals::Bursts {
-                    hertz,
-                    burst,
-                    pause,
-                } => hertz * duration as f64 / 1e9 * burst as f64 / (burst + pause) as f64,
+            let offered = match self.workload.clients[index].arrivals.mean_hertz() {
+                Some(hertz) => hertz * duration as f64 / 1e9,
+                None => duration as f64 / state.alone as f64,
             };
             let result = &mut self.result.clients[index];
             result.served = result.completed as f64 / offered;

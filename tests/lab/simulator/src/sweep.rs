@@ -90,6 +90,7 @@ pub fn run(
     let mut points = Vec::new();
     for name in sweep.workloads {
         let workload = Workload::by_name(name).context("a sweep names known workloads")?;
+        let effort = effort.enough_for(&workload);
         let comparison = compare(gpu, &workload, &[], effort);
         for &value in sweep.values {
             let mut settings = settings.to_vec();

@@ -23,6 +23,11 @@ pub enum Arrivals {
     Poisson {
         hertz: f64,
     },
+    /// Gaps of Lomax's distribution with `HEAVY_TAIL`: their mean is that of
+    /// `hertz`, but most are far shorter, a few far longer.
+    HeavyTailed {
+        hertz: f64,
+    },
     /// The next request when the last one is done.
     Continuous,
     /// Poisson at `hertz` in bursts of exponential length, nothing between.
@@ -31,6 +36,27 @@ pub enum Arrivals {
         burst: Nanos,
         pause: Nanos,
     },
+}
+
+/// The shape of heavy-tailed gaps: below 2, so that their variance is infinite, and
+/// above 1, so that their mean is not.
+const HEAVY_TAIL: f64 = 1.5;
+
+impl Arrivals {
+    /// Requests a second in the long run; none where they follow each other.
+    pub fn mean_hertz(&self) -> Option<f64> {
+        match *self {
+            Self::Periodic { hertz } | Self::Poisson { hertz } | Self::HeavyTailed { hertz } => {
+                Some(hertz)
+            }
+            Self::Continuous => None,
+            Self::Bursts {
+                hertz,
+                burst,
+                pause,
+            } => Some(hertz * burst as f64 / (burst + pause) as f64),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -69,12 +95,30 @@ impl Workload {
         }
     }
 
-    pub fn names() -> &'static [&'static str] {
-        &["A", "B", "C", "D", "E", "REAL", "Y", "Z", "L"]
+    /// The least number of urgent requests whose p99 is worth a name: three of
+    /// them may be later.
+    pub const LEAST_REQUESTS: f64 = 300.0;
+
+    /// How long a run has to be for that many urgent requests, and a tenth more, as
+    /// arrivals are random.
+    pub fn long_enough(&self) -> Nanos {
+        let urgent = self.clients.iter().filter(|client| client.urgent());
+        let hertz: f64 = urgent.filter_map(|c| c.arrivals.mean_hertz()).sum();
+        if hertz == 0.0 {
+            return 0;
+        }
+        (1.1 * Self::LEAST_REQUESTS / hertz * SECOND as f64).round() as Nanos
     }
 
-    /// GPreempt's configurations by name, and L, which adds the long kernels
-    /// that they lack.
+    pub fn names() -> &'static [&'static str] {
+        &[
+            "A", "B", "C", "D", "E", "REAL", "Y", "Z", "L", "MIX", "TOKEN",
+        ]
+    }
+
+    /// GPreempt's configurations by name, and what they lack: L has long kernels,
+    /// MIX ten clients whose requests come in clusters of any length, and TOKEN
+    /// decodes tokens, in kernels that are short and many, beside training.
     pub fn by_name(name: &str) -> Option<Self> {
         use Model::*;
         const FIVE: [Model; 5] = [Resnet152, Densenet, Vgg, Inception, Bert];
@@ -103,8 +147,9 @@ impl Workload {
                 add(&[Resnet152], false, periodic(100.0));
             }
             "B" => {
-                add(&[Vgg], true, periodic(220.0));
-                add(&[Resnet152], false, periodic(220.0));
+                // Faster, it would ask for more than one die can do.
+                add(&[Vgg], true, periodic(180.0));
+                add(&[Resnet152], false, periodic(180.0));
             }
             "C" => {
                 add(&[Vgg], true, periodic(100.0));
@@ -138,6 +183,14 @@ impl Workload {
             "L" => {
                 add(&[Vgg], true, periodic(20.0));
                 add(&[Longkernel], false, Arrivals::Continuous);
+            }
+            "MIX" => {
+                add(&FIVE, true, Arrivals::HeavyTailed { hertz: 10.0 });
+                add(&FIVE, false, Arrivals::HeavyTailed { hertz: 50.0 });
+            }
+            "TOKEN" => {
+                add(&[Token], true, periodic(50.0));
+                add(&[Training], false, Arrivals::Continuous);
             }
             _ => return None,
         }
@@ -192,7 +245,7 @@ impl Workload {
 const CLIENT_TIMER_SLACK: Nanos = 50_000;
 
 /// Arrival times of one client.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Source {
     arrivals: Arrivals,
     tick: f64,
@@ -215,6 +268,11 @@ impl Source {
         -mean * (1.0 - uniform).ln()
     }
 
+    fn lomax(&mut self, mean: f64) -> f64 {
+        let uniform: f64 = self.random.random();
+        mean * (HEAVY_TAIL - 1.0) * ((1.0 - uniform).powf(-1.0 / HEAVY_TAIL) - 1.0)
+    }
+
     /// The next arrival; `None` when it follows the end of the last request.
     pub fn next_arrival(&mut self) -> Option<Nanos> {
         let at = match self.arrivals {
@@ -225,6 +283,10 @@ impl Source {
             }
             Arrivals::Poisson { hertz } => {
                 self.tick += self.exponential(SECOND as f64 / hertz);
+                self.tick
+            }
+            Arrivals::HeavyTailed { hertz } => {
+                self.tick += self.lomax(SECOND as f64 / hertz);
                 self.tick
             }
             Arrivals::Continuous => return None,
@@ -287,6 +349,8 @@ mod tests {
         assert_eq!(count(Arrivals::Periodic { hertz: 100.0 }, span), 10_000);
         let poisson = count(Arrivals::Poisson { hertz: 100.0 }, span);
         assert!((9_700..10_300).contains(&poisson), "{poisson}");
+        let heavy = count(Arrivals::HeavyTailed { hertz: 100.0 }, span);
+        assert!((8_000..12_000).contains(&heavy), "{heavy}");
         // A quarter of the time at 60 Hz.
         let bursts = count(
             Arrivals::Bursts {
@@ -297,6 +361,34 @@ mod tests {
             span,
         );
         assert!((1_200..1_800).contains(&bursts), "{bursts}");
+    }
+
+    #[test]
+    fn heavy_tailed_gaps_are_mostly_short_and_a_few_are_long() {
+        let arrivals = Arrivals::HeavyTailed { hertz: 100.0 };
+        let mut source = Source::new(arrivals, 0, ChaCha8Rng::seed_from_u64(7));
+        let times: Vec<Nanos> = (0..10_000)
+            .map(|_| source.next_arrival().unwrap())
+            .collect();
+        let gaps: Vec<Nanos> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let mean = SECOND / 100;
+        let short = gaps.iter().filter(|&&gap| gap < mean / 2).count();
+        assert!((6_200..6_800).contains(&short), "{short}");
+        // Of exponential gaps, not one in 10,000 would be ten times the mean.
+        let long = gaps.iter().filter(|&&gap| gap > 10 * mean).count();
+        assert!((50..150).contains(&long), "{long}");
+    }
+
+    #[test]
+    fn a_run_that_is_long_enough_has_its_requests() {
+        let seconds = |name: &str| {
+            let workload = Workload::by_name(name).unwrap();
+            workload.long_enough() as f64 / SECOND as f64
+        };
+        assert_eq!(seconds("A"), 3.3);
+        assert_eq!(seconds("L"), 16.5);
+        // Five clients, each at 60 Hz for a quarter of the time.
+        assert_eq!(seconds("REAL"), 4.4);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{bail, Context, Result};
+use anyhow::{bail, ensure, Context, Result};
 use clap::{Args, Parser, Subcommand};
 use e2e_runner::cache::{make_directory, Cache, Kernel};
 use e2e_runner::load::DILATION;
@@ -15,7 +15,7 @@ use gpreempt_bench::hardware;
 use gpreempt_bench::measure::Arena;
 use gpreempt_bench::plan::{experiments, Experiment, Extent, Part, Place};
 use gpreempt_bench::report;
-use gpreempt_bench::results::{Conditions, Outcome, Record, Results, SCHEMA};
+use gpreempt_bench::results::{Conditions, Loads, Outcome, Record, Results, SCHEMA};
 use gpreempt_bench::settings;
 use gpreempt_policy::Number;
 use gpreempt_simulator::workload::Workload;
@@ -147,6 +147,7 @@ impl Hardware {
                 host: format!("{} processors", std::thread::available_parallelism()?),
                 host_load: (load, load),
                 poll_interval_us: Number::PollInterval.spec().default,
+                loads: Loads::NOW,
                 ..Conditions::default()
             },
             records: Vec::new(),
@@ -210,7 +211,14 @@ impl Run {
             records: Vec::new(),
         };
         if self.add {
-            results.records = Results::read(&file)?.records;
+            let there = Results::read(&file)?;
+            ensure!(
+                there.conditions.loads == Loads::NOW,
+                "{} has results of {}, which cannot be added to: run without --add",
+                file.display(),
+                there.conditions.loads.what()
+            );
+            results.records = there.records;
         }
         let mut places: Vec<Place> = self.parts.iter().map(|part| part.place()).collect();
         places.sort();
@@ -320,6 +328,7 @@ impl Run {
             save_bytes_per_us: timing.save_bytes_per_microsecond,
             save_fixed_ns: timing.save_fixed,
             poll_interval_us: Number::PollInterval.spec().default,
+            loads: Loads::NOW,
         })
     }
 }

@@ -95,6 +95,7 @@ fn conditions(conditions: &Conditions) -> String {
             conditions.duration_ns / 1_000_000
         ),
     );
+    line("loads", conditions.loads.what());
     line("repetitions", &conditions.repetitions.to_string());
     line(
         "module's settings, in GPU time",
