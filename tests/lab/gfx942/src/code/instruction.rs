@@ -3,7 +3,7 @@
 
 use super::operand::Operand;
 use super::operation::Operation;
-use super::table::{Role, Shape, Slot};
+use super::table::{Properties, Role, Shape, Slot};
 
 /// The form in which an instruction is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -205,6 +205,21 @@ impl Instruction {
     /// The operands in the order in which assembly text names them.
     pub fn operands(&self) -> &[Operand] {
         &self.operands[..usize::from(self.count)]
+    }
+
+    /// The first operand of this role.
+    pub(crate) fn operand_of(&self, role: Role) -> Option<Operand> {
+        let found = self.with_roles().find(|(of, _)| *of == role);
+        found.map(|(_, operand)| operand)
+    }
+
+    /// What the shape says of the operand of this role.
+    pub(crate) fn slot(&self, role: Role) -> Option<&'static Slot> {
+        self.shape.slots.iter().find(|slot| slot.role == role)
+    }
+
+    pub(crate) fn properties(&self) -> Properties {
+        self.shape.properties
     }
 
     pub(super) fn with_roles(&self) -> impl Iterator<Item = (Role, Operand)> + '_ {
