@@ -218,6 +218,16 @@ impl Instruction {
         self.shape.slots.iter().find(|slot| slot.role == role)
     }
 
+    /// The same with other vector registers for the sources and results that are chosen.
+    pub(crate) fn with_registers_moved(mut self, by: u8, chosen: impl Fn(Role) -> bool) -> Self {
+        for (operand, role) in self.operands.iter_mut().zip(self.roles) {
+            if let (Operand::Vector { first, .. }, true) = (operand, role.is_some_and(&chosen)) {
+                *first = first.saturating_add(by);
+            }
+        }
+        self
+    }
+
     pub(crate) fn properties(&self) -> Properties {
         self.shape.properties
     }

@@ -5,6 +5,7 @@
 mod control;
 mod exchange;
 mod hardware;
+mod indexed;
 mod lane;
 mod matrix;
 mod memory;
@@ -86,6 +87,7 @@ impl Wave {
             return illegal;
         };
         self.pc = at.wrapping_add(instruction.size.into());
+        let instruction = indexed::moved(self, instruction);
         match dispatch(self, &instruction, memory) {
             Ok(outcome) => outcome,
             Err(stop) => {

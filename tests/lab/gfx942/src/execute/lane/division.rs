@@ -86,7 +86,7 @@ pub fn scale(format: Format, [first, below, above]: [u64; 3], modes: &Modes) -> 
         } else if format.is_subnormal(below) {
             (false, limits.scale)
         } else if inverse && quotient {
-            (true, up(is_below))
+            (true, -up(is_below))
         } else if inverse {
             (false, -limits.scale)
         } else if quotient {
@@ -144,6 +144,9 @@ pub fn fixup(format: Format, [quotient, below, above]: [u64; 3]) -> u64 {
         sign
     } else if difference < limits(format).vanishing {
         sign
+    } else if format.is_nan(quotient) {
+        // In between was what is too large for the format, and so is the quotient.
+        sign | format.infinity()
     } else {
         sign | format.magnitude(quotient)
     }
