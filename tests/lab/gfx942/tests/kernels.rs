@@ -81,13 +81,27 @@ fn random(seed: u64) -> impl Iterator<Item = u64> {
 }
 
 const SINGLES: [f32; 14] = [
-    0.0, -0.0, 1.0, -1.5, 3.0, 1e-45, -1e-40, f32::MIN_POSITIVE, f32::MAX, f32::MIN,
-    f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-30,
+    0.0,
+    -0.0,
+    1.0,
+    -1.5,
+    3.0,
+    1e-45,
+    -1e-40,
+    f32::MIN_POSITIVE,
+    f32::MAX,
+    f32::MIN,
+    f32::INFINITY,
+    f32::NEG_INFINITY,
+    f32::NAN,
+    1e-30,
 ];
 
 /// All pairs of boundary cases, then random bits.
 fn singles() -> (Vec<f32>, Vec<f32>) {
-    let boundaries = SINGLES.iter().flat_map(|a| SINGLES.iter().map(|b| (*a, *b)));
+    let boundaries = SINGLES
+        .iter()
+        .flat_map(|a| SINGLES.iter().map(|b| (*a, *b)));
     let others = random(9).map(|bits| {
         let of = |bits: u64| f32::from_bits(bits as u32);
         (of(bits), of(bits >> 32))
@@ -131,8 +145,18 @@ fn roots_of_singles_are_those_of_ieee() {
 #[test]
 fn quotients_of_doubles_are_those_of_ieee() {
     let some = [
-        0.0, -0.0, 1.0, -3.0, 5e-324, -1e-310, f64::MIN_POSITIVE, f64::MAX, f64::INFINITY,
-        f64::NAN, 1e-200, 1e200,
+        0.0,
+        -0.0,
+        1.0,
+        -3.0,
+        5e-324,
+        -1e-310,
+        f64::MIN_POSITIVE,
+        f64::MAX,
+        f64::INFINITY,
+        f64::NAN,
+        1e-200,
+        1e200,
     ];
     let boundaries = some.iter().flat_map(|a| some.iter().map(|b| (*a, *b)));
     let mut others = random(11).map(f64::from_bits);
@@ -155,7 +179,11 @@ fn long_integers_are_divided() {
     }
     for found in results::<_, _, i64>("divide_long", GROUPS, (&a, &b), COUNT, COUNT as u32) {
         for ((a, b), found) in a.iter().zip(&b).zip(found) {
-            assert_eq!(found, a.wrapping_div(*b).wrapping_add(a.wrapping_rem(*b)), "{a} {b}");
+            assert_eq!(
+                found,
+                a.wrapping_div(*b).wrapping_add(a.wrapping_rem(*b)),
+                "{a} {b}"
+            );
         }
     }
 }
@@ -197,8 +225,14 @@ fn bytes_and_words_are_calculated_with() {
 
 #[test]
 fn floating_point_becomes_integers() {
-    let a: Vec<f32> = random(1).map(|bits| (bits as i32 / 2) as f32 / 1000.0).take(COUNT).collect();
-    let b: Vec<f64> = random(2).map(|bits| (bits as i64 / 4) as f64 / 100.0).take(COUNT).collect();
+    let a: Vec<f32> = random(1)
+        .map(|bits| (bits as i32 / 2) as f32 / 1000.0)
+        .take(COUNT)
+        .collect();
+    let b: Vec<f64> = random(2)
+        .map(|bits| (bits as i64 / 4) as f64 / 100.0)
+        .take(COUNT)
+        .collect();
     for found in results::<_, _, i64>("to_integers", GROUPS, (&a, &b), COUNT, COUNT as u32) {
         for ((a, b), found) in a.iter().zip(&b).zip(found) {
             assert_eq!(found, (i64::from(*a as i32) << 32) ^ (*b as i64), "{a} {b}");
@@ -207,7 +241,10 @@ fn floating_point_becomes_integers() {
 }
 
 fn integers(seed: u64) -> Vec<i32> {
-    random(seed).map(|bits| (bits as i32).wrapping_abs() / 2).take(COUNT).collect()
+    random(seed)
+        .map(|bits| (bits as i32).wrapping_abs() / 2)
+        .take(COUNT)
+        .collect()
 }
 
 #[test]
@@ -239,7 +276,11 @@ fn lanes_add_up_what_others_have() {
     for found in results::<_, i32, i32>("prefix", GROUPS, (&a, &[]), COUNT, COUNT as u32) {
         let mut sum = 0_i32;
         for (at, found) in found.into_iter().enumerate() {
-            sum = if at % 64 == 0 { a[at] } else { sum.wrapping_add(a[at]) };
+            sum = if at % 64 == 0 {
+                a[at]
+            } else {
+                sum.wrapping_add(a[at])
+            };
             assert_eq!(found, sum, "{at}");
         }
     }
@@ -266,7 +307,10 @@ fn functions_are_called() {
     for found in results::<_, _, i32>("calls", GROUPS, (&a, &b), COUNT, COUNT as u32) {
         for ((a, b), found) in a.iter().zip(&b).zip(found) {
             let other = b.wrapping_add(*a);
-            assert_eq!(found, a.wrapping_mul(7).wrapping_sub(other).wrapping_add(other));
+            assert_eq!(
+                found,
+                a.wrapping_mul(7).wrapping_sub(other).wrapping_add(other)
+            );
         }
     }
 }
@@ -275,14 +319,19 @@ fn functions_are_called() {
 fn plain(a: &[i32], b: &[i32], (rows, depth, columns): (usize, usize, usize)) -> Vec<f32> {
     let element = |at: usize| {
         let (row, column) = (at / columns, at % columns);
-        let sum: i32 = (0..depth).map(|k| a[row * depth + k] * b[k * columns + column]).sum();
+        let sum: i32 = (0..depth)
+            .map(|k| a[row * depth + k] * b[k * columns + column])
+            .sum();
         sum as f32
     };
     (0..rows * columns).map(element).collect()
 }
 
 fn small(seed: u64, count: usize) -> Vec<i32> {
-    random(seed).map(|bits| (bits % 16) as i32 - 8).take(count).collect()
+    random(seed)
+        .map(|bits| (bits % 16) as i32 - 8)
+        .take(count)
+        .collect()
 }
 
 #[test]
@@ -318,7 +367,9 @@ fn the_matrix_unit_gives_the_plain_product() {
     let expected = plain(&a, &b, (16, depth, 16));
     for (name, fraction, bias) in [("product_halves", 10, 15), ("product_brain", 7, 127)] {
         let narrow = |of: &[i32]| -> Vec<u16> {
-            of.iter().map(|value| narrow(*value, fraction, bias)).collect()
+            of.iter()
+                .map(|value| narrow(*value, fraction, bias))
+                .collect()
         };
         let sources = (narrow(&a), narrow(&b));
         let sources = (sources.0.as_slice(), sources.1.as_slice());

@@ -133,10 +133,7 @@ fn sum(element: Element, start: u64, products: impl Iterator<Item = (u64, u64)>)
                 let (left, right) = (first as u8 as i8, second as u8 as i8);
                 (i32::from(left) * i32::from(right)) as u32
             };
-            products
-                .map(product)
-                .fold(start, u32::wrapping_add)
-                .into()
+            products.map(product).fold(start, u32::wrapping_add).into()
         }
         Element::Float(format) => {
             let to = if format == DOUBLE { DOUBLE } else { SINGLE };

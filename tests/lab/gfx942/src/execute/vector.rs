@@ -54,7 +54,10 @@ impl Operands {
         }
         let last = instruction.slot(Role::Source(2)).map(|slot| slot.class);
         let mask = if last == Some(Class::ScalarRegister) {
-            read_64(wave, operand(instruction, instruction.operands().len() - 1)?)?
+            read_64(
+                wave,
+                operand(instruction, instruction.operands().len() - 1)?,
+            )?
         } else {
             wave.vcc()
         };

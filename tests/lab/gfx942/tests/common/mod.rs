@@ -2,6 +2,8 @@
 //! Machine code for tests, by the names of instructions, and memory to run it from.
 #![allow(dead_code)] // No test program uses all of it.
 
+pub mod lanes;
+
 use std::collections::BTreeMap;
 
 use gfx942::code::decode;

@@ -33,7 +33,10 @@ pub struct Kernel {
 
 fn number(bytes: &[u8], at: usize, count: usize) -> u64 {
     let bytes = &bytes[at..at + count];
-    bytes.iter().rev().fold(0, |value, byte| (value << 8) | u64::from(*byte))
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |value, byte| (value << 8) | u64::from(*byte))
 }
 
 fn text_at(bytes: &[u8], at: usize) -> String {
@@ -91,7 +94,10 @@ impl Object {
             let section = &sections[at];
             file[section.offset..section.offset + section.size].to_vec()
         };
-        let table = sections.iter().find(|section| section.kind == SYMBOLS).unwrap();
+        let table = sections
+            .iter()
+            .find(|section| section.kind == SYMBOLS)
+            .unwrap();
         let names = sections[named(".strtab").unwrap()].offset;
         let symbol = |at: usize| {
             let from = table.offset + at * 24;

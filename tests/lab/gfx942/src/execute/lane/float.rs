@@ -199,9 +199,7 @@ fn binary_exponent(format: Format, bits: u64) -> i32 {
 }
 
 fn mantissa(format: Format, bits: u64) -> Number {
-    format
-        .unpack(bits)
-        .scaled(-binary_exponent(format, bits))
+    format.unpack(bits).scaled(-binary_exponent(format, bits))
 }
 
 fn exponent(format: Format, bits: u64) -> Value {

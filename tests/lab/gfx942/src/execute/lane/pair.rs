@@ -12,12 +12,20 @@ use crate::float::{Number, Rounding, HALF, SINGLE};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pair {
     /// The same for both halves, of 16 or of 32 bits.
-    Each { single: Operation, bits: u32 },
+    Each {
+        single: Operation,
+        bits: u32,
+    },
     /// The sum of the products of so many parts, and the third source.
-    Products { count: u32, signed: bool },
+    Products {
+        count: u32,
+        signed: bool,
+    },
     FloatProducts,
     /// Sources are halves or singles, and the result is one of them.
-    Mixed { half: Option<bool> },
+    Mixed {
+        half: Option<bool>,
+    },
     /// A part of either source.
     Move,
 }
@@ -74,7 +82,13 @@ impl Pair {
     }
 
     /// The bits of the result; `old` is what the destination has.
-    pub fn evaluate(self, sources: [u64; 3], old: u64, pairs: &Pairs, modes: &Modes) -> Option<u64> {
+    pub fn evaluate(
+        self,
+        sources: [u64; 3],
+        old: u64,
+        pairs: &Pairs,
+        modes: &Modes,
+    ) -> Option<u64> {
         match self {
             Self::Each { single, bits } => each(single, bits, sources, pairs, modes),
             Self::Products { count, signed } => products(count, signed, sources, pairs),
@@ -102,12 +116,7 @@ fn has(mask: u8, at: usize) -> bool {
 
 /// One half of each source, with its sign as the instruction wants it. Integers have
 /// no sign bit to change.
-fn halves(
-    sources: [u64; 3],
-    bits: u32,
-    is_float: bool,
-    (select, negative): (u8, u8),
-) -> [u64; 3] {
+fn halves(sources: [u64; 3], bits: u32, is_float: bool, (select, negative): (u8, u8)) -> [u64; 3] {
     let mut parts = sources;
     for (at, part) in parts.iter_mut().enumerate() {
         let value = if has(select, at) {

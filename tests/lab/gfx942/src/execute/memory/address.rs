@@ -60,9 +60,7 @@ fn scratch(wave: &Wave, offset: u64, lane: usize) -> Place {
 
 impl Addresses {
     pub fn of(wave: &Wave, instruction: &Instruction, access: Access) -> Result<Shared, Stop> {
-        let lanes = instruction
-            .operand_of(Role::Address)
-            .ok_or(Stop::Unknown)?;
+        let lanes = instruction.operand_of(Role::Address).ok_or(Stop::Unknown)?;
         let scalar = instruction.operand_of(Role::Offset);
         let of = match (instruction.encoding, scalar) {
             (Encoding::Flat, _) => Self::Flat { lanes },

@@ -90,10 +90,12 @@ impl Descriptor {
             None => {
                 let within = index.wrapping_mul(self.stride).wrapping_add(offset);
                 let beyond = match self.stride {
-                    0 => within
-                        .wrapping_add(self.scalar_offset)
-                        .wrapping_add(bytes.into())
-                        > self.records,
+                    0 => {
+                        within
+                            .wrapping_add(self.scalar_offset)
+                            .wrapping_add(bytes.into())
+                            > self.records
+                    }
                     _ => index >= self.records,
                 };
                 (beyond, within)

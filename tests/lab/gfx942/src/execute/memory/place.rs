@@ -12,7 +12,11 @@ pub enum Place {
     /// The local data share.
     Share(u64),
     /// Scratch, whose dwords the lanes have by turns.
-    Scratch { base: u64, offset: u64, lane: usize },
+    Scratch {
+        base: u64,
+        offset: u64,
+        lane: usize,
+    },
     /// Beyond the end of a buffer: zeros are read, and nothing is written.
     Nowhere,
 }

@@ -21,7 +21,11 @@ struct Two {
 impl Two {
     fn of(instruction: &Instruction, name: &str, access: Access) -> Option<Self> {
         let bytes = if name.ends_with("b64") { 8 } else { 4 };
-        let step = if name.contains("st64") { 64 * bytes } else { bytes };
+        let step = if name.contains("st64") {
+            64 * bytes
+        } else {
+            bytes
+        };
         let offset = |number: u64| number * step as u64;
         Some(Self {
             address: instruction.operand_of(Role::Address)?,
@@ -121,9 +125,7 @@ pub fn execute(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Mem
     }
     let transfer = transfer(name).ok_or(Stop::Unknown)?;
     let access = access(instruction)?;
-    let address = instruction
-        .operand_of(Role::Address)
-        .ok_or(Stop::Unknown)?;
+    let address = instruction.operand_of(Role::Address).ok_or(Stop::Unknown)?;
     let place = |wave: &Wave, lane| {
         let address = u64::from(read_dword(wave, address, lane, 0)?);
         Ok(Place::Share(
