@@ -57,6 +57,17 @@ pub struct Pairs {
     pub clamp: bool,
 }
 
+impl Pairs {
+    /// Lower halves make the lower result, upper halves the upper one.
+    pub const WHOLE: Self = Self {
+        select_low: 0,
+        select_high: 0b111,
+        negative_low: 0,
+        negative_high: 0,
+        clamp: false,
+    };
+}
+
 /// What a matrix instruction says about which blocks and lanes it takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Matrix {

@@ -4,7 +4,7 @@
 use super::Stop;
 use crate::code::{Instruction, Operand};
 use crate::float::{round, Rounding, HALF, SINGLE};
-use crate::wave::Wave;
+use crate::wave::{HardwareRegister, Wave};
 
 /// The numbers of what is read like a register and is none.
 const VCCZ: u8 = 251;
@@ -68,6 +68,22 @@ pub fn constant_64(code: u8) -> Option<u64> {
     }
 }
 
+/// Where the parts of flat addresses begin and end that are the local share and scratch.
+fn aperture(wave: &Wave, code: u8) -> Option<u64> {
+    let bases = wave.hardware(HardwareRegister::MemoryBases);
+    let (share, scratch) = (
+        u64::from(bases >> 16) << 48,
+        u64::from(bases & 0xffff) << 48,
+    );
+    match code {
+        235 => Some(share),
+        236 => Some(share | 0xffff_ffff),
+        237 => Some(scratch),
+        238 => Some(scratch | 0xffff_ffff),
+        _ => None,
+    }
+}
+
 /// What a scalar source of 32 bits is.
 pub fn read_32(wave: &Wave, operand: Operand) -> Result<u32, Stop> {
     match operand {
@@ -95,6 +111,7 @@ pub fn read_64(wave: &Wave, operand: Operand) -> Result<u64, Stop> {
             code: VCCZ | EXECZ | SCC,
             ..
         } => read_32(wave, operand).map(u64::from),
+        Operand::Scalar { code, dwords: 2 } => aperture(wave, code).ok_or(Stop::Unknown),
         _ => Err(Stop::Unknown),
     }
 }

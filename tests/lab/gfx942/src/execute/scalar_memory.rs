@@ -53,6 +53,11 @@ fn read_bounded(
 pub fn execute(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Memory) -> Done {
     match instruction.operation {
         Operation::s_dcache_inv | Operation::s_dcache_wb => return Ok(Outcome::Next),
+        Operation::s_memtime | Operation::s_memrealtime => {
+            let to = register(operand(instruction, 0)?)?;
+            wave.set_scalar_pair(to, memory.clock());
+            return Ok(Outcome::Next);
+        }
         operation if !is_load(operation) && !is_bounded(operation) => return Err(Stop::Unknown),
         _ => (),
     }

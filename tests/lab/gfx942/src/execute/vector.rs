@@ -2,7 +2,7 @@
 //! Vector instructions that compute: for each lane that EXEC has, the same.
 
 use super::exchange::{taken, Taken};
-use super::lane::{Comparison, Inputs, Modes, Output, Task};
+use super::lane::{Comparison, Inputs, Modes, Output, Pair, Task};
 use super::operands::{operand, read_32, read_64, register};
 use super::registers::{lanes, read_dword, write_dword};
 use super::source::{arithmetic, Source};
@@ -25,7 +25,7 @@ fn accumulates(operation: Operation) -> bool {
     matches!(
         operation,
         Operation::v_fmac_f32 | Operation::v_fmac_f64 | Operation::v_mac_f16
-    )
+    ) || Pair::of_accumulating(operation).is_some()
 }
 
 impl Operands {

@@ -13,7 +13,7 @@ mod pair;
 mod special;
 mod value;
 
-use crate::code::Operation;
+use crate::code::{Operation, Pairs};
 use crate::float::Format;
 
 pub use compare::Comparison;
@@ -84,6 +84,11 @@ impl Task {
                 inputs.first
             };
             return Some(Value::Bits32(chosen as u32).into());
+        }
+        if let Some(pair) = Pair::of_accumulating(self.operation) {
+            let sources = [inputs.first, inputs.second, inputs.third];
+            let bits = pair.evaluate(sources, 0, &Pairs::WHOLE, modes)?;
+            return Some(Value::Bits32(bits as u32).into());
         }
         exact::evaluate(self.operation, inputs)
             .or_else(|| self.integer(inputs).map(|bits| Value::Bits32(bits).into()))

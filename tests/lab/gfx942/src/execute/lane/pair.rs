@@ -73,6 +73,18 @@ impl Pair {
         })
     }
 
+    /// What an instruction of the short encodings does that adds to its destination.
+    pub fn of_accumulating(operation: Operation) -> Option<Self> {
+        Self::of(match operation {
+            Operation::v_dot2c_f32_f16 => Operation::v_dot2_f32_f16,
+            Operation::v_dot2c_i32_i16 => Operation::v_dot2_i32_i16,
+            Operation::v_dot4c_i32_i8 => Operation::v_dot4_i32_i8,
+            Operation::v_dot8c_i32_i4 => Operation::v_dot8_i32_i4,
+            Operation::v_pk_fmac_f16 => Operation::v_pk_fma_f16,
+            _ => return None,
+        })
+    }
+
     /// Whether constants are meant as numbers of 16 bits.
     pub const fn has_halves(self) -> bool {
         matches!(

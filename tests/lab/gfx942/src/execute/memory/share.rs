@@ -82,20 +82,38 @@ impl Two {
     }
 }
 
+impl Two {
+    /// Writes both places, and hands back what they had.
+    fn exchange(&self, wave: &mut Wave, memory: &mut impl Memory, words: [Operand; 3]) -> Done {
+        let [to, first, second] = words;
+        let old = wave.clone();
+        self.read(wave, memory, to)?;
+        self.write(&old, memory, [first, second])
+    }
+}
+
 fn has_two(name: &str) -> bool {
-    ["read2_", "read2st64_", "write2_", "write2st64_"]
-        .iter()
-        .any(|beginning| name.starts_with(beginning))
+    [
+        "read2_",
+        "read2st64_",
+        "write2_",
+        "write2st64_",
+        "wrxchg2_",
+        "wrxchg2st64_",
+    ]
+    .iter()
+    .any(|beginning| name.starts_with(beginning))
 }
 
 fn two(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Memory, name: &str) -> Done {
     let places = Two::of(instruction, name, access(instruction)?).ok_or(Stop::Unknown)?;
+    let data = |at| instruction.operand_of(Role::Data(at)).ok_or(Stop::Unknown);
     match instruction.operand_of(Role::Destination) {
-        Some(to) => places.read(wave, memory, to),
-        None => {
-            let data = |at| instruction.operand_of(Role::Data(at)).ok_or(Stop::Unknown);
-            places.write(wave, memory, [data(0)?, data(1)?])
+        Some(to) if name.starts_with("wrxchg") => {
+            places.exchange(wave, memory, [to, data(0)?, data(1)?])
         }
+        Some(to) => places.read(wave, memory, to),
+        None => places.write(wave, memory, [data(0)?, data(1)?]),
     }
 }
 
