@@ -110,17 +110,14 @@ fn to_integer(name: &str, from: Width, of: fn(f64) -> u32) {
         .filter(|_| from.bits > 16)
         .map(|bits| [bits, 0, 0]);
     let sources: Vec<[u64; 3]> = sources.into_iter().chain(near).collect();
-    let double = |bits: u64| {
-        let number = match from.bits {
-            16 => {
-                let half = Half::from_bits(bits.into());
-                let single: Single = half.convert(&mut false).value;
-                f32::from_bits(single.to_bits() as u32).into()
-            }
-            32 => f32::from_bits(bits as u32).into(),
-            _ => f64::from_bits(bits),
-        };
-        number
+    let double = |bits: u64| match from.bits {
+        16 => {
+            let half = Half::from_bits(bits.into());
+            let single: Single = half.convert(&mut false).value;
+            f32::from_bits(single.to_bits() as u32).into()
+        }
+        32 => f32::from_bits(bits as u32).into(),
+        _ => f64::from_bits(bits),
     };
     let found = results(&vop1(name, RESULT, FIRST), IEEE, &sources);
     for ([bits, ..], found) in sources.iter().zip(found) {

@@ -42,10 +42,11 @@ fn parts_of_registers_are_taken_and_written() {
                 for unused in 0..3 {
                     for signs in 0..4 {
                         let code = named("v_add_u32", |number| {
-                            let selectors = second << 24 | first << 16 | unused << 11 | to << 8;
-                            let extend = (signs & 1) << 19 | (signs >> 1) << 27;
+                            let selectors =
+                                (second << 24) | (first << 16) | (unused << 11) | (to << 8);
+                            let extend = ((signs & 1) << 19) | ((signs >> 1) << 27);
                             vec![
-                                (number & 0x3f) << 25 | RESULT << 17 | SECOND << 9 | 0xf9,
+                                ((number & 0x3f) << 25) | (RESULT << 17) | (SECOND << 9) | 0xf9,
                                 selectors | extend | FIRST,
                             ]
                         });
@@ -82,7 +83,7 @@ fn parts_of_registers_are_taken_and_written() {
                             _ if bits == 32 => sum,
                             0 => written << at,
                             1 => extended(written, bits) << at,
-                            _ => OLD & !mask | written << at,
+                            _ => OLD & !mask | (written << at),
                         };
                         let found = wave.vector(RESULT as u8, 1);
                         assert_eq!(found, expected, "{first} {second} {to} {unused} {signs}");
@@ -97,8 +98,8 @@ fn parts_of_registers_are_taken_and_written() {
 fn moved(control: u32, rows: u32, banks: u32, zero: bool, exec: u64) -> Vec<u32> {
     let code = named("v_mov_b32", |number| {
         vec![
-            (0x3f << 25) | RESULT << 17 | (number & 0xff) << 9 | 0xfa,
-            rows << 28 | banks << 24 | u32::from(zero) << 19 | control << 8 | FIRST,
+            (0x3f << 25) | (RESULT << 17) | ((number & 0xff) << 9) | 0xfa,
+            (rows << 28) | (banks << 24) | (u32::from(zero) << 19) | (control << 8) | FIRST,
         ]
     });
     let mut wave = Wave::new(0);

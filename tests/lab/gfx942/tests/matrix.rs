@@ -19,10 +19,10 @@ fn code(name: &str, accumulates: bool) -> Vec<u32> {
         let sources = u32::from(ADDEND) + 256;
         vec![
             (0x1a7 << 23)
-                | (number & 0x7f) << 16
-                | u32::from(accumulates) << 15
+                | ((number & 0x7f) << 16)
+                | (u32::from(accumulates) << 15)
                 | u32::from(RESULT),
-            sources << 18 | (u32::from(SECOND) + 256) << 9 | (u32::from(FIRST) + 256),
+            (sources << 18) | ((u32::from(SECOND) + 256) << 9) | (u32::from(FIRST) + 256),
         ]
     })
 }
@@ -47,7 +47,7 @@ fn bits(kind: Kind, value: i32) -> u64 {
         // The exponent has another bias, and the fraction 13 bits less.
         Kind::Half if value == 0 => 0,
         Kind::Half => {
-            u64::from((single >> 16 & 0x8000) | (((single & 0x7fff_ffff) - (112 << 23)) >> 13))
+            u64::from(((single >> 16) & 0x8000) | (((single & 0x7fff_ffff) - (112 << 23)) >> 13))
         }
     }
 }
@@ -114,7 +114,7 @@ fn put(wave: &mut Wave, first: u8, (lane, at): (usize, usize), value: u64, width
         wave.set_vector(register + 1, lane, (value >> 32) as u32);
     } else {
         let old = wave.vector(register, lane);
-        wave.set_vector(register, lane, old | (value as u32) << (from % 32));
+        wave.set_vector(register, lane, old | ((value as u32) << (from % 32)));
     }
 }
 
@@ -194,7 +194,7 @@ fn results_can_go_to_accumulation_registers_and_from_there() {
     let moves = |name: &str, to: u32, source: u32| {
         named(name, |number| {
             vec![
-                (0x1a7 << 23) | (number & 0x7f) << 16 | 0x4000 | to,
+                (0x1a7 << 23) | ((number & 0x7f) << 16) | 0x4000 | to,
                 0x1800_0000 | source,
             ]
         })

@@ -61,19 +61,19 @@ const LOADS: [(&str, Made); 14] = [
         vec![0xaaaa_0000 | expected(at, 1)]
     }),
     ("flat_load_ubyte_d16_hi", |at| {
-        vec![0x5555 | expected(at, 1) << 16]
+        vec![0x5555 | (expected(at, 1) << 16)]
     }),
     ("flat_load_sbyte_d16", |at| {
         vec![0xaaaa_0000 | u32::from(expected(at, 1) as i8 as u16)]
     }),
     ("flat_load_sbyte_d16_hi", |at| {
-        vec![0x5555 | u32::from(expected(at, 1) as i8 as u16) << 16]
+        vec![0x5555 | (u32::from(expected(at, 1) as i8 as u16) << 16)]
     }),
     ("flat_load_short_d16", |at| {
         vec![0xaaaa_0000 | expected(at, 2)]
     }),
     ("flat_load_short_d16_hi", |at| {
-        vec![0x5555 | expected(at, 2) << 16]
+        vec![0x5555 | (expected(at, 2) << 16)]
     }),
 ];
 
@@ -237,15 +237,15 @@ fn scratch_goes_round_among_the_lanes() {
     }
     // Across dwords, byte by byte.
     memory.done(&mut wave, &flat("flat_load_dword", SCRATCH, 30, 4, false));
-    assert_eq!(wave.vector(RESULT as u8, 5), (0x1005 << 16) | 5 >> 16);
+    assert_eq!(wave.vector(RESULT as u8, 5), (0x1005 << 16));
     memory.done(&mut wave, &flat("flat_load_dword", SCRATCH, OFF, 20, false));
-    assert_eq!(wave.vector(RESULT as u8, 5), (0x1005 << 16) | 5 >> 16);
+    assert_eq!(wave.vector(RESULT as u8, 5), (0x1005 << 16));
 }
 
 /// The descriptor of a buffer of records of these bytes.
 fn described(wave: &mut Wave, stride: u32, records: u32, fourth: u32) {
     wave.set_scalar(16, PLACE as u32);
-    wave.set_scalar(17, (PLACE >> 32) as u32 | stride << 16);
+    wave.set_scalar(17, (PLACE >> 32) as u32 | (stride << 16));
     wave.set_scalar(18, records);
     wave.set_scalar(19, fourth);
     wave.set_scalar(20, 4);
@@ -298,7 +298,7 @@ fn buffers_of_records_have_an_index_and_an_offset() {
     }
     // With the lane's number as the index, and eight records interleaved.
     described(&mut wave, 16, 64, 1 << 23);
-    wave.set_scalar(17, wave.scalar(17) | 1 << 31);
+    wave.set_scalar(17, wave.scalar(17) | (1 << 31));
     for lane in 0..LANES {
         wave.set_vector(ADDRESS as u8, lane, 9);
     }

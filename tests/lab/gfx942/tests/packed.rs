@@ -34,12 +34,16 @@ fn vop3p(name: &str, sources: u32, of: Halves) -> Vec<u32> {
         vec![
             (0x1a7 << 23)
                 | ((number & 0x7f) << 16)
-                | u32::from(of.clamp) << 15
-                | (high >> 2) << 14
-                | (of.low & only) << 11
-                | (of.negative_high & only) << 8
+                | (u32::from(of.clamp) << 15)
+                | ((high >> 2) << 14)
+                | ((of.low & only) << 11)
+                | ((of.negative_high & only) << 8)
                 | RESULT,
-            (of.negative_low & only) << 29 | (high & 3) << 27 | third << 18 | SECOND << 9 | FIRST,
+            ((of.negative_low & only) << 29)
+                | ((high & 3) << 27)
+                | (third << 18)
+                | (SECOND << 9)
+                | FIRST,
         ]
     })
 }
@@ -54,8 +58,8 @@ fn pairs() -> Vec<[u64; 3]> {
         for second in some {
             let other = others.next().unwrap();
             pairs.push([
-                first | second << 16,
-                second | (other & 0xffff) << 16,
+                first | (second << 16),
+                second | ((other & 0xffff) << 16),
                 other >> 32,
             ]);
         }
@@ -132,7 +136,7 @@ fn integers_are_paired() {
                         }
                     };
                     let expected =
-                        u32::from(result(choice.low)) | u32::from(result(choice.high)) << 16;
+                        u32::from(result(choice.low)) | (u32::from(result(choice.high)) << 16);
                     assert_eq!(found as u32, expected, "{name} {clamp} {numbers:x?}");
                 }
             }
@@ -169,7 +173,7 @@ fn halves_are_paired() {
                         let values = halves(*numbers, upper).map(|half| {
                             let sign = ((negative >> at) & 1) as u16;
                             at += 1;
-                            Half::from_bits((half ^ sign << 15).into())
+                            Half::from_bits((half ^ (sign << 15)).into())
                         });
                         rule(values).to_bits() as u16
                     };
@@ -282,7 +286,7 @@ fn sources_can_be_halves_or_singles() {
     };
     // A half above, a half below, and a single; then with signs and magnitudes.
     let numbers = [[
-        half(3.0) << 16 | 0x7e00,
+        (half(3.0) << 16) | 0x7e00,
         0x7e00_0000 | half(-2.5),
         single(0.125),
     ]];
@@ -302,8 +306,8 @@ fn sources_can_be_halves_or_singles() {
     assert_eq!(u64::from(run("v_fma_mixlo_f16", 0, 0)), half(-7.375));
     assert_eq!(u64::from(run("v_fma_mixhi_f16", 0, 0)), half(-7.375) << 16);
     let numbers = [[
-        half(3.0) << 16 | half(0.5),
-        half(2.0) << 16 | half(5.0),
+        (half(3.0) << 16) | half(0.5),
+        (half(2.0) << 16) | half(5.0),
         single(1.0),
     ]];
     let found = results(&vop3p("v_dot2_f32_f16", 3, PLAIN), IEEE, &numbers)[0] as u32;

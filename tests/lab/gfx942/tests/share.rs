@@ -35,7 +35,7 @@ fn reads_bring_all_widths() {
     assert_eq!(read("ds_read_i16", 2, 60)[0], dword(62) as i16 as u32);
     assert_eq!(
         read("ds_read_u8_d16_hi", 2, 60)[0],
-        0x5555 | u32::from(byte(62)) << 16
+        0x5555 | (u32::from(byte(62)) << 16)
     );
     assert_eq!(
         read("ds_read_u16_d16", 2, 60)[0],
@@ -58,7 +58,7 @@ fn reads_bring_all_widths() {
 
 #[test]
 fn two_offsets_count_what_is_read() {
-    let both = |first: u32, second: u32| first | second << 8;
+    let both = |first: u32, second: u32| first | (second << 8);
     let old = 0xaaaa_5555;
     let found = read("ds_read2_b32", both(3, 7), 16);
     assert_eq!(found, [dword(16 + 12), dword(16 + 28), old, old]);
@@ -114,7 +114,7 @@ fn writes_put_all_widths_and_nothing_beside_them() {
                 expected[place..place + width].copy_from_slice(&bytes[from..from + width]);
             }
         }
-        assert_eq!(run(name, 1 | 3 << 8, DATA + 2), expected, "{name}");
+        assert_eq!(run(name, 1 | (3 << 8), DATA + 2), expected, "{name}");
     }
 }
 
@@ -129,7 +129,7 @@ fn places_are_exchanged_in_pairs() {
     wave.set_vector(RESULT as u8 + 1, 0, 0x2222);
     let code = share(
         "ds_wrxchg2_rtn_b32",
-        1 | 4 << 8,
+        1 | (4 << 8),
         [ADDRESS, RESULT, RESULT + 1, RESULT],
     );
     memory.done(&mut wave, &code);
@@ -183,7 +183,7 @@ fn patterns_say_from_where_lanes_take() {
     }
     // Within 32 lanes: what is kept, set and turned round of the number.
     let (and, or, xor) = (0x1e, 0x04, 0x10);
-    let mask = and | or << 5 | xor << 10;
+    let mask = and | (or << 5) | (xor << 10);
     let found = crossed("ds_swizzle_b32", mask, u64::MAX, |lane| lane);
     for (lane, found) in (0..64_u32).zip(found) {
         assert_eq!(found, lane / 32 * 32 + (((lane % 32) & and | or) ^ xor));

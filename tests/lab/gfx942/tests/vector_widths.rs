@@ -24,7 +24,7 @@ fn numbers() -> Vec<[u64; 3]> {
     ];
     let some: Vec<u64> = some
         .into_iter()
-        .flat_map(|value: u64| [value, !value, value << 32 | 0xffff_ffff])
+        .flat_map(|value: u64| [value, !value, (value << 32) | 0xffff_ffff])
         .collect();
     let mut others = random(41);
     let mut numbers = Vec::new();
@@ -130,14 +130,14 @@ const CASES: [Case; 36] = [
         a + b + c
     }),
     ("v_cvt_pk_u16_u32", [32, 32], false, 2, false, |[a, b, _]| {
-        a.min(0xffff) | b.min(0xffff) << 16
+        a.min(0xffff) | (b.min(0xffff) << 16)
     }),
     ("v_cvt_pk_i16_i32", [32, 32], true, 2, false, |[a, b, _]| {
         let limited = |value: i128| value.clamp(-0x8000, 0x7fff) & 0xffff;
-        limited(a) | limited(b) << 16
+        limited(a) | (limited(b) << 16)
     }),
     ("v_pack_b32_f16", [16, 32], false, 2, false, |[a, b, _]| {
-        a | b << 16
+        a | (b << 16)
     }),
 ];
 
@@ -282,7 +282,7 @@ fn halves_can_be_chosen_for_sources_and_results() {
         let value = half(0) * half(1) + half(2);
         let expected = match select & 8 {
             0 => 0x1234_0000 | value,
-            _ => 0x5678 | value << 16,
+            _ => 0x5678 | (value << 16),
         };
         assert_eq!(wave.vector(RESULT as u8, 0), expected, "{select:#x}");
     }

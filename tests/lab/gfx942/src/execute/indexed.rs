@@ -33,7 +33,7 @@ pub fn set(wave: &mut Wave, index: u32) {
 
 pub fn choose(wave: &mut Wave, chosen: u32) {
     let m0 = wave.m0();
-    wave.set_m0(m0 & !(0xf << CHOSEN) | (chosen & 0xf) << CHOSEN);
+    wave.set_m0(m0 & !(0xf << CHOSEN) | ((chosen & 0xf) << CHOSEN));
 }
 
 /// The instruction as it is meant.

@@ -117,7 +117,7 @@ fn element(
     };
     let lower = dword(from / 32)?;
     Ok(match bits {
-        64 => lower | dword(from / 32 + 1)? << 32,
+        64 => lower | (dword(from / 32 + 1)? << 32),
         32 => lower,
         _ => (lower >> (from % 32)) & ((1 << bits) - 1),
     })

@@ -15,7 +15,7 @@ fn read(wave: &Wave, source: Operand, lane: usize, has_halves: bool) -> Result<u
         Operand::Vector { .. } => {
             let lower = read_dword(wave, source, lane, 0)?;
             let upper = read_dword(wave, source, lane, 1)?;
-            Ok(u64::from(lower) | u64::from(upper) << 32)
+            Ok(u64::from(lower) | (u64::from(upper) << 32))
         }
         Operand::Inline { code, .. } if has_halves => {
             let value = constant_16(code).ok_or(Stop::Unknown)?;
@@ -23,7 +23,7 @@ fn read(wave: &Wave, source: Operand, lane: usize, has_halves: bool) -> Result<u
         }
         Operand::Inline { code, .. } if width(source) == 2 => {
             let value = u64::from(constant_32(code).ok_or(Stop::Unknown)?);
-            Ok(value | value << 32)
+            Ok(value | (value << 32))
         }
         source if width(source) == 2 => read_64(wave, source),
         source => read_32(wave, source).map(u64::from),

@@ -177,7 +177,7 @@ impl Destination {
         let old = read_dword(wave, self.to, lane, 0)?;
         let lower = value as u32;
         let lower = match (self.half, &self.parts) {
-            (Some(true), _) => old & 0xffff | lower << 16,
+            (Some(true), _) => old & 0xffff | (lower << 16),
             (Some(false), _) => old & 0xffff_0000 | lower & 0xffff,
             (None, Some(parts)) => placed(parts, old, lower),
             (None, None) => lower,

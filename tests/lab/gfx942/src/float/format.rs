@@ -81,7 +81,7 @@ impl Format {
 
     /// Without a quiet bit a number that is none asks for attention; this one does not.
     pub const fn quiet(self, bits: u64) -> u64 {
-        bits | 1 << (self.fraction - 1)
+        bits | (1 << (self.fraction - 1))
     }
 
     /// The number that these bits are.

@@ -23,7 +23,7 @@ pub fn flat(name: &str, part: u32, scalar: u32, offset: i32, returns: bool) -> V
     let offset = offset as u32 & 0x1fff;
     // Scratch says in one more bit that there is a vector address.
     let offset = if part == SCRATCH {
-        offset | 1 << 13
+        offset | (1 << 13)
     } else {
         offset
     };

@@ -141,7 +141,7 @@ impl Object {
             share: field(0, 4) as usize,
             scratch: field(4, 4) as usize,
             // Rounding and subnormal numbers, then the limits of what is no number, IEEE.
-            mode: (first >> 12) & 0xff | ((first >> 21) & 1) << 8 | ((first >> 23) & 1) << 9,
+            mode: (first >> 12) & 0xff | (((first >> 21) & 1) << 8) | (((first >> 23) & 1) << 9),
             properties: field(56, 2),
             groups: [7, 8, 9].map(|bit| (second >> bit) & 1 != 0),
         }

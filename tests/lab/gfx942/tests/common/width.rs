@@ -16,7 +16,7 @@ pub const ROUNDS: [Round; 4] = [
 
 /// MODE with this rounding for all widths, and all subnormal numbers.
 pub fn rounding(number: u32) -> u32 {
-    IEEE | number | number << 2
+    IEEE | number | (number << 2)
 }
 
 /// A width: its bits, those of its fraction, and how instructions call it.
@@ -71,7 +71,7 @@ impl Width {
 
     /// Numbers at which operations change their behaviour, with both signs.
     pub fn boundaries(self) -> Vec<u64> {
-        let one = self.infinity() >> 1 & !((1 << self.fraction) - 1);
+        let one = (self.infinity() >> 1) & !((1 << self.fraction) - 1);
         let unit = 1_u64 << self.fraction;
         let some = [
             0,

@@ -66,17 +66,17 @@ pub fn evaluate(operation: Operation, inputs: &Inputs) -> Option<Value> {
         Operation::v_sad_u32 => sum(first.abs_diff(second), 0),
         Operation::v_sat_pk_u8_i16 => {
             let limited = |value: u32| (value as u16 as i16).clamp(0, 255) as u32;
-            Value::Bits32(limited(first) | limited(first >> 16) << 8)
+            Value::Bits32(limited(first) | (limited(first >> 16) << 8))
         }
         Operation::v_cvt_pk_u16_u32 => {
             let limited = |value: u32| value.min(0xffff);
-            Value::Bits32(limited(first) | limited(second) << 16)
+            Value::Bits32(limited(first) | (limited(second) << 16))
         }
         Operation::v_cvt_pk_i16_i32 => {
             let limited = |value: u32| u32::from((value as i32).clamp(-0x8000, 0x7fff) as u16);
-            Value::Bits32(limited(first) | limited(second) << 16)
+            Value::Bits32(limited(first) | (limited(second) << 16))
         }
-        Operation::v_pack_b32_f16 => Value::Bits32(first & 0xffff | second << 16),
+        Operation::v_pack_b32_f16 => Value::Bits32(first & 0xffff | (second << 16)),
         _ => return None,
     })
 }

@@ -36,7 +36,7 @@ fn narrow(operation: Operation, inputs: &Inputs, modes: &Modes) -> Option<Value>
     let single = |bits| modes.unpack(SINGLE, bits);
     let pair = |of: [Number; 2], least, most| {
         let [lower, upper] = of.map(|number| normalized(number, least, most));
-        Value::Bits32(lower | upper << 16)
+        Value::Bits32(lower | (upper << 16))
     };
     let (first, second) = (inputs.first, inputs.second);
     let halves = [half(first), half(second)];
@@ -59,12 +59,12 @@ fn narrow(operation: Operation, inputs: &Inputs, modes: &Modes) -> Option<Value>
         Operation::v_cvt_pkrtz_f16_f32 => {
             let [lower, upper] = singles
                 .map(|number| modes.output(HALF, round(number, HALF, Rounding::Zero)) as u32);
-            Value::Bits32(lower | upper << 16)
+            Value::Bits32(lower | (upper << 16))
         }
         Operation::v_cvt_pk_u8_f32 => {
             let byte = limited(singles[0], Rounding::Zero, 0, 0xff) as u32;
             let at = 8 * (second as u32 & 3);
-            Value::Bits32(inputs.third as u32 & !(0xff << at) | byte << at)
+            Value::Bits32(inputs.third as u32 & !(0xff << at) | (byte << at))
         }
         _ => return None,
     })
@@ -77,7 +77,7 @@ pub fn evaluate(operation: Operation, inputs: &Inputs, modes: &Modes) -> Option<
     let double = modes.unpack(DOUBLE, bits);
     let to = |format: Format, number| Value::Float(format, modes.round(format, number));
     let integer = |value: i128| Number::integer(value);
-    let byte = |at: u32| integer(i128::from(bits >> (8 * at) & 0xff));
+    let byte = |at: u32| integer(i128::from((bits >> (8 * at)) & 0xff));
     let point_five = integer(1).scaled(-1);
     Some(match operation {
         Operation::v_cvt_f32_f16 => to(SINGLE, half),

@@ -140,9 +140,7 @@ pub fn fixup(format: Format, [quotient, below, above]: [u64; 3]) -> u64 {
         format.quiet(format.sign() | format.infinity())
     } else if zero_below || endless_above {
         sign | format.infinity()
-    } else if endless_below || zero_above {
-        sign
-    } else if difference < limits(format).vanishing {
+    } else if endless_below || zero_above || difference < limits(format).vanishing {
         sign
     } else if format.is_nan(quotient) {
         // In between was what is too large for the format, and so is the quotient.

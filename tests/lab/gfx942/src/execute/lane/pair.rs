@@ -116,7 +116,7 @@ impl Pair {
                         value & 0xffff_ffff
                     }
                 };
-                Some(part(0) | part(1) << 32)
+                Some(part(0) | (part(1) << 32))
             }
         }
     }
@@ -166,7 +166,7 @@ fn each(
     };
     let lower = result((pairs.select_low, pairs.negative_low))?;
     let upper = result((pairs.select_high, pairs.negative_high))?;
-    Some(lower | upper << bits)
+    Some(lower | (upper << bits))
 }
 
 fn products(count: u32, signed: bool, sources: [u64; 3], pairs: &Pairs) -> Option<u64> {
@@ -228,7 +228,7 @@ fn mixed(
         let value = sources.get(at).copied().unwrap_or(0);
         let (format, bits) = match (has(pairs.select_high, at), has(pairs.select_low, at)) {
             (true, false) => (HALF, value & 0xffff),
-            (true, true) => (HALF, value >> 16 & 0xffff),
+            (true, true) => (HALF, (value >> 16) & 0xffff),
             (false, _) => (SINGLE, value & 0xffff_ffff),
         };
         // What is the upper sign elsewhere is the magnitude here.
@@ -250,6 +250,6 @@ fn mixed(
     Some(u64::from(match half {
         None => value,
         Some(false) => old & 0xffff_0000 | value,
-        Some(true) => old & 0xffff | value << 16,
+        Some(true) => old & 0xffff | (value << 16),
     }))
 }

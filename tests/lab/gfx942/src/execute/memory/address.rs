@@ -29,7 +29,7 @@ pub struct Shared {
 fn whole(wave: &Wave, operand: Operand, lane: usize) -> Result<u64, Stop> {
     let lower = read_dword(wave, operand, lane, 0)?;
     let upper = read_dword(wave, operand, lane, 1)?;
-    Ok(u64::from(lower) | u64::from(upper) << 32)
+    Ok(u64::from(lower) | (u64::from(upper) << 32))
 }
 
 /// The four gigabytes that begin with these upper 16 bits, if there are any.

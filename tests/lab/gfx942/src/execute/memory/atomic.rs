@@ -174,8 +174,8 @@ impl Change {
             Self::MaxFloat => extreme(format, old, data, true),
             Self::AddPair(half) => {
                 let lower = sum(half, old & 0xffff, data & 0xffff);
-                let upper = sum(half, old >> 16 & 0xffff, data >> 16 & 0xffff);
-                upper << 16 | lower
+                let upper = sum(half, (old >> 16) & 0xffff, (data >> 16) & 0xffff);
+                (upper << 16) | lower
             }
         }
     }
@@ -196,7 +196,7 @@ fn number(wave: &Wave, of: Operand, lane: usize, from: u8, bytes: u8) -> Result<
         8 => read_dword(wave, of, lane, from + 1)?,
         _ => 0,
     };
-    Ok(u64::from(lower) | u64::from(upper) << 32)
+    Ok(u64::from(lower) | (u64::from(upper) << 32))
 }
 
 pub fn execute(

@@ -48,7 +48,7 @@ fn loaded(load: Load, bytes: &[u8], old: u32) -> Dwords {
     dwords[0] = match load.half {
         None => first,
         Some(Half::Lower) => old & 0xffff_0000 | first & 0xffff,
-        Some(Half::Upper) => old & 0xffff | first << 16,
+        Some(Half::Upper) => old & 0xffff | (first << 16),
     };
     dwords
 }
