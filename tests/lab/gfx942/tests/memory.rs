@@ -242,6 +242,30 @@ fn scratch_goes_round_among_the_lanes() {
     assert_eq!(wave.vector(RESULT as u8, 5), (0x1005 << 16));
 }
 
+#[test]
+fn loads_can_go_to_the_local_share() {
+    let mut memory = memory();
+    memory.share = vec![0; 512];
+    let mut wave = wave();
+    wave.set_m0(32);
+    wave.set_exec(!2);
+    for lane in 0..LANES {
+        set_whole(&mut wave, ADDRESS, lane, PLACE + lane as u64 * EVERY);
+    }
+    let code = flat("flat_load_lds_dword", GLOBAL, OFF, 8, false);
+    memory.done(&mut wave, &code);
+    for lane in 0..LANES as u64 {
+        let at = 32 + 8 + 4 * lane as usize;
+        let found = memory.share[at..at + 4].try_into().unwrap();
+        let value = if lane == 1 {
+            0
+        } else {
+            expected(lane * EVERY + 8, 4)
+        };
+        assert_eq!(u32::from_le_bytes(found), value, "{lane}");
+    }
+}
+
 /// The descriptor of a buffer of records of these bytes.
 fn described(wave: &mut Wave, stride: u32, records: u32, fourth: u32) {
     wave.set_scalar(16, PLACE as u32);

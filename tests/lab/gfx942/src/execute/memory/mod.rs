@@ -144,12 +144,7 @@ pub fn execute(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Mem
     let data = instruction.operand_of(Role::Data(0));
     let place = |wave: &Wave, lane| addresses.place(wave, lane, transfer.bytes());
     match transfer {
-        Transfer::Load(of) if access.lds => {
-            if instruction.encoding == Encoding::Scratch {
-                return Err(Stop::Unknown);
-            }
-            to_share(wave, memory, of, access.offset, place)
-        }
+        Transfer::Load(of) if access.lds => to_share(wave, memory, of, access.offset, place),
         Transfer::Load(of) => {
             let to = match instruction.operand_of(Role::Destination) {
                 Some(to) => to,
