@@ -11,4 +11,5 @@
 
 pub mod code;
 mod execute;
+mod float;
 pub mod wave;

@@ -297,9 +297,9 @@ fn what_has_no_meaning_here_is_told_even_without_lanes() {
     let mut wave = Wave::new(0);
     wave.set_exec(0);
     for code in [
-        vop2("v_add_f32", 9, FIRST, 5),
-        vop3("v_fma_f32", 9, FIRST, SECOND, THIRD),
-        vopc("v_cmp_lt_f32", FIRST, 5),
+        vop1("v_cvt_f32_fp8", 9, FIRST),
+        vop3("v_cubeid_f32", 9, FIRST, SECOND, THIRD),
+        vop3("v_trig_preop_f64", 9, FIRST, SECOND, 0),
     ] {
         assert!(
             matches!(run(&mut wave, &code), Outcome::Illegal { .. }),

@@ -3,7 +3,7 @@
 
 use super::operand::Operand;
 use super::operation::Operation;
-use super::table::{Role, Shape, Slot};
+use super::table::{Properties, Role, Shape, Slot};
 
 /// The form in which an instruction is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,6 +55,17 @@ pub struct Pairs {
     pub negative_low: u8,
     pub negative_high: u8,
     pub clamp: bool,
+}
+
+impl Pairs {
+    /// Lower halves make the lower result, upper halves the upper one.
+    pub const WHOLE: Self = Self {
+        select_low: 0,
+        select_high: 0b111,
+        negative_low: 0,
+        negative_high: 0,
+        clamp: false,
+    };
 }
 
 /// What a matrix instruction says about which blocks and lanes it takes.
@@ -205,6 +216,31 @@ impl Instruction {
     /// The operands in the order in which assembly text names them.
     pub fn operands(&self) -> &[Operand] {
         &self.operands[..usize::from(self.count)]
+    }
+
+    /// The first operand of this role.
+    pub(crate) fn operand_of(&self, role: Role) -> Option<Operand> {
+        let found = self.with_roles().find(|(of, _)| *of == role);
+        found.map(|(_, operand)| operand)
+    }
+
+    /// What the shape says of the operand of this role.
+    pub(crate) fn slot(&self, role: Role) -> Option<&'static Slot> {
+        self.shape.slots.iter().find(|slot| slot.role == role)
+    }
+
+    /// The same with other vector registers for the sources and results that are chosen.
+    pub(crate) fn with_registers_moved(mut self, by: u8, chosen: impl Fn(Role) -> bool) -> Self {
+        for (operand, role) in self.operands.iter_mut().zip(self.roles) {
+            if let (Operand::Vector { first, .. }, true) = (operand, role.is_some_and(&chosen)) {
+                *first = first.saturating_add(by);
+            }
+        }
+        self
+    }
+
+    pub(crate) fn properties(&self) -> Properties {
+        self.shape.properties
     }
 
     pub(super) fn with_roles(&self) -> impl Iterator<Item = (Role, Operand)> + '_ {

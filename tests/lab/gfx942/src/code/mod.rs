@@ -25,4 +25,5 @@ pub use instruction::{
 };
 pub use operand::Operand;
 pub use operation::Operation;
+pub(crate) use table::{Class, Role};
 pub use table::{Kind, Number, Signs};

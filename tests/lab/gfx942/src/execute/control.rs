@@ -2,7 +2,7 @@
 //! Where a wave goes on, and what it tells others: SOPP.
 
 use super::operands::immediate;
-use super::{Done, Stop};
+use super::{indexed, Done, Stop};
 use crate::code::{Instruction, Operation};
 use crate::wave::{Outcome, Wave};
 
@@ -40,6 +40,14 @@ pub fn execute(wave: &mut Wave, instruction: &Instruction) -> Done {
         | Operation::s_ttracedata
         | Operation::s_incperflevel
         | Operation::s_decperflevel => Outcome::Next,
+        Operation::s_set_gpr_idx_off => {
+            indexed::stop(wave);
+            Outcome::Next
+        }
+        Operation::s_set_gpr_idx_mode => {
+            indexed::choose(wave, value.into());
+            Outcome::Next
+        }
         Operation::s_endpgm | Operation::s_endpgm_saved => Outcome::Ended,
         Operation::s_barrier => Outcome::Barrier,
         Operation::s_sleep => Outcome::Sleep(value & 0x7f),

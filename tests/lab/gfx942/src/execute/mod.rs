@@ -3,14 +3,20 @@
 //! [`Outcome::Illegal`], as one that the hardware does not know.
 
 mod control;
+mod exchange;
 mod hardware;
-mod lane_compare;
-mod lane_integer;
+mod indexed;
+mod lane;
+mod matrix;
+mod memory;
 mod operands;
+mod packed;
+mod registers;
 mod scalar;
 mod scalar_arithmetic;
 mod scalar_bits;
 mod scalar_memory;
+mod source;
 mod vector;
 
 use crate::code::{decode, Encoding, Instruction};
@@ -39,9 +45,18 @@ fn dispatch(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Memory
         }
         Encoding::Sopp => control::execute(wave, instruction),
         Encoding::Smem => scalar_memory::execute(wave, instruction, memory),
-        Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc | Encoding::Vop3 => {
-            vector::execute(wave, instruction)
+        Encoding::Vop1
+        | Encoding::Vop2
+        | Encoding::Vopc
+        | Encoding::Vop3
+        | Encoding::Sdwa
+        | Encoding::Dpp => vector::execute(wave, instruction),
+        Encoding::Flat | Encoding::Global | Encoding::Scratch | Encoding::Mubuf => {
+            memory::execute(wave, instruction, memory)
         }
+        Encoding::Vop3p => packed::execute(wave, instruction),
+        Encoding::Mai => matrix::execute(wave, instruction),
+        Encoding::Ds => memory::share(wave, instruction, memory),
         _ => Err(Stop::Unknown),
     }
 }
@@ -72,6 +87,7 @@ impl Wave {
             return illegal;
         };
         self.pc = at.wrapping_add(instruction.size.into());
+        let instruction = indexed::moved(self, instruction);
         match dispatch(self, &instruction, memory) {
             Ok(outcome) => outcome,
             Err(stop) => {

@@ -3,7 +3,8 @@
 
 use super::Stop;
 use crate::code::{Instruction, Operand};
-use crate::wave::Wave;
+use crate::float::{round, Rounding, HALF, SINGLE};
+use crate::wave::{HardwareRegister, Wave};
 
 /// The numbers of what is read like a register and is none.
 const VCCZ: u8 = 251;
@@ -14,8 +15,9 @@ const SCC: u8 = 253;
 const LAST_REGISTER: u8 = 127;
 const NO_REGISTER: u8 = 125;
 
-/// The constants from 240 on, as 32 and as 64 bits.
+/// The constants from 240 on, as 16, 32 and 64 bits.
 const SINGLES: [f32; 8] = [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0];
+const ONE_OVER_TWO_PI_16: u64 = 0x3118;
 const ONE_OVER_TWO_PI_32: u32 = 0x3e22_f983;
 const ONE_OVER_TWO_PI_64: u64 = 0x3fc4_5f30_6dc9_c882;
 
@@ -30,6 +32,20 @@ fn integer(code: u8) -> Option<i32> {
 
 fn single(code: u8) -> Option<f32> {
     SINGLES.get(usize::from(code.checked_sub(240)?)).copied()
+}
+
+/// The constant of this number in 16 bits; an integer is extended by its sign.
+pub fn constant_16(code: u8) -> Option<u64> {
+    let half = |value: f32| {
+        let number = SINGLE.unpack(value.to_bits().into());
+        round(number, HALF, Rounding::Even)
+    };
+    match code {
+        248 => Some(ONE_OVER_TWO_PI_16),
+        _ => integer(code)
+            .map(|value| u64::from(value as u32))
+            .or_else(|| single(code).map(half)),
+    }
 }
 
 /// The constant of this number in 32 bits.
@@ -49,6 +65,22 @@ pub fn constant_64(code: u8) -> Option<u64> {
         _ => integer(code)
             .map(|value| i64::from(value) as u64)
             .or_else(|| single(code).map(|value| f64::from(value).to_bits())),
+    }
+}
+
+/// Where the parts of flat addresses begin and end that are the local share and scratch.
+fn aperture(wave: &Wave, code: u8) -> Option<u64> {
+    let bases = wave.hardware(HardwareRegister::MemoryBases);
+    let (share, scratch) = (
+        u64::from(bases >> 16) << 48,
+        u64::from(bases & 0xffff) << 48,
+    );
+    match code {
+        235 => Some(share),
+        236 => Some(share | 0xffff_ffff),
+        237 => Some(scratch),
+        238 => Some(scratch | 0xffff_ffff),
+        _ => None,
     }
 }
 
@@ -79,6 +111,7 @@ pub fn read_64(wave: &Wave, operand: Operand) -> Result<u64, Stop> {
             code: VCCZ | EXECZ | SCC,
             ..
         } => read_32(wave, operand).map(u64::from),
+        Operand::Scalar { code, dwords: 2 } => aperture(wave, code).ok_or(Stop::Unknown),
         _ => Err(Stop::Unknown),
     }
 }

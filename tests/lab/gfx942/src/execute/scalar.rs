@@ -4,7 +4,7 @@
 use super::operands::{immediate, operand, read_32, read_64, register, width};
 use super::scalar_arithmetic as arithmetic;
 use super::scalar_bits as bits;
-use super::{hardware, Done, Stop};
+use super::{hardware, indexed, Done, Stop};
 use crate::code::{Encoding, Instruction, Operand, Operation};
 use crate::wave::{Outcome, Wave};
 
@@ -48,6 +48,10 @@ fn one(wave: &mut Wave, instruction: &Instruction) -> Done {
         }
         Operation::s_setpc_b64 => {
             wave.pc = read_64(wave, first)?;
+            return Ok(Outcome::Next);
+        }
+        Operation::s_set_gpr_idx_idx => {
+            indexed::set(wave, read_32(wave, first)?);
             return Ok(Outcome::Next);
         }
         _ => (),
@@ -114,6 +118,11 @@ fn two(wave: &mut Wave, instruction: &Instruction) -> Done {
 fn compare(wave: &mut Wave, instruction: &Instruction) -> Done {
     let operation = instruction.operation;
     let (first, second) = (operand(instruction, 0)?, operand(instruction, 1)?);
+    if operation == Operation::s_set_gpr_idx_on {
+        let chosen = immediate(instruction, 1)?;
+        indexed::start(wave, read_32(wave, first)?, chosen as u32);
+        return Ok(Outcome::Next);
+    }
     let (left, right) = (read(wave, first)?, read(wave, second)?);
     wave.scc = arithmetic::compare(operation, left as u32, right as u32)
         .or_else(|| arithmetic::compare_64(operation, left, right))

@@ -1,71 +1,119 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Vector instructions on integers: for each lane that EXEC has, the same.
+//! Vector instructions that compute: for each lane that EXEC has, the same.
 
-use super::lane_compare::Comparison;
-use super::lane_integer as integer;
-use super::operands::{self, constant_32, constant_64, operand, read_32, register, width};
+use super::exchange::{taken, Taken};
+use super::lane::{Comparison, Inputs, Modes, Output, Pair, Task};
+use super::operands::{operand, read_32, read_64, register};
+use super::registers::{lanes, read_dword, write_dword};
+use super::source::{arithmetic, Source};
 use super::{Done, Stop};
-use crate::code::{Arithmetic, Instruction, Modifiers, Operand, Operation};
+use crate::code::{
+    Arithmetic, Class, Instruction, Modifiers, Operand, Operation, Part, Parts, Role, Unused,
+};
 use crate::wave::{Outcome, Wave, LANES};
 
-/// What a source is to one lane, as many bits as it has.
-fn read(wave: &Wave, source: Operand, lane: usize) -> Result<u64, Stop> {
-    match source {
-        Operand::Vector { first, dwords } => {
-            let upper = match dwords {
-                1 => 0,
-                2 => wave.vector(first.saturating_add(1), lane),
-                _ => return Err(Stop::Unknown),
+/// What the lanes of an instruction calculate with.
+struct Operands {
+    sources: [Option<Source>; 3],
+    /// The mask with a bit for each lane.
+    mask: u64,
+    modifiers: Modifiers,
+}
+
+/// Operations that add to what their destination has.
+fn accumulates(operation: Operation) -> bool {
+    matches!(
+        operation,
+        Operation::v_fmac_f32 | Operation::v_fmac_f64 | Operation::v_mac_f16
+    ) || Pair::of_accumulating(operation).is_some()
+}
+
+impl Operands {
+    fn of(wave: &Wave, instruction: &Instruction, arithmetic: &Arithmetic) -> Result<Self, Stop> {
+        let source = |at| Source::of(instruction, at, arithmetic);
+        let mut sources = [source(0), source(1), source(2)];
+        if let (Some(slot), Some(old)) = (
+            instruction.slot(Role::Source(0)),
+            instruction.operand_of(Role::Destination),
+        ) {
+            if accumulates(instruction.operation) {
+                sources[2] = Some(Source::plain(old, slot.kind));
+            }
+        }
+        if let (Some(slot), Some(literal)) = (
+            instruction.slot(Role::Literal),
+            instruction.operand_of(Role::Literal),
+        ) {
+            let constant = Some(Source::plain(literal, slot.kind));
+            // In the text the constant stands where it is used.
+            let is_last = instruction.operands().last() == Some(&literal);
+            sources = match is_last {
+                true => [sources[0], sources[1], constant],
+                false => [sources[0], constant, sources[1]],
             };
-            Ok(u64::from(wave.vector(first, lane)) | (u64::from(upper) << 32))
         }
-        Operand::Inline { code, kind } if kind.dwords == 2 => {
-            constant_64(code).ok_or(Stop::Unknown)
-        }
-        Operand::Inline { code, .. } => constant_32(code).map(u64::from).ok_or(Stop::Unknown),
-        _ if width(source) == 2 => operands::read_64(wave, source),
-        _ => read_32(wave, source).map(u64::from),
+        let last = instruction.slot(Role::Source(2)).map(|slot| slot.class);
+        let mask = if last == Some(Class::ScalarRegister) {
+            read_64(
+                wave,
+                operand(instruction, instruction.operands().len() - 1)?,
+            )?
+        } else {
+            wave.vcc()
+        };
+        Ok(Self {
+            sources,
+            mask,
+            modifiers: instruction.modifiers,
+        })
+    }
+
+    fn count(&self) -> usize {
+        self.sources.iter().flatten().count()
+    }
+
+    /// What a lane calculates with; none if it does nothing.
+    fn inputs(&self, wave: &Wave, lane: usize) -> Result<Option<Inputs>, Stop> {
+        let read = |at: usize, lane| match self.sources.get(at).copied().flatten() {
+            Some(source) => source.read(wave, lane),
+            None => Ok(0),
+        };
+        let first = match &self.modifiers {
+            Modifiers::Lanes(lanes) => match taken(wave, lanes, lane) {
+                Taken::From(from) => read(0, from)?,
+                Taken::Zero => self.sources[0].map_or(0, |source| source.modified(0)),
+                Taken::Nothing => return Ok(None),
+            },
+            _ => read(0, lane)?,
+        };
+        Ok(Some(Inputs {
+            first,
+            second: read(1, lane)?,
+            third: read(2, lane)?,
+            flag: (self.mask >> lane) & 1 != 0,
+            lane,
+        }))
     }
 }
 
-fn read_half(wave: &Wave, source: Operand, lane: usize) -> Result<u32, Stop> {
-    match width(source) {
-        1 => read(wave, source, lane).map(|value| value as u32),
-        _ => Err(Stop::Unknown),
-    }
-}
-
-fn vector_register(operand: Operand) -> Result<u8, Stop> {
-    match operand {
-        Operand::Vector { first, dwords: 1 } => Ok(first),
-        _ => Err(Stop::Unknown),
-    }
-}
-
-/// What each active lane makes of its sources.
-fn each(wave: &mut Wave, to: Operand, of: impl Fn(&Wave, usize) -> Result<u32, Stop>) -> Done {
-    let to = vector_register(to)?;
-    let mut results = [None; LANES];
-    for (lane, result) in results.iter_mut().enumerate() {
-        if wave.is_active(lane) {
-            *result = Some(of(wave, lane)?);
-        }
-    }
-    for (lane, result) in results.into_iter().enumerate() {
-        if let Some(value) = result {
-            wave.set_vector(to, lane, value);
-        }
-    }
-    Ok(Outcome::Next)
+/// Where the mask of lanes goes that an instruction writes.
+fn mask_destination(instruction: &Instruction) -> Result<u8, Stop> {
+    let to = instruction
+        .operand_of(Role::ScalarDestination)
+        .or_else(|| instruction.operand_of(Role::Vcc));
+    register(to.ok_or(Stop::Unknown)?)
 }
 
 fn compare(wave: &mut Wave, instruction: &Instruction, comparison: Comparison) -> Done {
-    let to = register(operand(instruction, 0)?)?;
-    let (first, second) = (operand(instruction, 1)?, operand(instruction, 2)?);
+    let to = mask_destination(instruction)?;
+    let operands = Operands::of(wave, instruction, &arithmetic(instruction)?)?;
+    let modes = Modes::of(wave);
     let mut holds = 0;
-    for lane in (0..LANES).filter(|lane| wave.is_active(*lane)) {
-        let (left, right) = (read(wave, first, lane)?, read(wave, second, lane)?);
-        holds |= u64::from(comparison.holds(left, right)) << lane;
+    for lane in lanes(wave) {
+        if let Some(inputs) = operands.inputs(wave, lane)? {
+            let is = comparison.holds(inputs.first, inputs.second, &modes);
+            holds |= u64::from(is) << lane;
+        }
     }
     wave.set_scalar_pair(to, holds);
     if comparison.sets_exec {
@@ -74,50 +122,120 @@ fn compare(wave: &mut Wave, instruction: &Instruction, comparison: Comparison) -
     Ok(Outcome::Next)
 }
 
-/// Sums and differences that take or give a carry for each lane.
-fn carry(wave: &mut Wave, instruction: &Instruction) -> Done {
-    let (to, carries) = (
-        operand(instruction, 0)?,
-        register(operand(instruction, 1)?)?,
-    );
-    let (first, second) = (operand(instruction, 2)?, operand(instruction, 3)?);
-    let before = match instruction.operands().get(4) {
-        Some(from) => operands::read_64(wave, *from)?,
-        None => 0,
+/// A result in the part of the register that is meant.
+fn placed(parts: &Parts, old: u32, value: u32) -> u32 {
+    let (at, width) = match parts.destination {
+        Part::Whole => return value,
+        Part::Byte(at) => (8 * u32::from(at & 3), 8),
+        Part::Word(at) => (16 * u32::from(at & 1), 16),
     };
-    let result = |wave: &Wave, lane: usize| {
-        let (left, right) = (
-            read_half(wave, first, lane)?,
-            read_half(wave, second, lane)?,
-        );
-        integer::carried(
-            instruction.operation,
-            left,
-            right,
-            (before >> lane) & 1 != 0,
-        )
-        .ok_or(Stop::Unknown)
-    };
-    let mut after = 0;
-    for lane in (0..LANES).filter(|lane| wave.is_active(*lane)) {
-        after |= u64::from(result(wave, lane)?.1) << lane;
+    let ones = u32::MAX >> (32 - width);
+    let mask = ones << at;
+    let moved = (value & ones) << at;
+    match parts.unused {
+        Unused::Keep => old & !mask | moved,
+        Unused::Zero => moved,
+        Unused::Sign => {
+            let by = 32 - width - at;
+            // What is above has the sign of the part; what is below is zero.
+            ((moved << by) as i32 >> by) as u32
+        }
     }
-    each(wave, to, |wave, lane| {
-        result(wave, lane).map(|(value, _)| value)
-    })?;
-    wave.set_scalar_pair(carries, after);
+}
+
+/// How the results of an instruction are written.
+struct Destination {
+    to: Operand,
+    bits: u32,
+    /// A half of the register is written, and the other one kept.
+    half: Option<bool>,
+    parts: Option<Parts>,
+}
+
+impl Destination {
+    fn of(instruction: &Instruction, arithmetic: &Arithmetic, bits: u32) -> Result<Self, Stop> {
+        let to = instruction
+            .operand_of(Role::Destination)
+            .ok_or(Stop::Unknown)?;
+        match to {
+            Operand::Vector { dwords, .. } if u32::from(dwords) == bits.div_ceil(32) => (),
+            _ => return Err(Stop::Unknown),
+        }
+        let selects = instruction.properties().has_selects() && bits == 16;
+        Ok(Self {
+            to,
+            bits,
+            half: selects.then_some(arithmetic.select & 8 != 0),
+            parts: match instruction.modifiers {
+                Modifiers::Parts(parts) => Some(parts),
+                _ => None,
+            },
+        })
+    }
+
+    fn write(&self, wave: &mut Wave, lane: usize, value: u64) -> Result<(), Stop> {
+        let old = read_dword(wave, self.to, lane, 0)?;
+        let lower = value as u32;
+        let lower = match (self.half, &self.parts) {
+            (Some(true), _) => old & 0xffff | (lower << 16),
+            (Some(false), _) => old & 0xffff_0000 | lower & 0xffff,
+            (None, Some(parts)) => placed(parts, old, lower),
+            (None, None) => lower,
+        };
+        write_dword(wave, self.to, lane, 0, lower);
+        if self.bits > 32 {
+            write_dword(wave, self.to, lane, 1, (value >> 32) as u32);
+        }
+        Ok(())
+    }
+}
+
+/// What each active lane makes of its sources.
+fn compute(wave: &mut Wave, instruction: &Instruction) -> Done {
+    let modifiers = arithmetic(instruction)?;
+    let operands = Operands::of(wave, instruction, &modifiers)?;
+    let modes = Modes::of(wave);
+    let task = Task::new(instruction.operation, operands.count());
+    let result = |inputs: &Inputs| {
+        let output = task.evaluate(inputs, &modes)?;
+        let bits = output
+            .value
+            .finished(modifiers.clamp, modifiers.multiplier, &modes)?;
+        Some((output, bits))
+    };
+    // Also without an active lane an operation is known or not.
+    let (example, _): (Output, u64) = result(&Inputs::default()).ok_or(Stop::Unknown)?;
+    let destination = Destination::of(instruction, &modifiers, example.value.bits())?;
+    let mask = match example.flag {
+        Some(_) => Some(mask_destination(instruction)?),
+        None => None,
+    };
+    let (mut results, mut flags) = ([None; LANES], 0);
+    for lane in lanes(wave) {
+        if let Some(inputs) = operands.inputs(wave, lane)? {
+            let (output, bits) = result(&inputs).ok_or(Stop::Unknown)?;
+            flags |= u64::from(output.flag == Some(true)) << lane;
+            if let Some(place) = results.get_mut(lane) {
+                *place = Some(bits);
+            }
+        }
+    }
+    for (lane, result) in results.into_iter().enumerate() {
+        if let Some(value) = result {
+            destination.write(wave, lane, value)?;
+        }
+    }
+    if let Some(to) = mask {
+        wave.set_scalar_pair(to, flags);
+    }
     Ok(Outcome::Next)
 }
 
-/// How many lanes below this one a mask has, half by half.
-fn lanes_below(operation: Operation, mask: u32, lane: usize) -> Option<u32> {
-    let below = (1_u64 << lane) - 1;
-    let half = match operation {
-        Operation::v_mbcnt_lo_u32_b32 => below as u32,
-        Operation::v_mbcnt_hi_u32_b32 => (below >> 32) as u32,
-        _ => return None,
-    };
-    Some((mask & half).count_ones())
+fn vector_register(operand: Operand) -> Result<u8, Stop> {
+    match operand {
+        Operand::Vector { first, dwords: 1 } => Ok(first),
+        _ => Err(Stop::Unknown),
+    }
 }
 
 /// Instructions that move between scalar registers and one lane.
@@ -144,77 +262,33 @@ fn one_lane(wave: &mut Wave, instruction: &Instruction) -> Done {
     Ok(Outcome::Next)
 }
 
-/// Whether something else than the operands decides about the result.
-fn is_modified(instruction: &Instruction) -> bool {
-    match instruction.modifiers {
-        Modifiers::None => false,
-        Modifiers::Arithmetic(arithmetic) => arithmetic != Arithmetic::default(),
-        _ => true,
+/// Moves between whole registers, one way or both.
+fn moves(wave: &mut Wave, instruction: &Instruction) -> Done {
+    let (to, from) = (operand(instruction, 0)?, operand(instruction, 1)?);
+    for lane in lanes(wave) {
+        let (old, value) = (
+            read_dword(wave, to, lane, 0)?,
+            read_dword(wave, from, lane, 0)?,
+        );
+        write_dword(wave, to, lane, 0, value);
+        if instruction.operation == Operation::v_swap_b32 {
+            write_dword(wave, from, lane, 0, old);
+        }
     }
+    Ok(Outcome::Next)
 }
 
 pub fn execute(wave: &mut Wave, instruction: &Instruction) -> Done {
     let operation = instruction.operation;
-    if is_modified(instruction) {
-        return Err(Stop::Unknown);
-    }
     if let Some(comparison) = Comparison::of(operation) {
         return compare(wave, instruction, comparison);
     }
     match operation {
-        Operation::v_nop => return Ok(Outcome::Next),
+        Operation::v_nop | Operation::v_clrexcp => Ok(Outcome::Next),
         Operation::v_readfirstlane_b32 | Operation::v_readlane_b32 | Operation::v_writelane_b32 => {
-            return one_lane(wave, instruction);
+            one_lane(wave, instruction)
         }
-        Operation::v_add_co_u32
-        | Operation::v_addc_co_u32
-        | Operation::v_sub_co_u32
-        | Operation::v_subb_co_u32
-        | Operation::v_subrev_co_u32
-        | Operation::v_subbrev_co_u32 => return carry(wave, instruction),
-        _ => (),
-    }
-    let (to, sources) = instruction.operands().split_first().ok_or(Stop::Unknown)?;
-    // Also without an active lane an operation is known or not.
-    let known = match sources.len() {
-        1 => integer::one(operation, 0).is_some(),
-        2 => integer::two(operation, 0, 0)
-            .or(lanes_below(operation, 0, 0))
-            .is_some(),
-        _ => integer::three(operation, 0, 0, 0).is_some() || operation == Operation::v_cndmask_b32,
-    };
-    if !known {
-        return Err(Stop::Unknown);
-    }
-    match *sources {
-        [first] => each(wave, *to, |wave, lane| {
-            integer::one(operation, read_half(wave, first, lane)?).ok_or(Stop::Unknown)
-        }),
-        [first, second] => each(wave, *to, |wave, lane| {
-            let (left, right) = (
-                read_half(wave, first, lane)?,
-                read_half(wave, second, lane)?,
-            );
-            lanes_below(operation, left, lane)
-                .map(|count| count.wrapping_add(right))
-                .or_else(|| integer::two(operation, left, right))
-                .ok_or(Stop::Unknown)
-        }),
-        [first, second, third] if operation == Operation::v_cndmask_b32 => {
-            let chosen = operands::read_64(wave, third)?;
-            each(wave, *to, |wave, lane| {
-                let takes_second = (chosen >> lane) & 1 != 0;
-                read_half(wave, if takes_second { second } else { first }, lane)
-            })
-        }
-        [first, second, third] => each(wave, *to, |wave, lane| {
-            let (left, right) = (
-                read_half(wave, first, lane)?,
-                read_half(wave, second, lane)?,
-            );
-            let last = read_half(wave, third, lane)?;
-            integer::three(operation, left, right, last).ok_or(Stop::Unknown)
-        }),
-        _ => Err(Stop::Unknown),
+        Operation::v_swap_b32 | Operation::v_accvgpr_mov_b32 => moves(wave, instruction),
+        _ => compute(wave, instruction),
     }
 }

@@ -16,4 +16,14 @@ pub trait Memory {
 
     /// Puts `from` at `address`, or changes nothing.
     fn write(&mut self, address: u64, from: &[u8]) -> Result<(), Fault>;
+
+    /// What the clock says that programs can read.
+    fn clock(&mut self) -> u64 {
+        0
+    }
+
+    /// The local data share of the wave's workgroup, as many bytes as it has.
+    fn share(&mut self) -> &mut [u8] {
+        &mut []
+    }
 }

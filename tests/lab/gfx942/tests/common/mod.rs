@@ -2,6 +2,10 @@
 //! Machine code for tests, by the names of instructions, and memory to run it from.
 #![allow(dead_code)] // No test program uses all of it.
 
+pub mod lanes;
+pub mod memory;
+pub mod width;
+
 use std::collections::BTreeMap;
 
 use gfx942::code::decode;
@@ -26,7 +30,7 @@ pub const BOUNDARIES: [u32; 14] = [
 ];
 
 /// The dwords of the first instruction that `encode` makes which has this name.
-fn named(name: &str, encode: impl Fn(u32) -> Vec<u32>) -> Vec<u32> {
+pub fn named(name: &str, encode: impl Fn(u32) -> Vec<u32>) -> Vec<u32> {
     let found = (0..1024).map(encode).find(|words| {
         let with_literal = words.iter().chain(&[0]);
         let bytes: Vec<u8> = with_literal.flat_map(|word| word.to_le_bytes()).collect();

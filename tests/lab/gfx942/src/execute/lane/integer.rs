@@ -42,9 +42,6 @@ pub fn one(operation: Operation, value: u32) -> Option<u32> {
 pub fn two(operation: Operation, first: u32, second: u32) -> Option<u32> {
     let (left, right) = (first as i32, second as i32);
     Some(match operation {
-        Operation::v_add_u32 | Operation::v_add_i32 => first.wrapping_add(second),
-        Operation::v_sub_u32 | Operation::v_sub_i32 => first.wrapping_sub(second),
-        Operation::v_subrev_u32 => second.wrapping_sub(first),
         Operation::v_and_b32 => first & second,
         Operation::v_or_b32 => first | second,
         Operation::v_xor_b32 => first ^ second,
@@ -59,9 +56,7 @@ pub fn two(operation: Operation, first: u32, second: u32) -> Option<u32> {
         Operation::v_mul_lo_u32 => first.wrapping_mul(second),
         Operation::v_mul_hi_u32 => ((u64::from(first) * u64::from(second)) >> 32) as u32,
         Operation::v_mul_hi_i32 => ((i64::from(left) * i64::from(right)) >> 32) as u32,
-        Operation::v_mul_i32_i24 => (signed_24(first) * signed_24(second)) as u32,
         Operation::v_mul_hi_i32_i24 => ((signed_24(first) * signed_24(second)) >> 32) as u32,
-        Operation::v_mul_u32_u24 => (unsigned_24(first) * unsigned_24(second)) as u32,
         Operation::v_mul_hi_u32_u24 => ((unsigned_24(first) * unsigned_24(second)) >> 32) as u32,
         Operation::v_bcnt_u32_b32 => first.count_ones().wrapping_add(second),
         Operation::v_bfm_b32 => ((1_u32 << (first & 31)) - 1) << (second & 31),
@@ -94,28 +89,6 @@ pub fn three(operation: Operation, first: u32, second: u32, third: u32) -> Optio
         Operation::v_max3_u32 => first.max(second).max(third),
         Operation::v_med3_i32 => left.max(right).min(left.min(right).max(last)) as u32,
         Operation::v_med3_u32 => first.max(second).min(first.min(second).max(third)),
-        Operation::v_mad_i32_i24 => {
-            (signed_24(first) * signed_24(second)).wrapping_add(last.into()) as u32
-        }
-        Operation::v_mad_u32_u24 => {
-            (unsigned_24(first) * unsigned_24(second)).wrapping_add(third.into()) as u32
-        }
         _ => return None,
     })
-}
-
-/// A sum or difference with a carry, and the carry after it.
-pub fn carried(operation: Operation, first: u32, second: u32, carry: bool) -> Option<(u32, bool)> {
-    let wide = |value: u32| i64::from(value);
-    let carry = i64::from(carry);
-    let result = match operation {
-        Operation::v_add_co_u32 => wide(first) + wide(second),
-        Operation::v_addc_co_u32 => wide(first) + wide(second) + carry,
-        Operation::v_sub_co_u32 => wide(first) - wide(second),
-        Operation::v_subb_co_u32 => wide(first) - wide(second) - carry,
-        Operation::v_subrev_co_u32 => wide(second) - wide(first),
-        Operation::v_subbrev_co_u32 => wide(second) - wide(first) - carry,
-        _ => return None,
-    };
-    Some((result as u32, u32::try_from(result).is_err()))
 }

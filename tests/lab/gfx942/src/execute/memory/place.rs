@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where one lane's access goes.
+
+use crate::wave::{Fault, Memory, LANES};
+
+/// What a lane has of scratch before the next lane has as much: one dword.
+const INTERLEAVED: u64 = 4;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Memory(u64),
+    /// The local data share.
+    Share(u64),
+    /// Scratch, whose dwords the lanes have by turns.
+    Scratch {
+        base: u64,
+        offset: u64,
+        lane: usize,
+    },
+    /// Beyond the end of a buffer: zeros are read, and nothing is written.
+    Nowhere,
+}
+
+/// The bytes of the local share from `at` on, if all of them are there.
+fn shared(share: &mut [u8], at: u64, length: usize) -> Option<&mut [u8]> {
+    let from = usize::try_from(at).ok()?;
+    share.get_mut(from..from.checked_add(length)?)
+}
+
+/// Where the byte at this offset is, and how many behind it are the same lane's.
+fn swizzled(base: u64, offset: u64, lane: usize) -> (u64, usize) {
+    let within = offset % INTERLEAVED;
+    let row = (offset / INTERLEAVED).wrapping_mul(INTERLEAVED * LANES as u64);
+    let address = base
+        .wrapping_add(row)
+        .wrapping_add(lane as u64 * INTERLEAVED + within);
+    (address, (INTERLEAVED - within) as usize)
+}
+
+impl Place {
+    pub fn read(self, memory: &mut impl Memory, into: &mut [u8]) -> Result<(), Fault> {
+        match self {
+            Self::Memory(address) => memory.read(address, into),
+            Self::Nowhere => {
+                into.fill(0);
+                Ok(())
+            }
+            Self::Share(at) => {
+                let found = shared(memory.share(), at, into.len());
+                match found {
+                    Some(bytes) => into.copy_from_slice(bytes),
+                    None => into.fill(0),
+                }
+                Ok(())
+            }
+            Self::Scratch { base, offset, lane } => {
+                let (mut rest, mut offset) = (into, offset);
+                while !rest.is_empty() {
+                    let (address, most) = swizzled(base, offset, lane);
+                    let (now, later) = rest.split_at_mut(most.min(rest.len()));
+                    memory.read(address, now)?;
+                    offset = offset.wrapping_add(now.len() as u64);
+                    rest = later;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    pub fn write(self, memory: &mut impl Memory, from: &[u8]) -> Result<(), Fault> {
+        match self {
+            Self::Memory(address) => memory.write(address, from),
+            Self::Nowhere => Ok(()),
+            Self::Share(at) => {
+                if let Some(bytes) = shared(memory.share(), at, from.len()) {
+                    bytes.copy_from_slice(from);
+                }
+                Ok(())
+            }
+            Self::Scratch { base, offset, lane } => {
+                let (mut rest, mut offset) = (from, offset);
+                while !rest.is_empty() {
+                    let (address, most) = swizzled(base, offset, lane);
+                    let (now, later) = rest.split_at(most.min(rest.len()));
+                    memory.write(address, now)?;
+                    offset = offset.wrapping_add(now.len() as u64);
+                    rest = later;
+                }
+                Ok(())
+            }
+        }
+    }
+}

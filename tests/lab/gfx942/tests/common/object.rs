@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a compiler leaves of kernels: their code, and how their waves begin.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/kernels.cl");
+/// Types of sections, and of what is put into code when it has a place.
+const SYMBOLS: u32 = 2;
+const RELOCATIONS: u32 = 4;
+const RELATIVE_LOWER: u32 = 10;
+const RELATIVE_UPPER: u32 = 11;
+
+/// An object file's sections with code, and where in them its symbols are.
+pub struct Object {
+    pub text: Vec<u8>,
+    rodata: Vec<u8>,
+    symbols: BTreeMap<String, u64>,
+}
+
+/// How a kernel's waves begin, as its descriptor says it.
+pub struct Kernel {
+    /// Where its code begins in the text.
+    pub entry: u64,
+    pub share: usize,
+    pub scratch: usize,
+    pub mode: u32,
+    pub properties: u32,
+    /// Which numbers of the workgroup stand in scalar registers.
+    pub groups: [bool; 3],
+}
+
+fn number(bytes: &[u8], at: usize, count: usize) -> u64 {
+    let bytes = &bytes[at..at + count];
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |value, byte| (value << 8) | u64::from(*byte))
+}
+
+fn text_at(bytes: &[u8], at: usize) -> String {
+    let rest = &bytes[at..];
+    let end = rest.iter().position(|byte| *byte == 0).unwrap();
+    String::from_utf8_lossy(&rest[..end]).into_owned()
+}
+
+struct Section {
+    name: String,
+    kind: u32,
+    offset: usize,
+    size: usize,
+}
+
+fn sections(file: &[u8]) -> Vec<Section> {
+    let (table, count) = (number(file, 40, 8) as usize, number(file, 60, 2) as usize);
+    let field = |section: usize, at: usize, size| number(file, table + section * 64 + at, size);
+    let names = field(number(file, 62, 2) as usize, 24, 8) as usize;
+    (0..count)
+        .map(|section| Section {
+            name: text_at(file, names + field(section, 0, 4) as usize),
+            kind: field(section, 4, 4) as u32,
+            offset: field(section, 24, 8) as usize,
+            size: field(section, 32, 8) as usize,
+        })
+        .collect()
+}
+
+impl Object {
+    /// Compiles the kernels; in the project's root the compiler is there.
+    pub fn compile(optimization: &str) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let path = folder.join(format!("kernels{optimization}.o"));
+        let run = Command::new("clang-19")
+            .args(["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa"])
+            .args(["-mcpu=gfx942", "-nogpulib", optimization, "-c"])
+            .arg("-cl-fp32-correctly-rounded-divide-sqrt")
+            .args([SOURCE, "-o"])
+            .arg(&path)
+            .output()
+            .unwrap();
+        assert!(
+            run.status.success(),
+            "{}",
+            String::from_utf8_lossy(&run.stderr)
+        );
+        Self::parse(&std::fs::read(path).unwrap())
+    }
+
+    fn parse(file: &[u8]) -> Self {
+        let sections = sections(file);
+        let named = |name: &str| sections.iter().position(|section| section.name == name);
+        let bytes = |at: usize| {
+            let section = &sections[at];
+            file[section.offset..section.offset + section.size].to_vec()
+        };
+        let table = sections
+            .iter()
+            .find(|section| section.kind == SYMBOLS)
+            .unwrap();
+        let names = sections[named(".strtab").unwrap()].offset;
+        let symbol = |at: usize| {
+            let from = table.offset + at * 24;
+            let name = text_at(file, names + number(file, from, 4) as usize);
+            (name, number(file, from + 8, 8))
+        };
+        let mut object = Self {
+            text: bytes(named(".text").unwrap()),
+            rodata: bytes(named(".rodata").unwrap()),
+            symbols: (0..table.size / 24).map(symbol).collect(),
+        };
+        if let Some(at) = named(".rela.text") {
+            assert_eq!(sections[at].kind, RELOCATIONS);
+            for entry in bytes(at).chunks(24) {
+                let (place, what) = (number(entry, 0, 8), number(entry, 8, 8));
+                let to = symbol((what >> 32) as usize).1;
+                object.relocate(place, what as u32, to.wrapping_add(number(entry, 16, 8)));
+            }
+        }
+        object
+    }
+
+    /// Puts what a distance within the text is into the code.
+    fn relocate(&mut self, place: u64, kind: u32, to: u64) {
+        let distance = to.wrapping_sub(place);
+        let value = match kind {
+            RELATIVE_LOWER => distance as u32,
+            RELATIVE_UPPER => (distance >> 32) as u32,
+            kind => panic!("relocation {kind}"),
+        };
+        let place = place as usize;
+        self.text[place..place + 4].copy_from_slice(&value.to_le_bytes());
+    }
+
+    pub fn kernel(&self, name: &str) -> Kernel {
+        let descriptor = self.symbols[&format!("{name}.kd")] as usize;
+        let field = |at, size| number(&self.rodata, descriptor + at, size) as u32;
+        let (first, second) = (field(48, 4), field(52, 4));
+        Kernel {
+            entry: self.symbols[name],
+            share: field(0, 4) as usize,
+            scratch: field(4, 4) as usize,
+            // Rounding and subnormal numbers, then the limits of what is no number, IEEE.
+            mode: (first >> 12) & 0xff | (((first >> 21) & 1) << 8) | (((first >> 23) & 1) << 9),
+            properties: field(56, 2),
+            groups: [7, 8, 9].map(|bit| (second >> bit) & 1 != 0),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From one width of floating point to another, to integers and back, and to whole
+//! numbers, against a well-tried implementation in software and the host.
+
+mod common;
+
+use common::lanes::{random, results, FIRST, IEEE, RESULT, SECOND};
+use common::width::{rounding, Width, DOUBLE, HALF, ROUNDS, SINGLE};
+use common::{vop1, vop3};
+use rustc_apfloat::ieee::{Double, Half, Single};
+use rustc_apfloat::{Float, FloatConvert};
+
+fn whole<F: Float>(width: Width) {
+    let sources = width.triples();
+    let stems = ["v_rndne", "v_ceil", "v_floor", "v_trunc"];
+    for (stem, round) in stems.into_iter().zip(ROUNDS) {
+        let code = vop1(&format!("{stem}_{}", width.name), RESULT, FIRST);
+        let expected: Vec<u64> = sources
+            .iter()
+            .map(|[bits, ..]| {
+                let number = F::from_bits((*bits).into());
+                number.round_to_integral(round).value.to_bits() as u64
+            })
+            .collect();
+        width.check(stem, &sources, &results(&code, IEEE, &sources), &expected);
+    }
+}
+
+#[test]
+fn fractions_are_cut_off() {
+    whole::<Half>(HALF);
+    whole::<Single>(SINGLE);
+    whole::<Double>(DOUBLE);
+}
+
+fn converted<A: FloatConvert<B>, B: Float>(name: &str, from: Width, to: Width) {
+    let sources = from.triples();
+    for (number, round) in (0..).zip(ROUNDS) {
+        let expected: Vec<u64> = sources
+            .iter()
+            .map(|[bits, ..]| {
+                let number: B = A::from_bits((*bits).into())
+                    .convert_r(round, &mut false)
+                    .value;
+                number.to_bits() as u64
+            })
+            .collect();
+        let found = results(&vop1(name, RESULT, FIRST), rounding(number), &sources);
+        to.check(name, &sources, &found, &expected);
+    }
+}
+
+#[test]
+fn one_width_becomes_another() {
+    converted::<Single, Half>("v_cvt_f16_f32", SINGLE, HALF);
+    converted::<Half, Single>("v_cvt_f32_f16", HALF, SINGLE);
+    converted::<Double, Single>("v_cvt_f32_f64", DOUBLE, SINGLE);
+    converted::<Single, Double>("v_cvt_f64_f32", SINGLE, DOUBLE);
+}
+
+fn from_integer<F: Float>(name: &str, to: Width, of: fn(u64) -> i128) {
+    let some = common::BOUNDARIES.into_iter().map(u64::from);
+    let others = random(3)
+        .map(|bits| bits as u32 >> (bits >> 59))
+        .map(u64::from)
+        .take(300);
+    let sources: Vec<[u64; 3]> = some.chain(others).map(|bits| [bits, 0, 0]).collect();
+    for (number, round) in (0..).zip(ROUNDS) {
+        let expected: Vec<u64> = sources
+            .iter()
+            .map(|[bits, ..]| F::from_i128_r(of(*bits), round).value.to_bits() as u64)
+            .collect();
+        let found = results(&vop1(name, RESULT, FIRST), rounding(number), &sources);
+        to.check(name, &sources, &found, &expected);
+    }
+}
+
+#[test]
+fn integers_become_floating_point() {
+    from_integer::<Single>("v_cvt_f32_i32", SINGLE, |bits| (bits as i32).into());
+    from_integer::<Single>("v_cvt_f32_u32", SINGLE, |bits| (bits as u32).into());
+    from_integer::<Double>("v_cvt_f64_i32", DOUBLE, |bits| (bits as i32).into());
+    from_integer::<Double>("v_cvt_f64_u32", DOUBLE, |bits| (bits as u32).into());
+    from_integer::<Half>("v_cvt_f16_i16", HALF, |bits| (bits as i16).into());
+    from_integer::<Half>("v_cvt_f16_u16", HALF, |bits| (bits as u16).into());
+    from_integer::<Single>("v_cvt_f32_ubyte0", SINGLE, |bits| (bits as u8).into());
+    from_integer::<Single>("v_cvt_f32_ubyte3", SINGLE, |bits| {
+        (bits as u32 >> 24).into()
+    });
+}
+
+/// What the host's conversion gives, which also limits, and makes zero of what is none.
+fn to_integer(name: &str, from: Width, of: fn(f64) -> u32) {
+    let sources = from.triples();
+    let near = [
+        2147483646.5,
+        2147483648.0,
+        -2147483648.5,
+        4294967295.5,
+        65535.5,
+        -32768.5,
+        -0.5,
+    ];
+    let near = near.map(|number: f64| match from.bits {
+        32 => u64::from((number as f32).to_bits()),
+        _ => number.to_bits(),
+    });
+    let near = near
+        .into_iter()
+        .filter(|_| from.bits > 16)
+        .map(|bits| [bits, 0, 0]);
+    let sources: Vec<[u64; 3]> = sources.into_iter().chain(near).collect();
+    let double = |bits: u64| match from.bits {
+        16 => {
+            let half = Half::from_bits(bits.into());
+            let single: Single = half.convert(&mut false).value;
+            f32::from_bits(single.to_bits() as u32).into()
+        }
+        32 => f32::from_bits(bits as u32).into(),
+        _ => f64::from_bits(bits),
+    };
+    let found = results(&vop1(name, RESULT, FIRST), IEEE, &sources);
+    for ([bits, ..], found) in sources.iter().zip(found) {
+        assert_eq!(found as u32, of(double(*bits)), "{name} of {bits:#x}");
+    }
+}
+
+#[test]
+fn floating_point_becomes_integers() {
+    to_integer("v_cvt_i32_f32", SINGLE, |number| number as i32 as u32);
+    to_integer("v_cvt_u32_f32", SINGLE, |number| number as u32);
+    to_integer("v_cvt_i32_f64", DOUBLE, |number| number as i32 as u32);
+    to_integer("v_cvt_u32_f64", DOUBLE, |number| number as u32);
+    to_integer("v_cvt_flr_i32_f32", SINGLE, |number| {
+        number.floor() as i32 as u32
+    });
+    to_integer("v_cvt_rpi_i32_f32", SINGLE, |number| {
+        (number + 0.5).floor() as i32 as u32
+    });
+    to_integer("v_cvt_i16_f16", HALF, |number| {
+        (number as i16 as u16).into()
+    });
+    to_integer("v_cvt_u16_f16", HALF, |number| (number as u16).into());
+}
+
+#[test]
+fn mantissas_and_exponents_make_the_number() {
+    fn check<F: Float>(width: Width, exponent: &str) {
+        let sources = width.triples();
+        let mantissas = vop1(&format!("v_frexp_mant_{}", width.name), RESULT, FIRST);
+        let mantissas = results(&mantissas, IEEE, &sources);
+        let exponents = results(&vop1(exponent, RESULT, FIRST), IEEE, &sources);
+        for (([bits, ..], mantissa), exponent) in sources.iter().zip(mantissas).zip(exponents) {
+            let number = F::from_bits((*bits).into());
+            let mut expected = 0;
+            let fraction = number.frexp_r(&mut expected, ROUNDS[0]);
+            if number.is_finite() && !number.is_zero() {
+                let exponent = if width.bits == 16 {
+                    i32::from(exponent as i16)
+                } else {
+                    exponent as i32
+                };
+                assert_eq!(u128::from(mantissa & width.ones()), fraction.to_bits());
+                assert_eq!(exponent, expected, "{bits:#x}");
+            } else {
+                assert_eq!(exponent as u32, 0);
+            }
+        }
+    }
+    check::<Half>(HALF, "v_frexp_exp_i16_f16");
+    check::<Single>(SINGLE, "v_frexp_exp_i32_f32");
+    check::<Double>(DOUBLE, "v_frexp_exp_i32_f64");
+}
+
+#[test]
+fn powers_of_two_scale_numbers() {
+    let by = [
+        0_i32,
+        1,
+        -1,
+        24,
+        -24,
+        149,
+        -149,
+        300,
+        -300,
+        i32::MAX,
+        i32::MIN,
+        2000,
+        -2200,
+    ];
+    fn check<F: Float>(width: Width, by: &[i32]) {
+        let numbers = width.triples();
+        let sources: Vec<[u64; 2]> = numbers
+            .iter()
+            .zip(by.iter().cycle())
+            .map(|([bits, ..], by)| [*bits, u64::from(*by as u32)])
+            .collect();
+        let code = vop3(&format!("v_ldexp_{}", width.name), RESULT, FIRST, SECOND, 0);
+        let found = results(&code, IEEE, &sources);
+        let expected: Vec<u64> = sources
+            .iter()
+            .map(|[bits, by]| {
+                let by = if width.bits == 16 {
+                    i32::from(*by as i16)
+                } else {
+                    *by as i32
+                };
+                F::from_bits((*bits).into())
+                    .scalbn_r(by, ROUNDS[0])
+                    .to_bits() as u64
+            })
+            .collect();
+        width.check("v_ldexp", &numbers, &found, &expected);
+    }
+    check::<Half>(HALF, &by);
+    check::<Single>(SINGLE, &by);
+    check::<Double>(DOUBLE, &by);
+}

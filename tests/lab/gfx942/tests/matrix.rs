@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Matrix instructions against the plain product: where the elements of factors and
+//! results are, as AMD publishes it for each shape.
+
+mod common;
+
+use common::lanes::random;
+use common::{done, named, vop1};
+use gfx942::wave::{Wave, LANES};
+
+const FIRST: u8 = 2;
+const SECOND: u8 = 8;
+const ADDEND: u8 = 64;
+const RESULT: u8 = 128;
+
+/// Whether factors and result are accumulation registers.
+fn code(name: &str, accumulates: bool) -> Vec<u32> {
+    named(name, |number| {
+        let sources = u32::from(ADDEND) + 256;
+        vec![
+            (0x1a7 << 23)
+                | ((number & 0x7f) << 16)
+                | (u32::from(accumulates) << 15)
+                | u32::from(RESULT),
+            (sources << 18) | ((u32::from(SECOND) + 256) << 9) | (u32::from(FIRST) + 256),
+        ]
+    })
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Single,
+    Half,
+    Brain,
+    Byte,
+    Double,
+}
+
+/// The bits of a small integer.
+fn bits(kind: Kind, value: i32) -> u64 {
+    let single = (value as f32).to_bits();
+    match kind {
+        Kind::Single => single.into(),
+        Kind::Brain => u64::from(single >> 16),
+        Kind::Byte => u64::from(value as u8),
+        Kind::Double => f64::from(value).to_bits(),
+        // The exponent has another bias, and the fraction 13 bits less.
+        Kind::Half if value == 0 => 0,
+        Kind::Half => {
+            u64::from(((single >> 16) & 0x8000) | (((single & 0x7fff_ffff) - (112 << 23)) >> 13))
+        }
+    }
+}
+
+const fn width(kind: Kind) -> usize {
+    match kind {
+        Kind::Byte => 8,
+        Kind::Half | Kind::Brain => 16,
+        Kind::Single => 32,
+        Kind::Double => 64,
+    }
+}
+
+/// Rows (and columns), depth, blocks, how many neighbours in the sum's direction a lane
+/// has, and the kind of the factors.
+type Shape = (&'static str, usize, usize, usize, usize, Kind);
+
+const SHAPES: [Shape; 21] = [
+    ("v_mfma_f32_32x32x1_2b_f32", 32, 1, 2, 1, Kind::Single),
+    ("v_mfma_f32_16x16x1_4b_f32", 16, 1, 4, 1, Kind::Single),
+    ("v_mfma_f32_4x4x1_16b_f32", 4, 1, 16, 1, Kind::Single),
+    ("v_mfma_f32_32x32x2_f32", 32, 2, 1, 1, Kind::Single),
+    ("v_mfma_f32_16x16x4_f32", 16, 4, 1, 1, Kind::Single),
+    ("v_mfma_f32_32x32x4_2b_f16", 32, 4, 2, 4, Kind::Half),
+    ("v_mfma_f32_16x16x4_4b_f16", 16, 4, 4, 4, Kind::Half),
+    ("v_mfma_f32_4x4x4_16b_f16", 4, 4, 16, 4, Kind::Half),
+    ("v_mfma_f32_32x32x8_f16", 32, 8, 1, 4, Kind::Half),
+    ("v_mfma_f32_16x16x16_f16", 16, 16, 1, 4, Kind::Half),
+    ("v_mfma_f32_32x32x4_2b_bf16", 32, 4, 2, 4, Kind::Brain),
+    ("v_mfma_f32_16x16x4_4b_bf16", 16, 4, 4, 4, Kind::Brain),
+    ("v_mfma_f32_4x4x4_16b_bf16", 4, 4, 16, 4, Kind::Brain),
+    ("v_mfma_f32_32x32x8_bf16", 32, 8, 1, 4, Kind::Brain),
+    ("v_mfma_f32_16x16x16_bf16", 16, 16, 1, 4, Kind::Brain),
+    ("v_mfma_i32_32x32x4_2b_i8", 32, 4, 2, 4, Kind::Byte),
+    ("v_mfma_i32_16x16x4_4b_i8", 16, 4, 4, 4, Kind::Byte),
+    ("v_mfma_i32_4x4x4_16b_i8", 4, 4, 16, 4, Kind::Byte),
+    ("v_mfma_i32_32x32x16_i8", 32, 16, 1, 8, Kind::Byte),
+    ("v_mfma_i32_16x16x32_i8", 16, 32, 1, 8, Kind::Byte),
+    ("v_mfma_f64_16x16x4_f64", 16, 4, 1, 1, Kind::Double),
+];
+
+/// Where the published tables have a result's element: its lane and its register,
+/// counted in elements.
+fn place(size: usize, kind: Kind, block: usize, row: usize, column: usize) -> (usize, usize) {
+    match size {
+        // Four rows in a lane; 32 lanes further the next four; then the next registers.
+        32 => (
+            column + 32 * (row / 4 % 2),
+            row % 4 + 4 * (row / 8) + 16 * block,
+        ),
+        16 if kind == Kind::Double => (column + 16 * (row % 4), row / 4),
+        16 => (column + 16 * (row / 4), row % 4 + 4 * block),
+        // Each four lanes have a block.
+        _ => (column + 4 * block, row),
+    }
+}
+
+/// Puts an element into a register, counted from the first of the operand.
+fn put(wave: &mut Wave, first: u8, (lane, at): (usize, usize), value: u64, width: usize) {
+    let from = at * width;
+    let register = first + (from / 32) as u8;
+    if width == 64 {
+        wave.set_vector(register, lane, value as u32);
+        wave.set_vector(register + 1, lane, (value >> 32) as u32);
+    } else {
+        let old = wave.vector(register, lane);
+        wave.set_vector(register, lane, old | ((value as u32) << (from % 32)));
+    }
+}
+
+#[test]
+fn each_shape_gives_the_plain_product() {
+    for (name, size, depth, blocks, own, kind) in SHAPES {
+        let mut values = random(size as u64 * 77 + depth as u64).map(|bits| (bits % 15) as i32 - 7);
+        let mut wave = Wave::new(0);
+        let result_width = width(kind).max(32);
+        let sums = if kind == Kind::Byte { None } else { Some(kind) };
+        let result_bits = |value: i32| match sums {
+            None => u64::from(value as u32),
+            Some(Kind::Double) => f64::from(value).to_bits(),
+            Some(_) => (value as f32).to_bits().into(),
+        };
+        let mut expected = Vec::new();
+        for block in 0..blocks {
+            let mut factor = |count: usize| -> Vec<i32> { values.by_ref().take(count).collect() };
+            let (a, b, c) = (
+                factor(size * depth),
+                factor(size * depth),
+                factor(size * size),
+            );
+            for at in 0..size {
+                for k in 0..depth {
+                    let lane = at + size * (k / own) + size * (depth / own) * block;
+                    let (left, right) =
+                        (bits(kind, a[at * depth + k]), bits(kind, b[at * depth + k]));
+                    put(&mut wave, FIRST, (lane, k % own), left, width(kind));
+                    put(&mut wave, SECOND, (lane, k % own), right, width(kind));
+                }
+            }
+            for row in 0..size {
+                for column in 0..size {
+                    let place = place(size, kind, block, row, column);
+                    let sum: i32 = (0..depth)
+                        .map(|k| a[row * depth + k] * b[column * depth + k])
+                        .sum();
+                    let start = c[row * size + column];
+                    put(&mut wave, ADDEND, place, result_bits(start), result_width);
+                    expected.push((place, result_bits(start + sum)));
+                }
+            }
+        }
+        assert_eq!(expected.len(), size * size * blocks);
+        // All lanes take part, whatever EXEC has.
+        wave.set_exec(0);
+        done(&mut wave, &code(name, false));
+        for ((lane, at), value) in expected {
+            let register = RESULT + (at * result_width / 32) as u8;
+            let upper = match result_width {
+                64 => u64::from(wave.vector(register + 1, lane)) << 32,
+                _ => 0,
+            };
+            let found = u64::from(wave.vector(register, lane)) | upper;
+            assert_eq!(found, value, "{name} lane {lane} element {at}");
+        }
+    }
+}
+
+#[test]
+fn results_can_go_to_accumulation_registers_and_from_there() {
+    let mut wave = Wave::new(0);
+    for lane in 0..LANES {
+        wave.set_vector(FIRST, lane, 2.0_f32.to_bits());
+        wave.set_vector(SECOND, lane, 3.0_f32.to_bits());
+        for at in 0..4 {
+            wave.set_accumulator(ADDEND + at, lane, 1.0_f32.to_bits());
+        }
+    }
+    done(&mut wave, &code("v_mfma_f32_16x16x4_f32", true));
+    for lane in 0..LANES {
+        assert_eq!(wave.accumulator(RESULT + 3, lane), 25.0_f32.to_bits());
+        assert_eq!(wave.vector(RESULT + 3, lane), 0);
+    }
+    wave.set_exec(6);
+    let moves = |name: &str, to: u32, source: u32| {
+        named(name, |number| {
+            vec![
+                (0x1a7 << 23) | ((number & 0x7f) << 16) | 0x4000 | to,
+                0x1800_0000 | source,
+            ]
+        })
+    };
+    done(
+        &mut wave,
+        &moves("v_accvgpr_read_b32", 7, 256 + u32::from(RESULT)),
+    );
+    assert_eq!(
+        [0, 1, 2].map(|lane| wave.vector(7, lane)),
+        [0, 25, 25].map(|of| (of as f32).to_bits())
+    );
+    done(&mut wave, &moves("v_accvgpr_write_b32", 9, 256 + 7));
+    done(&mut wave, &vop1("v_accvgpr_mov_b32", 10, 256 + 9));
+    assert_eq!(
+        [0, 1, 3].map(|lane| wave.accumulator(10, lane)),
+        [0, 25, 0].map(|of| (of as f32).to_bits())
+    );
+    done(&mut wave, &moves("v_accvgpr_write_b32", 11, 128 + 5));
+    assert_eq!(wave.accumulator(11, 1), 5);
+    // Two registers change places.
+    wave.set_vector(20, 1, 77);
+    done(&mut wave, &vop1("v_swap_b32", 7, 256 + 20));
+    assert_eq!(
+        (wave.vector(7, 1), wave.vector(20, 1)),
+        (77, 25.0_f32.to_bits())
+    );
+}

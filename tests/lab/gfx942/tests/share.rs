@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The local data share, and what moves between lanes by way of it.
+
+mod common;
+
+use common::memory::{share, Shared, ADDRESS, DATA, RESULT};
+use gfx942::wave::{Wave, LANES};
+
+fn byte(at: u32) -> u8 {
+    (at * 3) as u8
+}
+
+fn dword(at: u32) -> u32 {
+    u32::from_le_bytes([0, 1, 2, 3].map(|of| byte(at + of)))
+}
+
+/// The four registers of a lane's result after a read.
+fn read(name: &str, offset: u32, address: u32) -> [u32; 4] {
+    let mut memory = Shared::new(2048);
+    let mut wave = Wave::new(0);
+    wave.set_exec(1 << 20);
+    wave.set_vector(ADDRESS as u8, 20, address);
+    for register in RESULT..RESULT + 4 {
+        wave.set_vector(register as u8, 20, 0xaaaa_5555);
+    }
+    memory.done(&mut wave, &share(name, offset, [ADDRESS, 0, 0, RESULT]));
+    [0, 1, 2, 3].map(|at| wave.vector((RESULT + at) as u8, 20))
+}
+
+#[test]
+fn reads_bring_all_widths() {
+    assert_eq!(read("ds_read_u8", 3, 40)[0], byte(43).into());
+    assert_eq!(read("ds_read_i8", 20, 40)[0], byte(60) as i8 as u32);
+    assert_eq!(read("ds_read_u16", 2, 60)[0], dword(62) & 0xffff);
+    assert_eq!(read("ds_read_i16", 2, 60)[0], dword(62) as i16 as u32);
+    assert_eq!(
+        read("ds_read_u8_d16_hi", 2, 60)[0],
+        0x5555 | (u32::from(byte(62)) << 16)
+    );
+    assert_eq!(
+        read("ds_read_u16_d16", 2, 60)[0],
+        0xaaaa_0000 | dword(62) & 0xffff
+    );
+    let four = [0, 4, 8, 12].map(|at| dword(100 + at));
+    for (name, count) in [
+        ("ds_read_b32", 1),
+        ("ds_read_b64", 2),
+        ("ds_read_b96", 3),
+        ("ds_read_b128", 4),
+    ] {
+        let mut expected = [0xaaaa_5555; 4];
+        expected[..count].copy_from_slice(&four[..count]);
+        assert_eq!(read(name, 40, 60), expected, "{name}");
+    }
+    // What is not there is zero.
+    assert_eq!(read("ds_read_b32", 40, 4000)[0], 0);
+}
+
+#[test]
+fn two_offsets_count_what_is_read() {
+    let both = |first: u32, second: u32| first | (second << 8);
+    let old = 0xaaaa_5555;
+    let found = read("ds_read2_b32", both(3, 7), 16);
+    assert_eq!(found, [dword(16 + 12), dword(16 + 28), old, old]);
+    let found = read("ds_read2st64_b32", both(1, 2), 16);
+    assert_eq!(found, [dword(16 + 256), dword(16 + 512), old, old]);
+    let found = read("ds_read2_b64", both(3, 7), 16);
+    assert_eq!(found, [40, 44, 72, 76].map(dword));
+    let found = read("ds_read2st64_b64", both(1, 2), 16);
+    assert_eq!(found, [528, 532, 1040, 1044].map(dword));
+}
+
+#[test]
+fn writes_put_all_widths_and_nothing_beside_them() {
+    let data = [0x1122_3344_u32, 0x5566_7788, 0x99aa_bbcc, 0xddee_ff00];
+    let run = |name: &str, offset: u32, second: u32| {
+        let mut memory = Shared::new(2048);
+        let mut wave = Wave::new(0);
+        wave.set_exec(1 << 20);
+        wave.set_vector(ADDRESS as u8, 20, 16);
+        for (register, value) in (DATA..).zip(data) {
+            wave.set_vector(register as u8, 20, value);
+        }
+        memory.done(&mut wave, &share(name, offset, [ADDRESS, DATA, second, 0]));
+        memory.share
+    };
+    let bytes: Vec<u8> = data.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let upper = &bytes[2..4];
+    let cases = [
+        ("ds_write_b8", &bytes[..1]),
+        ("ds_write_b8_d16_hi", &upper[..1]),
+        ("ds_write_b16", &bytes[..2]),
+        ("ds_write_b16_d16_hi", upper),
+        ("ds_write_b32", &bytes[..4]),
+        ("ds_write_b64", &bytes[..8]),
+        ("ds_write_b96", &bytes[..12]),
+        ("ds_write_b128", &bytes[..16]),
+    ];
+    for (name, written) in cases {
+        let mut expected = Shared::new(2048).share;
+        expected[21..21 + written.len()].copy_from_slice(written);
+        assert_eq!(run(name, 5, 0), expected, "{name}");
+    }
+    for (name, width, step) in [
+        ("ds_write2_b32", 4, 4),
+        ("ds_write2st64_b32", 4, 256),
+        ("ds_write2_b64", 8, 8),
+        ("ds_write2st64_b64", 8, 512),
+    ] {
+        let mut expected = Shared::new(2048).share;
+        for (at, from) in [(1, 0), (3, 8)] {
+            let place = 16 + at * step;
+            if place + width <= expected.len() {
+                expected[place..place + width].copy_from_slice(&bytes[from..from + width]);
+            }
+        }
+        assert_eq!(run(name, 1 | (3 << 8), DATA + 2), expected, "{name}");
+    }
+}
+
+#[test]
+fn places_are_exchanged_in_pairs() {
+    let mut memory = Shared::new(256);
+    let mut wave = Wave::new(0);
+    wave.set_exec(1);
+    wave.set_vector(ADDRESS as u8, 0, 8);
+    // The result takes the registers of its sources.
+    wave.set_vector(RESULT as u8, 0, 0x1111);
+    wave.set_vector(RESULT as u8 + 1, 0, 0x2222);
+    let code = share(
+        "ds_wrxchg2_rtn_b32",
+        1 | (4 << 8),
+        [ADDRESS, RESULT, RESULT + 1, RESULT],
+    );
+    memory.done(&mut wave, &code);
+    let found = [0, 1].map(|at| wave.vector(RESULT as u8 + at, 0));
+    assert_eq!(found, [dword(12), dword(24)]);
+    assert_eq!(memory.share[12..16], 0x1111_u32.to_le_bytes());
+    assert_eq!(memory.share[24..28], 0x2222_u32.to_le_bytes());
+}
+
+/// What each lane gets of the others' numbers, which are their own with a mark.
+fn crossed(name: &str, offset: u32, exec: u64, address: impl Fn(u32) -> u32) -> Vec<u32> {
+    let mut wave = Wave::new(0);
+    for lane in 0..LANES {
+        wave.set_vector(ADDRESS as u8, lane, address(lane as u32));
+        wave.set_vector(DATA as u8, lane, 0x100 + lane as u32);
+        wave.set_vector(RESULT as u8, lane, 0xffff);
+    }
+    wave.set_exec(exec);
+    let data = if name == "ds_swizzle_b32" { 0 } else { DATA };
+    let code = share(name, offset, [ADDRESS, data, 0, RESULT]);
+    Shared::new(0).done(&mut wave, &code);
+    (0..LANES)
+        .map(|lane| wave.vector(RESULT as u8, lane))
+        .collect()
+}
+
+#[test]
+fn lanes_take_and_bring_numbers() {
+    let turned = crossed("ds_bpermute_b32", 4, u64::MAX, |lane| lane * 4 * 5);
+    for (lane, found) in (0..64_u32).zip(turned) {
+        assert_eq!(found, 0x100 + (lane * 5 + 1) % 64);
+    }
+    let brought = crossed("ds_permute_b32", 0, u64::MAX, |lane| (lane + 3) * 4);
+    for (lane, found) in (0..64_u32).zip(brought) {
+        assert_eq!(found, 0x100 + (lane + 61) % 64);
+    }
+    // Lanes that are not active give zero, and get nothing.
+    let halved = crossed("ds_bpermute_b32", 0, 0xffff_ffff, |lane| (lane ^ 33) * 4);
+    assert!(halved.iter().take(32).all(|found| *found == 0));
+    assert!(halved.iter().skip(32).all(|found| *found == 0xffff));
+}
+
+#[test]
+fn patterns_say_from_where_lanes_take() {
+    // Within four lanes: two bits for each.
+    let within = crossed("ds_swizzle_b32", 0x8000 | 0b00_01_10_11, u64::MAX, |lane| {
+        lane
+    });
+    for (lane, found) in (0..64_u32).zip(within) {
+        assert_eq!(found, lane / 4 * 4 + 3 - lane % 4);
+    }
+    // Within 32 lanes: what is kept, set and turned round of the number.
+    let (and, or, xor) = (0x1e, 0x04, 0x10);
+    let mask = and | (or << 5) | (xor << 10);
+    let found = crossed("ds_swizzle_b32", mask, u64::MAX, |lane| lane);
+    for (lane, found) in (0..64_u32).zip(found) {
+        assert_eq!(found, lane / 32 * 32 + (((lane % 32) & and | or) ^ xor));
+    }
+}
