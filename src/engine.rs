@@ -97,7 +97,8 @@ impl Watched {
         settings: &Settings,
         shared: &'a Shared,
     ) -> (&'a mut NodeEngine, Backend<'a>) {
-        let backend = Backend::new(settings.backend, shared.hws(), &mut self.debts);
+        let (kind, transaction) = (settings.backend, settings.transaction);
+        let backend = Backend::new(kind, transaction, shared.hws(), &mut self.debts);
         (&mut self.node, backend)
     }
 
@@ -188,6 +189,11 @@ impl Engine {
                 node.recheck();
             }
         }
+        if settings.transaction != self.settings.transaction {
+            if let Some((node, _)) = self.node() {
+                node.recheck();
+            }
+        }
         self.settings = settings;
         let off = settings.policy.mode == Mode::Off;
         if off && self.rested {
@@ -246,7 +252,8 @@ impl Engine {
             effects,
             ..
         } = watched;
-        let mut backend = Backend::new(self.settings.backend, self.shared.hws(), debts);
+        let (kind, transaction) = (self.settings.backend, self.settings.transaction);
+        let mut backend = Backend::new(kind, transaction, self.shared.hws(), debts);
         let mut config: Config<'_> = self.settings.policy.with_rules(effects);
         config.granularity = backend.granularity();
         let sampler = self.settings.sampler;

@@ -13,12 +13,25 @@
 //! SIZE is in bytes, VALUE a number; `*` leaves either open.  COUNTS is the size
 //! of an element and, in brackets, the number of elements, which may be left
 //! out: `8[4]`, `4[]`.  `#` starts a comment.
+//!
+//! `direct` in front of a line says that `transaction=direct` alone needs it: a driver
+//! that is otherwise there does not stop the build, and all its constants are optional.
 
 /// What one line asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
     pub item: Item<'a>,
     pub optional: bool,
+    pub part: Part,
+}
+
+/// Which part of the module needs a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The whole module.
+    Whole,
+    /// `transaction=direct` alone.
+    Direct,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -94,6 +107,10 @@ fn check_name(name: &str) -> Result<(), String> {
 }
 
 fn parse_line(line: &str) -> Result<Entry<'_>, String> {
+    let (part, line) = match column(line) {
+        ("direct", rest) => (Part::Direct, rest),
+        _ => (Part::Whole, line),
+    };
     let (kind, rest) = column(line);
     let (name, rest) = column(rest);
     if name.is_empty() || rest.is_empty() {
@@ -129,6 +146,7 @@ fn parse_line(line: &str) -> Result<Entry<'_>, String> {
         return Ok(Entry {
             item,
             optional: false,
+            part,
         });
     }
 
@@ -166,7 +184,11 @@ fn parse_line(line: &str) -> Result<Entry<'_>, String> {
             ))
         }
     };
-    Ok(Entry { item, optional })
+    Ok(Entry {
+        item,
+        optional,
+        part,
+    })
 }
 
 fn open<T>(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>, String> {

@@ -2,7 +2,7 @@
 
 //! The list of fields, and the files that come out.
 
-use crate::fields::{parse, Entry, Extent, Item};
+use crate::fields::{parse, Entry, Extent, Item, Part};
 use crate::layout::{Constant, Layout, Value};
 use crate::{emit, fields};
 
@@ -54,7 +54,11 @@ fn lines_of_every_sort() {
             false,
         ),
     ];
-    let expected = expected.map(|(item, optional)| Entry { item, optional });
+    let expected = expected.map(|(item, optional)| Entry {
+        item,
+        optional,
+        part: Part::Whole,
+    });
     assert_eq!(parse(text).unwrap(), expected);
 }
 
@@ -103,6 +107,7 @@ fn layout() -> Layout<'static> {
     };
     Layout {
         expected: Vec::new(),
+        direct: Vec::new(),
         constants: vec![
             constant("A_B", Value::Offset(16)),
             constant("A_SIZE", Value::Amount(32)),

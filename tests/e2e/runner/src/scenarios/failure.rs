@@ -88,8 +88,13 @@ fn late(guest: &mut Guest) -> Result<()> {
 }
 
 fn never(guest: &mut Guest) -> Result<()> {
+    never_answers(guest, "")
+}
+
+/// `parameters` are those of the module besides the usual.
+pub(super) fn never_answers(guest: &mut Guest, parameters: &str) -> Result<()> {
     expect_hang(guest);
-    let contention = Contention::start(guest, "", json!({}))?;
+    let contention = Contention::start(guest, parameters, json!({}))?;
     guest.device.set_faults(Faults {
         fence: Fence::Never,
         ..Faults::default()
@@ -248,12 +253,18 @@ fn is_in_state(guest: &mut Guest, state: &str) -> Result<()> {
 }
 
 fn unyielding(guest: &mut Guest) -> Result<()> {
+    survives_unyielding(guest, "")
+}
+
+/// `parameters` are those of the module besides the usual.
+pub(super) fn survives_unyielding(guest: &mut Guest, parameters: &str) -> Result<()> {
     expect_hang(guest);
     // The driver may reset the one queue instead of the GPU.
     for text in ["Queue preemption failed", "is reset", "Queues reset on"] {
         guest.expect_log(text);
     }
-    let module = Module::load(guest, &format!("mode=observe {UNBOUNDED}"))?;
+    let settings = format!("mode=observe {UNBOUNDED} {parameters}");
+    let module = Module::load(guest, &settings)?;
     let load = start_load(guest, 0, json!({}))?;
     guest.wait_until("an inversion is seen", PATIENCE, |guest| {
         Ok(Table::Stats.sum(guest, "observed")? > 0)
