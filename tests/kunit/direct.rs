@@ -165,12 +165,14 @@ mod tests {
     #[test]
     fn queues_that_may_be_off_are_to_be_put_back() -> Result {
         type Refused = (fn(&mut Fake), i32, Failure);
-        let cases: [Refused; 4] = [
+        let cases: [Refused; 5] = [
             (|fake| fake.fence_error = -62, -5, Failure::Map(5)),
             (|fake| fake.fence_error = -62, -12, Failure::Map(12)),
             // The driver has asked for a reset.
             (|fake| fake.fence_error = -62, -62, Failure::Unmap(62)),
+            // The firmware was not asked for anything.
             (|fake| fake.configure_error = -12, -5, Failure::Unmap(5)),
+            (|fake| fake.packet_error = -5, -5, Failure::Unmap(5)),
         ];
         for (change, error, failure) in cases {
             with_direct(|scene| {

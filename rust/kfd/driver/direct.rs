@@ -119,7 +119,8 @@ impl Direct {
         // As the driver: a reset has the semaphore and waits for the lock.
         let _no_reset = node.gpu().hardware().map_err(|_| Unexpected::Unready)?;
         self.configure(scheduler, KFD_DEQUEUE_WAIT_SET_SCH_WAVE, GRACE)?;
-        self.send(node, scheduler)
+        self.send(scheduler)?;
+        self.wait(node, scheduler)
             .map_err(|why| GivenUp { why, sent: true })?;
         // SAFETY: By the invariant of `Node` the packet manager is there, and the lock is
         // held; the firmware has answered after it took all queues off, so that it does
@@ -132,15 +133,18 @@ impl Direct {
         Ok(())
     }
 
-    /// Has the firmware take all queues off, and waits until it has.
-    fn send(&self, node: &Node<'_>, scheduler: Scheduler<'_>) -> Result<(), Unexpected> {
+    /// Has the firmware take all queues off. After an error it was not asked to.
+    fn send(&self, scheduler: Scheduler<'_>) -> Result<(), Unexpected> {
         let filter = KFD_UNMAP_QUEUES_FILTER_ALL_QUEUES.and_then(|filter| filter.try_into().ok());
         let filter: u32 = filter.ok_or(Unexpected::Misfit)?;
         // SAFETY: By the type's invariant this calls the driver's function; by that of
-        // `Node` the packet manager is there, and the caller holds the lock, as for the
-        // driver's own calls.
-        let error = unsafe { bindings::gp_direct_unmap(scheduler.packets.as_ptr(), filter) };
-        sent(error)?;
+        // `Scheduler` the packet manager is there, and the caller holds the lock, as for
+        // the driver's own calls.
+        sent(unsafe { bindings::gp_direct_unmap(scheduler.packets.as_ptr(), filter) })
+    }
+
+    /// Waits until it has, and has nothing else to say.
+    fn wait(&self, node: &Node<'_>, scheduler: Scheduler<'_>) -> Result<(), Unexpected> {
         let since = clock::now();
         // SAFETY: By the type's invariant this calls the driver's function; by that of
         // `Scheduler` the fence is the driver's, which nobody else uses while the caller

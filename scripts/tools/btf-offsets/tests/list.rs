@@ -63,6 +63,17 @@ fn lines_of_every_sort() {
 }
 
 #[test]
+fn a_line_of_one_option_is_told_apart() {
+    let list = parse("direct function f void()\nfunction g void()\n").unwrap();
+    let parts: Vec<Part> = list.iter().map(|entry| entry.part).collect();
+    assert_eq!(parts, [Part::Direct, Part::Whole]);
+    assert!(parse("direct\n").unwrap_err().contains("lacks a column"));
+    assert!(parse("direct field\n")
+        .unwrap_err()
+        .contains("lacks a column"));
+}
+
+#[test]
 fn wrong_lines_are_named_by_their_number() {
     for (line, expected) in [
         ("field a.b", "lacks a column"),
