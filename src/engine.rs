@@ -180,16 +180,13 @@ impl Engine {
             // The driver has loaded it again.
             self.forget_silence();
         }
-        if settings.backend != self.settings.backend || settings.sampler != self.settings.sampler {
+        let means =
+            |settings: &Settings| (settings.backend, settings.transaction, settings.sampler);
+        if means(&settings) != means(&self.settings) {
             if let Err(failure) = self.start_all(gpu) {
                 return Some(self.keep_backend(gpu, failure));
             }
             self.said_kept = false;
-            if let Some((node, _)) = self.node() {
-                node.recheck();
-            }
-        }
-        if settings.transaction != self.settings.transaction {
             if let Some((node, _)) = self.node() {
                 node.recheck();
             }

@@ -138,8 +138,8 @@ impl Direct {
         let filter = KFD_UNMAP_QUEUES_FILTER_ALL_QUEUES.and_then(|filter| filter.try_into().ok());
         let filter: u32 = filter.ok_or(Unexpected::Misfit)?;
         // SAFETY: By the type's invariant this calls the driver's function; by that of
-        // `Scheduler` the packet manager is there, and the caller holds the lock, as for
-        // the driver's own calls.
+        // `Scheduler` the packet manager is there; the caller holds the queue manager's
+        // lock, under which packets are sent.
         sent(unsafe { bindings::gp_direct_unmap(scheduler.packets.as_ptr(), filter) })
     }
 

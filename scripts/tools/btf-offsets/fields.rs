@@ -128,35 +128,24 @@ fn parse_line(line: &str) -> Result<Entry<'_>, String> {
         false => Ok(name),
     };
 
-    if kind == "pointer" || kind == "function" {
-        let signature = rest;
-        let item = if kind == "pointer" {
+    let signature = rest;
+    let (expected, optional) = match kind {
+        "pointer" | "function" => (rest, false),
+        _ => sized(rest)?,
+    };
+    let item = match kind {
+        "pointer" => {
             let (owner, path) = dotted()?;
             Item::Pointer {
                 owner,
                 path,
                 signature,
             }
-        } else {
-            Item::Function {
-                name: plain()?,
-                signature,
-            }
-        };
-        return Ok(Entry {
-            item,
-            optional: false,
-            part,
-        });
-    }
-
-    let (expected, flag) = column(rest);
-    let optional = match flag {
-        "" => false,
-        "optional" => true,
-        other => return Err(format!("'{other}' is not 'optional'")),
-    };
-    let item = match kind {
+        }
+        "function" => Item::Function {
+            name: plain()?,
+            signature,
+        },
         "struct" => Item::Struct {
             name: plain()?,
             size: open(expected, number)?,
@@ -189,6 +178,15 @@ fn parse_line(line: &str) -> Result<Entry<'_>, String> {
         optional,
         part,
     })
+}
+
+/// A size or a value, and whether it is of something that not every kernel has.
+fn sized(rest: &str) -> Result<(&str, bool), String> {
+    match column(rest) {
+        (expected, "") => Ok((expected, false)),
+        (expected, "optional") => Ok((expected, true)),
+        (_, other) => Err(format!("'{other}' is not 'optional'")),
+    }
 }
 
 fn open<T>(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>, String> {
