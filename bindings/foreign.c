@@ -171,6 +171,22 @@ int gp_call_destroy_mqd(void *function, void *manager, void *mqd, u32 type, u32 
 }
 
 /**
+ * gp_call_check_preemption_failed() - whether a queue has not yielded to the scheduler
+ * @manager: struct mqd_manager of the scheduler's own queue
+ * @mqd: that queue's descriptor, in which the firmware names such a queue
+ *
+ * Says in the log which, and forgets it.
+ *
+ * Context: process context, under the queue manager's lock.
+ */
+bool gp_call_check_preemption_failed(void *function, void *manager, void *mqd)
+{
+	bool (*check)(struct mqd_manager *, void *) = function;
+
+	return check(manager, mqd);
+}
+
+/**
  * gp_call_hqd_load() - put a queue descriptor into the hardware queue of one XCC
  * @write_pointer: of the process, which the hardware reads
  *

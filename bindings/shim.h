@@ -113,10 +113,20 @@ const char *gp_device_name(struct device *device);
 /* symbols.c: functions of amdgpu that it does not export */
 #define GP_SYMBOL_LEN 256
 void gp_symbol_name(unsigned long address, char *name);
+unsigned long gp_function_of_amdgpu(const char *name);
 int gp_hws_bind(void);
 void gp_hws_unbind(void);
 int gp_hws_lock_and_unmap(void *dqm);
 int gp_hws_map_and_unlock(void *dqm);
+
+/* direct.c: the functions of amdgpu that an unmapping of our own is made of */
+int gp_direct_bind(void);
+void gp_direct_unbind(void);
+int gp_direct_configure(void *manager, u32 command, u32 value);
+int gp_direct_unmap(void *manager, u32 filter);
+int gp_direct_ask(void *manager, u64 *fence, u64 address, u64 before, u64 after);
+int gp_direct_wait(void *dqm, u64 after, u32 timeout_ms);
+void gp_direct_release(void *manager);
 
 /* foreign.c: amdgpu's locks and operations, and memory that may not be there */
 bool gp_read_kernel(void *to, const void *from, size_t size);
@@ -147,6 +157,7 @@ int gp_call_hqd_load(void *function, void *adev, void *mqd, u32 pipe, u32 queue,
 		     u32 shift, u32 xcc);
 int gp_call_load_mqd(void *function, void *manager, void *mqd, u32 pipe, u32 queue,
 		     void *properties, struct mm_struct *mm);
+bool gp_call_check_preemption_failed(void *function, void *manager, void *mqd);
 int gp_call_destroy_mqd(void *function, void *manager, void *mqd, u32 type, u32 timeout_ms,
 			u32 pipe, u32 queue);
 bool gp_call_hqd_is_occupied(void *function, void *adev, u64 address, u32 pipe, u32 queue,

@@ -59,11 +59,16 @@ static int gp_symbol_offset(const char *name, unsigned long address)
 	return offset;
 }
 
-/*
+/**
+ * gp_function_of_amdgpu() - where the function of amdgpu with this name begins
+ * @name: its name
+ *
  * The probe is never armed; only its address is of interest.  That is behind
  * the landing pad of indirect branch tracking where the kernel has such.
+ *
+ * Context: process context, sleeps.  Return: the address, or 0 if there is none.
  */
-static unsigned long gp_resolve(const char *name)
+unsigned long gp_function_of_amdgpu(const char *name)
 {
 	struct kprobe probe = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
 	unsigned long address;
@@ -87,8 +92,8 @@ static unsigned long gp_resolve(const char *name)
  */
 int gp_hws_bind(void)
 {
-	unsigned long unmap = gp_resolve("debug_lock_and_unmap");
-	unsigned long map = gp_resolve("debug_map_and_unlock");
+	unsigned long unmap = gp_function_of_amdgpu("debug_lock_and_unmap");
+	unsigned long map = gp_function_of_amdgpu("debug_map_and_unlock");
 
 	if (!unmap || !map)
 		return -ENOENT;

@@ -97,7 +97,8 @@ impl Watched {
         settings: &Settings,
         shared: &'a Shared,
     ) -> (&'a mut NodeEngine, Backend<'a>) {
-        let backend = Backend::new(settings.backend, shared.hws(), &mut self.debts);
+        let (kind, transaction) = (settings.backend, settings.transaction);
+        let backend = Backend::new(kind, transaction, shared.hws(), &mut self.debts);
         (&mut self.node, backend)
     }
 
@@ -179,7 +180,9 @@ impl Engine {
             // The driver has loaded it again.
             self.forget_silence();
         }
-        if settings.backend != self.settings.backend || settings.sampler != self.settings.sampler {
+        let means =
+            |settings: &Settings| (settings.backend, settings.transaction, settings.sampler);
+        if means(&settings) != means(&self.settings) {
             if let Err(failure) = self.start_all(gpu) {
                 return Some(self.keep_backend(gpu, failure));
             }
@@ -246,7 +249,8 @@ impl Engine {
             effects,
             ..
         } = watched;
-        let mut backend = Backend::new(self.settings.backend, self.shared.hws(), debts);
+        let (kind, transaction) = (self.settings.backend, self.settings.transaction);
+        let mut backend = Backend::new(kind, transaction, self.shared.hws(), debts);
         let mut config: Config<'_> = self.settings.policy.with_rules(effects);
         config.granularity = backend.granularity();
         let sampler = self.settings.sampler;

@@ -26,6 +26,7 @@ pub mod driver {
     pub(crate) mod build;
     pub mod census;
     pub mod check;
+    pub mod direct;
     pub mod driver;
     pub(crate) mod due;
     pub(crate) mod eviction;

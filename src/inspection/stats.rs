@@ -14,7 +14,7 @@ use kernel::seq_file::SeqFile;
 use kernel::seq_print;
 
 /// The numbers of a node, each with its name.
-fn numbers(node: &NodeEngine) -> [(&'static str, u64); 16] {
+fn numbers(node: &NodeEngine) -> [(&'static str, u64); 17] {
     let counters = &node.record().counters;
     let last = node.last();
     [
@@ -32,6 +32,7 @@ fn numbers(node: &NodeEngine) -> [(&'static str, u64); 16] {
         ("starts", counters.starts.get()),
         ("transactions", counters.transactions.get()),
         ("failures", counters.failures.get()),
+        ("handed_over", counters.handed_over.get()),
         ("healed", counters.healed.get()),
         ("exempt", counters.exempt),
     ]
@@ -42,7 +43,7 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
     each_node_in_force(fleet, |gpu, node, backend, settings| {
         seq_print!(
             out,
-            "{} node {} gpu_id {}: {}, mode {}, policy {}, sampler {}, backend {}\n",
+            "{} node {} gpu_id {}: {}, mode {}, policy {}, sampler {}, backend {}, transaction {}\n",
             gpu,
             node.index(),
             node.gpu_id(),
@@ -50,7 +51,8 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
             settings.policy.mode.name(),
             settings.policy.policy.name(),
             settings.sampler.name(),
-            backend.name()
+            backend.name(),
+            settings.transaction.name()
         );
         if let Some(refusal) = node.refusal() {
             seq_print!(out, "  refused: {}\n", refusal.why);
@@ -92,11 +94,12 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
             }
             seq_print!(
                 out,
-                ",\"mode\":\"{}\",\"policy\":\"{}\",\"sampler\":\"{}\",\"backend\":\"{}\"",
+                ",\"mode\":\"{}\",\"policy\":\"{}\",\"sampler\":\"{}\",\"backend\":\"{}\",\"transaction\":\"{}\"",
                 settings.policy.mode.name(),
                 settings.policy.policy.name(),
                 settings.sampler.name(),
-                backend.name()
+                backend.name(),
+                settings.transaction.name()
             );
             for (name, value) in numbers(node) {
                 seq_print!(out, ",\"{}\":{}", name, value);

@@ -142,6 +142,8 @@ pub(crate) struct Counters {
     pub(crate) starts: Counter,
     pub(crate) transactions: Counter,
     pub(crate) failures: Counter,
+    /// Unmappings of our own that were left to the driver's.
+    pub(crate) handed_over: Counter,
     /// Stopped queues that something else started.
     pub(crate) healed: Counter,
     /// Queues that there was no room for at the last look.

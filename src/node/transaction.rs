@@ -13,6 +13,7 @@ use kfd::act::backend::Backend;
 use kfd::act::failure::Failure;
 use kfd::act::transaction::report_misfit;
 use kfd::act::transaction::Done;
+use kfd::act::transaction::HandedOver;
 use kfd::act::transaction::Orders;
 use kfd::act::transaction::Requests;
 use kfd::act::transaction::Transacted;
@@ -28,6 +29,8 @@ pub(crate) struct Transactions {
     last_failure: Option<Failure>,
     /// The log says already that the driver's lists do not fit together.
     said_misfit: bool,
+    /// The log says already that an unmapping of our own was left to the driver's.
+    said_handed_over: bool,
     /// Whether the firmware would answer.
     pub(crate) unanswered: Unanswered,
 }
@@ -39,6 +42,7 @@ impl Transactions {
             off_hardware: false,
             last_failure: None,
             said_misfit: false,
+            said_handed_over: false,
             unanswered: Unanswered::default(),
         })
     }
@@ -100,8 +104,24 @@ impl Transactions {
     ) -> Result<(), Failure> {
         let mut orders = orders(&mut self.requests);
         let result = self.unanswered.send(site, backend, &mut orders);
-        memory.record.counters.starts.add(orders.started());
+        let (started, handed_over) = (orders.started(), orders.handed_over());
+        memory.record.counters.starts.add(started);
+        memory.record.counters.handed_over.add(handed_over.times);
+        self.say_handed_over(site, handed_over);
         self.book(result, memory)
+    }
+
+    /// Says once that an unmapping of our own was left to the driver's.
+    fn say_handed_over(&mut self, site: Site<'_>, handed_over: HandedOver) {
+        let Some(why) = handed_over.why.filter(|_| !self.said_handed_over) else {
+            return;
+        };
+        self.said_handed_over = true;
+        pr_warn!(
+            "{}: transaction=direct: {}: the driver's own unmapping followed, as it will from now on without a word\n",
+            site,
+            why.why()
+        );
     }
 
     /// What became of the request about a queue.

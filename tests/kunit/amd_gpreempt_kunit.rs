@@ -12,6 +12,7 @@ mod check;
 mod contexts;
 mod cost;
 mod crowd;
+mod direct;
 mod eviction;
 mod failure;
 mod fake;

@@ -11,7 +11,7 @@ use core::pin::Pin;
 use gpreempt_policy::Action::Stop;
 use kernel::prelude::*;
 use kernel::sync::{Completion, Mutex};
-use kfd::act::backend::{Backend, BackendKind, Debts};
+use kfd::act::backend::{Backend, BackendKind, Debts, TransactionKind};
 use kfd::act::transaction::Requests;
 use kfd::driver::queue::Activity;
 use kfd::kernel::thread::{Body, Running, Thread};
@@ -172,7 +172,12 @@ mod tests {
                 seen.filter(|seen| seen.facts.key.process() == owner)
             };
             requests.fill(of_owner().map(|seen| (seen.facts.key, Stop)));
-            let mut backend = Backend::new(BackendKind::Process, None, &mut debts);
+            let mut backend = Backend::new(
+                BackendKind::Process,
+                TransactionKind::Driver,
+                None,
+                &mut debts,
+            );
             for seen in of_owner() {
                 expect(backend.reaches(&seen.facts), false)?;
             }

@@ -8,7 +8,7 @@ use crate::fake::{expect, put, with_node, Fake, INIT};
 use gpreempt_policy::Action::{self, Start, Stop};
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
-use kfd::act::backend::{Backend, BackendKind, Debts};
+use kfd::act::backend::{Backend, BackendKind, Debts, TransactionKind};
 use kfd::act::hws::Hws;
 use kfd::act::index::looks;
 use kfd::act::transaction::{Orders, Requests};
@@ -32,7 +32,12 @@ struct Scene<'a> {
 impl Scene<'_> {
     /// How many walks a transaction takes.
     fn walks(&mut self, orders: impl FnOnce(&mut Requests) -> Orders<'_>) -> Result<u32> {
-        let mut backend = Backend::new(self.kind, Some(&self.hws), &mut self.debts);
+        let mut backend = Backend::new(
+            self.kind,
+            TransactionKind::Driver,
+            Some(&self.hws),
+            &mut self.debts,
+        );
         let before = walks::counted();
         let begin = clock::now();
         let result = backend.transact(self.node, &mut orders(&mut self.requests));

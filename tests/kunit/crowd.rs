@@ -11,7 +11,7 @@ use crate::node::roster::Roster;
 use crate::roster_cases::NoRules;
 use gpreempt_policy::{Action, QueueId, QUEUE_SLOTS};
 use kernel::prelude::*;
-use kfd::act::hws::Hws;
+use kfd::act::hws::{Hws, TransactionKind};
 use kfd::act::transaction::Requests;
 use kfd::driver::driver::Driver;
 use kfd::driver::locked::walks;
@@ -212,7 +212,7 @@ mod tests {
             let mut requests = Requests::new(QUEUE_SLOTS)?;
             let keys = watcher.survey.queues().iter().map(|seen| seen.facts.key);
             requests.fill(keys.map(|key| (key, Action::Stop)));
-            let stopped = hws.transact(watcher.node, &mut requests.each());
+            let stopped = hws.transact(watcher.node, TransactionKind::Driver, &mut requests.each());
             expect(stopped.map(|_| ()), Ok(()))?;
             Fake::add_processes(1, 205)?;
             watcher.look()?;
@@ -226,7 +226,7 @@ mod tests {
             expect(stopped_in_view(watcher), QUEUE_SLOTS - 205)?;
             let in_view = watcher.survey.queues().iter().map(|seen| seen.facts.key);
             let mut orders = requests.start_beyond(in_view);
-            let started = hws.transact(watcher.node, &mut orders);
+            let started = hws.transact(watcher.node, TransactionKind::Driver, &mut orders);
             expect(started.map(|_| ()), Ok(()))?;
             expect(orders.started(), 205)?;
             watcher.look()?;

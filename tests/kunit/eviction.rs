@@ -8,7 +8,7 @@ use crate::fake::{expect, failed, get, put, with_node, Fake, INIT};
 use gpreempt_policy::Action;
 use gpreempt_policy::Action::{Start, Stop};
 use kernel::prelude::*;
-use kfd::act::backend::{Backend, BackendKind, Debts};
+use kfd::act::backend::{Backend, BackendKind, Debts, TransactionKind};
 use kfd::act::failure::Failure;
 use kfd::act::transaction::{Done, Requests};
 use kfd::driver::gpu::Away;
@@ -26,13 +26,23 @@ struct Scene<'a> {
 
 impl Scene<'_> {
     fn backend(&mut self) -> Backend<'_> {
-        Backend::new(BackendKind::Process, None, &mut self.debts)
+        Backend::new(
+            BackendKind::Process,
+            TransactionKind::Driver,
+            None,
+            &mut self.debts,
+        )
     }
 
     /// Does one thing with the queue's process, and says what became of it.
     fn ask(&mut self, action: Action) -> Result<Done, Failure> {
         self.requests.fill([(self.key, action)].into_iter());
-        let mut backend = Backend::new(BackendKind::Process, None, &mut self.debts);
+        let mut backend = Backend::new(
+            BackendKind::Process,
+            TransactionKind::Driver,
+            None,
+            &mut self.debts,
+        );
         backend.transact(self.node, &mut self.requests.each())?;
         let carried_out = self.requests.carried_out(self.key);
         Ok(carried_out.map_or(Done::Nothing, |(_, done)| done))
@@ -41,7 +51,12 @@ impl Scene<'_> {
     /// Starts everything, and says how many processes that were.
     fn start_all(&mut self) -> (u64, Result<(), Failure>) {
         let mut orders = self.requests.start_all();
-        let mut backend = Backend::new(BackendKind::Process, None, &mut self.debts);
+        let mut backend = Backend::new(
+            BackendKind::Process,
+            TransactionKind::Driver,
+            None,
+            &mut self.debts,
+        );
         let result = backend.transact(self.node, &mut orders);
         (orders.started(), result.map(|_| ()))
     }
@@ -49,7 +64,12 @@ impl Scene<'_> {
     /// Starts what is out of view, and says how many processes that were.
     fn start_beyond(&mut self) -> (u64, Result<(), Failure>) {
         let mut orders = self.requests.start_beyond([self.key].into_iter());
-        let mut backend = Backend::new(BackendKind::Process, None, &mut self.debts);
+        let mut backend = Backend::new(
+            BackendKind::Process,
+            TransactionKind::Driver,
+            None,
+            &mut self.debts,
+        );
         let result = backend.transact(self.node, &mut orders);
         (orders.started(), result.map(|_| ()))
     }

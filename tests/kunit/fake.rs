@@ -65,6 +65,15 @@ pub(crate) struct Fake {
     pub(crate) destroys: u32,
     pub(crate) destroy_error: i32,
     pub(crate) oversubscriptions: u32,
+    pub(crate) check_preemption_failed: *mut usize,
+    pub(crate) configure_error: i32,
+    pub(crate) packet_error: i32,
+    pub(crate) fence_error: i32,
+    pub(crate) fence_ms: u32,
+    pub(crate) unyielding: u32,
+    pub(crate) direct_unmaps: u32,
+    pub(crate) releases: u32,
+    pub(crate) grace: u32,
     pub(crate) word: u64,
 }
 
@@ -80,7 +89,11 @@ extern "C" {
     fn gp_fake_map(slot: u32, doorbell: u32, read: u32, write: u64, empty: bool);
     fn gp_fake_own(pid: i32, main_thread: bool) -> i32;
     fn gp_fake_own_contained() -> i32;
+    fn gp_fake_halt_when_waited_for(field: u32);
 }
+
+/// How long waves may go on, unless a packet says otherwise.
+pub(crate) const GRACE: u32 = 0x40;
 
 impl Fake {
     /// A copy of what the fake says now.
@@ -144,6 +157,15 @@ impl Fake {
     pub(crate) fn own_contained() -> Result {
         // SAFETY: The fake is there, because this module links to it.
         kernel::error::to_result(unsafe { gp_fake_own_contained() })
+    }
+
+    /// Has a flag of the queue manager set as soon as somebody waits for its lock, who
+    /// has looked at the flag before.
+    pub(crate) fn halt_when_waited_for(field: usize) -> Result {
+        let field = u32::try_from(field).map_err(|_| EINVAL)?;
+        // SAFETY: The fake is there, because this module links to it.
+        unsafe { gp_fake_halt_when_waited_for(field) };
+        Ok(())
     }
 
     /// Calls a function while the driver resets the GPU.

@@ -66,7 +66,7 @@ every_file_can_be_read() {
 
 parameters_change_while_it_runs() {
 	load || return 1
-	for setting in mode=enforce backend=process backend=hws sampler=memory sampler=mmio \
+	for setting in mode=enforce backend=process backend=hws transaction=direct transaction=driver sampler=memory sampler=mmio \
 		sampler=auto policy=fair policy=deadline policy=strict mode=off mode=observe \
 		user_priority=cap:3 timeslice_us=500 mode=enforce; do
 		echo "${setting#*=}" >"$parameters/${setting%%=*}" || return 1
@@ -178,6 +178,24 @@ a_driver_with_a_function_replaced_is_refused() {
 	load && unload
 }
 
+# Only what needs the function is refused.
+a_driver_with_a_function_replaced_is_refused_for_transaction_direct_alone() {
+	said=$(times "transaction=direct cannot be used with this amdgpu: pm_release_ib() is not void(packet_manager \*)")
+	exchange pm_release_ib kfd_is_locked || return 1
+	loaded=0
+	load mode=enforce transaction=direct && loaded=1
+	exchange pm_release_ib kfd_is_locked || return 1
+	said=$(($(times "transaction=direct cannot be used with this amdgpu: pm_release_ib() is not void(packet_manager \*)") - said))
+	[ $loaded -eq 1 ] && [ $said -ge 1 ] && eventually state_is refused || return 1
+	echo 1 >$fake/stopped
+	pass_by
+	stopped 1 && holds $fake/unmaps 0 && holds $fake/direct_unmaps 0 || return 1
+	echo driver >"$parameters/transaction"
+	eventually state_is armed && eventually stopped 0 || return 1
+	holds $fake/direct_unmaps 0 || return 1
+	unload
+}
+
 # range FUNCTION DIRECTORY WORD: names the function's addresses in two files.
 range() {
 	sort /proc/kallsyms | grep -A 1 " $1\$" | cut -d' ' -f1 >/tmp/range
@@ -236,6 +254,52 @@ queues_found_stopped_are_started() {
 		eventually stopped 0 || return 1
 		unload || return 1
 	done
+}
+
+queues_found_stopped_are_started_with_transaction_direct() {
+	echo 3 >$fake/stopped
+	load transaction=direct || return 1
+	eventually stopped 0 || return 1
+	holds $fake/unmaps 0 && holds $fake/direct_unmaps 1 || return 1
+	# The other way is taken from the next pass on.
+	echo driver >"$parameters/transaction"
+	pass_by
+	echo 3 >$fake/stopped
+	echo enforce >"$parameters/mode"
+	eventually stopped 0 || return 1
+	holds $fake/unmaps 1 && holds $fake/direct_unmaps 1 || return 1
+	unload
+}
+
+# One line, however often it happens.
+what_transaction_direct_does_not_expect_is_left_to_the_driver() {
+	said=$(times "transaction=direct: the firmware has not answered soon")
+	load mode=enforce transaction=direct || return 1
+	pass_by
+	echo -62 >$fake/fence_error
+	for unmaps in 1 2 3; do
+		echo 3 >$fake/stopped
+		eventually stopped 0 || return 1
+		holds $fake/unmaps $unmaps || return 1
+	done
+	grep -q "handed_over *3" "$debugfs/stats" && grep -q "failures *0" "$debugfs/stats" || return 1
+	said=$(($(times "transaction=direct: the firmware has not answered soon") - said))
+	[ $said -eq 1 ] || return 1
+	unload
+}
+
+# What was sent may have taken queues off, and the driver does not say that it has.
+queues_that_transaction_direct_may_have_taken_off_are_put_back() {
+	load mode=enforce transaction=direct || return 1
+	pass_by
+	echo -62 >$fake/fence_error
+	echo -5 >$fake/unmap_error
+	echo 3 >$fake/stopped
+	eventually grep -q "queues could not be put back" "$debugfs/stats" || return 1
+	echo 0 >$fake/unmap_error
+	eventually stopped 0 || return 1
+	holds $fake/mapped 1 || return 1
+	unload
 }
 
 # value NAME: the node's value of that name in sysfs.
@@ -752,12 +816,16 @@ run every_file_can_be_read \
 	bad_parameters_keep_it_out \
 	a_driver_with_two_fields_exchanged_is_refused \
 	a_driver_with_a_function_replaced_is_refused \
+	a_driver_with_a_function_replaced_is_refused_for_transaction_direct_alone \
 	the_driver_may_let_go_of_the_device_and_take_it_again \
 	it_loads_while_the_driver_lets_go_of_the_device \
 	amdgpu_cannot_go_while_it_is_there \
 	an_open_file_keeps_it_in \
 	it_loads_and_unloads_many_times \
 	queues_found_stopped_are_started \
+	queues_found_stopped_are_started_with_transaction_direct \
+	what_transaction_direct_does_not_expect_is_left_to_the_driver \
+	queues_that_transaction_direct_may_have_taken_off_are_put_back \
 	queues_off_the_hardware_are_put_back \
 	unloading_waits_until_queues_can_be_started \
 	unloading_asks_for_nothing_where_nothing_is_stopped \

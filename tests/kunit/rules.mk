@@ -13,7 +13,7 @@ obj-m := amd_gpreempt.o
 amd_gpreempt-y := src/amd_gpreempt.o rust/kfd/kfd.o rust/policy/gpreempt_policy.o $(gp_shim)
 else
 obj-m := amdgpu.o amd_gpreempt_kunit.o
-amdgpu-y := tests/kunit/fake/driver.o tests/kunit/fake/nodes.o tests/kunit/fake/types.o
+amdgpu-y := tests/kunit/fake/direct.o tests/kunit/fake/driver.o tests/kunit/fake/nodes.o tests/kunit/fake/types.o
 amd_gpreempt_kunit-y := tests/kunit/amd_gpreempt_kunit.o rust/kfd/kfd.o \
 	rust/policy/gpreempt_policy.o $(gp_shim)
 endif
@@ -21,4 +21,4 @@ endif
 RUSTFLAGS_tests/kunit/amd_gpreempt_kunit.o := -L $(obj)/rust --extern gpreempt_policy --extern kfd
 $(obj)/tests/kunit/amd_gpreempt_kunit.o: $(obj)/rust/policy/gpreempt_policy.o $(obj)/rust/kfd/kfd.o
 $(obj)/tests/kunit/amd_gpreempt_kunit.o: export GP_LAYOUT := $(abspath $(obj))/bindings/generated_layout.rs
-$(addprefix $(obj)/tests/kunit/fake/, driver.o nodes.o): $(obj)/bindings/generated_layout.h
+$(addprefix $(obj)/tests/kunit/fake/, direct.o driver.o nodes.o): $(obj)/bindings/generated_layout.h

@@ -9,8 +9,8 @@ use gpreempt_policy::Action;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
 use kfd::act::failure::Failure;
-use kfd::act::hws::Hws;
-use kfd::act::transaction::{Done, Requests};
+use kfd::act::hws::{Hws, TransactionKind};
+use kfd::act::transaction::{Done, HandedOver, Requests};
 use kfd::driver::driver::Driver;
 use kfd::driver::node::Node;
 use kfd::driver::queue::QueueKey;
@@ -107,12 +107,14 @@ pub(crate) struct Transacted {
     pub(crate) result: Result<(), Failure>,
     /// What was done to each queue that was asked about.
     pub(crate) done: KVec<Done>,
+    pub(crate) handed_over: HandedOver,
 }
 
 /// The node with its backend, and the keys of the four compute queues.
 pub(crate) struct Scene<'a> {
     pub(crate) node: &'a Node<'a>,
     pub(crate) hws: Hws,
+    pub(crate) kind: TransactionKind,
     pub(crate) keys: [QueueKey; 4],
 }
 
@@ -121,7 +123,9 @@ impl Scene<'_> {
     pub(crate) fn transact(&self, asked: &[(QueueKey, Action)]) -> Result<Transacted> {
         let mut requests = Requests::new(asked.len())?;
         requests.fill(asked.iter().copied());
-        let result = self.hws.transact(self.node, &mut requests.each());
+        let mut orders = requests.each();
+        let result = self.hws.transact(self.node, self.kind, &mut orders);
+        let handed_over = orders.handed_over();
         let mut done = KVec::new();
         for &(key, _) in asked {
             let carried_out = requests.carried_out(key);
@@ -133,6 +137,7 @@ impl Scene<'_> {
         Ok(Transacted {
             result: result.map(|_| ()),
             done,
+            handed_over,
         })
     }
 
@@ -145,21 +150,23 @@ impl Scene<'_> {
     pub(crate) fn start_all(&self) -> Result<Result<u64, Failure>> {
         let mut requests = Requests::new(QUEUE_SLOTS)?;
         let mut orders = requests.start_all();
-        let result = self.hws.transact(self.node, &mut orders);
+        let result = self.hws.transact(self.node, self.kind, &mut orders);
         Ok(result.map(|_| orders.started()))
     }
 
     /// Counts queues with GWS that the driver has not, and says whether there was any.
     pub(crate) fn count_gws(&self) -> Result<Result<bool, Failure>> {
         let mut requests = Requests::new(QUEUE_SLOTS)?;
-        let result = self.hws.transact(self.node, &mut requests.count_gws());
+        let mut orders = requests.count_gws();
+        let result = self.hws.transact(self.node, self.kind, &mut orders);
         Ok(result.map(|done| done.is_some()))
     }
 
     /// Puts back what is off the hardware, and says whether there was anything to do.
     pub(crate) fn put_back(&self) -> Result<Result<bool, Failure>> {
         let mut requests = Requests::new(0)?;
-        let result = self.hws.transact(self.node, &mut requests.put_back());
+        let mut orders = requests.put_back();
+        let result = self.hws.transact(self.node, self.kind, &mut orders);
         Ok(result.map(|done| done.is_some()))
     }
 
@@ -193,6 +200,13 @@ impl Scene<'_> {
 }
 
 pub(crate) fn with_scene(test: impl FnOnce(&Scene<'_>) -> Result) -> Result {
+    with_scene_of(TransactionKind::Driver, test)
+}
+
+pub(crate) fn with_scene_of(
+    kind: TransactionKind,
+    test: impl FnOnce(&Scene<'_>) -> Result,
+) -> Result {
     let driver = Driver::pin()?;
     with_node(|node| {
         let mut survey = Survey::new()?;
@@ -202,6 +216,11 @@ pub(crate) fn with_scene(test: impl FnOnce(&Scene<'_>) -> Result) -> Result {
         };
         let keys = [one, two, three, four].map(|seen| seen.facts.key);
         let hws = Hws::bind(&driver)?;
-        test(&Scene { node, hws, keys })
+        test(&Scene {
+            node,
+            hws,
+            kind,
+            keys,
+        })
     })
 }

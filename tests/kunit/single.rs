@@ -9,7 +9,7 @@ use crate::scene::State;
 use gpreempt_policy::Action;
 use gpreempt_policy::Action::{Start, Stop};
 use kernel::prelude::*;
-use kfd::act::backend::{Backend, BackendKind, Debts};
+use kfd::act::backend::{Backend, BackendKind, Debts, TransactionKind};
 use kfd::act::failure::Failure;
 use kfd::act::transaction::{Done, Requests};
 use kfd::driver::gpu::Away;
@@ -31,7 +31,12 @@ impl Scene<'_> {
         let keys = &self.keys;
         let asked = asked.iter().map(|&(queue, action)| (keys[queue], action));
         self.requests.fill(asked);
-        let mut backend = Backend::new(BackendKind::Mqd, None, &mut self.debts);
+        let mut backend = Backend::new(
+            BackendKind::Mqd,
+            TransactionKind::Driver,
+            None,
+            &mut self.debts,
+        );
         let result = backend.transact(self.node, &mut self.requests.each());
         result.map(|_| ())
     }

@@ -12,7 +12,7 @@ use crate::scene::{with_scene, Descriptors, Scene, State};
 use gpreempt_policy::Action::Stop;
 use gpreempt_policy::{Observation, QueueState};
 use kernel::prelude::*;
-use kfd::act::backend::{Backend, BackendKind, Debts};
+use kfd::act::backend::{Backend, BackendKind, Debts, TransactionKind};
 use kfd::act::transaction::Done;
 use kfd::driver::queue::words;
 use kfd::look::survey::Survey;
@@ -46,7 +46,12 @@ fn judged(scene: &Scene<'_>, remembered: bool) -> Result<[QueueState; 2]> {
     let mut survey = Survey::new()?;
     let mut roster = Roster::new()?;
     let mut debts = Debts::new()?;
-    let backend = Backend::new(BackendKind::Hws, Some(&scene.hws), &mut debts);
+    let backend = Backend::new(
+        BackendKind::Hws,
+        TransactionKind::Driver,
+        Some(&scene.hws),
+        &mut debts,
+    );
     let mut seen = KVVec::<Observation>::with_capacity(4, GFP_KERNEL)?;
     let mut states = [QueueState::Unknown; 2];
     for state in &mut states {

@@ -6,12 +6,14 @@
 
 use crate::act::failure::Failure;
 use crate::act::hws::Hws;
+pub use crate::act::hws::TransactionKind;
 use crate::act::mqd;
 use crate::act::process_backend;
 pub use crate::act::process_backend::Debts;
 use crate::act::transaction::Orders;
 use crate::act::transaction::Transacted;
 use crate::driver::check::Refusal;
+use crate::driver::direct;
 use crate::driver::node::Node;
 use crate::driver::node::SchedPolicy;
 use crate::driver::queue::QueueFacts;
@@ -50,14 +52,25 @@ impl BackendKind {
 /// A way to stop and to start queues, in force for one pass.
 pub struct Backend<'a> {
     kind: BackendKind,
+    transaction: TransactionKind,
     hws: Option<&'a Hws>,
     debts: &'a mut Debts,
 }
 
 impl<'a> Backend<'a> {
     /// The backend of a kind. `debts` are those of the GPU.
-    pub fn new(kind: BackendKind, hws: Option<&'a Hws>, debts: &'a mut Debts) -> Self {
-        Self { kind, hws, debts }
+    pub fn new(
+        kind: BackendKind,
+        transaction: TransactionKind,
+        hws: Option<&'a Hws>,
+        debts: &'a mut Debts,
+    ) -> Self {
+        Self {
+            kind,
+            transaction,
+            hws,
+            debts,
+        }
     }
 
     /// The word for it.
@@ -91,7 +104,25 @@ impl<'a> Backend<'a> {
 
     /// Whether it can work on a node.
     pub fn check(&self, node: &Node<'_>) -> Result<(), Refusal> {
-        check_backend(node, self.kind, self.hws.is_some())
+        check_backend(node, self.kind, self.hws.is_some())?;
+        match self.transaction {
+            TransactionKind::Driver => Ok(()),
+            TransactionKind::Direct => self.check_direct(node),
+        }
+    }
+
+    /// Whether queues can be taken off by an unmapping of our own.
+    fn check_direct(&self, node: &Node<'_>) -> Result<(), Refusal> {
+        let why = if self.kind != BackendKind::Hws {
+            "transaction=direct is for backend=hws alone: use transaction=driver"
+        } else if !self.hws.is_some_and(Hws::has_direct) {
+            "transaction=direct needs functions that this amdgpu does not have as they are expected: use transaction=driver"
+        } else if !direct::is_possible(node) {
+            "mqd_mgr->check_preemption_failed is not amdgpu's for this GPU: use transaction=driver"
+        } else {
+            return Ok(());
+        };
+        Err(Refusal { why })
     }
 
     /// Whether a queue that does not run is kept from it by us alone.
@@ -136,7 +167,7 @@ impl<'a> Backend<'a> {
     /// also after a failure.
     pub fn transact(&mut self, node: &Node<'_>, orders: &mut Orders<'_>) -> Transacted {
         match (self.kind, self.hws) {
-            (BackendKind::Hws, Some(hws)) => hws.transact(node, orders),
+            (BackendKind::Hws, Some(hws)) => hws.transact(node, self.transaction, orders),
             // The check of the node has refused this one.
             (BackendKind::Hws, None) => Err(Failure::Unmap(ENOTSUPP.to_errno().unsigned_abs())),
             (BackendKind::Mqd, _) => mqd::transact(node, orders),

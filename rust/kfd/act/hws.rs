@@ -24,6 +24,10 @@
 //!   The flags were written together with the counters, by the one function that does
 //!   both. The third walk, which looks at what stopped queues have saved, counts the
 //!   flags once more.
+//!
+//! The queues are taken off by the driver's own function, or with `transaction=direct` by
+//! an unmapping of our own. Where that meets anything but the usual, the driver's own
+//! follows at once, which takes off what is still on and recovers as it always does.
 
 #![forbid(unsafe_code)]
 
@@ -31,6 +35,7 @@ use crate::act::descriptor::found;
 use crate::act::failure::Failure;
 use crate::act::transaction::report_misfit;
 use crate::act::transaction::Done;
+use crate::act::transaction::HandedOver;
 use crate::act::transaction::Orders;
 use crate::act::transaction::Timing;
 use crate::act::transaction::Transacted;
@@ -44,6 +49,32 @@ use crate::kernel::clock;
 use crate::kernel::preemption::without_preemption;
 use crate::kernel::preemption::Preferred;
 use kernel::prelude::*;
+
+/// How the queues are taken off the hardware.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionKind {
+    /// By the driver's own function.
+    Driver,
+    /// By an unmapping of our own.
+    Direct,
+}
+
+impl TransactionKind {
+    const ALL: [Self; 2] = [TransactionKind::Driver, TransactionKind::Direct];
+
+    /// The one that a word names.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == word)
+    }
+
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TransactionKind::Driver => "driver",
+            TransactionKind::Direct => "direct",
+        }
+    }
+}
 
 /// The backend, with the two functions of the driver that it needs.
 pub struct Hws(Functions);
@@ -64,16 +95,27 @@ impl Hws {
         Functions::bind(driver).map(Self)
     }
 
+    /// Whether the driver has what an unmapping of our own needs.
+    pub fn has_direct(&self) -> bool {
+        self.0.has_direct()
+    }
+
     /// Stops and starts queues in one transaction, or in several where there is not
     /// room for all of them.
-    pub fn transact(&self, node: &Node<'_>, orders: &mut Orders<'_>) -> Transacted {
-        Timing::of_all(|| self.once(node, orders))
+    pub fn transact(
+        &self,
+        node: &Node<'_>,
+        kind: TransactionKind,
+        orders: &mut Orders<'_>,
+    ) -> Transacted {
+        Timing::of_all(|| self.once(node, kind, orders))
     }
 
     /// One transaction. Returns also whether there was not room for all.
     fn once(
         &self,
         node: &Node<'_>,
+        kind: TransactionKind,
         orders: &mut Orders<'_>,
     ) -> Result<Option<(Timing, bool)>, Failure> {
         // A transaction disturbs every queue of the node: look first whether
@@ -87,7 +129,10 @@ impl Hws {
         }
         let _preferred = Preferred::raise();
         let begin = clock::now();
-        let mut unmapped = self.unmap(node)?;
+        let mut unmapped = match kind {
+            TransactionKind::Driver => self.unmap(node)?,
+            TransactionKind::Direct => self.unmap_directly(node, &mut orders.handed_over)?,
+        };
         let edit = clock::now();
         let edited = without_preemption(|| change(&mut unmapped, orders));
         let map = clock::now();
@@ -125,6 +170,26 @@ impl Hws {
         unmapped.map_err(|error| Failure::of_driver(node, error, Failure::Unmap))
     }
 
+    /// The same by an unmapping of our own, or else by the driver's.
+    fn unmap_directly<'a>(
+        &'a self,
+        node: &'a Node<'a>,
+        handed_over: &mut HandedOver,
+    ) -> Result<Unmapped<'a>, Failure> {
+        let given_up = match self.0.unmap_directly(node) {
+            Ok(unmapped) => return Ok(unmapped),
+            Err(given_up) => given_up,
+        };
+        handed_over.note(given_up.why);
+        self.unmap(node).map_err(|failure| match failure {
+            // No reset follows, and the queues may be off the hardware.
+            Failure::Unmap(errno) if given_up.sent && !failure.is_unanswered() => {
+                Failure::Map(errno)
+            }
+            failure => failure,
+        })
+    }
+
     /// After putting the queues back has failed, none of the node's runs: tries once
     /// more.
     fn map_again(&self, node: &Node<'_>) -> Result<(), Failure> {
@@ -139,7 +204,7 @@ impl Hws {
 /// Makes the changes, if everything fits. No allocation, nothing that sleeps or panics,
 /// and one look at each queue: nothing runs on the GPU until it is over.
 fn change(unmapped: &mut Unmapped<'_>, orders: &mut Orders<'_>) -> Edited {
-    let Orders { wanted, room } = orders;
+    let Orders { wanted, room, .. } = orders;
     let due = unmapped.find(room, |queue| wanted.due(queue));
     let mut census = *due.census();
     if !census.fits() {

@@ -35,7 +35,7 @@ fn once(node: &Node<'_>, orders: &mut Orders<'_>) -> Result<Option<(Timing, bool
     let begin = clock::now();
     let mut locked = node.lock();
     let edit = clock::now();
-    let Orders { wanted, room } = orders;
+    let Orders { wanted, room, .. } = orders;
     // Without the hardware scheduler the driver gives GWS to no queue.
     let due = locked.find(room, |queue| {
         wanted.due(queue).filter(|_| !queue.uncounted_gws)

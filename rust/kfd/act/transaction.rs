@@ -7,6 +7,7 @@
 use crate::act::failure::Failure;
 use crate::act::index::Index;
 use crate::driver::census::Census;
+use crate::driver::direct::Unexpected;
 use crate::driver::due::Room;
 use crate::driver::gpu::Away;
 use crate::driver::gpu::Present;
@@ -109,55 +110,43 @@ impl Requests {
 
     /// Orders to do what each request says, and nothing else.
     pub fn each(&mut self) -> Orders<'_> {
-        Orders {
-            wanted: Wanted::Each(Asked {
-                requests: &mut self.list,
-                index: &self.index,
-            }),
-            room: &mut self.room,
-        }
+        let asked = Asked {
+            requests: &mut self.list,
+            index: &self.index,
+        };
+        Orders::new(Wanted::Each(asked), &mut self.room)
     }
 
     /// Orders to start every queue that nothing but a stop of ours keeps from running,
     /// whether anybody remembers it or not.
     pub fn start_all(&mut self) -> Orders<'_> {
-        Orders {
-            wanted: Wanted::StartAll { started: 0 },
-            room: &mut self.room,
-        }
+        Orders::new(Wanted::StartAll { started: 0 }, &mut self.room)
     }
 
     /// Orders to start every such queue but those that are in view.
     pub fn start_beyond(&mut self, in_view: impl Iterator<Item = QueueKey>) -> Orders<'_> {
         self.fill(in_view.map(|key| (key, Action::Start)));
-        Orders {
-            wanted: Wanted::StartBeyond {
-                in_view: Asked {
-                    requests: &mut self.list,
-                    index: &self.index,
-                },
-                started: 0,
-            },
-            room: &mut self.room,
-        }
+        let in_view = Asked {
+            requests: &mut self.list,
+            index: &self.index,
+        };
+        let wanted = Wanted::StartBeyond {
+            in_view,
+            started: 0,
+        };
+        Orders::new(wanted, &mut self.room)
     }
 
     /// Orders to make up for what the driver leaves out where it gives GWS to a queue
     /// that we have stopped.
     pub fn count_gws(&mut self) -> Orders<'_> {
-        Orders {
-            wanted: Wanted::CountGws,
-            room: &mut self.room,
-        }
+        Orders::new(Wanted::CountGws, &mut self.room)
     }
 
     /// Orders to put back what should run and is off the hardware, because that has
     /// failed before.
     pub fn put_back(&mut self) -> Orders<'_> {
-        Orders {
-            wanted: Wanted::PutBack,
-            room: &mut self.room,
-        }
+        Orders::new(Wanted::PutBack, &mut self.room)
     }
 }
 
@@ -182,6 +171,23 @@ impl Asked<'_> {
 pub struct Orders<'a> {
     pub(crate) wanted: Wanted<'a>,
     pub(crate) room: &'a mut Room,
+    pub(crate) handed_over: HandedOver,
+}
+
+/// What became of unmappings of our own that the driver's had to be called after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HandedOver {
+    /// How many there were.
+    pub times: u64,
+    /// Why the last one was given up.
+    pub why: Option<Unexpected>,
+}
+
+impl HandedOver {
+    pub(crate) fn note(&mut self, why: Unexpected) {
+        self.times = self.times.saturating_add(1);
+        self.why = Some(why);
+    }
 }
 
 /// What a transaction is to do.
@@ -198,7 +204,20 @@ pub(crate) enum Wanted<'a> {
     PutBack,
 }
 
-impl Orders<'_> {
+impl<'a> Orders<'a> {
+    fn new(wanted: Wanted<'a>, room: &'a mut Room) -> Self {
+        Self {
+            wanted,
+            room,
+            handed_over: HandedOver::default(),
+        }
+    }
+
+    /// What was left to the driver's own unmapping, also after a failure.
+    pub fn handed_over(&self) -> HandedOver {
+        self.handed_over
+    }
+
     /// How many queues were started without being asked for by a request.
     pub fn started(&self) -> u64 {
         match self.wanted {

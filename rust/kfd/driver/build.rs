@@ -28,9 +28,26 @@ impl Driver {
         let Some(own) = self.type_info(c"amdgpu")? else {
             return refuse(fmt!("it has no type information"));
         };
-        match differs(base, own)? {
+        match differs(base, own, &EXPECTED)? {
             None => Ok(()),
             Some(difference) => refuse(fmt!("{}", Plain(difference))),
+        }
+    }
+
+    /// Compares it with what `transaction=direct` needs besides. A difference is named in
+    /// the log.
+    pub(crate) fn check_direct(&self) -> Result {
+        let base = self.type_info(c"vmlinux")?.ok_or(ENOEXEC)?;
+        let own = self.type_info(c"amdgpu")?.ok_or(ENOEXEC)?;
+        match differs(base, own, &EXPECTED_DIRECT)? {
+            None => Ok(()),
+            Some(difference) => {
+                pr_warn!(
+                    "transaction=direct cannot be used with this amdgpu: {}\n",
+                    Plain(difference)
+                );
+                Err(ENOEXEC)
+            }
         }
     }
 
@@ -55,19 +72,23 @@ impl Driver {
 }
 
 /// How a driver differs from the one that the module was built for, if it does.
-fn differs(base: &[u8], own: &[u8]) -> Result<Option<Difference<'static>>> {
+fn differs(
+    base: &[u8],
+    own: &[u8],
+    expected: &[Expected<'static>],
+) -> Result<Option<Difference<'static>>> {
     let (base, own) = match (Sections::of(base), Sections::of(own)) {
         (Ok(base), Ok(own)) => (base, own),
         (Err(damage), _) | (_, Err(damage)) => return Ok(Some(damage.into())),
     };
     let mut base_places = KVVec::from_elem(0, base.count(), GFP_KERNEL)?;
     let mut places = KVVec::from_elem(0, own.count(), GFP_KERNEL)?;
-    let mut met = [false; EXPECTED.len()];
+    let mut met = KVec::from_elem(false, expected.len(), GFP_KERNEL)?;
     let result = TypeInfo::new(base, &mut base_places, None)
         .map_err(Difference::Damaged)
         .and_then(|base| {
             let own = TypeInfo::new(own, &mut places, Some(&base))?;
-            compare(&own, &EXPECTED, &mut met)
+            compare(&own, expected, &mut met)
         });
     Ok(result.err())
 }

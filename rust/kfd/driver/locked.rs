@@ -60,6 +60,18 @@ impl Node<'_> {
     }
 }
 
+impl<'a> QueueManagerLock<'a> {
+    /// The proof alone. Whoever has it sees to it that the lock is released, as the
+    /// driver's own functions do.
+    pub(crate) fn into_locked(self) -> LockedNode<'a> {
+        let node = self.0.node;
+        core::mem::forget(self);
+        // SAFETY: `Node::lock` has taken the lock, and `self`, which would release it, is
+        // forgotten.
+        unsafe { LockedNode::assume(node) }
+    }
+}
+
 impl<'a> Deref for QueueManagerLock<'a> {
     type Target = LockedNode<'a>;
 

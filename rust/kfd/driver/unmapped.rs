@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 //! The driver's two functions that take all queues of a node off the hardware, under
-//! the queue manager's lock, and put back those that are active.
+//! the queue manager's lock, and put back those that are active. The first may be
+//! replaced by an unmapping of our own (`direct.rs`).
 
 use crate::driver::census::Census;
 use crate::driver::check;
+use crate::driver::direct::Direct;
+use crate::driver::direct::GivenUp;
+use crate::driver::direct::Unexpected;
 use crate::driver::driver::Driver;
 use crate::driver::due::Due;
 use crate::driver::due::Room;
@@ -26,6 +30,8 @@ use kernel::sync::atomic::Release;
 /// The shim's calls go to the driver's functions, and the driver is pinned for
 /// as long as this lives.
 pub(crate) struct Functions {
+    /// Those for an unmapping of our own, if the driver has them as they are expected.
+    direct: Option<Direct>,
     _owner: Owner,
     _driver: Driver,
 }
@@ -57,10 +63,39 @@ impl Functions {
         // SAFETY: The driver is pinned by `driver`; no call is under way, because whoever
         // may call owns an `Owner`, and this is the only one.
         kernel::error::to_result(unsafe { bindings::gp_hws_bind() })?;
+        // SAFETY: Whoever has a `Direct` owns an `Owner`, and this is the only one; the
+        // driver is kept for longer, since fields are dropped in their order.
+        let direct = unsafe { Direct::bind(&driver) }.ok();
         // INVARIANT: Just bound, and the driver is kept.
         Ok(Self {
+            direct,
             _owner: owner,
             _driver: driver,
+        })
+    }
+
+    /// Whether the driver has what an unmapping of our own needs.
+    pub(crate) fn has_direct(&self) -> bool {
+        self.direct.is_some()
+    }
+
+    /// Takes all queues of a node off the hardware by an unmapping of our own. Where that
+    /// is given up, the lock is released, and the driver's own is to follow.
+    pub(crate) fn unmap_directly<'a>(
+        &'a self,
+        node: &'a Node<'a>,
+    ) -> Result<Unmapped<'a>, GivenUp> {
+        let direct = self.direct.as_ref().ok_or(Unexpected::Misfit)?;
+        if !check::lock_is_taken(node) {
+            return Err(Unexpected::Misfit.into());
+        }
+        let lock = node.lock();
+        direct.unmap(&lock)?;
+        // INVARIANT: All queues are off the hardware and the lock is held, which the
+        // driver's debug_map_and_unlock releases on this GPU, as was just asked.
+        Ok(Unmapped {
+            locked: lock.into_locked(),
+            _functions: self,
         })
     }
 
@@ -143,8 +178,9 @@ impl DueUnmapped<'_> {
 ///
 /// # Invariants
 ///
-/// The driver's debug_lock_and_unmap has returned 0 for the node, so that this
-/// thread holds the lock until debug_map_and_unlock.
+/// The driver's debug_lock_and_unmap has returned 0 for the node, or the same was done
+/// directly under the lock that it takes, so that this thread holds the lock until
+/// debug_map_and_unlock.
 #[must_use = "the queues are put back at once"]
 pub(crate) struct Unmapped<'a> {
     locked: LockedNode<'a>,

@@ -9,6 +9,7 @@
 mod modinfo;
 
 use crate::act::backend::BackendKind;
+use crate::act::backend::TransactionKind;
 use crate::kernel::bindings;
 use crate::kernel::compat::*;
 use crate::kernel::wake;
@@ -35,6 +36,8 @@ pub struct Settings {
     pub sampler: SamplerKind,
     /// How queues are stopped.
     pub backend: BackendKind,
+    /// How backend=hws takes queues off the hardware.
+    pub transaction: TransactionKind,
 }
 
 impl Settings {
@@ -43,6 +46,7 @@ impl Settings {
             policy: Config::new(),
             sampler: SamplerKind::Auto,
             backend: BackendKind::Hws,
+            transaction: TransactionKind::Driver,
         }
     }
 
@@ -56,6 +60,9 @@ impl Settings {
             "backend" => {
                 self.backend = BackendKind::named(text).ok_or(SetError::Invalid)?;
             }
+            "transaction" => {
+                self.transaction = TransactionKind::named(text).ok_or(SetError::Invalid)?;
+            }
             _ => self.policy.set_text(name, text)?,
         }
         Ok(())
@@ -66,6 +73,7 @@ impl Settings {
         match name {
             "sampler" => out.write_str(self.sampler.name()),
             "backend" => out.write_str(self.backend.name()),
+            "transaction" => out.write_str(self.transaction.name()),
             _ => self
                 .policy
                 .write_text(name, out)
@@ -236,7 +244,7 @@ macro_rules! params {
 #[link_section = "__param"]
 #[used(compiler)]
 static PARAMS: [KernelParam; COUNT] =
-    params![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25];
+    params![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26];
 
 #[link_section = ".modinfo"]
 #[used(compiler)]

@@ -183,4 +183,9 @@ pub const CHOICES: &[ChoiceSpec] = &[
         words: &["hws", "mqd", "process"],
         help: "How queues are stopped. hws: in one transaction with the hardware scheduler. mqd: one by one, without it. process: all queues of a process.",
     },
+    ChoiceSpec {
+        name: "transaction",
+        words: &["driver", "direct"],
+        help: "backend=hws: how queues are taken off the GPU for a transaction. driver: by the driver's own function. direct: by the same packets without its look at the copy engines; anything unexpected is left to the driver's function.",
+    },
 ];

@@ -52,18 +52,34 @@ fn option<T: std::fmt::Display>(value: Option<T>) -> String {
 pub fn expected(layout: &Layout<'_>, module: &str) -> String {
     let mut out = format!(
         "// SPDX-License-Identifier: GPL-2.0-only\n\
-         // Made by scripts/tools/btf-offsets from the type information of {module}. Do not edit.\n\
-         /// What the driver has to be like, as far as anything uses it.\n\
-         const EXPECTED: [Expected<'static>; {}] = [\n",
-        layout.expected.len()
+         // Made by scripts/tools/btf-offsets from the type information of {module}. Do not edit.\n"
     );
-    for Expected { class, owner, fact } in &layout.expected {
+    for (name, meaning, list) in [
+        (
+            "EXPECTED",
+            "What the driver has to be like, as far as anything uses it.",
+            &layout.expected,
+        ),
+        (
+            "EXPECTED_DIRECT",
+            "What it has to be like besides for `transaction=direct`.",
+            &layout.direct,
+        ),
+    ] {
+        let count = list.len();
         let _ = writeln!(
             out,
-            "    Expected {{ class: Class::{class:?}, owner: {owner:?}, fact: Fact::{fact:?} }},"
+            "/// {meaning}\nconst {name}: [Expected<'static>; {count}] = ["
         );
+        for Expected { class, owner, fact } in list {
+            let _ = writeln!(
+                out,
+                "    Expected {{ class: Class::{class:?}, owner: {owner:?}, fact: Fact::{fact:?} }},"
+            );
+        }
+        out += "];\n";
     }
-    out + "];\n"
+    out
 }
 
 /// C macros, with the prefix of the module's C names.

@@ -13,12 +13,25 @@
 //! SIZE is in bytes, VALUE a number; `*` leaves either open.  COUNTS is the size
 //! of an element and, in brackets, the number of elements, which may be left
 //! out: `8[4]`, `4[]`.  `#` starts a comment.
+//!
+//! `direct` in front of a line says that `transaction=direct` alone needs it: a driver
+//! that is otherwise there does not stop the build, and all its constants are optional.
 
 /// What one line asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
     pub item: Item<'a>,
     pub optional: bool,
+    pub part: Part,
+}
+
+/// Which part of the module needs a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The whole module.
+    Whole,
+    /// `transaction=direct` alone.
+    Direct,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -94,6 +107,10 @@ fn check_name(name: &str) -> Result<(), String> {
 }
 
 fn parse_line(line: &str) -> Result<Entry<'_>, String> {
+    let (part, line) = match column(line) {
+        ("direct", rest) => (Part::Direct, rest),
+        _ => (Part::Whole, line),
+    };
     let (kind, rest) = column(line);
     let (name, rest) = column(rest);
     if name.is_empty() || rest.is_empty() {
@@ -111,34 +128,24 @@ fn parse_line(line: &str) -> Result<Entry<'_>, String> {
         false => Ok(name),
     };
 
-    if kind == "pointer" || kind == "function" {
-        let signature = rest;
-        let item = if kind == "pointer" {
+    let signature = rest;
+    let (expected, optional) = match kind {
+        "pointer" | "function" => (rest, false),
+        _ => sized(rest)?,
+    };
+    let item = match kind {
+        "pointer" => {
             let (owner, path) = dotted()?;
             Item::Pointer {
                 owner,
                 path,
                 signature,
             }
-        } else {
-            Item::Function {
-                name: plain()?,
-                signature,
-            }
-        };
-        return Ok(Entry {
-            item,
-            optional: false,
-        });
-    }
-
-    let (expected, flag) = column(rest);
-    let optional = match flag {
-        "" => false,
-        "optional" => true,
-        other => return Err(format!("'{other}' is not 'optional'")),
-    };
-    let item = match kind {
+        }
+        "function" => Item::Function {
+            name: plain()?,
+            signature,
+        },
         "struct" => Item::Struct {
             name: plain()?,
             size: open(expected, number)?,
@@ -166,7 +173,20 @@ fn parse_line(line: &str) -> Result<Entry<'_>, String> {
             ))
         }
     };
-    Ok(Entry { item, optional })
+    Ok(Entry {
+        item,
+        optional,
+        part,
+    })
+}
+
+/// A size or a value, and whether it is of something that not every kernel has.
+fn sized(rest: &str) -> Result<(&str, bool), String> {
+    match column(rest) {
+        (expected, "") => Ok((expected, false)),
+        (expected, "optional") => Ok((expected, true)),
+        (_, other) => Err(format!("'{other}' is not 'optional'")),
+    }
 }
 
 fn open<T>(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>, String> {

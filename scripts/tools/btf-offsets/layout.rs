@@ -10,6 +10,8 @@ pub struct Layout<'a> {
     pub constants: Vec<Constant>,
     /// What the module compares with the driver that it meets, in its order.
     pub expected: Vec<Expected<'a>>,
+    /// What it compares besides before it uses `transaction=direct`.
+    pub direct: Vec<Expected<'a>>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -31,4 +33,16 @@ pub enum Value {
     OptionalAmount(Option<u64>),
     Enumerator(i64),
     OptionalEnumerator(Option<i64>),
+}
+
+impl Value {
+    /// The same of something that not every kernel has.
+    pub fn optional(self) -> Self {
+        match self {
+            Value::Offset(at) => Value::OptionalOffset(Some(at)),
+            Value::Amount(count) => Value::OptionalAmount(Some(count)),
+            Value::Enumerator(value) => Value::OptionalEnumerator(Some(value)),
+            optional => optional,
+        }
+    }
 }

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 use crate::btf::{Btf, Kind, TypeId};
 use crate::expected::{Expected, Fact};
-use crate::fields::{Entry, Extent, Item};
+use crate::fields::{Entry, Extent, Item, Part};
 use crate::layout::{Constant, Layout, Value};
 use crate::type_info::Class;
 
@@ -31,17 +31,27 @@ struct Place {
 pub fn resolve<'a>(btf: &Btf<'_>, list: &[Entry<'a>]) -> Result<Layout<'a>, String> {
     let mut constants: Vec<Constant> = Vec::new();
     let mut expected = Vec::new();
+    let mut direct = Vec::new();
     let mut errors = Vec::new();
     for entry in list {
-        match resolve_entry(btf, entry) {
-            Ok((found, facts)) => {
+        match (resolve_entry(btf, entry), entry.part) {
+            (Ok((found, facts)), Part::Whole) => {
                 constants.extend(found);
                 expected.extend(facts);
             }
-            Err(error) => errors.push(error),
+            (resolved, Part::Direct) => {
+                let (found, facts) = resolved.unwrap_or_else(|_| unlike(entry));
+                constants.extend(found.into_iter().map(|constant| Constant {
+                    value: constant.value.optional(),
+                    ..constant
+                }));
+                direct.extend(facts);
+            }
+            (Err(error), Part::Whole) => errors.push(error),
         }
     }
     expected.sort_by_key(Expected::order);
+    direct.sort_by_key(Expected::order);
     let mut names = HashSet::new();
     for constant in &constants {
         if !names.insert(constant.name.as_str()) {
@@ -60,7 +70,61 @@ pub fn resolve<'a>(btf: &Btf<'_>, list: &[Entry<'a>]) -> Result<Layout<'a>, Stri
     Ok(Layout {
         constants,
         expected,
+        direct,
     })
+}
+
+/// What a line comes to of which the driver is not as expected: no constant, and what the
+/// list says about it, which that driver will not fit either.
+fn unlike<'a>(entry: &Entry<'a>) -> Resolved<'a> {
+    match entry.item {
+        Item::Struct { name, size } => {
+            let constant = Constant {
+                name: constant_name(&[name, "size"]),
+                meaning: format!("Bytes of `struct {name}`."),
+                value: Value::OptionalAmount(None),
+            };
+            let fact = Fact::Bytes(size.unwrap_or(0));
+            (vec![constant], about(Class::Structure, name, fact))
+        }
+        Item::Field {
+            owner,
+            path,
+            extent,
+        } => {
+            let fact = Fact::Field {
+                path,
+                offset: u64::MAX,
+                bytes: 0,
+                elements: None,
+            };
+            (
+                absent(owner, path, extent),
+                about(Class::Structure, owner, fact),
+            )
+        }
+        Item::Enumerator { owner, name, value } => {
+            let constant = Constant {
+                name: constant_name(&[name]),
+                meaning: format!("Of `enum {owner}`."),
+                value: Value::OptionalEnumerator(None),
+            };
+            let fact = Fact::Value(name, value.unwrap_or(i64::MIN));
+            (vec![constant], about(Class::Enumeration, owner, fact))
+        }
+        Item::Pointer {
+            owner,
+            path,
+            signature,
+        } => (
+            absent(owner, path, Extent::Bytes(8)),
+            about(Class::Structure, owner, Fact::Pointer { path, signature }),
+        ),
+        Item::Function { name, signature } => (
+            Vec::new(),
+            about(Class::Function, name, Fact::Signature(signature)),
+        ),
+    }
 }
 
 fn constant_name(parts: &[&str]) -> String {

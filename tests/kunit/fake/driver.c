@@ -44,6 +44,7 @@ noinline int debug_lock_and_unmap(void *dqm)
 	mutex_lock(dqm_mutex(dqm));
 	SET(unsigned int, dqm, GP_DEVICE_QUEUE_MANAGER_SAVED_FLAGS, memalloc_noreclaim_save());
 	gp_fake_wait_while_hung(dqm);
+	SET(u8, dqm, GP_DEVICE_QUEUE_MANAGER_ACTIVE_RUNLIST, 0);
 	return 0;
 }
 
@@ -72,6 +73,7 @@ noinline int debug_map_and_unlock(void *dqm)
 		    gp_fake.reset_at_map);
 	}
 	gp_fake.mapped = !error;
+	SET(u8, dqm, GP_DEVICE_QUEUE_MANAGER_ACTIVE_RUNLIST, !error);
 	memalloc_noreclaim_restore(GET(unsigned int, dqm, GP_DEVICE_QUEUE_MANAGER_SAVED_FLAGS));
 	mutex_unlock(dqm_mutex(dqm));
 	return error;
@@ -311,6 +313,7 @@ static void fill_queue_manager(void *dqm, void *node)
 	SET(u32, dqm, GP_DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT,
 	    GP_FAKE_PROCESSES * (GP_FAKE_QUEUES - 1));
 	INIT_LIST_HEAD(AT(dqm, GP_DEVICE_QUEUE_MANAGER_QUEUES));
+	gp_fake_scheduler_fill(dqm);
 }
 
 static void fill_gpu(struct pci_dev *pdev)
@@ -426,6 +429,7 @@ void gp_fake_reset(void)
 	gp_fake.dumps = 0;
 	gp_fake.wave_counts = 0;
 	memset(hardware_queues, 0, sizeof(hardware_queues));
+	gp_fake_scheduler_reset();
 	gp_fake.evict_nocpsch = evict_process_queues_nocpsch;
 	gp_fake.restore_nocpsch = restore_process_queues_nocpsch;
 	fill_gpu(fake_pdev);

@@ -9,6 +9,8 @@
 #define GP_FAKE_QUEUES 3
 /* On the hardware, for queues for waves. */
 #define GP_FAKE_PLACES 24
+/* How long waves may go on, unless a packet says otherwise. */
+#define GP_FAKE_GRACE 0x40
 /* The process id of kthreadd, whose program is that of the second process. */
 #define GP_FAKE_KTHREADD 2
 
@@ -69,6 +71,15 @@ struct gp_fake_node {
  * @destroy_error: what that returns, a negative errno or 0
  * @oversubscriptions: how often the driver would have said that the run list is
  *	getting oversubscribed
+ * @check_preemption_failed: where the manager of the scheduler's own queue has that function
+ * @configure_error: what the packet about how long waves may go on comes to
+ * @packet_error: what the packet that takes queues off comes to
+ * @fence_error: what waiting for the firmware returns, a negative errno or 0
+ * @fence_ms: how long it takes
+ * @unyielding: whether a queue has not yielded, until that is asked
+ * @direct_unmaps: how often the module has sent the packet that takes queues off
+ * @releases: how often it has freed the run list
+ * @grace: how long waves may go on
  * @word: an address of the memory of gp_fake_own() at which there is something
  */
 struct gp_fake {
@@ -95,6 +106,15 @@ struct gp_fake {
 	u32 destroys;
 	int destroy_error;
 	u32 oversubscriptions;
+	void *check_preemption_failed;
+	int configure_error;
+	int packet_error;
+	int fence_error;
+	u32 fence_ms;
+	u32 unyielding;
+	u32 direct_unmaps;
+	u32 releases;
+	u32 grace;
 	u64 word;
 };
 
@@ -109,6 +129,11 @@ int gp_fake_stop(u32 number);
 void gp_fake_map(u32 slot, u32 doorbell, u32 read, u64 write, bool empty);
 int gp_fake_own(int pid, bool main_thread);
 int gp_fake_own_contained(void);
+
+/* direct.c: what an unmapping of the module's own goes by */
+void gp_fake_scheduler_fill(void *dqm);
+void gp_fake_scheduler_reset(void);
+void gp_fake_halt_when_waited_for(u32 field);
 
 /* nodes.c: the GPU divided into several nodes, and work on them */
 #define GP_FAKE_NODES 8

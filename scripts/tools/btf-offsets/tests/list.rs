@@ -2,7 +2,7 @@
 
 //! The list of fields, and the files that come out.
 
-use crate::fields::{parse, Entry, Extent, Item};
+use crate::fields::{parse, Entry, Extent, Item, Part};
 use crate::layout::{Constant, Layout, Value};
 use crate::{emit, fields};
 
@@ -54,8 +54,23 @@ fn lines_of_every_sort() {
             false,
         ),
     ];
-    let expected = expected.map(|(item, optional)| Entry { item, optional });
+    let expected = expected.map(|(item, optional)| Entry {
+        item,
+        optional,
+        part: Part::Whole,
+    });
     assert_eq!(parse(text).unwrap(), expected);
+}
+
+#[test]
+fn a_line_of_one_option_is_told_apart() {
+    let list = parse("direct function f void()\nfunction g void()\n").unwrap();
+    let parts: Vec<Part> = list.iter().map(|entry| entry.part).collect();
+    assert_eq!(parts, [Part::Direct, Part::Whole]);
+    assert!(parse("direct\n").unwrap_err().contains("lacks a column"));
+    assert!(parse("direct field\n")
+        .unwrap_err()
+        .contains("lacks a column"));
 }
 
 #[test]
@@ -103,6 +118,7 @@ fn layout() -> Layout<'static> {
     };
     Layout {
         expected: Vec::new(),
+        direct: Vec::new(),
         constants: vec![
             constant("A_B", Value::Offset(16)),
             constant("A_SIZE", Value::Amount(32)),

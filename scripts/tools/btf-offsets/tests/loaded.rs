@@ -91,6 +91,52 @@ fn a_real_driver_with_a_function_replaced_is_refused_by_its_name() {
     );
 }
 
+#[test]
+fn what_one_option_needs_stops_neither_the_build_nor_the_load() {
+    let (base, module) = (data("vmlinux", "7.3.4"), data("amdgpu", "7.3.4"));
+    let list = fields::parse(real_list()).unwrap();
+    // Another type, in a function; and no such field.
+    for (changed, why) in [
+        (
+            exchanged(&module, "pm_release_ib", "kfd_is_locked"),
+            "pm_release_ib() is not void(packet_manager *)",
+        ),
+        (
+            exchanged(&module, "fence_gpu_addr", "gpu_vm_support"),
+            "device_queue_manager.fence_gpu_addr is missing",
+        ),
+    ] {
+        let base_types = Btf::parse(&base, None).unwrap();
+        let resolved = |module: &[u8]| {
+            let types = Btf::parse(module, Some(&base_types)).unwrap();
+            resolve::resolve(&types, &list).unwrap()
+        };
+        let usual = resolved(&module);
+        assert!(usual.direct.len() >= 15, "{:?}", usual.direct);
+        loaded::check(&base, &module, &usual.direct).unwrap();
+        // Loaded beside the changed one, and built for it.
+        for layout in [usual, resolved(&changed)] {
+            loaded::check(&base, &changed, &layout.expected).unwrap();
+            let error = loaded::check(&base, &changed, &layout.direct).unwrap_err();
+            assert_eq!(error, why);
+        }
+    }
+}
+
+#[test]
+fn each_real_driver_can_be_built_for_whatever_one_option_needs() {
+    for version in VERSIONS {
+        let (base, module) = (data("vmlinux", version), data("amdgpu", version));
+        let base_types = Btf::parse(&base, None).unwrap();
+        let types = Btf::parse(&module, Some(&base_types)).unwrap();
+        let list = fields::parse(real_list()).unwrap();
+        let layout = resolve::resolve(&types, &list).unwrap();
+        let direct = loaded::check(&base, &module, &layout.direct);
+        let known = version.starts_with("7.");
+        assert!(direct.is_ok() || !known, "{version}: {direct:?}");
+    }
+}
+
 /// A small driver of which each part can be another.
 struct Driver {
     size: u32,

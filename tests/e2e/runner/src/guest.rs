@@ -37,6 +37,8 @@ pub struct Guest {
     pub image: Image,
     /// How often scenarios that count on repetition repeat.
     pub cycles: u32,
+    /// Parameters of the module besides a scenario's own.
+    pub parameters: String,
     /// What was started and not yet waited for.
     pub background: Register,
     last_unique: u64,
@@ -78,6 +80,7 @@ impl Guest {
             shape: shape.clone(),
             image: image.clone(),
             cycles,
+            parameters: String::new(),
             background: Register::default(),
             last_unique: 0,
             expected: Expected::default(),

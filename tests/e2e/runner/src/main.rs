@@ -33,6 +33,10 @@ struct Arguments {
     /// How often scenarios that count on repetition repeat.
     #[arg(long, global = true, default_value_t = 500)]
     cycles: u32,
+    /// Parameters that every scenario loads the module with, besides its own, unless it
+    /// chooses a backend.
+    #[arg(long, global = true, default_value = "")]
+    parameters: String,
     /// Guests that run side by side (default: as many as processors and memory allow).
     #[arg(long, global = true)]
     jobs: Option<usize>,
@@ -79,12 +83,13 @@ fn main() -> Result<ExitCode> {
         None => cache.kernels(&arguments.kernel)?,
     };
     let configurations: Vec<Configuration> = kernels
-        .into_iter()
+        .iter()
         .flat_map(|kernel| {
-            arguments.xcc.iter().map(move |&xcc| Configuration {
+            arguments.xcc.iter().map(|&xcc| Configuration {
                 kernel: kernel.clone(),
                 xcc,
                 cycles: arguments.cycles,
+                parameters: arguments.parameters.clone(),
             })
         })
         .collect();

@@ -19,9 +19,14 @@ impl Module {
     /// Loads the module with these parameters and waits until it has looked at
     /// the GPU.
     pub fn load(guest: &mut Guest, parameters: &str) -> Result<Module> {
+        // Of two values the later one counts.
+        let all = match parameters.contains("backend=") {
+            true => parameters.to_owned(),
+            false => format!("{} {parameters}", guest.parameters),
+        };
         guest
             .agent()
-            .insmod(&format!("{FILES}/{NAME}.ko"), parameters)?;
+            .insmod(&format!("{FILES}/{NAME}.ko"), all.trim())?;
         Table::Stats.wait_for_nodes(guest, 1)?;
         Ok(Module(()))
     }

@@ -149,6 +149,7 @@ mod tests {
             },
             xcc,
             cycles: 1,
+            parameters: String::new(),
         }
     }
 

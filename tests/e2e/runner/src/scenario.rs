@@ -89,6 +89,8 @@ pub struct Configuration {
     pub xcc: u32,
     /// How often scenarios that count on repetition repeat.
     pub cycles: u32,
+    /// Parameters of the module besides a scenario's own.
+    pub parameters: String,
 }
 
 impl Configuration {
@@ -124,6 +126,10 @@ impl Configuration {
     /// The command that runs a scenario on these guests alone.
     fn command(&self, scenario: &Scenario) -> String {
         let Configuration { kernel, xcc, .. } = self;
+        let parameters = match self.parameters.as_str() {
+            "" => String::new(),
+            parameters => format!(" --parameters '{parameters}'"),
+        };
         let command = match scenario.suite {
             // A kernel that is not of the cache has no series.
             _ if kernel.series == kernel.release => "debug".into(),
@@ -131,7 +137,7 @@ impl Configuration {
             Suite::E2e => format!("e2e --kernel {}", kernel.series),
         };
         format!(
-            "scripts/test/{command} --xcc {xcc} --filter '{}'",
+            "scripts/test/{command} --xcc {xcc}{parameters} --filter '{}'",
             scenario.name
         )
     }
@@ -147,10 +153,12 @@ impl Configuration {
         let start = || Guest::start(cache, &image, &shape, self.cycles, at);
         // On a busy host the driver's tests of its rings may run out of time,
         // before anything of ours is there.
-        start().or_else(|error| {
+        let mut guest = start().or_else(|error| {
             eprintln!("a guest is started once more: {error:#}");
             start()
-        })
+        })?;
+        guest.parameters.clone_from(&self.parameters);
+        Ok(guest)
     }
 }
 

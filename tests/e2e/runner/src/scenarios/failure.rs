@@ -88,8 +88,13 @@ fn late(guest: &mut Guest) -> Result<()> {
 }
 
 fn never(guest: &mut Guest) -> Result<()> {
+    never_answers(guest, "")
+}
+
+/// `parameters` are those of the module besides the usual.
+pub(super) fn never_answers(guest: &mut Guest, parameters: &str) -> Result<()> {
     expect_hang(guest);
-    let contention = Contention::start(guest, "", json!({}))?;
+    let contention = Contention::start(guest, parameters, json!({}))?;
     guest.device.set_faults(Faults {
         fence: Fence::Never,
         ..Faults::default()
@@ -99,7 +104,8 @@ fn never(guest: &mut Guest) -> Result<()> {
     contention
         .module
         .add_rule(guest, &format!("1 pid={pid} exempt"))?;
-    guest.wait_for_log("fence wait loop timeout", PATIENCE)?;
+    // The driver says so of its own attempt alone, and not of the module's before it.
+    guest.wait_for_log("cp might be in an unrecoverable state", PATIENCE)?;
     guest.device.set_faults(Faults::default())?;
     guest.wait_for_log(") succeeded!", PATIENCE)?;
     contention.load.end(guest)?;
@@ -248,12 +254,18 @@ fn is_in_state(guest: &mut Guest, state: &str) -> Result<()> {
 }
 
 fn unyielding(guest: &mut Guest) -> Result<()> {
+    survives_unyielding(guest, "")
+}
+
+/// `parameters` are those of the module besides the usual.
+pub(super) fn survives_unyielding(guest: &mut Guest, parameters: &str) -> Result<()> {
     expect_hang(guest);
     // The driver may reset the one queue instead of the GPU.
     for text in ["Queue preemption failed", "is reset", "Queues reset on"] {
         guest.expect_log(text);
     }
-    let module = Module::load(guest, &format!("mode=observe {UNBOUNDED}"))?;
+    let settings = format!("mode=observe {UNBOUNDED} {parameters}");
+    let module = Module::load(guest, &settings)?;
     let load = start_load(guest, 0, json!({}))?;
     guest.wait_until("an inversion is seen", PATIENCE, |guest| {
         Ok(Table::Stats.sum(guest, "observed")? > 0)

@@ -6,6 +6,7 @@ mod contention;
 mod contexts;
 mod crowd;
 mod dependency;
+mod direct;
 mod disturbance;
 mod documents;
 mod failure;
@@ -63,6 +64,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         operator::SCENARIOS,
         disturbance::SCENARIOS,
         failure::SCENARIOS,
+        direct::SCENARIOS,
         pairs::SCENARIOS,
         crowd::SCENARIOS,
         pm4::SCENARIOS,

@@ -54,7 +54,7 @@ pub(super) fn reload(guest: &mut Guest, file: &str, parameters: &str) -> Result<
 }
 
 /// The node is refused for a reason that names `why`, and says so in the log.
-fn is_refused(guest: &mut Guest, why: &str) -> Result<()> {
+pub(super) fn is_refused(guest: &mut Guest, why: &str) -> Result<()> {
     guest.wait_for_log(why, PATIENCE)?;
     let nodes = Table::Stats.wait_for_nodes(guest, 1)?;
     let refusal = nodes[0]["refusal"].as_str().unwrap_or("");
@@ -65,7 +65,7 @@ fn is_refused(guest: &mut Guest, why: &str) -> Result<()> {
     Ok(())
 }
 
-fn is_armed(guest: &mut Guest) -> Result<()> {
+pub(super) fn is_armed(guest: &mut Guest) -> Result<()> {
     guest.wait_until("the node is armed", PATIENCE, |guest| {
         let nodes = Table::Stats.read(guest)?;
         Ok(nodes.iter().all(|node| node["state"] == "armed"))

@@ -25,11 +25,16 @@ pub const SCENARIOS: &[Scenario] = &[Scenario {
 const COST_NS: u64 = 10_000_000;
 
 fn hundreds(guest: &mut Guest) -> Result<()> {
+    preempted_again_and_again(guest, "")
+}
+
+/// `parameters` are those of the module besides the usual.
+pub(super) fn preempted_again_and_again(guest: &mut Guest, parameters: &str) -> Result<()> {
     let module = Module::load(
         guest,
         &format!(
             "mode=enforce {UNBOUNDED} min_run_us=0 min_interval_us=0 cost_ratio=0 \
-             max_switches_per_s=100000"
+             max_switches_per_s=100000 {parameters}"
         ),
     )?;
     let mut accounts = Accounts::new(guest)?;

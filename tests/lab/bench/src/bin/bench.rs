@@ -248,6 +248,7 @@ impl Run {
                 kernel: kernel.clone(),
                 xcc: place.dies(),
                 cycles: 0,
+                parameters: String::new(),
             };
             Arena::new(configuration.start(cache, &place.needs())?, place.probes())
         };

@@ -79,6 +79,7 @@ fn main() -> Result<()> {
         kernel,
         xcc: 1,
         cycles: 0,
+        parameters: String::new(),
     }
     .start(&cache, &Needs::ANY)?;
     let mut arena = Arena::new(guest, true)?;

@@ -79,6 +79,7 @@ fn main() -> Result<()> {
         kernel,
         xcc: 1,
         cycles: 0,
+        parameters: String::new(),
     }
     .start(&cache, &needs)?;
     let mut out = format!(

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! An unmapping of our own: all queues of a node taken off the hardware by the packets
+//! that the driver itself sends for it, without its look at every queue for copies, which
+//! reads hundreds of registers while nothing runs.
+//!
+//! It does what `unmap_queues_cpsch()` does where everything goes well, with the same
+//! checks. Whatever else it meets, it leaves the driver's record as it was, so that the
+//! driver's own function, called next, takes all queues off once more and recovers.
+
+use crate::driver::driver::Driver;
+use crate::driver::foreign::Foreign;
+use crate::driver::layout::*;
+use crate::driver::locked::LockedNode;
+use crate::driver::node::Node;
+use crate::driver::operation;
+use crate::kernel::bindings;
+use crate::kernel::clock;
+use gpreempt_policy::Nanos;
+use kernel::prelude::*;
+
+/// For how long an answer is waited for: longer than the firmware waits for a queue that
+/// does not yield, its KFD_UNMAP_LATENCY_MS with the driver's default, so that what it
+/// notes of such a queue is seen here, and not by the driver after its own attempt.
+const PATIENCE_MS: u32 = 5000;
+
+/// An answer that takes longer is none to rely on: saving waves takes milliseconds, and
+/// somebody who does not yield, a queue for copies too, holds the firmware up for seconds.
+const USUAL: Nanos = Nanos::SECOND;
+
+/// How long waves may go on before they are saved: the least that firmware of every
+/// version takes for what it says. The driver asks for 0, and then sends 1, or leaves the
+/// default, depending on its release and the firmware's.
+const GRACE: u32 = 1;
+
+/// The number in the driver's fence before the firmware's answer, and the answer. The
+/// driver's own numbers are others, so that a late answer is not taken for one of its.
+const FENCE_BEFORE: u64 = 0x6770_0000;
+const FENCE_AFTER: u64 = 0x6770_0001;
+
+/// What only the driver's own function deals with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unexpected {
+    /// The scheduler is halted or taken for hung, or the GPU is being reset or suspended.
+    Unready,
+    /// The driver's structures do not fit together.
+    Misfit,
+    /// A packet could not be sent.
+    Unsent,
+    /// The firmware has not answered soon.
+    Late,
+    /// A queue has not yielded.
+    Unyielding,
+}
+
+impl Unexpected {
+    /// Words for the log.
+    pub fn why(self) -> &'static str {
+        match self {
+            Unexpected::Unready => "the hardware scheduler is not ready",
+            Unexpected::Misfit => "the driver's structures do not fit together",
+            Unexpected::Unsent => "a packet could not be sent",
+            Unexpected::Late => "the firmware has not answered soon",
+            Unexpected::Unyielding => "a queue has not yielded",
+        }
+    }
+}
+
+/// Why an unmapping of our own was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GivenUp {
+    pub(crate) why: Unexpected,
+    /// The firmware may have taken queues off the hardware, or may do so yet.
+    pub(crate) sent: bool,
+}
+
+impl From<Unexpected> for GivenUp {
+    fn from(why: Unexpected) -> Self {
+        Self { why, sent: false }
+    }
+}
+
+/// The functions, found and bound.
+///
+/// # Invariants
+///
+/// The shim's calls go to the driver's functions, whose types were compared. Whoever has
+/// this keeps the driver pinned, and nobody else has another.
+pub(crate) struct Direct(());
+
+impl Direct {
+    /// Finds the functions.
+    ///
+    /// # Safety
+    ///
+    /// Nobody has another `Direct`, and the driver stays pinned for as long as this lives.
+    pub(crate) unsafe fn bind(driver: &Driver) -> Result<Self> {
+        driver.check_direct()?;
+        // SAFETY: The driver is pinned by `driver`; no call is under way, because by the
+        // function's requirement nobody has a `Direct`.
+        kernel::error::to_result(unsafe { bindings::gp_direct_bind() }).inspect_err(|_| {
+            pr_warn!("transaction=direct cannot be used with this amdgpu\n");
+        })?;
+        // INVARIANT: Just compared and bound; the rest is the function's requirement.
+        Ok(Self(()))
+    }
+
+    /// Takes all queues of a node off the hardware, whose lock is held.
+    pub(crate) fn unmap(&self, locked: &LockedNode<'_>) -> Result<(), GivenUp> {
+        let node = locked.node();
+        node.ready().map_err(|_| Unexpected::Unready)?;
+        let dqm = node.dqm();
+        let mapped = dqm.flag(DEVICE_QUEUE_MANAGER_ACTIVE_RUNLIST);
+        if !mapped.ok_or(Unexpected::Misfit)? {
+            // As for the driver, none is on it.
+            return Ok(());
+        }
+        let scheduler = Scheduler::of(node).ok_or(Unexpected::Misfit)?;
+        // As the driver: a reset has the semaphore and waits for the lock.
+        let _no_reset = node.gpu().hardware().map_err(|_| Unexpected::Unready)?;
+        self.configure(scheduler, KFD_DEQUEUE_WAIT_SET_SCH_WAVE, GRACE)?;
+        self.send(scheduler)?;
+        self.wait(node, scheduler)
+            .map_err(|why| GivenUp { why, sent: true })?;
+        // SAFETY: By the invariant of `Node` the packet manager is there, and the lock is
+        // held; the firmware has answered after it took all queues off, so that it does
+        // not read the run list any more, as where the driver itself frees it.
+        unsafe { bindings::gp_direct_release(scheduler.packets.as_ptr()) };
+        // SAFETY: By the invariant of `Node` the queue manager is there, the lock that
+        // protects the field is held, and the layout says where it is. No queue is on the
+        // hardware, which is what it says now.
+        unsafe { dqm.write(DEVICE_QUEUE_MANAGER_ACTIVE_RUNLIST, 0u8) };
+        Ok(())
+    }
+
+    /// Has the firmware take all queues off. After an error it was not asked to.
+    fn send(&self, scheduler: Scheduler<'_>) -> Result<(), Unexpected> {
+        let filter = KFD_UNMAP_QUEUES_FILTER_ALL_QUEUES.and_then(|filter| filter.try_into().ok());
+        let filter: u32 = filter.ok_or(Unexpected::Misfit)?;
+        // SAFETY: By the type's invariant this calls the driver's function; by that of
+        // `Scheduler` the packet manager is there; the caller holds the queue manager's
+        // lock, under which packets are sent.
+        sent(unsafe { bindings::gp_direct_unmap(scheduler.packets.as_ptr(), filter) })
+    }
+
+    /// Waits until it has, and has nothing else to say.
+    fn wait(&self, node: &Node<'_>, scheduler: Scheduler<'_>) -> Result<(), Unexpected> {
+        let since = clock::now();
+        // SAFETY: By the type's invariant this calls the driver's function; by that of
+        // `Scheduler` the fence is the driver's, which nobody else uses while the caller
+        // holds the lock, in memory that the firmware can write at the address.
+        let error = unsafe {
+            bindings::gp_direct_ask(
+                scheduler.packets.as_ptr(),
+                scheduler.fence.as_ptr(),
+                scheduler.fence_address,
+                FENCE_BEFORE,
+                FENCE_AFTER,
+            )
+        };
+        sent(error)?;
+        // SAFETY: By the type's invariant this calls the driver's function; by that of
+        // `Node` the queue manager is there, and the caller holds the lock.
+        let error =
+            unsafe { bindings::gp_direct_wait(node.dqm().as_ptr(), FENCE_AFTER, PATIENCE_MS) };
+        if error != 0 {
+            return Err(Unexpected::Late);
+        }
+        // Asked in each case, so that the driver does not take it for something new.
+        // SAFETY: By the invariant of `Scheduler` the function is the driver's, and
+        // manager and descriptor are those of the scheduler's own queue.
+        let unyielding = unsafe {
+            bindings::gp_call_check_preemption_failed(
+                scheduler.check.as_ptr(),
+                scheduler.manager.as_ptr(),
+                scheduler.descriptor.as_ptr(),
+            )
+        };
+        if unyielding {
+            return Err(Unexpected::Unyielding);
+        }
+        if clock::now().since(since) > USUAL {
+            return Err(Unexpected::Late);
+        }
+        self.configure(scheduler, KFD_DEQUEUE_WAIT_RESET, 0)
+    }
+
+    /// Has the firmware change how long waves may go on, or put it back.
+    fn configure(
+        &self,
+        scheduler: Scheduler<'_>,
+        command: Option<i64>,
+        value: u32,
+    ) -> Result<(), Unexpected> {
+        let command = command.and_then(|command| command.try_into().ok());
+        let command: u32 = command.ok_or(Unexpected::Misfit)?;
+        // SAFETY: By the type's invariant this calls the driver's function; by that of
+        // `Scheduler` the packet manager is there, and the caller holds the lock.
+        let error =
+            unsafe { bindings::gp_direct_configure(scheduler.packets.as_ptr(), command, value) };
+        sent(error)
+    }
+}
+
+impl Drop for Direct {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant bound, and for nobody else; a call borrows
+        // `self`, so that none is under way.
+        unsafe { bindings::gp_direct_unbind() }
+    }
+}
+
+fn sent(error: i32) -> Result<(), Unexpected> {
+    match error {
+        0 => Ok(()),
+        _ => Err(Unexpected::Unsent),
+    }
+}
+
+/// What the driver keeps of the hardware scheduler of a node.
+///
+/// # Invariants
+///
+/// All are the driver's and of one node, which is there for the lifetime: its packet
+/// manager; its fence, seen from here and from the firmware; the manager and the
+/// descriptor of the scheduler's own queue, and the function that looks into it.
+#[derive(Clone, Copy)]
+struct Scheduler<'a> {
+    packets: Foreign,
+    fence: Foreign,
+    fence_address: u64,
+    manager: Foreign,
+    descriptor: Foreign,
+    check: operation::Function<'a>,
+}
+
+impl<'a> Scheduler<'a> {
+    fn of(node: &'a Node<'_>) -> Option<Self> {
+        let dqm = node.dqm();
+        let queue = dqm
+            .pointer(DEVICE_QUEUE_MANAGER_PACKET_MGR_PRIV_QUEUE?)?
+            .pointer(KERNEL_QUEUE_QUEUE?)?;
+        let manager = manager(node)?;
+        // INVARIANT: Read where the layout says that they are; the function is one of the
+        // operation's.
+        Some(Self {
+            packets: dqm.part(DEVICE_QUEUE_MANAGER_PACKET_MGR)?,
+            fence: dqm.pointer(DEVICE_QUEUE_MANAGER_FENCE_ADDR?)?,
+            fence_address: dqm.read(DEVICE_QUEUE_MANAGER_FENCE_GPU_ADDR?)?,
+            manager,
+            descriptor: queue.pointer(QUEUE_MQD)?,
+            check: operation::CHECK_PREEMPTION_FAILED.of(manager, node.gpu())?,
+        })
+    }
+}
+
+/// The driver's manager of the descriptor of the scheduler's own queue.
+fn manager(node: &Node<'_>) -> Option<Foreign> {
+    let at = usize::try_from(KFD_MQD_TYPE_HIQ?).ok()?;
+    if at >= DEVICE_QUEUE_MANAGER_MQD_MGRS_LEN {
+        return None;
+    }
+    node.dqm()
+        .pointer(DEVICE_QUEUE_MANAGER_MQD_MGRS + at * size_of::<usize>())
+}
+
+/// Whether the driver has on a node what an unmapping of our own needs.
+pub(crate) fn is_possible(node: &Node<'_>) -> bool {
+    Scheduler::of(node).is_some()
+}

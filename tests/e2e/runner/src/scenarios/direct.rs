@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `transaction=direct`: the module takes queues off the GPU by packets of its own, and
+//! leaves to the driver what it does not expect.
+
+use anyhow::{ensure, Result};
+use serde_json::json;
+use vgpu_model::{Faults, Fence, HiqAction};
+
+use super::contention::{start_load, wait_until_stopped, Contention};
+use super::failure::{never_answers, survives_unyielding};
+use super::preemption::{gets_through, PATIENCE, UNBOUNDED};
+use super::refusal::{is_armed, is_refused, reload};
+use super::repetition::preempted_again_and_again;
+use crate::driver_file::{self, Name, CHANGED};
+use crate::guest::Guest;
+use crate::image::AMDGPU;
+use crate::module::{Module, Table};
+use crate::scenario::{Needs, Scenario, Suite};
+
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::E2e,
+        name: "queues are taken off the GPU with transaction=direct",
+        needs: Needs::ANY,
+        run: direct,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "heavy queues survive hundreds of preemptions with transaction=direct",
+        needs: Needs {
+            one_die: true,
+            ..Needs::ANY
+        },
+        run: hundreds,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "an answer that is late with transaction=direct is left to the driver",
+        needs: Needs::ANY,
+        run: late,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "firmware never answers with transaction=direct",
+        needs: Needs::ONCE,
+        run: never,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a queue does not yield with transaction=direct",
+        needs: Needs {
+            one_die: true,
+            ..Needs::ANY
+        },
+        run: unyielding,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a driver that transaction=direct does not know is refused in words",
+        needs: Needs {
+            spoils: true,
+            ..Needs::ONCE
+        },
+        run: refused,
+    },
+];
+
+/// The number that the module has the firmware write, by which its packets are known.
+const OURS: u64 = 0x6770_0001;
+
+/// How often the firmware was asked to write the module's number, and another one.
+fn asked(guest: &mut Guest, mark: u64) -> Result<(usize, usize)> {
+    let numbers = guest.device.hiq(mark)?.into_iter().filter_map(|record| {
+        let HiqAction::QueryStatus { value, .. } = record.action else {
+            return None;
+        };
+        Some(value == OURS)
+    });
+    let (ours, others): (Vec<bool>, Vec<bool>) = numbers.partition(|&ours| ours);
+    Ok((ours.len(), others.len()))
+}
+
+fn direct(guest: &mut Guest) -> Result<()> {
+    let module = Module::load(
+        guest,
+        &format!("mode=enforce transaction=direct {UNBOUNDED}"),
+    )?;
+    gets_through(guest)?;
+    let load = start_load(guest, 0, json!({}))?;
+    wait_until_stopped(guest, &load, 0)?;
+    // The programs have begun, so that only the module sends anything.
+    let mark = guest.device.hiq_mark()?;
+    let transactions = Table::Stats.sum(guest, "transactions")?;
+    for _ in 0..4 {
+        starts_and_stops(guest, &module, &load)?;
+    }
+    let (ours, others) = asked(guest, mark)?;
+    let made = Table::Stats.sum(guest, "transactions")? - transactions;
+    ensure!(
+        ours as u64 == made && made >= 8 && others == 0,
+        "{made} transactions, {ours} answers asked for by the module, {others} by the driver"
+    );
+    ensure!(Table::Stats.sum(guest, "handed_over")? == 0);
+
+    module.set(guest, "transaction", "driver")?;
+    is_armed(guest)?;
+    let mark = guest.device.hiq_mark()?;
+    starts_and_stops(guest, &module, &load)?;
+    let (ours, others) = asked(guest, mark)?;
+    ensure!(
+        ours == 0 && others >= 2,
+        "{ours} answers asked for by the module, {others} by the driver"
+    );
+    Contention { module, load }.finish(guest)
+}
+
+/// Has everything started, and waits until the heavy queue is stopped again.
+fn starts_and_stops(guest: &mut Guest, module: &Module, load: &crate::load::Load) -> Result<()> {
+    let row = super::contention::heavy(guest, load)?.unwrap_or_default();
+    let before = row["stops"].as_u64().unwrap_or(0);
+    module.set(guest, "mode", "observe")?;
+    guest.wait_until("nothing is stopped", PATIENCE, |guest| {
+        Ok(Table::Stats.sum(guest, "stopped")? == 0)
+    })?;
+    module.set(guest, "mode", "enforce")?;
+    wait_until_stopped(guest, load, before)
+}
+
+fn hundreds(guest: &mut Guest) -> Result<()> {
+    preempted_again_and_again(guest, "transaction=direct")
+}
+
+/// What the module says once of whatever it has left to the driver.
+const LEFT: &str = "the driver's own unmapping followed";
+
+/// The answer takes longer than saving waves ever does, and less than the module waits.
+fn late(guest: &mut Guest) -> Result<()> {
+    const LATE_NS: u64 = 60_000_000;
+    guest.expect_log(LEFT);
+    let contention = Contention::start(guest, "transaction=direct", json!({}))?;
+    ensure!(Table::Stats.sum(guest, "handed_over")? == 0);
+    guest.device.set_faults(Faults {
+        fence: Fence::Late(LATE_NS),
+        ..Faults::default()
+    })?;
+    contention.disturb(guest, |guest| {
+        contention.module.set(guest, "mode", "observe")?;
+        guest.wait_until("the queue runs", PATIENCE, |guest| {
+            Ok(contention
+                .heavy(guest)?
+                .is_some_and(|row| row["active"] == true))
+        })?;
+        contention.module.set(guest, "mode", "enforce")
+    })?;
+    guest.device.set_faults(Faults::default())?;
+    guest.wait_for_log(LEFT, PATIENCE)?;
+    let handed_over = Table::Stats.sum(guest, "handed_over")?;
+    ensure!(handed_over >= 2, "{handed_over} were left to the driver");
+    ensure!(guest.times_in_log(LEFT)? == 1, "it is said more than once");
+    contention.finish(guest)
+}
+
+fn never(guest: &mut Guest) -> Result<()> {
+    guest.expect_log(LEFT);
+    never_answers(guest, "transaction=direct")?;
+    guest.wait_for_log(LEFT, PATIENCE)
+}
+
+fn unyielding(guest: &mut Guest) -> Result<()> {
+    guest.expect_log(LEFT);
+    survives_unyielding(guest, "transaction=direct")?;
+    guest.wait_for_log(LEFT, PATIENCE)
+}
+
+fn refused(guest: &mut Guest) -> Result<()> {
+    const WHY: &str = "transaction=direct needs functions that this amdgpu does not have";
+    for (name, what) in [
+        (
+            Name::Symbol("pm_release_ib"),
+            "amdgpu has no function pm_release_ib",
+        ),
+        (
+            Name::Field("pm_send_unmap_queue"),
+            "transaction=direct cannot be used with this amdgpu: pm_send_unmap_queue() is missing",
+        ),
+        (
+            Name::Field("fence_gpu_addr"),
+            "transaction=direct cannot be used with this amdgpu: device_queue_manager.fence_gpu_addr is missing",
+        ),
+    ] {
+        guest.expect_log("transaction=direct cannot be used with this amdgpu");
+        guest.expect_log(WHY);
+        driver_file::make(guest, name)?;
+        reload(guest, CHANGED, "")?;
+        let module = Module::load(guest, &format!("mode=enforce transaction=direct {UNBOUNDED}"))?;
+        guest.wait_for_log(what, PATIENCE)?;
+        is_refused(guest, WHY)?;
+        ensure!(Table::Stats.sum(guest, "transactions")? == 0);
+        module.set(guest, "transaction", "driver")?;
+        is_armed(guest)?;
+        gets_through(guest)?;
+        ensure!(Table::Stats.sum(guest, "stops")? > 0);
+        module.unload(guest)?;
+    }
+    reload(guest, AMDGPU, "")?;
+    only_with_hws(guest)
+}
+
+fn only_with_hws(guest: &mut Guest) -> Result<()> {
+    const WHY: &str = "transaction=direct is for backend=hws alone";
+    guest.expect_log(WHY);
+    let module = Module::load(guest, "backend=process transaction=direct")?;
+    is_refused(guest, WHY)?;
+    module.set(guest, "backend", "hws")?;
+    is_armed(guest)?;
+    module.unload(guest)
+}
