@@ -52,6 +52,30 @@ void gp_amdgpu_put(struct device_driver *driver)
 }
 
 /**
+ * gp_amdgpu_number() - what a parameter of amdgpu is, if it has such a one
+ * @driver: what gp_amdgpu_get() returned, not yet put
+ * @name: the parameter's
+ * @value: set to it
+ *
+ * Return: whether amdgpu has a parameter of that name that is an int.
+ */
+bool gp_amdgpu_number(struct device_driver *driver, const char *name, int *value)
+{
+	const struct module *owner = driver->owner;
+	unsigned int at;
+
+	for (at = 0; owner && at < owner->num_kp; at++) {
+		const struct kernel_param *parameter = &owner->kp[at];
+
+		if (strcmp(parameter->name, name) || parameter->ops != &param_ops_int)
+			continue;
+		*value = READ_ONCE(*(int *)parameter->arg);
+		return true;
+	}
+	return false;
+}
+
+/**
  * gp_type_info() - the kernel's copy of type information (BTF)
  * @module: of which module; "vmlinux" for that of the kernel itself
  * @size: set to the number of bytes

@@ -99,6 +99,7 @@ void gp_sleep_watch_stop(struct gp_sleep_watch *watch);
 struct device_driver *gp_amdgpu_get(void);
 void gp_amdgpu_hold(struct device_driver *driver);
 void gp_amdgpu_put(struct device_driver *driver);
+bool gp_amdgpu_number(struct device_driver *driver, const char *name, int *value);
 const void *gp_type_info(const char *module, size_t *size);
 int gp_amdgpu_each(struct device_driver *driver, void (*found)(void *data, struct device *device),
 		   void *data);

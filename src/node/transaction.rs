@@ -7,6 +7,8 @@ use crate::node::memory::Memory;
 use crate::node::record::Counters;
 use crate::node::site::Site;
 use crate::node::unanswered::Unanswered;
+use gpreempt_policy::Nanos;
+use gpreempt_policy::Number;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
@@ -18,7 +20,9 @@ use kfd::act::transaction::Orders;
 use kfd::act::transaction::Requests;
 use kfd::act::transaction::Transacted;
 use kfd::driver::queue::QueueKey;
+use kfd::kernel::clock;
 use kfd::look::survey::Survey;
+use kfd::operator::settings;
 
 /// The transactions on a node.
 pub(crate) struct Transactions {
@@ -31,6 +35,8 @@ pub(crate) struct Transactions {
     said_misfit: bool,
     /// The log says already that an unmapping of our own was left to the driver's.
     said_handed_over: bool,
+    /// Until then every unmapping is the driver's.
+    driver_until: Nanos,
     /// Whether the firmware would answer.
     pub(crate) unanswered: Unanswered,
 }
@@ -43,6 +49,7 @@ impl Transactions {
             last_failure: None,
             said_misfit: false,
             said_handed_over: false,
+            driver_until: Nanos::ZERO,
             unanswered: Unanswered::default(),
         })
     }
@@ -102,26 +109,34 @@ impl Transactions {
         memory: &mut Memory,
         orders: impl FnOnce(&mut Requests) -> Orders<'_>,
     ) -> Result<(), Failure> {
+        if clock::now() < self.driver_until {
+            backend.leave_to_driver();
+        }
         let mut orders = orders(&mut self.requests);
         let result = self.unanswered.send(site, backend, &mut orders);
         let (started, handed_over) = (orders.started(), orders.handed_over());
         memory.record.counters.starts.add(started);
         memory.record.counters.handed_over.add(handed_over.times);
-        self.say_handed_over(site, handed_over);
+        self.heed_handed_over(site, handed_over);
         self.book(result, memory)
     }
 
-    /// Says once that an unmapping of our own was left to the driver's.
-    fn say_handed_over(&mut self, site: Site<'_>, handed_over: HandedOver) {
-        let Some(why) = handed_over.why.filter(|_| !self.said_handed_over) else {
+    /// After an unmapping of our own was left to the driver's, so are all for a while:
+    /// each try costs the driver's own time limit, with nothing on the GPU.
+    fn heed_handed_over(&mut self, site: Site<'_>, handed_over: HandedOver) {
+        let Some(why) = handed_over.why else {
             return;
         };
-        self.said_handed_over = true;
-        pr_warn!(
-            "{}: transaction=direct: {}: the driver's own unmapping followed, as it will from now on without a word\n",
-            site,
-            why.why()
-        );
+        let pause = settings::current().policy.duration(Number::RetryMax);
+        self.driver_until = clock::now().after(pause);
+        if !self.said_handed_over {
+            self.said_handed_over = true;
+            pr_warn!(
+                "{}: transaction=direct: {}: the driver's own unmapping followed, and is used for a while; this is said once\n",
+                site,
+                why.why()
+            );
+        }
     }
 
     /// What became of the request about a queue.

@@ -14,6 +14,7 @@ use kfd::act::hws::{Hws, TransactionKind};
 use kfd::act::transaction::Done;
 use kfd::driver::direct::Unexpected;
 use kfd::driver::driver::Driver;
+use kfd::driver::gpu::Away;
 
 #[kunit_tests(amd_gpreempt_direct)]
 mod tests {
@@ -142,23 +143,29 @@ mod tests {
         ] {
             with_direct(|scene| {
                 Fake::halt_when_waited_for(field)?;
-                let transacted = scene.transact(&[(scene.keys[0], Stop)])?;
-                expect(transacted.handed_over.why, Some(Unexpected::Unready))?;
-                scene.calls(1, 1)?;
-                unmapped(0)
+                let away = match field {
+                    DEVICE_QUEUE_MANAGER_SCHED_HALT => Away::Halted,
+                    _ => Away::Reset,
+                };
+                refused(scene, away)
             })?;
         }
         Ok(())
     }
 
+    /// Nobody sends anything, neither we nor the driver.
+    fn refused(scene: &Scene<'_>, away: Away) -> Result {
+        let transacted = scene.transact(&[(scene.keys[0], Stop)])?;
+        expect(transacted.result, Err(Failure::Away(away)))?;
+        expect(transacted.handed_over.times, 0)?;
+        scene.left(State::with([true; 4]))?;
+        scene.calls(0, 0)?;
+        unmapped(0)
+    }
+
     #[test]
     fn nothing_is_sent_while_a_reset_holds_the_hardware() -> Result {
-        with_direct(|scene| {
-            let transacted = Fake::during_reset(|| scene.transact(&[(scene.keys[0], Stop)]))?;
-            expect(transacted.handed_over.why, Some(Unexpected::Unready))?;
-            scene.calls(1, 1)?;
-            unmapped(0)
-        })
+        with_direct(|scene| Fake::during_reset(|| refused(scene, Away::Reset)))
     }
 
     /// The driver refuses as well: what was sent may have taken queues off.

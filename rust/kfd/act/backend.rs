@@ -78,6 +78,11 @@ impl<'a> Backend<'a> {
         self.kind.name()
     }
 
+    /// Takes queues off by the driver's own function for the rest of the pass.
+    pub fn leave_to_driver(&mut self) {
+        self.transaction = TransactionKind::Driver;
+    }
+
     /// What to do about what it had to leave stopped when the module was unloaded.
     pub fn remedy(&self) -> &'static str {
         match self.kind {

@@ -41,6 +41,7 @@ use crate::act::transaction::Timing;
 use crate::act::transaction::Transacted;
 use crate::act::transaction::Wanted;
 use crate::driver::census::Census;
+use crate::driver::direct::NotUnmapped;
 use crate::driver::driver::Driver;
 use crate::driver::node::Node;
 use crate::driver::unmapped::Functions;
@@ -178,11 +179,12 @@ impl Hws {
     ) -> Result<Unmapped<'a>, Failure> {
         let given_up = match self.0.unmap_directly(node) {
             Ok(unmapped) => return Ok(unmapped),
-            Err(given_up) => given_up,
+            Err(NotUnmapped::Away(away)) => return Err(Failure::Away(away)),
+            Err(NotUnmapped::GivenUp(given_up)) => given_up,
         };
         handed_over.note(given_up.why);
         self.unmap(node).map_err(|failure| match failure {
-            // No reset follows, and the queues may be off the hardware.
+            // The queues may be off the hardware, and a reset need not follow.
             Failure::Unmap(errno) if given_up.sent && !failure.is_unanswered() => {
                 Failure::Map(errno)
             }

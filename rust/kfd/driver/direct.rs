@@ -10,6 +10,7 @@
 
 use crate::driver::driver::Driver;
 use crate::driver::foreign::Foreign;
+use crate::driver::gpu::Away;
 use crate::driver::layout::*;
 use crate::driver::locked::LockedNode;
 use crate::driver::node::Node;
@@ -18,31 +19,32 @@ use crate::kernel::bindings;
 use crate::kernel::clock;
 use gpreempt_policy::Nanos;
 use kernel::prelude::*;
+use kernel::sync::atomic::Atomic;
+use kernel::sync::atomic::Relaxed;
 
-/// For how long an answer is waited for: longer than the firmware waits for a queue that
-/// does not yield, its KFD_UNMAP_LATENCY_MS with the driver's default, so that what it
-/// notes of such a queue is seen here, and not by the driver after its own attempt.
-const PATIENCE_MS: u32 = 5000;
-
-/// An answer that takes longer is none to rely on: saving waves takes milliseconds, and
-/// somebody who does not yield, a queue for copies too, holds the firmware up for seconds.
-const USUAL: Nanos = Nanos::SECOND;
+/// An answer that takes a larger part of the driver's own time limit is none to rely on.
+/// Saving waves takes milliseconds; the firmware waits for almost half of the limit for
+/// somebody who does not yield, which may be a queue for copies that is not looked at here.
+const USUAL_PART: u32 = 20;
+/// The same where that limit has been raised since the firmware was told of it.
+const USUAL_MOST_MS: u32 = 450;
 
 /// How long waves may go on before they are saved: the least that firmware of every
 /// version takes for what it says. The driver asks for 0, and then sends 1, or leaves the
 /// default, depending on its release and the firmware's.
 const GRACE: u32 = 1;
 
-/// The number in the driver's fence before the firmware's answer, and the answer. The
-/// driver's own numbers are others, so that a late answer is not taken for one of its.
-const FENCE_BEFORE: u64 = 0x6770_0000;
-const FENCE_AFTER: u64 = 0x6770_0001;
+/// The upper half of the numbers in the driver's fence, of which the driver uses small
+/// ones alone. The lower half counts the attempts, so that a late answer to an earlier
+/// one is taken for none of the driver's, and for no later one of ours.
+const FENCE_BEFORE: u64 = 0x6770_7265 << 32;
+
+/// How often an answer was asked for.
+static ATTEMPTS: Atomic<u32> = Atomic::new(0);
 
 /// What only the driver's own function deals with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unexpected {
-    /// The scheduler is halted or taken for hung, or the GPU is being reset or suspended.
-    Unready,
     /// The driver's structures do not fit together.
     Misfit,
     /// A packet could not be sent.
@@ -57,7 +59,6 @@ impl Unexpected {
     /// Words for the log.
     pub fn why(self) -> &'static str {
         match self {
-            Unexpected::Unready => "the hardware scheduler is not ready",
             Unexpected::Misfit => "the driver's structures do not fit together",
             Unexpected::Unsent => "a packet could not be sent",
             Unexpected::Late => "the firmware has not answered soon",
@@ -74,9 +75,24 @@ pub(crate) struct GivenUp {
     pub(crate) sent: bool,
 }
 
-impl From<Unexpected> for GivenUp {
+/// Why queues were not taken off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotUnmapped {
+    /// Nothing may be sent now, by the driver's function no more than by us.
+    Away(Away),
+    /// The driver's function is to be called.
+    GivenUp(GivenUp),
+}
+
+impl From<Away> for NotUnmapped {
+    fn from(away: Away) -> Self {
+        Self::Away(away)
+    }
+}
+
+impl From<Unexpected> for NotUnmapped {
     fn from(why: Unexpected) -> Self {
-        Self { why, sent: false }
+        Self::GivenUp(GivenUp { why, sent: false })
     }
 }
 
@@ -105,23 +121,31 @@ impl Direct {
         Ok(Self(()))
     }
 
-    /// Takes all queues of a node off the hardware, whose lock is held.
-    pub(crate) fn unmap(&self, locked: &LockedNode<'_>) -> Result<(), GivenUp> {
+    /// Takes all queues of a node off the hardware, whose lock is held. `limit_ms` is for
+    /// how long the driver would wait.
+    pub(crate) fn unmap(&self, locked: &LockedNode<'_>, limit_ms: u32) -> Result<(), NotUnmapped> {
         let node = locked.node();
-        node.ready().map_err(|_| Unexpected::Unready)?;
+        node.ready()?;
         let dqm = node.dqm();
         let mapped = dqm.flag(DEVICE_QUEUE_MANAGER_ACTIVE_RUNLIST);
         if !mapped.ok_or(Unexpected::Misfit)? {
             // As for the driver, none is on it.
             return Ok(());
         }
-        let scheduler = Scheduler::of(node).ok_or(Unexpected::Misfit)?;
+        let scheduler = Scheduler::of(locked).ok_or(Unexpected::Misfit)?;
         // As the driver: a reset has the semaphore and waits for the lock.
-        let _no_reset = node.gpu().hardware().map_err(|_| Unexpected::Unready)?;
+        let _no_reset = node.gpu().hardware()?;
         self.configure(scheduler, KFD_DEQUEUE_WAIT_SET_SCH_WAVE, GRACE)?;
-        self.send(scheduler)?;
-        self.wait(node, scheduler)
-            .map_err(|why| GivenUp { why, sent: true })?;
+        let unmapped = match self.send(scheduler) {
+            Ok(()) => self
+                .wait(node, scheduler, limit_ms)
+                .map_err(|why| GivenUp { why, sent: true }),
+            Err(why) => Err(GivenUp { why, sent: false }),
+        };
+        // The driver's function does this as well, unless it finds nothing to do.
+        let reset = self.configure(scheduler, KFD_DEQUEUE_WAIT_RESET, 0);
+        unmapped.map_err(NotUnmapped::GivenUp)?;
+        reset.map_err(|why| NotUnmapped::GivenUp(GivenUp { why, sent: true }))?;
         // SAFETY: By the invariant of `Node` the packet manager is there, and the lock is
         // held; the firmware has answered after it took all queues off, so that it does
         // not read the run list any more, as where the driver itself frees it.
@@ -144,8 +168,15 @@ impl Direct {
     }
 
     /// Waits until it has, and has nothing else to say.
-    fn wait(&self, node: &Node<'_>, scheduler: Scheduler<'_>) -> Result<(), Unexpected> {
+    fn wait(
+        &self,
+        node: &Node<'_>,
+        scheduler: Scheduler<'_>,
+        limit_ms: u32,
+    ) -> Result<(), Unexpected> {
         let since = clock::now();
+        let attempt = ATTEMPTS.fetch_add(1, Relaxed).wrapping_add(1).max(1);
+        let after = FENCE_BEFORE | u64::from(attempt);
         // SAFETY: By the type's invariant this calls the driver's function; by that of
         // `Scheduler` the fence is the driver's, which nobody else uses while the caller
         // holds the lock, in memory that the firmware can write at the address.
@@ -155,14 +186,13 @@ impl Direct {
                 scheduler.fence.as_ptr(),
                 scheduler.fence_address,
                 FENCE_BEFORE,
-                FENCE_AFTER,
+                after,
             )
         };
         sent(error)?;
         // SAFETY: By the type's invariant this calls the driver's function; by that of
         // `Node` the queue manager is there, and the caller holds the lock.
-        let error =
-            unsafe { bindings::gp_direct_wait(node.dqm().as_ptr(), FENCE_AFTER, PATIENCE_MS) };
+        let error = unsafe { bindings::gp_direct_wait(node.dqm().as_ptr(), after, limit_ms) };
         if error != 0 {
             return Err(Unexpected::Late);
         }
@@ -179,10 +209,11 @@ impl Direct {
         if unyielding {
             return Err(Unexpected::Unyielding);
         }
-        if clock::now().since(since) > USUAL {
+        let usual = (limit_ms / USUAL_PART).min(USUAL_MOST_MS);
+        if clock::now().since(since) > Nanos::from_millis(usual) {
             return Err(Unexpected::Late);
         }
-        self.configure(scheduler, KFD_DEQUEUE_WAIT_RESET, 0)
+        Ok(())
     }
 
     /// Has the firmware change how long waves may go on, or put it back.
@@ -221,9 +252,10 @@ fn sent(error: i32) -> Result<(), Unexpected> {
 ///
 /// # Invariants
 ///
-/// All are the driver's and of one node, which is there for the lifetime: its packet
-/// manager; its fence, seen from here and from the firmware; the manager and the
-/// descriptor of the scheduler's own queue, and the function that looks into it.
+/// All are the driver's and of one node, whose lock is held for the lifetime, without which
+/// the driver frees them: its packet manager; its fence, seen from here and from the
+/// firmware; the manager and the descriptor of the scheduler's own queue, and the function
+/// that looks into it.
 #[derive(Clone, Copy)]
 struct Scheduler<'a> {
     packets: Foreign,
@@ -235,14 +267,15 @@ struct Scheduler<'a> {
 }
 
 impl<'a> Scheduler<'a> {
-    fn of(node: &'a Node<'_>) -> Option<Self> {
+    fn of(locked: &'a LockedNode<'_>) -> Option<Self> {
+        let node = locked.node();
         let dqm = node.dqm();
         let queue = dqm
             .pointer(DEVICE_QUEUE_MANAGER_PACKET_MGR_PRIV_QUEUE?)?
             .pointer(KERNEL_QUEUE_QUEUE?)?;
         let manager = manager(node)?;
-        // INVARIANT: Read where the layout says that they are; the function is one of the
-        // operation's.
+        // INVARIANT: Read under the lock where the layout says that they are; the function
+        // is one of the operation's.
         Some(Self {
             packets: dqm.part(DEVICE_QUEUE_MANAGER_PACKET_MGR)?,
             fence: dqm.pointer(DEVICE_QUEUE_MANAGER_FENCE_ADDR?)?,
@@ -264,7 +297,12 @@ fn manager(node: &Node<'_>) -> Option<Foreign> {
         .pointer(DEVICE_QUEUE_MANAGER_MQD_MGRS + at * size_of::<usize>())
 }
 
-/// Whether the driver has on a node what an unmapping of our own needs.
+/// Whether the driver has on a node what an unmapping of our own needs, as far as that does
+/// not come and go with the scheduler.
 pub(crate) fn is_possible(node: &Node<'_>) -> bool {
-    Scheduler::of(node).is_some()
+    let manager = manager(node);
+    manager.is_some_and(|manager| {
+        let check = operation::CHECK_PREEMPTION_FAILED.of(manager, node.gpu());
+        check.is_some()
+    })
 }

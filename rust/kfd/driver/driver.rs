@@ -45,6 +45,22 @@ impl Driver {
     pub(crate) fn as_ptr(&self) -> *mut kernel::bindings::device_driver {
         self.0.as_ptr()
     }
+
+    /// For how many milliseconds it waits for queues to be taken off the hardware, which
+    /// an operator may change at any time.
+    pub(crate) fn preemption_limit_ms(&self) -> u32 {
+        /// What amdgpu has by default.
+        const DEFAULT: u32 = 9000;
+        let mut limit = 0;
+        let name = c"queue_preemption_timeout_ms".as_char_ptr();
+        // SAFETY: By the type's invariant the driver is there and its module loaded; the
+        // name is a string, and `limit` is ours.
+        let known = unsafe { bindings::gp_amdgpu_number(self.0.as_ptr(), name, &mut limit) };
+        let limit = u32::try_from(limit)
+            .ok()
+            .filter(|&limit| known && limit > 0);
+        limit.unwrap_or(DEFAULT)
+    }
 }
 
 impl Clone for Driver {

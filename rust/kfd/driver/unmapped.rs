@@ -7,7 +7,7 @@
 use crate::driver::census::Census;
 use crate::driver::check;
 use crate::driver::direct::Direct;
-use crate::driver::direct::GivenUp;
+use crate::driver::direct::NotUnmapped;
 use crate::driver::direct::Unexpected;
 use crate::driver::driver::Driver;
 use crate::driver::due::Due;
@@ -33,7 +33,7 @@ pub(crate) struct Functions {
     /// Those for an unmapping of our own, if the driver has them as they are expected.
     direct: Option<Direct>,
     _owner: Owner,
-    _driver: Driver,
+    driver: Driver,
 }
 
 /// The shim has room for one pair of functions, which belongs to whoever has this.
@@ -70,7 +70,7 @@ impl Functions {
         Ok(Self {
             direct,
             _owner: owner,
-            _driver: driver,
+            driver: driver,
         })
     }
 
@@ -84,13 +84,13 @@ impl Functions {
     pub(crate) fn unmap_directly<'a>(
         &'a self,
         node: &'a Node<'a>,
-    ) -> Result<Unmapped<'a>, GivenUp> {
+    ) -> Result<Unmapped<'a>, NotUnmapped> {
         let direct = self.direct.as_ref().ok_or(Unexpected::Misfit)?;
         if !check::lock_is_taken(node) {
             return Err(Unexpected::Misfit.into());
         }
         let lock = node.lock();
-        direct.unmap(&lock)?;
+        direct.unmap(&lock, self.driver.preemption_limit_ms())?;
         // INVARIANT: All queues are off the hardware and the lock is held, which the
         // driver's debug_map_and_unlock releases on this GPU, as was just asked.
         Ok(Unmapped {

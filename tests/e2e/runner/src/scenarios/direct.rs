@@ -133,11 +133,13 @@ fn hundreds(guest: &mut Guest) -> Result<()> {
 /// What the module says once of whatever it has left to the driver.
 const LEFT: &str = "the driver's own unmapping followed";
 
-/// The answer takes longer than saving waves ever does, and less than the module waits.
+/// The answer takes longer than saving waves ever does, and less than the driver waits.
 fn late(guest: &mut Guest) -> Result<()> {
     const LATE_NS: u64 = 60_000_000;
     guest.expect_log(LEFT);
-    let contention = Contention::start(guest, "transaction=direct", json!({}))?;
+    // The next transaction is tried by the module again.
+    let parameters = "transaction=direct retry_max_ms=1";
+    let contention = Contention::start(guest, parameters, json!({}))?;
     ensure!(Table::Stats.sum(guest, "handed_over")? == 0);
     guest.device.set_faults(Faults {
         fence: Fence::Late(LATE_NS),
