@@ -125,7 +125,7 @@ numbers! {
     Retry "retry_ms" Millis 10 1..=60_000
         "How long a node is left alone after a failed transaction; doubled each time it fails again.";
     RetryMax "retry_max_ms" Millis 10_000 1..=3_600_000
-        "The longest time that a node is left alone before the next try.";
+        "The longest time that a node is left alone before the next try. Where the firmware has not answered, it is the first pause.";
     DisarmAfter "disarm_after" Count 5 1..=1_000
         "How many transactions may fail in a row before a node is disarmed.";
     FairSlice "fair_slice_us" Micros 2_000 100..=1_000_000

@@ -65,16 +65,17 @@ pub const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-/// The number that the module has the firmware write, by which its packets are known.
-const OURS: u64 = 0x6770_0001;
+/// The upper half of the numbers that the module has the firmware write, by which its
+/// packets are known.
+const OURS: u64 = 0x6770_7265;
 
-/// How often the firmware was asked to write the module's number, and another one.
+/// How often the firmware was asked to write a number of the module's, and another one.
 fn asked(guest: &mut Guest, mark: u64) -> Result<(usize, usize)> {
     let numbers = guest.device.hiq(mark)?.into_iter().filter_map(|record| {
         let HiqAction::QueryStatus { value, .. } = record.action else {
             return None;
         };
-        Some(value == OURS)
+        Some(value >> 32 == OURS)
     });
     let (ours, others): (Vec<bool>, Vec<bool>) = numbers.partition(|&ours| ours);
     Ok((ours.len(), others.len()))
