@@ -13,7 +13,6 @@ use super::refusal::{is_armed, is_refused, reload};
 use super::repetition::preempted_again_and_again;
 use crate::driver_file::{self, Name, CHANGED};
 use crate::guest::Guest;
-use crate::image::AMDGPU;
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
@@ -177,36 +176,25 @@ fn unyielding(guest: &mut Guest) -> Result<()> {
 
 fn refused(guest: &mut Guest) -> Result<()> {
     const WHY: &str = "transaction=direct needs functions that this amdgpu does not have";
-    for (name, what) in [
-        (
-            Name::Symbol("pm_release_ib"),
-            "amdgpu has no function pm_release_ib",
-        ),
-        (
-            Name::Field("pm_send_unmap_queue"),
-            "transaction=direct cannot be used with this amdgpu: pm_send_unmap_queue() is missing",
-        ),
-        (
-            Name::Field("fence_gpu_addr"),
-            "transaction=direct cannot be used with this amdgpu: device_queue_manager.fence_gpu_addr is missing",
-        ),
-    ] {
-        guest.expect_log("transaction=direct cannot be used with this amdgpu");
-        guest.expect_log(WHY);
-        driver_file::make(guest, name)?;
-        reload(guest, CHANGED, "")?;
-        let module = Module::load(guest, &format!("mode=enforce transaction=direct {UNBOUNDED}"))?;
-        guest.wait_for_log(what, PATIENCE)?;
-        is_refused(guest, WHY)?;
-        ensure!(Table::Stats.sum(guest, "transactions")? == 0);
-        module.set(guest, "transaction", "driver")?;
-        is_armed(guest)?;
-        gets_through(guest)?;
-        ensure!(Table::Stats.sum(guest, "stops")? > 0);
-        module.unload(guest)?;
-    }
-    reload(guest, AMDGPU, "")?;
-    only_with_hws(guest)
+    const WHAT: &str =
+        "transaction=direct cannot be used with this amdgpu: pm_send_unmap_queue() is missing";
+    only_with_hws(guest)?;
+    guest.expect_log(WHAT);
+    guest.expect_log(WHY);
+    driver_file::make(guest, Name::Field("pm_send_unmap_queue"))?;
+    reload(guest, CHANGED, "")?;
+    let module = Module::load(
+        guest,
+        &format!("mode=enforce transaction=direct {UNBOUNDED}"),
+    )?;
+    guest.wait_for_log(WHAT, PATIENCE)?;
+    is_refused(guest, WHY)?;
+    ensure!(Table::Stats.sum(guest, "transactions")? == 0);
+    module.set(guest, "transaction", "driver")?;
+    is_armed(guest)?;
+    gets_through(guest)?;
+    ensure!(Table::Stats.sum(guest, "stops")? > 0);
+    module.unload(guest)
 }
 
 fn only_with_hws(guest: &mut Guest) -> Result<()> {
