@@ -82,12 +82,13 @@ fn main() -> Result<()> {
     let device = Device::new(config, Box::new(guest.clone()), Box::new(video.clone()))?;
     let gpu = Gpu::start(device, Clock::new(arguments.dilation));
 
+    // First, so that whoever has reached the control can have QEMU connect.
+    let listener = listen(&arguments.socket)?;
     if let Some(path) = &arguments.control {
         let listener = listen(path)?;
         let gpu = Arc::clone(&gpu);
         thread::spawn(move || control::serve(listener, gpu));
     }
-    let listener = listen(&arguments.socket)?;
     let mut function = Function {
         gpu,
         guest,
