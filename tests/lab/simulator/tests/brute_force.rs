@@ -188,7 +188,7 @@ fn oracle(case: &Case, gpu: &Gpu, foresight: Foresight, span: Nanos) -> Served {
 /// Every script that is stopped or not after each of the moments.
 fn scripts(moments: &[Nanos]) -> impl Iterator<Item = Script> + '_ {
     (0_u32..1 << moments.len()).map(|pattern| {
-        let stopped = |index: usize| pattern & 1 << index != 0;
+        let stopped = |index: usize| pattern & (1 << index) != 0;
         let changes = |&index: &usize| stopped(index) != (index > 0 && stopped(index - 1));
         let switches = (0..moments.len()).filter(changes).map(|i| moments[i]);
         Script::new(switches.collect())
