@@ -56,7 +56,8 @@ fn refused(guest: &mut Guest) -> Result<()> {
 fn hanging(guest: &mut Guest) -> Result<()> {
     const QUEUES: u64 = 16;
     const STOPS_OF_THE_HEAVY: u64 = 60;
-    const STOPS_OF_ONE: u64 = 10;
+    // Seven are free, and each pause after that is twice as long as the one before.
+    const STOPS_OF_ONE: u64 = 25;
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
     let queues = QUEUES.to_string();
     let line = ["kfdctl", "hanging", "--node", NODE, "--queues", &queues];

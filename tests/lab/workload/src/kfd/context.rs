@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A context beside a program's main one, which KFD has since 7.2: its GPU addresses are
-//! its own. A queue of it is made whose addresses lead to nothing but zeros on the GPU,
-//! and to words of the program's own choice in the program; or one that hangs.
+//! A program's main context, or one beside it, which KFD has since 7.2 and whose GPU
+//! addresses are its own. A queue of such a one is made whose addresses lead to nothing but
+//! zeros on the GPU, and to words of the program's own choice in the program; one of the
+//! main one hangs.
 //!
-//! The runtime makes no such contexts, so that this goes to the driver itself.
+//! The runtime makes no such contexts and queues, so that this goes to the driver itself.
 #![allow(unsafe_code)]
 
 use std::fs::{File, OpenOptions};
@@ -86,7 +87,7 @@ mod raw {
     nix::ioctl_none!(create_process, b'K', 0x27);
 }
 
-/// A context beside the program's main one, on one GPU.
+/// A context of the program, on one GPU.
 pub struct Context {
     kfd: Kfd,
     gpu_id: u32,
@@ -97,11 +98,20 @@ pub struct Context {
 }
 
 impl Context {
-    /// Makes one on a topology node.
+    /// Makes one beside the main one, on a topology node.
     pub fn create(node: u32) -> Result<Self> {
         let kfd = Kfd::open()?;
         // SAFETY: the call takes no argument.
         unsafe { raw::create_process(kfd.fd()) }.context("making a context: is KFD of 7.2?")?;
+        Self::on(node, kfd)
+    }
+
+    /// The main one, on a topology node.
+    pub fn main(node: u32) -> Result<Self> {
+        Self::on(node, Kfd::open()?)
+    }
+
+    fn on(node: u32, kfd: Kfd) -> Result<Self> {
         let gpu_id = sysfs::gpu_id(node)?;
         let path = pressure::first_render_node()?;
         let render_node = OpenOptions::new()
@@ -287,6 +297,8 @@ impl QueueMemory {
             packet[0] = header;
         }
         self.write_pointer.words()[0] = packets as u32;
+        // Whoever reads it without faults finds only what was touched.
+        self.read_pointer.words()[0] = 0;
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Queues in contexts beside the program's main one.
+//! Queues that the runtime does not make, in the main context or in one beside it.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -12,13 +12,12 @@ use serde_json::json;
 
 /// Creates queues in a context, and holds them until this program is killed.
 pub fn hold_queues(
-    node: u32,
+    context: &Context,
     queues: usize,
     create: impl Fn(&Context) -> Result<u32>,
 ) -> Result<serde_json::Value> {
-    let context = Context::create(node)?;
     for _ in 0..queues {
-        create(&context)?;
+        create(context)?;
     }
     println!("{}", json!({ "held": queues }));
     std::io::stdout().flush()?;

@@ -13,6 +13,7 @@ use std::time::Duration;
 use anyhow::{bail, ensure, Result};
 use clap::{Args, Parser, Subcommand};
 use gpu_workload::control::{self, Request};
+use gpu_workload::kfd::context::Context;
 use gpu_workload::kfd::debugger::Session;
 use gpu_workload::kfd::ioctl::{Kfd, QueueStatus};
 use gpu_workload::kfd::pressure::Pressure;
@@ -351,10 +352,14 @@ fn perform(what: What) -> Result<serde_json::Value> {
             }
         }
         What::Idle { node, queues } => {
-            contexts::hold_queues(node, queues, |context| context.create_queue(0, 0))
+            contexts::hold_queues(&Context::create(node)?, queues, |context| {
+                context.create_queue(0, 0)
+            })
         }
         What::Hanging { node, queues } => {
-            contexts::hold_queues(node, queues, |context| context.create_hanging_queue(0))
+            contexts::hold_queues(&Context::main(node)?, queues, |context| {
+                context.create_hanging_queue(0)
+            })
         }
         What::Refused { node, calls } => contexts::ask_for_refused_queues(node, calls),
         What::Context {
