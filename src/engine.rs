@@ -4,6 +4,7 @@
 //! in force, and when to look again.
 
 use crate::node::site::gpu_name;
+use crate::node::start_all::Occasion;
 use crate::node::NodeEngine;
 use crate::shared::Shared;
 use gpreempt_policy::Config;
@@ -183,7 +184,7 @@ impl Engine {
         let means =
             |settings: &Settings| (settings.backend, settings.transaction, settings.sampler);
         if means(&settings) != means(&self.settings) {
-            if let Err(failure) = self.start_all(gpu) {
+            if let Err(failure) = self.start_all(gpu, Occasion::Settings) {
                 return Some(self.keep_backend(gpu, failure));
             }
             self.said_kept = false;
@@ -269,19 +270,26 @@ impl Engine {
     }
 
     /// Starts everything that is stopped. `Err`: something may still be.
-    pub(crate) fn start_all(&mut self, gpu: &Present<'_>) -> Result<(), Failure> {
+    fn start_all(&mut self, gpu: &Present<'_>, occasion: Occasion) -> Result<(), Failure> {
         self.node().map_or(Ok(()), |(node, mut backend)| {
-            node.start_all(gpu, &mut backend)
+            node.start_all(gpu, &mut backend, occasion)
         })
     }
 
     /// The same, because the system is about to sleep.
     pub(crate) fn start_all_for_sleep(&mut self, gpu: Option<&Present<'_>>) -> Result<(), Failure> {
-        if !core::mem::replace(&mut self.slept, true) {
+        let first = !core::mem::replace(&mut self.slept, true);
+        if first && self.keeps_queues_stopped() {
             // Once more for each sleep, whatever was heard before.
             self.forget_silence();
         }
-        gpu.map_or(Ok(()), |gpu| self.start_all(gpu))
+        gpu.map_or(Ok(()), |gpu| self.start_all(gpu, Occasion::Sleep))
+    }
+
+    /// Whether a queue is stopped, so that it would not survive the system's sleep.
+    fn keeps_queues_stopped(&self) -> bool {
+        let watched = self.watched.as_ref();
+        watched.is_some_and(|watched| watched.node.any_stopped() || !watched.debts.is_empty())
     }
 
     /// Forgets that the firmware has not answered.
@@ -323,7 +331,7 @@ impl Engine {
             return;
         };
         try_for_a_while(since, |last| {
-            let Err(failure) = node.start_all(gpu, &mut backend) else {
+            let Err(failure) = node.start_all(gpu, &mut backend, Occasion::LettingGo) else {
                 return true;
             };
             if last {

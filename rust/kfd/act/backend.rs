@@ -102,6 +102,15 @@ impl<'a> Backend<'a> {
         }
     }
 
+    /// Whether it can put the queues back on the hardware that are off it for no stop.
+    ///
+    /// Without the hardware scheduler none is taken off but the one that is stopped. An
+    /// eviction or a restore would have the driver put them back, but one that fails again
+    /// would leave a process evicted that nobody wants to be.
+    pub fn puts_back(&self) -> bool {
+        self.kind == BackendKind::Hws
+    }
+
     /// Whether it can stop a queue at all.
     pub fn reaches(&self, queue: &QueueFacts) -> bool {
         self.kind != BackendKind::Process || queue.primary
