@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_node_without_what_it_needs_is_refused_in_words() -> Result {
-        let driver = Driver::pin()?;
+        let driver = Driver::pin()?.check_build()?;
         with_node(|node| {
             let hws = Hws::bind(&driver)?;
             let mut debts = Debts::new()?;
