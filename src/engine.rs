@@ -175,8 +175,11 @@ impl Engine {
         alarm: &Alarm,
     ) -> Option<Nanos> {
         let mut settings = settings::current();
-        if self.shared.is_asleep() {
+        if gpu.left_since().is_some() {
             settings.policy.mode = Mode::Off;
+        } else if self.shared.is_asleep() {
+            settings.policy.mode = Mode::Off;
+            self.begin_sleep();
         } else if core::mem::take(&mut self.slept) {
             // The driver has loaded it again.
             self.forget_silence();
@@ -278,12 +281,17 @@ impl Engine {
 
     /// The same, because the system is about to sleep.
     pub(crate) fn start_all_for_sleep(&mut self, gpu: Option<&Present<'_>>) -> Result<(), Failure> {
+        self.begin_sleep();
+        gpu.map_or(Ok(()), |gpu| self.start_all(gpu, Occasion::Sleep))
+    }
+
+    /// The system is about to sleep.
+    fn begin_sleep(&mut self) {
         let first = !core::mem::replace(&mut self.slept, true);
         if first && self.keeps_queues_stopped() {
-            // Once more for each sleep, whatever was heard before.
+            // Firmware is asked once more for each sleep, whatever was heard before.
             self.forget_silence();
         }
-        gpu.map_or(Ok(()), |gpu| self.start_all(gpu, Occasion::Sleep))
     }
 
     /// Whether a queue is stopped, so that it would not survive the system's sleep.
@@ -331,6 +339,9 @@ impl Engine {
             return;
         };
         try_for_a_while(since, |last| {
+            if let Some(asked) = gpu.left_since() {
+                node.rest_if_asked_since(asked);
+            }
             let Err(failure) = node.start_all(gpu, &mut backend, Occasion::LettingGo) else {
                 return true;
             };

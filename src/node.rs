@@ -296,6 +296,12 @@ impl NodeEngine {
         self.transactions.unanswered.end_pause();
     }
 
+    /// Asks firmware nothing more that has not answered since a time, because the module
+    /// lets go of the node and others wait for their turn.
+    pub(crate) fn rest_if_asked_since(&mut self, since: Nanos) {
+        self.transactions.unanswered.rest_if_asked_since(since);
+    }
+
     /// Has the node checked again, because the backend has changed.
     pub(crate) fn recheck(&mut self) {
         self.admission.ask_again();

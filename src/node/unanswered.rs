@@ -33,6 +33,8 @@ pub(crate) struct Unanswered {
     times: u32,
     /// How often the GPU had been reset before it was last asked.
     resets: Option<u32>,
+    /// When it was last found not to answer.
+    noted: Nanos,
     /// Nothing is sent before this time.
     until: Nanos,
     /// It was asked to take the queues off, and may have done so or do so yet. The GPU was
@@ -103,7 +105,16 @@ impl Unanswered {
         }
         self.times = self.times.saturating_add(1);
         self.resets = resets;
-        self.until = clock::now().after(pause);
+        self.noted = clock::now();
+        self.until = self.noted.after(pause);
+    }
+
+    /// Asks nothing more, if firmware was asked since a time and has not answered:
+    /// somebody waits for the end of it.
+    pub(crate) fn rest_if_asked_since(&mut self, since: Nanos) {
+        if self.times > 0 && self.noted >= since {
+            self.until = Nanos::NEVER;
+        }
     }
 
     /// Has orders carried out, unless nobody may answer and there is anything to do.

@@ -835,6 +835,46 @@ the_driver_waits_for_each_node() {
 	echo "$device" >"$bus/bind"
 }
 
+# has_stopped NODE...: a queue of each is stopped.
+has_stopped() {
+	for node; do
+		[ "$(of "$node" stops)" -gt "$(of "$node" starts)" ] || return 1
+	done
+}
+
+# stop_on_each_node: for longer than any test takes, so that nothing more is asked.
+stop_on_each_node() {
+	divide 8 || return 1
+	work_on_each_node max_stop_ms=60000 "retry_max_ms=$an_hour" || return 1
+	eventually has_nodes 8 || return 1
+	eventually has_stopped 0 1 2 3 4 5 6 7
+}
+
+# Each takes the driver's time limit, and all of them together no more.
+nodes_whose_firmware_does_not_answer_are_let_go_of_together() {
+	said=$(times "stopped queues are left")
+	stop_on_each_node || return 1
+	echo 8 >$fake/dead
+	unload && holds $fake/asked_together 8 || return 1
+	[ $(($(times "stopped queues are left") - said)) -eq 8 ] || return 1
+	# The driver lets go of one whose nodes are dead, too.
+	echo 1 >$fake/reset
+	device=$(basename "$(find "$bus/" -name '0000:*')")
+	stop_on_each_node || return 1
+	echo 8 >$fake/dead
+	echo "$device" >"$bus/unbind" && unload || return 1
+	holds $fake/asked_together 8 || return 1
+	echo "$device" >"$bus/bind"
+}
+
+nodes_whose_firmware_does_not_answer_keep_the_system_awake_together() {
+	stop_on_each_node || return 1
+	echo 8 >$fake/dead
+	! sleep_briefly 2>/dev/null && holds $fake/asked_together 8 || return 1
+	echo 0 >$fake/dead
+	unload
+}
+
 the_driver_may_divide_the_gpu_anew() {
 	load mode=enforce || return 1
 	eventually has_nodes 1 || return 1
@@ -914,5 +954,7 @@ run every_file_can_be_read \
 	it_looks_again_where_no_wake_up_comes \
 	the_other_nodes_go_on_while_one_does_not_yield \
 	the_driver_waits_for_each_node \
+	nodes_whose_firmware_does_not_answer_are_let_go_of_together \
+	nodes_whose_firmware_does_not_answer_keep_the_system_awake_together \
 	the_driver_may_divide_the_gpu_anew \
 	it_survives_each_failing_allocation
