@@ -69,8 +69,7 @@ fn find_driver() -> Result<Driver> {
     let driver = Driver::pin().inspect_err(|_| {
         pr_err!("amdgpu is not loaded: load it first (modprobe amdgpu)\n");
     })?;
-    driver.check_build()?;
-    Ok(driver)
+    driver.check_build()
 }
 
 /// Has the creation of queues wake the monitors, if the kernel can do that.

@@ -4,6 +4,7 @@
 //! in force, and when to look again.
 
 use crate::node::site::gpu_name;
+use crate::node::start_all::Occasion;
 use crate::node::NodeEngine;
 use crate::shared::Shared;
 use gpreempt_policy::Config;
@@ -174,8 +175,11 @@ impl Engine {
         alarm: &Alarm,
     ) -> Option<Nanos> {
         let mut settings = settings::current();
-        if self.shared.is_asleep() {
+        if gpu.left_since().is_some() {
             settings.policy.mode = Mode::Off;
+        } else if self.shared.is_asleep() {
+            settings.policy.mode = Mode::Off;
+            self.begin_sleep();
         } else if core::mem::take(&mut self.slept) {
             // The driver has loaded it again.
             self.forget_silence();
@@ -183,7 +187,7 @@ impl Engine {
         let means =
             |settings: &Settings| (settings.backend, settings.transaction, settings.sampler);
         if means(&settings) != means(&self.settings) {
-            if let Err(failure) = self.start_all(gpu) {
+            if let Err(failure) = self.start_all(gpu, Occasion::Settings) {
                 return Some(self.keep_backend(gpu, failure));
             }
             self.said_kept = false;
@@ -269,19 +273,31 @@ impl Engine {
     }
 
     /// Starts everything that is stopped. `Err`: something may still be.
-    pub(crate) fn start_all(&mut self, gpu: &Present<'_>) -> Result<(), Failure> {
+    fn start_all(&mut self, gpu: &Present<'_>, occasion: Occasion) -> Result<(), Failure> {
         self.node().map_or(Ok(()), |(node, mut backend)| {
-            node.start_all(gpu, &mut backend)
+            node.start_all(gpu, &mut backend, occasion)
         })
     }
 
     /// The same, because the system is about to sleep.
     pub(crate) fn start_all_for_sleep(&mut self, gpu: Option<&Present<'_>>) -> Result<(), Failure> {
-        if !core::mem::replace(&mut self.slept, true) {
-            // Once more for each sleep, whatever was heard before.
+        self.begin_sleep();
+        gpu.map_or(Ok(()), |gpu| self.start_all(gpu, Occasion::Sleep))
+    }
+
+    /// The system is about to sleep.
+    fn begin_sleep(&mut self) {
+        let first = !core::mem::replace(&mut self.slept, true);
+        if first && self.keeps_queues_stopped() {
+            // Firmware is asked once more for each sleep, whatever was heard before.
             self.forget_silence();
         }
-        gpu.map_or(Ok(()), |gpu| self.start_all(gpu))
+    }
+
+    /// Whether a queue is stopped, so that it would not survive the system's sleep.
+    fn keeps_queues_stopped(&self) -> bool {
+        let watched = self.watched.as_ref();
+        watched.is_some_and(|watched| watched.node.any_stopped() || !watched.debts.is_empty())
     }
 
     /// Forgets that the firmware has not answered.
@@ -323,7 +339,10 @@ impl Engine {
             return;
         };
         try_for_a_while(since, |last| {
-            let Err(failure) = node.start_all(gpu, &mut backend) else {
+            if let Some(asked) = gpu.left_since() {
+                node.rest_if_asked_since(asked);
+            }
+            let Err(failure) = node.start_all(gpu, &mut backend, Occasion::LettingGo) else {
                 return true;
             };
             if last {

@@ -141,6 +141,11 @@ impl Fleet {
     fn close(&self) {
         self.members.lock().closed = true;
         let _ = self.each(|gpu| {
+            gpu.announce_leave();
+            Ok(())
+        });
+        wake::all();
+        let _ = self.each(|gpu| {
             gpu.retire();
             Ok(())
         });
@@ -172,6 +177,9 @@ pub(crate) struct FleetSleeper(pub(crate) Arc<Fleet>);
 impl Sleeper for FleetSleeper {
     fn prepare(&self) -> Result {
         self.0.shared.set_asleep(true);
+        // Each thread starts what is stopped on its node, so that those that take long do
+        // so together.
+        wake::all();
         self.0
             .each(start_all_for_sleep)
             .inspect_err(|_| self.resume())
@@ -206,6 +214,8 @@ impl Listener for FleetListener {
 
     fn unbinding(&self, device: &Device) {
         if let Some(gpu) = self.0.find(device) {
+            gpu.announce_leave();
+            wake::all();
             gpu.unbind();
         }
     }

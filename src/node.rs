@@ -15,7 +15,7 @@ mod policy;
 pub(crate) mod record;
 pub(crate) mod roster;
 pub(crate) mod site;
-mod start_all;
+pub(crate) mod start_all;
 mod storage;
 mod tracing;
 mod transaction;
@@ -30,6 +30,7 @@ use crate::node::record::Record;
 use crate::node::roster::Matcher;
 use crate::node::roster::Queue;
 use crate::node::site::Site;
+use crate::node::start_all::Occasion;
 use crate::node::tracing::Tracer;
 use crate::node::transaction::Transactions;
 use gpreempt_policy::Arming;
@@ -167,7 +168,12 @@ impl NodeEngine {
 
     /// Whether a queue does not run because of us.
     pub(crate) fn keeps_any_stopped(&self) -> bool {
-        self.transactions.off_hardware() || self.memory.roster.any_stopped()
+        self.transactions.may_be_off() || self.any_stopped()
+    }
+
+    /// Whether a queue is stopped by us.
+    pub(crate) fn any_stopped(&self) -> bool {
+        self.memory.roster.any_stopped()
     }
 
     /// One pass. Returns when to look again, or `None`: only when woken.
@@ -287,7 +293,13 @@ impl NodeEngine {
 
     /// Forgets that the firmware has not answered, which may have changed.
     pub(crate) fn forget_silence(&mut self) {
-        self.transactions.forget_silence();
+        self.transactions.unanswered.end_pause();
+    }
+
+    /// Asks firmware nothing more that has not answered since a time, because the module
+    /// lets go of the node and others wait for their turn.
+    pub(crate) fn rest_if_asked_since(&mut self, since: Nanos) {
+        self.transactions.unanswered.rest_if_asked_since(since);
     }
 
     /// Has the node checked again, because the backend has changed.
@@ -364,12 +376,14 @@ impl NodeEngine {
         &mut self,
         gpu: &Present<'_>,
         backend: &mut Backend<'_>,
+        occasion: Occasion,
     ) -> Result<(), Failure> {
         let site = Site::new(gpu, self.index);
         if !self.admission.is_granted() && !self.keeps_any_stopped() && !backend.owes() {
             return Ok(());
         }
-        start_all::start_all(site, backend, &mut self.transactions, &mut self.memory)
+        let (transactions, memory) = (&mut self.transactions, &mut self.memory);
+        start_all::start_all(site, backend, transactions, memory, occasion)
     }
 
     /// Looks at a node that may never have been looked at, and starts every queue
@@ -381,7 +395,7 @@ impl NodeEngine {
     ) -> Result<(), Failure> {
         self.look_at(Site::new(gpu, self.index), backend)
             .map_err(Failure::Away)?;
-        self.start_all(gpu, backend)
+        self.start_all(gpu, backend, Occasion::Settings)
     }
 
     /// Starts the stopped queues among those that there is no room to see. Returns

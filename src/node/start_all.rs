@@ -19,6 +19,17 @@ use kfd::act::failure::Failure;
 use kfd::driver::gpu::Away;
 use kfd::look::survey::Survey;
 
+/// Why everything is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// Other settings are to be in force, or none.
+    Settings,
+    /// The module lets go of the node.
+    LettingGo,
+    /// The system is about to sleep.
+    Sleep,
+}
+
 /// Starts every queue of the node that is stopped. `Err`: some may still be, and
 /// nothing but another try will start them.
 pub(crate) fn start_all(
@@ -26,10 +37,21 @@ pub(crate) fn start_all(
     backend: &mut Backend<'_>,
     transactions: &mut Transactions,
     memory: &mut Memory,
+    occasion: Occasion,
 ) -> Result<(), Failure> {
-    let result = transactions
-        .put_back(site, backend, memory)
-        .and_then(|()| transactions.start_all(site, backend, memory));
+    let only_firmware = !transactions.off_hardware();
+    let back = match occasion {
+        // Whatever is to run, the driver puts on the hardware when the system wakes.
+        Occasion::Sleep if only_firmware => Ok(()),
+        _ => transactions.put_back(site, backend, memory),
+    };
+    let result = match back {
+        // By this nothing is left stopped: one try was made, if firmware may be asked.
+        Err(_) if occasion == Occasion::LettingGo && only_firmware => {
+            transactions.start_all(site, backend, memory)
+        }
+        back => back.and_then(|()| transactions.start_all(site, backend, memory)),
+    };
     match result {
         Err(failure) if !ends_all_stops(site, backend, failure) => {
             if matches!(failure, Failure::Misfit | Failure::Inexact) {

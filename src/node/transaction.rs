@@ -59,6 +59,11 @@ impl Transactions {
         self.off_hardware
     }
 
+    /// Whether the queues are off the hardware because of us, or may be.
+    pub(crate) fn may_be_off(&self) -> bool {
+        self.off_hardware || self.unanswered.may_be_off()
+    }
+
     /// Why the last transaction that failed did so.
     pub(crate) fn last_failure(&self) -> Option<Failure> {
         self.last_failure
@@ -67,17 +72,12 @@ impl Transactions {
     /// Forgets why a transaction failed: an operator has armed the node.
     pub(crate) fn forget_failure(&mut self) {
         self.last_failure = None;
-        self.forget_silence();
+        self.unanswered.end_pause();
     }
 
     /// Forgets what was left off the hardware: the driver has let go of it.
     pub(crate) fn forget_hardware(&mut self) {
         self.off_hardware = false;
-        self.forget_silence();
-    }
-
-    /// Forgets that the firmware has not answered, which may have changed.
-    pub(crate) fn forget_silence(&mut self) {
         self.unanswered = Unanswered::default();
     }
 
@@ -172,7 +172,7 @@ impl Transactions {
         })
     }
 
-    /// Puts what should run back on the hardware, if a transaction has left it off.
+    /// Puts what should run back on the hardware, if a transaction may have left it off.
     /// Otherwise nothing would but the next change that the driver makes itself.
     pub(crate) fn put_back(
         &mut self,
@@ -180,11 +180,11 @@ impl Transactions {
         backend: &mut Backend<'_>,
         memory: &mut Memory,
     ) -> Result<(), Failure> {
-        if !self.off_hardware {
+        if !self.may_be_off() {
             return Ok(());
         }
         let result = self.transact(site, backend, memory, Requests::put_back);
-        if !self.off_hardware {
+        if !self.may_be_off() {
             pr_info!("{}: the queues are back on the GPU\n", site);
         }
         result

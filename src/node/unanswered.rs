@@ -7,6 +7,10 @@
 //! driver has reset the GPU, when the system has slept, or when an operator says so.
 //! Firmware may also answer again with none of these, once a queue that would not yield
 //! has ended, and nobody tells us: only another try does.
+//!
+//! Then it may also carry out what it was asked for, and take all queues off the hardware.
+//! To the driver they are on it still, so that it puts them back with the next change of
+//! its own, which may never come: the next try does.
 
 use crate::node::site::Site;
 use gpreempt_policy::Nanos;
@@ -29,17 +33,41 @@ pub(crate) struct Unanswered {
     times: u32,
     /// How often the GPU had been reset before it was last asked.
     resets: Option<u32>,
+    /// When it was last found not to answer.
+    noted: Nanos,
     /// Nothing is sent before this time.
     until: Nanos,
+    /// It was asked to take the queues off, and may have done so or do so yet. The GPU was
+    /// not reset since.
+    may_be_off: bool,
 }
 
 impl Unanswered {
     /// Whether nothing is to be sent. Forgets what a reset has ended.
     pub(crate) fn lasts(&mut self, site: Site<'_>) -> bool {
-        if self.times > 0 && site.gpu().resets() != self.resets {
+        if self.is_open() && site.gpu().resets() != self.resets {
             *self = Self::default();
         }
         self.is_so()
+    }
+
+    /// Whether there is anything that a reset ends.
+    fn is_open(&self) -> bool {
+        self.times > 0 || self.may_be_off
+    }
+
+    /// Whether the queues may be off the hardware, as far as was last seen.
+    pub(crate) fn may_be_off(&self) -> bool {
+        self.may_be_off
+    }
+
+    /// Ends the pause: firmware may answer again.
+    pub(crate) fn end_pause(&mut self) {
+        *self = Self {
+            resets: self.resets,
+            may_be_off: self.may_be_off,
+            ..Self::default()
+        };
     }
 
     /// Whether nothing is to be sent, as far as was last seen.
@@ -77,7 +105,16 @@ impl Unanswered {
         }
         self.times = self.times.saturating_add(1);
         self.resets = resets;
-        self.until = clock::now().after(pause);
+        self.noted = clock::now();
+        self.until = self.noted.after(pause);
+    }
+
+    /// Asks nothing more, if firmware was asked since a time and has not answered:
+    /// somebody waits for the end of it.
+    pub(crate) fn rest_if_asked_since(&mut self, since: Nanos) {
+        if self.times > 0 && self.noted >= since {
+            self.until = Nanos::NEVER;
+        }
     }
 
     /// Has orders carried out, unless nobody may answer and there is anything to do.
@@ -98,8 +135,10 @@ impl Unanswered {
             let result = site.with(|node| backend.transact(node, orders));
             result.map_err(Failure::Away)?
         });
-        if matches!(result, Ok(Some(_))) {
-            *self = Self::default();
+        match result {
+            Ok(Some(_)) => *self = Self::default(),
+            Err(failure) if failure.is_unanswered() => self.may_be_off |= backend.puts_back(),
+            _ => {}
         }
         result
     }

@@ -6,6 +6,8 @@
 use crate::fake::layout::*;
 use crate::fake::{expect, failed, get, put, with_gpu, with_node, Fake};
 use kernel::prelude::*;
+use kfd::act::hws::Hws;
+use kfd::driver::driver::Driver;
 use kfd::driver::gpu::{Away, Present};
 
 /// One wrong field, and a word of the refusal.
@@ -302,6 +304,32 @@ mod tests {
             enter_late(calls(&Fake::now()), KFD2KGD_CALLS_HQD_DUMP);
             expect(node.hardware_source(node.gpu()).is_some(), false)
         })
+    }
+
+    /// Which names stand for each other, whether the driver can be used, and whether
+    /// `transaction=direct` can be.
+    const EXCHANGED: [(&CStr, bool, bool); 4] = [
+        // Names of nothing that is used.
+        (c"kfd_mmap kfd_open", true, true),
+        (c"mqd gws", false, false),
+        (c"debug_map_and_unlock kfd_destroy_mqd_sdma", false, false),
+        (c"pm_release_ib kfd_is_locked", true, false),
+    ];
+
+    #[test]
+    fn a_driver_with_other_types_is_refused_for_what_needs_them() -> Result {
+        for (names, usable, direct) in EXCHANGED {
+            let driver =
+                Fake::with_exchanged(names, || Driver::pin().and_then(Driver::check_build))?;
+            let has_direct = match &driver {
+                Ok(driver) => Hws::bind(driver)?.has_direct(),
+                Err(_) => false,
+            };
+            if (driver.is_ok(), has_direct) != (usable, direct) {
+                return failed(fmt!("{names:?}: {:?}, {has_direct}", driver.err()));
+            }
+        }
+        Ok(())
     }
 
     #[test]

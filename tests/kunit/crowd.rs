@@ -160,9 +160,20 @@ mod tests {
 
     #[test]
     fn a_user_wins_nothing_by_users_of_its_own_in_a_namespace() -> Result {
+        // All others are of the user who has made the namespace, and of the program.
+        shares_with_its_user(Fake::own_contained)
+    }
+
+    #[test]
+    fn a_user_wins_nothing_by_programs_that_run_as_other_users() -> Result {
+        shares_with_its_user(Fake::own_set_user_id)
+    }
+
+    /// Five processes of a user and of a program, and one that is what `own` makes it,
+    /// have the same number of queues.
+    fn shares_with_its_user(own: fn() -> Result) -> Result {
         with_watcher(|watcher| {
-            // All others are of the user who has made the namespace, and of the program.
-            Fake::own_contained()?;
+            own()?;
             Fake::add_queues(1018)?;
             Fake::add_processes(5, 204)?;
             watcher.look()?;

@@ -134,6 +134,21 @@ mod tests {
         Ok(())
     }
 
+    /// Each time the firmware writes what it was asked to write the time before.
+    #[test]
+    fn an_answer_to_an_earlier_question_is_none() -> Result {
+        with_direct(|scene| {
+            Fake::set(|fake| fake.fence_late = 1);
+            for (action, times) in [(Stop, 1), (Start, 2), (Stop, 3)] {
+                let transacted = scene.transact(&[(scene.keys[0], action)])?;
+                expect(transacted.result, Ok(()))?;
+                expect(transacted.handed_over.why, Some(Unexpected::Late))?;
+                scene.calls(times, times)?;
+            }
+            scene.left(State::with([false, true, true, true]))
+        })
+    }
+
     #[test]
     fn a_hang_or_a_halt_is_seen_under_the_lock() -> Result {
         for field in [
@@ -222,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_node_without_what_it_needs_is_refused_in_words() -> Result {
-        let driver = Driver::pin()?;
+        let driver = Driver::pin()?.check_build()?;
         with_node(|node| {
             let hws = Hws::bind(&driver)?;
             let mut debts = Debts::new()?;

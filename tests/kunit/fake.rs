@@ -74,6 +74,8 @@ pub(crate) struct Fake {
     pub(crate) direct_unmaps: u32,
     pub(crate) releases: u32,
     pub(crate) grace: u32,
+    pub(crate) fence_late: u32,
+    pub(crate) unmap_error_at_map: i32,
     pub(crate) word: u64,
 }
 
@@ -89,6 +91,8 @@ extern "C" {
     fn gp_fake_map(slot: u32, doorbell: u32, read: u32, write: u64, empty: bool);
     fn gp_fake_own(pid: i32, main_thread: bool) -> i32;
     fn gp_fake_own_contained() -> i32;
+    fn gp_fake_own_set_user_id() -> i32;
+    fn gp_fake_exchange(names: *const c_char) -> i32;
     fn gp_fake_halt_when_waited_for(field: u32);
 }
 
@@ -157,6 +161,24 @@ impl Fake {
     pub(crate) fn own_contained() -> Result {
         // SAFETY: The fake is there, because this module links to it.
         kernel::error::to_result(unsafe { gp_fake_own_contained() })
+    }
+
+    /// Has the first process be one of the kernel's first program that runs with the
+    /// rights of another user, whose program it executes.
+    pub(crate) fn own_set_user_id() -> Result {
+        // SAFETY: The fake is there, because this module links to it.
+        kernel::error::to_result(unsafe { gp_fake_own_set_user_id() })
+    }
+
+    /// Calls a function while two names of the driver's types stand for each other.
+    pub(crate) fn with_exchanged<R>(names: &CStr, f: impl FnOnce() -> R) -> Result<R> {
+        // SAFETY: The fake is there, because this module links to it; the names are a
+        // string.
+        let exchange = || unsafe { gp_fake_exchange(names.as_char_ptr()) };
+        kernel::error::to_result(exchange())?;
+        let result = f();
+        kernel::error::to_result(exchange())?;
+        Ok(result)
     }
 
     /// Has a flag of the queue manager set as soon as somebody waits for its lock, who

@@ -503,6 +503,50 @@ firmware_that_answers_again_is_found_out() {
 	unload
 }
 
+# fall_silent_over_a_stop: the same when a queue is to be stopped, so that none is, and
+# nothing is left to do that would have anything sent.
+fall_silent_over_a_stop() {
+	echo -62 >$fake/unmap_error
+	work_on_each_node "retry_max_ms=$an_hour" || return 1
+	eventually state_is silent || return 1
+	echo 0 >$fake/busy
+	stopped 0 && holds $fake/unmaps 1 && holds $fake/mapped 0
+}
+
+# Late, and unheard: to the driver they are on the hardware, and it has nothing to send.
+queues_that_firmware_took_off_late_are_put_back() {
+	said=$(times "the queues are back on the GPU")
+	fall_silent_over_a_stop || return 1
+	echo 0 >$fake/unmap_error
+	pass_by
+	holds $fake/unmaps 1 || return 1
+	arm && eventually holds $fake/mapped 1 && eventually state_is armed || return 1
+	[ "$(times "the queues are back on the GPU")" -gt "$said" ] || return 1
+	pass_by
+	holds $fake/unmaps 2 || return 1
+	unload
+}
+
+# It puts back everything by itself.
+a_reset_leaves_nothing_to_put_back() {
+	fall_silent_over_a_stop || return 1
+	echo 0 >$fake/unmap_error
+	echo 1 >$fake/resets
+	eventually state_is armed || return 1
+	pass_by
+	holds $fake/unmaps 1 || return 1
+	unload
+}
+
+# Neither is kept waiting for what was stopped by nobody.
+firmware_that_took_queues_off_is_no_reason_to_stay_awake_or_loaded() {
+	said=$(times "stopped queues are left")
+	fall_silent_over_a_stop || return 1
+	sleep_briefly || return 1
+	unload || return 1
+	[ "$(times "stopped queues are left")" -eq "$said" ]
+}
+
 # What one backend has stopped, no other starts.
 a_backend_stays_while_firmware_does_not_answer() {
 	fall_silent $an_hour || return 1
@@ -742,7 +786,7 @@ it_looks_again_where_no_wake_up_comes() {
 # guest's two processors.
 work_on_each_node() {
 	load mode=enforce sampler=mmio max_stop_ms=20 noprogress_ms=60000 stop_budget_ms=1000 \
-		min_run_us=0 grace_us=0 poll_interval_us=10000 idle_poll_us=10000 || return 1
+		min_run_us=0 grace_us=0 poll_interval_us=10000 idle_poll_us=10000 "$@" || return 1
 	echo 1 >$fake/busy
 }
 
@@ -789,6 +833,46 @@ the_driver_waits_for_each_node() {
 	eventually test -s /tmp/ended || return 1
 	unload || return 1
 	echo "$device" >"$bus/bind"
+}
+
+# has_stopped NODE...: a queue of each is stopped.
+has_stopped() {
+	for node; do
+		[ "$(of "$node" stops)" -gt "$(of "$node" starts)" ] || return 1
+	done
+}
+
+# stop_on_each_node: for longer than any test takes, so that nothing more is asked.
+stop_on_each_node() {
+	divide 8 || return 1
+	work_on_each_node max_stop_ms=60000 "retry_max_ms=$an_hour" || return 1
+	eventually has_nodes 8 || return 1
+	eventually has_stopped 0 1 2 3 4 5 6 7
+}
+
+# Each takes the driver's time limit, and all of them together no more.
+nodes_whose_firmware_does_not_answer_are_let_go_of_together() {
+	said=$(times "stopped queues are left")
+	stop_on_each_node || return 1
+	echo 8 >$fake/dead
+	unload && holds $fake/asked_together 8 || return 1
+	[ $(($(times "stopped queues are left") - said)) -eq 8 ] || return 1
+	# The driver lets go of one whose nodes are dead, too.
+	echo 1 >$fake/reset
+	device=$(basename "$(find "$bus/" -name '0000:*')")
+	stop_on_each_node || return 1
+	echo 8 >$fake/dead
+	echo "$device" >"$bus/unbind" && unload || return 1
+	holds $fake/asked_together 8 || return 1
+	echo "$device" >"$bus/bind"
+}
+
+nodes_whose_firmware_does_not_answer_keep_the_system_awake_together() {
+	stop_on_each_node || return 1
+	echo 8 >$fake/dead
+	! sleep_briefly 2>/dev/null && holds $fake/asked_together 8 || return 1
+	echo 0 >$fake/dead
+	unload
 }
 
 the_driver_may_divide_the_gpu_anew() {
@@ -854,6 +938,9 @@ run every_file_can_be_read \
 	a_halt_is_no_failure \
 	firmware_that_does_not_answer_is_asked_once \
 	firmware_that_answers_again_is_found_out \
+	queues_that_firmware_took_off_late_are_put_back \
+	a_reset_leaves_nothing_to_put_back \
+	firmware_that_took_queues_off_is_no_reason_to_stay_awake_or_loaded \
 	a_backend_stays_while_firmware_does_not_answer \
 	a_queue_that_firmware_did_not_start_is_not_forgotten \
 	unloading_names_what_firmware_does_not_start \
@@ -867,5 +954,7 @@ run every_file_can_be_read \
 	it_looks_again_where_no_wake_up_comes \
 	the_other_nodes_go_on_while_one_does_not_yield \
 	the_driver_waits_for_each_node \
+	nodes_whose_firmware_does_not_answer_are_let_go_of_together \
+	nodes_whose_firmware_does_not_answer_keep_the_system_awake_together \
 	the_driver_may_divide_the_gpu_anew \
 	it_survives_each_failing_allocation

@@ -207,7 +207,7 @@ pub(crate) fn with_scene_of(
     kind: TransactionKind,
     test: impl FnOnce(&Scene<'_>) -> Result,
 ) -> Result {
-    let driver = Driver::pin()?;
+    let driver = Driver::pin()?.check_build()?;
     with_node(|node| {
         let mut survey = Survey::new()?;
         survey.take(node, core::iter::empty());

@@ -367,6 +367,23 @@ mod tests {
         })
     }
 
+    /// That the firmware does not answer is what has to be known.
+    #[test]
+    fn queues_that_cannot_be_taken_off_to_be_put_back_are_a_failure() -> Result {
+        let cases = [(-62, Failure::Unmap(62)), (-12, Failure::Map(12))];
+        for (error, failure) in cases {
+            with_scene(|scene| {
+                Fake::set(|fake| (fake.map_errors, fake.unmap_error_at_map) = (1, error));
+                expect(scene.stop(0)?, Err(failure))?;
+                scene.calls(2, 1)?;
+                Fake::set(|fake| fake.unmap_error = 0);
+                expect(scene.put_back()?, Ok(true))?;
+                scene.left(State::with([false, true, true, true]))
+            })?;
+        }
+        Ok(())
+    }
+
     #[test]
     fn queues_that_cannot_be_put_back_are_a_failure() -> Result {
         with_scene(|scene| {

@@ -17,35 +17,19 @@ use crate::driver::direct;
 use crate::driver::node::Node;
 use crate::driver::node::SchedPolicy;
 use crate::driver::queue::QueueFacts;
+use crate::kernel::choice::choice;
 use gpreempt_policy::Granularity;
 use kernel::prelude::*;
 
-/// How queues are stopped and started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BackendKind {
-    /// In one transaction with the hardware scheduler.
-    Hws,
-    /// One by one, where there is no hardware scheduler.
-    Mqd,
-    /// All queues of a process.
-    Process,
-}
-
-impl BackendKind {
-    const ALL: [Self; 3] = [BackendKind::Hws, BackendKind::Mqd, BackendKind::Process];
-
-    /// The one that a word names.
-    pub fn named(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == word)
-    }
-
-    /// The word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            BackendKind::Hws => "hws",
-            BackendKind::Mqd => "mqd",
-            BackendKind::Process => "process",
-        }
+choice! {
+    /// How queues are stopped and started.
+    pub enum BackendKind {
+        /// In one transaction with the hardware scheduler.
+        Hws "hws",
+        /// One by one, where there is no hardware scheduler.
+        Mqd "mqd",
+        /// All queues of a process.
+        Process "process",
     }
 }
 
@@ -100,6 +84,15 @@ impl<'a> Backend<'a> {
             BackendKind::Hws | BackendKind::Mqd => Granularity::Queue,
             BackendKind::Process => Granularity::Process,
         }
+    }
+
+    /// Whether it can put the queues back on the hardware that are off it for no stop.
+    ///
+    /// Without the hardware scheduler none is taken off but the one that is stopped. An
+    /// eviction or a restore would have the driver put them back, but one that fails again
+    /// would leave a process evicted that nobody wants to be.
+    pub fn puts_back(&self) -> bool {
+        self.kind == BackendKind::Hws
     }
 
     /// Whether it can stop a queue at all.

@@ -46,34 +46,19 @@ use crate::driver::driver::Driver;
 use crate::driver::node::Node;
 use crate::driver::unmapped::Functions;
 use crate::driver::unmapped::Unmapped;
+use crate::kernel::choice::choice;
 use crate::kernel::clock;
 use crate::kernel::preemption::without_preemption;
 use crate::kernel::preemption::Preferred;
 use kernel::prelude::*;
 
-/// How the queues are taken off the hardware.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TransactionKind {
-    /// By the driver's own function.
-    Driver,
-    /// By an unmapping of our own.
-    Direct,
-}
-
-impl TransactionKind {
-    const ALL: [Self; 2] = [TransactionKind::Driver, TransactionKind::Direct];
-
-    /// The one that a word names.
-    pub fn named(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == word)
-    }
-
-    /// The word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            TransactionKind::Driver => "driver",
-            TransactionKind::Direct => "direct",
-        }
+choice! {
+    /// How the queues are taken off the hardware.
+    pub enum TransactionKind {
+        /// By the driver's own function.
+        Driver "driver",
+        /// By an unmapping of our own.
+        Direct "direct",
     }
 }
 

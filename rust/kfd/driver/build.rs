@@ -5,10 +5,12 @@
 
 use crate::driver::driver::Driver;
 use crate::driver::expected::compare;
+use crate::driver::expected::Comparison;
 use crate::driver::expected::Difference;
 use crate::driver::expected::Expected;
 use crate::driver::expected::Fact;
 use crate::driver::type_info::Class;
+use crate::driver::type_info::Damage;
 use crate::driver::type_info::Sections;
 use crate::driver::type_info::TypeInfo;
 use crate::kernel::bindings;
@@ -20,35 +22,27 @@ include!(env!("GP_EXPECTED"));
 
 impl Driver {
     /// Compares the type information of the driver with what the module uses of the
-    /// one that it was built for. A difference is named in the log.
-    pub fn check_build(&self) -> Result {
+    /// one that it was built for, and with what `transaction=direct` needs besides. A
+    /// difference is named in the log; with one of the latter the driver can be used for
+    /// everything else.
+    pub fn check_build(self) -> Result<Self> {
         let Some(base) = self.type_info(c"vmlinux")? else {
             return refuse(fmt!("the kernel has no type information"));
         };
         let Some(own) = self.type_info(c"amdgpu")? else {
             return refuse(fmt!("it has no type information"));
         };
-        match differs(base, own, &EXPECTED)? {
-            None => Ok(()),
-            Some(difference) => refuse(fmt!("{}", Plain(difference))),
+        let [difference, direct] = differences(base, own, [&EXPECTED, &EXPECTED_DIRECT])?;
+        if let Some(difference) = difference {
+            return refuse(fmt!("{}", Plain(difference)));
         }
-    }
-
-    /// Compares it with what `transaction=direct` needs besides. A difference is named in
-    /// the log.
-    pub(crate) fn check_direct(&self) -> Result {
-        let base = self.type_info(c"vmlinux")?.ok_or(ENOEXEC)?;
-        let own = self.type_info(c"amdgpu")?.ok_or(ENOEXEC)?;
-        match differs(base, own, &EXPECTED_DIRECT)? {
-            None => Ok(()),
-            Some(difference) => {
-                pr_warn!(
-                    "transaction=direct cannot be used with this amdgpu: {}\n",
-                    Plain(difference)
-                );
-                Err(ENOEXEC)
-            }
+        if let Some(difference) = direct {
+            pr_warn!(
+                "transaction=direct cannot be used with this amdgpu: {}\n",
+                Plain(difference)
+            );
         }
+        Ok(self.with_direct(direct.is_none()))
     }
 
     /// The type information of the kernel or of the driver, if there is any.
@@ -71,30 +65,38 @@ impl Driver {
     }
 }
 
-/// How a driver differs from the one that the module was built for, if it does.
-fn differs(
+/// How a driver differs from what each of two lists expects, if it does.
+fn differences(
     base: &[u8],
     own: &[u8],
-    expected: &[Expected<'static>],
-) -> Result<Option<Difference<'static>>> {
+    [one, other]: [&[Expected<'static>]; 2],
+) -> Result<[Option<Difference<'static>>; 2]> {
+    let damaged = |damage: Damage| [Some(damage.into()); 2];
     let (base, own) = match (Sections::of(base), Sections::of(own)) {
         (Ok(base), Ok(own)) => (base, own),
-        (Err(damage), _) | (_, Err(damage)) => return Ok(Some(damage.into())),
+        (Err(damage), _) | (_, Err(damage)) => return Ok(damaged(damage)),
     };
     let mut base_places = KVVec::from_elem(0, base.count(), GFP_KERNEL)?;
     let mut places = KVVec::from_elem(0, own.count(), GFP_KERNEL)?;
-    let mut met = KVec::from_elem(false, expected.len(), GFP_KERNEL)?;
-    let result = TypeInfo::new(base, &mut base_places, None)
-        .map_err(Difference::Damaged)
-        .and_then(|base| {
-            let own = TypeInfo::new(own, &mut places, Some(&base))?;
-            compare(&own, expected, &mut met)
-        });
-    Ok(result.err())
+    let mut met = KVec::from_elem(false, one.len(), GFP_KERNEL)?;
+    let mut met_other = KVec::from_elem(false, other.len(), GFP_KERNEL)?;
+    let mut comparisons = [
+        Comparison::new(one, &mut met),
+        Comparison::new(other, &mut met_other),
+    ];
+    let compared = TypeInfo::new(base, &mut base_places, None).and_then(|base| {
+        let own = TypeInfo::new(own, &mut places, Some(&base))?;
+        compare(&own, &mut comparisons);
+        Ok(())
+    });
+    Ok(match compared {
+        Ok(()) => comparisons.map(Comparison::difference),
+        Err(damage) => damaged(damage),
+    })
 }
 
 /// Says in the log how the driver differs.
-fn refuse(difference: kernel::fmt::Arguments<'_>) -> Result {
+fn refuse<R>(difference: kernel::fmt::Arguments<'_>) -> Result<R> {
     pr_err!(
         "the amdgpu that is loaded is not the one that this module was built for: {}; build the module again (dkms install, or make install)\n",
         difference

@@ -111,7 +111,9 @@ impl Direct {
     ///
     /// Nobody has another `Direct`, and the driver stays pinned for as long as this lives.
     pub(crate) unsafe fn bind(driver: &Driver) -> Result<Self> {
-        driver.check_direct()?;
+        if !driver.has_direct() {
+            return Err(ENOEXEC);
+        }
         // SAFETY: The driver is pinned by `driver`; no call is under way, because by the
         // function's requirement nobody has a `Direct`.
         kernel::error::to_result(unsafe { bindings::gp_direct_bind() }).inspect_err(|_| {
@@ -289,12 +291,7 @@ impl<'a> Scheduler<'a> {
 
 /// The driver's manager of the descriptor of the scheduler's own queue.
 fn manager(node: &Node<'_>) -> Option<Foreign> {
-    let at = usize::try_from(KFD_MQD_TYPE_HIQ?).ok()?;
-    if at >= DEVICE_QUEUE_MANAGER_MQD_MGRS_LEN {
-        return None;
-    }
-    node.dqm()
-        .pointer(DEVICE_QUEUE_MANAGER_MQD_MGRS + at * size_of::<usize>())
+    node.descriptor_manager(KFD_MQD_TYPE_HIQ?)
 }
 
 /// Whether the driver has on a node what an unmapping of our own needs, as far as that does

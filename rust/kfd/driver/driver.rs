@@ -25,7 +25,11 @@ pub(crate) fn times_let_go() -> u32 {
 /// # Invariants
 ///
 /// The pointer is to the driver; a reference to its module is held.
-pub struct Driver(NonNull<kernel::bindings::device_driver>);
+pub struct Driver {
+    driver: NonNull<kernel::bindings::device_driver>,
+    /// Its type information was compared with what `transaction=direct` needs, and fits.
+    has_direct: bool,
+}
 
 // SAFETY: Nothing in the driver is changed, and its reference may be dropped by
 // any thread.
@@ -39,11 +43,25 @@ impl Driver {
         // SAFETY: The function asks for nothing and looks for the driver under RCU alone.
         let driver = from_err_ptr(unsafe { bindings::gp_amdgpu_get() })?;
         // INVARIANT: The shim took a reference to the driver's module.
-        Ok(Self(NonNull::new(driver).ok_or(ENODEV)?))
+        Ok(Self {
+            driver: NonNull::new(driver).ok_or(ENODEV)?,
+            has_direct: false,
+        })
     }
 
     pub(crate) fn as_ptr(&self) -> *mut kernel::bindings::device_driver {
-        self.0.as_ptr()
+        self.driver.as_ptr()
+    }
+
+    /// Whether it has what `transaction=direct` needs, as far as anybody has looked.
+    pub(crate) fn has_direct(&self) -> bool {
+        self.has_direct
+    }
+
+    /// The same driver, of which somebody has looked whether it has that.
+    pub(crate) fn with_direct(mut self, has_direct: bool) -> Self {
+        self.has_direct = has_direct;
+        self
     }
 
     /// For how many milliseconds it waits for queues to be taken off the hardware, which
@@ -55,7 +73,7 @@ impl Driver {
         let name = c"queue_preemption_timeout_ms".as_char_ptr();
         // SAFETY: By the type's invariant the driver is there and its module loaded; the
         // name is a string, and `limit` is ours.
-        let known = unsafe { bindings::gp_amdgpu_number(self.0.as_ptr(), name, &mut limit) };
+        let known = unsafe { bindings::gp_amdgpu_number(self.as_ptr(), name, &mut limit) };
         let limit = u32::try_from(limit)
             .ok()
             .filter(|&limit| known && limit > 0);
@@ -66,9 +84,12 @@ impl Driver {
 impl Clone for Driver {
     fn clone(&self) -> Self {
         // SAFETY: By the type's invariant the driver is there and its module loaded.
-        unsafe { bindings::gp_amdgpu_hold(self.0.as_ptr()) };
+        unsafe { bindings::gp_amdgpu_hold(self.as_ptr()) };
         // INVARIANT: A reference to the module was just taken.
-        Self(self.0)
+        Self {
+            driver: self.driver,
+            has_direct: self.has_direct,
+        }
     }
 }
 
@@ -77,7 +98,7 @@ impl Drop for Driver {
         LET_GO.fetch_add(1, Relaxed);
         // SAFETY: By the type's invariant a reference is held, and this is its
         // end.
-        unsafe { bindings::gp_amdgpu_put(self.0.as_ptr()) }
+        unsafe { bindings::gp_amdgpu_put(self.as_ptr()) }
     }
 }
 

@@ -73,50 +73,88 @@ impl From<Damage> for Difference<'_> {
     }
 }
 
-/// Compares a driver with what is expected of it. The expectations come sorted by
-/// [`Expected::order`], and `met` has room for a note about each.
+/// A list of what is expected of a driver, and what has become of it so far.
+pub(crate) struct Comparison<'m, 'e> {
+    expected: &'m [Expected<'e>],
+    /// Which of them were met.
+    met: &'m mut [bool],
+    difference: Option<Difference<'e>>,
+}
+
+impl<'m, 'e> Comparison<'m, 'e> {
+    /// A comparison that has not begun. The expectations come sorted by
+    /// [`Expected::order`], and `met` has room for a note about each.
+    pub(crate) fn new(expected: &'m [Expected<'e>], met: &'m mut [bool]) -> Self {
+        met.fill(false);
+        Self {
+            expected,
+            met,
+            difference: None,
+        }
+    }
+
+    /// How the driver differs, if it does.
+    pub(crate) fn difference(self) -> Option<Difference<'e>> {
+        self.difference
+    }
+
+    /// Compares what has a name. `of_base`: it is the kernel's, which counts where the
+    /// driver has none of its own.
+    fn see(&mut self, info: &TypeInfo<'_>, class: Class, name: &[u8], id: u32, of_base: bool) {
+        if self.difference.is_some() {
+            return;
+        }
+        for at in group(self.expected, class, name) {
+            let (Some(expected), Some(met)) = (self.expected.get(at), self.met.get_mut(at)) else {
+                continue;
+            };
+            if of_base && (class == Class::Function || *met) {
+                continue;
+            }
+            if let Err(difference) = expected.fits(info, id) {
+                self.difference = Some(difference);
+                return;
+            }
+            *met = true;
+        }
+    }
+
+    /// Looks for what was not met.
+    fn close(&mut self) {
+        if self.difference.is_some() {
+            return;
+        }
+        let mut open = self.expected.iter().zip(self.met.iter());
+        let missing = open.find(|(expected, &met)| {
+            let absent = matches!(expected.fact, Fact::NoField(_));
+            !met && !absent
+        });
+        self.difference = missing.map(|(expected, _)| Difference::Used(*expected, Found::Missing));
+    }
+}
+
+/// Compares a driver with lists of what is expected of it, in one walk.
 ///
 /// A driver often holds the same structure several times: all of them have to fit.
 /// What it has none of may be the kernel's.
-pub(crate) fn compare<'e>(
-    info: &TypeInfo<'_>,
-    expected: &[Expected<'e>],
-    met: &mut [bool],
-) -> Result<(), Difference<'e>> {
-    met.fill(false);
-    info.each_named(|class, name, id| {
-        for at in group(expected, class, name) {
-            if let Some(expected) = expected.get(at) {
-                expected.fits(info, id)?;
+pub(crate) fn compare(info: &TypeInfo<'_>, comparisons: &mut [Comparison<'_, '_>]) {
+    let mut walk = |info: &TypeInfo<'_>, of_base| {
+        info.each_named(|class, name, id| {
+            for one in comparisons.iter_mut() {
+                one.see(info, class, name, id, of_base);
             }
-            note(met, at);
-        }
-        Ok::<(), Difference<'e>>(())
-    })?;
-    if let Some(base) = info.base() {
-        base.each_named(|class, name, id| {
-            for at in group(expected, class, name) {
-                let open = class != Class::Function && met.get(at) == Some(&false);
-                if let Some(expected) = expected.get(at).filter(|_| open) {
-                    expected.fits(base, id)?;
-                    note(met, at);
-                }
+            Ok::<(), Damage>(())
+        })
+    };
+    let walked =
+        walk(info, false).and_then(|()| info.base().map_or(Ok(()), |base| walk(base, true)));
+    for one in comparisons {
+        match walked {
+            Ok(()) => one.close(),
+            Err(damage) => {
+                one.difference.get_or_insert(damage.into());
             }
-            Ok::<(), Difference<'e>>(())
-        })?;
-    }
-    for (at, expected) in expected.iter().enumerate() {
-        let absent = matches!(expected.fact, Fact::NoField(_));
-        if met.get(at) != Some(&true) && !absent {
-            return Err(Difference::Used(*expected, Found::Missing));
         }
-    }
-    Ok(())
-}
-
-fn note(met: &mut [bool], at: usize) {
-    if let Some(met) = met.get_mut(at) {
-        *met = true;
     }
 }
 

@@ -17,6 +17,8 @@ use core::marker::PhantomData;
 use core::pin::Pin;
 use gpreempt_policy::Nanos;
 use kernel::prelude::*;
+use kernel::sync::atomic::Atomic;
+use kernel::sync::atomic::Relaxed;
 use kernel::sync::Mutex;
 use kernel::types::NotThreadSafe;
 
@@ -38,6 +40,9 @@ pub trait Keeper: Send + Unpin + 'static {
 /// one after the other.
 pub struct Gpu<K: Keeper> {
     device: Device,
+    /// Since when everything is being made ready for the driver to let go of it, in
+    /// nanoseconds; 0 if it is not.
+    leaving: Atomic<u64>,
     seats: KVec<Pin<KBox<Mutex<Seat<K>>>>>,
 }
 
@@ -66,7 +71,11 @@ impl<K: Keeper> Gpu<K> {
             let seat = KBox::pin_init(kernel::new_mutex!(seat, "amd_gpreempt_node"), GFP_KERNEL)?;
             seats.push(seat, GFP_KERNEL)?;
         }
-        Ok(Self { device, seats })
+        Ok(Self {
+            device,
+            leaving: Atomic::new(0),
+            seats,
+        })
     }
 
     /// The device.
@@ -103,11 +112,20 @@ impl<K: Keeper> Gpu<K> {
         if *device.device() != self.device {
             return;
         }
+        self.leaving.store(0, Relaxed);
         for seat in self.seats.iter() {
             let mut seat = seat.lock();
             // INVARIANT: `Bound` proves it.
             seat.bound = !seat.retired;
         }
+    }
+
+    /// Says that everything is about to be made ready for the driver to let go of the
+    /// device: whoever has a node starts at once what is stopped there, so that all nodes
+    /// are asked together where asking takes long.
+    pub fn announce_leave(&self) {
+        // Set before the mutexes are taken under which it is read.
+        self.leaving.store(clock::now().0.max(1), Relaxed);
     }
 
     /// The driver is about to let go of the device. When this returns, nobody
@@ -153,6 +171,7 @@ impl<K: Keeper> Gpu<K> {
             && adev.read(AMDGPU_DEVICE_PDEV) == Some(pci.expose_provenance());
         ours.then_some(Present {
             device: &self.device,
+            leaving: &self.leaving,
             adev,
             _mutex: PhantomData,
             _thread: NotThreadSafe,
@@ -168,6 +187,7 @@ impl<K: Keeper> Gpu<K> {
 /// the lifetime.
 pub struct Present<'a> {
     device: &'a Device,
+    leaving: &'a Atomic<u64>,
     adev: Foreign,
     /// Borrowed from the guard of the node's mutex.
     _mutex: PhantomData<&'a mut ()>,
@@ -195,6 +215,13 @@ impl<'a> Present<'a> {
     /// The device.
     pub fn device(&self) -> &Device {
         self.device
+    }
+
+    /// Since when the driver or the module has been about to let go of it, so that nothing
+    /// may be stopped.
+    pub fn left_since(&self) -> Option<Nanos> {
+        let since = self.leaving.load(Relaxed);
+        (since > 0).then_some(Nanos(since))
     }
 
     pub(crate) fn adev(&self) -> Foreign {

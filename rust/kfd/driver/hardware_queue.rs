@@ -30,12 +30,7 @@ pub(crate) fn manager(node: &Node<'_>) -> Option<Foreign> {
     if !driver_moves_queues(node) {
         return None;
     }
-    let at = usize::try_from(KFD_MQD_TYPE_CP).ok()?;
-    if at >= DEVICE_QUEUE_MANAGER_MQD_MGRS_LEN {
-        return None;
-    }
-    node.dqm()
-        .pointer(DEVICE_QUEUE_MANAGER_MQD_MGRS + at * size_of::<usize>())
+    node.descriptor_manager(KFD_MQD_TYPE_CP)
 }
 
 impl DueQueue<'_> {

@@ -98,6 +98,16 @@ impl<'a> Node<'a> {
         self.dqm
     }
 
+    /// The driver's manager of the descriptors of a type of queues.
+    pub(crate) fn descriptor_manager(&self, of: i64) -> Option<Foreign> {
+        let at = usize::try_from(of).ok()?;
+        if at >= DEVICE_QUEUE_MANAGER_MQD_MGRS_LEN {
+            return None;
+        }
+        self.dqm
+            .pointer(DEVICE_QUEUE_MANAGER_MQD_MGRS + at * size_of::<usize>())
+    }
+
     /// How the driver hands its queues to the hardware.
     pub fn sched_policy(&self) -> Option<SchedPolicy> {
         let policy = i64::from(self.dqm.read::<u32>(DEVICE_QUEUE_MANAGER_SCHED_POLICY)?);

@@ -19,6 +19,8 @@ static u8 scheduler_queue[GP_QUEUE_SIZE] __aligned(8);
 static u8 scheduler_descriptor[PAGE_SIZE] __aligned(8);
 static u8 scheduler_manager[GP_MQD_MANAGER_SIZE] __aligned(8);
 static u64 fence;
+/* The number that firmware was asked to write last. */
+static u64 last_asked;
 
 int pm_config_dequeue_wait_counts(void *manager, u32 command, u32 value);
 int pm_send_unmap_queue(void *manager, u32 filter, u32 parameter, bool reset);
@@ -58,8 +60,11 @@ noinline int pm_send_unmap_queue(void *manager, u32 filter, u32 parameter, bool 
 noinline int pm_send_query_status(void *manager, u64 address, u64 value)
 {
 	check_locked(dqm_of(manager));
-	if (!gp_fake.fence_error)
+	if (gp_fake.fence_late)
+		*(u64 *)address = last_asked;
+	else if (!gp_fake.fence_error)
 		*(u64 *)address = value;
+	last_asked = value;
 	return 0;
 }
 
@@ -111,6 +116,7 @@ void gp_fake_scheduler_reset(void)
 	gp_fake.packet_error = 0;
 	gp_fake.fence_error = 0;
 	gp_fake.fence_ms = 0;
+	gp_fake.fence_late = 0;
 	gp_fake.unyielding = 0;
 	gp_fake.direct_unmaps = 0;
 	gp_fake.releases = 0;

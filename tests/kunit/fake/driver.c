@@ -39,6 +39,11 @@ int pqm_create_queue(void *pqm, void *node, int result);
 noinline int debug_lock_and_unmap(void *dqm)
 {
 	gp_fake.unmaps++;
+	if (gp_fake_is_dead())
+		return -ETIME;
+	/* It takes them off when nobody waits for it any more, which nobody hears of. */
+	if (gp_fake.unmap_error == -ETIME)
+		gp_fake.mapped = 0;
 	if (gp_fake.unmap_error)
 		return gp_fake.unmap_error;
 	mutex_lock(dqm_mutex(dqm));
@@ -69,6 +74,8 @@ noinline int debug_map_and_unlock(void *dqm)
 	if (gp_fake.map_errors) {
 		gp_fake.map_errors--;
 		error = gp_fake.reset_at_map ? -EIO : -ENOMEM;
+		if (gp_fake.unmap_error_at_map)
+			gp_fake.unmap_error = gp_fake.unmap_error_at_map;
 		SET(u32, gp_fake.reset_domain, GP_AMDGPU_RESET_DOMAIN_IN_GPU_RESET,
 		    gp_fake.reset_at_map);
 	}
@@ -415,6 +422,7 @@ void gp_fake_reset(void)
 	gp_fake.unmap_error = 0;
 	gp_fake.map_errors = 0;
 	gp_fake.reset_at_map = 0;
+	gp_fake.unmap_error_at_map = 0;
 	gp_fake.loads = 0;
 	gp_fake.destroys = 0;
 	gp_fake.destroy_error = 0;
@@ -602,6 +610,7 @@ int gp_fake_own_contained(void)
 	contained_namespaces[1].parent = &contained_namespaces[0];
 	contained_namespaces[1].owner = user;
 	contained_cred.uid = user;
+	contained_cred.euid = user;
 	contained_cred.user_ns = &contained_namespaces[1];
 	rcu_assign_pointer(contained_task->real_cred, &contained_cred);
 	SET(void *, gp_fake.first.processes[0].process, GP_KFD_PROCESS_LEAD_THREAD,
@@ -609,6 +618,26 @@ int gp_fake_own_contained(void)
 	return 0;
 }
 EXPORT_SYMBOL_GPL(gp_fake_own_contained);
+
+/*
+ * gp_fake_own_set_user_id() - have the first process be that of the first user, running
+ * a program of another's with that one's rights
+ */
+int gp_fake_own_set_user_id(void)
+{
+	kuid_t other = KUIDT_INIT(100000);
+	int error = gp_fake_own_contained();
+
+	if (error)
+		return error;
+	contained_cred.uid = GLOBAL_ROOT_UID;
+	contained_cred.euid = other;
+	contained_cred.suid = other;
+	contained_cred.fsuid = other;
+	contained_cred.user_ns = &init_user_ns;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(gp_fake_own_set_user_id);
 
 static struct rw_semaphore *reset_sem(void)
 {

@@ -80,6 +80,8 @@ struct gp_fake_node {
  * @direct_unmaps: how often the module has sent the packet that takes queues off
  * @releases: how often it has freed the run list
  * @grace: how long waves may go on
+ * @fence_late: whether firmware answers each question when it is asked the next one
+ * @unmap_error_at_map: what taking queues off returns once putting them back has failed
  * @word: an address of the memory of gp_fake_own() at which there is something
  */
 struct gp_fake {
@@ -115,6 +117,8 @@ struct gp_fake {
 	u32 direct_unmaps;
 	u32 releases;
 	u32 grace;
+	u32 fence_late;
+	int unmap_error_at_map;
 	u64 word;
 };
 
@@ -129,6 +133,7 @@ int gp_fake_stop(u32 number);
 void gp_fake_map(u32 slot, u32 doorbell, u32 read, u64 write, bool empty);
 int gp_fake_own(int pid, bool main_thread);
 int gp_fake_own_contained(void);
+int gp_fake_own_set_user_id(void);
 
 /* direct.c: what an unmapping of the module's own goes by */
 void gp_fake_scheduler_fill(void *dqm);
@@ -144,6 +149,7 @@ int gp_fake_node_create(struct device *dev, struct gp_fake_node *node);
 void gp_fake_node_fill(const struct gp_fake_node *node, u32 index);
 void gp_fake_nodes_reset(void);
 void gp_fake_wait_while_hung(void *dqm);
+bool gp_fake_is_dead(void);
 u32 gp_fake_register(u32 xcc, u32 slot, u32 which, u32 otherwise);
 u32 gp_fake_waves(u32 xcc, u32 slot);
 u32 gp_fake_busy_doorbell(u32 slot);
@@ -157,6 +163,7 @@ enum { HQD_ACTIVE = 2, HQD_PQ_RPTR = 10, HQD_PQ_DOORBELL_CONTROL = 15, HQD_PQ_CO
 #define GET(type, whole, offset) (*(type *)AT(whole, offset))
 
 /* types.c */
+int gp_fake_exchange(const char *text);
 int gp_fake_types_appear(void);
 void gp_fake_types_disappear(void);
 

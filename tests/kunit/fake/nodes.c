@@ -7,7 +7,8 @@
  * KFD counts a user; what is written to 'users' is added to that count.  'busy' has a queue of each node run and a
  * more urgent one wait for it.  'hung' is the number of a node whose queues do not
  * yield, or -1, and 'hanging' whether somebody waits for them.  'empty' takes all
- * queues of all nodes away.
+ * queues of all nodes away.  'dead' has firmware of no node answer, for which everyone
+ * waits until 'dead' of them do, or for seconds; 'asked_together' is how many did.
  */
 #include <linux/atomic.h>
 #include <linux/delay.h>
@@ -21,6 +22,9 @@ static struct gp_fake_node others[GP_FAKE_NODES - 1];
 static int hung = -1;
 static unsigned int hanging;
 static unsigned int busy;
+static unsigned int dead;
+static atomic_t asking;
+static unsigned int asked_together;
 
 /* gp_fake_node_of() - the node of a number */
 struct gp_fake_node *gp_fake_node_of(u32 index)
@@ -44,6 +48,8 @@ void gp_fake_nodes_reset(void)
 {
 	WRITE_ONCE(hung, -1);
 	WRITE_ONCE(busy, 0);
+	WRITE_ONCE(dead, 0);
+	WRITE_ONCE(asked_together, 0);
 }
 
 /* gp_fake_wait_while_hung() - as the driver does when the queues of a node do not yield */
@@ -57,6 +63,22 @@ void gp_fake_wait_while_hung(void *dqm)
 	}
 	if (of >= 0 && gp_fake_node_of(of)->dqm == dqm)
 		WRITE_ONCE(hanging, 0);
+}
+
+/* gp_fake_is_dead() - wait as for firmware that does not answer, if it is so */
+bool gp_fake_is_dead(void)
+{
+	unsigned int together, patience = 300;
+
+	if (!READ_ONCE(dead))
+		return false;
+	together = atomic_inc_return(&asking);
+	if (together > READ_ONCE(asked_together))
+		WRITE_ONCE(asked_together, together);
+	while (READ_ONCE(asked_together) < READ_ONCE(dead) && patience--)
+		msleep(10);
+	atomic_dec(&asking);
+	return true;
 }
 
 /*
@@ -180,5 +202,7 @@ module_param_cb(nodes, &nodes_ops, NULL, 0200);
 module_param_cb(users, &users_ops, NULL, 0200);
 module_param_cb(empty, &empty_ops, NULL, 0200);
 module_param(busy, uint, 0600);
+module_param(dead, uint, 0600);
+module_param(asked_together, uint, 0400);
 module_param(hung, int, 0600);
 module_param(hanging, uint, 0400);

@@ -60,11 +60,12 @@ void gp_fake_types_disappear(void)
 }
 
 /*
- * The parameter: 'exchange' takes two names of the same length, parted by a space,
- * and has each stand for the other in the driver's types, as if the driver had the
- * fields the other way round.
+ * gp_fake_exchange() - have two names each stand for the other in the driver's types
+ *
+ * As if the driver had the fields the other way round.  The names are of the same
+ * length, and parted by a space.
  */
-static int set_exchange(const char *text, const struct kernel_param *parameter)
+int gp_fake_exchange(const char *text)
 {
 	struct bin_attribute *own = &types[1];
 	char *other, *names = kstrdup(text, GFP_KERNEL);
@@ -91,6 +92,14 @@ static int set_exchange(const char *text, const struct kernel_param *parameter)
 	}
 	kfree(names);
 	return 0;
+}
+
+EXPORT_SYMBOL_GPL(gp_fake_exchange);
+
+/* The parameter: 'exchange' does that. */
+static int set_exchange(const char *text, const struct kernel_param *parameter)
+{
+	return gp_fake_exchange(text);
 }
 
 static const struct kernel_param_ops exchange_ops = { .set = set_exchange };
