@@ -13,6 +13,7 @@ pub mod kernel {
     pub(crate) mod bindings;
     pub mod clock;
     pub(crate) mod compat;
+    pub mod hint;
     pub(crate) mod preemption;
     pub mod sleep;
     pub mod sort;

@@ -56,11 +56,15 @@ impl Pass<'_, '_> {
                 }
             }
             queue.join(owner_at);
+            queue.plan_mut().forget_preparation();
             if queue.contends() {
                 self.presence.see(queue, &self.limits);
             }
             if !queue.stays_idle(observation) {
                 self.examine(at, ran, observation);
+            }
+            if observation.hint.is_some() {
+                self.hear_hint(owner_at, observation);
             }
         }
         // Each observation but these has a queue of its own.
