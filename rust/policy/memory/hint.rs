@@ -48,11 +48,20 @@ pub(crate) enum News {
 }
 
 impl Hint {
-    /// Takes in the number that was read. The first one is where it counts from.
+    /// It has no page as far as one of its queues tells: a page begins at zero.
+    pub(crate) fn see_no_page(&mut self, now: Nanos) {
+        if self.last.is_none_or(|(number, _)| number == 0) {
+            self.last = Some((0, now));
+        }
+    }
+
+    /// Takes in the number that was read. What is read in the first pass is where it
+    /// counts from.
     pub(crate) fn see(&mut self, now: Nanos, limits: &Limits, number: u32) -> Option<News> {
         let last = self.last.replace((number, now));
         let (before, looked) = last?;
-        if number == before || self.now.is_some() || limits.hint == Nanos::ZERO {
+        let told = number == before || looked == now;
+        if told || self.now.is_some() || limits.hint == Nanos::ZERO {
             return None;
         }
         if now < self.until {
@@ -163,6 +172,20 @@ mod tests {
     }
 
     #[test]
+    fn a_page_begins_at_zero() {
+        let mut hint = Hint::default();
+        hint.see_no_page(T);
+        // In the same pass another context of the program may tell more.
+        assert_eq!(hint.see(T, &limits(), 5), None);
+        hint.see_no_page(at(100));
+        assert_eq!(hint.see(at(100), &limits(), 5), None);
+        let mut hint = Hint::default();
+        hint.see_no_page(T);
+        hint.see_no_page(at(5_000));
+        assert_eq!(hint.see(at(5_100), &limits(), 1), Some(News::Begun));
+    }
+
+    #[test]
     fn what_was_written_long_before_the_look_is_no_hint() {
         let mut hint = met();
         assert_eq!(hint.see(at(1_001), &limits(), 8), Some(News::Stale));
@@ -177,14 +200,14 @@ mod tests {
             .set(crate::settings::parameter::Number::HintLimit, 0)
             .is_ok());
         let mut hint = met();
-        assert_eq!(hint.see(T, &Limits::new(&config), 8), None);
+        assert_eq!(hint.see(at(100), &Limits::new(&config), 8), None);
         assert_eq!(hint.since(), None);
     }
 
     #[test]
     fn each_false_hint_doubles_the_pause_and_a_true_one_ends_that() {
         let mut hint = met();
-        let mut now = T;
+        let mut now = at(100);
         let mut number = 7;
         for pause in [1_000, 2_000, 4_000, 8_000] {
             number += 1;
@@ -201,6 +224,7 @@ mod tests {
         }
         assert_eq!(hint.see(now, &limits(), 0), Some(News::Begun));
         hint.meet();
+        now = now.after(Nanos(1));
         assert_eq!(hint.see(now, &limits(), 1), Some(News::Begun));
         now = now.after(Nanos::from_micros(1_000));
         assert!(hint.expire(now, &limits()));
@@ -215,6 +239,7 @@ mod tests {
         for number in 8..48 {
             now = now.after(limits.cool_down_max);
             assert_eq!(hint.see(now, &limits, number + 100), Some(News::Stale));
+            now = now.after(Nanos(1));
             assert_eq!(hint.see(now, &limits, number), Some(News::Begun));
             now = now.after(limits.hint);
             assert!(hint.expire(now, &limits));
@@ -226,18 +251,18 @@ mod tests {
     #[test]
     fn a_process_that_did_something_has_not_lied() {
         let mut hint = met();
-        assert_eq!(hint.see(T, &limits(), 8), Some(News::Begun));
+        assert_eq!(hint.see(at(100), &limits(), 8), Some(News::Begun));
         hint.see_life();
-        assert!(hint.expire(at(1_000), &limits()));
-        assert!(!hint.matters(at(1_000)));
-        assert_eq!(hint.see(at(1_000), &limits(), 9), Some(News::Begun));
+        assert!(hint.expire(at(1_100), &limits()));
+        assert!(!hint.matters(at(1_100)));
+        assert_eq!(hint.see(at(1_100), &limits(), 9), Some(News::Begun));
     }
 
     #[test]
     fn it_is_counted_once_as_honoured_and_once_as_without_budget() {
         let mut hint = met();
         assert!(!hint.honour() && !hint.go_broke());
-        assert_eq!(hint.see(T, &limits(), 8), Some(News::Begun));
+        assert_eq!(hint.see(at(100), &limits(), 8), Some(News::Begun));
         assert!(hint.honour() && !hint.honour());
         assert!(hint.go_broke() && !hint.go_broke());
     }

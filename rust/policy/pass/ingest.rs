@@ -53,6 +53,9 @@ impl Pass<'_, '_> {
                 owner_at = place.unwrap_or(usize::MAX);
                 if let Some(process) = self.processes.get_mut(owner_at) {
                     process.meet(pass, queue.rating().is_granted());
+                    if observation.hint.is_none() {
+                        process.hint_mut().see_no_page(self.now);
+                    }
                 }
             }
             queue.join(owner_at);

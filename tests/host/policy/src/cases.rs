@@ -1514,6 +1514,18 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "the first number of a page counts where the process was seen without one",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Quiet(5),
+            Seen(2, hints),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
         name: "a hint that may be older than its limit does not count",
         scene: &[
             PLAIN,
