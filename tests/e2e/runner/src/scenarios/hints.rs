@@ -192,7 +192,7 @@ fn page(guest: &mut Guest) -> Result<()> {
         "to be inherited": EINVAL,
         "executable later": EACCES,
         "grown": EFAULT,
-        "copied": EINVAL,
+        "copied": EFAULT,
         "moved and kept": EINVAL,
         "moved": NONE,
         "a second one after the move": EBUSY,
