@@ -13,10 +13,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use anyhow::{ensure, Context, Result};
 use nix::sys::mman::{mmap, munmap, MapFlags, ProtFlags};
 
-/// The device.
-pub const DEVICE: &str = "/dev/amd_gpreempt";
+const DEVICE: &str = "/dev/amd_gpreempt";
 /// What is mapped of it.
-pub const BYTES: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
+const BYTES: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 const MAGIC: u32 = 0x7472_6770;
 const VERSION: u32 = 1;
 
@@ -86,8 +85,7 @@ impl Drop for Page {
     }
 }
 
-/// Opens the device.
-pub fn open() -> Result<File> {
+fn open() -> Result<File> {
     let mut options = OpenOptions::new();
     let opened = options.read(true).write(true).open(DEVICE);
     opened.context(DEVICE)

@@ -3,7 +3,7 @@
 //! as any application does, plus clients of KFD's ioctls.
 //!
 //! All unsafe code is in `hsa` (the border to ROCr), `kfd::ioctl` (the border to
-//! the driver) and `hint` and `hint_probe` (that to the module).
+//! the driver) and `hint` (that to the module).
 
 #![deny(unsafe_code)]
 #![deny(unsafe_op_in_unsafe_fn)]
@@ -14,7 +14,6 @@ pub mod control;
 pub mod counters;
 pub mod group;
 pub mod hint;
-pub mod hint_probe;
 pub mod hsa;
 pub mod kernel;
 pub mod kfd;

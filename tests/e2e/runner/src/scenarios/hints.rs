@@ -5,7 +5,6 @@ use anyhow::{ensure, Result};
 use serde_json::{json, Value};
 
 use super::preemption::{heavy, PATIENCE, UNBOUNDED};
-use crate::agent::errno;
 use crate::guest::Guest;
 use crate::load::{queue, Load};
 use crate::module::{Module, Table};
@@ -29,12 +28,6 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "a hint forged by a process without right does nothing",
         needs: Needs::ANY,
         run: forged,
-    },
-    Scenario {
-        suite: Suite::E2e,
-        name: "a hint is not inherited by fork nor survives exec",
-        needs: Needs::ANY,
-        run: page,
     },
     Scenario {
         suite: Suite::E2e,
@@ -165,53 +158,6 @@ fn forged(guest: &mut Guest) -> Result<()> {
     let pid = load.pid("urgent")?;
     module.add_rule(guest, &format!("7 pid={pid} prio=9"))?;
     hint_until_honoured(guest, &load)?;
-    end(guest, load)?;
-    module.unload(guest)
-}
-
-/// What the kernel says to each way of mapping a page.
-fn page(guest: &mut Guest) -> Result<()> {
-    const NONE: i32 = 0;
-    const EPERM: i32 = 1;
-    const EAGAIN: i32 = 11;
-    const ENOMEM: i32 = 12;
-    const EACCES: i32 = 13;
-    const EFAULT: i32 = 14;
-    const EBUSY: i32 = 16;
-    const EINVAL: i32 = 22;
-    let module = Module::load(guest, "")?;
-    let told: Value = guest.json(&["kfdctl", "hint-probe"], PATIENCE)?;
-    let expected = json!({
-        "two pages": EINVAL,
-        "the second page": EINVAL,
-        "private": EINVAL,
-        "read only": EINVAL,
-        "executable": EPERM,
-        "a second mapping": EBUSY,
-        "by another open file": EBUSY,
-        "to be inherited": EINVAL,
-        "executable later": EACCES,
-        "grown": EFAULT,
-        "copied": EFAULT,
-        "moved and kept": EINVAL,
-        "moved": NONE,
-        "a second one after the move": EBUSY,
-        "the mapping in a child": ENOMEM,
-        "the open file in a child": EPERM,
-        "the open file after an exec": EPERM,
-        "again after it was unmapped": NONE,
-        "by another open file after that": NONE,
-    });
-    ensure!(
-        told == expected,
-        "the kernel says {told}\nand not {expected}"
-    );
-    // A program that has it mapped holds the module.
-    let load = Load::start(guest, json!({ "queues": [silent()] }))?;
-    match guest.agent().rmmod("amd_gpreempt") {
-        Ok(()) => anyhow::bail!("the module went away under a mapped page"),
-        Err(error) => ensure!(errno(&error) == Some(EAGAIN), "{error:#}"),
-    }
     end(guest, load)?;
     module.unload(guest)
 }

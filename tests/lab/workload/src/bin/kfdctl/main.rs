@@ -14,7 +14,6 @@ use std::time::Duration;
 use anyhow::{bail, ensure, Result};
 use clap::{Args, Parser, Subcommand};
 use gpu_workload::control::{self, Request};
-use gpu_workload::hint_probe;
 use gpu_workload::kfd::context::Context;
 use gpu_workload::kfd::ioctl::Kfd;
 use gpu_workload::kfd::pressure::Pressure;
@@ -88,13 +87,6 @@ enum What {
         /// Guest time after each
         #[arg(long, default_value_t = 0)]
         pause_us: u64,
-    },
-    /// Try all ways of mapping the page for hints, and tell the errno of each
-    HintProbe,
-    /// Map the page for hints of an open file that was inherited, and tell the errno
-    HintInherited {
-        #[arg(long)]
-        file: i32,
     },
     /// Let a workload submit no more
     Stop {
@@ -343,8 +335,6 @@ fn perform(what: What) -> Result<serde_json::Value> {
                 pause_us,
             },
         ),
-        What::HintProbe => hint_probe::probe(),
-        What::HintInherited { file } => Ok(hint_probe::inherited(file)),
         What::Stop { socket, queue } => control::call(&socket, &Request::Stop { queue }),
         What::Invalidate { socket } => control::call(&socket, &Request::Invalidate),
         What::Hold { socket, queue } => control::call(&socket, &Request::Hold { queue }),
