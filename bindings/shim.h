@@ -59,6 +59,11 @@ void gp_sleep(struct gp_alarm *alarm, struct gp_heard seen, u64 deaf_ns, u64 tim
 int gp_creation_watch_start(void);
 void gp_creation_watch_stop(void);
 
+/* hint.c: what programs say of themselves */
+int gp_hint_device_start(void);
+void gp_hint_device_stop(void);
+bool gp_hint_read(const struct mm_struct *mm, u32 *number);
+
 /* settings.c: the lock of the module parameters */
 extern struct mutex gp_settings_mutex;
 

@@ -23,6 +23,7 @@ use fleet::FleetListener;
 use fleet::FleetSleeper;
 use kfd::driver::driver::Driver;
 use kfd::driver::driver::Watch;
+use kfd::kernel::hint::HintDevice;
 use kfd::kernel::sleep::SleepWatch;
 
 module! {
@@ -37,6 +38,7 @@ module! {
 /// then the GPUs are let go of, and amdgpu last.
 #[pin_data]
 struct Gpreempt {
+    _hints: Option<HintDevice>,
     _files: kfd::operator::files::Folder,
     _creation: Option<kfd::kernel::wake::CreationWatch>,
     #[pin]
@@ -53,12 +55,13 @@ impl kernel::InPlaceModule for Gpreempt {
             let creation = watch_creation();
             let fleet = Fleet::new(&driver, creation.is_some())?;
             let files = inspection::files(&fleet)?;
-            // The files appear once nothing can fail any more.
+            // The files and the device appear once nothing can fail any more.
             Ok(try_pin_init!(Self {
                 _creation: creation,
                 _sleep <- SleepWatch::new(FleetSleeper(fleet.clone())),
                 _watch <- Watch::new(driver, FleetListener(fleet)).pin_chain(|watch| watch.find()),
                 _files: files.appear(inspection::FOLDER),
+                _hints: take_hints(),
             }? Error))
         })
     }
@@ -78,6 +81,18 @@ fn watch_creation() -> Option<kfd::kernel::wake::CreationWatch> {
         .inspect_err(|error| {
             pr_info!(
                 "the creation of queues cannot be watched ({:?}): polling every idle_poll_ms while there are none\n",
+                error
+            );
+        })
+        .ok()
+}
+
+/// Creates the device by which programs give hints.
+fn take_hints() -> Option<HintDevice> {
+    HintDevice::appear()
+        .inspect_err(|error| {
+            pr_warn!(
+                "programs cannot give hints: /dev/amd_gpreempt cannot be made ({:?})\n",
                 error
             );
         })

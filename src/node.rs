@@ -337,6 +337,7 @@ impl NodeEngine {
         let counters = &mut self.memory.record.counters;
         counters.passes.add(1);
         counters.healed.add(wide(step.healed));
+        counters.count_hints(&step.hints);
         let beyond = u64::from(self.look.survey().beyond());
         counters.exempt = wide(step.untracked).saturating_add(beyond);
     }

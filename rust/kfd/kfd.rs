@@ -14,6 +14,7 @@ pub mod kernel {
     pub(crate) mod choice;
     pub mod clock;
     pub(crate) mod compat;
+    pub mod hint;
     pub(crate) mod preemption;
     pub mod sleep;
     pub mod sort;

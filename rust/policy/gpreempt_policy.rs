@@ -47,6 +47,7 @@ mod memory {
     pub(crate) mod budget;
     pub(crate) mod cooldown;
     pub(crate) mod figures;
+    pub(crate) mod hint;
     pub(crate) mod patience;
     pub(crate) mod phase;
     pub(crate) mod plan;
@@ -61,6 +62,7 @@ mod memory {
     pub(crate) mod table;
     pub(crate) mod tenure;
     pub(crate) mod thrash;
+    pub(crate) mod wanting;
     pub(crate) mod work;
 }
 
@@ -83,6 +85,7 @@ mod pass {
     pub(crate) mod ingest;
     pub(crate) mod output;
     pub(crate) mod pass;
+    pub(crate) mod prepare;
     pub(crate) mod presence;
     pub(crate) mod rest;
     pub(crate) mod rivals;
@@ -132,6 +135,7 @@ pub use terms::decision::Arming;
 pub use terms::decision::Decision;
 pub use terms::decision::Failed;
 pub use terms::decision::FailureKind;
+pub use terms::decision::HintCounts;
 pub use terms::decision::Inversion;
 pub use terms::decision::Outcome;
 pub use terms::decision::Reason;

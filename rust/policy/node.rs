@@ -149,12 +149,14 @@ impl Node {
             wanting: Rivals::default(),
             waiting: Rivals::default(),
             ripe: Nanos::NEVER,
+            hinted: false,
             stopped: 0,
             immune: false,
             due: Nanos::NEVER,
             bound: Nanos::NEVER,
         };
         pass.ingest(pass_number, elapsed, seen);
+        pass.follow_hints();
         pass.decide();
         pass.close();
 

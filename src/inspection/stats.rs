@@ -14,7 +14,7 @@ use kernel::seq_file::SeqFile;
 use kernel::seq_print;
 
 /// The numbers of a node, each with its name.
-fn numbers(node: &NodeEngine) -> [(&'static str, u64); 17] {
+fn numbers(node: &NodeEngine) -> [(&'static str, u64); 22] {
     let counters = &node.record().counters;
     let last = node.last();
     [
@@ -34,6 +34,11 @@ fn numbers(node: &NodeEngine) -> [(&'static str, u64); 17] {
         ("failures", counters.failures.get()),
         ("handed_over", counters.handed_over.get()),
         ("healed", counters.healed.get()),
+        ("hints", counters.hints.get()),
+        ("hints_honoured", counters.hints_honoured.get()),
+        ("hints_expired", counters.hints_expired.get()),
+        ("hints_over_budget", counters.hints_over_budget.get()),
+        ("hints_ignored", counters.hints_ignored.get()),
         ("exempt", counters.exempt),
     ]
 }
@@ -64,7 +69,7 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
             seq_print!(out, "  whole processes are stopped, with their copies\n");
         }
         for (name, value) in numbers(node) {
-            seq_print!(out, "  {:<14} {}\n", name, value);
+            seq_print!(out, "  {:<17} {}\n", name, value);
         }
         Ok(())
     })

@@ -52,6 +52,10 @@ pub(crate) fn observe(
             },
             head: seen.sample.head,
             state,
+            hint: survey
+                .processes()
+                .get(seen.process)
+                .and_then(|process| process.hint),
             internal: seen.internal,
             protected: seen.facts.protected || !backend.reaches(&seen.facts),
         };

@@ -5,6 +5,7 @@
 use crate::node::histogram::Histogram;
 use gpreempt_policy::Action;
 use gpreempt_policy::Failed;
+use gpreempt_policy::HintCounts;
 use gpreempt_policy::Nanos;
 use gpreempt_policy::Reason;
 use kernel::prelude::*;
@@ -144,10 +145,27 @@ pub(crate) struct Counters {
     pub(crate) failures: Counter,
     /// Unmappings of our own that were left to the driver's.
     pub(crate) handed_over: Counter,
+    /// Hints of programs: see [`gpreempt_policy::HintCounts`].
+    pub(crate) hints: Counter,
+    pub(crate) hints_honoured: Counter,
+    pub(crate) hints_expired: Counter,
+    pub(crate) hints_over_budget: Counter,
+    pub(crate) hints_ignored: Counter,
     /// Stopped queues that something else started.
     pub(crate) healed: Counter,
     /// Queues that there was no room for at the last look.
     pub(crate) exempt: u64,
+}
+
+impl Counters {
+    /// Counts what became of the hints of a pass.
+    pub(crate) fn count_hints(&mut self, hints: &HintCounts) {
+        self.hints.add(wide(hints.seen));
+        self.hints_honoured.add(wide(hints.honoured));
+        self.hints_expired.add(wide(hints.expired));
+        self.hints_over_budget.add(wide(hints.over_budget));
+        self.hints_ignored.add(wide(hints.ignored));
+    }
 }
 
 /// A number of things, as counters and tables have it.

@@ -187,6 +187,16 @@ impl MemoryHandle {
         alive.then_some(Memory(self.0))
     }
 
+    /// What its program has written last to say that it prepares a request, if it has
+    /// mapped a page for that.
+    pub(crate) fn hint(&self) -> Option<u32> {
+        let mut number = 0;
+        // SAFETY: By the type's invariant a reference to the structure is held, so that no
+        // other memory has its address; the shim compares that and writes one number.
+        let has = unsafe { bindings::gp_hint_read(self.0.as_ptr(), &raw mut number) };
+        has.then_some(number)
+    }
+
     /// Whether the memory is in use, without keeping it so: that would put off the end of
     /// a process that ends meanwhile.
     pub(crate) fn is_in_use(&self) -> bool {

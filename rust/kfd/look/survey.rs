@@ -43,6 +43,8 @@ pub struct ProcessSeen {
     pub compute_queues: u32,
     /// The memory that the addresses of its queues are of, until that was read.
     memory: Option<MemoryHandle>,
+    /// What its program has written last to say that it prepares a request.
+    pub hint: Option<u32>,
     /// One of its queues runs, or would but for a stop: of the others nothing is asked.
     runs: bool,
 }
@@ -234,6 +236,7 @@ impl Survey {
             task: owner.task()?,
             compute_queues: 1,
             memory: owner.memory(),
+            hint: None,
             runs,
         };
         self.processes.push_within_capacity(seen).ok()?;
@@ -305,6 +308,7 @@ impl Survey {
         let mut queues = self.queues.iter_mut().peekable();
         for (at, process) in self.processes.iter_mut().enumerate() {
             let memory = process.memory.take().filter(|_| process.runs);
+            process.hint = memory.as_ref().and_then(MemoryHandle::hint);
             let Some(memory) = memory.and_then(|handle| handle.memory()) else {
                 while queues.next_if(|queue| queue.process == at).is_some() {}
                 continue;

@@ -45,7 +45,7 @@ impl Algorithm for Fair {
     fn rank(&self, queue: &Queue) -> Rank {
         Rank(
             u64::MAX.saturating_sub(queue.account().virtual_time().0),
-            u64::MAX.saturating_sub(queue.work().pending_since().0),
+            u64::MAX.saturating_sub(queue.wanting_since().0),
         )
     }
 

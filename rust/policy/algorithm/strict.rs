@@ -24,7 +24,7 @@ impl Algorithm for Strict {
     fn rank(&self, queue: &Queue) -> Rank {
         Rank(
             u64::from(queue.effective().level()),
-            u64::MAX.saturating_sub(queue.work().pending_since().0),
+            u64::MAX.saturating_sub(queue.wanting_since().0),
         )
     }
 

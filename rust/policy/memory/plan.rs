@@ -24,6 +24,7 @@ pub(crate) struct QueuePlan {
     start: Option<Reason>,
     claim: Option<Claim>,
     favoured: bool,
+    prepares: Option<Nanos>,
 }
 
 impl Hash for QueuePlan {
@@ -31,6 +32,23 @@ impl Hash for QueuePlan {
 }
 
 impl QueuePlan {
+    /// It is taken to wait, because its process has announced a request at this time.
+    pub(crate) fn prepare(&mut self, since: Nanos) {
+        self.prepares = Some(since);
+    }
+
+    /// Since when a request for it has been announced that is not there yet.
+    #[inline]
+    pub(crate) fn prepares(&self) -> Option<Nanos> {
+        self.prepares
+    }
+
+    /// Nothing is announced.
+    #[inline]
+    pub(crate) fn forget_preparation(&mut self) {
+        self.prepares = None;
+    }
+
     /// Nothing is planned about its start.
     pub(crate) fn clear_start(&mut self) {
         self.start = None;

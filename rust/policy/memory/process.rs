@@ -2,6 +2,7 @@
 //! What is remembered of a process.
 
 use crate::memory::budget::Budget;
+use crate::memory::hint::Hint;
 use crate::memory::plan::ProcessPlan;
 use crate::memory::table::Record;
 use crate::memory::table::Slot;
@@ -23,6 +24,7 @@ pub struct Process {
     holds: bool,
     /// The stopped time that it caused.
     budget: Budget,
+    hint: Hint,
     plan: ProcessPlan,
 }
 
@@ -49,6 +51,15 @@ impl Process {
         &mut self.plan
     }
 
+    /// What it says of itself.
+    pub(crate) fn hint(&self) -> &Hint {
+        &self.hint
+    }
+
+    pub(crate) fn hint_mut(&mut self) -> &mut Hint {
+        &mut self.hint
+    }
+
     /// Books the time since the last pass, and plans anew.
     pub(crate) fn begin_pass(&mut self, elapsed: Nanos) {
         if self.holds {
@@ -71,9 +82,9 @@ impl Process {
         self.granted = granted;
     }
 
-    /// Forgetting it would give it time that it has spent.
+    /// Forgetting it would give it time that it has spent, or hints that it has lost.
     pub(crate) fn matters(&self, now: Nanos) -> bool {
-        self.budget.matters(now)
+        self.budget.matters(now) || self.hint.matters(now)
     }
 
     /// How much longer queues may be stopped for it.

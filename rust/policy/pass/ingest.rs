@@ -53,14 +53,21 @@ impl Pass<'_, '_> {
                 owner_at = place.unwrap_or(usize::MAX);
                 if let Some(process) = self.processes.get_mut(owner_at) {
                     process.meet(pass, queue.rating().is_granted());
+                    if observation.hint.is_none() {
+                        process.hint_mut().see_no_page(self.now);
+                    }
                 }
             }
             queue.join(owner_at);
+            queue.plan_mut().forget_preparation();
             if queue.contends() {
                 self.presence.see(queue, &self.limits);
             }
             if !queue.stays_idle(observation) {
                 self.examine(at, ran, observation);
+            }
+            if observation.hint.is_some() {
+                self.hear_hint(owner_at, observation);
             }
         }
         // Each observation but these has a queue of its own.

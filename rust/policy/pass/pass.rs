@@ -47,6 +47,8 @@ pub(crate) struct Pass<'p, 'c> {
     pub(crate) waiting: Rivals,
     /// When a queue may have come to wait.
     pub(crate) ripe: Nanos,
+    /// A hint counts.
+    pub(crate) hinted: bool,
     /// Queues stopped or to be started, dry ones too.
     pub(crate) stopped: usize,
     /// A queue runs that may not be stopped yet because it was stopped so long.
@@ -89,10 +91,10 @@ impl Pass<'_, '_> {
             if queue.tenure().is_immune(self.now) && queue.work().is_busy() {
                 self.immune = true;
             }
-            if !queue.work().wants() {
+            if !queue.wants() {
                 continue;
             }
-            let waits = queue.work().is_waiting();
+            let waits = queue.waits();
             let rank = self.algorithm.rank(queue);
             let rival = Rival::new(queue, at, rank, &self.limits);
             self.wanting.offer(rival);

@@ -268,7 +268,7 @@ impl Pass<'_, '_> {
             let Some(holder) = self.queues.get(rival.at) else {
                 continue;
             };
-            if !holder.work().wants() {
+            if !holder.wants() {
                 continue;
             }
             let keep = self.algorithm.keeps(&self.context, holder, queue, stop);

@@ -160,7 +160,7 @@ impl Pass<'_, '_> {
 
     /// How long one queue has waited while the other has been busy.
     fn inverted_for(&self, waiting: &Queue, running: &Queue) -> Nanos {
-        let since = waiting.work().pending_since();
+        let since = waiting.wanting_since();
         self.now.since(since.max(running.work().busy_since()))
     }
 
@@ -218,6 +218,7 @@ impl Pass<'_, '_> {
         if let Some(process) = self.processes.get_mut(process_at) {
             process.plan_mut().favour();
         }
+        self.book_preparation(claim.beneficiary_at);
         self.hold(process_at);
         self.keep_bound(now.after(self.limits.max_stop));
         true

@@ -128,6 +128,8 @@ numbers! {
         "The longest time that a node is left alone before the next try. Where the firmware has not answered, it is the first pause.";
     DisarmAfter "disarm_after" Count 5 1..=1_000
         "How many transactions may fail in a row before a node is disarmed.";
+    HintLimit "hint_limit_us" Micros 1_000 0..=10_000
+        "How long a program's word that it prepares a request counts, while no request comes; 0 makes such hints nothing.";
     FairSlice "fair_slice_us" Micros 2_000 100..=1_000_000
         "policy=fair: how far a queue may get ahead of its share before it is stopped, in time at the priority of the one that waits.";
 }

@@ -174,6 +174,21 @@ pub struct Inversion {
     pub age: Nanos,
 }
 
+/// What became of the hints of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct HintCounts {
+    /// New ones.
+    pub seen: usize,
+    /// Those for which a queue is stopped, each counted when the first one is.
+    pub honoured: usize,
+    /// Those whose request did not come in time, or that were found too late.
+    pub expired: usize,
+    /// Those whose process had no budget left.
+    pub over_budget: usize,
+    /// New ones that do not count, because too many before them were false.
+    pub ignored: usize,
+}
+
 /// The result of one step.
 #[must_use = "it says how many decisions there are and when to look again"]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -205,6 +220,8 @@ pub struct Step {
     pub healed: usize,
     /// The output was too small; the rest follows in the next step.
     pub truncated: bool,
+    /// What became of hints.
+    pub hints: HintCounts,
     /// Whether the node is preempted.
     pub arming: Arming,
 }

@@ -81,6 +81,9 @@ pub struct Observation {
     pub head: Head,
     /// Whether it runs.
     pub state: QueueState,
+    /// The number with which its process says that it prepares a request, if it has
+    /// such a page: each change says so.
+    pub hint: Option<u32>,
     /// It is the queue that the ROCm runtime keeps for itself beside the
     /// application's queues.
     pub internal: bool,
@@ -102,6 +105,7 @@ impl Observation {
             waves: Waves::Unknown,
             head: Head::Unknown,
             state: QueueState::Active,
+            hint: None,
             internal: false,
             protected: false,
         }

@@ -30,10 +30,32 @@ fn plain(config: &mut Config<'static>) {
         (Number::RetryMax, 10_000),
         (Number::DisarmAfter, 5),
         (Number::FairSlice, 2_000),
+        (Number::HintLimit, 1_000),
     ] {
         let _ = config.set(number, value);
     }
 }
+
+/// Its process writes that it prepares a request.
+fn hints(seen: &mut Observation) {
+    seen.hint = Some(seen.hint.unwrap_or(0).wrapping_add(1));
+}
+
+/// It runs, and has nothing more to run.
+fn runs_out(seen: &mut Observation) {
+    seen.progress += 1;
+    seen.waves = Waves::Known(64);
+    seen.backlog = Some(0);
+}
+
+/// Queue 1 runs below queue 2, which is idle and whose process has never hinted.
+const QUIET_BELOW: &[Line] = &[
+    Queue(1, 1, 3),
+    Queue(2, 2, 9),
+    Runs(1),
+    Seen(2, hints),
+    Quiet(5),
+];
 
 /// Rules that the scenes name by number.
 const RULES: &[RuleEffect] = &[
@@ -1389,6 +1411,255 @@ pub const CASES: &[Case] = &[
             Look(15_000, &[]),
             Seen(2, |seen| seen.rule = Some(RuleId(5))),
             Look(1, &[(Start, 1, Reason::Budget)]),
+        ],
+    },
+    Case {
+        name: "a hint stops the lower queue before the request comes",
+        scene: &[
+            PLAIN,
+            Times(1, QUIET_BELOW),
+            Seen(2, hints),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Line::Step("it is honoured", |step| {
+                step.hints.seen == 1 && step.hints.honoured == 1
+            }),
+            Line::Made("it is for the idle queue, and at once", |made| {
+                made.iter()
+                    .all(|stop| stop.beneficiary == Some(QueueId(2)) && stop.age == Nanos::ZERO)
+            }),
+            Quiet(8),
+            Starves(2),
+            Quiet(2),
+            Runs(2),
+            Quiet(20),
+            Line::Step("it has not expired", |step| step.hints.expired == 0),
+            Idles(2),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+        ],
+    },
+    Case {
+        name: "a hint without a request ends at its limit, and the next one does not count at once",
+        scene: &[
+            PLAIN,
+            Times(1, QUIET_BELOW),
+            Seen(2, hints),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            // Many more do not prolong it.
+            Times(9, &[Seen(2, hints), Look(100, &[])]),
+            Line::Step("it still counts", |step| step.hints.expired == 0),
+            Look(100, &[]),
+            Line::Step("it has expired", |step| step.hints.expired == 1),
+            Quiet(1),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+            Runs(1),
+            Seen(2, hints),
+            Look(100, &[]),
+            Line::Step("it is ignored", |step| step.hints.ignored == 1),
+            Quiet(9),
+            Seen(2, hints),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a hint that finds its request lets the next one count at once",
+        scene: &[
+            PLAIN,
+            Times(1, QUIET_BELOW),
+            Times(
+                3,
+                &[
+                    Seen(2, hints),
+                    Look(100, &[(Stop, 1, Reason::Inversion)]),
+                    Runs(2),
+                    Quiet(1),
+                    Idles(2),
+                    Quiet(2),
+                    Look(100, &[(Start, 1, Reason::Calm)]),
+                    Runs(1),
+                    Quiet(11),
+                ],
+            ),
+        ],
+    },
+    Case {
+        name: "a hint is looked for until its limit and no longer",
+        scene: &[
+            PLAIN,
+            Times(1, QUIET_BELOW),
+            Line::Config(|config| {
+                let _ = config.set(Number::HintLimit, 150);
+            }),
+            Seen(2, hints),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Look(100, &[]),
+            Line::Step("the next look is at the limit", |step| {
+                step.next_look == Some(Nanos(10_000_600_000 + 150_000))
+            }),
+            Look(50, &[]),
+            Line::Step("it has expired", |step| step.hints.expired == 1),
+        ],
+    },
+    Case {
+        name: "what a process has written before it is first seen is no hint",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Runs(1),
+            Quiet(5),
+            Queue(2, 2, 9),
+            Times(3, &[Seen(2, hints)]),
+            Quiet(5),
+            Line::Step("there was none", |step| step.hints.seen == 0),
+        ],
+    },
+    Case {
+        name: "the first number of a page counts where the process was seen without one",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Quiet(5),
+            Seen(2, hints),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a hint that may be older than its limit does not count",
+        scene: &[
+            PLAIN,
+            Times(1, QUIET_BELOW),
+            Seen(2, hints),
+            Look(1_001, &[]),
+            Line::Step("it was seen too late", |step| {
+                step.hints.seen == 1 && step.hints.expired == 1
+            }),
+            Seen(2, hints),
+            Look(1_000, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a hint of a process without the right does nothing",
+        scene: &[
+            PLAIN,
+            Times(1, QUIET_BELOW),
+            Line::Config(|config| config.user_priority = UserPriority::Ignore),
+            Seen(2, hints),
+            Quiet(20),
+            Line::Step("it is not honoured", |step| step.hints.honoured == 0),
+            // A rule gives the right.
+            Seen(2, |seen| seen.rule = Some(RuleId(1))),
+            Line::Config(|config| config.rules = RULES),
+            Quiet(20),
+            Seen(2, hints),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a hint stops neither an equal nor a queue of the same process, nor one for an exempt process",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 9),
+            Queue(2, 2, 9),
+            Queue(3, 2, 3),
+            Seen(1, runs_out),
+            Seen(3, runs_out),
+            Seen(2, hints),
+            Quiet(5),
+            Seen(2, hints),
+            Quiet(20),
+            Seen(1, |seen| seen.kfd = Priority::LOWEST),
+            Seen(2, |seen| seen.rule = Some(RuleId(2))),
+            Line::Config(|config| config.rules = RULES),
+            Seen(2, hints),
+            Quiet(20),
+        ],
+    },
+    Case {
+        name: "a hint prepares an idle queue beside a busy one, and says nothing of the busy one",
+        scene: &[
+            PLAIN,
+            Times(1, QUIET_BELOW),
+            Seen(2, runs_out),
+            Quiet(5),
+            Seen(2, hints),
+            Quiet(5),
+            Line::Step("there is none to prepare", |step| step.hints.honoured == 0),
+            // That one is over, and the process was doing something.
+            Quiet(6),
+            Queue(3, 2, 9),
+            Seen(3, |seen| seen.hint = Some(2)),
+            Quiet(2),
+            Seen(2, hints),
+            Seen(3, hints),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a hint spends the budget of a priority that no rule gave",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::StopBudget, 2);
+                let _ = config.set(Number::HintLimit, 10_000);
+            }),
+            Times(1, QUIET_BELOW),
+            Seen(2, hints),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Look(1_000, &[]),
+            Look(999, &[]),
+            Look(1, &[(Start, 1, Reason::Budget)]),
+            Line::Step("it is told", |step| step.hints.over_budget == 1),
+            Runs(1),
+            Look(2_000, &[]),
+            Line::Step("once", |step| step.hints.over_budget == 0),
+            Look(2_000, &[]),
+        ],
+    },
+    Case {
+        name: "a hint by a rule's right spends no budget",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::StopBudget, 2);
+                let _ = config.set(Number::HintLimit, 10_000);
+                config.rules = RULES;
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 0),
+            Seen(2, |seen| seen.rule = Some(RuleId(1))),
+            Runs(1),
+            Seen(2, hints),
+            Quiet(5),
+            Seen(2, hints),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Look(5_000, &[]),
+            Look(4_900, &[]),
+            Line::Step("it still counts", |step| step.hints.expired == 0),
+        ],
+    },
+    Case {
+        name: "a hint in mode=observe touches nothing",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.mode = Mode::Observe),
+            Times(1, QUIET_BELOW),
+            Seen(2, hints),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Line::Made("it is not applied", |made| made.iter().all(|stop| !stop.apply)),
+        ],
+    },
+    Case {
+        name: "a hint of a process that takes its page away ends",
+        scene: &[
+            PLAIN,
+            Times(1, QUIET_BELOW),
+            Seen(2, hints),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Seen(2, |seen| seen.hint = None),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm)]),
         ],
     },
     Case {

@@ -78,6 +78,10 @@ pub struct Watch {
     pub circumstances: BTreeMap<String, u64>,
     /// How many steps were watched.
     pub steps: u64,
+    /// What each process last wrote as a hint, and when that was found changed.
+    hints: BTreeMap<ProcessId, (u32, Option<Nanos>)>,
+    /// Stops for queues that had only been announced.
+    pub prepared: u64,
     /// How often a queue was started and is left alone from then on.
     pub left_alone: u64,
     /// All that was decided and shown, if it is written down.
@@ -226,6 +230,7 @@ impl Watch {
         self.spend(last, now);
         self.forget_stops_in_vain(outcomes);
         self.take_in(&context, &seen);
+        self.take_in_hints(&seen, now);
         let failed = self.hear(config, outcomes, now);
         self.note_stillness(config, &seen, now);
 
@@ -341,6 +346,27 @@ impl Watch {
                 }
             }
         }
+    }
+
+    /// Books which hints were found changed.
+    fn take_in_hints(&mut self, seen: &[Observation], now: Nanos) {
+        self.hints
+            .retain(|process, _| seen.iter().any(|queue| queue.process == *process));
+        for queue in seen {
+            let number = queue.hint.unwrap_or(0);
+            let known = self.hints.entry(queue.process).or_insert((number, None));
+            if queue.hint.is_some() && known.0 != number {
+                *known = (number, Some(now));
+            }
+        }
+    }
+
+    /// Whether a queue without work may be taken to wait, because its process has said
+    /// that it prepares a request.
+    fn is_announced(&self, context: &Context<'_>, queue: &Observation) -> bool {
+        let limit = context.config.duration(Number::HintLimit);
+        let told = self.hints.get(&queue.process).and_then(|hint| hint.1);
+        queue.backlog == Some(0) && told.is_some_and(|told| context.now.since(told) < limit)
     }
 
     /// Takes in what is seen.
@@ -613,8 +639,12 @@ impl Watch {
             );
             if beneficiary.stopped.is_none() && made.reason != Reason::Rotation {
                 let waited = now.since(beneficiary.pending_since);
+                let waits =
+                    beneficiary.pending_steps >= 2 && waited >= config.duration(Number::Grace);
+                let announced = self.is_announced(context, &beneficiary.seen);
+                self.prepared += u64::from(!waits && announced);
                 hold!(
-                    beneficiary.pending_steps >= 2 && waited >= config.duration(Number::Grace),
+                    waits || announced,
                     "a stop within the grace: {made:?} {beneficiary:?}"
                 );
             }

@@ -253,6 +253,19 @@ impl World {
                     _ => Some(RuleId(3)),
                 };
             }
+            211..=225 if !self.queues.is_empty() => {
+                // A process says that it prepares a request, or takes its page away.
+                let process = self.queues[bytes.below(self.queues.len())].process;
+                let gone = bytes.below(16) == 0;
+                let its = self
+                    .queues
+                    .iter_mut()
+                    .filter(|queue| queue.process == process);
+                for queue in its {
+                    let number = queue.hint.unwrap_or(0).wrapping_add(1);
+                    queue.hint = (!gone).then_some(number);
+                }
+            }
             _ => {}
         }
         self.pass_time(bytes);

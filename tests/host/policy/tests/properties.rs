@@ -19,6 +19,9 @@ use proptest::test_runner::{Config, FileFailurePersistence, RngAlgorithm, TestRn
 /// How many bytes a life has at most; about three of them make a step.
 const BYTES: usize = 1_200;
 
+/// Beside the reasons: stops for queues that had only been announced.
+const ANNOUNCED: &str = "announced";
+
 /// Seeds of inputs that failed once; they are tried first.
 const SEEDS: &str = "tests/properties.seeds";
 
@@ -57,6 +60,7 @@ fn properties_hold_over_random_lives() {
                 Ok(watch) => {
                     let mut counts = counts.borrow_mut();
                     counts.0 += watch.steps;
+                    *counts.1.entry(ANNOUNCED).or_default() += watch.prepared;
                     for (reason, count) in watch.reasons {
                         *counts.1.entry(reason).or_default() += count;
                     }
@@ -72,6 +76,7 @@ fn properties_hold_over_random_lives() {
     }
     let (steps, reasons) = counts.into_inner();
     println!("{steps} steps; decisions by reason: {reasons:?}");
+    assert!(reasons[ANNOUNCED] > 0, "no hint is ever honoured");
     for reason in Reason::ALL {
         assert!(
             reasons.contains_key(reason.name()),

@@ -53,6 +53,7 @@ pub fn heavy(duration_ns: u64) -> QueueSpec {
             think_ns: 0,
         },
         preparation_ns: 0,
+        hint: false,
         start_ns: 0,
         requests: None,
         duration_ns: Some(duration_ns),

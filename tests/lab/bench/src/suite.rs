@@ -131,6 +131,7 @@ fn queue(
         },
         dispatches_per_request: shape.dispatches,
         arrival,
+        hint: false,
         preparation_ns: if client.urgent() {
             client.preparation
         } else {

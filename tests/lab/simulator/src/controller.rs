@@ -69,6 +69,9 @@ pub trait Controller {
     /// their order, for a controller that may know the future.
     fn foretell(&mut self, _doorbells: Vec<Nanos>) {}
 
+    /// The process of an urgent queue says that it begins to prepare a request.
+    fn prepares(&mut self, _queue: QueueIndex) {}
+
     /// Whether its timers fire when they are due, as no timer of a real system does.
     fn is_punctual(&self) -> bool {
         false

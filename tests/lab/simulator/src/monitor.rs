@@ -64,6 +64,8 @@ pub struct Monitor {
     rules: Vec<RuleEffect>,
     sampler: Sampler,
     priorities: Priorities,
+    /// What each process has written for hints, if they write at all.
+    hints: Option<Vec<u32>>,
     ask_waves: bool,
     seen: Vec<Observation>,
     out: Vec<Decision>,
@@ -85,11 +87,20 @@ impl Monitor {
             rules: Vec::new(),
             sampler,
             priorities,
+            hints: None,
             ask_waves: false,
             seen: Vec::new(),
             out: Vec::new(),
             outcomes: Vec::new(),
             reasons: vec![0; policy::Reason::ALL.len()],
+        }
+    }
+
+    /// The same, with processes that give hints.
+    pub fn with_hints(self) -> Self {
+        Self {
+            hints: Some(Vec::new()),
+            ..self
         }
     }
 
@@ -125,6 +136,10 @@ impl Monitor {
                 } else {
                     Head::Unknown
                 },
+                hint: self
+                    .hints
+                    .as_ref()
+                    .map(|hints| hints.get(queue).copied().unwrap_or(0)),
                 state: if view.active {
                     QueueState::Active
                 } else {
@@ -223,6 +238,13 @@ impl Controller for Monitor {
             cost,
             acts,
             next: step.next_look.map_or(Next::Told, |at| Next::At(at.0)),
+        }
+    }
+
+    fn prepares(&mut self, queue: QueueIndex) {
+        if let Some(hints) = &mut self.hints {
+            hints.resize(hints.len().max(queue + 1), 0);
+            hints[queue] += 1;
         }
     }
 

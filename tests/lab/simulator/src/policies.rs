@@ -24,6 +24,8 @@ pub enum Policy {
         config: Box<Config<'static>>,
         sampler: Sampler,
         priorities: Priorities,
+        /// Urgent clients tell of their requests when they begin to prepare them.
+        hints: bool,
     },
     UserPoller,
     Reset,
@@ -32,13 +34,14 @@ pub enum Policy {
 }
 
 impl Policy {
-    pub const NAMES: [&'static str; 10] = [
+    pub const NAMES: [&'static str; 11] = [
         "none",
         "classes",
         "user-1ms",
         "reset",
         "strict",
         "strict-memory",
+        "hints",
         "fair",
         "deadline",
         "reactive",
@@ -47,7 +50,7 @@ impl Policy {
 
     /// A policy by name; `settings` are parameters of the module in the words
     /// of its files, `sampler`, and `priorities=rules` or `claimed`.  `strict-memory` is strict with
-    /// `sampler=memory`.
+    /// `sampler=memory`, and `hints` with clients that tell of their requests.
     pub fn by_name(name: &str, settings: &[(String, String)]) -> Result<Self> {
         let kind = match name {
             "alone" => return Ok(Self::Alone),
@@ -57,7 +60,7 @@ impl Policy {
             "reset" => return Ok(Self::Reset),
             "reactive" => return Ok(Self::oracle(Foresight::Reactive)),
             "clairvoyant" => return Ok(Self::oracle(Foresight::Clairvoyant)),
-            "strict" | "strict-memory" => PolicyKind::Strict,
+            "strict" | "strict-memory" | "hints" => PolicyKind::Strict,
             "fair" => PolicyKind::Fair,
             "deadline" => PolicyKind::Deadline,
             _ => bail!(
@@ -92,6 +95,7 @@ impl Policy {
             config: Box::new(config),
             sampler,
             priorities,
+            hints: name == "hints",
         })
     }
 
@@ -127,8 +131,16 @@ impl Policy {
                 config,
                 sampler,
                 priorities,
+                hints,
                 ..
-            } => Box::new(Monitor::new(**config, *sampler, *priorities)),
+            } => {
+                let monitor = Monitor::new(**config, *sampler, *priorities);
+                Box::new(if *hints {
+                    monitor.with_hints()
+                } else {
+                    monitor
+                })
+            }
             Self::UserPoller => Box::new(UserPoller {
                 interval: 1_000_000,
             }),

@@ -271,6 +271,8 @@ impl Simulation<'_> {
                 return;
             }
             state.outstanding = true;
+        } else if self.workload.clients[client].preparation > 0 {
+            self.controller.prepares(client);
         }
         let at = at + self.workload.clients[client].preparation;
         self.push(at, client, ClientEvent::Doorbell);

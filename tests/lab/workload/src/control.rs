@@ -56,6 +56,13 @@ pub enum Request {
     Release {
         queue: String,
     },
+    /// Tell the module so many times that a request is being prepared, which need not be
+    /// so, with a pause in between.
+    Hint {
+        queue: String,
+        times: u32,
+        pause_us: u64,
+    },
     /// Submit no more.
     Stop {
         queue: Option<String>,
@@ -204,6 +211,17 @@ fn perform(
         }
         Request::Release { queue } => {
             find(&queue)?.release(kfd)?;
+            Ok(serde_json::Value::Null)
+        }
+        Request::Hint {
+            queue,
+            times,
+            pause_us,
+        } => {
+            for _ in 0..times {
+                find(&queue)?.hint()?;
+                thread::sleep(Duration::from_micros(pause_us));
+            }
             Ok(serde_json::Value::Null)
         }
         Request::Stop { queue: Some(queue) } => {

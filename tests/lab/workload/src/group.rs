@@ -22,6 +22,7 @@ use serde::{de::DeserializeOwned, Deserialize, Serialize};
 
 use crate::clock::{guest_now_ns, Correlation};
 use crate::control;
+use crate::hint::Page;
 use crate::hsa::{Runtime, SharedSignals, UserPages};
 use crate::kfd::ioctl::Kfd;
 use crate::load::{Chains, Load};
@@ -227,9 +228,12 @@ fn serve_assignment(
         .nth(spec.gpu)
         .with_context(|| format!("there is no GPU {}", spec.gpu))?;
     let ticks_per_second = gpu.timestamp_frequency_hz;
+    let own = || spec.queues.iter().filter(|queue| queue.group == *group);
+    let hints = own().any(|queue| queue.hint).then(Page::open);
+    let hints = hints.transpose()?.map(Arc::new);
     let mut loads = Vec::new();
-    for queue in spec.queues.iter().filter(|queue| queue.group == *group) {
-        let load = Load::create(&runtime, &kfd, spec.gpu, queue)
+    for queue in own() {
+        let load = Load::create(&runtime, &kfd, spec.gpu, queue, hints.clone())
             .with_context(|| format!("queue {:?}", queue.name))?;
         loads.push(load);
     }

@@ -2,8 +2,8 @@
 //! GPU loads for the end-to-end tests: programs that use the stock ROCr runtime
 //! as any application does, plus clients of KFD's ioctls.
 //!
-//! All unsafe code is in `hsa` (the border to ROCr) and `kfd::ioctl` (the
-//! border to the driver).
+//! All unsafe code is in `hsa` (the border to ROCr), `kfd::ioctl` (the border to
+//! the driver) and `hint` (that to the module).
 
 #![deny(unsafe_code)]
 #![deny(unsafe_op_in_unsafe_fn)]
@@ -13,6 +13,7 @@ pub mod clock;
 pub mod control;
 pub mod counters;
 pub mod group;
+pub mod hint;
 pub mod hsa;
 pub mod kernel;
 pub mod kfd;

@@ -13,6 +13,7 @@ use std::time::Duration;
 use anyhow::{ensure, Context, Result};
 
 use crate::counters::{tally, Tally};
+use crate::hint::Page;
 use crate::hsa::{Buffer, Queue, Runtime, SharedSignals, Signal};
 use crate::kernel;
 use crate::kfd::ioctl::{Kfd, OwnQueue};
@@ -49,6 +50,8 @@ pub struct Load {
     pub spec: QueueSpec,
     pub identity: QueueIdentity,
     settings: Mutex<Settings>,
+    /// Where the module hears of requests.
+    hints: Option<Arc<Page>>,
     /// Slots of submitted and not yet reaped requests, in order.
     in_flight: Mutex<Vec<usize>>,
     /// Other queues wait for this one, or it waits for them.
@@ -134,7 +137,13 @@ pub struct Outcome {
 
 impl Load {
     /// Creates the queue with its memory.
-    pub fn create(runtime: &Arc<Runtime>, kfd: &Kfd, gpu: usize, spec: &QueueSpec) -> Result<Self> {
+    pub fn create(
+        runtime: &Arc<Runtime>,
+        kfd: &Kfd,
+        gpu: usize,
+        spec: &QueueSpec,
+        hints: Option<Arc<Page>>,
+    ) -> Result<Self> {
         let node = runtime
             .gpus()
             .nth(gpu)
@@ -188,6 +197,7 @@ impl Load {
             gpu,
             spec: spec.clone(),
             settings: Mutex::new(settings),
+            hints: hints.filter(|_| spec.hint),
             in_flight: Mutex::new(Vec::new()),
             chained: AtomicBool::new(false),
             held: AtomicBool::new(false),
@@ -197,6 +207,13 @@ impl Load {
             resets: AtomicU64::new(0),
             redone: AtomicU64::new(0),
         })
+    }
+
+    /// Tells the module that a request is being prepared, which need not be so.
+    pub fn hint(&self) -> Result<()> {
+        let page = self.hints.as_ref();
+        page.context("this queue gives no hints")?.prepare();
+        Ok(())
     }
 
     /// Ends submission early; what is outstanding is still waited for.

@@ -92,6 +92,9 @@ pub struct QueueSpec {
     /// Work of the host between the arrival of a request and its doorbell.
     #[serde(default)]
     pub preparation_ns: u64,
+    /// Tell the module of each request, before the work of the host on it.
+    #[serde(default)]
+    pub hint: bool,
     /// When the first request arrives, from the common start.
     #[serde(default)]
     pub start_ns: u64,

@@ -12,6 +12,7 @@ mod documents;
 mod failure;
 mod fairness;
 mod faults;
+mod hints;
 mod hotplug;
 mod levels;
 mod no_scheduler;
@@ -52,6 +53,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         recovery::SCENARIOS,
         no_scheduler::SCENARIOS,
         nuisance::SCENARIOS,
+        hints::SCENARIOS,
         hotplug::SCENARIOS,
         preemption::SCENARIOS,
         passes::SCENARIOS,

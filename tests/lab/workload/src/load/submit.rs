@@ -58,6 +58,9 @@ impl Load {
                     break;
                 }
             }
+            if let Some(page) = &self.hints {
+                page.prepare();
+            }
             let preparation = guest_ns(self.spec.preparation_ns);
             if preparation > 0 && !self.sleep_until(guest_now_ns() + preparation) {
                 break;

@@ -3,6 +3,7 @@
 //! socket, on another process as a debugger, on video memory as a graphics client.
 
 mod contexts;
+mod debug;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -14,8 +15,7 @@ use anyhow::{bail, ensure, Result};
 use clap::{Args, Parser, Subcommand};
 use gpu_workload::control::{self, Request};
 use gpu_workload::kfd::context::Context;
-use gpu_workload::kfd::debugger::Session;
-use gpu_workload::kfd::ioctl::{Kfd, QueueStatus};
+use gpu_workload::kfd::ioctl::Kfd;
 use gpu_workload::kfd::pressure::Pressure;
 use gpu_workload::kfd::sysfs;
 use gpu_workload::pm4;
@@ -75,6 +75,18 @@ enum What {
         socket: PathBuf,
         #[arg(long)]
         queue: String,
+    },
+    /// Have a workload tell the module that a request is being prepared
+    Hint {
+        #[arg(long)]
+        socket: PathBuf,
+        #[arg(long)]
+        queue: String,
+        #[arg(long, default_value_t = 1)]
+        times: u32,
+        /// Guest time after each
+        #[arg(long, default_value_t = 0)]
+        pause_us: u64,
     },
     /// Let a workload submit no more
     Stop {
@@ -310,6 +322,19 @@ fn perform(what: What) -> Result<serde_json::Value> {
         } => control::call(&socket, &Request::CuMask { queue, mask }),
         What::Cooperate { socket, queue } => control::call(&socket, &Request::Cooperate { queue }),
         What::WaveState { socket, queue } => control::call(&socket, &Request::WaveState { queue }),
+        What::Hint {
+            socket,
+            queue,
+            times,
+            pause_us,
+        } => control::call(
+            &socket,
+            &Request::Hint {
+                queue,
+                times,
+                pause_us,
+            },
+        ),
         What::Stop { socket, queue } => control::call(&socket, &Request::Stop { queue }),
         What::Invalidate { socket } => control::call(&socket, &Request::Invalidate),
         What::Hold { socket, queue } => control::call(&socket, &Request::Hold { queue }),
@@ -335,7 +360,7 @@ fn perform(what: What) -> Result<serde_json::Value> {
             attach_only,
         } => {
             let cycles = if attach_only { 0 } else { cycles };
-            debug(pid, queues, cycles, suspended_ms, running_ms)
+            debug::debug(pid, queues, cycles, suspended_ms, running_ms)
         }
         What::VramPressure {
             bytes,
@@ -382,39 +407,6 @@ fn perform(what: What) -> Result<serde_json::Value> {
             Ok(json!({ "available": available }))
         }
     }
-}
-
-/// Makes a context with a queue, and then stays or goes on as another program.
-fn debug(
-    pid: u32,
-    mut queues: Vec<u32>,
-    cycles: u32,
-    suspended_ms: u64,
-    running_ms: u64,
-) -> Result<serde_json::Value> {
-    let kfd = Kfd::open()?;
-    let mut session = Session::attach(&kfd, pid)?;
-    let found = session.queues()?;
-    if queues.is_empty() {
-        queues = found.iter().map(|queue| queue.queue_id).collect();
-    }
-    let mut done = 0;
-    for cycle in 0..cycles {
-        let suspended = session.suspend(&queues)?;
-        thread::sleep(Duration::from_millis(suspended_ms));
-        let resumed = session.resume(&queues)?;
-        for (what, statuses) in [("suspend", suspended), ("resume", resumed)] {
-            for (queue, status) in queues.iter().zip(statuses) {
-                ensure!(
-                    status == QueueStatus::Done,
-                    "cycle {cycle}: {what} of queue {queue}: {status:?}"
-                );
-            }
-        }
-        done += 1;
-        thread::sleep(Duration::from_millis(running_ms));
-    }
-    Ok(json!({ "pid": pid, "queues": found, "cycles": done }))
 }
 
 #[cfg(test)]
