@@ -9,7 +9,7 @@ use gfx942::wave::{Fault, Memory, Outcome, Wave};
 const TABLE: &str = include_str!("../../../data/gfx942/instructions.txt");
 
 /// How the names begin of operations that are not executed in any encoding.
-const NOT_EXECUTED: [&str; 60] = [
+const NOT_EXECUTED: [&str; 54] = [
     "v_cvt_f32_fp8",
     "v_cvt_f32_bf8",
     "v_cvt_pk_f32_fp8",
@@ -39,8 +39,6 @@ const NOT_EXECUTED: [&str; 60] = [
     "buffer_load_format_",
     "buffer_store_format_",
     "buffer_store_lds_dword",
-    "s_store_",
-    "s_buffer_store_",
     "s_scratch_",
     "s_atomic_",
     "s_buffer_atomic_",
@@ -55,13 +53,9 @@ const NOT_EXECUTED: [&str; 60] = [
     "ds_condxchg32_rtn_b64",
     "ds_read_addtid_b32",
     "ds_write_addtid_b32",
-    "s_movrels_",
-    "s_movreld_",
-    "s_rfe_",
     "s_cbranch_g_fork",
     "s_cbranch_i_fork",
     "s_cbranch_join",
-    "s_setvskip",
     "s_setkill",
     "s_sendmsghalt",
     "s_wakeup",
@@ -103,7 +97,10 @@ fn what_is_not_executed_is_listed_and_nothing_else_is() {
             .flat_map(|word| u32::from_str_radix(word, 16).unwrap().to_le_bytes())
             .collect();
         let name = decode(&bytes).unwrap().operation.name();
-        let outcome = Wave::new(0).step(&mut One(bytes));
+        let mut wave = Wave::new(0);
+        // Some instructions are the trap handler's alone.
+        wave.begin_handler(0);
+        let outcome = wave.step(&mut One(bytes));
         let is_known = !matches!(outcome, Outcome::Illegal { .. });
         *executed.entry(name).or_default() |= is_known;
     }

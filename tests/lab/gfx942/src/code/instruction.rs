@@ -232,7 +232,9 @@ impl Instruction {
     /// The same with other vector registers for the sources and results that are chosen.
     pub(crate) fn with_registers_moved(mut self, by: u8, chosen: impl Fn(Role) -> bool) -> Self {
         for (operand, role) in self.operands.iter_mut().zip(self.roles) {
-            if let (Operand::Vector { first, .. }, true) = (operand, role.is_some_and(&chosen)) {
+            if let (Operand::Vector { first, .. } | Operand::Accumulation { first, .. }, true) =
+                (operand, role.is_some_and(&chosen))
+            {
                 *first = first.saturating_add(by);
             }
         }

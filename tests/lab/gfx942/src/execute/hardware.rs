@@ -6,6 +6,9 @@ use super::{Done, Stop};
 use crate::code::{Instruction, Operation};
 use crate::wave::{HardwareRegister, Outcome, Wave};
 
+/// Where STATUS has the condition code.
+const STATUS_SCC: u32 = 1;
+
 /// Which bits of which register an instruction means.
 struct Part {
     register: HardwareRegister,
@@ -30,14 +33,22 @@ pub fn execute(wave: &mut Wave, instruction: &Instruction) -> Done {
     if instruction.operation == Operation::s_getreg_b32 {
         let part = part(immediate(instruction, 1)?)?;
         let to = register(operand(instruction, 0)?)?;
-        let value = (wave.hardware(part.register) >> part.from) & part.mask;
+        let whole = match part.register.is_private() && !wave.is_privileged() {
+            true => 0,
+            false => wave.hardware(part.register),
+        };
+        let value = (whole >> part.from) & part.mask;
         wave.set_scalar(to, value);
         return Ok(Outcome::Next);
     }
     let part = part(immediate(instruction, 0)?)?;
     let value = read_32(wave, operand(instruction, 1)?)?;
-    let bits = (part.mask << part.from) & part.register.writable();
+    let bits = (part.mask << part.from) & part.register.writable(wave.is_privileged());
     let kept = wave.hardware(part.register) & !bits;
-    wave.set_hardware(part.register, kept | (value << part.from) & bits);
+    let value = kept | (value << part.from) & bits;
+    wave.set_hardware(part.register, value);
+    if part.register == HardwareRegister::Status {
+        wave.scc = value & STATUS_SCC != 0;
+    }
     Ok(Outcome::Next)
 }

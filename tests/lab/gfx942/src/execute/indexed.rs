@@ -7,6 +7,7 @@ use crate::wave::{HardwareRegister, Wave};
 
 /// The bit of MODE.
 const ENABLED: u32 = 1 << 27;
+const SKIPS: u32 = 1 << 28;
 /// Where M0 has the index, and which registers it is added to.
 const INDEX: u32 = 0xff;
 const CHOSEN: u32 = 12;
@@ -34,6 +35,30 @@ pub fn set(wave: &mut Wave, index: u32) {
 pub fn choose(wave: &mut Wave, chosen: u32) {
     let m0 = wave.m0();
     wave.set_m0(m0 & !(0xf << CHOSEN) | ((chosen & 0xf) << CHOSEN));
+}
+
+/// The last scalar register that an index can reach: VCC's upper half.
+const LAST_INDEXED: u32 = 107;
+
+/// A scalar register by M0: zero where there is none.
+pub fn read_scalar(wave: &Wave, first: u8) -> u32 {
+    match u32::from(first).wrapping_add(wave.m0()) {
+        at @ 0..=LAST_INDEXED => wave.scalar(at as u8),
+        _ => 0,
+    }
+}
+
+pub fn write_scalar(wave: &mut Wave, first: u8, value: u32) {
+    let at = u32::from(first).wrapping_add(wave.m0());
+    if at <= LAST_INDEXED {
+        wave.set_scalar(at as u8, value);
+    }
+}
+
+/// Sets or clears the bit of MODE by which vector instructions are skipped.
+pub fn skip(wave: &mut Wave, skips: bool) {
+    let bit = if skips { SKIPS } else { 0 };
+    set_mode(wave, |mode| mode & !SKIPS | bit);
 }
 
 /// The instruction as it is meant.

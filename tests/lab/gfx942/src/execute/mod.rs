@@ -20,7 +20,7 @@ mod source;
 mod vector;
 
 use crate::code::{decode, Encoding, Instruction};
-use crate::wave::{Memory, Outcome, Wave};
+use crate::wave::{HardwareRegister, Memory, Outcome, Wave};
 
 /// An instruction that stops short: it has no meaning here, or wants memory that is
 /// not there. It has changed nothing.
@@ -61,13 +61,29 @@ fn dispatch(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Memory
     }
 }
 
+/// While this bit of MODE is set vector instructions do nothing.
+const MODE_SKIPS: u32 = 1 << 28;
+
+fn is_skipped(wave: &Wave, encoding: Encoding) -> bool {
+    let is_scalar = matches!(
+        encoding,
+        Encoding::Sop1
+            | Encoding::Sop2
+            | Encoding::Sopc
+            | Encoding::Sopk
+            | Encoding::Sopp
+            | Encoding::Smem
+    );
+    !is_scalar && wave.hardware(HardwareRegister::Mode) & MODE_SKIPS != 0
+}
+
 /// The bytes at the program counter. The last instruction of readable memory may
 /// have four.
 fn fetch(pc: u64, memory: &mut impl Memory) -> Result<([u8; 8], usize), crate::wave::Fault> {
     let mut bytes = [0; 8];
     let (first, second) = bytes.split_at_mut(4);
-    memory.read(pc, first)?;
-    let size = match memory.read(pc.wrapping_add(4), second) {
+    memory.fetch(pc, first)?;
+    let size = match memory.fetch(pc.wrapping_add(4), second) {
         Ok(()) => 8,
         Err(_) => 4,
     };
@@ -87,6 +103,9 @@ impl Wave {
             return illegal;
         };
         self.pc = at.wrapping_add(instruction.size.into());
+        if is_skipped(self, instruction.encoding) {
+            return Outcome::Next;
+        }
         let instruction = indexed::moved(self, instruction);
         match dispatch(self, &instruction, memory) {
             Ok(outcome) => outcome,

@@ -50,6 +50,11 @@ fn one(wave: &mut Wave, instruction: &Instruction) -> Done {
             wave.pc = read_64(wave, first)?;
             return Ok(Outcome::Next);
         }
+        Operation::s_rfe_b64 if wave.is_privileged() => {
+            let back = read_64(wave, first)?;
+            wave.leave_handler(back);
+            return Ok(Outcome::Next);
+        }
         Operation::s_set_gpr_idx_idx => {
             indexed::set(wave, read_32(wave, first)?);
             return Ok(Outcome::Next);
@@ -57,6 +62,24 @@ fn one(wave: &mut Wave, instruction: &Instruction) -> Done {
         _ => (),
     }
     let source = operand(instruction, 1)?;
+    match operation {
+        Operation::s_movrels_b32 | Operation::s_movrels_b64 => {
+            let from = register(source)?;
+            let lower = indexed::read_scalar(wave, from);
+            let upper = indexed::read_scalar(wave, from.saturating_add(1));
+            let value = u64::from(lower) | (u64::from(upper) << 32);
+            return finish(wave, first, (value, None));
+        }
+        Operation::s_movreld_b32 | Operation::s_movreld_b64 => {
+            let (to, value) = (register(first)?, read(wave, source)?);
+            indexed::write_scalar(wave, to, value as u32);
+            if width(first) == 2 {
+                indexed::write_scalar(wave, to.saturating_add(1), (value >> 32) as u32);
+            }
+            return Ok(Outcome::Next);
+        }
+        _ => (),
+    }
     let value = read(wave, source)?;
     let set = |bit: u64, to: Operand| 1_u64 << (bit & u64::from(bits_of(to) - 1));
     match operation {
@@ -98,6 +121,11 @@ fn one(wave: &mut Wave, instruction: &Instruction) -> Done {
 
 fn two(wave: &mut Wave, instruction: &Instruction) -> Done {
     let operation = instruction.operation;
+    if operation == Operation::s_rfe_restore_b64 && wave.is_privileged() {
+        let back = read_64(wave, operand(instruction, 0)?)?;
+        wave.leave_handler(back);
+        return Ok(Outcome::Next);
+    }
     let to = operand(instruction, 0)?;
     let first = read(wave, operand(instruction, 1)?)?;
     let second = read(wave, operand(instruction, 2)?)?;
@@ -124,6 +152,10 @@ fn compare(wave: &mut Wave, instruction: &Instruction) -> Done {
         return Ok(Outcome::Next);
     }
     let (left, right) = (read(wave, first)?, read(wave, second)?);
+    if operation == Operation::s_setvskip {
+        indexed::skip(wave, (left >> (right & 31)) & 1 != 0);
+        return Ok(Outcome::Next);
+    }
     wave.scc = arithmetic::compare(operation, left as u32, right as u32)
         .or_else(|| arithmetic::compare_64(operation, left, right))
         .ok_or(Stop::Unknown)?;

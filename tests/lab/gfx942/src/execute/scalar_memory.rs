@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Loads of scalar registers from memory.
+//! Loads of scalar registers from memory, and stores.
 
 use super::memory::bounds;
 use super::operands::{operand, read_32, register, width};
@@ -10,7 +10,7 @@ use crate::wave::{Fault, Memory, Outcome, Wave};
 /// The most that one instruction loads.
 const MOST_BYTES: usize = 64;
 
-/// Loads through a buffer's descriptor.
+/// Goes through a buffer's descriptor.
 fn is_bounded(operation: Operation) -> bool {
     matches!(
         operation,
@@ -19,6 +19,21 @@ fn is_bounded(operation: Operation) -> bool {
             | Operation::s_buffer_load_dwordx4
             | Operation::s_buffer_load_dwordx8
             | Operation::s_buffer_load_dwordx16
+            | Operation::s_buffer_store_dword
+            | Operation::s_buffer_store_dwordx2
+            | Operation::s_buffer_store_dwordx4
+    )
+}
+
+fn is_store(operation: Operation) -> bool {
+    matches!(
+        operation,
+        Operation::s_store_dword
+            | Operation::s_store_dwordx2
+            | Operation::s_store_dwordx4
+            | Operation::s_buffer_store_dword
+            | Operation::s_buffer_store_dwordx2
+            | Operation::s_buffer_store_dwordx4
     )
 }
 
@@ -50,6 +65,25 @@ fn read_bounded(
     Ok(())
 }
 
+/// Dwords beyond the end of a buffer are lost.
+fn store(
+    wave: &Wave,
+    memory: &mut impl Memory,
+    first: u8,
+    dwords: u8,
+    address: u64,
+    end: u64,
+) -> Done {
+    for at in 0..dwords {
+        let to = address.wrapping_add(u64::from(at) * 4);
+        if to.wrapping_add(4) <= end {
+            let value = wave.scalar(first.saturating_add(at));
+            memory.write(to, &value.to_le_bytes())?;
+        }
+    }
+    Ok(Outcome::Next)
+}
+
 pub fn execute(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Memory) -> Done {
     match instruction.operation {
         Operation::s_dcache_inv | Operation::s_dcache_wb => return Ok(Outcome::Next),
@@ -58,7 +92,9 @@ pub fn execute(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Mem
             wave.set_scalar_pair(to, memory.clock());
             return Ok(Outcome::Next);
         }
-        operation if !is_load(operation) && !is_bounded(operation) => return Err(Stop::Unknown),
+        operation if !is_load(operation) && !is_bounded(operation) && !is_store(operation) => {
+            return Err(Stop::Unknown);
+        }
         _ => (),
     }
     let Modifiers::Access(access) = instruction.modifiers else {
@@ -80,12 +116,19 @@ pub fn execute(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Mem
     // The two lowest bits of the sum are not used.
     let within = u64::from(offset).wrapping_add_signed(access.offset.into());
     let address = base.wrapping_add(within) & !3;
+    let limit = match is_bounded(instruction.operation) {
+        true => base.wrapping_add(end),
+        false => u64::MAX,
+    };
+    if is_store(instruction.operation) {
+        return store(wave, memory, first, width(to), address, limit);
+    }
     let mut bytes = [0; MOST_BYTES];
     let loaded = bytes
         .get_mut(..usize::from(width(to)) * 4)
         .ok_or(Stop::Unknown)?;
     if is_bounded(instruction.operation) {
-        read_bounded(memory, address, base.wrapping_add(end), loaded)?;
+        read_bounded(memory, address, limit, loaded)?;
     } else {
         memory.read(address, loaded)?;
     }

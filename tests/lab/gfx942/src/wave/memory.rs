@@ -17,6 +17,12 @@ pub trait Memory {
     /// Puts `from` at `address`, or changes nothing.
     fn write(&mut self, address: u64, from: &[u8]) -> Result<(), Fault>;
 
+    /// Fills `into` with code. What is there need not be looked up anew for each
+    /// instruction.
+    fn fetch(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        self.read(address, into)
+    }
+
     /// What the clock says that programs can read.
     fn clock(&mut self) -> u64 {
         0

@@ -5,6 +5,7 @@ mod memory;
 mod outcome;
 mod registers;
 mod special;
+mod trap;
 
 pub use memory::{Fault, Memory};
 pub use outcome::Outcome;

@@ -31,12 +31,18 @@ pub struct Wave {
 impl Wave {
     /// A wave that begins at `pc` with all lanes, and zero in all registers.
     pub fn new(pc: u64) -> Self {
+        Self::with_registers(pc, VECTORS, VECTORS)
+    }
+
+    /// A wave that has so many vector and accumulation registers, of 256 each. Others
+    /// are zero and stay so.
+    pub fn with_registers(pc: u64, vectors: usize, accumulators: usize) -> Self {
         let mut wave = Self {
             pc,
             scc: false,
             scalars: [0; SCALARS],
-            vectors: vec![[0; LANES]; VECTORS],
-            accumulators: vec![[0; LANES]; VECTORS],
+            vectors: vec![[0; LANES]; vectors.min(VECTORS)],
+            accumulators: vec![[0; LANES]; accumulators.min(VECTORS)],
             hardware: [0; HardwareRegister::ALL.len()],
         };
         wave.set_exec(u64::MAX);

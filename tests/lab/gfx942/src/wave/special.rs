@@ -13,10 +13,20 @@ pub enum HardwareRegister {
     InstructionBuffer,
     MemoryBases,
     DieId,
+    /// Where the trap handler and its memory are, shifted right by 8 bits.
+    HandlerLower,
+    HandlerUpper,
+    HandlerMemoryLower,
+    HandlerMemoryUpper,
 }
 
+/// STATUS says here that the wave is in its trap handler.
+pub const STATUS_PRIVILEGED: u32 = 1 << 5;
+/// STATUS has nothing of its own in these bits: they follow from EXEC and VCC.
+const STATUS_FOLLOWS: u32 = (1 << 9) | (1 << 10);
+
 impl HardwareRegister {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::Mode,
         Self::Status,
         Self::TrapStatus,
@@ -26,6 +36,10 @@ impl HardwareRegister {
         Self::InstructionBuffer,
         Self::MemoryBases,
         Self::DieId,
+        Self::HandlerLower,
+        Self::HandlerUpper,
+        Self::HandlerMemoryLower,
+        Self::HandlerMemoryUpper,
     ];
 
     pub const fn number(self) -> u8 {
@@ -39,6 +53,10 @@ impl HardwareRegister {
             Self::InstructionBuffer => 7,
             Self::MemoryBases => 15,
             Self::DieId => 20,
+            Self::HandlerLower => 16,
+            Self::HandlerUpper => 17,
+            Self::HandlerMemoryLower => 18,
+            Self::HandlerMemoryUpper => 19,
         }
     }
 
@@ -48,11 +66,24 @@ impl HardwareRegister {
     }
 
     /// The bits that a program may set; the others stay as they are.
-    pub const fn writable(self) -> u32 {
-        match self {
-            Self::Mode => 0xffff_ffff,
-            Self::TrapStatus => 0xffff_ffff,
+    pub const fn writable(self, is_privileged: bool) -> u32 {
+        match (self, is_privileged) {
+            (Self::Mode | Self::TrapStatus, _) => u32::MAX,
+            // The handler goes back by an instruction, not by clearing its bit.
+            (Self::Status, true) => !(STATUS_PRIVILEGED | STATUS_FOLLOWS),
+            (Self::InstructionBuffer, true) => u32::MAX,
             _ => 0,
         }
+    }
+
+    /// Whether only the trap handler can read it; others read zero.
+    pub const fn is_private(self) -> bool {
+        matches!(
+            self,
+            Self::HandlerLower
+                | Self::HandlerUpper
+                | Self::HandlerMemoryLower
+                | Self::HandlerMemoryUpper
+        )
     }
 }

@@ -2,10 +2,10 @@
 //! What a compiler leaves of kernels: their code, and how their waves begin.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Command;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
-const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/kernels.cl");
+const SOURCE: &str = include_str!("../kernels/kernels.cl");
 /// Types of sections, and of what is put into code when it has a place.
 const SYMBOLS: u32 = 2;
 const RELOCATIONS: u32 = 4;
@@ -69,22 +69,41 @@ fn sections(file: &[u8]) -> Vec<Section> {
 impl Object {
     /// Compiles the kernels; in the project's root the compiler is there.
     pub fn compile(optimization: &str) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let path = folder.join(format!("kernels{optimization}.o"));
-        let run = Command::new("clang-19")
-            .args(["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa"])
-            .args(["-mcpu=gfx942", "-nogpulib", optimization, "-c"])
-            .arg("-cl-fp32-correctly-rounded-divide-sqrt")
-            .args([SOURCE, "-o"])
-            .arg(&path)
-            .output()
+        let language = ["-x", "cl", "-cl-std=CL2.0", "-nogpulib", optimization];
+        let exact = ["-cl-fp32-correctly-rounded-divide-sqrt"];
+        Self::translate(&[&language[..], &exact[..]].concat(), SOURCE)
+    }
+
+    /// Has the compiler translate a text.
+    pub fn translate(options: &[&str], text: &str) -> Self {
+        let mut compiler = Command::new("clang-19")
+            .args(["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx942"])
+            .args(options)
+            .args(["-c", "-", "-o", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
             .unwrap();
-        assert!(
-            run.status.success(),
-            "{}",
-            String::from_utf8_lossy(&run.stderr)
-        );
-        Self::parse(&std::fs::read(path).unwrap())
+        let mut input = compiler.stdin.take().unwrap();
+        input.write_all(text.as_bytes()).unwrap();
+        drop(input);
+        let run = compiler.wait_with_output().unwrap();
+        assert!(run.status.success());
+        Self::parse(&run.stdout)
+    }
+
+    /// Where in its section something begins.
+    #[allow(dead_code)] // As the next.
+    pub fn symbol(&self, name: &str) -> u64 {
+        self.symbols[name]
+    }
+
+    /// A kernel's descriptor, and where in the text its code begins.
+    #[allow(dead_code)] // Who runs waves without a device has no use for it.
+    pub fn descriptor(&self, name: &str) -> ([u8; 64], u64) {
+        let at = self.symbols[&format!("{name}.kd")] as usize;
+        let bytes = self.rodata[at..at + 64].try_into().unwrap();
+        (bytes, self.symbols[name])
     }
 
     fn parse(file: &[u8]) -> Self {

@@ -66,7 +66,8 @@ impl Device {
     }
 
     /// Does everything that is due up to `now`. A time in the past does not turn
-    /// the clock back.
+    /// the clock back. Much machine code is not executed at once: [`Device::next_event`]
+    /// tells that something is left.
     pub fn advance_to(&mut self, now: GpuNanos) {
         self.gpu.advance_to(now);
     }

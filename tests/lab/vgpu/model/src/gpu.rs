@@ -12,6 +12,10 @@ use crate::terms::{
 };
 use crate::{aperture, hws, preempt, processor, slot};
 
+/// Machine code may take longer than the time that it stands for. After so many
+/// instructions the owner has a chance to do something else.
+const INSTRUCTIONS: u64 = 20_000;
+
 pub struct Gpu {
     engines: Engines,
     hws: Hws,
@@ -56,8 +60,13 @@ impl Gpu {
     }
 
     pub fn advance_to(&mut self, now: GpuNanos) {
+        let mut executed = 0;
         while let Some(event) = self.engines.bus.clock.pop(now) {
             self.run(event);
+            executed += self.engines.compute.take_executed();
+            if executed >= INSTRUCTIONS {
+                return;
+            }
         }
         self.engines.bus.clock.pass_to(now);
     }

@@ -17,6 +17,7 @@ const OVERFLOW: u32 = 1 << 0;
 pub mod client {
     pub const COMMAND_PROCESSOR: u32 = 0x14;
     pub const GRAPHICS_MEMORY: u32 = 0x1b;
+    pub const SHADER_ENGINE: u32 = 0x0a;
     pub const SYSTEM_MEMORY: u32 = 0x12;
     /// By SDMA engine.
     pub const SDMA: [u32; 4] = [0x08, 0x09, 0x01, 0x04];
@@ -28,6 +29,7 @@ pub mod source {
     pub const END_OF_PIPE: u32 = 181;
     pub const BAD_OPCODE: u32 = 183;
     pub const SDMA_TRAP: u32 = 224;
+    pub const WAVE_MESSAGE: u32 = 239;
 }
 
 /// The node of each XCC; 0 is the first I/O die with the SDMA engines.

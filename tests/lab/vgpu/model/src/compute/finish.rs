@@ -3,11 +3,22 @@
 
 use super::die::Resident;
 use super::dispatch::Dispatch;
+use super::machine::{Context, Course};
 use super::Compute;
 use crate::bus::Buses;
 use crate::clock::Event;
-use crate::queue::Queues;
+use crate::queue::{Queue, Queues};
 use crate::terms::QueueKey;
+
+/// What the waves of a queue belong to on a die.
+pub fn context(bus: &Buses, queue: &Queue, die: u32) -> Context {
+    Context {
+        space: queue.space(),
+        settings: queue.settings(),
+        die,
+        now: bus.now(),
+    }
+}
 
 impl Compute {
     /// A workgroup has run to its end. Returns its queue, unless the event is
@@ -24,16 +35,57 @@ impl Compute {
         let resident = place.get_mut(index).filter(|r| r.serial == serial)?;
         let key = resident.queue;
         let queue = queues.get(key)?;
+        let account = queue.account();
         if bus.faults.endless.contains(&queue.doorbell_offset()) {
             resident.running.hold();
             return None;
         }
-        let resident = place.remove(index)?;
+        let program_ended = self.advance(bus, queues, die, index, serial)?;
+        if !program_ended {
+            return None;
+        }
+        let resident = self.dies[die as usize].remove(index)?;
         let now = bus.now();
-        bus.accounts
-            .left(now, queue.account(), resident.footprint.waves);
+        bus.accounts.left(now, account, resident.footprint.waves);
         self.finish(bus, queues, die, &resident);
         Some(key)
+    }
+
+    /// Lets a workgroup execute machine code, if that is what it does. Returns whether
+    /// it has ended.
+    fn advance(
+        &mut self,
+        bus: &mut Buses,
+        queues: &mut Queues,
+        die: u32,
+        index: usize,
+        serial: u64,
+    ) -> Option<bool> {
+        let resident = self.dies[die as usize].get_mut(index)?;
+        let key = resident.queue;
+        let queue = queues.get(key)?;
+        let context = context(bus, queue, die);
+        let running = &mut resident.running;
+        let course = running.advance(&mut bus.memory, &context, &bus.config);
+        let ends = running.ends();
+        if let Some(group) = running.group_mut() {
+            self.executed += group.take_executed();
+            for notice in group.take_notices() {
+                bus.raise(&queue.wave_interrupt(die, notice.data, notice.privileged));
+            }
+        }
+        match course {
+            Course::Ended => return Some(true),
+            Course::Runs => {
+                let xcc = die;
+                bus.clock
+                    .at(ends, Event::WorkgroupEnd { xcc, index, serial });
+            }
+            Course::Rests => {}
+            Course::Fault(fault) => queues.memory_fault(bus, key, fault, "machine code"),
+            Course::Unknown(what) => queues.bad_packet(bus, key, what),
+        }
+        Some(false)
     }
 
     fn finish(&mut self, bus: &mut Buses, queues: &mut Queues, die: u32, resident: &Resident) {
@@ -53,7 +105,7 @@ impl Compute {
         let space = queue.space();
         if let Err(fault) = dispatch
             .work
-            .finish(&mut bus.memory, space, resident.running)
+            .finish(&mut bus.memory, space, &resident.running)
         {
             queues.memory_fault(bus, key, fault, "workgroup counter");
             return;

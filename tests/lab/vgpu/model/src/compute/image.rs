@@ -5,11 +5,16 @@
 //! checksum, so that lost or misplaced memory is noticed, and the time of the
 //! save, so that what an earlier save left is.
 //!
-//! The space after a record stands for registers and local memory, which
-//! this kind of work does not have, and is left untouched.
+//! The space after a record stands for registers and local memory, which countable
+//! work does not have, and is left untouched. Waves of machine code have no record:
+//! their part of the wave state is what the trap handler makes of it, and the control
+//! stack is AMD's, see `relaunch.rs`.
+
+mod programs;
 
 use super::dispatch::{Dispatch, Share};
-use super::work::{Suspended, Work};
+use super::machine::{Group, Program};
+use super::work::{Countable, Suspended, Work};
 use crate::terms::GpuNanos;
 
 /// Bytes of a workgroup's record.
@@ -18,6 +23,9 @@ pub const RECORD: usize = 48;
 const HEADER: usize = 56;
 const DISPATCH: usize = 88;
 const WAVE_ENTRY: usize = 8;
+
+/// In the place of a countable dispatch's counters, that it is a program.
+const PROGRAM: u64 = u64::MAX;
 
 const STACK_MARK: u64 = u64::from_le_bytes(*b"VGPUCTLS");
 const RECORD_MARK: u64 = u64::from_le_bytes(*b"VGPUWAVE");
@@ -29,6 +37,35 @@ struct Part {
     share: Share,
     /// How many workgroup records follow, according to the control stack.
     count: u64,
+    /// How many waves each workgroup has, if they execute machine code.
+    waves: Vec<u32>,
+}
+
+impl Part {
+    fn program(&self) -> Option<&Program> {
+        match &self.dispatch.work {
+            Work::Machine(program) => Some(program),
+            Work::Countable(_) => None,
+        }
+    }
+
+    /// The bytes that a workgroup takes of the wave state.
+    fn bytes(&self, workgroup: usize) -> u64 {
+        let footprint = self.dispatch.footprint();
+        match self.waves.get(workgroup) {
+            Some(waves) => Group::saved_bytes(*waves, footprint.vgprs, footprint.lds),
+            None => footprint.saved_bytes(),
+        }
+    }
+}
+
+/// Where the wave state has a workgroup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub part: usize,
+    pub bytes: u64,
+    /// How many waves there are, if they execute machine code.
+    pub waves: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +112,8 @@ impl Image {
             .map(|dispatch| {
                 let share = dispatch.shares[die as usize].clone();
                 let count = share.waiting.len() as u64;
+                let groups = share.waiting.iter().filter_map(Suspended::group);
+                let waves = groups.map(Group::waves).collect();
                 let dispatch = Dispatch {
                     shares: Vec::new(),
                     ..dispatch.clone()
@@ -83,6 +122,7 @@ impl Image {
                     dispatch,
                     share,
                     count,
+                    waves,
                 }
             })
             .collect();
@@ -102,7 +142,10 @@ impl Image {
             let (d, s) = (&part.dispatch, &part.share);
             let started = d.started.unwrap_or(GpuNanos::NEVER).0;
             let shape = u64::from(d.waves) | (u64::from(d.vgprs) << 16) | (u64::from(d.lds) << 32);
-            let [counters, cost] = d.work.to_words();
+            let [counters, cost] = match &d.work {
+                Work::Countable(work) => work.to_words(),
+                Work::Machine(_) => [PROGRAM; 2],
+            };
             push(
                 &mut body,
                 &[
@@ -120,6 +163,10 @@ impl Image {
                 ],
             );
             waves += part.count * u64::from(d.waves);
+        }
+        if self.parts.iter().any(|part| part.program().is_some()) {
+            // The waves have words of their own.
+            waves = 0;
         }
         for wave in 0..waves {
             push(&mut body, &[wave]);
@@ -140,15 +187,20 @@ impl Image {
         let sum = checksum(&[stack.as_slice(), body.as_slice()].concat());
         push(&mut stack, &[sum]);
         stack.extend_from_slice(&body);
-        stack
+        self.with_programs(stack)
     }
 
-    /// Each workgroup's record and the bytes of its part of the wave state.
+    /// Each workgroup's record and the bytes of its part of the wave state. One that
+    /// executes machine code has no record.
     pub fn state(&self) -> Vec<(Vec<u8>, u64)> {
         let mut records = Vec::new();
         for part in &self.parts {
-            let bytes = part.dispatch.footprint().saved_bytes();
-            for work in &part.share.waiting {
+            for (index, work) in part.share.waiting.iter().enumerate() {
+                let bytes = part.bytes(index);
+                if work.group().is_some() {
+                    records.push((Vec::new(), bytes));
+                    continue;
+                }
                 let mut record = Vec::with_capacity(RECORD);
                 push(
                     &mut record,
@@ -163,8 +215,8 @@ impl Image {
         records
     }
 
-    /// Reads a control stack; the workgroups come with their records.
-    pub fn from_stack(stack: &[u8]) -> Result<Image, &'static str> {
+    /// Reads what the model itself has written.
+    fn from_own(stack: &[u8]) -> Result<Image, &'static str> {
         if stack.len() < HEADER || word(stack, 0) != STACK_MARK {
             return Err("the control stack has no mark");
         }
@@ -192,7 +244,10 @@ impl Image {
                         waves: (shape & 0xffff) as u32,
                         vgprs: ((shape >> 16) & 0xffff) as u32,
                         lds: (shape >> 32) as u32,
-                        work: Work::from_words([word(bytes, 3), word(bytes, 4)]),
+                        work: Work::Countable(Countable::from_words([
+                            word(bytes, 3),
+                            word(bytes, 4),
+                        ])),
                         signal: word(bytes, 5),
                         started: (started != GpuNanos::NEVER).then_some(started),
                         shares: Vec::new(),
@@ -204,6 +259,7 @@ impl Image {
                         ..Share::default()
                     },
                     count: word(bytes, 10),
+                    waves: Vec::new(),
                 }
             })
             .collect();
@@ -215,13 +271,16 @@ impl Image {
         })
     }
 
-    /// For each workgroup the part it belongs to and the bytes it takes.
-    pub fn places(&self) -> Vec<(usize, u64)> {
+    /// Where each workgroup is in the wave state, in their order there.
+    pub fn places(&self) -> Vec<Place> {
         let parts = self.parts.iter().enumerate();
         parts
             .flat_map(|(index, part)| {
-                let bytes = part.dispatch.footprint().saved_bytes();
-                (0..part.count).map(move |_| (index, bytes))
+                (0..part.count as usize).map(move |workgroup| Place {
+                    part: index,
+                    bytes: part.bytes(workgroup),
+                    waves: part.waves.get(workgroup).copied(),
+                })
             })
             .collect()
     }
@@ -295,7 +354,7 @@ mod tests {
             waves: 4,
             vgprs: 64,
             lds: 1024,
-            work: Work::from_words([0x1000, 500]),
+            work: Work::Countable(Countable::from_words([0x1000, 500])),
             signal: 0x2000,
             started: Some(GpuNanos(33)),
             shares: Vec::new(),
@@ -326,11 +385,13 @@ mod tests {
                     dispatch,
                     share,
                     count: 2,
+                    waves: Vec::new(),
                 },
                 Part {
                     dispatch: second,
                     share: idle,
                     count: 0,
+                    waves: Vec::new(),
                 },
             ],
         }
@@ -338,8 +399,8 @@ mod tests {
 
     fn read(stack: &[u8], records: &[Vec<u8>]) -> Result<Image, &'static str> {
         let mut image = Image::from_stack(stack)?;
-        for ((part, _), record) in image.places().into_iter().zip(records) {
-            image.add_record(part, record.as_slice().try_into().unwrap())?;
+        for (place, record) in image.places().into_iter().zip(records) {
+            image.add_record(place.part, record.as_slice().try_into().unwrap())?;
         }
         Ok(image)
     }

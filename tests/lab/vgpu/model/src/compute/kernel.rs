@@ -22,6 +22,8 @@ pub struct Kernel {
     pub vgprs: u32,
     /// Local memory of a workgroup, in bytes.
     pub lds: u32,
+    /// Its code is the mark of countable work.
+    pub is_countable: bool,
 }
 
 impl Kernel {
@@ -37,11 +39,10 @@ impl Kernel {
         let entry = object.wrapping_add(memory.read_u64(space, object + CODE_ENTRY)?);
         let resources = memory.read_u32(space, object + PROGRAM_RESOURCES_1)?;
         let mut code = [0; 16];
-        memory.read(space, entry, &mut code)?;
-        if &code != COUNTABLE {
-            return Err(Failure::Packet(format!(
-                "the code at {entry:#x} is not countable work; machine code is not interpreted"
-            )));
+        // Machine code can be shorter than the mark.
+        let read = memory.read(space, entry, &mut code);
+        if entry % 4096 <= 4096 - 16 {
+            read?;
         }
         let lds = fixed.max(group_segment);
         if lds > LDS_BYTES {
@@ -52,6 +53,7 @@ impl Kernel {
         Ok(Kernel {
             vgprs: ((resources & 0x3f) + 1) * 8,
             lds: lds.next_multiple_of(LDS_GRANULE),
+            is_countable: &code == COUNTABLE,
         })
     }
 }

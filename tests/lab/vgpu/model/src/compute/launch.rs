@@ -138,7 +138,8 @@ impl Compute {
             return Launched::NoRoom;
         };
         let now = bus.now();
-        let running = take_work(load, position, die).run(now);
+        let running = take_work(load, position, die).run(now, &bus.config);
+        let ends = running.ends();
         let dispatch = &mut load.dispatches[position];
         dispatch.started.get_or_insert(now);
         let serial = bus.clock.serial();
@@ -156,7 +157,7 @@ impl Compute {
             index: resident,
             serial,
         };
-        bus.clock.at(running.ends(), end);
+        bus.clock.at(ends, end);
         bus.accounts.launched(now, queue.account(), footprint.waves);
         Launched::Yes
     }
@@ -192,9 +193,9 @@ fn take_work(load: &mut Load, position: usize, die: u32) -> super::work::Suspend
     let dispatch = &mut load.dispatches[position];
     let share: &mut Share = &mut dispatch.shares[die as usize];
     share.resident += 1;
-    let work = &dispatch.work;
+    let (work, lds) = (&dispatch.work, dispatch.lds);
     share.waiting.pop_front().unwrap_or_else(|| {
-        let next = work.begin(deal.workgroup(share.next));
+        let next = work.begin(deal.workgroup(share.next), lds);
         share.next += 1;
         next
     })

@@ -2,7 +2,7 @@
 //! The compute engine: units, the dispatches in flight, the workgroups on the
 //! units, and the images in which their state is saved and restored.
 //!
-//! Only `work.rs` knows what a workgroup executes.
+//! Only `work.rs` and `machine` know what a workgroup executes.
 
 mod die;
 mod dispatch;
@@ -11,14 +11,18 @@ mod image;
 mod kernel;
 mod launch;
 mod load;
+mod machine;
 mod occupancy;
+mod relaunch;
 mod saving;
 mod show;
 mod work;
 
 pub use dispatch::Dispatch;
+pub use finish::context;
 pub use image::{Image, RECORD};
 pub use kernel::Kernel;
+pub use machine::{Group, Origin, Program, Trouble};
 #[cfg(test)]
 pub use occupancy::Footprint;
 pub use work::Work;
@@ -34,6 +38,8 @@ pub struct Compute {
     units_per_engine: usize,
     /// What each queue that is loaded has in flight.
     loads: BTreeMap<QueueKey, Load>,
+    /// Instructions that were executed since the owner asked the last time.
+    executed: u64,
 }
 
 impl Compute {
@@ -42,7 +48,13 @@ impl Compute {
             dies: (0..config.xcc_count).map(|_| Die::new(config)).collect(),
             units_per_engine: config.cu_per_shader_engine as usize,
             loads: BTreeMap::new(),
+            executed: 0,
         }
+    }
+
+    /// Instructions that were executed since this was asked the last time.
+    pub fn take_executed(&mut self) -> u64 {
+        std::mem::take(&mut self.executed)
     }
 
     /// A compute queue was loaded.

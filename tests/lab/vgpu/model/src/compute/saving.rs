@@ -26,7 +26,7 @@ impl Compute {
                 bytes += resident.footprint.saved_bytes();
             }
             if let Some(load) = self.loads.get_mut(&key) {
-                put_back(&mut load.dispatches, die, &evicted, now);
+                put_back(&mut load.dispatches, die, evicted, now);
             }
         }
         bytes
@@ -69,12 +69,15 @@ impl Compute {
 }
 
 /// Makes workgroups that were taken off a die wait for units again.
-fn put_back(dispatches: &mut [Dispatch], die: u32, evicted: &[Resident], now: GpuNanos) {
+fn put_back(dispatches: &mut [Dispatch], die: u32, evicted: Vec<Resident>, now: GpuNanos) {
+    let mut evicted = evicted;
     for dispatch in dispatches {
         let share = &mut dispatch.shares[die as usize];
-        let mut work: Vec<Suspended> = evicted
-            .iter()
-            .filter(|resident| resident.packet == dispatch.packet)
+        let is_own = |resident: &Resident| resident.packet == dispatch.packet;
+        let (own, others): (Vec<Resident>, _) = evicted.into_iter().partition(is_own);
+        evicted = others;
+        let mut work: Vec<Suspended> = own
+            .into_iter()
             .map(|resident| dispatch.work.suspend(resident.running, now))
             .collect();
         work.sort_by_key(Suspended::workgroup);

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a workgroup executes. Work is countable: a workgroup runs for a given
-//! time and then adds 1 to a counter of its own.
+//! What a workgroup executes: countable work or machine code. A workgroup of countable
+//! work runs for a given time and then adds 1 to a counter of its own.
 //!
-//! Everything the engine knows about a program is here: how it is read, begun,
-//! run, suspended, written to the save area, read back, and finished. An
-//! interpreter of machine code would replace this file.
+//! Everything the engine knows about a program is here and in `machine`: how it is read,
+//! begun, run, suspended, written to the save area, read back, and finished.
 
+use super::machine::{Context, Course, Group, Program};
 use crate::memory::{Memory, MemoryFault, Space};
-use crate::terms::GpuNanos;
+use crate::terms::{Config, GpuNanos};
 
 /// The time of a workgroup that never ends.
 const ENDLESS: u64 = u64::MAX;
 
 /// The work of one dispatch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Work {
+    Countable(Countable),
+    Machine(Box<Program>),
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Work {
+pub struct Countable {
     /// Address of the first workgroup's counter.
     counters: u64,
     /// Nanoseconds that a workgroup takes, or [`ENDLESS`].
@@ -22,73 +28,95 @@ pub struct Work {
 }
 
 /// A workgroup that is not on a unit: yet to begin, or taken off one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspended {
     workgroup: u64,
     /// Nanoseconds it still needs, or [`ENDLESS`].
     remaining: u64,
+    /// Its waves, if it executes machine code.
+    group: Option<Box<Group>>,
 }
 
 /// A workgroup on a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Running {
     workgroup: u64,
     ends: GpuNanos,
+    group: Option<Box<Group>>,
 }
 
-impl Work {
+/// The time in which each wave executes its share of instructions.
+fn quantum(config: &Config) -> u64 {
+    config.timing.instruction * u64::from(config.wave_quantum)
+}
+
+impl Countable {
     /// How many words of a dispatch's part of the control stack it takes.
     pub const WORDS: usize = 2;
 
-    /// Reads the arguments of a kernel that is countable work.
-    pub fn read(memory: &Memory, space: Space, kernarg: u64) -> Result<Work, MemoryFault> {
-        Ok(Work {
-            counters: memory.read_u64(space, kernarg)?,
-            cost: memory.read_u64(space, kernarg + 8)?,
-        })
-    }
-
-    pub fn check(&self) -> Result<(), String> {
-        if self.counters % 4 != 0 {
-            return Err(format!(
-                "the counters at {:#x} are not aligned",
-                self.counters
-            ));
-        }
-        Ok(())
-    }
-
-    pub fn to_words(self) -> [u64; Work::WORDS] {
+    pub fn to_words(self) -> [u64; Countable::WORDS] {
         [self.counters, self.cost]
     }
 
-    pub fn from_words([counters, cost]: [u64; Work::WORDS]) -> Work {
-        Work { counters, cost }
+    pub fn from_words([counters, cost]: [u64; Countable::WORDS]) -> Countable {
+        Countable { counters, cost }
+    }
+}
+
+impl Work {
+    /// Reads the arguments of a kernel that is countable work.
+    pub fn read(memory: &Memory, space: Space, kernarg: u64) -> Result<Work, MemoryFault> {
+        Ok(Work::Countable(Countable {
+            counters: memory.read_u64(space, kernarg)?,
+            cost: memory.read_u64(space, kernarg + 8)?,
+        }))
     }
 
-    /// A workgroup that has not begun.
-    pub fn begin(&self, workgroup: u64) -> Suspended {
-        Suspended {
-            workgroup,
-            remaining: self.cost,
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            Work::Countable(work) if work.counters % 4 != 0 => Err(format!(
+                "the counters at {:#x} are not aligned",
+                work.counters
+            )),
+            Work::Countable(_) => Ok(()),
+            Work::Machine(program) => program.check(),
         }
     }
 
-    /// Whether its workgroups end at all.
+    /// A workgroup that has not begun, and has so much local memory.
+    pub fn begin(&self, workgroup: u64, lds: u32) -> Suspended {
+        let (remaining, group) = match self {
+            Work::Countable(work) => (work.cost, None),
+            Work::Machine(program) => {
+                let group = Group::new(program, workgroup, lds);
+                (0, Some(Box::new(group)))
+            }
+        };
+        Suspended {
+            workgroup,
+            remaining,
+            group,
+        }
+    }
+
+    /// Whether its workgroups end at all, as far as that is known.
     pub fn ends(&self) -> bool {
-        self.cost != ENDLESS
+        !matches!(self, Work::Countable(work) if work.cost == ENDLESS)
     }
 
     /// Takes a workgroup off its unit.
     pub fn suspend(&self, running: Running, now: GpuNanos) -> Suspended {
+        let remaining = match (self, running.ends) {
+            (Work::Machine(_), _) => 0,
+            (Work::Countable(work), GpuNanos::NEVER) if work.cost == ENDLESS => ENDLESS,
+            // A fault kept it from ending when its time was over.
+            (Work::Countable(_), GpuNanos::NEVER) => 0,
+            (Work::Countable(_), ends) => ends.since(now),
+        };
         Suspended {
             workgroup: running.workgroup,
-            remaining: match running.ends {
-                GpuNanos::NEVER if self.cost == ENDLESS => ENDLESS,
-                // A fault kept it from ending when its time was over.
-                GpuNanos::NEVER => 0,
-                ends => ends.since(now),
-            },
+            remaining,
+            group: running.group,
         }
     }
 
@@ -97,22 +125,25 @@ impl Work {
         &self,
         memory: &mut Memory,
         space: Space,
-        running: Running,
+        running: &Running,
     ) -> Result<(), MemoryFault> {
-        let counter = self.counters + running.workgroup * 4;
+        let Work::Countable(work) = self else {
+            return Ok(());
+        };
+        let counter = work.counters + running.workgroup * 4;
         memory.add_u32(space, counter, 1).map(|_| ())
     }
 }
 
 impl Suspended {
-    /// How many words of a workgroup's record in the save area it takes.
+    /// How many words of a countable workgroup's record in the save area it takes.
     pub const WORDS: usize = 2;
 
     pub fn workgroup(&self) -> u64 {
         self.workgroup
     }
 
-    pub fn to_words(self) -> [u64; Suspended::WORDS] {
+    pub fn to_words(&self) -> [u64; Suspended::WORDS] {
         [self.workgroup, self.remaining]
     }
 
@@ -120,22 +151,64 @@ impl Suspended {
         Suspended {
             workgroup,
             remaining,
+            group: None,
         }
     }
 
+    /// A workgroup whose waves were restored. Which one it is nobody needs to know any
+    /// more.
+    pub fn restored(group: Group) -> Suspended {
+        Suspended {
+            workgroup: 0,
+            remaining: 0,
+            group: Some(Box::new(group)),
+        }
+    }
+
+    pub fn group(&self) -> Option<&Group> {
+        self.group.as_deref()
+    }
+
+    pub fn group_mut(&mut self) -> Option<&mut Group> {
+        self.group.as_deref_mut()
+    }
+
     /// Puts it on a unit.
-    pub fn run(self, now: GpuNanos) -> Running {
+    pub fn run(self, now: GpuNanos, config: &Config) -> Running {
+        let time = match self.group {
+            Some(_) => quantum(config),
+            None => self.remaining,
+        };
         Running {
             workgroup: self.workgroup,
-            ends: now.after(self.remaining),
+            ends: now.after(time),
+            group: self.group,
         }
     }
 }
 
 impl Running {
-    /// When it ends if left alone.
+    /// When it ends if left alone; machine code may go on then.
     pub fn ends(&self) -> GpuNanos {
         self.ends
+    }
+
+    /// Lets its waves execute their share of instructions, if it has any.
+    pub fn advance(&mut self, memory: &mut Memory, context: &Context, config: &Config) -> Course {
+        let Some(group) = &mut self.group else {
+            return Course::Ended;
+        };
+        let course = group.run(memory, context, config.wave_quantum);
+        self.ends = match course {
+            Course::Runs => context.now.after(quantum(config)),
+            Course::Ended => context.now,
+            _ => GpuNanos::NEVER,
+        };
+        course
+    }
+
+    pub fn group_mut(&mut self) -> Option<&mut Group> {
+        self.group.as_deref_mut()
     }
 
     /// A fault keeps it from ending.

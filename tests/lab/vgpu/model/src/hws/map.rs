@@ -118,6 +118,7 @@ impl Hws {
             doorbell: Some(listed.doorbell),
             descriptor: Some((listed.descriptor, stride)),
             is_static: listed.is_static,
+            settings: process.settings,
         };
         let key = slot::load_slot(engines, 0, mask, place, loading);
         engines.queues.account_mapped(&mut engines.bus, key);

@@ -16,7 +16,7 @@ mod unmap;
 use std::collections::BTreeMap;
 
 use crate::layout::pm4::Engine;
-use crate::terms::{GpuNanos, QueueKey};
+use crate::terms::{GpuNanos, QueueKey, WaveSettings};
 use operation::Operation;
 
 /// All dies on which a queue is loaded.
@@ -37,6 +37,7 @@ struct Process {
     pasid: u32,
     root: u64,
     quantum: u32,
+    settings: WaveSettings,
 }
 
 /// A queue of the runlist.

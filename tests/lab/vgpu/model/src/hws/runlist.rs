@@ -8,7 +8,7 @@ use crate::engines::Engines;
 use crate::layout::pm4::{self as packet, opcode, Header};
 use crate::memory::{MemoryFault, Space};
 use crate::preempt;
-use crate::terms::{Exit, HiqAction, Role};
+use crate::terms::{Exit, HiqAction, Role, WaveSettings};
 
 struct Parsed {
     processes: Vec<Process>,
@@ -113,6 +113,11 @@ fn parse(engines: &mut Engines, address: u64, dwords: u32) -> Result<Parsed, Mem
                     pasid: packet.pasid(),
                     root: packet.page_table(),
                     quantum: packet.quantum(),
+                    settings: WaveSettings::new(
+                        packet.memory_bases(),
+                        packet.trap_handler(),
+                        packet.trap_memory(),
+                    ),
                 });
             }
             opcode::MAP_QUEUES => {

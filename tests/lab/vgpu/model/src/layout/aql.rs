@@ -73,6 +73,11 @@ impl Packet {
         [self.words[3], self.words[4], self.words[5]]
     }
 
+    /// Bytes of scratch that an item of a dispatch has.
+    pub fn private_segment(&self) -> u32 {
+        self.words[6]
+    }
+
     /// Bytes of local memory that a workgroup of a dispatch has.
     pub fn group_segment(&self) -> u32 {
         self.words[7]

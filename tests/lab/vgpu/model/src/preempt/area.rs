@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where a die's state of a queue is saved, as its descriptor says.
 
+use crate::compute::Trouble;
 use crate::engines::Engines;
 use crate::layout::descriptor as mqd;
 use crate::memory::{FaultCause, Memory, MemoryFault, Space};
@@ -52,6 +53,17 @@ pub enum Problem {
     Full(&'static str),
     #[error("the saved state is spoiled: {0}")]
     Spoiled(&'static str),
+    #[error("the trap handler: {0}")]
+    Handler(String),
+}
+
+impl From<Trouble> for Problem {
+    fn from(trouble: Trouble) -> Problem {
+        match trouble {
+            Trouble::Memory(fault) => Problem::Memory(fault),
+            Trouble::Handler(what) => Problem::Handler(what),
+        }
+    }
 }
 
 /// A wave whose state is not what was saved goes on anywhere: it fetches its next
@@ -72,7 +84,9 @@ impl Problem {
             Problem::Spoiled(_) => {
                 queues.memory_fault(bus, key, LOST_WAVE, &format!("{doing}: {self}"));
             }
-            Problem::Full(_) => queues.fail(bus, key, format!("{doing}: {self}")),
+            Problem::Full(_) | Problem::Handler(_) => {
+                queues.fail(bus, key, format!("{doing}: {self}"))
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::area::{Area, Problem};
 use super::exit::exit_progress;
 use crate::clock::Event;
-use crate::compute::{Image, RECORD};
+use crate::compute::{context, Group, Image, RECORD};
 use crate::engines::Engines;
 use crate::memory::Space;
 use crate::terms::QueueKey;
@@ -63,10 +63,11 @@ pub fn restore_end(engines: &mut Engines, key: QueueKey, dies: u32) {
 /// Hands the work in the save area to the compute engine. Returns the bytes and
 /// workgroups that the area holds.
 fn read_die(engines: &mut Engines, key: QueueKey, die: u32) -> Result<(u64, u64), Problem> {
-    let memory = &engines.bus.memory;
     let Some(queue) = engines.queues.get_mut(key) else {
         return Ok((0, 0));
     };
+    let context = context(&engines.bus, queue, die);
+    let memory = &mut engines.bus.memory;
     let Some(area) = Area::read(memory, queue, die)? else {
         return Ok((0, 0));
     };
@@ -78,14 +79,25 @@ fn read_die(engines: &mut Engines, key: QueueKey, die: u32) -> Result<(u64, u64)
     let mut image = Image::from_stack(&stack).map_err(Problem::Spoiled)?;
     let mut at = u64::from(area.stack_size);
     let mut bytes = 0;
-    for (position, size) in image.places() {
-        let mut record = [0; RECORD];
-        memory.read(queue.space(), area.base + at, &mut record)?;
-        image
-            .add_record(position, &record)
-            .map_err(Problem::Spoiled)?;
-        at += size;
-        bytes += size;
+    for place in image.places() {
+        if at + place.bytes > u64::from(area.size) {
+            return Err(Problem::Spoiled("the save area is too small for it"));
+        }
+        let base = area.base + at;
+        if let (Some(waves), Some(program)) = (place.waves, image.program(place.part)) {
+            let (program, vgprs, lds) = program;
+            let shape = (waves, vgprs, lds);
+            let group = Group::restore(memory, &context, program, base, shape)?;
+            image.add_group(place.part, group);
+        } else {
+            let mut record = [0; RECORD];
+            memory.read(queue.space(), base, &mut record)?;
+            image
+                .add_record(place.part, &record)
+                .map_err(Problem::Spoiled)?;
+        }
+        at += place.bytes;
+        bytes += place.bytes;
     }
     let workgroups = image.workgroups();
     queue.resume_at(image.fetched());

@@ -3,7 +3,7 @@
 
 use super::area::{Area, Problem};
 use crate::bus::Buses;
-use crate::compute::Image;
+use crate::compute::{context, Image};
 use crate::engines::Engines;
 use crate::layout::descriptor as mqd;
 use crate::memory::{MemoryFault, Space};
@@ -97,7 +97,7 @@ fn store_die(
     };
     let image = engines.compute.image(key, die, queue.fetched(), bus.now());
     let (stack, state) = match image.filter(|_| saved) {
-        Some(image) => store_image(bus, queue, &area, &image)?,
+        Some(image) => store_image(bus, queue, die, &area, image)?,
         None => (area.stack_size, area.stack_size),
     };
     let mut put = |dword: u64, value: u32| {
@@ -147,8 +147,9 @@ fn store_registers(bus: &mut Buses, queue: &Queue, die: u32, slot: Slot) {
 fn store_image(
     bus: &mut Buses,
     queue: &Queue,
+    die: u32,
     area: &Area,
-    image: &Image,
+    mut image: Image,
 ) -> Result<(u32, u32), Problem> {
     let stack = image.stack();
     let offset = area
@@ -157,15 +158,24 @@ fn store_image(
         .ok_or(Problem::Full("control stack"))?;
     let spoil = bus.faults.corrupt_saves.contains(&queue.doorbell_offset());
     let mut at = u64::from(area.stack_size);
-    for (index, (mut record, bytes)) in image.state().into_iter().enumerate() {
+    let records = image.state();
+    let context = context(bus, queue, die);
+    let mut groups = image.groups_mut();
+    for (index, (mut record, bytes)) in records.into_iter().enumerate() {
         let end = at + bytes;
         if end > u64::from(area.size) {
             return Err(Problem::Full("save area"));
         }
-        if spoil && index == 0 {
-            record[8] ^= 1;
+        if record.is_empty() {
+            if let Some((group, vgprs)) = groups.next() {
+                group.save(&mut bus.memory, &context, area.base + at, vgprs)?;
+            }
+        } else {
+            if spoil && index == 0 {
+                record[8] ^= 1;
+            }
+            bus.memory.write(queue.space(), area.base + at, &record)?;
         }
-        bus.memory.write(queue.space(), area.base + at, &record)?;
         at = end;
     }
     bus.memory

@@ -2,10 +2,10 @@
 //! Architected queueing: reading the packets of AQL queues.
 
 use super::pm4::CommandProcessor;
-use crate::compute::{Dispatch, Kernel, Work};
+use crate::compute::{Dispatch, Kernel, Origin, Program, Work};
 use crate::layout::aql::{kind, signal, vendor, Packet};
 use crate::memory::Space;
-use crate::queue::{Failure, Flow, Indirect};
+use crate::queue::{Failure, Flow, Indirect, Queue};
 use crate::terms::{QueueKey, ReadPointer};
 
 /// Dispatches of one queue that may be on the compute units at a time. The
@@ -150,7 +150,18 @@ impl CommandProcessor<'_> {
             packet.group_segment(),
         )?;
         let (items, workgroups) = shape(packet)?;
-        let work = Work::read(memory, space, packet.kernarg())?;
+        let work = if kernel.is_countable {
+            Work::read(memory, space, packet.kernarg())?
+        } else {
+            let queue = engines.queues.get(front.key);
+            let origin = Origin {
+                packet: queue.map_or(0, |queue| queue.ring_address(front.number)),
+                owner: queue.map_or(0, Queue::owner_record),
+                number: front.number,
+            };
+            let program = Program::read(memory, space, packet, &origin)?;
+            Work::Machine(Box::new(program))
+        };
         let (waves, signal) = (items.div_ceil(64), packet.completion());
         let dispatch = Dispatch::new(front.number, workgroups, waves, kernel, work, signal)
             .map_err(Failure::Packet)?;

@@ -8,6 +8,9 @@ use crate::interrupt::{client, source, xcc_node, Interrupt};
 use crate::memory::{FaultCause, MemoryFault};
 use crate::terms::{QueueKey, Slot};
 
+/// Of a message's first word, that a wave has sent it.
+const WAVE_ENCODING: u32 = 1 << 26;
+
 /// What a queue does after a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
@@ -128,6 +131,26 @@ impl Queue {
             pasid: self.pasid(),
             node: xcc_node(self.home),
             data: [context, 0, 0, 0],
+        }
+    }
+
+    /// A message that a wave sends to the driver: 24 bits, and whether its trap handler
+    /// has sent it.
+    pub fn wave_interrupt(&self, die: u32, data: u32, privileged: bool) -> Interrupt {
+        let lower = (data & 0xfff) | ((data & 0xf000) << 16);
+        Interrupt {
+            client: client::SHADER_ENGINE,
+            source: source::WAVE_MESSAGE,
+            ring: 0,
+            vmid: self.vmid(),
+            pasid: self.pasid(),
+            node: xcc_node(die),
+            data: [
+                lower | WAVE_ENCODING | (u32::from(privileged) << 13),
+                (data >> 16) & 0xff,
+                0,
+                0,
+            ],
         }
     }
 

@@ -18,7 +18,12 @@ pub use table::Queues;
 use crate::account::Loaded;
 use crate::memory::Space;
 use crate::registers::table::sdma;
-use crate::terms::{Exit, Format, GpuNanos, MappedQueue, QueueKind, Role, Seat, Slot};
+use crate::terms::{
+    Exit, Format, GpuNanos, MappedQueue, QueueKind, Role, Seat, Slot, WaveSettings,
+};
+
+/// Offset of the read pointer in amd_queue_t.
+const OWNER_READ_POINTER: u64 = 128;
 
 /// A buffer of packets that a ring refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +61,8 @@ pub struct Identity {
     pub report_address: u64,
     pub pipe_priority: u32,
     pub is_static: bool,
+    /// What its waves find in registers that the driver sets.
+    pub settings: WaveSettings,
 }
 
 /// A queue that the GPU serves: one of the driver's rings, or a user's.
@@ -162,6 +169,18 @@ impl Queue {
 
     pub fn pipe_priority(&self) -> u32 {
         self.identity.pipe_priority
+    }
+
+    pub fn settings(&self) -> WaveSettings {
+        self.identity.settings
+    }
+
+    /// Where its owner keeps pointers and sizes (amd_queue_t), in which the read
+    /// pointer is at a fixed place.
+    pub fn owner_record(&self) -> u64 {
+        self.identity
+            .report_address
+            .wrapping_sub(OWNER_READ_POINTER)
     }
 
     pub fn is_static(&self) -> bool {

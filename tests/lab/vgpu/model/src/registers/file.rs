@@ -102,6 +102,21 @@ impl RegisterFile {
         self.xccs[xcc as usize].queues[slot.index()][(register - QUEUE_FIRST) as usize] = value;
     }
 
+    /// Registers that each address space has of its own.
+    fn is_space_register(register: u32) -> bool {
+        matches!(
+            register,
+            gc::SH_MEM_BASES | gc::SH_MEM_CONFIG | gc::SQ_SHADER_TBA_LO..=gc::SQ_SHADER_TMA_HI
+        )
+    }
+
+    /// What is stored in a register of an address space.
+    pub fn of_space(&self, xcc: u32, vmid: u32, register: u32) -> u32 {
+        let bank = self.xccs.get(xcc as usize);
+        let stored = bank.and_then(|bank| bank.spaces.get(&(vmid, register)));
+        stored.copied().unwrap_or(0)
+    }
+
     /// Loads all registers of a slot at once, as from a queue's descriptor.
     pub fn load_queue(&mut self, xcc: u32, slot: Slot, values: &[u32; QUEUE_REGISTERS]) {
         self.xccs[xcc as usize].queues[slot.index()] = *values;
@@ -117,7 +132,7 @@ impl RegisterFile {
                 if Self::is_queue_register(register) {
                     return self.queue(xcc, self.selected_slot(xcc), register);
                 }
-                if matches!(register, gc::SH_MEM_BASES | gc::SH_MEM_CONFIG) {
+                if Self::is_space_register(register) {
                     let vmid = (bank.selection >> 4) & 15;
                     return bank.spaces.get(&(vmid, register)).copied().unwrap_or(0);
                 }
@@ -139,7 +154,7 @@ impl RegisterFile {
                     self.set_queue(xcc, slot, register, value);
                     return;
                 }
-                if matches!(register, gc::SH_MEM_BASES | gc::SH_MEM_CONFIG) {
+                if Self::is_space_register(register) {
                     let bank = &mut self.xccs[xcc as usize];
                     let vmid = (bank.selection >> 4) & 15;
                     bank.spaces.insert((vmid, register), value);

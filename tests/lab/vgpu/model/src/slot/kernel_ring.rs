@@ -6,7 +6,7 @@ use crate::engines::Engines;
 use crate::layout::descriptor as mqd;
 use crate::memory::{MemoryFault, Space};
 use crate::registers::table::gc;
-use crate::terms::{QueueKey, Role, Seat, Slot};
+use crate::terms::{QueueKey, Role, Seat, Slot, WaveSettings};
 
 /// The driver activated the slot of a ring through its registers.
 pub fn activate(engines: &mut Engines, die: u32, slot: Slot) {
@@ -20,6 +20,7 @@ pub fn activate(engines: &mut Engines, die: u32, slot: Slot) {
         doorbell: None,
         descriptor: None,
         is_static: false,
+        settings: WaveSettings::default(),
     };
     let key = load_slot(engines, die, 1 << die, slot, loading);
     engines.queues.kick(&mut engines.bus, key);
@@ -60,6 +61,7 @@ pub fn map_kernel_ring(
         doorbell: Some(ring.doorbell),
         descriptor: Some((ring.descriptor, 0)),
         is_static: true,
+        settings: WaveSettings::default(),
     };
     let key = load_slot(engines, die, 1 << die, slot, loading);
     engines.queues.kick(&mut engines.bus, key);

@@ -8,7 +8,7 @@ use crate::memory::{MemoryFault, Space};
 use crate::queue::{full_pointer, Identity, Indirect, Queue};
 use crate::registers::table::gc;
 use crate::registers::QUEUE_REGISTERS;
-use crate::terms::{Format, QueueKey, Role, Seat, Slot};
+use crate::terms::{Format, QueueKey, Role, Seat, Slot, WaveSettings};
 
 const DOORBELL_ENABLE: u32 = 1 << 30;
 
@@ -31,6 +31,7 @@ pub struct Loading {
     /// how far behind it the next die's is.
     pub descriptor: Option<(u64, u64)>,
     pub is_static: bool,
+    pub settings: WaveSettings,
 }
 
 /// Copies a descriptor into the registers of a slot of one die.
@@ -80,6 +81,7 @@ pub fn load_slot(
         report_address: wide(register(mqd::PQ_RPTR_REPORT)) & !3,
         pipe_priority: get(register(mqd::PIPE_PRIORITY)) & 3,
         is_static: loading.is_static,
+        settings: loading.settings,
     };
     let mut write = wide(gc::CP_HQD_PQ_WPTR_LO);
     let mut read = full_pointer(get(gc::CP_HQD_PQ_RPTR), write);

@@ -3,10 +3,11 @@
 //! scheduler firmware (`sched_policy=2`).
 
 use super::load::{descriptor_stride, load_die_settings, load_slot, Loading};
+use crate::bus::Buses;
 use crate::engines::Engines;
 use crate::preempt;
 use crate::registers::table::gc;
-use crate::terms::{Format, QueueKey, Role, Seat, Slot};
+use crate::terms::{Format, QueueKey, Role, Seat, Slot, WaveSettings};
 
 /// The driver activated a slot for a user's address space.
 pub fn activate(engines: &mut Engines, die: u32, slot: Slot, vmid: u32) {
@@ -44,6 +45,17 @@ fn partner(engines: &Engines, die: u32, slot: Slot, vmid: u32) -> Option<QueueKe
     })
 }
 
+/// What the registers of a die say of an address space's waves.
+fn wave_settings(bus: &Buses, die: u32, vmid: u32) -> WaveSettings {
+    let get = |register| bus.registers.of_space(die, vmid, register);
+    let wide = |low: u32| u64::from(get(low)) | (u64::from(get(low + 1)) << 32);
+    WaveSettings::new(
+        get(gc::SH_MEM_BASES),
+        wide(gc::SQ_SHADER_TBA_LO),
+        wide(gc::SQ_SHADER_TMA_LO),
+    )
+}
+
 fn load(engines: &mut Engines, die: u32, slot: Slot, vmid: u32) -> QueueKey {
     let bus = &engines.bus;
     let write_address = bus
@@ -58,6 +70,7 @@ fn load(engines: &mut Engines, die: u32, slot: Slot, vmid: u32) -> QueueKey {
         doorbell: None,
         descriptor: None,
         is_static: true,
+        settings: wave_settings(bus, die, vmid),
     };
     let key = load_slot(engines, die, 1 << die, slot, loading);
     // What becomes of it from here on is charged to its own account.

@@ -8,7 +8,7 @@ use crate::memory::{MemoryFault, Space};
 use crate::queue::{Identity, Queue};
 use crate::registers::sdma_register;
 use crate::registers::table::sdma;
-use crate::terms::{Format, QueueKey, Role, SdmaRing, Seat};
+use crate::terms::{Format, QueueKey, Role, SdmaRing, Seat, WaveSettings};
 
 const DOORBELL_ENABLE: u32 = 1 << 28;
 
@@ -63,6 +63,7 @@ fn from_registers(bus: &Buses, ring: SdmaRing, control: u32, is_user: bool) -> Q
         report_address: wide(sdma::RB_RPTR_ADDR_LO, sdma::RB_RPTR_ADDR_HI) & !3,
         pipe_priority: 0,
         is_static: true,
+        settings: WaveSettings::default(),
     };
     let read = wide(sdma::RB_RPTR, sdma::RB_RPTR_HI);
     let write = wide(sdma::RB_WPTR, sdma::RB_WPTR_HI);
@@ -121,6 +122,7 @@ pub fn load_listed(engines: &mut Engines, listed: &ListedRing) -> Result<QueueKe
         report_address: report & !3,
         pipe_priority: 0,
         is_static: listed.is_static,
+        settings: WaveSettings::default(),
     };
     let queue = Queue::new(identity, 0, 1, read, write.unwrap_or(read))
         .with_descriptor(listed.descriptor, 0)

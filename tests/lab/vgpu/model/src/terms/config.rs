@@ -34,6 +34,8 @@ pub struct Timing {
     pub save_fixed: u64,
     /// Bytes that all saves and restores together move in one microsecond.
     pub save_bytes_per_microsecond: u64,
+    /// For a wave to execute one instruction of machine code.
+    pub instruction: u64,
     /// Between two reads of a signal or memory word that a packet waits for.
     pub poll: u64,
     /// One unit of SET_RESOURCES.unmap_latency: 100 ms of the guest's time,
@@ -55,6 +57,7 @@ impl Default for Timing {
             unmap_queue: 2_000,
             save_fixed: 5_000,
             save_bytes_per_microsecond: 5_300_000,
+            instruction: 20,
             poll: 5_000,
             unmap_latency_unit: 3_125_000,
             process_quantum_unit: 1_000_000,
@@ -74,6 +77,8 @@ pub struct Config {
     /// Fewer make the save area that each queue pins in guest memory smaller.
     pub cu_per_shader_engine: u32,
     pub read_pointer: ReadPointer,
+    /// Instructions of machine code that a wave executes before others have their turn.
+    pub wave_quantum: u32,
     pub timing: Timing,
     /// How many records the HIQ log and the timeline keep.
     pub log_capacity: usize,
@@ -86,6 +91,7 @@ impl Default for Config {
             sdma_count: 1,
             cu_per_shader_engine: 10,
             read_pointer: ReadPointer::default(),
+            wave_quantum: 64,
             timing: Timing::default(),
             log_capacity: 1 << 18,
         }
@@ -151,6 +157,7 @@ impl Config {
         let second = 1_000_000_000;
         for (name, value) in [
             ("timing.poll", timing.poll),
+            ("timing.instruction", timing.instruction),
             (
                 "timing.save_bytes_per_microsecond",
                 timing.save_bytes_per_microsecond,
@@ -173,6 +180,7 @@ impl Config {
         ] {
             range(name, value, 0, second)?;
         }
+        range("wave_quantum", self.wave_quantum.into(), 1, 1 << 20)?;
         range("log_capacity", self.log_capacity as u64, 1, 1 << 28)
     }
 
@@ -206,8 +214,10 @@ mod tests {
         bad(|c| c.cu_per_shader_engine = 0);
         bad(|c| c.cu_per_shader_engine = 17);
         bad(|c| c.timing.poll = 0);
+        bad(|c| c.timing.instruction = 0);
         bad(|c| c.timing.doorbell = u64::MAX);
         bad(|c| c.log_capacity = 0);
+        bad(|c| c.wave_quantum = 0);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod host;
 mod name;
 mod report;
 mod time;
+mod wave;
 
 pub use config::{Config, ConfigError, ReadPointer, Timing};
 pub use fault::{Faults, Fence};
@@ -18,3 +19,4 @@ pub use report::{
     TimelineChange, TimelineRecord, UnitsRecord,
 };
 pub use time::GpuNanos;
+pub use wave::WaveSettings;

@@ -20,6 +20,9 @@ const GART: u64 = 0x4000_0000;
 /// Where a process sees guest memory.
 pub const USER: u64 = 0x1_0000_0000;
 
+/// The upper halves of the addresses of scratch and local memory, as KFD has them.
+const MEMORY_BASES: u32 = 0x0001_0002;
+
 const PAGE: u64 = 4096;
 const PRIVILEGED_DOORBELL: u64 = 0;
 const SCHEDULER_DOORBELL: u64 = 0x3000;
@@ -35,7 +38,7 @@ pub fn packet(opcode: u32, body: &[u32]) -> Vec<u32> {
     words
 }
 
-fn halves(value: u64) -> [u32; 2] {
+pub fn halves(value: u64) -> [u32; 2] {
     [value as u32, (value >> 32) as u32]
 }
 
@@ -52,6 +55,9 @@ struct KernelRing {
 pub struct TestProcess {
     pub pasid: u32,
     pub root: u64,
+    /// Where its trap handler is, or 0, and the handler's memory.
+    pub handler: u64,
+    pub handler_memory: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -390,6 +396,8 @@ impl Driver {
         TestProcess {
             pasid,
             root: root | 1,
+            handler: 0,
+            handler_memory: 0,
         }
     }
 
@@ -468,6 +476,9 @@ impl Driver {
                 let mut body = [0; 20];
                 body[0] = process.pasid | (10 << 25);
                 [body[1], body[2]] = halves(process.root);
+                body[3] = MEMORY_BASES;
+                [body[5], body[6]] = halves(process.handler >> 8);
+                [body[7], body[8]] = halves(process.handler_memory >> 8);
                 words.extend(packet(opcode::MAP_PROCESS, &body));
                 last = Some(process.pasid);
             }

@@ -2,6 +2,7 @@
 //! Guest and video memory for unit tests, and a driver in miniature.
 
 pub mod driver;
+pub mod machine;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -178,9 +178,9 @@ fn a_reserved_packet_holds_the_queue_until_its_doorbell() {
 fn what_cannot_run_stops_its_queue_and_says_why() {
     type Spoil = fn(&mut Driver, &mut [u32; 16]);
     let cases: [(&str, Spoil); 6] = [
-        ("not countable work", |driver, words| {
+        ("unknown instruction [ff, ff, ff, ff", |driver, words| {
             let object = (u64::from(words[8]) | (u64::from(words[9]) << 32)) - USER;
-            driver.put32(object + 128, 0);
+            driver.put32(object + 128, u32::MAX);
         }),
         ("unknown AQL packet", |_, words| words[0] = 77),
         ("fits on no compute unit", |driver, words| {

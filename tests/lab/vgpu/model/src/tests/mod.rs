@@ -2,6 +2,8 @@
 //! Tests of the whole model, driven as a driver drives it.
 
 mod dispatch;
+mod machine;
+mod machine_preempt;
 mod manual;
 mod pm4;
 mod preempt;

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Workgroups that execute machine code, as the crate `gfx942` knows it: how their
+//! waves begin, run, and go through the trap handler to the save area and back.
+
+mod group;
+mod handler;
+mod program;
+mod sight;
+
+pub use group::{Context, Course, Group};
+pub use handler::Trouble;
+pub use program::{Origin, Program};

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Kernels for tests of the whole model. Arguments are at s[0:1], the workgroup's number
+// is in s2, the item's in v0.
+
+.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
+
+.macro kernel name, lds
+	.rodata
+	.p2align 6
+	.amdhsa_kernel \name
+		.amdhsa_user_sgpr_kernarg_segment_ptr 1
+		.amdhsa_system_sgpr_workgroup_id_x 1
+		.amdhsa_next_free_vgpr 48
+		.amdhsa_accum_offset 32
+		.amdhsa_next_free_sgpr 96
+		.amdhsa_group_segment_fixed_size \lds
+	.end_amdhsa_kernel
+	.text
+	.p2align 8
+	.globl \name
+	.type \name, @function
+\name:
+.endm
+
+// Adds a scalar register to the sum in s2, or a vector register to that in v0.
+.macro add register
+	s_mul_i32 s2, s2, 31
+	s_add_u32 s2, s2, \register
+.endm
+
+.macro add_vector register
+	v_mul_lo_u32 v0, v0, s2
+	v_add_u32 v0, v0, \register
+.endm
+
+// Fills every kind of register and the local memory, with two waves; from `full` on it
+// sums up what it finds, and stores the sum of each item.
+kernel state, 512
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	v_mov_b32 v1, v0
+	s_waitcnt lgkmcnt(0)
+	s_mov_b32 s3, s2
+	.set i, 6
+	.rept 96
+		s_add_u32 s[i], s3, 0x1000 + i
+		.set i, i + 1
+	.endr
+	.set i, 2
+	.rept 28
+		v_add_u32 v[i], 0x2000 + i, v1
+		.set i, i + 1
+	.endr
+	.set i, 0
+	.rept 16
+		v_accvgpr_write_b32 a[i], v[i + 8]
+		.set i, i + 1
+	.endr
+	v_lshlrev_b32 v30, 2, v1
+	ds_write_b32 v30, v9
+	s_waitcnt lgkmcnt(0)
+	s_barrier
+	// What the other wave has written.
+	v_xor_b32 v31, 0x100, v30
+	ds_read_b32 v29, v31
+	s_waitcnt lgkmcnt(0)
+	s_mov_b32 m0, s20
+	s_mov_b64 vcc, s[22:23]
+	s_mov_b64 flat_scratch, s[24:25]
+	s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 8), 0xa5
+	s_mov_b32 exec_lo, 0x0f0f1234
+	s_mov_b32 exec_hi, 0x7654f0f0
+	v_add_u32 v28, v28, v27
+	s_cmp_eq_u32 s6, s6
+	s_nop 0
+	.globl full
+full:
+	s_nop 0
+	v_add_u32 v26, v26, v27
+	s_cselect_b32 s6, 0x11, 0x22
+	s_mov_b32 s2, exec_lo
+	add exec_hi
+	add vcc_lo
+	add vcc_hi
+	add m0
+	add flat_scratch_lo
+	add flat_scratch_hi
+	.set i, 6
+	.rept 96
+		add s[i]
+		.set i, i + 1
+	.endr
+	s_getreg_b32 s7, hwreg(HW_REG_MODE, 0, 8)
+	add s7
+	s_mov_b64 exec, -1
+	v_mov_b32 v0, s2
+	s_movk_i32 s2, 31
+	.set i, 1
+	.rept 31
+		add_vector v[i]
+		.set i, i + 1
+	.endr
+	.set i, 0
+	.rept 16
+		v_accvgpr_read_b32 v2, a[i]
+		add_vector v2
+		.set i, i + 1
+	.endr
+	ds_read_b32 v2, v30
+	s_waitcnt lgkmcnt(0)
+	add_vector v2
+	s_barrier
+	s_lshl_b32 s3, s3, 9
+	v_lshlrev_b32 v1, 2, v1
+	v_add_u32 v1, s3, v1
+	global_store_dword v1, v0, s[4:5]
+	s_endpgm
+
+// Stores where the argument leads.
+kernel store, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	v_mov_b32 v1, 0
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v1, v0, s[4:5]
+	s_endpgm
+
+kernel unknown, 0
+	s_nop 0
+	.long 0xdeadbeef
+	s_endpgm
+
+// Stores each item's workgroup and number, 96 to a workgroup.
+kernel places, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	s_mul_i32 s3, s2, 96 * 4
+	v_lshl_add_u32 v1, v0, 2, s3
+	s_lshl_b32 s3, s2, 16
+	v_or_b32 v2, s3, v0
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v1, v2, s[4:5]
+	s_endpgm
+
+kernel forever, 0
+again:
+	s_branch again
+
+// The first wave of two ends while the other waits for it at a barrier; then the item
+// counts up to the argument's number in memory, an atomic addition at a time.
+kernel counts, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	v_cmp_gt_u32 vcc, 64, v0
+	v_mov_b32 v1, 0
+	v_mov_b32 v2, 1
+	s_waitcnt lgkmcnt(0)
+	s_cbranch_vccnz counted
+	s_barrier
+	s_movk_i32 s6, 20
+next:
+	global_atomic_add v1, v2, s[4:5]
+	s_sub_u32 s6, s6, 1
+	s_cmp_lg_u32 s6, 0
+	s_cbranch_scc1 next
+counted:
+	s_endpgm
