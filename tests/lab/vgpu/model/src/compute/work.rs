@@ -44,7 +44,7 @@ impl Work {
     pub fn read(memory: &Memory, space: Space, kernarg: u64) -> Result<Work, MemoryFault> {
         Ok(Work {
             counters: memory.read_u64(space, kernarg)?,
-            cost: memory.read_u64(space, kernarg + 8)?,
+            cost: memory.read_u64(space, kernarg.wrapping_add(8))?,
         })
     }
 
@@ -99,7 +99,7 @@ impl Work {
         space: Space,
         running: Running,
     ) -> Result<(), MemoryFault> {
-        let counter = self.counters + running.workgroup * 4;
+        let counter = self.counters.wrapping_add(running.workgroup * 4);
         memory.add_u32(space, counter, 1).map(|_| ())
     }
 }

@@ -80,7 +80,7 @@ fn read_die(engines: &mut Engines, key: QueueKey, die: u32) -> Result<(u64, u64)
     let mut bytes = 0;
     for (position, size) in image.places() {
         let mut record = [0; RECORD];
-        memory.read(queue.space(), area.base + at, &mut record)?;
+        memory.read(queue.space(), area.base.wrapping_add(at), &mut record)?;
         image
             .add_record(position, &record)
             .map_err(Problem::Spoiled)?;
