@@ -114,7 +114,7 @@ impl InterruptRing {
                 chunk.copy_from_slice(&word.to_le_bytes());
             }
             if memory
-                .write(Space::Bus, base + u64::from(write), &bytes)
+                .write(Space::Bus, base.wrapping_add(u64::from(write)), &bytes)
                 .is_err()
             {
                 self.dropped += 1;

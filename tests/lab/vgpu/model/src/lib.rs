@@ -41,8 +41,8 @@ mod queue;
 mod registers;
 mod slot;
 mod terms;
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 

@@ -79,7 +79,8 @@ fn talk(client: UnixStream, gpu: &Gpu) -> std::io::Result<()> {
     Ok(())
 }
 
-fn reply(line: &str, gpu: &Gpu) -> Value {
+/// The answer to a line.
+pub fn reply(line: &str, gpu: &Gpu) -> Value {
     match serde_json::from_str::<Line>(line) {
         Ok(Line { id, command }) => match answer(command, gpu) {
             Ok(value) => json!({"id": id, "ok": value}),

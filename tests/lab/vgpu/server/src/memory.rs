@@ -14,6 +14,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use nix::fcntl::{fallocate, FallocateFlags};
 use nix::sys::memfd::{memfd_create, MFdFlags};
 use nix::sys::mman::{mmap, munmap, MapFlags, ProtFlags};
+use nix::sys::stat::fstat;
 use vgpu_model::{Bus, BusError, Vram};
 
 use crate::interrupt::Vector;
@@ -287,8 +288,16 @@ impl GuestMemory {
         }
     }
 
-    /// Adds a range of guest-physical addresses.
+    /// Adds a range of guest-physical addresses, all of which must be in the file: who
+    /// touches a page behind a file's end is killed. The client lends memory that it
+    /// does not shrink.
     pub fn map(&self, address: u64, file: impl AsFd, offset: u64, length: u64) -> nix::Result<()> {
+        let invalid = nix::errno::Errno::EINVAL;
+        let size = u64::try_from(fstat(&file)?.st_size).map_err(|_| invalid)?;
+        let end = offset.checked_add(length).ok_or(invalid)?;
+        if end > size || address.checked_add(length).is_none() {
+            return Err(invalid);
+        }
         let mapping = Mapping::new(file, offset, length)?;
         self.table
             .write()
@@ -421,6 +430,23 @@ mod tests {
                 Err(BusError { address, length })
             );
         }
+    }
+
+    #[test]
+    fn a_range_beyond_the_file_or_the_addresses_is_refused() {
+        let backing = VideoMemory::new(8192).unwrap();
+        let guest = GuestMemory::default();
+        for (address, offset, length) in [
+            (0, 0, 12288),
+            (0, 4096, 8192),
+            (0, 8192, 4096),
+            (0, 4096, u64::MAX),
+            (u64::MAX - 4095, 0, 8192),
+        ] {
+            let refused = guest.map(address, backing.file(), offset, length);
+            assert_eq!(refused, Err(nix::errno::Errno::EINVAL), "{offset} {length}");
+        }
+        assert!(guest.read(0, &mut [0]).is_err());
     }
 
     #[test]

@@ -35,9 +35,9 @@ impl Kernel {
         object: u64,
         group_segment: u32,
     ) -> Result<Kernel, Failure> {
-        let fixed = memory.read_u32(space, object + GROUP_SEGMENT)?;
-        let entry = object.wrapping_add(memory.read_u64(space, object + CODE_ENTRY)?);
-        let resources = memory.read_u32(space, object + PROGRAM_RESOURCES_1)?;
+        let fixed = memory.read_u32(space, object.wrapping_add(GROUP_SEGMENT))?;
+        let entry = object.wrapping_add(memory.read_u64(space, object.wrapping_add(CODE_ENTRY))?);
+        let resources = memory.read_u32(space, object.wrapping_add(PROGRAM_RESOURCES_1))?;
         let mut code = [0; 16];
         // Machine code can be shorter than the mark.
         let read = memory.read(space, entry, &mut code);

@@ -68,7 +68,7 @@ impl Work {
     pub fn read(memory: &Memory, space: Space, kernarg: u64) -> Result<Work, MemoryFault> {
         Ok(Work::Countable(Countable {
             counters: memory.read_u64(space, kernarg)?,
-            cost: memory.read_u64(space, kernarg + 8)?,
+            cost: memory.read_u64(space, kernarg.wrapping_add(8))?,
         }))
     }
 
@@ -130,7 +130,7 @@ impl Work {
         let Work::Countable(work) = self else {
             return Ok(());
         };
-        let counter = work.counters + running.workgroup * 4;
+        let counter = work.counters.wrapping_add(running.workgroup * 4);
         memory.add_u32(space, counter, 1).map(|_| ())
     }
 }

@@ -105,7 +105,7 @@ impl Hws {
         let dies = engines.bus.config.xcc_count;
         let stride = slot::descriptor_stride(&engines.bus, listed.descriptor)?;
         for die in 0..dies {
-            let descriptor = listed.descriptor + u64::from(die) * stride;
+            let descriptor = listed.descriptor.wrapping_add(u64::from(die) * stride);
             slot::load_registers(&mut engines.bus, die, place, descriptor, vmid)?;
         }
         let mask = (1 << dies) - 1;

@@ -86,7 +86,7 @@ fn parse(engines: &mut Engines, address: u64, dwords: u32) -> Result<Parsed, Mem
         engines
             .bus
             .memory
-            .read_u32(Space::Kernel, address + u64::from(index) * 4)
+            .read_u32(Space::Kernel, address.wrapping_add(u64::from(index) * 4))
     };
     let mut unknown = Vec::new();
     let mut index = 0;

@@ -88,7 +88,7 @@ impl Hws {
             engines
                 .bus
                 .memory
-                .read_u32(Space::Kernel, listed.descriptor + dword * 4)
+                .read_u32(Space::Kernel, listed.descriptor.wrapping_add(dword * 4))
                 .unwrap_or(0)
         };
         let Ok(write) = engines.bus.memory.read_u64(space, listed.write_address) else {

@@ -93,7 +93,7 @@ impl Hws {
         for descriptor in descriptors {
             let count = mqd::QUEUE_DOORBELL_COUNT as usize;
             for (index, doorbell) in doorbells.iter().take(count).enumerate() {
-                let at = descriptor + (mqd::QUEUE_DOORBELL_ID + index as u64) * 4;
+                let at = descriptor.wrapping_add((mqd::QUEUE_DOORBELL_ID + index as u64) * 4);
                 if let Err(fault) = engines.bus.memory.write_u32(Space::Kernel, at, *doorbell) {
                     engines
                         .bus

@@ -26,13 +26,16 @@ impl Area {
         let Some(descriptor) = queue.descriptor_of(die) else {
             return Ok(None);
         };
-        let word = |dword: u64| memory.read_u32(Space::Kernel, descriptor + dword * 4);
+        let word = |dword: u64| memory.read_u32(Space::Kernel, descriptor.wrapping_add(dword * 4));
         if word(mqd::PERSISTENT_STATE)? & QSWITCH_MODE == 0 {
             return Ok(None);
         }
         Ok(Some(Area {
             descriptor,
-            base: memory.read_u64(Space::Kernel, descriptor + mqd::CTX_SAVE_BASE * 4)?,
+            base: memory.read_u64(
+                Space::Kernel,
+                descriptor.wrapping_add(mqd::CTX_SAVE_BASE * 4),
+            )?,
             size: word(mqd::CTX_SAVE_SIZE)?,
             stack_size: word(mqd::CNTL_STACK_SIZE)?,
             stack_offset: word(mqd::CNTL_STACK_OFFSET)?,
@@ -41,7 +44,8 @@ impl Area {
 
     /// The kernel's address of an offset in the control stack.
     pub fn stack_at(&self, offset: u32) -> u64 {
-        self.descriptor + mqd::CONTROL_STACK + u64::from(offset)
+        self.descriptor
+            .wrapping_add(mqd::CONTROL_STACK + u64::from(offset))
     }
 }
 

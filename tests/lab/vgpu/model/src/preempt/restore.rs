@@ -83,7 +83,7 @@ fn read_die(engines: &mut Engines, key: QueueKey, die: u32) -> Result<(u64, u64)
         if at + place.bytes > u64::from(area.size) {
             return Err(Problem::Spoiled("the save area is too small for it"));
         }
-        let base = area.base + at;
+        let base = area.base.wrapping_add(at);
         if let (Some(waves), Some(program)) = (place.waves, image.program(place.part)) {
             let (program, vgprs, lds) = program;
             let shape = (waves, vgprs, lds);

@@ -101,8 +101,11 @@ fn store_die(
         None => (area.stack_size, area.stack_size),
     };
     let mut put = |dword: u64, value: u32| {
-        bus.memory
-            .write_u32(Space::Kernel, area.descriptor + dword * 4, value)
+        bus.memory.write_u32(
+            Space::Kernel,
+            area.descriptor.wrapping_add(dword * 4),
+            value,
+        )
     };
     put(mqd::CNTL_STACK_OFFSET, stack)?;
     put(mqd::WG_STATE_OFFSET, state)?;
@@ -116,7 +119,7 @@ fn store_descriptor(bus: &mut Buses, queue: &Queue, descriptor: u64) -> Result<(
     let address = buffer.map_or(0, |buffer| buffer.address);
     let mut put = |dword: u64, value: u32| {
         bus.memory
-            .write_u32(Space::Kernel, descriptor + dword * 4, value)
+            .write_u32(Space::Kernel, descriptor.wrapping_add(dword * 4), value)
     };
     put(mqd::PQ_RPTR, read as u32)?;
     put(mqd::PQ_WPTR, write as u32)?;
@@ -168,13 +171,14 @@ fn store_image(
         }
         if record.is_empty() {
             if let Some((group, vgprs)) = groups.next() {
-                group.save(&mut bus.memory, &context, area.base + at, vgprs)?;
+                group.save(&mut bus.memory, &context, area.base.wrapping_add(at), vgprs)?;
             }
         } else {
             if spoil && index == 0 {
                 record[8] ^= 1;
             }
-            bus.memory.write(queue.space(), area.base + at, &record)?;
+            bus.memory
+                .write(queue.space(), area.base.wrapping_add(at), &record)?;
         }
         at = end;
     }

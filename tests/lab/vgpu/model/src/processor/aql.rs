@@ -90,14 +90,14 @@ impl CommandProcessor<'_> {
         let (key, number) = (front.key, front.number);
         match launch {
             Launch::Done => {
-                self.fetch_to(key, number + 1);
+                self.fetch_to(key, number.wrapping_add(1));
                 self.pass(key, number);
                 if let Some(flow) = self.complete(key, front.packet.completion()) {
                     return flow;
                 }
             }
             Launch::Dispatched => {
-                self.fetch_to(key, number + 1);
+                self.fetch_to(key, number.wrapping_add(1));
                 if self.engines.bus.config.read_pointer == ReadPointer::Fetch {
                     self.pass(key, number);
                 }
@@ -175,7 +175,7 @@ impl CommandProcessor<'_> {
         let memory = &self.engines.bus.memory;
         let mut values = Vec::new();
         for signal in front.packet.dependencies() {
-            values.push(memory.read_u64(front.space, signal + signal::VALUE)?);
+            values.push(memory.read_u64(front.space, signal.wrapping_add(signal::VALUE))?);
         }
         let passes = match front.packet.kind() {
             kind::BARRIER_AND => values.iter().all(|value| *value == 0),
@@ -214,7 +214,7 @@ impl CommandProcessor<'_> {
             return Ok(Launch::Done);
         }
         let memory = &self.engines.bus.memory;
-        let masked = memory.read_u64(front.space, signal + signal::VALUE)? & mask;
+        let masked = memory.read_u64(front.space, signal.wrapping_add(signal::VALUE))? & mask;
         let (masked, value) = (masked as i64, value as i64);
         let passes = match packet.words[8] {
             0 => masked == value,
@@ -237,7 +237,7 @@ impl CommandProcessor<'_> {
             return;
         };
         let number = queue.fetched();
-        queue.fetch_to(number + 1);
+        queue.fetch_to(number.wrapping_add(1));
         self.pass(key, number);
         self.complete(key, signal);
     }

@@ -28,7 +28,8 @@ impl Queue {
 
     /// The address of a pointer in the ring.
     pub fn ring_address(&self, pointer: u64) -> u64 {
-        self.ring() + pointer.wrapping_mul(self.unit()) % self.ring_bytes().max(4)
+        self.ring()
+            .wrapping_add(pointer.wrapping_mul(self.unit()) % self.ring_bytes().max(4))
     }
 
     /// The next packet to read, in units of the format.
@@ -95,7 +96,7 @@ impl Queue {
     pub fn advance_in_buffer(&mut self, buffer: Indirect, dwords: u32) -> bool {
         let left = buffer.dwords.saturating_sub(dwords);
         self.enter_buffer(Indirect {
-            address: buffer.address + u64::from(dwords) * 4,
+            address: buffer.address.wrapping_add(u64::from(dwords) * 4),
             dwords: left,
             ..buffer
         });

@@ -59,7 +59,7 @@ impl Queue {
             (mqd::sdma::RB_RPTR, self.read),
             (mqd::sdma::UTILIZATION, self.busy_ticks()),
         ] {
-            let at = descriptor + dword * 4;
+            let at = descriptor.wrapping_add(dword * 4);
             if let Err(fault) = bus.memory.write_u64(Space::Kernel, at, value) {
                 bus.note(format!("descriptor of an SDMA queue: {fault}"));
             }

@@ -25,15 +25,19 @@ impl Queues {
         if let Some(started) = started {
             let now = bus.now();
             bus.memory
-                .write_u64(space, signal + signal::START, started.ticks())?;
+                .write_u64(space, signal.wrapping_add(signal::START), started.ticks())?;
             bus.memory
-                .write_u64(space, signal + signal::START + 8, now.ticks())?;
+                .write_u64(space, signal.wrapping_add(signal::START + 8), now.ticks())?;
         }
         bus.memory
-            .add_u64(space, signal + signal::VALUE, u64::MAX)?;
-        let mailbox = bus.memory.read_u64(space, signal + signal::MAILBOX)?;
+            .add_u64(space, signal.wrapping_add(signal::VALUE), u64::MAX)?;
+        let mailbox = bus
+            .memory
+            .read_u64(space, signal.wrapping_add(signal::MAILBOX))?;
         if mailbox != 0 {
-            let event = bus.memory.read_u32(space, signal + signal::EVENT)?;
+            let event = bus
+                .memory
+                .read_u32(space, signal.wrapping_add(signal::EVENT))?;
             bus.memory.write_u64(space, mailbox, u64::from(event))?;
             self.end_of_pipe_interrupt(bus, key, event);
         }

@@ -94,7 +94,7 @@ pub fn drop_ring(engines: &mut Engines, key: QueueKey) {
         bus.registers.set_queue(die, slot, gc::CP_HQD_PQ_RPTR, 0);
     }
     if let (Some(descriptor), true) = (queue.descriptor(), queue.role() != Role::Privileged) {
-        let at = |dword| descriptor + dword * 4;
+        let at = |dword| descriptor.wrapping_add(dword * 4);
         let (read, write) = (queue.read_dwords() as u32, queue.write_dwords());
         // The descriptor was readable when the ring was mapped.
         let _ = bus.memory.write_u32(Space::Kernel, at(mqd::PQ_RPTR), read);

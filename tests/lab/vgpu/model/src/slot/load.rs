@@ -42,7 +42,7 @@ pub fn load_registers(
     descriptor: u64,
     vmid: u32,
 ) -> Result<(), MemoryFault> {
-    let first = descriptor + mqd::REGISTERS * 4;
+    let first = descriptor.wrapping_add(mqd::REGISTERS * 4);
     let mut values: [u32; QUEUE_REGISTERS] = bus.memory.read_dwords(Space::Kernel, first)?;
     let place = |register: u32| (register - gc::CP_MQD_BASE_ADDR) as usize;
     values[place(gc::CP_HQD_ACTIVE)] = 1;
@@ -108,7 +108,7 @@ pub fn descriptor_stride(bus: &Buses, descriptor: u64) -> Result<u64, MemoryFaul
     if bus.config.xcc_count == 1 {
         return Ok(0);
     }
-    let at = descriptor + mqd::STRIDE * 4;
+    let at = descriptor.wrapping_add(mqd::STRIDE * 4);
     Ok(u64::from(bus.memory.read_u32(Space::Kernel, at)?))
 }
 
@@ -123,7 +123,7 @@ pub fn load_die_settings(
     };
     let descriptor = queue.descriptor_of(die).unwrap_or(0);
     let memory = &engines.bus.memory;
-    let read = |dword: u64| memory.read_u32(Space::Kernel, descriptor + dword * 4);
+    let read = |dword: u64| memory.read_u32(Space::Kernel, descriptor.wrapping_add(dword * 4));
     let mut mask = [0; 4];
     for (engine, dword) in mask.iter_mut().zip(mqd::STATIC_THREAD_MGMT) {
         *engine = read(dword)?;

@@ -88,7 +88,7 @@ pub fn load_listed(engines: &mut Engines, listed: &ListedRing) -> Result<QueueKe
     let ring = listed.ring;
     let word = |dword: u64| {
         bus.memory
-            .read_u32(Space::Kernel, listed.descriptor + dword * 4)
+            .read_u32(Space::Kernel, listed.descriptor.wrapping_add(dword * 4))
     };
     let wide = |low: u64, high: u64| -> Result<u64, MemoryFault> {
         Ok(u64::from(word(low)?) | (u64::from(word(high)?) << 32))

@@ -4,17 +4,18 @@
 //! in one file because a driver has to do all of that before the first test can run.
 
 use super::{TestBus, TestVram};
+#[cfg(test)]
 use crate::compute::Footprint;
 use crate::device::{Device, DoorbellWidth};
 use crate::layout::descriptor as mqd;
 use crate::layout::pm4::opcode;
 use crate::memory::FB_BASE;
-use crate::registers::table::{gc, ih, mmhub};
-use crate::registers::xcc_base;
-use crate::terms::{Bus, Config, GpuNanos, QueueReport, Vram};
+use crate::registers::table::{gc, ih, mmhub, sdma};
+use crate::registers::{sdma_register, xcc_base, QUEUE_REGISTERS};
+use crate::terms::{Bus, Config, GpuNanos, QueueReport, SdmaRing, Vram};
 
 const VRAM: usize = 64 << 20;
-const GUEST: usize = 96 << 20;
+const GUEST: u64 = 96 << 20;
 /// Where the kernel sees guest memory through its flat table.
 const GART: u64 = 0x4000_0000;
 /// Where a process sees guest memory.
@@ -26,6 +27,7 @@ const MEMORY_BASES: u32 = 0x0001_0002;
 const PAGE: u64 = 4096;
 const PRIVILEGED_DOORBELL: u64 = 0;
 const SCHEDULER_DOORBELL: u64 = 0x3000;
+const COPIES_DOORBELL: u64 = 0x780;
 const STACK: u32 = 16384;
 
 const RW: u64 = 0x61;
@@ -105,6 +107,7 @@ impl Default for Work {
     }
 }
 
+#[cfg(test)]
 impl Work {
     pub fn footprint(&self) -> Footprint {
         Footprint {
@@ -119,6 +122,7 @@ pub struct Driver {
     pub device: Device,
     pub bus: TestBus,
     pub vram: TestVram,
+    guest_bytes: u64,
     next_guest: u64,
     next_vram: u64,
     next_doorbell: u64,
@@ -133,7 +137,12 @@ pub struct Driver {
 impl Driver {
     /// A device whose scheduler is ready for runlists.
     pub fn new(config: Config) -> Driver {
-        let bus = TestBus::new(GUEST);
+        Driver::with_guest(config, GUEST)
+    }
+
+    /// The same with so many bytes of guest memory.
+    pub fn with_guest(config: Config, guest_bytes: u64) -> Driver {
+        let bus = TestBus::new(guest_bytes as usize);
         let vram = TestVram::new(VRAM);
         let device = Device::new(config, Box::new(bus.clone()), Box::new(vram.clone())).unwrap();
         let none = || KernelRing {
@@ -147,6 +156,7 @@ impl Driver {
             device,
             bus,
             vram,
+            guest_bytes,
             next_guest: PAGE,
             next_vram: PAGE,
             next_doorbell: 0x4000,
@@ -164,7 +174,10 @@ impl Driver {
     pub fn guest(&mut self, bytes: u64) -> u64 {
         let at = self.next_guest;
         self.next_guest += bytes.next_multiple_of(PAGE);
-        assert!(self.next_guest <= GUEST as u64, "guest memory is used up");
+        assert!(
+            self.next_guest <= self.guest_bytes,
+            "guest memory is used up"
+        );
         at
     }
 
@@ -229,6 +242,16 @@ impl Driver {
         );
     }
 
+    /// Writes one of the registers that each slot of a die has, counted from the
+    /// first of them.
+    pub fn write_slot(&mut self, slot: [u32; 3], index: u32, value: u32) {
+        let [me, pipe, queue] = slot;
+        let register = gc::CP_MQD_BASE_ADDR + index % QUEUE_REGISTERS as u32;
+        self.select(0, me, pipe, queue);
+        self.write_reg(xcc_base(0) + register, value);
+        self.select(0, 0, 0, 0);
+    }
+
     /// Lets time pass, event by event.
     pub fn run(&mut self, nanos: u64) {
         let end = self.device.now().after(nanos);
@@ -286,11 +309,10 @@ impl Driver {
 
     /// Maps all guest memory at GART.
     fn gart(&mut self) {
-        let table = self.video(GUEST as u64 / PAGE * 8);
-        for page in 0..GUEST as u64 / PAGE {
-            self.video_put64(table + page * 8, (page * PAGE) | RW | SYSTEM);
-        }
-        let end = GART + GUEST as u64 - 1;
+        let pages = self.guest_bytes / PAGE;
+        let table = self.video(pages * 8);
+        self.vram.write(table, &entries(0, pages));
+        let end = GART + self.guest_bytes - 1;
         for (register, value) in [
             (mmhub::VM_CONTEXT0_PAGE_TABLE_START_ADDR_LO32, GART >> 12),
             (mmhub::VM_CONTEXT0_PAGE_TABLE_END_ADDR_LO32, end >> 12),
@@ -376,22 +398,46 @@ impl Driver {
         self.scheduler.submit(&self.bus, &mut self.device, words);
     }
 
+    /// Sets up the kernel's own ring of the first engine for copies, with these words
+    /// in it, and rings its doorbell. They are at most 1,023.
+    pub fn copies(&mut self, words: &[u32]) {
+        let ring = self.guest(PAGE);
+        for (index, word) in words.iter().enumerate() {
+            self.put32(ring + index as u64 * 4, *word);
+        }
+        let registers = SdmaRing {
+            engine: 0,
+            registers: sdma::GFX,
+        };
+        let base = (GART + ring) >> 8;
+        for (register, value) in [
+            (sdma::RB_BASE, base as u32),
+            (sdma::RB_BASE_HI, (base >> 32) as u32),
+            (sdma::DOORBELL, 1 << 28),
+            (sdma::DOORBELL_OFFSET, COPIES_DOORBELL as u32),
+            (sdma::RB_CNTL, 1 | (10 << 1)),
+        ] {
+            self.write_reg(sdma_register(registers, register), value);
+        }
+        self.run(10_000);
+        let write = words.len() as u64 * 4;
+        self.device
+            .doorbell_write(COPIES_DOORBELL, write, DoorbellWidth::Qword);
+    }
+
     /// A process that sees all guest memory at USER.
     pub fn process(&mut self, pasid: u32) -> TestProcess {
         let [root, middle, low] = [(); 3].map(|()| self.video(PAGE));
-        let leaf_count = (GUEST as u64).div_ceil(2 << 20);
+        let pages = self.guest_bytes / PAGE;
+        let leaf_count = pages.div_ceil(512);
         let leaves = self.video(leaf_count * PAGE);
         self.video_put64(root, middle | 1);
         self.video_put64(middle + (USER >> 30) * 8, low | 1);
         for leaf in 0..leaf_count {
             let table = leaves + leaf * PAGE;
             self.video_put64(low + leaf * 8, table | 1 | FURTHER);
-            for page in 0..512 {
-                let address = (leaf * 512 + page) * PAGE;
-                if address < GUEST as u64 {
-                    self.video_put64(table + page * 8, address | RW | SYSTEM);
-                }
-            }
+            let last = pages.min((leaf + 1) * 512);
+            self.vram.write(table, &entries(leaf * 512, last));
         }
         TestProcess {
             pasid,
@@ -659,6 +705,13 @@ impl KernelRing {
         }
         device.doorbell_write(self.doorbell, self.write, DoorbellWidth::Qword);
     }
+}
+
+/// Page table entries for pages of guest memory.
+fn entries(first: u64, end: u64) -> Vec<u8> {
+    (first..end)
+        .flat_map(|page| ((page * PAGE) | RW | SYSTEM).to_le_bytes())
+        .collect()
 }
 
 fn stride() -> u64 {

@@ -49,7 +49,7 @@ fn areas(base: u64, vgprs: u32, lds: u32) -> impl Iterator<Item = u64> {
     (0..).map(move |index| match index {
         0 => base & ADDRESS | FIRST_WAVE,
         // The first wave's part has the local memory.
-        _ => (base + index * wave + u64::from(lds)) & ADDRESS,
+        _ => base.wrapping_add(index * wave + u64::from(lds)) & ADDRESS,
     })
 }
 

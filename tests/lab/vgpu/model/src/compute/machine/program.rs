@@ -73,7 +73,7 @@ impl Program {
         let word = |at: u64| memory.read_u32(space, object.wrapping_add(at));
         let preload = word(PRELOAD - 2)? >> 16;
         let mut program = Program {
-            entry: object.wrapping_add(memory.read_u64(space, object + CODE_ENTRY)?),
+            entry: object.wrapping_add(memory.read_u64(space, object.wrapping_add(CODE_ENTRY))?),
             resources: [word(RESOURCES_1)?, word(RESOURCES_2)?, word(RESOURCES_3)?],
             properties: word(PROPERTIES)? & 0xffff,
             kernarg: packet.kernarg(),
@@ -88,9 +88,9 @@ impl Program {
         };
         if program.preloaded > 0 {
             program.entry = program.entry.wrapping_add(WITHOUT_PRELOAD);
-            let first = program.kernarg + u64::from(preload >> 7) * 4;
+            let first = program.kernarg.wrapping_add(u64::from(preload >> 7) * 4);
             for at in 0..program.preloaded {
-                let argument = memory.read_u32(space, first + u64::from(at) * 4)?;
+                let argument = memory.read_u32(space, first.wrapping_add(u64::from(at) * 4))?;
                 program.preload[at as usize] = argument;
             }
         }

@@ -20,10 +20,10 @@ impl CommandProcessor<'_> {
         for (index, value) in packet.values().iter().enumerate() {
             let step = if packet.same_address() { 0 } else { index };
             if packet.to_register() {
-                let register = packet.register() + step as u32;
+                let register = packet.register().wrapping_add(step as u32);
                 aperture::write(self.engines, carrier.local(register), *value);
             } else {
-                let at = packet.address() + step as u64 * 4;
+                let at = packet.address().wrapping_add(step as u64 * 4);
                 let memory = &mut self.engines.bus.memory;
                 memory.write_u32(carrier.space, at, *value)?;
             }

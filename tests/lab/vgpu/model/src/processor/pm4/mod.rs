@@ -74,8 +74,8 @@ impl Front {
     /// The address of a dword of the packet.
     fn dword(&self, queue: &Queue, index: u32) -> u64 {
         match self.source {
-            Source::Buffer(buffer) => buffer.address + u64::from(index) * 4,
-            Source::Ring => queue.ring_address(queue.fetched() + u64::from(index)),
+            Source::Buffer(buffer) => buffer.address.wrapping_add(u64::from(index) * 4),
+            Source::Ring => queue.ring_address(queue.fetched().wrapping_add(u64::from(index))),
         }
     }
 }
@@ -165,7 +165,7 @@ impl<'a> CommandProcessor<'a> {
         };
         match source {
             Source::Ring => {
-                let target = queue.fetched() + u64::from(dwords);
+                let target = queue.fetched().wrapping_add(u64::from(dwords));
                 queue.fetch_to(target);
                 engines.queues.read_to(&mut engines.bus, key, target);
             }

@@ -181,8 +181,8 @@ fn move_bytes(
     while done < bytes {
         let part = (STEP as u64).min(bytes - done);
         let buffer = &mut buffer[..part as usize];
-        memory.read(space, from + done, buffer)?;
-        memory.write(space, to + done, buffer)?;
+        memory.read(space, from.wrapping_add(done), buffer)?;
+        memory.write(space, to.wrapping_add(done), buffer)?;
         done += part;
     }
     Ok(())

@@ -58,8 +58,8 @@ impl Reader {
     }
 
     pub fn word(&self, memory: &Memory, index: u64) -> Result<u32, MemoryFault> {
-        let at = (self.offset + index * 4) % self.length.max(4);
-        memory.read_u32(self.space, self.start + at)
+        let at = (self.offset.wrapping_add(index * 4)) % self.length.max(4);
+        memory.read_u32(self.space, self.start.wrapping_add(at))
     }
 
     /// Moves a queue past this many dwords; true if its read pointer may follow.
@@ -70,7 +70,7 @@ impl Reader {
             }
             // The packet was in the ring. If it entered a buffer, the read pointer
             // waits, since the buffer is part of the packet.
-            _ => queue.fetch_to(queue.fetched() + dwords * 4),
+            _ => queue.fetch_to(queue.fetched().wrapping_add(dwords * 4)),
         }
         queue.indirect().is_none() && queue.read() != queue.fetched()
     }

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is tried.
+
+pub mod control;
+pub mod device;
+pub mod packets;
+pub mod parameters;
+pub mod protocol;
+pub mod rules;
+pub mod scene;
+pub mod tables;
+pub mod type_info;
