@@ -189,8 +189,7 @@ impl Work {
     /// Works out whether it wants compute units, and for how long it has.
     fn follow_want(&mut self, now: Nanos, limits: &Limits, moved: bool, known: bool, free: bool) {
         let was_pending = self.is_pending();
-        let runnable = self.backlog > 0 && matches!(self.head, Head::Runnable | Head::Unknown);
-        let pending = self.active && (runnable || self.is_doubtful());
+        let pending = self.active && (self.is_runnable() || self.is_doubtful());
         if !pending || !was_pending || (moved && self.is_doubtful()) {
             self.begin_grace(now);
         } else if known {
@@ -361,6 +360,18 @@ impl Work {
     pub(crate) fn seems_to_run(&self, now: Nanos, limits: &Limits) -> bool {
         let stands = self.waves == Waves::Unknown && self.is_stalled();
         self.may_occupy(now, limits) && !stands
+    }
+
+    /// It has work for which it may get compute units at any moment, whether it has
+    /// waves now or not.
+    pub(crate) fn is_eager(&self, now: Nanos) -> bool {
+        self.is_runnable() && self.launched_lately(now)
+    }
+
+    /// It has a packet to run.
+    #[inline]
+    fn is_runnable(&self) -> bool {
+        self.backlog > 0 && matches!(self.head, Head::Runnable | Head::Unknown)
     }
 
     /// It may have waves on the compute units now.

@@ -60,7 +60,7 @@ impl Pass<'_, '_> {
     }
 
     /// Works out whether the queue at a place may be stopped and for which queue;
-    /// says whether that would make room on the compute units.
+    /// says whether that would make room on the compute units, or keep it free.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     fn claim(&mut self, at: usize, first: &Rival, lowest: &mut Option<Priority>) -> bool {
         let Some(queue) = self.queues.get_mut(at) else {
@@ -101,7 +101,8 @@ impl Pass<'_, '_> {
         } else {
             None
         };
-        let occupies = queue.work().may_occupy(self.now, &self.limits);
+        let work = queue.work();
+        let occupies = work.may_occupy(self.now, &self.limits) || work.is_eager(self.now);
         if let Some(queue) = self.queues.get_mut(at) {
             queue.plan_mut().set_claim(claim);
         }

@@ -555,6 +555,23 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a queue that was at work lately is stopped with its next work, before it has waves",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Quiet(1),
+            Runs(1),
+            Quiet(1),
+            Idles(1),
+            Quiet(4),
+            Starves(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
         name: "a lower queue blocked by a barrier is left alone",
         scene: &[
             PLAIN,
