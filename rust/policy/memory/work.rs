@@ -23,7 +23,8 @@ use crate::terms::observation::QueueState;
 use crate::terms::observation::Waves;
 use crate::terms::time::Nanos;
 
-/// How many looks make a pending queue wait, beside the grace.
+/// How many looks make a pending queue wait, beside the grace; the one that finds it
+/// pending is the first.
 const LOOKS: u32 = 2;
 
 /// How many looks in a row may pass before the waves of a launch are counted.
@@ -192,9 +193,12 @@ impl Work {
         let pending = self.active && (self.is_runnable() || self.is_doubtful());
         if !pending || !was_pending || (moved && self.is_doubtful()) {
             self.begin_grace(now);
-        } else if known {
-            self.looks = self.looks.saturating_add(1);
         }
+        // Time spent in ignorance does not count as waiting.
+        self.looks = match known {
+            true if pending => self.looks.saturating_add(1),
+            _ => 0,
+        };
         let grace = self.grace(limits);
         let ripe = now >= self.pending_since.after(grace);
         self.want = if !pending {

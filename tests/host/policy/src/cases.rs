@@ -165,9 +165,8 @@ pub const CASES: &[Case] = &[
             Queue(2, 2, 9),
             Runs(1),
             Starves(2),
-            Look(100, &[]),
             Look(1_000, &[]),
-            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Look(1, &[(Stop, 1, Reason::Inversion)]),
         ],
     },
     Case {
@@ -450,7 +449,25 @@ pub const CASES: &[Case] = &[
             Runs(1),
             Quiet(1),
             Idles(1),
-            Times(20, &[Runs(3), Quiet(11), Times(1, BOTH_STOPPED)]),
+            Times(
+                20,
+                &[
+                    Runs(3),
+                    Quiet(11),
+                    Starves(2),
+                    Quiet(2),
+                    Look(
+                        100,
+                        &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
+                    ),
+                    Idles(1),
+                    Runs(2),
+                    Quiet(1),
+                    Idles(2),
+                    Quiet(2),
+                    Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
+                ],
+            ),
         ],
     },
     Case {
@@ -2357,11 +2374,11 @@ pub const CASES: &[Case] = &[
             Quiet(10),
             Starves(2),
             Quiet(1),
-            Line::Step("half the grace", |step| {
-                step.next_look == Some(Nanos(10_001_100_000 + 30_000))
+            Line::Step("the end of the grace", |step| {
+                step.next_look == Some(Nanos(10_001_100_000 + 60_000))
             }),
             Look(45, &[]),
-            Line::Step("the rest of it, not sooner than a look pays", |step| {
+            Line::Step("the end of it, not sooner than a look pays", |step| {
                 step.next_look == Some(Nanos(10_001_145_000 + 20_000))
             }),
             Look(20, &[(Stop, 1, Reason::Inversion)]),
@@ -2376,18 +2393,26 @@ pub const CASES: &[Case] = &[
             PLAIN,
             Queue(1, 1, 3),
             Queue(2, 2, 9),
+            Quiet(1),
             Runs(1),
             Quiet(2),
             Line::Step("no queue waits", |step| !step.ask_waves),
             Starves(2),
             Seen(2, |seen| seen.waves = Waves::Unknown),
-            Quiet(1),
-            Line::Step("not at the first look", |step| !step.ask_waves),
-            Quiet(1),
-            Line::Step("a queue may be waiting", |step| step.ask_waves),
-            Runs(1),
-            Look(100, &[(Stop, 1, Reason::Inversion)]),
-            Line::Step("the pointers tell", |step| !step.ask_waves),
+            Quiet(2),
+            Line::Step("a backlog below tells enough", |step| !step.ask_waves),
+            Seen(1, |seen| {
+                seen.backlog = Some(0);
+                seen.waves = Waves::Unknown;
+            }),
+            Idles(2),
+            Quiet(3),
+            Starves(2),
+            Look(1, &[]),
+            Line::Step("in time for the second look", |step| step.ask_waves),
+            Seen(1, |seen| seen.backlog = Some(1)),
+            Look(1, &[]),
+            Line::Step("it is not needed any more", |step| !step.ask_waves),
         ],
     },
     Case {

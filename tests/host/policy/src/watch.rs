@@ -616,7 +616,7 @@ impl Watch {
             if beneficiary.stopped.is_none() && made.reason != Reason::Rotation {
                 let waited = now.since(beneficiary.pending_since);
                 hold!(
-                    beneficiary.pending_steps >= 2 && waited >= config.duration(Number::Grace),
+                    beneficiary.pending_steps >= 1 && waited >= config.duration(Number::Grace),
                     "a stop within the grace: {made:?} {beneficiary:?}"
                 );
             }
