@@ -2346,13 +2346,13 @@ pub const CASES: &[Case] = &[
             Runs(1),
             Quiet(1),
             Line::Step("the lower is busy", |step| {
-                step.next_look == Some(Nanos(10_000_300_000 + 100_000))
+                step.next_look == Some(Nanos(10_000_300_000 + 20_000))
             }),
             Idles(1),
             Runs(2),
             Quiet(1),
             Line::Step("work for the lower would delay one that waits", |step| {
-                step.next_look == Some(Nanos(10_000_400_000 + 100_000))
+                step.next_look == Some(Nanos(10_000_400_000 + 20_000))
             }),
             Idles(2),
             Quiet(1),
@@ -2362,18 +2362,60 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "it looks in haste for a second after an urgent request, while a lower queue runs",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Quiet(2),
+            Line::Step("no urgent request has come", |step| {
+                step.next_look == Some(Nanos(10_000_200_000 + 100_000))
+            }),
+            Starves(2),
+            Quiet(1),
+            Line::Step("one has", |step| {
+                step.next_look == Some(Nanos(10_000_300_000 + 20_000))
+            }),
+            Quiet(1),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Quiet(1),
+            Line::Step("it has more to run", |step| {
+                step.next_look == Some(Nanos(10_000_600_000 + 100_000))
+            }),
+            Idles(2),
+            Quiet(1),
+            Line::Step("it is done", |step| {
+                step.next_look == Some(Nanos(10_000_700_000 + 20_000))
+            }),
+            Look(300, &[(Start, 1, Reason::Calm)]),
+            Runs(1),
+            Look(100_000, &[]),
+            Look(899_999, &[]),
+            Line::Step("another one may come", |step| {
+                step.next_look == Some(Nanos(11_000_999_000 + 20_000))
+            }),
+            Look(101, &[]),
+            Line::Step("none has come for a second", |step| {
+                step.next_look == Some(Nanos(11_001_100_000 + 100_000))
+            }),
+        ],
+    },
+    Case {
         name: "a queue that may soon wait is looked at in time for its grace",
         scene: &[
             PLAIN,
             Line::Config(|config| {
                 let _ = config.set(Number::Grace, 60);
+                let _ = config.set(Number::PollInterval, 500);
             }),
             Queue(1, 1, 3),
             Queue(2, 2, 9),
             Runs(1),
-            Quiet(10),
+            Look(1_000, &[]),
             Starves(2),
-            Quiet(1),
+            Look(100, &[]),
             Line::Step("the end of the grace", |step| {
                 step.next_look == Some(Nanos(10_001_100_000 + 60_000))
             }),
@@ -2382,7 +2424,7 @@ pub const CASES: &[Case] = &[
                 step.next_look == Some(Nanos(10_001_145_000 + 20_000))
             }),
             Look(20, &[(Stop, 1, Reason::Inversion)]),
-            Line::Step("there is no hurry", |step| {
+            Line::Step("what came of it", |step| {
                 step.next_look == Some(Nanos(10_001_165_000 + 100_000))
             }),
         ],
@@ -2543,7 +2585,7 @@ pub const CASES: &[Case] = &[
             PLAIN,
             Line::Config(|config| {
                 let _ = config.set(Number::MinInterval, 5_000);
-                let _ = config.set(Number::PollInterval, 10_000);
+                let _ = config.set(Number::PollInterval, 60_000);
                 let _ = config.set(Number::MinRun, 0);
                 let _ = config.set(Number::NoProgress, 60_000);
             }),
