@@ -48,6 +48,7 @@ mod memory {
     pub(crate) mod cooldown;
     pub(crate) mod figures;
     pub(crate) mod hint;
+    pub(crate) mod pace;
     pub(crate) mod patience;
     pub(crate) mod phase;
     pub(crate) mod plan;

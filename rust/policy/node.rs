@@ -4,6 +4,7 @@
 use crate::algorithm::algorithm::Context;
 use crate::algorithm::policies;
 use crate::memory::cooldown::Pairs;
+use crate::memory::pace::Pace;
 use crate::memory::queue::Queue;
 use crate::memory::recovery::Fallback;
 use crate::memory::recovery::Recovery;
@@ -44,6 +45,7 @@ pub(crate) struct Node {
     cooled: Nanos,
     virtual_floor: Nanos,
     thrash: Thrash,
+    pace: Pace,
     recovery: Recovery,
     /// What the last pass was made for.
     made_for: Option<(Mode, PolicyKind, Granularity)>,
@@ -61,6 +63,7 @@ impl Node {
             cooled: Nanos::ZERO,
             virtual_floor: Nanos::ZERO,
             thrash: Thrash::new(),
+            pace: Pace::new(),
             recovery: Recovery::new(),
             made_for: None,
             releasing: false,
@@ -142,6 +145,7 @@ impl Node {
             processes,
             pairs: Pairs::new(parts.pairs, &mut self.cooled),
             thrash: &mut self.thrash,
+            pace: &mut self.pace,
             out: Output::new(out),
             step: Step::default(),
             starts: false,

@@ -6,7 +6,8 @@
 //! for longer each time. A kernel that runs for seconds does not move the read
 //! pointer either, but it has waves: a stop counts only where it is known that the
 //! queue had none, and a wave or a moved pointer ends everything at once. What was
-//! saved decides; waves that were counted before the stop need not be all.
+//! saved decides; waves that were counted before the stop need not be all. A queue
+//! without a backlog was stopped along with others, which says nothing about it.
 
 use crate::settings::limits::Limits;
 use crate::terms::observation::Waves;
@@ -21,6 +22,8 @@ const FREE: u32 = 7;
 pub(crate) struct Patience {
     /// It is known that the stop that lasts found no waves.
     empty: bool,
+    /// There was nothing to do when that stop was decided.
+    idle: bool,
     /// How many such stops there were in a row.
     times: u32,
     /// It is left alone until then.
@@ -34,15 +37,16 @@ impl Patience {
         now < self.until
     }
 
-    /// A stop is decided of a queue with these waves.
-    pub(crate) fn begin_stop(&mut self, waves: Waves) {
-        self.empty = waves == Waves::Known(0);
+    /// A stop is decided of a queue with these waves, and with a backlog or without.
+    pub(crate) fn begin_stop(&mut self, waves: Waves, backlog: bool) {
+        self.idle = !backlog;
+        self.empty = backlog && waves == Waves::Known(0);
     }
 
     /// It is stopped with these waves saved.
     pub(crate) fn see_stopped(&mut self, saved: Waves) {
         match saved {
-            Waves::Known(0) => self.empty = true,
+            Waves::Known(0) => self.empty = !self.idle,
             Waves::Known(_) => self.see_life(),
             Waves::Unknown => {}
         }
@@ -88,7 +92,7 @@ mod tests {
     fn stopped_in_vain(times: u32) -> Patience {
         let mut patience = Patience::default();
         for _ in 0..times {
-            patience.begin_stop(NONE);
+            patience.begin_stop(NONE, true);
             patience.resume(NOW, &limits());
         }
         patience
@@ -120,17 +124,17 @@ mod tests {
     fn only_a_stop_that_is_known_to_have_found_nothing_counts() {
         for waves in [Waves::Unknown, Waves::Known(1)] {
             let mut patience = stopped_in_vain(7);
-            patience.begin_stop(waves);
+            patience.begin_stop(waves, true);
             patience.resume(NOW, &limits());
             assert!(!patience.is_alone(NOW), "{waves:?}");
         }
         let mut patience = stopped_in_vain(7);
-        patience.begin_stop(NONE);
+        patience.begin_stop(NONE, true);
         patience.forget_stop();
         patience.resume(NOW, &limits());
         assert!(!patience.is_alone(NOW));
         // What was saved tells as well, whenever it is known.
-        patience.begin_stop(Waves::Unknown);
+        patience.begin_stop(Waves::Unknown, true);
         patience.see_stopped(NONE);
         patience.see_stopped(Waves::Unknown);
         patience.resume(NOW, &limits());
@@ -140,12 +144,26 @@ mod tests {
     #[test]
     fn waves_that_are_saved_count_for_more_than_none_that_were_counted() {
         let mut patience = stopped_in_vain(7);
-        patience.begin_stop(NONE);
+        patience.begin_stop(NONE, true);
         patience.see_stopped(Waves::Known(1));
         assert_eq!(patience, Patience::default());
         patience.see_stopped(Waves::Unknown);
         patience.resume(NOW, &limits());
         assert!(!patience.is_alone(NOW));
+    }
+
+    #[test]
+    fn a_stop_of_a_queue_without_a_backlog_does_not_count() {
+        let mut patience = stopped_in_vain(7);
+        patience.begin_stop(NONE, false);
+        patience.see_stopped(NONE);
+        patience.resume(NOW, &limits());
+        assert!(!patience.is_alone(NOW));
+        // The next one with a backlog does.
+        patience.begin_stop(Waves::Unknown, true);
+        patience.see_stopped(NONE);
+        patience.resume(NOW, &limits());
+        assert!(patience.is_alone(NOW));
     }
 
     #[test]

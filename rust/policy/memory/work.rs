@@ -23,7 +23,8 @@ use crate::terms::observation::QueueState;
 use crate::terms::observation::Waves;
 use crate::terms::time::Nanos;
 
-/// How many looks make a pending queue wait, beside the grace.
+/// How many looks make a pending queue wait, beside the grace; the one that finds it
+/// pending is the first.
 const LOOKS: u32 = 2;
 
 /// How many looks in a row may pass before the waves of a launch are counted.
@@ -31,6 +32,9 @@ const UNSURE_LOOKS: u32 = 2;
 
 /// The shortest time between two looks while a pending queue comes to wait.
 const STEP_MIN: Nanos = Nanos::from_micros(20);
+
+/// How long after its last launch a queue is expected to have work again.
+const LATELY: Nanos = Nanos::SECOND;
 
 /// How often the grace of a doubtful launch is doubled at most.
 const DOUBTS_MAX: u32 = 6;
@@ -186,13 +190,15 @@ impl Work {
     /// Works out whether it wants compute units, and for how long it has.
     fn follow_want(&mut self, now: Nanos, limits: &Limits, moved: bool, known: bool, free: bool) {
         let was_pending = self.is_pending();
-        let runnable = self.backlog > 0 && matches!(self.head, Head::Runnable | Head::Unknown);
-        let pending = self.active && (runnable || self.is_doubtful());
+        let pending = self.active && (self.is_runnable() || self.is_doubtful());
         if !pending || !was_pending || (moved && self.is_doubtful()) {
             self.begin_grace(now);
-        } else if known {
-            self.looks = self.looks.saturating_add(1);
         }
+        // Time spent in ignorance does not count as waiting.
+        self.looks = match known {
+            true if pending => self.looks.saturating_add(1),
+            _ => 0,
+        };
         let grace = self.grace(limits);
         let ripe = now >= self.pending_since.after(grace);
         self.want = if !pending {
@@ -325,6 +331,11 @@ impl Work {
         self.alive
     }
 
+    /// It has launched something lately, so that it may soon have work again.
+    pub(crate) fn launched_lately(&self, now: Nanos) -> bool {
+        self.moved != Nanos::ZERO && now.since(self.moved) < LATELY
+    }
+
     pub(crate) fn moved(&self) -> Nanos {
         self.moved
     }
@@ -355,6 +366,18 @@ impl Work {
         self.may_occupy(now, limits) && !stands
     }
 
+    /// It has work for which it may get compute units at any moment, whether it has
+    /// waves now or not.
+    pub(crate) fn is_eager(&self, now: Nanos) -> bool {
+        self.is_runnable() && self.launched_lately(now)
+    }
+
+    /// It has a packet to run.
+    #[inline]
+    fn is_runnable(&self) -> bool {
+        self.backlog > 0 && matches!(self.head, Head::Runnable | Head::Unknown)
+    }
+
     /// It may have waves on the compute units now.
     pub(crate) fn may_occupy(&self, now: Nanos, limits: &Limits) -> bool {
         match self.waves {
@@ -373,128 +396,4 @@ impl Work {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::settings::config::Config;
-    use crate::terms::observation::ProcessId;
-    use crate::terms::observation::QueueId;
-
-    const T: Nanos = Nanos(5_000_000_000);
-    const NONE: Waves = Waves::Known(0);
-    fn seen(backlog: u32, progress: u64, waves: Waves) -> Observation {
-        Observation {
-            backlog: Some(backlog),
-            progress,
-            waves,
-            head: Head::Runnable,
-            ..Observation::new(QueueId(1), ProcessId(1))
-        }
-    }
-
-    /// The work of a queue that looked so at these times after `T`.
-    fn after(looks: &[(u64, Observation)]) -> Work {
-        let limits = Limits::new(&Config::new());
-        let mut work = Work::new(T, &seen(0, 0, NONE));
-        let looks = looks
-            .iter()
-            .map(|(time, look)| (T.after(Nanos(*time)), look));
-        looks.for_each(|(now, look)| work.take_in(now, &limits, look, true));
-        work
-    }
-
-    #[test]
-    fn it_stays_idle_as_long_as_nothing_changes() {
-        let untold = Observation {
-            state: QueueState::Unknown,
-            ..seen(0, 0, NONE)
-        };
-        let mut work = after(&[(0, untold)]);
-        assert!(!work.is_active());
-        for (change, idle) in [
-            (seen(0, 0, NONE), true),
-            (seen(0, 0, Waves::Unknown), true),
-            (seen(0, 0, Waves::Known(1)), false),
-            (seen(0, 1, NONE), false),
-            (seen(1, 0, NONE), false),
-        ] {
-            assert_eq!(work.still_idle(&change), idle, "{change:?}");
-        }
-        work.stay_idle(&seen(0, 0, Waves::Unknown));
-        assert!(work.is_active());
-        assert_eq!(work.waves(), Waves::Unknown);
-    }
-
-    #[test]
-    fn each_launch_is_uncounted_for_two_looks() {
-        let launch = |progress| seen(0, progress, Waves::Unknown);
-        let mut looks = vec![(1, launch(1)), (2, launch(2)), (3, launch(3))];
-        for uncounted in [true, true, false] {
-            assert_eq!(after(&looks).is_uncounted(), uncounted);
-            looks.push((4, launch(3)));
-        }
-        assert!(!after(&[(1, seen(3, 1, Waves::Unknown))]).is_uncounted());
-    }
-
-    #[test]
-    fn a_doubt_ends_with_any_sign_of_life() {
-        for (life, doubts) in [
-            (seen(1, 2, NONE), 0),
-            (seen(1, 1, Waves::Known(1)), 0),
-            (seen(1, 1, NONE), 1),
-            (seen(0, 2, NONE), 1),
-        ] {
-            let mut work = after(&[(1, seen(0, 1, NONE))]);
-            work.settle_doubt(T.after(Nanos(7)));
-            assert_eq!((work.doubts, work.pending_since()), (1, T.after(Nanos(7))));
-            work.take_in(T.after(Nanos(9)), &Limits::new(&Config::new()), &life, true);
-            assert_eq!(work.doubts, doubts, "{life:?}");
-        }
-    }
-
-    #[test]
-    fn a_launch_that_shows_nothing_is_forgotten_in_time() {
-        let end = Limits::new(&Config::new()).no_progress.0;
-        for (time, launched) in [(end, true), (end + 1, false)] {
-            let work = after(&[(1, seen(0, 1, NONE)), (time, seen(0, 1, NONE))]);
-            assert_eq!(work.has_launched(), launched);
-            assert_eq!(work.moved(), T.after(Nanos(1)));
-        }
-    }
-
-    #[test]
-    fn it_stalls_when_it_has_not_moved_for_the_grace() {
-        let grace = Limits::new(&Config::new()).grace.0;
-        let begin = [(0, seen(4, 1, NONE)), (grace / 2, seen(4, 1, NONE))];
-        let mut looks = begin.to_vec();
-        looks.push((grace, seen(4, 1, NONE)));
-        assert!(after(&looks).is_stalled());
-        looks.push((grace + 1, seen(4, 2, NONE)));
-        assert!(after(&looks).is_waiting() && !after(&looks).is_stalled());
-        looks.push((grace + 2, seen(4, 2, NONE)));
-        let mut work = after(&looks);
-        assert!(work.is_waiting() && !work.is_stalled());
-        work.begin_grace(T.after(Nanos(grace + 3)));
-        assert!(work.is_pending() && !work.is_waiting() && !work.was_looked_at());
-    }
-
-    #[test]
-    fn what_moved_within_the_grace_runs() {
-        let limits = Limits::new(&Config::new());
-        let (busy, idle) = (
-            after(&[(0, seen(4, 1, NONE))]),
-            after(&[(0, seen(0, 1, NONE))]),
-        );
-        for (since, runs, occupies) in [(-1, true, true), (0, false, true), (1, false, false)] {
-            let now = Nanos(T.after(limits.grace).0.saturating_add_signed(since));
-            assert_eq!(busy.surely_runs(now, &limits), runs, "{since}");
-            assert_eq!(busy.may_occupy(now, &limits), occupies, "{since}");
-        }
-        let launched = after(&[(0, seen(0, 1, Waves::Known(1)))]);
-        assert!(!idle.surely_runs(T, &limits) && !launched.surely_runs(T, &limits));
-        let mut barrier = seen(0, 0, NONE);
-        barrier.head = Head::Barrier;
-        assert!(!after(&[(0, barrier)]).is_blocked());
-        barrier.backlog = Some(1);
-        assert!(after(&[(0, barrier)]).is_blocked());
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The end of a pass: what it amounts to, and when to look again.
 
+use crate::memory::pace::Pace;
 use crate::pass::pass::Pass;
 use crate::settings::choices::Mode;
 use crate::terms::decision::Arming;
@@ -29,6 +30,9 @@ impl Pass<'_, '_> {
         self.step.arming = self.arming;
         let contested = self.presence.contested(self.algorithm);
         let watch = self.stopped > 0 || self.step.stopped > 0;
+        if watch || self.presence.presses(self.algorithm) {
+            self.pace.see_urgent(self.now);
+        }
         self.step.ask_waves = self.presence.unclear(self.algorithm);
         self.step.next_look = self.next_look(contested, watch);
         self.step.bound = Some(self.bound).filter(|&bound| bound != Nanos::NEVER);
@@ -38,7 +42,11 @@ impl Pass<'_, '_> {
         if self.out.truncated() {
             return Some(self.now);
         }
-        let alert = self.now.after(self.limits.poll);
+        // What is stopped stays so while the queue that it is stopped for has more to
+        // run: there is nothing to react to soon.
+        let haste = self.pace.is_lively(self.now) && !self.presence.lasts(self.algorithm);
+        let alert = Pace::interval(&self.limits, self.queues.len(), haste);
+        let alert = self.now.after(alert);
         match self.arming {
             Arming::Silent(until) => return Some(until),
             Arming::BackingOff(until) if !watch => return Some(until),

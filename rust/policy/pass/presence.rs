@@ -146,6 +146,17 @@ impl Presence {
         self.lowest_busy.contest(&self.highest_waiting, algorithm)
     }
 
+    /// Whether a queue may want what a lower one has.
+    pub(crate) fn presses(&self, algorithm: &dyn Algorithm) -> bool {
+        self.lowest_busy.contest(&self.highest_suspect, algorithm)
+    }
+
+    /// Whether a queue has more to run for which another one may stay stopped.
+    pub(crate) fn lasts(&self, algorithm: &dyn Algorithm) -> bool {
+        self.lowest_stopped
+            .contest(&self.highest_suspect, algorithm)
+    }
+
     /// Whether only wave counts can tell which queue wants the GPU or has it: a
     /// queue whose last launch may run or wait matters to another one, or one
     /// that waits matters to queues of which none is seen to run.

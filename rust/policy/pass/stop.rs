@@ -2,7 +2,9 @@
 //! Which running queues are stopped, and for which waiting ones.
 //!
 //! All of them go into one transaction, since a transaction takes every queue
-//! of the node off the hardware anyway.
+//! of the node off the hardware anyway. Lower queues that are idle at present go
+//! along: their next work would run beside the waiting queue, and cost another
+//! transaction.
 
 use crate::algorithm::standing::Side;
 use crate::memory::phase::Phase;
@@ -58,7 +60,7 @@ impl Pass<'_, '_> {
     }
 
     /// Works out whether the queue at a place may be stopped and for which queue;
-    /// says whether that would make room on the compute units.
+    /// says whether that would make room on the compute units, or keep it free.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     fn claim(&mut self, at: usize, first: &Rival, lowest: &mut Option<Priority>) -> bool {
         let Some(queue) = self.queues.get_mut(at) else {
@@ -84,6 +86,7 @@ impl Pass<'_, '_> {
             }
         }
         if !queue.work().is_busy() {
+            self.claim_along(at);
             return false;
         }
         let Some(queue) = self.queues.get(at) else {
@@ -98,7 +101,8 @@ impl Pass<'_, '_> {
         } else {
             None
         };
-        let occupies = queue.work().may_occupy(self.now, &self.limits);
+        let work = queue.work();
+        let occupies = work.may_occupy(self.now, &self.limits) || work.is_eager(self.now);
         if let Some(queue) = self.queues.get_mut(at) {
             queue.plan_mut().set_claim(claim);
         }
@@ -108,7 +112,29 @@ impl Pass<'_, '_> {
         claim.is_some() && occupies
     }
 
-    /// Whether a busy queue may be stopped at all at present.
+    /// Works out whether the idle queue at a place is stopped along with others, should
+    /// any be stopped. Only where its priority is lower: no turn, share or deadline of
+    /// a queue without work is over.
+    #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
+    fn claim_along(&mut self, at: usize) {
+        let Some(queue) = self.queues.get(at) else {
+            return;
+        };
+        if self.limits.whole_process || !queue.work().launched_lately(self.now) {
+            return;
+        }
+        let claim = if self.is_eligible(queue) {
+            self.strongest_claim(queue)
+        } else {
+            None
+        };
+        let claim = claim.filter(|claim| claim.reason == Reason::Inversion);
+        if let Some(queue) = self.queues.get_mut(at) {
+            queue.plan_mut().set_claim(claim);
+        }
+    }
+
+    /// Whether a queue may be stopped at all at present.
     fn is_eligible(&self, queue: &Queue) -> bool {
         queue.contends()
             && !queue.rating().is_protected()
@@ -189,6 +215,7 @@ impl Pass<'_, '_> {
         };
         let process_at = beneficiary.process_at();
         let on_behalf_of = (beneficiary.id(), beneficiary.process());
+        let along = own.is_none() || !queue.work().is_busy();
         let decision = Decision {
             queue: queue.id(),
             action: Action::Stop,
@@ -205,7 +232,7 @@ impl Pass<'_, '_> {
             .on_behalf_of(on_behalf_of.0, on_behalf_of.1)
             .disturbing(disturbed)
             .dry(!self.limits.enforce)
-            .along(own.is_none());
+            .along(along);
         if let Some(queue) = self.queues.get_mut(at) {
             queue.begin_stop(stop);
         }

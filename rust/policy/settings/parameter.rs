@@ -93,12 +93,12 @@ macro_rules! numbers {
 
 numbers! {
     PollInterval "poll_interval_us" Micros 100 20..=1_000_000
-        "Time between two looks at the queues while one of them could be inverted.";
+        "Time between two looks at the queues while one of them could be inverted; a fifth of it while an urgent request may come, and longer with hundreds of queues.";
     IdlePoll "idle_poll_us" Micros 1_000 20..=10_000_000
         "Time between two looks while no queue can be inverted; the bound of the reaction to the first work.";
     IdlePollNoWake "idle_poll_ms" Millis 100 1..=10_000
         "Time between two looks while there are no queues, where the creation of a queue cannot wake the monitor.";
-    Grace "grace_us" Micros 50 0..=1_000_000
+    Grace "grace_us" Micros 20 0..=1_000_000
         "How long a queue must have had a packet to run before it counts as waiting; never less than two looks, which are made early for it.";
     MinRun "min_run_us" Micros 1_000 0..=1_000_000
         "How long a queue runs at least after it was started.";

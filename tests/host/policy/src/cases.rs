@@ -187,9 +187,8 @@ pub const CASES: &[Case] = &[
             Queue(2, 2, 9),
             Runs(1),
             Starves(2),
-            Look(100, &[]),
             Look(1_000, &[]),
-            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Look(1, &[(Stop, 1, Reason::Inversion)]),
         ],
     },
     Case {
@@ -343,6 +342,157 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "idle queues below go along when another one is stopped",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Queue(4, 2, 3),
+            Queue(5, 5, 9),
+            Quiet(1),
+            Runs(3),
+            Runs(4),
+            Quiet(1),
+            Idles(3),
+            Idles(4),
+            Runs(1),
+            Quiet(2),
+            Starves(2),
+            Quiet(2),
+            Look(
+                100,
+                &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
+            ),
+            Runs(2),
+            // Work for it comes meanwhile, and waits.
+            Starves(3),
+            Quiet(10),
+            Idles(2),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
+        ],
+    },
+    Case {
+        name: "a queue goes along for a second after its last launch",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Queue(4, 4, 3),
+            Quiet(1),
+            Runs(3),
+            Quiet(1),
+            Idles(3),
+            Runs(4),
+            Look(1, &[]),
+            Idles(4),
+            Look(999_699, &[]),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(
+                100,
+                &[(Stop, 1, Reason::Inversion), (Stop, 4, Reason::Inversion)],
+            ),
+        ],
+    },
+    Case {
+        name: "idle queues alone are not worth a transaction",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Seen(3, |seen| seen.protected = true),
+            Quiet(1),
+            Runs(1),
+            Runs(3),
+            Quiet(1),
+            Idles(1),
+            Starves(2),
+            Quiet(20),
+        ],
+    },
+    Case {
+        name: "an idle queue that just started does not go along",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Quiet(1),
+            Runs(1),
+            Runs(3),
+            Quiet(1),
+            Times(1, BOTH_STOPPED),
+            Gone(1),
+            Runs(3),
+            Quiet(1),
+            Idles(3),
+            Queue(4, 4, 3),
+            Runs(4),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 4, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "an idle equal does not go along when a turn begins",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set_timeslices([500; 16]);
+            }),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Queue(3, 3, 7),
+            Quiet(1),
+            Runs(3),
+            Quiet(1),
+            Idles(3),
+            Runs(1),
+            Seen(1, |seen| seen.backlog = Some(0)),
+            Look(900, &[]),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Rotation)]),
+        ],
+    },
+    Case {
+        name: "a queue that goes along again and again has not been stopped in vain",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Quiet(1),
+            Runs(1),
+            Quiet(1),
+            Idles(1),
+            Times(
+                20,
+                &[
+                    Runs(3),
+                    Quiet(11),
+                    Starves(2),
+                    Quiet(2),
+                    Look(
+                        100,
+                        &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
+                    ),
+                    Idles(1),
+                    Runs(2),
+                    Quiet(1),
+                    Idles(2),
+                    Quiet(2),
+                    Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
+                ],
+            ),
+        ],
+    },
+    Case {
         name: "a queue of the same process is left alone when others are stopped",
         scene: &[
             PLAIN,
@@ -445,6 +595,23 @@ pub const CASES: &[Case] = &[
             Starves(2),
             Quiet(50),
             Runs(1),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a queue that was at work lately is stopped with its next work, before it has waves",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Quiet(1),
+            Runs(1),
+            Quiet(1),
+            Idles(1),
+            Quiet(4),
+            Starves(1),
+            Starves(2),
+            Quiet(2),
             Look(100, &[(Stop, 1, Reason::Inversion)]),
         ],
     },
@@ -2450,13 +2617,13 @@ pub const CASES: &[Case] = &[
             Runs(1),
             Quiet(1),
             Line::Step("the lower is busy", |step| {
-                step.next_look == Some(Nanos(10_000_300_000 + 100_000))
+                step.next_look == Some(Nanos(10_000_300_000 + 20_000))
             }),
             Idles(1),
             Runs(2),
             Quiet(1),
             Line::Step("work for the lower would delay one that waits", |step| {
-                step.next_look == Some(Nanos(10_000_400_000 + 100_000))
+                step.next_look == Some(Nanos(10_000_400_000 + 20_000))
             }),
             Idles(2),
             Quiet(1),
@@ -2466,27 +2633,69 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "it looks in haste for a second after an urgent request, while a lower queue runs",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Quiet(2),
+            Line::Step("no urgent request has come", |step| {
+                step.next_look == Some(Nanos(10_000_200_000 + 100_000))
+            }),
+            Starves(2),
+            Quiet(1),
+            Line::Step("one has", |step| {
+                step.next_look == Some(Nanos(10_000_300_000 + 20_000))
+            }),
+            Quiet(1),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Quiet(1),
+            Line::Step("it has more to run", |step| {
+                step.next_look == Some(Nanos(10_000_600_000 + 100_000))
+            }),
+            Idles(2),
+            Quiet(1),
+            Line::Step("it is done", |step| {
+                step.next_look == Some(Nanos(10_000_700_000 + 20_000))
+            }),
+            Look(300, &[(Start, 1, Reason::Calm)]),
+            Runs(1),
+            Look(100_000, &[]),
+            Look(899_999, &[]),
+            Line::Step("another one may come", |step| {
+                step.next_look == Some(Nanos(11_000_999_000 + 20_000))
+            }),
+            Look(101, &[]),
+            Line::Step("none has come for a second", |step| {
+                step.next_look == Some(Nanos(11_001_100_000 + 100_000))
+            }),
+        ],
+    },
+    Case {
         name: "a queue that may soon wait is looked at in time for its grace",
         scene: &[
             PLAIN,
             Line::Config(|config| {
                 let _ = config.set(Number::Grace, 60);
+                let _ = config.set(Number::PollInterval, 500);
             }),
             Queue(1, 1, 3),
             Queue(2, 2, 9),
             Runs(1),
-            Quiet(10),
+            Look(1_000, &[]),
             Starves(2),
-            Quiet(1),
-            Line::Step("half the grace", |step| {
-                step.next_look == Some(Nanos(10_001_100_000 + 30_000))
+            Look(100, &[]),
+            Line::Step("the end of the grace", |step| {
+                step.next_look == Some(Nanos(10_001_100_000 + 60_000))
             }),
             Look(45, &[]),
-            Line::Step("the rest of it, not sooner than a look pays", |step| {
+            Line::Step("the end of it, not sooner than a look pays", |step| {
                 step.next_look == Some(Nanos(10_001_145_000 + 20_000))
             }),
             Look(20, &[(Stop, 1, Reason::Inversion)]),
-            Line::Step("there is no hurry", |step| {
+            Line::Step("what came of it", |step| {
                 step.next_look == Some(Nanos(10_001_165_000 + 100_000))
             }),
         ],
@@ -2497,18 +2706,26 @@ pub const CASES: &[Case] = &[
             PLAIN,
             Queue(1, 1, 3),
             Queue(2, 2, 9),
+            Quiet(1),
             Runs(1),
             Quiet(2),
             Line::Step("no queue waits", |step| !step.ask_waves),
             Starves(2),
             Seen(2, |seen| seen.waves = Waves::Unknown),
-            Quiet(1),
-            Line::Step("not at the first look", |step| !step.ask_waves),
-            Quiet(1),
-            Line::Step("a queue may be waiting", |step| step.ask_waves),
-            Runs(1),
-            Look(100, &[(Stop, 1, Reason::Inversion)]),
-            Line::Step("the pointers tell", |step| !step.ask_waves),
+            Quiet(2),
+            Line::Step("a backlog below tells enough", |step| !step.ask_waves),
+            Seen(1, |seen| {
+                seen.backlog = Some(0);
+                seen.waves = Waves::Unknown;
+            }),
+            Idles(2),
+            Quiet(3),
+            Starves(2),
+            Look(1, &[]),
+            Line::Step("in time for the second look", |step| step.ask_waves),
+            Seen(1, |seen| seen.backlog = Some(1)),
+            Look(1, &[]),
+            Line::Step("it is not needed any more", |step| !step.ask_waves),
         ],
     },
     Case {
@@ -2639,7 +2856,7 @@ pub const CASES: &[Case] = &[
             PLAIN,
             Line::Config(|config| {
                 let _ = config.set(Number::MinInterval, 5_000);
-                let _ = config.set(Number::PollInterval, 10_000);
+                let _ = config.set(Number::PollInterval, 60_000);
                 let _ = config.set(Number::MinRun, 0);
                 let _ = config.set(Number::NoProgress, 60_000);
             }),

@@ -43,6 +43,8 @@ struct Ledger {
 struct Vain {
     /// The stop that lasts is one.
     found_nothing: bool,
+    /// It had no backlog when it was stopped, so that it may have nothing to save.
+    idle: bool,
     stops: u32,
     alone_until: Nanos,
 }
@@ -155,7 +157,7 @@ impl Ledger {
             return false;
         }
         if seen.state == QueueState::StoppedByUs {
-            self.vain.found_nothing |= none;
+            self.vain.found_nothing |= none && !self.vain.idle;
         }
         let runs = seen.state == QueueState::Active;
         let was_kept = self.starting || self.seen.state != QueueState::Active;
@@ -640,7 +642,7 @@ impl Watch {
             if beneficiary.stopped.is_none() && made.reason != Reason::Rotation {
                 let waited = now.since(beneficiary.pending_since);
                 let waits =
-                    beneficiary.pending_steps >= 2 && waited >= config.duration(Number::Grace);
+                    beneficiary.pending_steps >= 1 && waited >= config.duration(Number::Grace);
                 let announced = self.is_announced(context, &beneficiary.seen);
                 self.prepared += u64::from(!waits && announced);
                 hold!(
@@ -656,7 +658,8 @@ impl Watch {
         if let Some(entry) = self.queues.get_mut(&made.queue) {
             entry.stopped = Some((now, made.apply));
             if made.apply {
-                entry.vain.found_nothing = entry.seen.waves == Waves::Known(0);
+                entry.vain.idle = entry.seen.backlog.unwrap_or(0) == 0;
+                entry.vain.found_nothing = !entry.vain.idle && entry.seen.waves == Waves::Known(0);
             }
         }
         Ok(())
