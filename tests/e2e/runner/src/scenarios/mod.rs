@@ -27,6 +27,7 @@ mod refusal;
 mod repetition;
 mod requests;
 mod save;
+mod selftest;
 mod short_memory;
 mod sleep;
 mod trace;
@@ -62,6 +63,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         refusal::SCENARIOS,
         documents::SCENARIOS,
         operator::SCENARIOS,
+        selftest::SCENARIOS,
         disturbance::SCENARIOS,
         failure::SCENARIOS,
         direct::SCENARIOS,
