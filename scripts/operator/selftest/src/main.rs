@@ -35,7 +35,7 @@ use crate::steps::{Extent, Found, STEPS};
 
 /// Tries amd_gpreempt on this machine's GPU, from reading only to full load.
 #[derive(Parser)]
-#[command(name = "gpreempt-selftest", args_conflicts_with_subcommands = true)]
+#[command(name = "gpreempt-selftest")]
 struct Arguments {
     #[command(subcommand)]
     part: Option<PartOfIt>,
