@@ -269,8 +269,16 @@ mod tests {
     #[test]
     fn every_way_to_use_the_module_is_by_rule_but_one() {
         let all = Contender::ALL;
-        let module: Vec<&str> = all.into_iter().filter(|c| c.is_module()).map(Contender::name).collect();
-        let ruled: Vec<&str> = all.into_iter().filter(|c| c.by_rule()).map(Contender::name).collect();
+        let module: Vec<&str> = all
+            .into_iter()
+            .filter(|c| c.is_module())
+            .map(Contender::name)
+            .collect();
+        let ruled: Vec<&str> = all
+            .into_iter()
+            .filter(|c| c.by_rule())
+            .map(Contender::name)
+            .collect();
         assert_eq!(module[..3], ["claimed", "strict", "direct"]);
         assert_eq!(ruled, module[1..]);
         let direct = Contender::Direct.parameters(&[], 32).unwrap();

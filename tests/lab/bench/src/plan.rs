@@ -397,7 +397,11 @@ mod tests {
     fn every_load_has_so_many_urgent_requests_that_its_p99_is_not_the_longest() {
         use gpu_workload::arrival::Times;
         for experiment in experiments(Part::Loads, 40, &extent()) {
-            let urgent = experiment.spec.queues.iter().filter(|queue| queue.priority > 0);
+            let urgent = experiment
+                .spec
+                .queues
+                .iter()
+                .filter(|queue| queue.priority > 0);
             let requests: usize = urgent
                 .map(|queue| {
                     let times = Times::new(&queue.arrival, experiment.spec.seed, &queue.name);

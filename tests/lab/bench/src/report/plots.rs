@@ -91,7 +91,8 @@ fn throughput(results: &Results) -> Option<Picture> {
     let bars = Bars {
         title: "Requests a second, as a share of those of KFD as it is",
         notes: &[OF_BARS, &facts(results, Part::Loads)],
-        quantity: "completed requests a second, percent of those of KFD as it is (goal: at least 95)",
+        quantity:
+            "completed requests a second, percent of those of KFD as it is (goal: at least 95)",
         panels: &panels,
         ceiling: CEILING_THROUGHPUT,
         goal: Some(GOAL_THROUGHPUT),
