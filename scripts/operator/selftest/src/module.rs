@@ -157,8 +157,14 @@ impl Module {
 
     fn rows<T: DeserializeOwned>(&self, table: &str, rows: &str) -> Result<Vec<T>> {
         self.loaded()?;
-        let text = self.host.read(&format!("{TABLES}/{table}.json")).context(
-            "only root can read the module's tables, with debugfs mounted and not locked down",
+        let path = format!("{TABLES}/{table}.json");
+        // The tables go before the module does.
+        ensure!(
+            self.host.exists(&path),
+            "the module is not loaded: modprobe amd_gpreempt, or mount debugfs"
+        );
+        let text = self.host.read(&path).context(
+            "only root can read the module's tables, where the kernel is not locked down",
         )?;
         let mut value: Value = serde_json::from_str(&text)
             .with_context(|| format!("the table {table} is not what it should be"))?;
