@@ -27,7 +27,7 @@ help:
 demo: setup
 	@scripts/guest/demo
 
-## make bench         the module beside other ways to schedule, 55 minutes; QUICK=1 for a part of it
+## make bench         the module beside other ways to schedule, for hours; QUICK=1 for a part of it
 .PHONY: bench
 bench: setup
 	@scripts/guest/bench $(if $(QUICK),--quick)

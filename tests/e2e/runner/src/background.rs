@@ -56,6 +56,11 @@ impl Background {
         Ok(Background { handle, line })
     }
 
+    /// Sends it a signal, and its children none.
+    pub fn signal(&self, guest: &mut Guest, signal: i32) -> Result<()> {
+        guest.agent().kill(self.handle, signal)
+    }
+
     /// What it has written to its standard output so far.
     pub fn output(&self, guest: &mut Guest) -> Result<String> {
         guest.agent().output(self.handle)

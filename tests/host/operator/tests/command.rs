@@ -2,6 +2,7 @@
 //! The operator's command on a tree of files as the kernel would show them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -265,4 +266,34 @@ fn the_doctor_names_each_thing_that_is_missing() {
             "{complaint}: {text}"
         );
     }
+}
+
+#[test]
+fn the_self_test_is_a_program_beside_the_command_that_takes_its_own_arguments() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scripts/operator/gpreempt");
+    let own = directory.path().join("gpreempt");
+    fs::copy(script, &own).unwrap();
+    let run = || {
+        Command::new("python3")
+            .arg(&own)
+            .args(["selftest", "--until", "1"])
+            .output()
+            .unwrap()
+    };
+    let missing = run();
+    let error = String::from_utf8(missing.stderr).unwrap();
+    assert_eq!(missing.status.code(), Some(1), "{error}");
+    assert!(
+        error.starts_with("gpreempt: ") && error.contains("of a checkout of the project"),
+        "{error}"
+    );
+    assert_eq!(error.lines().count(), 1, "{error}");
+
+    let program = directory.path().join("gpreempt-selftest");
+    fs::write(&program, "#!/bin/sh\necho \"$@\"\nexit 7\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let there = run();
+    assert_eq!(there.status.code(), Some(7));
+    assert_eq!(there.stdout, b"--until 1\n");
 }

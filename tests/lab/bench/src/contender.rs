@@ -12,16 +12,22 @@ use crate::settings;
 pub enum Contender {
     /// The urgent clients without the others: the lower bound.
     Alone,
-    /// KFD as it is.
+    /// KFD as it is, with all queues at one priority.
     Nobody,
+    /// KFD as it is, with the priorities of the queues, of which it makes pipe classes.
+    Classes,
     /// KFD with so many queues that its firmware takes turns.
     Quanta,
     /// A program that polls, and suspends and resumes through the debugger.
     Poller,
     /// A program that polls, destroys queues and submits their work again.
     Reset,
-    /// The module.
+    /// The module, to which a rule says who is urgent.
     Module(Backend, Policy),
+    /// The module without a rule: the urgent clients claim their priority.
+    Claimed,
+    /// The module with `transaction=direct`.
+    Direct,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,13 +67,16 @@ impl Policy {
 }
 
 impl Contender {
-    pub const ALL: [Contender; 10] = [
+    pub const ALL: [Contender; 13] = [
         Contender::Alone,
         Contender::Nobody,
+        Contender::Classes,
         Contender::Quanta,
         Contender::Poller,
         Contender::Reset,
+        Contender::Claimed,
         STRICT,
+        Contender::Direct,
         Contender::Module(Backend::Hws, Policy::Fair),
         Contender::Module(Backend::Hws, Policy::Deadline),
         Contender::Module(Backend::Process, Policy::Strict),
@@ -79,9 +88,12 @@ impl Contender {
         match self {
             Contender::Alone => "alone",
             Contender::Nobody => "none",
+            Contender::Classes => "classes",
             Contender::Quanta => "quanta",
             Contender::Poller => "poller",
             Contender::Reset => "reset",
+            Contender::Claimed => "claimed",
+            Contender::Direct => "direct",
             Contender::Module(Backend::Hws, Policy::Strict) => "strict",
             Contender::Module(Backend::Hws, Policy::Fair) => "fair",
             Contender::Module(Backend::Hws, Policy::Deadline) => "deadline",
@@ -104,7 +116,8 @@ impl Contender {
     pub fn what(self) -> &'static str {
         match self {
             Contender::Alone => "the urgent clients without the others",
-            Contender::Nobody => "KFD as it is",
+            Contender::Nobody => "KFD as it is, all queues at one priority",
+            Contender::Classes => "KFD as it is, with the queues' priorities",
             Contender::Quanta => "KFD with 25 idle queues more, so that its firmware takes turns",
             Contender::Poller => {
                 "a program that polls each millisecond, and suspends and resumes by KFD's debugger interface"
@@ -112,7 +125,11 @@ impl Contender {
             Contender::Reset => {
                 "a program that polls each millisecond, destroys queues and submits their work again"
             }
-            Contender::Module(Backend::Hws, Policy::Strict) => "amd_gpreempt as it is installed",
+            Contender::Claimed => "amd_gpreempt as it is installed, without a rule",
+            Contender::Direct => "amd_gpreempt, transaction=direct",
+            Contender::Module(Backend::Hws, Policy::Strict) => {
+                "amd_gpreempt as it is installed, with a rule for each urgent client"
+            }
             Contender::Module(Backend::Hws, Policy::Fair) => "amd_gpreempt, policy=fair",
             Contender::Module(Backend::Hws, Policy::Deadline) => "amd_gpreempt, policy=deadline",
             Contender::Module(Backend::Process, _) => "amd_gpreempt, backend=process",
@@ -125,15 +142,28 @@ impl Contender {
     /// The module's parameters where time is so dilated, when it takes part, with
     /// some others than the defaults.
     pub fn parameters(self, others: &[(Number, u32)], dilation: u32) -> Option<String> {
-        let Contender::Module(backend, policy) = self else {
-            return None;
+        let (backend, policy, transaction) = match self {
+            Contender::Module(backend, policy) => (backend, policy, "driver"),
+            Contender::Claimed => (Backend::Hws, Policy::Strict, "driver"),
+            Contender::Direct => (Backend::Hws, Policy::Strict, "direct"),
+            _ => return None,
         };
         Some(format!(
-            "mode=enforce backend={} policy={} {}",
+            "mode=enforce backend={} policy={} transaction={transaction} {}",
             backend.word(),
             policy.word(),
             settings::with(dilation, others)
         ))
+    }
+
+    /// Whether it is this module, in whatever way.
+    pub fn is_module(self) -> bool {
+        self.parameters(&[], 1).is_some()
+    }
+
+    /// Whether an operator's rules say who is urgent.
+    pub fn by_rule(self) -> bool {
+        self.is_module() && self != Contender::Claimed
     }
 }
 
@@ -234,5 +264,26 @@ mod tests {
                 .unwrap();
             Config::new().set_text("policy", policy).unwrap();
         }
+    }
+
+    #[test]
+    fn every_way_to_use_the_module_is_by_rule_but_one() {
+        let all = Contender::ALL;
+        let module: Vec<&str> = all
+            .into_iter()
+            .filter(|c| c.is_module())
+            .map(Contender::name)
+            .collect();
+        let ruled: Vec<&str> = all
+            .into_iter()
+            .filter(|c| c.by_rule())
+            .map(Contender::name)
+            .collect();
+        assert_eq!(module[..3], ["claimed", "strict", "direct"]);
+        assert_eq!(ruled, module[1..]);
+        let direct = Contender::Direct.parameters(&[], 32).unwrap();
+        assert!(direct.contains("transaction=direct"), "{direct}");
+        let strict = STRICT.parameters(&[], 32).unwrap();
+        assert!(strict.contains("transaction=driver"), "{strict}");
     }
 }

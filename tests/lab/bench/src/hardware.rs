@@ -16,10 +16,11 @@ use gpu_workload::report::{Event, QueueIdentity, RunReport};
 use gpu_workload::spec::RunSpec;
 
 use crate::contender::{command_line, scheduler_time, Contender};
-use crate::measure::{account, only, Measurement};
+use crate::measure::{account, only, rules, urgent_clients, Measurement};
 use crate::suite;
 
 const MODULE: &str = "amd_gpreempt";
+const RULES: &str = "/sys/devices/faux/amd_gpreempt/rules_add";
 const TABLES: &str = "/sys/kernel/debug/amd_gpreempt";
 const NODES: &str = "/sys/class/kfd/kfd/topology/nodes";
 const SIMDS_OF_A_UNIT: u32 = 4;
@@ -106,6 +107,11 @@ pub fn run(
     let output = child.stdout.take().context("the load has no output")?;
     let mut output = BufReader::new(output);
     let queues = ready(&mut output)?;
+    if contender.by_rule() {
+        for rule in rules(&queues, spec) {
+            fs::write(RULES, &rule).with_context(|| format!("adding the rule '{rule}'"))?;
+        }
+    }
     let begin = Instant::now();
     let before = threads_time()?;
     let scheduler = start_scheduler(programs, &queues, &directory, contender)?;
@@ -125,7 +131,7 @@ pub fn run(
     let time = program.or(contender.parameters(&[], 1).map(|_| after - before));
     Ok(Measurement {
         processor: time.map(|time| time as f64 / elapsed),
-        ..account(&report)
+        ..account(&report, &urgent_clients(spec))
     })
 }
 

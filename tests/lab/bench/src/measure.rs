@@ -23,6 +23,8 @@ use crate::split::{Logs, Split};
 
 /// A queue of this priority or above is an urgent client's.
 pub const URGENT_PRIORITY: u32 = 11;
+/// The priority that KFD gives a queue which asks for none.
+const NORMAL_PRIORITY: u32 = 7;
 /// The hardware class that KFD puts such queues into.
 const URGENT_CLASS: u32 = 2;
 /// More queues than the firmware has slots for.
@@ -122,6 +124,11 @@ impl Arena {
             &mut self.guest,
             serde_json::to_value(only(spec, contender))?,
         )?;
+        if let Some(module) = module.as_ref().filter(|_| contender.by_rule()) {
+            for rule in rules(&load.queues, spec) {
+                module.add_rule(&mut self.guest, &rule)?;
+            }
+        }
         let begin = Instant::now();
         let before = thread_time(&mut self.guest)?;
         let scheduler = scheduler(&mut self.guest, &load, contender)?;
@@ -151,7 +158,7 @@ impl Arena {
         if let Some(module) = module {
             module.unload(&mut self.guest)?;
         }
-        self.evaluate(report, processor)
+        self.evaluate(report, processor, &urgent_clients(spec))
     }
 
     /// What the device has logged since the last call.
@@ -167,7 +174,12 @@ impl Arena {
         Ok((packets, timeline))
     }
 
-    fn evaluate(&mut self, report: RunReport, processor: Option<f64>) -> Result<Run> {
+    fn evaluate(
+        &mut self,
+        report: RunReport,
+        processor: Option<f64>,
+        clients: &BTreeSet<String>,
+    ) -> Result<Run> {
         let (packets, timeline) = self.logs()?;
         let urgent: BTreeSet<QueueId> = self
             .guest
@@ -187,7 +199,10 @@ impl Arena {
         } else {
             Vec::new()
         };
-        let requests: Vec<Sample> = urgent_queues(&report)
+        let requests: Vec<Sample> = report
+            .queues
+            .iter()
+            .filter(|queue| clients.contains(&queue.identity.name))
             .flat_map(|queue| queue.samples.iter().copied())
             .collect();
         let preemptions = Logs {
@@ -207,7 +222,7 @@ impl Arena {
             packets: packets.len() as u64,
             processor,
             preemptions,
-            ..account(&report)
+            ..account(&report, clients)
         };
         Ok(Run {
             measurement,
@@ -217,12 +232,32 @@ impl Arena {
     }
 }
 
+/// The names of the urgent queues of a load, whatever a contender makes of their priority.
+pub fn urgent_clients(spec: &RunSpec) -> BTreeSet<String> {
+    let urgent = spec
+        .queues
+        .iter()
+        .filter(|queue| queue.priority >= URGENT_PRIORITY);
+    urgent.map(|queue| queue.name.clone()).collect()
+}
+
+/// An operator's rules: one for each process with an urgent queue.
+pub fn rules(queues: &[QueueIdentity], spec: &RunSpec) -> Vec<String> {
+    let clients = urgent_clients(spec);
+    let urgent = queues.iter().filter(|queue| clients.contains(&queue.name));
+    let levels: BTreeMap<u32, u32> = urgent.map(|queue| (queue.pid, queue.priority)).collect();
+    (1..)
+        .zip(levels)
+        .map(|(number, (pid, priority)): (u32, _)| format!("{number} pid={pid} prio={priority}"))
+        .collect()
+}
+
 /// What the load itself says.
-pub fn account(report: &RunReport) -> Measurement {
+pub fn account(report: &RunReport, clients: &BTreeSet<String>) -> Measurement {
     let mut measurement = Measurement::default();
     for queue in &report.queues {
         let name = queue.identity.name.clone();
-        if queue.identity.priority >= URGENT_PRIORITY {
+        if clients.contains(&name) {
             let times = queue
                 .samples
                 .iter()
@@ -238,24 +273,24 @@ pub fn account(report: &RunReport) -> Measurement {
     measurement
 }
 
-fn urgent_queues(report: &RunReport) -> impl Iterator<Item = &QueueReport> {
-    report
-        .queues
-        .iter()
-        .filter(|queue| queue.identity.priority >= URGENT_PRIORITY)
-}
-
 /// Requests that a queue finished in a second of GPU time.
 pub fn rate(queue: &QueueReport) -> f64 {
     queue.requests.completed as f64 * 1e9 / queue.span_gpu_ns.max(1) as f64
 }
 
-/// The part of a load that runs under a contender.
+/// A load as it runs under a contender.
 pub fn only(spec: &RunSpec, contender: Contender) -> RunSpec {
     let mut spec = spec.clone();
-    if contender == Contender::Alone {
-        spec.queues
-            .retain(|queue| queue.priority >= URGENT_PRIORITY);
+    match contender {
+        Contender::Alone => spec
+            .queues
+            .retain(|queue| queue.priority >= URGENT_PRIORITY),
+        Contender::Nobody => {
+            for queue in &mut spec.queues {
+                queue.priority = NORMAL_PRIORITY;
+            }
+        }
+        _ => {}
     }
     spec
 }
@@ -306,7 +341,38 @@ mod tests {
     fn alone_is_the_urgent_part() {
         let both = run(vec![urgent(1_000), heavy(1_000)]);
         assert_eq!(only(&both, Contender::Alone).queues.len(), 1);
-        assert_eq!(only(&both, Contender::Nobody).queues.len(), 2);
+        assert_eq!(only(&both, Contender::Classes).queues.len(), 2);
+    }
+
+    #[test]
+    fn under_none_all_queues_are_equal_and_the_urgent_ones_still_known() {
+        let both = run(vec![urgent(1_000), heavy(1_000)]);
+        let priorities = |contender| -> Vec<u32> {
+            let spec = only(&both, contender);
+            spec.queues.iter().map(|queue| queue.priority).collect()
+        };
+        assert_eq!(priorities(Contender::Nobody), [7, 7]);
+        assert_eq!(priorities(Contender::Classes), [12, 2]);
+        assert_eq!(urgent_clients(&both).len(), 1);
+    }
+
+    #[test]
+    fn each_urgent_process_gets_a_rule() {
+        let both = run(vec![urgent(1_000), heavy(1_000)]);
+        let identity = |name: &str, pid, priority| QueueIdentity {
+            name: name.into(),
+            group: name.into(),
+            pid,
+            gpu_id: 1,
+            queue_id: 0,
+            priority,
+        };
+        let queues = [
+            identity("inference", 11, 12),
+            identity("inference", 11, 12),
+            identity("training", 10, 2),
+        ];
+        assert_eq!(rules(&queues, &both), ["1 pid=11 prio=12"]);
     }
 
     #[test]
@@ -329,7 +395,7 @@ mod tests {
         let report: RunReport =
             serde_json::from_value(json!({"ok": true, "queues": [urgent, other], "died": []}))
                 .unwrap();
-        let measurement = account(&report);
+        let measurement = account(&report, &["u".to_owned()].into());
         assert_eq!(measurement.latencies["u"], [20, 40]);
         assert_eq!(measurement.latencies.len(), 1);
         assert_eq!(measurement.rates["o"], 2.0);

@@ -111,11 +111,26 @@ pub struct Experiment {
     pub settings: Vec<(Number, u32)>,
 }
 
+impl Experiment {
+    /// How many seconds of the guest a run takes, about.
+    pub fn lasts(&self) -> u64 {
+        /// Starting and ending processes, and loading the module.
+        const BESIDES: u64 = 8;
+        let ends = self.spec.queues.iter().map(|queue| {
+            let lasts = queue.duration_ns.unwrap_or(0);
+            queue.start_ns + lasts
+        });
+        self.spec.guest(ends.max().unwrap_or(0)).as_secs() + BESIDES
+    }
+}
+
 /// How much is run.
 #[derive(Clone, Debug)]
 pub struct Extent {
-    /// For how much GPU time urgent requests arrive in a run.
+    /// For how much GPU time urgent requests arrive in a run, at least.
     pub duration: Nanos,
+    /// Whether a run of a load is so long that its p99 is not its longest request.
+    pub enough: bool,
     /// Names of loads; all when there are none.
     pub loads: Vec<String>,
     /// The same of contenders.
@@ -127,6 +142,14 @@ pub struct Extent {
 impl Extent {
     fn wants(&self, load: &str) -> bool {
         self.loads.is_empty() || self.loads.iter().any(|name| name == load)
+    }
+
+    fn duration(&self, part: Part, workload: &Workload) -> Nanos {
+        let least = match part {
+            Part::Loads if self.enough => workload.long_enough(),
+            _ => 0,
+        };
+        self.duration.max(least)
     }
 
     fn points<T: Copy>(&self, all: &[T]) -> Vec<T> {
@@ -143,22 +166,25 @@ impl Extent {
 }
 
 /// On every load.
-const ALWAYS: [Contender; 5] = [
+const ALWAYS: [Contender; 6] = [
     Contender::Alone,
     Contender::Nobody,
+    Contender::Classes,
     Contender::Poller,
-    Contender::Reset,
+    Contender::Claimed,
     STRICT,
 ];
 /// Besides, on those loads that tell them apart.
-const SOMETIMES: [Contender; 4] = [
+const SOMETIMES: [Contender; 6] = [
     Contender::Quanta,
+    Contender::Reset,
+    Contender::Direct,
     Contender::Module(Backend::Hws, Policy::Fair),
     Contender::Module(Backend::Hws, Policy::Deadline),
     Contender::Module(Backend::Process, Policy::Strict),
 ];
 const TELLING: [&str; 3] = ["A", "D", "L"];
-const THREE: [Contender; 3] = [Contender::Alone, Contender::Nobody, STRICT];
+const THREE: [Contender; 3] = [Contender::Alone, Contender::Classes, STRICT];
 
 /// The experiments of a part, for a GPU with so many units.
 pub fn experiments(part: Part, units: u32, extent: &Extent) -> Vec<Experiment> {
@@ -167,7 +193,7 @@ pub fn experiments(part: Part, units: u32, extent: &Extent) -> Vec<Experiment> {
         part,
         load: workload.name.clone(),
         x,
-        spec: suite::spec(workload, &gpu, extent.duration, 1),
+        spec: suite::spec(workload, &gpu, extent.duration(part, workload), 1),
         contenders: extent.contenders(contenders),
         settings: Vec::new(),
     };
@@ -225,7 +251,7 @@ pub fn experiments(part: Part, units: u32, extent: &Extent) -> Vec<Experiment> {
                 let mut experiment = of(
                     &Workload::many(queues as usize),
                     Some(queues.into()),
-                    &[Contender::Nobody, STRICT],
+                    &[Contender::Classes, STRICT],
                 );
                 few_processes(&mut experiment.spec);
                 experiment
@@ -244,7 +270,7 @@ pub fn experiments(part: Part, units: u32, extent: &Extent) -> Vec<Experiment> {
                 of(
                     &named(name),
                     None,
-                    &[Contender::Alone, Contender::Nobody, mqd],
+                    &[Contender::Alone, Contender::Classes, mqd],
                 )
             })
             .collect(),
@@ -281,6 +307,7 @@ mod tests {
     fn extent() -> Extent {
         Extent {
             duration: 200_000_000,
+            enough: true,
             loads: Vec::new(),
             contenders: Vec::new(),
             coarse: false,
@@ -356,5 +383,42 @@ mod tests {
                 .map(|queue| u64::from(queue.workgroups) * u64::from(queue.kernel.vector_registers))
         };
         assert!(bytes(8) < bytes(16) && bytes(16) < bytes(64));
+    }
+
+    #[test]
+    fn a_run_lasts_as_long_as_requests_arrive_by_the_guest_s_clock() {
+        let all = experiments(Part::Poll, 40, &extent());
+        // 240 ms of GPU time, 32 times as long in the guest.
+        assert_eq!(all[0].lasts(), 7 + 8);
+    }
+
+    /// By the very times at which they will arrive.
+    #[test]
+    fn every_load_has_so_many_urgent_requests_that_its_p99_is_not_the_longest() {
+        use gpu_workload::arrival::Times;
+        for experiment in experiments(Part::Loads, 40, &extent()) {
+            let urgent = experiment
+                .spec
+                .queues
+                .iter()
+                .filter(|queue| queue.priority > 0);
+            let requests: usize = urgent
+                .map(|queue| {
+                    let times = Times::new(&queue.arrival, experiment.spec.seed, &queue.name);
+                    let end = queue.duration_ns.unwrap_or(0);
+                    times.take_while(|&at| at < end).count()
+                })
+                .sum();
+            assert!(requests >= 300, "{}: {requests}", experiment.load);
+        }
+        let short = Extent {
+            enough: false,
+            ..extent()
+        };
+        let duration = |extent: &Extent| {
+            let all = experiments(Part::Loads, 40, extent);
+            all[0].spec.queues[0].duration_ns
+        };
+        assert!(duration(&short) < duration(&extent()));
     }
 }

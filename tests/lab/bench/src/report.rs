@@ -88,6 +88,16 @@ fn contenders(results: &Results, part: &str) -> Vec<Contender> {
     Contender::ALL.into_iter().filter(ran).collect()
 }
 
+/// KFD as it is: with one priority for all where that was run, otherwise with those of
+/// the queues.
+fn baseline(results: &Results, part: &str) -> Contender {
+    if contenders(results, part).contains(&Contender::Nobody) {
+        Contender::Nobody
+    } else {
+        Contender::Classes
+    }
+}
+
 /// What several runs of a contender under a load gave.
 struct Figures {
     p50: Spread,

@@ -10,7 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::Measurement;
 
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
+/// In which the contenders had other names: there was no rule, and *none* had the queues'
+/// priorities.
+const FIRST_SCHEMA: u32 = 1;
+const NEW_NAMES: [(&str, &str); 2] = [("none", "classes"), ("strict", "claimed")];
 
 /// Which definitions of the loads results are of: those of other definitions must not
 /// be compared with each other, even where a load has kept its name.
@@ -94,8 +98,18 @@ pub struct Results {
 impl Results {
     pub fn read(path: &Path) -> Result<Results> {
         let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        let results: Results = serde_json::from_str(&text)
+        let mut results: Results = serde_json::from_str(&text)
             .with_context(|| format!("{} is no result", path.display()))?;
+        if results.schema == FIRST_SCHEMA {
+            results.schema = SCHEMA;
+            for record in &mut results.records {
+                for (old, new) in NEW_NAMES {
+                    if record.contender == old {
+                        new.clone_into(&mut record.contender);
+                    }
+                }
+            }
+        }
         anyhow::ensure!(
             results.schema == SCHEMA,
             "{} is of schema {}, not {SCHEMA}: run the benchmark again",
@@ -179,6 +193,25 @@ mod tests {
         conditions.as_object_mut().unwrap().remove("loads");
         let read: Conditions = serde_json::from_value(conditions).unwrap();
         assert_eq!(read.loads, Loads::First);
+    }
+
+    #[test]
+    fn contenders_of_the_first_schema_get_the_names_of_what_they_are_now() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results.json");
+        let mut results = Results {
+            schema: FIRST_SCHEMA,
+            ..Results::default()
+        };
+        for name in ["none", "strict", "fair"] {
+            let outcome = Outcome::Measured(Box::default());
+            results.records.push(record(name, outcome));
+        }
+        results.write(&path).unwrap();
+        let read = Results::read(&path).unwrap();
+        let names: Vec<&str> = read.records.iter().map(|r| r.contender.as_str()).collect();
+        assert_eq!(names, ["classes", "claimed", "fair"]);
+        assert_eq!(read.schema, SCHEMA);
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod refusal;
 mod repetition;
 mod requests;
 mod save;
+mod selftest;
 mod short_memory;
 mod sleep;
 mod trace;
@@ -64,6 +65,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         refusal::SCENARIOS,
         documents::SCENARIOS,
         operator::SCENARIOS,
+        selftest::SCENARIOS,
         disturbance::SCENARIOS,
         failure::SCENARIOS,
         direct::SCENARIOS,

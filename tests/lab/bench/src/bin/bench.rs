@@ -57,7 +57,7 @@ struct Hardware {
     loads: Vec<String>,
     /// Contenders to run.
     #[arg(long, value_delimiter = ',', value_parser = contender,
-        default_value = "alone,none,poller,reset,strict,fair,deadline,process")]
+        default_value = "alone,none,classes,poller,reset,claimed,strict,direct,fair,deadline,process")]
     contenders: Vec<Contender>,
     /// Where results, tables and plots are written.
     #[arg(long)]
@@ -69,11 +69,14 @@ struct Run {
     /// The kernel series to boot.
     #[arg(long, default_value = "7.3")]
     kernel: String,
-    /// For how many milliseconds of GPU time urgent requests arrive in a run.
+    /// For how many milliseconds of GPU time urgent requests arrive in a run, at least.
     #[arg(long, default_value_t = 200)]
     millis: u64,
+    /// Do not make the runs of loads longer than that for the sake of 300 urgent requests.
+    #[arg(long)]
+    short: bool,
     /// How often everything but the points of a sweep is run.
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 1)]
     repetitions: u32,
     /// Parts to run; all when none are given.
     #[arg(long, value_enum, value_delimiter = ',')]
@@ -257,6 +260,7 @@ impl Run {
         let units = 4 * shape.cu_per_sh * shape.xcc;
         let extent = Extent {
             duration: self.millis * 1_000_000,
+            enough: !self.short,
             loads: self.loads.clone(),
             contenders: self.contenders.clone(),
             coarse: self.coarse,
@@ -273,6 +277,11 @@ impl Run {
             .flat_map(|repetition| all.iter().filter(move |one| repeated(one, repetition)))
             .map(|one| one.contenders.len())
             .sum();
+        let expected: u64 = (0..self.repetitions)
+            .flat_map(|repetition| all.iter().filter(move |one| repeated(one, repetition)))
+            .map(|one| one.lasts() * one.contenders.len() as u64)
+            .sum();
+        println!("bench: {total} runs take about {} minutes", expected / 60);
         let begin = Instant::now();
         let mut done = 0;
         for repetition in 0..self.repetitions {

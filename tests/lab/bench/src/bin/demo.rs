@@ -90,7 +90,7 @@ fn main() -> Result<()> {
     say(&format!(
         "3/4  {URGENT} beside {HEAVY}, as the driver does it"
     ));
-    let without = arena.run(&both, Contender::Nobody, &[], progress(duration))?;
+    let without = arena.run(&both, Contender::Classes, &[], progress(duration))?;
     say("4/4  the same with amd_gpreempt. This is its table of queues, now and then: eff is the");
     say("     priority in force, stops how often a queue was made to wait, for how long in all");
     let mut shown = 0;

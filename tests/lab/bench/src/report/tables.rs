@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use gpu_workload::latency::summary;
 
-use super::{cases, contenders, floor, worst_client, Figures};
+use super::{baseline, cases, contenders, floor, worst_client, Figures};
 use crate::contender::Contender;
 use crate::plan::Part;
 use crate::results::{Conditions, Outcome, Results};
@@ -111,10 +111,10 @@ fn conditions(conditions: &Conditions) -> String {
 fn contest(results: &Results, part: &str, load: &str) -> String {
     let figures = |contender| Figures::of(results, part, load, contender);
     let alone = figures(Contender::Alone);
-    let nobody = figures(Contender::Nobody);
+    let nobody = figures(baseline(results, part));
     let mut out = format!(
         "### {load}\n\n\
-         | contender | p50 | p99 | p99.9 | over alone | worst client | throughput over none | best effort over none \
+         | contender | p50 | p99 | p99.9 | over alone | worst client | throughput over KFD | best effort over KFD \
          | done twice | lost | processor | transactions/s | requests |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
     );
@@ -134,7 +134,7 @@ fn contest(results: &Results, part: &str, load: &str) -> String {
         };
         let throughput = over_nobody(figures.throughput, |figures| figures.throughput);
         let others = over_nobody(figures.others, |figures| figures.others);
-        let module = matches!(contender, Contender::Module(..));
+        let module = contender.is_module();
         let goal = |text: Option<String>, met: Option<bool>| match (text, met) {
             (None, _) => MISSING.to_owned(),
             (Some(text), Some(true)) if module => format!("**{text}**"),
@@ -178,13 +178,13 @@ fn percent(share: Option<f64>) -> Option<String> {
 fn sweep(results: &Results, part: Part) -> String {
     let name = part.name();
     let mut out = String::from(
-        "| x | contender | p50 | p99 | over alone | throughput over none | processor | transactions/s | preemption p50 us | p99 us |\n\
+        "| x | contender | p50 | p99 | over alone | throughput over KFD | processor | transactions/s | preemption p50 us | p99 us |\n\
          |--:|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for case in cases(results, name) {
         let figures = |contender| Figures::of(results, name, &case.load, contender);
         let alone = figures(Contender::Alone);
-        let nobody = figures(Contender::Nobody);
+        let nobody = figures(baseline(results, name));
         for contender in contenders(results, name) {
             let Some(figures) = figures(contender) else {
                 continue;
