@@ -13,7 +13,7 @@ mod prototype;
 #[path = "../../../../../rust/kfd/driver/type_info.rs"]
 mod type_info;
 
-use expected::{compare, Expected, Fact};
+use expected::{compare, Comparison, Expected, Fact};
 use type_info::{Class, Sections, TypeInfo};
 
 use crate::input::Input;
@@ -75,17 +75,30 @@ pub fn sections(input: &[u8]) {
     let Ok(base) = TypeInfo::new(base, &mut base_places, None) else {
         return;
     };
-    let mut met = vec![false; EXPECTED.len()];
-    if let Err(difference) = compare(&base, EXPECTED, &mut met) {
-        assert!(!difference.to_string().is_empty());
-    }
+    judge(&base);
     let Ok(module) = Sections::of(module) else {
         return;
     };
     let mut places = vec![0; module.count()];
     if let Ok(module) = TypeInfo::new(module, &mut places, Some(&base)) {
-        if let Err(difference) = compare(&module, EXPECTED, &mut met) {
-            assert!(!difference.to_string().is_empty());
-        }
+        judge(&module);
     }
+}
+
+/// A difference is told in words, and the one that is told does not depend on which
+/// other lists are compared in the same walk.
+fn judge(info: &TypeInfo<'_>) {
+    let mut alone = [false; EXPECTED.len()];
+    let mut lists = [Comparison::new(EXPECTED, &mut alone)];
+    compare(info, &mut lists);
+    let [alone] = lists.map(|list| list.difference().map(|one| one.to_string()));
+    let mut rooms = ([false; EXPECTED.len()], [false; 2]);
+    let mut lists = [
+        Comparison::new(&EXPECTED[5..], &mut rooms.1),
+        Comparison::new(EXPECTED, &mut rooms.0),
+    ];
+    compare(info, &mut lists);
+    let [_, beside] = lists.map(|list| list.difference().map(|one| one.to_string()));
+    assert_eq!(alone, beside);
+    assert_ne!(alone.as_deref(), Some(""));
 }
