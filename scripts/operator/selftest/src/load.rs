@@ -77,6 +77,7 @@ fn queue(name: &str, priority: u32, workgroups: u32, cost_ns: u64) -> QueueSpec 
             think_ns: 0,
         },
         preparation_ns: 0,
+        hint: false,
         start_ns: 0,
         requests: None,
         duration_ns: Some(NEVER_NS),
