@@ -84,6 +84,8 @@ impl Shape {
 pub fn spec(workload: &Workload, gpu: &Gpu, duration: Nanos, seed: u64) -> RunSpec {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let phases = phases(workload, gpu, &mut random);
+    // The last request of each urgent client has the others' work beside it.
+    let end = WARM_UP + phases.iter().max().copied().unwrap_or(0) + duration;
     let queues = (0_u64..)
         .zip(&workload.clients)
         .zip(phases)
@@ -91,7 +93,7 @@ pub fn spec(workload: &Workload, gpu: &Gpu, duration: Nanos, seed: u64) -> RunSp
             // Random numbers of its own, or all clients would arrive together.
             let mut random = ChaCha8Rng::seed_from_u64(seed);
             random.set_stream(1 + index);
-            queue(client, gpu, phase, duration, random)
+            queue(client, gpu, [phase, end], duration, random)
         })
         .collect();
     RunSpec {
@@ -104,7 +106,7 @@ pub fn spec(workload: &Workload, gpu: &Gpu, duration: Nanos, seed: u64) -> RunSp
 fn queue(
     client: &Client,
     gpu: &Gpu,
-    phase: Nanos,
+    [phase, end]: [Nanos; 2],
     duration: Nanos,
     random: ChaCha8Rng,
 ) -> QueueSpec {
@@ -115,7 +117,11 @@ fn queue(
     } else {
         closed(&client.arrivals, shape.time(gpu))
     };
-    let start_ns = if client.urgent() { WARM_UP + phase } else { 0 };
+    let (start_ns, duration_ns) = if client.urgent() {
+        (WARM_UP + phase, duration)
+    } else {
+        (0, end)
+    };
     QueueSpec {
         name: client.name.clone(),
         group: client.name.clone(),
@@ -138,7 +144,7 @@ fn queue(
             0
         },
         start_ns,
-        duration_ns: Some(WARM_UP + duration - start_ns.min(WARM_UP)),
+        duration_ns: Some(duration_ns),
         ..heavy(duration)
     }
 }
@@ -227,6 +233,9 @@ mod tests {
             for (queue, client) in read.queues.iter().zip(&workload.clients) {
                 assert_eq!(queue.start_ns >= WARM_UP, client.urgent(), "{name}");
                 assert!(queue.priority == u32::from(client.priority));
+                let ends = |queue: &QueueSpec| queue.start_ns + queue.duration_ns.unwrap();
+                let last = read.queues.iter().map(ends).max().unwrap();
+                assert!(client.urgent() || ends(queue) == last, "{name}");
             }
         }
     }
