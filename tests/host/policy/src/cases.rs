@@ -1656,6 +1656,8 @@ pub const CASES: &[Case] = &[
             Times(1, QUIET_BELOW),
             Line::Config(|config| {
                 let _ = config.set(Number::HintLimit, 150);
+                // Else looks are made more often than that anyway.
+                let _ = config.set(Number::PollInterval, 1_000);
             }),
             Seen(2, hints),
             Look(100, &[(Stop, 1, Reason::Inversion)]),
