@@ -178,7 +178,11 @@ static int gp_hint_map(struct file *file, struct vm_area_struct *vma)
 		gp_hint_free(hint);
 		return -EBUSY;
 	}
-	/* Neither grown nor copied nor dumped, and nothing else gets hold of the page. */
+	/*
+	 * Neither grown nor copied nor dumped, and no ptrace. A device that the program
+	 * has read into the page may keep it beyond the mapping: what is in it is the
+	 * program's alone, and the last reference frees it.
+	 */
 	vm_flags_mod(vma, VM_IO | VM_DONTEXPAND | VM_DONTCOPY | VM_DONTDUMP | VM_MIXEDMAP,
 		     VM_MAYEXEC);
 	vma->vm_private_data = hint;

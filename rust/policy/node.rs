@@ -123,7 +123,10 @@ impl Node {
             gone |= !process.was_seen_in(last_pass);
         }
         if gone {
-            processes.retain(|process| process.was_seen_in(last_pass) || process.matters(now));
+            // Those that are there need the room more than a memory of false hints.
+            let crowded = processes.is_half_full();
+            processes
+                .retain(|process| process.was_seen_in(last_pass) || process.matters(now, !crowded));
         }
         self.hear(now, config, &limits, &mut queues, outcomes);
         self.notice_change(config);

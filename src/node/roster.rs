@@ -92,7 +92,6 @@ pub(crate) struct Roster {
     processes: KVVec<Process>,
     next_processes: KVVec<Process>,
     last_queue: u64,
-    last_process: u64,
 }
 
 impl Roster {
@@ -105,7 +104,6 @@ impl Roster {
             processes: room(QUEUE_SLOTS)?,
             next_processes: room(QUEUE_SLOTS)?,
             last_queue: 0,
-            last_process: 0,
         })
     }
 
@@ -267,25 +265,14 @@ impl Roster {
                     generation,
                     ..*process
                 },
-                None => {
-                    let known = Iterator::chain(self.next_processes.iter(), self.processes.iter());
-                    let id = known
-                        .filter(|process| process.program == program)
-                        .map(|process| process.id)
-                        .next();
-                    let id = id.unwrap_or_else(|| {
-                        self.last_process = self.last_process.saturating_add(1);
-                        ProcessId(self.last_process)
-                    });
-                    Process {
-                        address: seen.process,
-                        program,
-                        id,
-                        comm: seen.task.comm(),
-                        rule: rules.find(seen),
-                        generation,
-                    }
-                }
+                None => Process {
+                    address: seen.process,
+                    program,
+                    id: ProcessId(program.name()),
+                    comm: seen.task.comm(),
+                    rule: rules.find(seen),
+                    generation,
+                },
             };
             let _ = self.next_processes.push_within_capacity(process);
         }

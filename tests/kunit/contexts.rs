@@ -78,16 +78,16 @@ fn pointers_are_read(mut survey: Survey) -> Result<bool> {
     Ok(read)
 }
 
-/// Which of the four queues are of the same process, by the roster's names.
-fn names() -> Result<KVec<u64>> {
+/// The names that a roster gives to the processes of the four queues.
+fn names(roster: &mut Roster) -> Result<[u64; 4]> {
     with_node(|node| {
         let mut survey = Survey::new()?;
         survey.take(node, core::iter::empty());
-        let mut roster = Roster::new()?;
         roster.take(&survey, &NoRules);
-        let mut names = KVec::new();
-        for queue in roster.queues() {
-            names.push(queue.process.0, GFP_KERNEL)?;
+        let mut names = [0; 4];
+        expect(roster.queues().len(), names.len())?;
+        for (name, queue) in names.iter_mut().zip(roster.queues()) {
+            *name = queue.process.0;
         }
         Ok(names)
     })
@@ -140,7 +140,9 @@ mod tests {
 
     #[test]
     fn programs_are_rivals_and_contexts_of_one_are_not() -> Result {
-        expect(&*names()?, &[1, 1, 2, 2])?;
+        let [one, also_one, two, also_two] = names(&mut Roster::new()?)?;
+        expect((also_one, also_two), (one, two))?;
+        expect(one == two, false)?;
         with_node(|node| {
             let [one, two] = Fake::now().processes;
             let thread: usize = crate::fake::get(one.process, KFD_PROCESS_LEAD_THREAD);
@@ -151,10 +153,20 @@ mod tests {
                 survey.take(node, core::iter::empty());
                 roster.take(&survey, &NoRules);
                 let mut names = roster.queues().iter().map(|queue| queue.process.0);
-                expect(names.all(|name| name == 1), true)?;
+                let first = names.next();
+                expect(names.all(|name| Some(name) == first), true)?;
             }
             Ok(())
         })
+    }
+
+    #[test]
+    fn a_program_without_queues_for_a_look_is_the_same_one_after_it() -> Result {
+        let mut roster = Roster::new()?;
+        let before = names(&mut roster)?;
+        roster.take(&Survey::new()?, &NoRules);
+        expect(roster.queues().len(), 0)?;
+        expect(names(&mut roster)?, before)
     }
 
     #[test]

@@ -106,6 +106,16 @@ impl Program {
     pub fn pid(&self) -> i32 {
         self.pid
     }
+
+    /// A number for it, the same at each look, so that what is remembered about a program
+    /// does not end with its last queue. Two programs share one only if they had the same
+    /// process id, and began a multiple of 51 days apart.
+    pub fn name(&self) -> u64 {
+        /// Process ids are below 2^22, and nobody gets one again within a microsecond.
+        const PID_BITS: u32 = 22;
+        let microseconds = self.began >> 10;
+        (microseconds << PID_BITS) | u64::from(self.pid.unsigned_abs())
+    }
 }
 
 /// The memory of a process, kept in use.

@@ -307,9 +307,8 @@ impl Survey {
     pub fn read_pointers(&mut self, thread: &mut Running) {
         let mut queues = self.queues.iter_mut().peekable();
         for (at, process) in self.processes.iter_mut().enumerate() {
-            let memory = process.memory.take().filter(|_| process.runs);
-            process.hint = memory.as_ref().and_then(MemoryHandle::hint);
-            let Some(memory) = memory.and_then(|handle| handle.memory()) else {
+            let handle = process.memory.take().filter(|_| process.runs);
+            let Some(memory) = handle.as_ref().and_then(MemoryHandle::memory) else {
                 while queues.next_if(|queue| queue.process == at).is_some() {}
                 continue;
             };
@@ -318,6 +317,9 @@ impl Survey {
                     queue.sample.read_pointers(&queue.facts, inside);
                 }
             });
+            // After the pointers: a request that was seen has its hint seen with it, and
+            // not in the next look as one for another request.
+            process.hint = handle.as_ref().and_then(MemoryHandle::hint);
         }
     }
 

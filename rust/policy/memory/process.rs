@@ -82,9 +82,10 @@ impl Process {
         self.granted = granted;
     }
 
-    /// Forgetting it would give it time that it has spent, or hints that it has lost.
-    pub(crate) fn matters(&self, now: Nanos) -> bool {
-        self.budget.matters(now) || self.hint.matters(now)
+    /// Forgetting it would give it time that it has spent, or, if those count, hints
+    /// that it has lost.
+    pub(crate) fn matters(&self, now: Nanos, hints: bool) -> bool {
+        self.budget.matters(now) || (hints && self.hint.matters(now))
     }
 
     /// How much longer queues may be stopped for it.
@@ -127,8 +128,8 @@ mod tests {
         process.begin_pass(Nanos(10));
         assert_eq!(process.holding(), None);
         assert_eq!(process.budget_left(start, budget), Nanos(980));
-        assert!(process.matters(start));
-        assert!(!process.matters(start.after(Nanos::SECOND)));
+        assert!(process.matters(start, true));
+        assert!(!process.matters(start.after(Nanos::SECOND), true));
     }
 
     #[test]

@@ -54,6 +54,11 @@ impl<'s, R: Record> Table<'s, R> {
         self.len
     }
 
+    /// More than half of the places are taken.
+    pub(crate) fn is_half_full(&self) -> bool {
+        self.len > self.slots.len() / 2
+    }
+
     /// The record at a place that `find`, `insert` or a walk up to `len` gave.
     #[inline]
     pub(crate) fn get(&self, at: usize) -> Option<&R> {

@@ -96,10 +96,12 @@ impl Pass<'_, '_> {
                 continue;
             };
             // While a queue has its turn against all others, progress is not
-            // expected.
+            // expected. What is only announced tells nothing of that: its grace
+            // begins anew in each look that cannot read its pointers.
             let pending = self
                 .queues
                 .get(rival.at)
+                .filter(|queue| queue.work().is_pending())
                 .map(|queue| queue.work().pending_since());
             let life = since.max(rival.alive).max(pending.unwrap_or(since));
             let stuck = self.now.since(life) >= self.limits.no_progress && !self.immune;

@@ -1670,6 +1670,28 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "hints of a queue that cannot be read do not hold others for longer",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(3, 2, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            // It stands at a barrier, so that the process does not look idle.
+            Starves(3),
+            Seen(2, |seen| {
+                seen.backlog = None;
+                seen.hint = Some(1);
+            }),
+            Quiet(5),
+            Seen(2, hints),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Times(199, &[Seen(2, hints), Quiet(1)]),
+            Seen(2, hints),
+            Look(100, &[(Start, 1, Reason::NoProgress)]),
+        ],
+    },
+    Case {
         name: "what a process has written before it is first seen is no hint",
         scene: &[
             PLAIN,

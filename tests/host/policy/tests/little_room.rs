@@ -223,3 +223,26 @@ fn processes_that_have_gone_leave_their_places_to_others() {
         assert!(views.iter().all(|view| view.contends), "{views:?}");
     }
 }
+
+#[test]
+fn processes_that_are_gone_with_their_false_hints_leave_room_for_others() {
+    let mut node = Node::new(16, 8);
+    let liars = |number| -> Vec<Observation> {
+        let hints = |id| Observation {
+            hint: Some(number),
+            ..idle(id, id, 3)
+        };
+        (1..=10).map(hints).collect()
+    };
+    // Each is beyond its limit when the next one comes, and their pauses grow.
+    assert_eq!(node.config.set(Number::HintLimit, 2_000), Ok(()));
+    for number in 0..100 {
+        for _ in 0..4 {
+            node.look(&liars(number), &[]);
+        }
+    }
+    let mut crowd: Vec<Observation> = (21..=34).map(|id| idle(id, id, 3)).collect();
+    crowd.extend([runs(40, 40, 3), waits(41, 41, 9)]);
+    let made: Vec<_> = (0..5).flat_map(|_| node.look(&crowd, &[]).1).collect();
+    assert!(made.contains(&(Action::Stop, 40)), "{made:?}");
+}

@@ -76,6 +76,7 @@ const BUGS: &[Bug] = &[
     Bug("pass/start.rs", "if self.now >= calm {", "if true {", "calm starts after the resume delay and not before"),
     Bug("memory/work.rs", "const UNSURE_LOOKS: u32 = 2;", "const UNSURE_LOOKS: u32 = 1;", "a launch whose waves were not counted yet keeps it stopped"),
     Bug("pass/start.rs", "if stuck && !stop.is_dry() {", "if false {", "no progress starts everyone, and the pair cools down, twice as long each time"),
+    Bug("pass/start.rs", ".filter(|queue| queue.work().is_pending())", "", "hints of a queue that cannot be read do not hold others for longer"),
     Bug("pass/start.rs", "let life = since.max(rival.alive)", "let life = since", "waves are progress enough for the watchdog"),
     Bug("pass/start.rs", "return Judgement::Start(Reason::Failure);", "{}", "a port that fails gets a pause, and everything is started"),
     Bug("pass/start.rs", "if !queue.contends() {\n            return", "if false {\n            return", "a queue that becomes exempt is started"),
