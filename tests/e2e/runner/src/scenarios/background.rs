@@ -5,6 +5,7 @@ use anyhow::{ensure, Result};
 use e2e_protocol::Status;
 use serde_json::json;
 
+use super::preemption::PATIENCE;
 use crate::background::{end_all, Expect};
 use crate::guest::Guest;
 use crate::load::{queue, Load};
@@ -39,11 +40,13 @@ fn not_waited_for(guest: &mut Guest) -> Result<()> {
 
     // What a scenario leaves is killed, and is only wrong where success was expected.
     end_all(guest)?;
-    let left = guest.agent().list("/proc")?;
-    ensure!(!left.contains(&pid.to_string()), "the load runs still");
+    // A process has closed its streams some moments before it is gone.
+    guest.wait_until("the load is gone", PATIENCE, |guest| {
+        Ok(!guest.agent().list("/proc")?.contains(&pid.to_string()))
+    })?;
 
     Load::launch(guest, bad, Expect::Success)?;
-    guest.wait_until("it has failed", super::preemption::PATIENCE, |guest| {
+    guest.wait_until("it has failed", PATIENCE, |guest| {
         Ok(guest.agent().shell("pidof workload || true")?.is_empty())
     })?;
     let refused = end_all(guest).expect_err("a failure was not noticed");
