@@ -4,7 +4,8 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde_json::{json, Value};
@@ -18,6 +19,10 @@ use crate::snapshot::Snapshot;
 const BOOT_PATIENCE: Duration = Duration::from_secs(900);
 const START_PATIENCE: Duration = Duration::from_secs(300);
 const PORTS: usize = 4;
+
+/// How long a guest may take to let go of a disk. It waits some seconds, in case the
+/// operator presses the button again.
+const UNPLUG_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where devices are plugged in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,6 +239,7 @@ impl Machine {
             format!("file-{}", slot.bus()),
             format!("disk-{}", slot.bus()),
         );
+        self.forget_disk(&node)?;
         self.qmp.execute(
             "blockdev-add",
             json!({"driver": "raw", "node-name": node, "read-only": true,
@@ -244,6 +250,22 @@ impl Machine {
             json!({"driver": "virtio-blk-pci", "id": id, "bus": slot.bus(), "drive": node}),
         )?;
         Ok(())
+    }
+
+    /// Gives up the file of the disk that was in a slot before, if there was one, as soon
+    /// as the guest has let go of it.
+    fn forget_disk(&mut self, node: &str) -> Result<()> {
+        let end = Instant::now() + UNPLUG_PATIENCE;
+        loop {
+            match self.qmp.execute("blockdev-del", json!({"node-name": node})) {
+                Ok(_) => return Ok(()),
+                Err(error) if error.to_string().contains("Failed to find node") => return Ok(()),
+                Err(error) if Instant::now() >= end => {
+                    return Err(error).context("the guest keeps the disk that was there before")
+                }
+                Err(_) => thread::sleep(Duration::from_millis(100)),
+            }
+        }
     }
 
     /// Takes a disk out again. The guest has the last word on when.

@@ -238,7 +238,8 @@ fn processes_that_are_gone_with_their_false_hints_leave_room_for_others() {
     assert_eq!(node.config.set(Number::HintLimit, 2_000), Ok(()));
     for number in 0..100 {
         for _ in 0..4 {
-            node.look(&liars(number), &[]);
+            let (step, _) = node.look(&liars(number), &[]);
+            assert_eq!((step.untracked, step.decisions), (0, 0));
         }
     }
     let mut crowd: Vec<Observation> = (21..=34).map(|id| idle(id, id, 3)).collect();
