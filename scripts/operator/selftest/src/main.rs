@@ -16,6 +16,7 @@ mod steps;
 #[cfg(test)]
 mod testing;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -110,6 +111,7 @@ fn load_name(name: &str) -> Result<String> {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    let is_part = arguments.part.is_some();
     let outcome = match arguments.part {
         Some(PartOfIt::Keep) => keeper::keep(&arguments.root).map(|()| true),
         Some(PartOfIt::Load { sockets }) => load::serve(&sockets).map(|()| true),
@@ -119,11 +121,22 @@ fn main() -> ExitCode {
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
+        // The self test was ended, and has said so.
+        Err(error) if is_part && nobody_listens(&error) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("gpreempt-selftest: {error:#}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Whether whoever started this process is gone.
+fn nobody_listens(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    })
 }
 
 /// Whether everything went well.
