@@ -105,8 +105,8 @@ pub fn idle(name: &str) -> QueueSpec {
     }
 }
 
-/// One kernel that holds every unit with as little state as that takes.
-pub fn holder(units: u32, cost_ns: u64) -> QueueSpec {
+/// One kernel whose workgroups take a unit each, with as little state as that takes.
+fn whole_units(queue: QueueSpec) -> QueueSpec {
     QueueSpec {
         workgroup_size: WAVE,
         kernel: KernelSpec {
@@ -115,22 +115,20 @@ pub fn holder(units: u32, cost_ns: u64) -> QueueSpec {
             ..KernelSpec::default()
         },
         requests: Some(1),
-        ..queue(HEAVY, LOWEST, units, cost_ns)
+        ..queue
     }
+}
+
+/// One kernel that holds every unit.
+pub fn holder(units: u32, cost_ns: u64) -> QueueSpec {
+    whole_units(queue(HEAVY, LOWEST, units, cost_ns))
 }
 
 /// A kernel that can run only where nothing holds a unit.
 pub fn waiter(start_ns: u64) -> QueueSpec {
     QueueSpec {
-        workgroup_size: WAVE,
-        kernel: KernelSpec {
-            vector_registers: 8,
-            lds_bytes: LOCAL_MEMORY,
-            ..KernelSpec::default()
-        },
-        requests: Some(1),
         start_ns,
-        ..queue(URGENT, HIGHEST, 1, 10_000)
+        ..whole_units(queue(URGENT, HIGHEST, 1, 10_000))
     }
 }
 
