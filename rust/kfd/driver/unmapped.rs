@@ -70,7 +70,7 @@ impl Functions {
         Ok(Self {
             direct,
             _owner: owner,
-            driver: driver,
+            driver,
         })
     }
 

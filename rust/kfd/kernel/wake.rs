@@ -48,7 +48,7 @@ impl Alarm {
     pub fn listen_to(&self, node: usize) {
         // SAFETY: By the type's invariant the alarm is there, and any number may be
         // given, because the shim only compares it.
-        unsafe { bindings::gp_alarm_set_node(self.0.as_ptr(), node as _) }
+        unsafe { bindings::gp_alarm_set_node(self.0.as_ptr(), node) }
     }
 
     pub(crate) fn as_ptr(&self) -> *mut bindings::gp_alarm {
