@@ -257,7 +257,7 @@ pub const BUGS: &[Bug] = &[
     Bug("a user within a namespace counts by itself", "bindings/process.c",
         "user = ns->owner;", "user = task_uid(task);", "crowd"),
     Bug("a program counts by the user whose rights it has", "bindings/process.c",
-        "user = task_uid(task);", "user = task_euid(task);", "crowd"),
+        "user = task_uid(task);", "user = task_cred_xxx(task, euid);", "crowd"),
     Bug("a descriptor is read of a queue that is known to be stopped", "rust/kfd/look/stops.rs",
         "queue.may_be_started() && self.0.binary_search(&queue.key).is_err()", "queue.may_be_started()", "updates"),
     Bug("a hardware queue that is off is taken for one that is on", "rust/kfd/look/registers.rs",

@@ -83,7 +83,8 @@ impl Place {
         if !made.success() {
             let errors = fs::read_to_string(self.work.join("build.errors"))?;
             // What is put in leads to warnings, which come before.
-            let of_errors = errors.lines().skip_while(|line| !line.starts_with("error"));
+            let is_error = |line: &str| line.starts_with("error") || line.contains(": error: ");
+            let of_errors = errors.lines().skip_while(|line| !is_error(line));
             let first: Vec<&str> = of_errors.take(30).collect();
             bail!("the bugs do not compile:\n{}", first.join("\n"));
         }
