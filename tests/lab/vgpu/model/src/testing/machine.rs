@@ -103,6 +103,19 @@ pub struct Launch<'a> {
     pub arguments: Vec<u8>,
 }
 
+impl Launch<'static> {
+    /// A wave that never ends.
+    pub fn forever() -> Launch<'static> {
+        Launch {
+            object: &WRITTEN,
+            kernel: "forever",
+            items: 64,
+            groups: 1,
+            arguments: vec![0; 8],
+        }
+    }
+}
+
 impl Driver {
     /// A process with a trap handler.
     pub fn process_with_handler(&mut self, pasid: u32, handler: &[u8]) -> TestProcess {

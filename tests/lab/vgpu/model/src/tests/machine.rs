@@ -160,14 +160,7 @@ fn a_wave_that_never_ends_can_be_stopped() {
         return;
     }
     let (mut driver, queue) = driver(1);
-    let launch = Launch {
-        object: &WRITTEN,
-        kernel: "forever",
-        items: 64,
-        groups: 1,
-        arguments: vec![0; 8],
-    };
-    let signal = driver.launch(&queue, &launch);
+    let signal = driver.launch(&queue, &Launch::forever());
     driver.run(1_000_000);
     assert_eq!(driver.report(&queue).workgroups_resident, 1);
     // Its waves are reset.

@@ -346,14 +346,7 @@ fn a_queue_without_a_handler_stops_when_its_waves_are_to_be_saved() {
             driver.unmap_all();
             driver.map(&[queue]);
         }
-        let launch = Launch {
-            object: &WRITTEN,
-            kernel: "forever",
-            items: 64,
-            groups: 1,
-            arguments: vec![0; 8],
-        };
-        driver.launch(&queue, &launch);
+        driver.launch(&queue, &Launch::forever());
         driver.run(1_000_000);
         driver.unmap_all();
         let fault = driver.report(&queue).fault.unwrap();
