@@ -88,17 +88,23 @@ fn direct(guest: &mut Guest) -> Result<()> {
     gets_through(guest)?;
     let load = start_load(guest, 0, json!({}))?;
     wait_until_stopped(guest, &load, 0)?;
-    // The programs have begun, so that only the module sends anything.
+    // The programs have begun, so that only the module sends anything. It may do so between
+    // two of these readings, whenever the urgent queue is empty for a moment.
+    let before = Table::Stats.sum(guest, "transactions")?;
     let mark = guest.device.hiq_mark()?;
-    let transactions = Table::Stats.sum(guest, "transactions")?;
+    let counted_from = Table::Stats.sum(guest, "transactions")?;
     for _ in 0..4 {
         starts_and_stops(guest, &module, &load)?;
     }
+    let counted_to = Table::Stats.sum(guest, "transactions")?;
     let (ours, others) = asked(guest, mark)?;
-    let made = Table::Stats.sum(guest, "transactions")? - transactions;
+    let after = Table::Stats.sum(guest, "transactions")?;
+    // One that is sent and not counted yet is in one of the readings alone.
+    let least = (counted_to - counted_from).saturating_sub(1);
+    let most = after - before + 1;
     ensure!(
-        ours as u64 == made && made >= 8 && others == 0,
-        "{made} transactions, {ours} answers asked for by the module, {others} by the driver"
+        (least..=most).contains(&(ours as u64)) && least >= 7 && others == 0,
+        "{least} to {most} transactions, {ours} answers asked for by the module, {others} by the driver"
     );
     ensure!(Table::Stats.sum(guest, "handed_over")? == 0);
 
