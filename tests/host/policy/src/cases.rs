@@ -3465,4 +3465,21 @@ pub const CASES: &[Case] = &[
             ),
         ],
     },
+    Case {
+        name: "fair: a queue that comes or wakes beside the only other one begins where that one is",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.policy = PolicyKind::Fair),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Times(50, &[Runs(1), Quiet(1)]),
+            Starves(2),
+            Quiet(10),
+            Gone(2),
+            Quiet(50),
+            Queue(3, 3, 7),
+            Starves(3),
+            Quiet(10),
+        ],
+    },
 ];

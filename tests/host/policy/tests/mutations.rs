@@ -31,6 +31,7 @@ const BUGS: &[Bug] = &[
     Bug("memory/hint.rs", "if now.since(looked) > limits.hint {", "if false {", "a hint that may be older than its limit does not count"),
     Bug("memory/hint.rs", "let (before, looked) = last?;", "let (before, looked) = last.unwrap_or((0, Nanos::ZERO));", "what a process has written before it is first seen is no hint"),
     Bug("memory/hint.rs", "now.since(hint.since) >= limits.hint", "now.since(hint.since) > limits.hint", "a hint is looked for until its limit and no longer"),
+    Bug("pass/ingest.rs", "self.context.virtual_floor.max(self.least)", "self.context.virtual_floor", "fair: a queue that comes or wakes beside the only other one begins where that one is"),
     Bug("memory/hint.rs", "if !hint.alive {", "if true {", "a hint prepares an idle queue beside a busy one, and says nothing of the busy one"),
     Bug("pass/prepare.rs", "self.look_at(since.after(self.limits.hint));", "", "a hint is looked for until its limit and no longer"),
     Bug("pass/prepare.rs", "if queue.contends() && queue.has_new_work(since) {", "if false {", "a hint stops the lower queue before the request comes"),
