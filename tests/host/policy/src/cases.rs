@@ -57,6 +57,15 @@ const QUIET_BELOW: &[Line] = &[
     Quiet(5),
 ];
 
+/// Queue 1 is stopped for a hint of queue 2, whose request does not come.
+const FALSE_HINT: &[Line] = &[
+    Seen(2, hints),
+    Look(100, &[(Stop, 1, Reason::Inversion)]),
+    Quiet(11),
+    Look(100, &[(Start, 1, Reason::Calm)]),
+    Runs(1),
+];
+
 /// Rules that the scenes name by number.
 const RULES: &[RuleEffect] = &[
     RuleEffect {
@@ -1852,6 +1861,61 @@ pub const CASES: &[Case] = &[
             Seen(2, |seen| seen.hint = None),
             Quiet(2),
             Look(100, &[(Start, 1, Reason::Calm)]),
+        ],
+    },
+    Case {
+        name: "a request that comes in time makes the next pause after a false hint the first one again",
+        scene: &[
+            PLAIN,
+            Times(1, QUIET_BELOW),
+            Times(1, FALSE_HINT),
+            Quiet(11),
+            Seen(2, hints),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Quiet(1),
+            Idles(2),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+            Runs(1),
+            Quiet(11),
+            Times(1, FALSE_HINT),
+            Quiet(11),
+            Seen(2, hints),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a hint does not prepare a queue whose last launch may still run",
+        scene: &[
+            PLAIN,
+            Times(1, QUIET_BELOW),
+            Seen(2, |seen| {
+                seen.progress += 1;
+                seen.waves = Waves::Unknown;
+            }),
+            Quiet(5),
+            Seen(2, hints),
+            Quiet(9),
+            Line::Step("it is not honoured", |step| step.hints.honoured == 0),
+        ],
+    },
+    Case {
+        name: "a hint of an exempt process does not hasten the looks",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| *config = config.with_rules(RULES)),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Seen(2, |seen| seen.rule = Some(RuleId(2))),
+            Seen(1, runs_out),
+            Seen(2, hints),
+            Quiet(5),
+            Seen(2, hints),
+            Quiet(1),
+            Line::Step("it looks rarely", |step| {
+                step.next_look == Some(Nanos(10_000_600_000 + 1_000_000))
+            }),
         ],
     },
     Case {
