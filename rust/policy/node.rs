@@ -158,6 +158,7 @@ impl Node {
             ripe: Nanos::NEVER,
             hinted: false,
             stopped: 0,
+            least: Nanos::NEVER,
             immune: false,
             due: Nanos::NEVER,
             bound: Nanos::NEVER,
