@@ -4,6 +4,7 @@
 use crate::algorithm::algorithm::Algorithm;
 use crate::algorithm::algorithm::Context;
 use crate::memory::cooldown::Pairs;
+use crate::memory::gaps::Gaps;
 use crate::memory::pace::Pace;
 use crate::memory::process::Process;
 use crate::memory::queue::Queue;
@@ -38,6 +39,7 @@ pub(crate) struct Pass<'p, 'c> {
     pub(crate) pairs: Pairs<'p>,
     pub(crate) thrash: &'p mut Thrash,
     pub(crate) pace: &'p mut Pace,
+    pub(crate) gaps: &'p mut Gaps,
     pub(crate) out: Output<'p>,
     pub(crate) step: Step,
     /// A queue is really started in this pass.

@@ -56,6 +56,7 @@ impl Pass<'_, '_> {
         }
         if stopped {
             self.thrash.stopped(self.now);
+            self.gaps.end(self.now, &self.limits);
         }
     }
 

@@ -98,6 +98,19 @@ const RULES: &[RuleEffect] = &[
 
 const PLAIN: Line = Line::Config(plain);
 
+/// Queue 2 has two requests that belong together, and then enough. However often that
+/// is so, the wait for its next one is the usual one.
+const SERVED: &[Line] = &[
+    Runs(2),
+    Quiet(1),
+    Idles(2),
+    Quiet(1),
+    Runs(2),
+    Quiet(1),
+    Idles(2),
+    Quiet(2),
+];
+
 /// Queue 2 waits, has queues 1 and 3 stopped, and has enough.
 const BOTH_STOPPED: &[Line] = &[
     Starves(2),
@@ -106,10 +119,7 @@ const BOTH_STOPPED: &[Line] = &[
         100,
         &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
     ),
-    Runs(2),
-    Quiet(1),
-    Idles(2),
-    Quiet(2),
+    Times(1, SERVED),
     Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
 ];
 
@@ -118,12 +128,27 @@ const ONE_STOPPED: &[Line] = &[
     Starves(2),
     Quiet(2),
     Look(100, &[(Stop, 3, Reason::Inversion)]),
+    Times(1, SERVED),
+    Look(100, &[(Start, 3, Reason::Calm)]),
+];
+
+/// Queue 2 has queue 1 stopped, long after its last request, and has enough.
+const REQUEST: &[Line] = &[
+    Runs(1),
+    Quiet(11),
+    Starves(2),
+    Quiet(2),
+    Look(100, &[(Stop, 1, Reason::Inversion)]),
     Runs(2),
     Quiet(1),
     Idles(2),
-    Quiet(2),
-    Look(100, &[(Start, 3, Reason::Calm)]),
 ];
+
+/// What follows where its requests have been close together of late.
+const USUAL_START: &[Line] = &[Quiet(2), Look(100, &[(Start, 1, Reason::Calm)])];
+
+/// What follows where they have been far apart.
+const EARLY_START: &[Line] = &[Look(49, &[]), Look(1, &[(Start, 1, Reason::Calm)])];
 
 /// Queue 3 is sound. Queue 1 hangs at its next packet, for its minimum run.
 const HANGS: &[Line] = &[Runs(3), Starves(1), Quiet(11)];
@@ -492,10 +517,7 @@ pub const CASES: &[Case] = &[
                         &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
                     ),
                     Idles(1),
-                    Runs(2),
-                    Quiet(1),
-                    Idles(2),
-                    Quiet(2),
+                    Times(1, SERVED),
                     Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
                 ],
             ),
@@ -658,6 +680,36 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "requests far apart are waited for less long than those that belong together",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Times(8, &[Times(1, REQUEST), Times(1, USUAL_START)]),
+            // After eight long gaps the wait is a sixth of the usual one.
+            Times(2, &[Times(1, REQUEST), Times(1, EARLY_START)]),
+            // A gap that even the short wait outlasts tells nothing.
+            Times(1, REQUEST),
+            Look(40, &[]),
+            Starves(2),
+            Look(9, &[]),
+            Runs(2),
+            Quiet(1),
+            Idles(2),
+            Times(1, EARLY_START),
+            // A longer one was between two that belong together.
+            Times(1, REQUEST),
+            Look(49, &[]),
+            Starves(2),
+            Look(1, &[]),
+            Idles(2),
+            Times(1, USUAL_START),
+            Times(1, REQUEST),
+            Times(1, USUAL_START),
+        ],
+    },
+    Case {
         name: "the next launch of a queue whose last one had finished must last twice as long",
         scene: &[
             PLAIN,
@@ -668,7 +720,7 @@ pub const CASES: &[Case] = &[
             Seen(2, |seen| seen.progress += 1),
             Quiet(2),
             Look(100, &[(Stop, 1, Reason::Inversion)]),
-            Quiet(4),
+            Quiet(2),
             Look(100, &[(Start, 1, Reason::Calm)]),
             Runs(1),
             Quiet(20),
@@ -1154,10 +1206,7 @@ pub const CASES: &[Case] = &[
                         &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
                     ),
                     Seen(1, |seen| seen.waves = Waves::Known(0)),
-                    Runs(2),
-                    Quiet(1),
-                    Idles(2),
-                    Quiet(2),
+                    Times(1, SERVED),
                     Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
                 ],
             ),
@@ -1189,10 +1238,7 @@ pub const CASES: &[Case] = &[
                     Quiet(1),
                     // What cannot be told later does not contradict it.
                     Seen(1, |seen| seen.waves = Waves::Unknown),
-                    Runs(2),
-                    Quiet(1),
-                    Idles(2),
-                    Quiet(2),
+                    Times(1, SERVED),
                     Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
                 ],
             ),
@@ -3221,14 +3267,7 @@ pub const CASES: &[Case] = &[
             Queue(3, 3, 3),
             Runs(1),
             Runs(3),
-            BOTH_STOPPED[0],
-            BOTH_STOPPED[1],
-            BOTH_STOPPED[2],
-            BOTH_STOPPED[3],
-            BOTH_STOPPED[4],
-            BOTH_STOPPED[5],
-            BOTH_STOPPED[6],
-            BOTH_STOPPED[7],
+            Times(1, BOTH_STOPPED),
             Runs(1),
             Runs(3),
             Starves(2),
