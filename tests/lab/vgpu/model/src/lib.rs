@@ -50,6 +50,6 @@ pub use device::{Device, DoorbellWidth};
 pub use registers::{Block, RegisterReport};
 pub use terms::{
     Bus, BusError, Config, ConfigError, Faults, Fence, GpuNanos, HiqAction, HiqRecord, MappedQueue,
-    Occupancy, QueueId, QueueKind, QueueReport, ReadPointer, StateDump, TimelineChange,
-    TimelineRecord, Timing, UnitsRecord, Vram,
+    Occupancy, Pace, QueueId, QueueKind, QueueReport, ReadPointer, StateDump, StopReport,
+    TimelineChange, TimelineRecord, Timing, UnitsRecord, Vram,
 };
