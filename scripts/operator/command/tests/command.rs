@@ -130,6 +130,19 @@ fn the_doctor_is_content_with_a_supported_host() {
 }
 
 #[test]
+fn the_doctor_knows_each_gpu_that_the_module_takes_and_no_other() {
+    for (number, good) in [(90402, true), (90500, true), (90010, false), (90403, false)] {
+        let host = Host::supported();
+        host.file(
+            &format!("{}/1/properties", host::NODES),
+            &format!("gfx_target_version {number}\n"),
+        );
+        let output = host.run("doctor|--release|7.3.4");
+        assert_eq!(output.status.success(), good, "{number}: {output:?}");
+    }
+}
+
+#[test]
 fn the_doctor_names_each_thing_that_is_missing() {
     let cases: [(&str, &str, &str, &str); 6] = [
         (

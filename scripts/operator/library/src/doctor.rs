@@ -21,8 +21,9 @@ const OPTIONS: [(&str, &str); 4] = [
         "it takes amdgpu's layouts from there",
     ),
 ];
-/// The MI300 series, as KFD numbers it.
-const SUPPORTED: [u64; 3] = [90402, 90403, 90404];
+/// The MI300 series (GFX 9.4.3 and 9.4.4; 9.5.0), as KFD numbers it. The module's own
+/// check has the same.
+const SUPPORTED: [u64; 2] = [90402, 90500];
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
