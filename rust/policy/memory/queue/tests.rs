@@ -165,9 +165,15 @@ fn a_start_in_observe_begins_the_grace_anew() {
 fn a_queue_that_stays_stopped_does_so_for_the_queue_that_wants_it_now() {
     let config = Config::new();
     let mut queue = stopped(&config, &Limits::new(&config));
-    queue.stay_stopped_for(LATER, QueueId(3), ProcessId(4));
+    queue.stay_stopped_for(QueueId(3), ProcessId(4));
     let stop = queue.phase().stop().unwrap();
     assert_eq!(stop.beneficiary(), Some(QueueId(3)));
     assert_eq!(stop.process(), ProcessId(4));
-    assert_eq!(stop.wanted(), LATER);
+    assert_eq!(stop.wanted(), NOW);
+    assert_eq!(queue.renew_stop(LATER), None);
+    assert_eq!(queue.phase().stop().unwrap().wanted(), LATER);
+    queue.calm_stop();
+    let end = LATER.after(Nanos(7));
+    assert_eq!(queue.renew_stop(end), Some(Nanos(7)));
+    assert_eq!(queue.renew_stop(end), None);
 }
