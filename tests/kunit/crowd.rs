@@ -6,9 +6,11 @@
 //! All processes of the fake are of one program, the kernel's first, but for one that
 //! a test gives to init.
 
-use crate::fake::{expect, failed, with_node, Fake, INIT};
+use crate::fake::layout::*;
+use crate::fake::{expect, failed, get, put, with_node, Fake, INIT};
 use crate::node::roster::Roster;
 use crate::roster_cases::NoRules;
+use core::ops::RangeInclusive;
 use gpreempt_policy::{Action, QueueId, QUEUE_SLOTS};
 use kernel::prelude::*;
 use kfd::act::hws::{Hws, TransactionKind};
@@ -161,17 +163,23 @@ mod tests {
     #[test]
     fn a_user_wins_nothing_by_users_of_its_own_in_a_namespace() -> Result {
         // All others are of the user who has made the namespace, and of the program.
-        shares_with_its_user(Fake::own_contained)
+        expect_share(Fake::own_contained, 170..=171)
     }
 
     #[test]
     fn a_user_wins_nothing_by_programs_that_run_as_other_users() -> Result {
-        shares_with_its_user(Fake::own_set_user_id)
+        expect_share(Fake::own_set_user_id, 170..=171)
+    }
+
+    #[test]
+    fn a_user_loses_nothing_to_another_with_many_processes() -> Result {
+        expect_share(Fake::own_other_user, 512..=512)
     }
 
     /// Five processes of a user and of a program, and one that is what `own` makes it,
-    /// have the same number of queues.
-    fn shares_with_its_user(own: fn() -> Result) -> Result {
+    /// have the same number of queues. If it shares with them, six share what the one with
+    /// two queues leaves.
+    fn expect_share(own: fn() -> Result, share: RangeInclusive<usize>) -> Result {
         with_watcher(|watcher| {
             own()?;
             Fake::add_queues(1018)?;
@@ -181,11 +189,32 @@ mod tests {
             let owner = Fake::now().processes[0].process as usize;
             let own = watcher.survey.queues().iter();
             let own = own.filter(|seen| seen.facts.key.process() == owner).count();
-            // Six share what the one with two queues leaves.
-            match own {
-                170 | 171 => Ok(()),
-                own => failed(fmt!("{own} of the namespace's user")),
+            match share.contains(&own) {
+                true => Ok(()),
+                false => failed(fmt!("{own} instead of {share:?}")),
             }
+        })
+    }
+
+    /// As a module leaves it that was not able to start everything when it was unloaded.
+    #[test]
+    fn a_stopped_queue_that_nobody_remembers_comes_into_view() -> Result {
+        with_watcher(|watcher| {
+            const MORE: usize = 1200;
+            Fake::add_queues(MORE as u32)?;
+            let first: *mut u8 = get(Fake::now().processes[0].qpd, QCM_PROCESS_DEVICE_QUEUES_LIST);
+            let newest = first.wrapping_sub(QUEUE_LIST);
+            let sees = |watcher: &Watcher<'_>| {
+                let mut seen = watcher.survey.queues().iter();
+                seen.any(|seen| seen.facts.key.queue() == newest.addr())
+            };
+            watcher.look()?;
+            expect(sees(watcher), false)?;
+            put(newest, QUEUE_PROPERTIES + QUEUE_PROPERTIES_IS_ACTIVE, 0u8);
+            watcher.look()?;
+            expect(sees(watcher), true)?;
+            expect(watcher.survey.stopped_beyond(), 0)?;
+            watcher.check(4 + MORE)
         })
     }
 

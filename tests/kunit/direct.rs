@@ -26,9 +26,10 @@ mod tests {
     }
 
     /// How often the module has taken the queues off itself; as often it has freed the run
-    /// list, and waves may go on for as long as before.
+    /// list, waves may go on for as long as before, and the queues are on the hardware.
     fn unmapped(times: u32) -> Result {
         let fake = Fake::now();
+        expect(fake.mapped, 1)?;
         expect((fake.direct_unmaps, fake.releases), (times, times))?;
         expect(fake.grace, GRACE)
     }
@@ -181,6 +182,26 @@ mod tests {
     #[test]
     fn nothing_is_sent_while_a_reset_holds_the_hardware() -> Result {
         with_direct(|scene| Fake::during_reset(|| refused(scene, Away::Reset)))
+    }
+
+    /// The driver's function would not release the lock.
+    #[test]
+    fn nothing_is_sent_where_the_driver_takes_no_lock() -> Result {
+        const ENOTSUPP: u32 = 524;
+        const MI200: u32 = 90010;
+        with_direct(|scene| {
+            put(
+                Fake::now().kfd,
+                KFD_DEV_DEVICE_INFO_GFX_TARGET_VERSION,
+                MI200,
+            );
+            let transacted = scene.transact(&[(scene.keys[0], Stop)])?;
+            expect(transacted.result, Err(Failure::Unmap(ENOTSUPP)))?;
+            expect(transacted.handed_over.why, Some(Unexpected::Misfit))?;
+            scene.left(State::with([true; 4]))?;
+            scene.calls(0, 0)?;
+            unmapped(0)
+        })
     }
 
     /// The driver refuses as well: what was sent may have taken queues off.

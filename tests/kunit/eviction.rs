@@ -16,11 +16,12 @@ use kfd::driver::node::Node;
 use kfd::driver::queue::QueueKey;
 use kfd::look::survey::Survey;
 
-/// The node, what is owed on it, and a queue of a process that lives.
+/// The node, what is owed on it, and a queue of each process, of which the first lives.
 struct Scene<'a> {
     node: &'a Node<'a>,
     debts: Debts,
     key: QueueKey,
+    other: QueueKey,
     requests: Requests,
 }
 
@@ -34,16 +35,29 @@ impl Scene<'_> {
         )
     }
 
-    /// Does one thing with the queue's process, and says what became of it.
-    fn ask(&mut self, action: Action) -> Result<Done, Failure> {
-        self.requests.fill([(self.key, action)].into_iter());
+    /// Has both processes be of the same memory, so that both can be evicted.
+    fn share_memory(&self) {
+        let [one, two] = Fake::now().processes;
+        let memory: usize = get(one.process, KFD_PROCESS_MM);
+        put(two.process, KFD_PROCESS_MM, memory);
+    }
+
+    /// Does one thing with each of some queues' processes.
+    fn ask_all(&mut self, asked: &[(QueueKey, Action)]) -> Result<(), Failure> {
+        self.requests.fill(asked.iter().copied());
         let mut backend = Backend::new(
             BackendKind::Process,
             TransactionKind::Driver,
             None,
             &mut self.debts,
         );
-        backend.transact(self.node, &mut self.requests.each())?;
+        let result = backend.transact(self.node, &mut self.requests.each());
+        result.map(|_| ())
+    }
+
+    /// Does one thing with the first queue's process, and says what became of it.
+    fn ask(&mut self, action: Action) -> Result<Done, Failure> {
+        self.ask_all(&[(self.key, action)])?;
         let carried_out = self.requests.carried_out(self.key);
         Ok(carried_out.map_or(Done::Nothing, |(_, done)| done))
     }
@@ -82,11 +96,7 @@ impl Scene<'_> {
 
     /// Compares the driver's count of evictions, and whether any is owed.
     fn left(&mut self, evictions: u32, owes: bool) -> Result {
-        let qpd = Fake::now().processes[0].qpd;
-        let found = (
-            get::<u32>(qpd, QCM_PROCESS_DEVICE_EVICTED),
-            self.backend().owes(),
-        );
+        let found = (evictions_of(0), self.backend().owes());
         if found == (evictions, owes) {
             return Ok(());
         }
@@ -94,21 +104,30 @@ impl Scene<'_> {
     }
 }
 
+/// How many evictions hold a process.
+fn evictions_of(number: usize) -> u32 {
+    let qpd = Fake::now().processes[number].qpd;
+    get(qpd, QCM_PROCESS_DEVICE_EVICTED)
+}
+
 fn with_scene(test: impl FnOnce(&mut Scene<'_>) -> Result) -> Result {
     with_node(|node| {
         Fake::own(INIT, true)?;
         let mut survey = Survey::new()?;
         survey.take(node, core::iter::empty());
-        let owner = Fake::now().processes[0].process as usize;
-        let of_owner = survey.queues().iter().map(|seen| seen.facts.key);
-        let Some(key) = of_owner.clone().find(|key| key.process() == owner) else {
-            return failed(fmt!("the first process has no queue"));
+        let [key, other] = Fake::now().processes.map(|one| {
+            let mut keys = survey.queues().iter().map(|seen| seen.facts.key);
+            keys.find(|key| key.process() == one.process as usize)
+        });
+        let (Some(key), Some(other)) = (key, other) else {
+            return failed(fmt!("a process has no queue"));
         };
         test(&mut Scene {
             node,
             debts: Debts::new()?,
             key,
-            requests: Requests::new(1)?,
+            other,
+            requests: Requests::new(2)?,
         })
     })
 }
@@ -128,6 +147,99 @@ mod tests {
             scene.left(0, false)?;
             expect(scene.ask(Start), Ok(Done::Nothing))?;
             scene.left(0, false)
+        })
+    }
+
+    #[test]
+    fn what_somebody_else_has_evicted_is_left_alone() -> Result {
+        with_scene(|scene| {
+            let qpd = Fake::now().processes[0].qpd;
+            put(qpd, QCM_PROCESS_DEVICE_EVICTED, 1u32);
+            expect(scene.ask(Stop), Ok(Done::Nothing))?;
+            scene.left(1, false)
+        })
+    }
+
+    #[test]
+    fn what_is_not_to_be_touched_is_not_evicted() -> Result {
+        const P: usize = QUEUE_PROPERTIES;
+        const REASONS: &[(&str, fn(&Fake))] = &[
+            ("a debugger", |f| {
+                put(f.processes[0].process, KFD_PROCESS_DEBUG_TRAP_ENABLED, 1u8)
+            }),
+            ("a reset of the process's queues", |f| {
+                put(f.processes[0].pdd, KFD_PROCESS_DEVICE_HAS_RESET_QUEUE, 1u8)
+            }),
+            ("destruction of a queue", |f| {
+                let queue = f.processes[0].queues[1];
+                put(queue, P + QUEUE_PROPERTIES_IS_BEING_DESTROYED, 1u8)
+            }),
+            ("cooperative launches", |f| {
+                put(f.processes[0].queues[1], P + QUEUE_PROPERTIES_IS_GWS, 1u8)
+            }),
+        ];
+        for (what, forbid) in REASONS {
+            with_scene(|scene| {
+                forbid(&Fake::now());
+                let done = scene.ask(Stop);
+                if done != Ok(Done::Nothing) {
+                    return failed(fmt!("{what}: {done:?}"));
+                }
+                scene.left(0, false)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Evictions take a while, and all processes were looked up before the first one.
+    #[test]
+    fn a_debugger_that_comes_meanwhile_keeps_a_process_from_being_evicted() -> Result {
+        with_scene(|scene| {
+            scene.share_memory();
+            Fake::set(|fake| fake.trap_at_evict = 1);
+            let asked = [(scene.key, Stop), (scene.other, Stop)];
+            expect(scene.ask_all(&asked), Ok(()))?;
+            expect(evictions_of(0) + evictions_of(1), 1)
+        })
+    }
+
+    /// Whoever waits for the first would wait for as long for the second.
+    #[test]
+    fn nobody_is_evicted_while_firmware_does_not_answer() -> Result {
+        for (error, evictions) in [(62, 0), (12, 1)] {
+            with_scene(|scene| {
+                scene.share_memory();
+                expect(scene.ask(Stop), Ok(Done::Yes))?;
+                Fake::set(|fake| fake.restore_error = -error);
+                let asked = [(scene.key, Start), (scene.other, Stop)];
+                let failure = Failure::Restore(error.unsigned_abs());
+                expect(scene.ask_all(&asked), Err(failure))?;
+                scene.left(1, true)?;
+                expect(evictions_of(1), evictions)
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn what_a_reset_has_restored_is_not_restored_again() -> Result {
+        with_scene(|scene| {
+            expect(scene.ask(Stop), Ok(Done::Yes))?;
+            let qpd = Fake::now().processes[0].qpd;
+            put(qpd, QCM_PROCESS_DEVICE_EVICTED, 0u32);
+            expect(scene.ask(Start), Ok(Done::Yes))?;
+            scene.left(0, false)
+        })
+    }
+
+    #[test]
+    fn putting_a_process_back_is_not_called_oversubscription() -> Result {
+        with_scene(|scene| {
+            // Two more than there are places.
+            Fake::add_queues(22)?;
+            expect(scene.ask(Stop), Ok(Done::Yes))?;
+            expect(scene.ask(Start), Ok(Done::Yes))?;
+            expect(Fake::now().oversubscriptions, 0)
         })
     }
 

@@ -59,6 +59,7 @@ mod tests {
             if (found.errno, found.kind) != (errno, kind) {
                 return failed(fmt!("{failure:?}: {found:?}"));
             }
+            expect(failure.is_passing(), kind == Passing)?;
         }
         Ok(())
     }
@@ -74,6 +75,22 @@ mod tests {
             expect(failure.is_rebuilt(), false)?;
         }
         expect(Failure::Reset(EIO).is_rebuilt(), true)
+    }
+
+    /// Of what was not sent, nobody knows whether it would have been answered.
+    #[test]
+    fn only_what_was_waited_for_is_unanswered() -> Result {
+        for (failure, unanswered) in [
+            (Failure::Unmap(ETIME), true),
+            (Failure::Restore(ETIME), true),
+            (Failure::Restore(ENOMEM), false),
+            (Failure::Map(ETIME), false),
+            (Failure::Single(ETIME), false),
+            (Failure::Unanswered, false),
+        ] {
+            expect(failure.is_unanswered(), unanswered)?;
+        }
+        Ok(())
     }
 
     #[test]

@@ -76,6 +76,8 @@ pub(crate) struct Fake {
     pub(crate) grace: u32,
     pub(crate) fence_late: u32,
     pub(crate) unmap_error_at_map: i32,
+    pub(crate) miscount_at_unmap: u32,
+    pub(crate) trap_at_evict: u32,
     pub(crate) word: u64,
 }
 
@@ -92,6 +94,7 @@ extern "C" {
     fn gp_fake_own(pid: i32, main_thread: bool) -> i32;
     fn gp_fake_own_contained() -> i32;
     fn gp_fake_own_set_user_id() -> i32;
+    fn gp_fake_own_other_user() -> i32;
     fn gp_fake_exchange(names: *const c_char) -> i32;
     fn gp_fake_halt_when_waited_for(field: u32);
 }
@@ -168,6 +171,12 @@ impl Fake {
     pub(crate) fn own_set_user_id() -> Result {
         // SAFETY: The fake is there, because this module links to it.
         kernel::error::to_result(unsafe { gp_fake_own_set_user_id() })
+    }
+
+    /// Has the first process be another user's than all others.
+    pub(crate) fn own_other_user() -> Result {
+        // SAFETY: The fake is there, because this module links to it.
+        kernel::error::to_result(unsafe { gp_fake_own_other_user() })
     }
 
     /// Calls a function while two names of the driver's types stand for each other.

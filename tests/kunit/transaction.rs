@@ -69,6 +69,23 @@ mod tests {
     }
 
     #[test]
+    fn of_two_requests_about_a_queue_the_one_that_is_due_is_carried_out() -> Result {
+        for actions in [[Stop, Start], [Start, Stop]] {
+            with_scene(|scene| {
+                for runs in [false, true] {
+                    let asked = actions.map(|action| (scene.keys[1], action));
+                    let transacted = scene.transact(&asked)?;
+                    expect(transacted.result, Ok(()))?;
+                    expect(&*transacted.done, &[Done::Yes; 2])?;
+                    scene.left(State::with([true, runs, true, true]))?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
     fn nothing_to_do_disturbs_nobody() -> Result {
         with_scene(|scene| {
             expect(&*scene.all(Start, &[0, 1, 2, 3])?, &[Done::Nothing; 4])?;
@@ -392,6 +409,22 @@ mod tests {
             })?;
         }
         Ok(())
+    }
+
+    /// They did fit when it was decided to take the queues off.
+    #[test]
+    fn counters_that_are_wrong_under_the_lock_forbid_the_edit() -> Result {
+        with_scene(|scene| {
+            Fake::set(|fake| fake.miscount_at_unmap = 1);
+            expect(scene.stop(0)?, Err(Failure::Inexact))?;
+            let all = State::with([true; 4]);
+            scene.left(State {
+                queues: all.queues + 1,
+                ..all
+            })?;
+            scene.calls(1, 1)?;
+            expect(Fake::now().mapped, 1)
+        })
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::node::observation::observe;
 use crate::node::roster::Roster;
 use crate::roster_cases::NoRules;
 use crate::scene::{with_scene, Descriptors, Scene, State};
-use gpreempt_policy::Action::Stop;
+use gpreempt_policy::Action::{Start, Stop};
 use gpreempt_policy::{Observation, QueueState};
 use kernel::prelude::*;
 use kfd::act::backend::{Backend, BackendKind, Debts, TransactionKind};
@@ -101,6 +101,18 @@ mod tests {
             queue.descriptors.name_ring(queue.ring);
             expect(judged(scene, false)?, [QueueState::StoppedByUs; 2])?;
             expect(scene.start_all()?, Ok(1))?;
+            scene.left(State::with([true; 4]))
+        })
+    }
+
+    #[test]
+    fn a_queue_whose_descriptor_names_no_ring_is_not_started() -> Result {
+        with_scene(|scene| {
+            let mut queue = Ambiguous::new(|_| 0)?;
+            expect(&*scene.all(Start, &[0])?, &[Done::Nothing])?;
+            scene.calls(0, 0)?;
+            queue.descriptors.name_ring(queue.ring);
+            expect(&*scene.all(Start, &[0])?, &[Done::Yes])?;
             scene.left(State::with([true; 4]))
         })
     }

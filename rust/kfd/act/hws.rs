@@ -129,9 +129,6 @@ impl Hws {
         }
         if mapped != 0 {
             let failure = Failure::of_driver(node, mapped, Failure::Map);
-            if failure.is_rebuilt() {
-                return Err(failure);
-            }
             self.map_again(node).map_err(|again| match again {
                 // That is to be known, so that nobody waits for the same again.
                 again if again.is_unanswered() => again,
@@ -178,7 +175,7 @@ impl Hws {
     }
 
     /// After putting the queues back has failed, none of the node's runs: tries once
-    /// more.
+    /// more, unless the driver resets the GPU, which puts them back.
     fn map_again(&self, node: &Node<'_>) -> Result<(), Failure> {
         node.ready().map_err(Failure::Away)?;
         match self.unmap(node)?.map() {

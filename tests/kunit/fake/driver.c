@@ -49,6 +49,8 @@ noinline int debug_lock_and_unmap(void *dqm)
 	mutex_lock(dqm_mutex(dqm));
 	SET(unsigned int, dqm, GP_DEVICE_QUEUE_MANAGER_SAVED_FLAGS, memalloc_noreclaim_save());
 	gp_fake_wait_while_hung(dqm);
+	SET(u32, dqm, GP_DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT,
+	    GET(u32, dqm, GP_DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT) + gp_fake.miscount_at_unmap);
 	SET(u8, dqm, GP_DEVICE_QUEUE_MANAGER_ACTIVE_RUNLIST, 0);
 	return 0;
 }
@@ -79,7 +81,8 @@ noinline int debug_map_and_unlock(void *dqm)
 		SET(u32, gp_fake.reset_domain, GP_AMDGPU_RESET_DOMAIN_IN_GPU_RESET,
 		    gp_fake.reset_at_map);
 	}
-	gp_fake.mapped = !error;
+	/* As the driver, which sends none where it takes the last one for mapped. */
+	gp_fake.mapped = !error && !GET(u8, dqm, GP_DEVICE_QUEUE_MANAGER_ACTIVE_RUNLIST);
 	SET(u8, dqm, GP_DEVICE_QUEUE_MANAGER_ACTIVE_RUNLIST, !error);
 	memalloc_noreclaim_restore(GET(unsigned int, dqm, GP_DEVICE_QUEUE_MANAGER_SAVED_FLAGS));
 	mutex_unlock(dqm_mutex(dqm));
@@ -120,6 +123,9 @@ static noinline int update_queue(void *dqm, void *queue, void *info)
 static void count_evictions(void *dqm, void *qpd, int change)
 {
 	mutex_lock(dqm_mutex(dqm));
+	/* There is more on the next run list. */
+	if (change < 0)
+		note_oversubscription(dqm);
 	SET(u32, qpd, GP_QCM_PROCESS_DEVICE_EVICTED,
 	    GET(u32, qpd, GP_QCM_PROCESS_DEVICE_EVICTED) + change);
 	mutex_unlock(dqm_mutex(dqm));
@@ -127,7 +133,11 @@ static void count_evictions(void *dqm, void *qpd, int change)
 
 static noinline int evict_process_queues_cpsch(void *dqm, void *qpd)
 {
+	unsigned int i;
+
 	count_evictions(dqm, qpd, 1);
+	for (i = 0; i < GP_FAKE_PROCESSES && gp_fake.trap_at_evict; i++)
+		SET(u8, gp_fake.first.processes[i].process, GP_KFD_PROCESS_DEBUG_TRAP_ENABLED, 1);
 	return 0;
 }
 
@@ -158,6 +168,9 @@ void gp_fake_map(u32 slot, u32 doorbell, u32 read, u64 write, bool empty)
 	u32 *registers = hardware_queues[slot];
 
 	registers[HQD_ACTIVE] = !!doorbell;
+	/* The others keep what they had. */
+	if (!doorbell)
+		return;
 	registers[HQD_PQ_RPTR] = read;
 	/* The bits beside the offset are those of a doorbell that was rung. */
 	registers[HQD_PQ_DOORBELL_CONTROL] = 3U << 30 | doorbell << 2;
@@ -423,6 +436,8 @@ void gp_fake_reset(void)
 	gp_fake.map_errors = 0;
 	gp_fake.reset_at_map = 0;
 	gp_fake.unmap_error_at_map = 0;
+	gp_fake.miscount_at_unmap = 0;
+	gp_fake.trap_at_evict = 0;
 	gp_fake.loads = 0;
 	gp_fake.destroys = 0;
 	gp_fake.destroy_error = 0;
@@ -638,6 +653,16 @@ int gp_fake_own_set_user_id(void)
 	return 0;
 }
 EXPORT_SYMBOL_GPL(gp_fake_own_set_user_id);
+
+/* gp_fake_own_other_user() - have the first process be another user's than all others */
+int gp_fake_own_other_user(void)
+{
+	int error = gp_fake_own_set_user_id();
+
+	contained_cred.uid = contained_cred.euid;
+	return error;
+}
+EXPORT_SYMBOL_GPL(gp_fake_own_other_user);
 
 static struct rw_semaphore *reset_sem(void)
 {

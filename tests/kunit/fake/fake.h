@@ -56,7 +56,7 @@ struct gp_fake_node {
  * @restore_nocpsch: likewise
  * @unmap_error: what debug_lock_and_unmap() returns, a negative errno or 0
  * @map_errors: how often debug_map_and_unlock() fails from now on
- * @mapped: the last call of debug_map_and_unlock() did not fail
+ * @mapped: the last call of debug_map_and_unlock() did not fail, and has sent a run list
  * @restore_error: what restoring a process returns, a negative errno or 0
  * @unmaps: how often debug_lock_and_unmap() was called
  * @maps: how often debug_map_and_unlock() was called
@@ -82,6 +82,9 @@ struct gp_fake_node {
  * @grace: how long waves may go on
  * @fence_late: whether firmware answers each question when it is asked the next one
  * @unmap_error_at_map: what taking queues off returns once putting them back has failed
+ * @miscount_at_unmap: by how many more the driver's count of running queues is too large
+ *	once queues were taken off
+ * @trap_at_evict: whether a debugger comes to all processes when one is evicted
  * @word: an address of the memory of gp_fake_own() at which there is something
  */
 struct gp_fake {
@@ -119,6 +122,8 @@ struct gp_fake {
 	u32 grace;
 	u32 fence_late;
 	int unmap_error_at_map;
+	u32 miscount_at_unmap;
+	u32 trap_at_evict;
 	u64 word;
 };
 
@@ -134,6 +139,7 @@ void gp_fake_map(u32 slot, u32 doorbell, u32 read, u64 write, bool empty);
 int gp_fake_own(int pid, bool main_thread);
 int gp_fake_own_contained(void);
 int gp_fake_own_set_user_id(void);
+int gp_fake_own_other_user(void);
 
 /* direct.c: what an unmapping of the module's own goes by */
 void gp_fake_scheduler_fill(void *dqm);
