@@ -251,16 +251,19 @@ fn shape(packet: &Packet) -> Result<(u32, u64), Failure> {
             "dispatch of grid {grid:?} in workgroups {workgroup:?}"
         )));
     }
-    let items: u32 = workgroup.iter().product();
-    if items > 1024 {
-        return Err(Failure::Packet(format!(
-            "workgroup of {items} items, at most 1024"
-        )));
+    let items: u64 = workgroup.map(u64::from).iter().product();
+    let items = u32::try_from(items).ok().filter(|&items| items <= 1024);
+    let items = items.ok_or_else(|| {
+        Failure::Packet(format!("workgroup of {workgroup:?} items, at most 1024"))
+    })?;
+    let mut workgroups = 1u64;
+    for (whole, part) in grid.into_iter().zip(workgroup) {
+        let along = u64::from(whole.div_ceil(part));
+        workgroups = workgroups.checked_mul(along).ok_or_else(|| {
+            Failure::Packet(format!(
+                "dispatch of grid {grid:?} in workgroups {workgroup:?}, more than can be counted"
+            ))
+        })?;
     }
-    let workgroups = grid
-        .iter()
-        .zip(workgroup)
-        .map(|(g, w)| u64::from(g.div_ceil(w)))
-        .product();
     Ok((items, workgroups))
 }

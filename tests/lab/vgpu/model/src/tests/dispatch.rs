@@ -177,7 +177,7 @@ fn a_reserved_packet_holds_the_queue_until_its_doorbell() {
 #[test]
 fn what_cannot_run_stops_its_queue_and_says_why() {
     type Spoil = fn(&mut Driver, &mut [u32; 16]);
-    let cases: [(&str, Spoil); 6] = [
+    let cases: [(&str, Spoil); 8] = [
         ("unknown instruction [ff, ff, ff, ff", |driver, words| {
             let object = (u64::from(words[8]) | (u64::from(words[9]) << 32)) - USER;
             driver.put32(object + 128, u32::MAX);
@@ -190,6 +190,13 @@ fn what_cannot_run_stops_its_queue_and_says_why() {
         }),
         ("local memory", |_, words| words[7] = 65 << 10),
         ("grid", |_, words| words[3] = 0),
+        ("items, at most 1024", |_, words| {
+            (words[1], words[2]) = (u32::MAX, 0xffff);
+        }),
+        ("more than can be counted", |_, words| {
+            (words[1], words[2]) = (1 | (1 << 16), 1);
+            words[3..6].fill(u32::MAX);
+        }),
         ("NotMapped", |_, words| words[9] = 0x7fff),
     ];
     for (expected, spoil) in cases {
