@@ -15,6 +15,7 @@ mod faults;
 mod hints;
 mod hotplug;
 mod levels;
+mod matrix;
 mod no_scheduler;
 mod nuisance;
 mod operator;
@@ -31,6 +32,7 @@ mod save;
 mod selftest;
 mod short_memory;
 mod sleep;
+mod storm;
 mod trace;
 mod two_gpus;
 mod user_scheduler;
@@ -74,6 +76,8 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         pm4::SCENARIOS,
         contexts::SCENARIOS,
         two_gpus::SCENARIOS,
+        matrix::SCENARIOS,
+        storm::SCENARIOS,
     ]
     .into_iter()
     .flatten()
