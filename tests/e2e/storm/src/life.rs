@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A life: one process that makes calls at random until its steps are over or somebody
 //! ends it. What it does follows from its numbers alone, and from what its own calls
-//! returned.
+//! returned. All of it is in one file because each step chooses by what the others have left.
 #![allow(unsafe_code)]
 
 use std::fs::{File, OpenOptions};
