@@ -144,8 +144,15 @@ impl Configuration {
             Suite::E2e => format!("e2e --kernel {}", kernel.series),
             Suite::Matrix => format!("matrix --kernel {}", kernel.series),
             Suite::Storm => format!(
-                "storm --kernel {} --seed {} --seconds {}",
-                kernel.series, self.storm.seed, self.storm.seconds
+                "storm --kernel {} --seed {} --seconds {}{}",
+                kernel.series,
+                self.storm.seed,
+                self.storm.seconds,
+                if self.storm.with_module {
+                    ""
+                } else {
+                    " --without-module"
+                }
             ),
         };
         format!(

@@ -52,6 +52,10 @@ const PATIENCE: Duration = Duration::from_secs(900);
 pub const KNOWN: &[&str] = &[
     "not debug enabled for op",
     "Ring size must be a power of",
+    "Metadata ring size must be a power of",
+    "Cannot find pid info for",
+    "already allocated by SVM",
+    "Failed to register MMU notifier",
     "Queue id does not match any known queue",
     "Queue priority must be between",
     "Process device data doesn't exist",

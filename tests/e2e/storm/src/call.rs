@@ -237,6 +237,21 @@ impl Arguments {
     }
 }
 
+impl Arguments {
+    /// Changes an allocation that would map doorbells twice in a row, as if they were a
+    /// queue's ring: the driver warns of it by itself (docs/storm.md).
+    pub fn spare_doorbells(&mut self) {
+        const FLAGS: usize = 36;
+        /// KFD_IOC_ALLOC_MEM_FLAGS: DOORBELL, AQL_QUEUE_MEM.
+        const DOORBELL: u64 = 1 << 3;
+        const TWICE: u64 = 1 << 27;
+        let flags = self.get(FLAGS, 4);
+        if flags & DOORBELL != 0 {
+            self.set(FLAGS, 4, flags & !TWICE);
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub enum Word {
     Four(u32),
@@ -315,6 +330,26 @@ mod tests {
             (arguments.get(8, 4), arguments.get(12, 4)),
             (0xffff_ffff, 9)
         );
+    }
+
+    #[test]
+    fn doorbells_alone_are_never_mapped_twice() {
+        let allocate = Call::by_number(ALLOCATE);
+        let (_, place, bytes) = allocate
+            .kinds()
+            .find(|(kind, ..)| *kind == Kind::Flags)
+            .unwrap();
+        for (flags, left) in [
+            (0x0800_0008, 0x0000_0008),
+            (0x8800_0008, 0x8000_0008),
+            (0x0800_0002, 0x0800_0002),
+            (0x8000_0008, 0x8000_0008),
+        ] {
+            let mut arguments = Arguments::new();
+            arguments.set(place, bytes, flags);
+            arguments.spare_doorbells();
+            assert_eq!(arguments.get(place, bytes), left);
+        }
     }
 
     #[test]

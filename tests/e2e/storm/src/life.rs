@@ -38,7 +38,7 @@ const NO_QUEUE: u64 = 4000;
 const AQL: u64 = 2;
 const PM4: u64 = 0;
 /// How long work that nothing is in the way of may take in a guest that crawls.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// Why a life could not go on by itself; anything else is part of the storm.
 pub const STUCK: i32 = 3;
@@ -176,7 +176,11 @@ impl Life {
             };
             arguments.set(place, bytes, value);
         }
+        if call.number == call::ALLOCATE {
+            arguments.spare_doorbells();
+        }
         let result = self.make(call, &mut arguments);
+        self.paused |= pauses(call, &arguments, result);
         if result.is_ok() {
             self.keep(call, &arguments);
         }
@@ -192,7 +196,6 @@ impl Life {
     /// Remembers what a call that succeeded has made.
     fn keep(&mut self, call: Call, arguments: &Arguments) {
         match call.number {
-            call::CHECKPOINT | call::DEBUG => self.paused = true,
             call::CREATE_QUEUE => self.queues.push(arguments.get(52, 4)),
             call::CREATE_EVENT => self.events.push(arguments.get(24, 4)),
             call::ALLOCATE => self.handles.push(arguments.get(16, 8)),
@@ -565,6 +568,20 @@ impl Life {
     }
 }
 
+/// Whether a call may have stopped the queues of who made it. A restore stops them first,
+/// and leaves them stopped when it fails after that.
+fn pauses(call: Call, arguments: &Arguments, result: nix::Result<()>) -> bool {
+    /// Where a checkpoint says what it does, and KFD_CRIU_OP_RESTORE.
+    const OPERATION: usize = 48;
+    const RESTORE: u64 = 3;
+    match call.number {
+        call::DEBUG => result.is_ok(),
+        call::CHECKPOINT if arguments.get(OPERATION, 4) == RESTORE => result != Err(Errno::EPERM),
+        call::CHECKPOINT => result.is_ok(),
+        _ => false,
+    }
+}
+
 fn reap(child: Pid) {
     while waitpid(child, None) == Err(Errno::EINTR) {}
 }
@@ -591,4 +608,32 @@ fn anonymous(bytes: u64) -> Result<u64> {
 fn word_at(address: u64) -> &'static AtomicU32 {
     // SAFETY: callers name aligned places in memory of theirs that is never unmapped.
     unsafe { &*(address as *const AtomicU32) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restore_that_fails_may_have_stopped_the_queues() {
+        let checkpoint = |operation| {
+            let mut arguments = Arguments::new();
+            let kinds: Vec<_> = Call::by_number(call::CHECKPOINT).kinds().collect();
+            let &(kind, place, bytes) = kinds.iter().rev().nth(1).unwrap();
+            assert_eq!(kind, Kind::Small);
+            arguments.set(place, bytes, operation);
+            arguments
+        };
+        let by = |number, operation, result| {
+            pauses(Call::by_number(number), &checkpoint(operation), result)
+        };
+        assert!(by(call::CHECKPOINT, 3, Err(Errno::EINVAL)));
+        assert!(by(call::CHECKPOINT, 3, Ok(())));
+        assert!(!by(call::CHECKPOINT, 3, Err(Errno::EPERM)));
+        assert!(by(call::CHECKPOINT, 0, Ok(())));
+        assert!(!by(call::CHECKPOINT, 0, Err(Errno::EINVAL)));
+        assert!(by(call::DEBUG, 3, Ok(())));
+        assert!(!by(call::DEBUG, 3, Err(Errno::EINVAL)));
+        assert!(!by(call::MAP, 3, Ok(())));
+    }
 }

@@ -21,7 +21,7 @@ use crate::transcript::Transcript;
 const CGROUPS: &str = "/sys/fs/cgroup";
 const LOOK: Duration = Duration::from_millis(2);
 /// After that a life is stuck that nothing holds, and one that is killed.
-const PATIENCE: Duration = Duration::from_secs(150);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What is done to a life from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
