@@ -77,7 +77,7 @@ install:
 dkms:
 	@scripts/package/dkms-install $(KERNEL)
 
-## make deb           build the Debian package amd-gpreempt-dkms
+## make deb           build the Debian packages amd-gpreempt-dkms and amd-gpreempt-tools
 .PHONY: deb
 deb: setup
 	@scripts/setup/in-root scripts/package/build-deb

@@ -47,6 +47,7 @@ mod memory {
     pub(crate) mod budget;
     pub(crate) mod cooldown;
     pub(crate) mod figures;
+    pub(crate) mod gaps;
     pub(crate) mod hint;
     pub(crate) mod pace;
     pub(crate) mod patience;

@@ -4,6 +4,7 @@
 use crate::algorithm::algorithm::Context;
 use crate::algorithm::policies;
 use crate::memory::cooldown::Pairs;
+use crate::memory::gaps::Gaps;
 use crate::memory::pace::Pace;
 use crate::memory::queue::Queue;
 use crate::memory::recovery::Fallback;
@@ -46,6 +47,7 @@ pub(crate) struct Node {
     virtual_floor: Nanos,
     thrash: Thrash,
     pace: Pace,
+    gaps: Gaps,
     recovery: Recovery,
     /// What the last pass was made for.
     made_for: Option<(Mode, PolicyKind, Granularity)>,
@@ -64,6 +66,7 @@ impl Node {
             virtual_floor: Nanos::ZERO,
             thrash: Thrash::new(),
             pace: Pace::new(),
+            gaps: Gaps::new(),
             recovery: Recovery::new(),
             made_for: None,
             releasing: false,
@@ -149,6 +152,7 @@ impl Node {
             pairs: Pairs::new(parts.pairs, &mut self.cooled),
             thrash: &mut self.thrash,
             pace: &mut self.pace,
+            gaps: &mut self.gaps,
             out: Output::new(out),
             step: Step::default(),
             starts: false,
@@ -158,6 +162,7 @@ impl Node {
             ripe: Nanos::NEVER,
             hinted: false,
             stopped: 0,
+            least: Nanos::NEVER,
             immune: false,
             due: Nanos::NEVER,
             bound: Nanos::NEVER,

@@ -208,6 +208,9 @@ mod tests {
                     1u8,
                 )
             }),
+            ("a move of the descriptor", |f| {
+                mark_for_move(f.processes[0].queues[0])
+            }),
             ("cooperative launches", |f| {
                 put(f.processes[0].queues[0], P + QUEUE_PROPERTIES_IS_GWS, 1u8)
             }),
@@ -246,6 +249,10 @@ mod tests {
             ("without a share", |q| {
                 put(q, P + QUEUE_PROPERTIES_QUEUE_PERCENT, 0u32)
             }),
+            ("about to be destroyed", |q| {
+                put(q, P + QUEUE_PROPERTIES_IS_BEING_DESTROYED, 1u8)
+            }),
+            ("about to be moved", mark_for_move),
         ];
         for (what, hold) in HOLDS {
             with_scene(|scene| {
@@ -255,10 +262,49 @@ mod tests {
                 if *done != [Done::Nothing] {
                     return failed(fmt!("{what}: {:?}", done[0]));
                 }
+                // A request may also fail to find it, because it has changed.
+                expect(scene.start_all()?, Ok(0))?;
                 scene.left(State::with([true, false, true, true]))
             })?;
         }
         Ok(())
+    }
+
+    /// Has the driver move a queue's descriptor before the queue runs again.
+    fn mark_for_move(queue: *mut u8) {
+        if let Some(flag) = QUEUE_NEEDS_MQD_REPIN {
+            put(queue, flag, 1u8);
+        }
+    }
+
+    #[test]
+    fn a_queue_for_copies_is_never_stopped() -> Result {
+        with_scene(|scene| {
+            let process = Fake::now().processes[0];
+            let compute = |queue: &&*mut u8| {
+                get::<u32>(**queue, P + QUEUE_PROPERTIES_TYPE) == KFD_QUEUE_TYPE_COMPUTE as u32
+            };
+            let copies = process.queues.iter().find(|queue| !compute(queue));
+            let Some(&queue) = copies else {
+                return failed(fmt!("there is no queue for copies"));
+            };
+            for pointer in [
+                QUEUE_PROPERTIES_QUEUE_ADDRESS,
+                QUEUE_PROPERTIES_READ_PTR,
+                QUEUE_PROPERTIES_WRITE_PTR,
+            ] {
+                put(queue, P + pointer, 0u64);
+            }
+            let key = QueueKey::forged(
+                queue.addr(),
+                process.process.addr(),
+                get(queue, P + QUEUE_PROPERTIES_QUEUE_ID),
+                get(queue, P + QUEUE_PROPERTIES_DOORBELL_OFF),
+            );
+            let transacted = scene.transact(&[(key, Stop)])?;
+            expect(&*transacted.done, &[Done::Nothing])?;
+            scene.calls(0, 0)
+        })
     }
 
     /// The driver's function would return success without the lock, or fail.
@@ -494,6 +540,16 @@ mod tests {
             give_gws(1);
             expect(scene.start_all()?, Ok(0))?;
             is_counted(scene, 1)
+        })
+    }
+
+    #[test]
+    fn gws_of_a_queue_that_does_not_run_is_not_counted() -> Result {
+        with_scene(|scene| {
+            Fake::stop(1)?;
+            give_gws(1);
+            expect(scene.count_gws()?, Ok(false))?;
+            scene.calls(0, 0)
         })
     }
 

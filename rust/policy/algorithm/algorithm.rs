@@ -13,7 +13,8 @@ use crate::terms::time::Nanos;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context {
     pub(crate) now: Nanos,
-    /// The least virtual time of a queue that wants the GPU.
+    /// The least virtual time of a queue that wants the GPU, at present or when one
+    /// last did.
     pub(crate) virtual_floor: Nanos,
     /// `fair`: how far a queue may get ahead.
     pub(crate) fair_slice: Nanos,

@@ -331,6 +331,16 @@ mod tests {
     }
 
     #[test]
+    fn a_stop_lasts_until_a_start_is_decided() {
+        for (name, phase) in phases() {
+            let lasts = phase.lasting_stop().is_some();
+            let expected = ["stopping", "stopped", "stopped, observe"].contains(&name)
+                || name == "orphan, was stopped, observe";
+            assert_eq!(lasts, expected, "{name}");
+        }
+    }
+
+    #[test]
     fn an_immunity_that_was_earned_begins_when_the_queue_runs() {
         for (name, mut phase) in phases() {
             let earned = match name {

@@ -327,11 +327,23 @@ impl Queue {
         self.phase = Phase::Stopped(Stop::inherited(now, since, immunity));
     }
 
-    /// It stays stopped for a queue that wants it to.
-    pub(crate) fn stay_stopped_for(&mut self, now: Nanos, queue: QueueId, process: ProcessId) {
+    /// It stays stopped for this queue.
+    pub(crate) fn stay_stopped_for(&mut self, queue: QueueId, process: ProcessId) {
         if let Some(stop) = self.phase.stop_mut() {
-            stop.renew(now);
             stop.serve(queue, process);
+        }
+    }
+
+    /// A queue surely wants it to stay stopped. Returns for how long none did, if none
+    /// did in the last look.
+    pub(crate) fn renew_stop(&mut self, now: Nanos) -> Option<Nanos> {
+        self.phase.stop_mut()?.renew(now)
+    }
+
+    /// No queue wants it to stay stopped.
+    pub(crate) fn calm_stop(&mut self) {
+        if let Some(stop) = self.phase.stop_mut() {
+            stop.calm();
         }
     }
 

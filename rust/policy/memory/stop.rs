@@ -22,6 +22,8 @@ pub(crate) struct Stop {
     process: ProcessId,
     /// When a queue last wanted it to be stopped.
     wanted: Nanos,
+    /// None did in the last look.
+    calming: bool,
     /// How many queues as important as the beneficiary were disturbed.
     disturbed: u32,
     dry: bool,
@@ -127,9 +129,17 @@ impl Stop {
         self.immunity
     }
 
-    /// A queue wants it to last.
-    pub(crate) fn renew(&mut self, now: Nanos) {
+    /// A queue wants it to last. Returns for how long none did, if none did in the last
+    /// look.
+    pub(crate) fn renew(&mut self, now: Nanos) -> Option<Nanos> {
+        let gap = now.since(self.wanted);
         self.wanted = now;
+        core::mem::take(&mut self.calming).then_some(gap)
+    }
+
+    /// No queue wants it to last.
+    pub(crate) fn calm(&mut self) {
+        self.calming = true;
     }
 
     /// It lasts for this queue from now on.

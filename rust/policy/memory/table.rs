@@ -219,6 +219,15 @@ mod tests {
     }
 
     #[test]
+    fn it_is_half_full_with_more_than_half_of_its_places_taken() {
+        let mut slots = [Slot::default(); 4];
+        for (len, half_full) in [(0, false), (2, false), (3, true), (4, true)] {
+            let table: Table<'_, Number> = Table::new(&mut slots, len);
+            assert_eq!(table.is_half_full(), half_full);
+        }
+    }
+
+    #[test]
     fn retain_keeps_order_and_links() {
         let mut slots = [Slot::default(); 64];
         let keys: Vec<u64> = (100..164).collect();

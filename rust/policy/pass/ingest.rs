@@ -70,6 +70,9 @@ impl Pass<'_, '_> {
                 self.hear_hint(owner_at, observation);
             }
         }
+        if self.least != Nanos::NEVER {
+            self.context.virtual_floor = self.context.virtual_floor.max(self.least);
+        }
         // Each observation but these has a queue of its own.
         let others = self.step.duplicates.saturating_add(self.step.untracked);
         if seen.len().saturating_sub(others) < self.queues.len() {
@@ -143,6 +146,9 @@ impl Pass<'_, '_> {
         }
         let lasting = queue.phase().lasting_stop();
         if queue.contends() {
+            if queue.matters() {
+                self.least = self.least.min(queue.account().virtual_time());
+            }
             self.step.stalled = self
                 .step
                 .stalled

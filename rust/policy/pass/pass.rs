@@ -4,6 +4,7 @@
 use crate::algorithm::algorithm::Algorithm;
 use crate::algorithm::algorithm::Context;
 use crate::memory::cooldown::Pairs;
+use crate::memory::gaps::Gaps;
 use crate::memory::pace::Pace;
 use crate::memory::process::Process;
 use crate::memory::queue::Queue;
@@ -38,6 +39,7 @@ pub(crate) struct Pass<'p, 'c> {
     pub(crate) pairs: Pairs<'p>,
     pub(crate) thrash: &'p mut Thrash,
     pub(crate) pace: &'p mut Pace,
+    pub(crate) gaps: &'p mut Gaps,
     pub(crate) out: Output<'p>,
     pub(crate) step: Step,
     /// A queue is really started in this pass.
@@ -53,6 +55,8 @@ pub(crate) struct Pass<'p, 'c> {
     pub(crate) hinted: bool,
     /// Queues stopped or to be started, dry ones too.
     pub(crate) stopped: usize,
+    /// The least virtual time of a queue that wants the GPU.
+    pub(crate) least: Nanos,
     /// A queue runs that may not be stopped yet because it was stopped so long.
     pub(crate) immune: bool,
     /// The earliest time at which something is due.
@@ -79,16 +83,12 @@ impl Pass<'_, '_> {
     /// Finds the queues that matter. Costs a walk, so only when something waits
     /// or is stopped.
     pub(crate) fn gather(&mut self) {
-        let mut floor = Nanos::NEVER;
         for at in 0..self.queues.len() {
             let Some(queue) = self.queues.get(at) else {
                 break;
             };
             if !queue.contends() {
                 continue;
-            }
-            if queue.matters() {
-                floor = floor.min(queue.account().virtual_time());
             }
             if queue.tenure().is_immune(self.now) && queue.work().is_busy() {
                 self.immune = true;
@@ -103,9 +103,6 @@ impl Pass<'_, '_> {
             if waits && self.budget_left(&rival) > Nanos::ZERO {
                 self.waiting.offer(rival);
             }
-        }
-        if floor != Nanos::NEVER {
-            self.context.virtual_floor = self.context.virtual_floor.max(floor);
         }
     }
 

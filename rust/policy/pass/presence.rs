@@ -169,3 +169,55 @@ impl Presence {
             || contest(&self.lowest_stopped, &self.highest_unclear)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::config::Config;
+    use crate::terms::observation::Observation;
+    use crate::terms::observation::ProcessId;
+    use crate::terms::observation::QueueId;
+    use crate::terms::rule::Reservation;
+    use crate::terms::rule::RuleEffect;
+    use crate::terms::rule::RuleId;
+    use crate::terms::time::Nanos;
+
+    /// Where a queue of a level stands, with a reservation or without.
+    fn standing(level: u32, reserved: bool) -> Standing {
+        let reservation = Reservation {
+            period: Nanos(10),
+            budget: Nanos(5),
+        };
+        let rules = [RuleEffect {
+            reservation: Some(reservation).filter(|_| reserved),
+            ..RuleEffect::new(RuleId(1))
+        }];
+        let config = Config::new().with_rules(&rules);
+        let mut queue = Queue::default();
+        let seen = Observation {
+            kfd: Priority::new(level).unwrap(),
+            rule: Some(RuleId(1)),
+            ..Observation::new(QueueId(1), ProcessId(1))
+        };
+        queue.meet(1, &config, &seen);
+        Standing::of(&queue, &Limits::new(&config))
+    }
+
+    #[test]
+    fn a_reservation_counts_among_equals_alone() {
+        let (low, high) = (standing(3, false), standing(9, false));
+        let (low_reserved, reserved) = (standing(3, true), standing(9, true));
+        for (new, old, higher) in [
+            (&high, &low, true),
+            (&low, &high, false),
+            (&high, &low_reserved, true),
+            (&low_reserved, &high, false),
+            (&reserved, &high, true),
+            (&high, &reserved, false),
+            (&high, &high, false),
+            (&reserved, &reserved, false),
+        ] {
+            assert_eq!(is_higher(new, old), higher, "{new:?} {old:?}");
+        }
+    }
+}

@@ -49,6 +49,9 @@ impl Pass<'_, '_> {
             };
             let stop = self.ending_stop(at, beneficiary);
             let made = self.start(at, reason, stop.as_ref());
+            if let (Some(stop), Reason::Calm, true) = (&stop, reason, made) {
+                self.gaps.begin(stop.wanted());
+            }
             let teaches = matches!(reason, Reason::Calm | Reason::Turn);
             let real = stop.as_ref().filter(|stop| !stop.is_dry());
             if let (Some(stop), true) = (real, made && teaches && !learned) {
@@ -86,7 +89,7 @@ impl Pass<'_, '_> {
 
     /// Finds the processes that queues are stopped for and that make no progress.
     fn watch_holders(&mut self) {
-        let settle = self.limits.grace.max(self.limits.resume_delay);
+        let settle = self.limits.grace.max(self.gaps.wait(&self.limits));
         let mut bound = Nanos::NEVER;
         for rival in (0..RIVALS).map_while(|rank| self.wanting.get(rank)) {
             let Some(process) = self.processes.get_mut(rival.process_at) else {
@@ -159,6 +162,9 @@ impl Pass<'_, '_> {
                 Judgement::Calming(until) => {
                     let causer = stop.process();
                     let end = stop.since().after(bound);
+                    if let Some(queue) = self.queues.get_mut(at) {
+                        queue.calm_stop();
+                    }
                     self.look_at(until);
                     self.keep_bound(end);
                     if let Some(at) = self.processes.find(causer.0, 0) {
@@ -178,8 +184,15 @@ impl Pass<'_, '_> {
     /// The queue at a place stays stopped for this one.
     fn keep_for(&mut self, at: usize, rival: &Rival) {
         let now = self.now;
+        let holder = self.queues.get(rival.at);
+        // Until it is sure that a launch without waves was finished, nothing is started,
+        // but that time is already part of the wait before a start.
+        let surely = holder.is_some_and(|holder| !holder.work().is_doubtful());
         if let Some(queue) = self.queues.get_mut(at) {
-            queue.stay_stopped_for(now, rival.id, rival.process);
+            queue.stay_stopped_for(rival.id, rival.process);
+            if let Some(gap) = surely.then(|| queue.renew_stop(now)).flatten() {
+                self.gaps.see(gap, &self.limits);
+            }
             if let Some(process) = self.processes.get_mut(queue.process_at()) {
                 process.plan_mut().hold_for(rival.id, rival.process);
             }
@@ -323,11 +336,12 @@ impl Pass<'_, '_> {
 
     /// What is to become of a queue that no other one wants stopped.
     fn judge_calm(&self, stop: &Stop) -> Judgement {
-        let calm = stop.wanted().after(self.limits.resume_delay);
+        let wait = self.gaps.wait(&self.limits);
+        let calm = stop.wanted().after(wait);
         if self.now >= calm {
             if self.is_uncounted(stop.beneficiary()) {
                 // Looks may come late, and this one cannot tell.
-                return Judgement::Calming(self.now.after(self.limits.resume_delay));
+                return Judgement::Calming(self.now.after(wait));
             }
             Judgement::Start(Reason::Calm)
         } else {

@@ -56,6 +56,7 @@ impl Pass<'_, '_> {
         }
         if stopped {
             self.thrash.stopped(self.now);
+            self.gaps.end(self.now, &self.limits);
         }
     }
 
@@ -215,7 +216,6 @@ impl Pass<'_, '_> {
         };
         let process_at = beneficiary.process_at();
         let on_behalf_of = (beneficiary.id(), beneficiary.process());
-        let along = own.is_none() || !queue.work().is_busy();
         let decision = Decision {
             queue: queue.id(),
             action: Action::Stop,
@@ -232,7 +232,7 @@ impl Pass<'_, '_> {
             .on_behalf_of(on_behalf_of.0, on_behalf_of.1)
             .disturbing(disturbed)
             .dry(!self.limits.enforce)
-            .along(along);
+            .along(own.is_none());
         if let Some(queue) = self.queues.get_mut(at) {
             queue.begin_stop(stop);
         }

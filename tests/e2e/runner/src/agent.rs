@@ -211,6 +211,17 @@ impl Agent {
         })
     }
 
+    /// Makes a file with this text.
+    pub fn make_file(&mut self, path: &str, text: &str) -> Result<()> {
+        let program = Program {
+            program: "dd".into(),
+            arguments: vec![format!("of={path}"), "bs=64k".into()],
+            input: text.into(),
+            ..Program::default()
+        };
+        self.check(program, PATIENCE).map(|_| ())
+    }
+
     pub fn list(&mut self, path: &str) -> Result<Vec<String>> {
         match self.ask(Request::List { path: path.into() })? {
             Reply::Names { names } => Ok(names),

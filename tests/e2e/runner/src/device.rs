@@ -12,8 +12,8 @@ use anyhow::{bail, Context, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use vgpu_model::{
-    Began, Faults, HiqRecord, Moment, QueueKind, QueueReport, ReadPointer, RegisterReport,
-    StateDump, TimelineRecord,
+    Began, Faults, HiqRecord, Moment, Pace, QueueKind, QueueReport, ReadPointer, RegisterReport,
+    StateDump, StopReport, TimelineRecord,
 };
 use vgpu_server::control::Command;
 
@@ -142,6 +142,16 @@ impl Device {
     /// Says when the read pointers of AQL queues move from now on.
     pub fn set_read_pointer(&mut self, when: ReadPointer) -> Result<()> {
         self.ask(Command::SetReadPointer { when })
+    }
+
+    /// Where in machine code waves were when they were saved.
+    pub fn stops(&mut self) -> Result<Vec<StopReport>> {
+        self.ask(Command::Stops)
+    }
+
+    /// Sets how fast waves of machine code go on.
+    pub fn set_pace(&mut self, pace: Pace) -> Result<()> {
+        self.ask(Command::SetPace { pace })
     }
 
     /// Replaces the faults in force, and forgets those that wait for their moment.

@@ -19,6 +19,7 @@ pub mod failed;
 pub mod firmware;
 pub mod guest;
 pub mod image;
+pub mod kernels;
 pub mod load;
 pub mod log;
 pub mod machine;

@@ -75,6 +75,8 @@ pub const KNOWN: &[&str] = &[
     "Cannot dump process when queues",
     "Failed to create process VM object",
     "Getting device by id failed",
+    // The operator draws parameters that do not go together.
+    "transaction=direct is for backend=hws alone",
 ];
 
 /// Runs a storm, after which the guest's GPU must be as it was.

@@ -9,7 +9,7 @@ pub mod corpus;
 mod input;
 mod targets;
 
-use targets::{control, device, packets, parameters, protocol, rules, tables, type_info};
+use targets::{control, device, machine, packets, parameters, protocol, rules, tables, type_info};
 
 /// One thing that is tried.
 pub struct Target {
@@ -35,6 +35,11 @@ pub const TARGETS: &[Target] = &[
         name: "device",
         longest: 1024,
         run: device::operations,
+    },
+    Target {
+        name: "machine",
+        longest: 1024,
+        run: machine::code,
     },
     Target {
         name: "parameters",

@@ -57,6 +57,15 @@ const QUIET_BELOW: &[Line] = &[
     Quiet(5),
 ];
 
+/// Queue 1 is stopped for a hint of queue 2, whose request does not come.
+const FALSE_HINT: &[Line] = &[
+    Seen(2, hints),
+    Look(100, &[(Stop, 1, Reason::Inversion)]),
+    Quiet(11),
+    Look(100, &[(Start, 1, Reason::Calm)]),
+    Runs(1),
+];
+
 /// Rules that the scenes name by number.
 const RULES: &[RuleEffect] = &[
     RuleEffect {
@@ -89,6 +98,19 @@ const RULES: &[RuleEffect] = &[
 
 const PLAIN: Line = Line::Config(plain);
 
+/// Queue 2 has two requests that belong together, and then enough. However often that
+/// is so, the wait for its next one is the usual one.
+const SERVED: &[Line] = &[
+    Runs(2),
+    Quiet(1),
+    Idles(2),
+    Quiet(1),
+    Runs(2),
+    Quiet(1),
+    Idles(2),
+    Quiet(2),
+];
+
 /// Queue 2 waits, has queues 1 and 3 stopped, and has enough.
 const BOTH_STOPPED: &[Line] = &[
     Starves(2),
@@ -97,10 +119,7 @@ const BOTH_STOPPED: &[Line] = &[
         100,
         &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
     ),
-    Runs(2),
-    Quiet(1),
-    Idles(2),
-    Quiet(2),
+    Times(1, SERVED),
     Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
 ];
 
@@ -109,12 +128,27 @@ const ONE_STOPPED: &[Line] = &[
     Starves(2),
     Quiet(2),
     Look(100, &[(Stop, 3, Reason::Inversion)]),
+    Times(1, SERVED),
+    Look(100, &[(Start, 3, Reason::Calm)]),
+];
+
+/// Queue 2 has queue 1 stopped, long after its last request, and has enough.
+const REQUEST: &[Line] = &[
+    Runs(1),
+    Quiet(11),
+    Starves(2),
+    Quiet(2),
+    Look(100, &[(Stop, 1, Reason::Inversion)]),
     Runs(2),
     Quiet(1),
     Idles(2),
-    Quiet(2),
-    Look(100, &[(Start, 3, Reason::Calm)]),
 ];
+
+/// What follows where its requests have been close together of late.
+const USUAL_START: &[Line] = &[Quiet(2), Look(100, &[(Start, 1, Reason::Calm)])];
+
+/// What follows where they have been far apart.
+const EARLY_START: &[Line] = &[Look(49, &[]), Look(1, &[(Start, 1, Reason::Calm)])];
 
 /// Queue 3 is sound. Queue 1 hangs at its next packet, for its minimum run.
 const HANGS: &[Line] = &[Runs(3), Starves(1), Quiet(11)];
@@ -483,10 +517,7 @@ pub const CASES: &[Case] = &[
                         &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
                     ),
                     Idles(1),
-                    Runs(2),
-                    Quiet(1),
-                    Idles(2),
-                    Quiet(2),
+                    Times(1, SERVED),
                     Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
                 ],
             ),
@@ -649,6 +680,36 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "requests far apart are waited for less long than those that belong together",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Times(8, &[Times(1, REQUEST), Times(1, USUAL_START)]),
+            // After eight long gaps the wait is a sixth of the usual one.
+            Times(2, &[Times(1, REQUEST), Times(1, EARLY_START)]),
+            // A gap that even the short wait outlasts tells nothing.
+            Times(1, REQUEST),
+            Look(40, &[]),
+            Starves(2),
+            Look(9, &[]),
+            Runs(2),
+            Quiet(1),
+            Idles(2),
+            Times(1, EARLY_START),
+            // A longer one was between two that belong together.
+            Times(1, REQUEST),
+            Look(49, &[]),
+            Starves(2),
+            Look(1, &[]),
+            Idles(2),
+            Times(1, USUAL_START),
+            Times(1, REQUEST),
+            Times(1, USUAL_START),
+        ],
+    },
+    Case {
         name: "the next launch of a queue whose last one had finished must last twice as long",
         scene: &[
             PLAIN,
@@ -659,7 +720,7 @@ pub const CASES: &[Case] = &[
             Seen(2, |seen| seen.progress += 1),
             Quiet(2),
             Look(100, &[(Stop, 1, Reason::Inversion)]),
-            Quiet(4),
+            Quiet(2),
             Look(100, &[(Start, 1, Reason::Calm)]),
             Runs(1),
             Quiet(20),
@@ -1145,10 +1206,7 @@ pub const CASES: &[Case] = &[
                         &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
                     ),
                     Seen(1, |seen| seen.waves = Waves::Known(0)),
-                    Runs(2),
-                    Quiet(1),
-                    Idles(2),
-                    Quiet(2),
+                    Times(1, SERVED),
                     Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
                 ],
             ),
@@ -1180,10 +1238,7 @@ pub const CASES: &[Case] = &[
                     Quiet(1),
                     // What cannot be told later does not contradict it.
                     Seen(1, |seen| seen.waves = Waves::Unknown),
-                    Runs(2),
-                    Quiet(1),
-                    Idles(2),
-                    Quiet(2),
+                    Times(1, SERVED),
                     Look(100, &[(Start, 1, Reason::Calm), (Start, 3, Reason::Calm)]),
                 ],
             ),
@@ -1852,6 +1907,75 @@ pub const CASES: &[Case] = &[
             Seen(2, |seen| seen.hint = None),
             Quiet(2),
             Look(100, &[(Start, 1, Reason::Calm)]),
+        ],
+    },
+    Case {
+        name: "a request that comes in time makes the next pause after a false hint the first one again",
+        scene: &[
+            PLAIN,
+            Times(1, QUIET_BELOW),
+            Times(1, FALSE_HINT),
+            Quiet(11),
+            Seen(2, hints),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Quiet(1),
+            Idles(2),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+            Runs(1),
+            Quiet(11),
+            Times(1, FALSE_HINT),
+            Quiet(11),
+            Seen(2, hints),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a hint does not prepare a queue whose last launch may still run",
+        scene: &[
+            PLAIN,
+            Times(1, QUIET_BELOW),
+            Seen(2, |seen| {
+                seen.progress += 1;
+                seen.waves = Waves::Unknown;
+            }),
+            Quiet(5),
+            Seen(2, hints),
+            Quiet(9),
+            Line::Step("it is not honoured", |step| step.hints.honoured == 0),
+        ],
+    },
+    Case {
+        name: "a hint of an exempt process does not hasten the looks",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| *config = config.with_rules(RULES)),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Seen(2, |seen| seen.rule = Some(RuleId(2))),
+            Seen(1, runs_out),
+            Seen(2, hints),
+            Quiet(5),
+            Seen(2, hints),
+            Quiet(1),
+            Line::Step("it looks rarely", |step| {
+                step.next_look == Some(Nanos(10_000_600_000 + 1_000_000))
+            }),
+        ],
+    },
+    Case {
+        name: "fair: a hint of a queue that was idle for long gains it no credit",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.policy = PolicyKind::Fair),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Queue(3, 3, 7),
+            Seen(2, hints),
+            Times(50, &[Runs(1), Runs(3), Quiet(1)]),
+            Seen(2, hints),
+            Times(9, &[Runs(1), Runs(3), Quiet(1)]),
         ],
     },
     Case {
@@ -3143,14 +3267,7 @@ pub const CASES: &[Case] = &[
             Queue(3, 3, 3),
             Runs(1),
             Runs(3),
-            BOTH_STOPPED[0],
-            BOTH_STOPPED[1],
-            BOTH_STOPPED[2],
-            BOTH_STOPPED[3],
-            BOTH_STOPPED[4],
-            BOTH_STOPPED[5],
-            BOTH_STOPPED[6],
-            BOTH_STOPPED[7],
+            Times(1, BOTH_STOPPED),
             Runs(1),
             Runs(3),
             Starves(2),
@@ -3433,6 +3550,9 @@ pub const CASES: &[Case] = &[
             Times(4, &[Runs(2), Look(10_000, &[])]),
             Runs(2),
             Look(8_899, &[]),
+            Line::Step("the next bound is that of what was stopped first", |step| {
+                step.bound == Some(Nanos(10_000_300_000 + 100_000_000))
+            }),
             Look(1, &[(Start, 1, Reason::Bound), (Start, 11, Reason::Bound)]),
         ],
     },
@@ -3463,6 +3583,306 @@ pub const CASES: &[Case] = &[
                     (Stop, 3, Reason::Deadline),
                 ],
             ),
+        ],
+    },
+    Case {
+        name: "observe: what is stopped is watched though nobody is left that it is stopped for",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.mode = Mode::Observe),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Gone(2),
+            Quiet(1),
+            Line::Step("it looks in haste", |step| {
+                step.next_look == Some(Nanos(10_000_400_000 + 20_000))
+            }),
+        ],
+    },
+    Case {
+        name: "observe: a start is not tried again while another queue is stopped",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                *config = config.with_rules(RULES);
+                config.mode = Mode::Observe;
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Runs(1),
+            Runs(3),
+            Starves(2),
+            Quiet(2),
+            Look(
+                100,
+                &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
+            ),
+            Seen(1, |seen| seen.rule = Some(RuleId(2))),
+            Look(100, &[(Start, 1, Reason::Exempt)]),
+            Seen(1, |seen| seen.state = QueueState::Unknown),
+            Look(10_000, &[]),
+        ],
+    },
+    Case {
+        name: "observe: what makes no progress is not looked at again at once",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.mode = Mode::Observe),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Look(20_000, &[]),
+            Line::Step("it looks again after the interval", |step| {
+                step.next_look == Some(Nanos(10_020_300_000 + 100_000))
+            }),
+        ],
+    },
+    Case {
+        name: "no progress is looked for in time while a queue that was stopped for long has its time",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::PollInterval, 60_000);
+                let _ = config.set_timeslices([150_000; 16]);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Look(100, &[]),
+            Look(100, &[]),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Times(9, &[Runs(2), Look(10_000, &[])]),
+            Starves(2),
+            Queue(3, 3, 3),
+            Runs(3),
+            Look(100, &[(Stop, 3, Reason::Inversion)]),
+            Look(9_900, &[(Start, 1, Reason::Bound)]),
+            Runs(1),
+            Look(100, &[]),
+            Look(20_000, &[]),
+            Line::Step("long before the interval is over", |step| {
+                step.next_look == Some(Nanos(10_120_400_000 + 20_000_000))
+            }),
+        ],
+    },
+    Case {
+        name: "no waves are asked for on behalf of a queue whose pointers cannot be read",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Seen(1, runs_out),
+            Quiet(2),
+            Starves(2),
+            Quiet(1),
+            Line::Step("it may come to wait", |step| step.ask_waves),
+            Seen(2, |seen| seen.backlog = None),
+            Quiet(1),
+            Line::Step("that look does not count", |step| !step.ask_waves),
+        ],
+    },
+    Case {
+        name: "a queue that waits for calm keeps the bound of its stop",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Quiet(1),
+            Idles(2),
+            Quiet(1),
+            Line::Step("the longest stop", |step| {
+                step.bound == Some(Nanos(10_000_300_000 + 100_000_000))
+            }),
+        ],
+    },
+    Case {
+        name: "a queue that is started because it is calm has nothing stopped at once",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 1),
+            Seen(3, |seen| seen.protected = true),
+            Runs(1),
+            Runs(3),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Quiet(1),
+            Idles(2),
+            Quiet(2),
+            Seen(3, |seen| seen.protected = false),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+        ],
+    },
+    Case {
+        name: "a stop was worth nothing to a queue that was last alive when it was decided",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::MinInterval, 4_000);
+                let _ = config.set(Number::SwitchCost, 1_000);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Times(2, &[Runs(2), Quiet(1)]),
+            Runs(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Starves(2),
+            Look(3_000, &[]),
+            Idles(2),
+            Look(300, &[(Start, 1, Reason::Calm)]),
+            // The next stop keeps twice the distance.
+            Runs(1),
+            Starves(2),
+            Quiet(3),
+            Look(7_699, &[]),
+            Look(1, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a stop that only a process without budget still wants ends at once",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::StopBudget, 30);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 12),
+            Queue(3, 3, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Look(15_000, &[]),
+            Runs(2),
+            Starves(3),
+            Look(14_999, &[]),
+            Runs(2),
+            Look(1, &[]),
+            Runs(2),
+            Idles(3),
+            Look(100, &[(Start, 1, Reason::Budget)]),
+        ],
+    },
+    Case {
+        name: "a queue stays stopped for one that makes progress while it cools down with one that makes none",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 12),
+            Queue(3, 3, 9),
+            Seen(3, |seen| seen.protected = true),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Look(20_000, &[(Start, 1, Reason::NoProgress)]),
+            Runs(1),
+            Quiet(11),
+            Starves(3),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Queue(4, 4, 2),
+            Runs(4),
+            Runs(3),
+            Look(100, &[(Stop, 4, Reason::Inversion)]),
+            Runs(3),
+            Look(10_000, &[]),
+            Runs(3),
+            Look(10_000, &[(Start, 4, Reason::NoProgress)]),
+        ],
+    },
+    Case {
+        name: "whole processes: all starts are put down to the queue that makes no progress now",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.granularity = Granularity::Process),
+            Queue(1, 1, 3),
+            Queue(11, 1, 3),
+            Queue(2, 2, 12),
+            Queue(3, 2, 9),
+            Runs(1),
+            Quiet(5),
+            Starves(2),
+            Starves(3),
+            Quiet(2),
+            Look(
+                100,
+                &[(Stop, 1, Reason::Inversion), (Stop, 11, Reason::Inversion)],
+            ),
+            Quiet(199),
+            Gone(2),
+            Look(
+                100,
+                &[
+                    (Start, 1, Reason::NoProgress),
+                    (Start, 11, Reason::NoProgress),
+                ],
+            ),
+            Line::Made("not to the one that has gone", |made| {
+                made.iter().all(|made| made.beneficiary == Some(QueueId(3)))
+            }),
+        ],
+    },
+    Case {
+        name: "whole processes: a process that another one is stopped for is not stopped itself",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.granularity = Granularity::Process),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 12),
+            Runs(1),
+            Starves(3),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Look(20_000, &[(Start, 1, Reason::NoProgress)]),
+            Runs(1),
+            Idles(3),
+            Quiet(11),
+            // From here on process 3 may not have process 1 stopped.
+            Starves(3),
+            Times(2, &[Runs(2), Quiet(1)]),
+            Runs(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Line::Made("it is for the second queue", |made| {
+                made.iter().all(|made| made.beneficiary == Some(QueueId(2)))
+            }),
+        ],
+    },
+    Case {
+        name: "fair: a queue that comes or wakes beside the only other one begins where that one is",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| config.policy = PolicyKind::Fair),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Times(50, &[Runs(1), Quiet(1)]),
+            Starves(2),
+            Quiet(10),
+            Gone(2),
+            Quiet(50),
+            Queue(3, 3, 7),
+            Starves(3),
+            Quiet(10),
         ],
     },
 ];

@@ -80,8 +80,9 @@ pub struct Watch {
     pub circumstances: BTreeMap<String, u64>,
     /// How many steps were watched.
     pub steps: u64,
-    /// What each process last wrote as a hint, and when that was found changed.
-    hints: BTreeMap<ProcessId, (u32, Option<Nanos>)>,
+    /// What each process last wrote as a hint, when that was found changed, and when
+    /// the process was last seen.
+    hints: BTreeMap<ProcessId, (u32, Option<Nanos>, Nanos)>,
     /// Stops for queues that had only been announced.
     pub prepared: u64,
     /// How often a queue was started and is left alone from then on.
@@ -232,7 +233,7 @@ impl Watch {
         self.spend(last, now);
         self.forget_stops_in_vain(outcomes);
         self.take_in(&context, &seen);
-        self.take_in_hints(&seen, now);
+        self.take_in_hints(config, &seen, now);
         let failed = self.hear(config, outcomes, now);
         self.note_stillness(config, &seen, now);
 
@@ -351,14 +352,19 @@ impl Watch {
     }
 
     /// Books which hints were found changed.
-    fn take_in_hints(&mut self, seen: &[Observation], now: Nanos) {
-        self.hints
-            .retain(|process, _| seen.iter().any(|queue| queue.process == *process));
+    fn take_in_hints(&mut self, config: &Config<'static>, seen: &[Observation], now: Nanos) {
+        // A process that has gone may come back before its hint is over.
+        let limit = config.duration(Number::HintLimit);
+        self.hints.retain(|_, (_, _, met)| now.since(*met) <= limit);
         for queue in seen {
             let number = queue.hint.unwrap_or(0);
-            let known = self.hints.entry(queue.process).or_insert((number, None));
+            let known = self
+                .hints
+                .entry(queue.process)
+                .or_insert((number, None, now));
+            known.2 = now;
             if queue.hint.is_some() && known.0 != number {
-                *known = (number, Some(now));
+                *known = (number, Some(now), now);
             }
         }
     }
@@ -368,7 +374,9 @@ impl Watch {
     fn is_announced(&self, context: &Context<'_>, queue: &Observation) -> bool {
         let limit = context.config.duration(Number::HintLimit);
         let told = self.hints.get(&queue.process).and_then(|hint| hint.1);
-        queue.backlog == Some(0) && told.is_some_and(|told| context.now.since(told) < limit)
+        // Of a queue that could never be read nothing is known that speaks against it.
+        let idle = queue.backlog.unwrap_or(0) == 0;
+        idle && told.is_some_and(|told| context.now.since(told) < limit)
     }
 
     /// Takes in what is seen.

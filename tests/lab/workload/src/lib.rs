@@ -19,6 +19,7 @@ pub mod kernel;
 pub mod kfd;
 pub mod latency;
 pub mod load;
+pub mod machine;
 pub mod packet;
 pub mod pm4;
 pub mod poller;

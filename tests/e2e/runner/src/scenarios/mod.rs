@@ -15,6 +15,7 @@ mod faults;
 mod hints;
 mod hotplug;
 mod levels;
+mod machine_code;
 mod matrix;
 mod no_scheduler;
 mod nuisance;
@@ -74,6 +75,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         pairs::SCENARIOS,
         crowd::SCENARIOS,
         pm4::SCENARIOS,
+        machine_code::SCENARIOS,
         contexts::SCENARIOS,
         two_gpus::SCENARIOS,
         matrix::SCENARIOS,

@@ -2,72 +2,44 @@
 //! The operator's command in the guest, with the files of the running module.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{bail, ensure, Context, Result};
 use e2e_protocol::{Finished, Program, Status};
 
 use super::preemption::{inversion, wait_for_heavy, PATIENCE, UNBOUNDED};
+use crate::cache::program;
 use crate::guest::Guest;
-use crate::image::libraries;
 use crate::load::Load;
 use crate::module::Module;
 use crate::scenario::{Needs, Scenario, Suite};
 
-pub const SCENARIOS: &[Scenario] = &[Scenario {
-    suite: Suite::E2e,
-    name: "the operator's command shows and steers",
-    needs: Needs {
-        one_die: true,
-        once: true,
-        ..Needs::ANY
+const NEEDS: Needs = Needs {
+    one_die: true,
+    once: true,
+    ..Needs::ANY
+};
+
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::E2e,
+        name: "the operator's command shows and steers",
+        needs: NEEDS,
+        run: command,
     },
-    run: command,
-}];
+    Scenario {
+        suite: Suite::E2e,
+        name: "the operator's configuration is in force as a whole or not at all",
+        needs: NEEDS,
+        run: configuration,
+    },
+];
 
-const COMMAND: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../../scripts/operator/gpreempt"
-);
-const PYTHON: &str = "/usr/bin/python3";
-/// Where the disk with python is unpacked: beside the guest's own libraries,
-/// which are in use.
-const PLACE: &str = "/python";
+/// Where the command is in the guest.
+const PLACE: &str = "/operator";
 
-/// Python with its library, the command, and the kernel's configuration.
+/// The command and the kernel's configuration.
 fn disk(guest: &Guest) -> Result<BTreeMap<String, PathBuf>> {
-    let mut files: BTreeMap<String, PathBuf> = BTreeMap::new();
-    let own = Path::new(PYTHON).canonicalize()?;
-    let name = own.file_name().and_then(|name| name.to_str());
-    let library = PathBuf::from(format!("/usr/lib/{}", name.context("python has no name")?));
-    let mut directories = vec![library];
-    while let Some(directory) = directories.pop() {
-        let entries = directory
-            .read_dir()
-            .with_context(|| format!("cannot read {}", directory.display()))?;
-        for entry in entries {
-            let path = entry?.path();
-            if path.is_dir() {
-                directories.push(path);
-            } else if path.is_file() {
-                files.insert(path.display().to_string(), path);
-            }
-        }
-    }
-    let mut users: Vec<PathBuf> = files
-        .values()
-        .filter(|path| path.to_string_lossy().contains("/lib-dynload/"))
-        .cloned()
-        .collect();
-    users.push(own.clone());
-    for user in users {
-        for library in libraries(&user)? {
-            let name = library.file_name().context("a library without a name")?;
-            files.insert(format!("lib/{}", name.to_string_lossy()), library);
-        }
-    }
-    files.insert("python3".into(), own);
-    files.insert("gpreempt".into(), COMMAND.into());
     let beside = |directory| {
         guest
             .image
@@ -81,11 +53,10 @@ fn disk(guest: &Guest) -> Result<BTreeMap<String, PathBuf>> {
         .into_iter()
         .find(|file| file.exists())
         .context("the kernel's configuration is not beside its image")?;
-    files.insert("config".into(), configuration);
-    Ok(files
-        .into_iter()
-        .map(|(name, path)| (name.trim_start_matches('/').to_owned(), path))
-        .collect())
+    Ok(BTreeMap::from([
+        ("gpreempt".to_owned(), program("gpreempt")?),
+        ("config".to_owned(), configuration),
+    ]))
 }
 
 fn install(guest: &mut Guest) -> Result<()> {
@@ -109,15 +80,9 @@ fn remove(guest: &mut Guest) -> Result<()> {
 }
 
 fn run(guest: &mut Guest, line: &str) -> Result<Finished> {
-    let mut arguments = vec![format!("{PLACE}/gpreempt")];
-    arguments.extend(line.split_whitespace().map(String::from));
     let program = Program {
-        program: format!("{PLACE}/python3"),
-        arguments,
-        environment: vec![
-            ("PYTHONHOME".into(), format!("{PLACE}/usr")),
-            ("LD_LIBRARY_PATH".into(), format!("{PLACE}/lib")),
-        ],
+        program: format!("{PLACE}/gpreempt"),
+        arguments: line.split_whitespace().map(String::from).collect(),
         ..Program::default()
     };
     guest.agent().run(program, PATIENCE)
@@ -138,11 +103,6 @@ fn refused(guest: &mut Guest, line: &str, why: &str) -> Result<String> {
     ensure!(
         finished.status == Status::Exited(1) && finished.stderr.contains(why),
         "gpreempt {line}: {finished:?}"
-    );
-    ensure!(
-        !finished.stderr.contains("Traceback"),
-        "gpreempt {line}: {}",
-        finished.stderr
     );
     Ok(finished.stdout)
 }
@@ -227,4 +187,97 @@ fn command(guest: &mut Guest) -> Result<()> {
     load.finish(guest)?;
     module.unload(guest)?;
     remove(guest)
+}
+
+/// Where the host's configuration is in the guest.
+const FILE: &str = "/etc/amd-gpreempt/config.toml";
+const PARAMETERS: &str = "/sys/module/amd_gpreempt/parameters";
+
+fn configure(guest: &mut Guest, text: &str) -> Result<()> {
+    guest.agent().shell("mkdir -p /etc/amd-gpreempt")?;
+    guest
+        .agent()
+        .shell(&format!("printf %s '{text}' > {FILE}"))?;
+    Ok(())
+}
+
+/// Everything that a configuration can change.
+fn in_force(guest: &mut Guest) -> Result<(String, String, String)> {
+    let all = format!("cd {PARAMETERS} && for p in *; do echo $p $(cat $p); done");
+    let agent = guest.agent();
+    let parameters = agent.shell(&all)?;
+    let rules = agent.read_file("/sys/kernel/debug/amd_gpreempt/rules.json")?;
+    let access = agent.shell("stat -c '%u:%g %a' /dev/amd_gpreempt")?;
+    Ok((parameters, rules, access))
+}
+
+fn configuration(guest: &mut Guest) -> Result<()> {
+    install(guest)?;
+    let module = Module::load(guest, "")?;
+    module.add_rule(guest, "9 comm=old prio=3")?;
+    let first = in_force(guest)?;
+
+    let good = "mode = \"enforce\"\n[parameters]\nmax_stop_ms = 77\ntimeslice_us = 5\n\
+        [hints]\nmode = \"0640\"\n[[rule]]\nid = 10\ncomm = \"a b\"\nprio = 12\n";
+    configure(guest, good)?;
+    let drift = [
+        "is not in force",
+        "mode is observe and should be enforce",
+        "max_stop_ms is 100 and should be 77",
+        "rule '10 comm=a%20b prio=12' is not there",
+        "rule '9 comm=old prio=3' should not be there",
+        "/dev/amd_gpreempt belongs to root:root 0600",
+    ];
+    says(&shown(guest, "status")?, &drift)?;
+    ensure!(in_force(guest)? == first, "who looks changes nothing");
+    says(&shown(guest, "apply")?, &["is in force"])?;
+    says(&shown(guest, "status")?, &["config.toml is in force"])?;
+    let second = in_force(guest)?;
+    says(
+        &second.0,
+        &["mode enforce", "max_stop_ms 77", "timeslice_us 5"],
+    )?;
+    says(&second.1, &["10 comm=a%20b prio=12"])?;
+    ensure!(second.2.trim().ends_with(" 640"), "{}", second.2);
+
+    module.set(guest, "max_stop_ms", "78")?;
+    says(
+        &shown(guest, "status")?,
+        &["max_stop_ms is 78 and should be 77"],
+    )?;
+    let odd = in_force(guest)?;
+    let refused_in_the_middle = "mode = \"observe\"\n[hints]\ngroup = \"no-such-group\"\n\
+        [parameters]\ngrace_us = 7\n[[rule]]\nid = 10\ncomm = \"other\"\nprio = 1\n\
+        [[rule]]\nid = 11\ncomm = \"new\"\nexempt = true\n";
+    configure(guest, refused_in_the_middle)?;
+    refused(guest, "apply", "everything is as it was")?;
+    ensure!(
+        in_force(guest)? == odd,
+        "{:?} was {odd:?}",
+        in_force(guest)?
+    );
+
+    waits_for_its_cgroup(guest)?;
+    shown(guest, "rules del 3")?;
+    shown(guest, "rules save")?;
+    says(&shown(guest, "status")?, &["config.toml is in force"])?;
+    module.unload(guest)?;
+    guest.agent().shell("rm -r /etc/amd-gpreempt")?;
+    remove(guest)
+}
+
+/// A rule for a cgroup that is made later is added by the next `apply`, and is shown
+/// as dead when the cgroup is gone.
+fn waits_for_its_cgroup(guest: &mut Guest) -> Result<()> {
+    configure(guest, "[[rule]]\nid = 3\ncgroup = \"/later\"\nprio = 9\n")?;
+    guest.expect_log("there is no cgroup /later");
+    let rule = "rule '3 cgroup=/later prio=9'";
+    says(&shown(guest, "apply")?, &[&format!("{rule} waits")])?;
+    says(&shown(guest, "status")?, &[&format!("{rule} is not there")])?;
+    let cgroup = "/sys/fs/cgroup/later";
+    guest.agent().shell(&format!("mkdir {cgroup}"))?;
+    ensure!(!shown(guest, "apply")?.contains("waits"));
+    says(&shown(guest, "status")?, &["config.toml is in force"])?;
+    guest.agent().shell(&format!("rmdir {cgroup}"))?;
+    says(&shown(guest, "status")?, &[&format!("{rule} is dead")])
 }

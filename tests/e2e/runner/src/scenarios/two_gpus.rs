@@ -228,12 +228,6 @@ fn removed(guest: &mut Guest) -> Result<()> {
 fn disarmed(guest: &mut Guest) -> Result<()> {
     expect_hang(guest);
     guest.expect_log("the queues could not be taken off the GPU");
-    // A load that reads the clock reads registers, for which the driver does not take
-    // the lock that its own check asks for beside a reset.
-    guest.expect_warning(
-        "amdgpu_device_skip_hw_access",
-        "kfd_ioctl_get_clock_counters",
-    );
     let (module, sides) = begin(guest)?;
     let name = &sides[1].gpu;
     let pid = sides[1].load.pid("urgent")?;

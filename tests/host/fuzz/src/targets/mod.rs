@@ -3,6 +3,7 @@
 
 pub mod control;
 pub mod device;
+pub mod machine;
 pub mod packets;
 pub mod parameters;
 pub mod protocol;

@@ -22,10 +22,15 @@ pub struct Scene {
 impl Scene {
     /// Everything is mapped, and one queue has work.
     pub fn new() -> Scene {
+        Scene::of(Config::default())
+    }
+
+    /// The same with other settings of the device.
+    pub fn of(config: Config) -> Scene {
         let config = Config {
             cu_per_shader_engine: 1,
             log_capacity: 64,
-            ..Config::default()
+            ..config
         };
         let mut driver = Driver::with_guest(config, GUEST);
         let processes = [driver.process(40), driver.process(41)];

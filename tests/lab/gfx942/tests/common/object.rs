@@ -83,7 +83,9 @@ impl Object {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .unwrap();
+            .unwrap_or_else(|error| {
+                panic!("clang-19: {error}: the project's root has it, see scripts/setup/in-root")
+            });
         let mut input = compiler.stdin.take().unwrap();
         input.write_all(text.as_bytes()).unwrap();
         drop(input);

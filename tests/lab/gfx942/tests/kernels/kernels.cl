@@ -89,6 +89,35 @@ kernel void prefix(global const int *a, global const int *unused, global int *to
     if (INDEX < count) to[INDEX] = sum;
 }
 
+// How often each value of the lowest bits occurs, first in the local share.
+kernel void histogram(global const int *a, global const int *unused, global int *to, int count) {
+    local int bins[64];
+    int item = ITEM;
+    if (item < 64) bins[item] = 0;
+    wait_for_group();
+    for (int i = INDEX; i < count; i += 4 * GROUP)
+        __atomic_fetch_add(&bins[a[i] & 63], 1, __ATOMIC_RELAXED);
+    wait_for_group();
+    if (item < 64) __atomic_fetch_add(to + item, bins[item], __ATOMIC_RELAXED);
+}
+
+// Each item gets the sum of its workgroup's up to itself.
+kernel void scan(global const int *a, global const int *unused, global int *to, int count) {
+    local int sums[GROUP];
+    int i = INDEX, item = ITEM;
+    int sum = i < count ? a[i] : 0;
+    sums[item] = sum;
+    wait_for_group();
+    for (int by = 1; by < GROUP; by <<= 1) {
+        int other = item >= by ? sums[item - by] : 0;
+        wait_for_group();
+        sum += other;
+        sums[item] = sum;
+        wait_for_group();
+    }
+    if (i < count) to[i] = sum;
+}
+
 // The index into the array is not known when this is compiled: it lies in scratch.
 kernel void scratch(global const int *a, global const int *b, global int *to, int count) {
     int own[37];

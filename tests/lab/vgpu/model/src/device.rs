@@ -6,8 +6,8 @@ use crate::gpu::Gpu;
 use crate::memory::Memory;
 use crate::registers::RegisterReport;
 use crate::terms::{
-    Began, Bus, Config, ConfigError, Faults, GpuNanos, HiqRecord, Moment, QueueReport, ReadPointer,
-    StateDump, TimelineRecord, UnitsRecord, Vram,
+    Began, Bus, Config, ConfigError, Faults, GpuNanos, HiqRecord, Moment, Pace, QueueReport,
+    ReadPointer, StateDump, StopReport, TimelineRecord, UnitsRecord, Vram,
 };
 
 /// Bytes of one doorbell write.
@@ -93,6 +93,11 @@ impl Device {
         self.gpu.queue_reports()
     }
 
+    /// Where in machine code waves were when they were saved.
+    pub fn stops(&self) -> Vec<StopReport> {
+        self.gpu.bus().accounts.stops()
+    }
+
     /// Packets of the scheduler firmware's ring from a sequence number on.
     pub fn hiq_log(&self, from: u64) -> Vec<HiqRecord> {
         self.gpu.bus().accounts.hiq_since(from)
@@ -121,6 +126,11 @@ impl Device {
     /// moved already stay where they are.
     pub fn set_read_pointer(&mut self, when: ReadPointer) {
         self.gpu.set_read_pointer(when);
+    }
+
+    /// Sets how fast waves of machine code go on from their next turn on.
+    pub fn set_pace(&mut self, pace: Pace) -> Result<(), ConfigError> {
+        self.gpu.set_pace(pace)
     }
 
     pub fn faults(&self) -> &Faults {

@@ -8,7 +8,8 @@ use crate::hws::Hws;
 use crate::interrupt::InterruptRing;
 use crate::queue::Flow;
 use crate::terms::{
-    Exit, Faults, GpuNanos, Moment, QueueKey, QueueReport, ReadPointer, StateDump, TimelineRecord,
+    ConfigError, Exit, Faults, GpuNanos, Moment, Pace, QueueKey, QueueReport, ReadPointer,
+    StateDump, TimelineRecord,
 };
 use crate::{aperture, hws, preempt, processor, slot};
 
@@ -138,6 +139,10 @@ impl Gpu {
 
     pub fn set_read_pointer(&mut self, when: ReadPointer) {
         self.engines.bus.config.read_pointer = when;
+    }
+
+    pub fn set_pace(&mut self, pace: Pace) -> Result<(), ConfigError> {
+        self.engines.bus.config.set_pace(pace)
     }
 
     pub fn timeline(&mut self, from: u64) -> Vec<TimelineRecord> {

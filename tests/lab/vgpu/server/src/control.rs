@@ -7,9 +7,10 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::thread;
 
+use serde::ser::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
-use vgpu_model::{Faults, Moment, ReadPointer};
+use vgpu_model::{Faults, Moment, Pace, ReadPointer};
 
 use crate::clock::Gpu;
 use crate::timeline;
@@ -29,6 +30,8 @@ struct Line {
 pub enum Command {
     /// The account of every user queue.
     Queues,
+    /// Where in machine code waves were when they were saved.
+    Stops,
     /// The packets of the scheduler firmware's ring, starting at a number.
     Hiq {
         #[serde(default)]
@@ -60,6 +63,8 @@ pub enum Command {
     FaultsBegan,
     /// Sets when the read pointers of AQL queues move from now on.
     SetReadPointer { when: ReadPointer },
+    /// Sets how fast waves of machine code go on from now on.
+    SetPace { pace: Pace },
 }
 
 /// Serves the socket until the process ends.
@@ -97,6 +102,7 @@ pub fn reply(line: &str, gpu: &Gpu) -> Value {
 fn answer(command: Command, gpu: &Gpu) -> serde_json::Result<Value> {
     gpu.access(|device| match command {
         Command::Queues => serde_json::to_value(device.queues()),
+        Command::Stops => serde_json::to_value(device.stops()),
         Command::Hiq { from } => serde_json::to_value(device.hiq_log(from)),
         Command::Timeline { from } => serde_json::to_value(device.timeline(from)),
         Command::Trace { from } => Ok(timeline::trace(&device.timeline(from), &device.units())),
@@ -115,6 +121,10 @@ fn answer(command: Command, gpu: &Gpu) -> serde_json::Result<Value> {
         Command::FaultsBegan => serde_json::to_value(device.faults_began()),
         Command::SetReadPointer { when } => {
             device.set_read_pointer(when);
+            Ok(Value::Null)
+        }
+        Command::SetPace { pace } => {
+            device.set_pace(pace).map_err(serde_json::Error::custom)?;
             Ok(Value::Null)
         }
     })
@@ -143,6 +153,7 @@ mod tests {
         let gpu = gpu();
         for command in [
             "queues",
+            "stops",
             "hiq",
             "timeline",
             "trace",
@@ -167,6 +178,21 @@ mod tests {
         let value = reply(r#"{"id":2,"command":"faults"}"#, &gpu);
         assert_eq!(value["ok"]["fence"], "never");
         assert_eq!(value["ok"]["endless"], json!([16]));
+    }
+
+    #[test]
+    fn a_pace_is_taken_or_refused() {
+        let gpu = gpu();
+        let set = |pace: &str| {
+            let line = format!(r#"{{"id":1,"command":"set_pace","pace":{pace}}}"#);
+            reply(&line, &gpu)
+        };
+        let taken = set(r#"{"instruction":700,"wave_quantum":2}"#);
+        assert!(taken.get("ok").is_some(), "{taken}");
+        let refused = set(r#"{"instruction":700,"wave_quantum":0}"#);
+        let error = refused["error"].as_str().unwrap();
+        assert!(error.contains("wave_quantum is 0"), "{error}");
+        gpu.access(|device| assert_eq!(device.config().timing.instruction, 700));
     }
 
     #[test]

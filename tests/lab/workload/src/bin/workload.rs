@@ -13,7 +13,9 @@ use anyhow::{ensure, Context, Result};
 use clap::{Parser, Subcommand};
 use gpu_workload::group;
 use gpu_workload::hsa::{self, Buffer, Place, Runtime, Signal};
+
 use gpu_workload::kfd::{ioctl::Kfd, sysfs};
+use gpu_workload::machine::{self, Job, Said};
 use gpu_workload::report::Event;
 use gpu_workload::spec::RunSpec;
 
@@ -56,6 +58,12 @@ enum What {
         #[arg(long, default_value_t = 10)]
         times: u32,
     },
+    /// Dispatch machine code until a file is there, and compare memory each time
+    Machine {
+        /// A file with a list of jobs as JSON
+        #[arg(long)]
+        jobs: PathBuf,
+    },
     /// One process of a run
     #[command(hide = true)]
     Group,
@@ -97,6 +105,7 @@ fn perform(what: What) -> Result<bool> {
             }
             Ok(true)
         }
+        What::Machine { jobs } => machine(&jobs),
         What::Group => group::serve().map(|()| true),
     }
 }
@@ -124,6 +133,16 @@ fn run(spec: &RunSpec, control: Option<&std::path::Path>) -> Result<bool> {
     let ok = report.ok;
     say(&Event::Report(report))?;
     Ok(ok)
+}
+
+fn machine(file: &std::path::Path) -> Result<bool> {
+    let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    let jobs: Vec<Job> = serde_json::from_str(&text).context("the jobs")?;
+    machine::run(&jobs, &mut |said: &Said| -> Result<()> {
+        let mut output = std::io::stdout().lock();
+        writeln!(output, "{}", serde_json::to_string(said)?)?;
+        Ok(output.flush()?)
+    })
 }
 
 fn info() -> Result<()> {

@@ -7,13 +7,16 @@ mod log;
 use std::collections::BTreeMap;
 
 use crate::terms::{
-    GpuNanos, HiqAction, HiqRecord, MappedQueue, QueueId, QueueKind, QueueReport, TimelineChange,
-    TimelineRecord, UnitsRecord,
+    GpuNanos, HiqAction, HiqRecord, MappedQueue, QueueId, QueueKind, QueueReport, StopReport,
+    TimelineChange, TimelineRecord, UnitsRecord,
 };
 use log::Log;
 
 /// The timeline has a new count of waves at most this often per queue.
 const WAVE_RECORD_NANOS: u64 = 1_000;
+
+/// Instructions at which a queue's waves were saved that are remembered.
+const MOST_STOPS: usize = 1 << 16;
 
 /// What identifies the account of a queue that was loaded, and what it shows.
 pub struct Loaded {
@@ -39,6 +42,8 @@ struct Account {
     /// not got yet.
     recorded: GpuNanos,
     unrecorded: Option<(GpuNanos, u64)>,
+    /// Where in machine code its waves were when they were saved, and how many.
+    stops: BTreeMap<u64, u64>,
 }
 
 pub struct Accounts {
@@ -189,6 +194,25 @@ impl Accounts {
         }
     }
 
+    /// Waves are saved that are about to execute these instructions.
+    pub fn stopped(&mut self, account: usize, addresses: impl Iterator<Item = u64>) {
+        let stops = &mut self.accounts[account].stops;
+        for address in addresses {
+            if stops.len() < MOST_STOPS || stops.contains_key(&address) {
+                *stops.entry(address).or_default() += 1;
+            }
+        }
+    }
+
+    pub fn stops(&self) -> Vec<StopReport> {
+        let stopped = self.accounts.iter().filter(|each| !each.stops.is_empty());
+        let report = |account: &Account| StopReport {
+            queue: account.report.queue,
+            addresses: account.stops.iter().map(|(at, of)| (*at, *of)).collect(),
+        };
+        stopped.map(report).collect()
+    }
+
     // The scheduler's packets.
 
     /// Logs a packet and returns the number of its record.
@@ -289,6 +313,7 @@ impl Account {
             saving: false,
             recorded: GpuNanos::default(),
             unrecorded: None,
+            stops: BTreeMap::new(),
         }
     }
 

@@ -17,6 +17,7 @@ pub fn context(bus: &Buses, queue: &Queue, die: u32) -> Context {
         settings: queue.settings(),
         die,
         now: bus.now(),
+        handler_turns: bus.config.handler_turns,
     }
 }
 

@@ -12,6 +12,9 @@ use crate::terms::{Config, GpuNanos};
 /// The time of a workgroup that never ends.
 const ENDLESS: u64 = u64::MAX;
 
+/// Where waves rest at times, how many turns at a time.
+const TURNS_OF_A_PHASE: u64 = 16;
+
 /// The work of one dispatch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
@@ -198,7 +201,10 @@ impl Running {
         let Some(group) = &mut self.group else {
             return Course::Ended;
         };
-        let course = group.run(memory, context, config.wave_quantum);
+        let phase = context.now.0 / (TURNS_OF_A_PHASE * quantum(config));
+        let dice = Some(config.wave_seed).filter(|seed| *seed != 0);
+        let dice = dice.map(|seed| seed.wrapping_add(phase));
+        let course = group.run(memory, context, config.wave_quantum, dice);
         self.ends = match course {
             Course::Runs => context.now.after(quantum(config)),
             Course::Ended => context.now,

@@ -171,6 +171,7 @@ fn store_image(
         }
         if record.is_empty() {
             if let Some((group, vgprs)) = groups.next() {
+                bus.accounts.stopped(queue.account(), group.addresses());
                 group.save(&mut bus.memory, &context, area.base.wrapping_add(at), vgprs)?;
             }
         } else {

@@ -79,6 +79,12 @@ pub struct Config {
     pub read_pointer: ReadPointer,
     /// Instructions of machine code that a wave executes before others have their turn.
     pub wave_quantum: u32,
+    /// If not zero, a wave rests for about half of its turns, several at a time, so that
+    /// waves are at different places. Which turns is decided by this number and the time.
+    pub wave_seed: u64,
+    /// So many turns of a workgroup's waves in the trap handler, an instruction each, and
+    /// it is taken for one that never ends.
+    pub handler_turns: u64,
     pub timing: Timing,
     /// How many records the HIQ log and the timeline keep.
     pub log_capacity: usize,
@@ -92,8 +98,34 @@ impl Default for Config {
             cu_per_shader_engine: 10,
             read_pointer: ReadPointer::default(),
             wave_quantum: 64,
+            wave_seed: 0,
+            handler_turns: 1_000_000,
             timing: Timing::default(),
             log_capacity: 1 << 18,
+        }
+    }
+}
+
+/// How fast waves of machine code go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pace {
+    /// As [`Timing::instruction`].
+    pub instruction: u64,
+    /// As [`Config::wave_quantum`].
+    pub wave_quantum: u32,
+    /// As [`Config::wave_seed`].
+    #[serde(default)]
+    pub wave_seed: u64,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        let config = Config::default();
+        Pace {
+            instruction: config.timing.instruction,
+            wave_quantum: config.wave_quantum,
+            wave_seed: config.wave_seed,
         }
     }
 }
@@ -184,6 +216,17 @@ impl Config {
         range("log_capacity", self.log_capacity as u64, 1, 1 << 28)
     }
 
+    /// The pace of waves, if it is one that they can have.
+    pub fn set_pace(&mut self, pace: Pace) -> Result<(), ConfigError> {
+        let mut config = self.clone();
+        config.timing.instruction = pace.instruction;
+        config.wave_quantum = pace.wave_quantum;
+        config.wave_seed = pace.wave_seed;
+        config.check()?;
+        *self = config;
+        Ok(())
+    }
+
     /// How long a save or restore of this many bytes takes when it runs alone.
     pub fn save_time(&self, bytes: u64) -> GpuNanos {
         let moved = bytes.saturating_mul(1_000) / self.timing.save_bytes_per_microsecond;
@@ -218,6 +261,28 @@ mod tests {
         bad(|c| c.timing.doorbell = u64::MAX);
         bad(|c| c.log_capacity = 0);
         bad(|c| c.wave_quantum = 0);
+    }
+
+    #[test]
+    fn a_pace_that_cannot_be_changes_nothing() {
+        let mut config = Config::default();
+        let pace = |instruction, wave_quantum| Pace {
+            instruction,
+            wave_quantum,
+            wave_seed: 7,
+        };
+        config.set_pace(pace(500, 3)).unwrap();
+        assert_eq!((config.timing.instruction, config.wave_quantum), (500, 3));
+        assert_eq!(config.wave_seed, 7);
+        let kept = config.clone();
+        for (bad, name) in [
+            (pace(0, 3), "timing.instruction"),
+            (pace(500, 0), "wave_quantum"),
+        ] {
+            let error = config.set_pace(bad).unwrap_err().to_string();
+            assert!(error.contains(name), "{error}");
+            assert_eq!(config, kept);
+        }
     }
 
     #[test]

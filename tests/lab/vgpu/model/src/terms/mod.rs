@@ -10,13 +10,13 @@ mod report;
 mod time;
 mod wave;
 
-pub use config::{Config, ConfigError, ReadPointer, Timing};
+pub use config::{Config, ConfigError, Pace, ReadPointer, Timing};
 pub use fault::{Began, Faults, Fence, Moment, Schedule};
 pub use host::{Bus, BusError, Vram};
 pub use name::{Exit, Format, QueueKey, Role, SdmaRing, Seat, Slot};
 pub use report::{
     HiqAction, HiqRecord, MappedQueue, Occupancy, QueueId, QueueKind, QueueReport, StateDump,
-    TimelineChange, TimelineRecord, UnitsRecord,
+    StopReport, TimelineChange, TimelineRecord, UnitsRecord,
 };
 pub use time::GpuNanos;
 pub use wave::WaveSettings;

@@ -62,6 +62,14 @@ pub struct QueueReport {
     pub fault: Option<String>,
 }
 
+/// At which instructions waves of a queue were when they were saved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopReport {
+    pub queue: QueueId,
+    /// Addresses in order, and how many waves each time.
+    pub addresses: Vec<(u64, u64)>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MappedQueue {
     pub vmid: u32,

@@ -19,14 +19,14 @@ pub use object::Object;
 /// The name of the handler's code for the MI300 in the driver's source.
 const HANDLER: &str = "cwsr_trap_gfx9_4_3_hex[]";
 
-/// The project's root, if the tests run there.
-fn root() -> Option<PathBuf> {
-    std::env::var_os("GP_INSIDE_ROOT").map(PathBuf::from)
-}
+/// What the tests want of the project's root, and how it is got.
+const WANTED: &str = "the tests of machine code need clang-19 and the driver's source, which the \
+    project's root and cache have: run them by scripts/setup/in-root";
 
-/// Whether a compiler and the driver's source are there.
-pub fn is_available() -> bool {
-    root().is_some()
+/// The project's root, in which the tests must run.
+fn root() -> PathBuf {
+    let root = std::env::var_os("GP_INSIDE_ROOT");
+    PathBuf::from(root.expect(WANTED))
 }
 
 /// Kernels of the crate `gfx942`, and those that are written for these tests.
@@ -38,10 +38,12 @@ pub static WRITTEN: LazyLock<Object> = LazyLock::new(|| {
 
 /// The trap handlers that the drivers of all kernels in the cache install.
 pub static HANDLERS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
-    let root = root().expect("tests in the root");
-    let kernels = root.parent().unwrap().join("kernel");
+    let kernels = root().parent().unwrap().join("kernel");
     let mut found = Vec::new();
-    for kernel in std::fs::read_dir(kernels).unwrap() {
+    let entries = std::fs::read_dir(&kernels);
+    let entries =
+        entries.unwrap_or_else(|error| panic!("{}: {error}: {WANTED}", kernels.display()));
+    for kernel in entries {
         let source = kernel.unwrap().path().join("source.tar.xz");
         if source.exists() {
             let handler = array(&header(&source));
@@ -50,7 +52,11 @@ pub static HANDLERS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
             }
         }
     }
-    assert!(!found.is_empty(), "the cache has no kernel's source");
+    assert!(
+        !found.is_empty(),
+        "no kernel in {} has its source: {WANTED}",
+        kernels.display()
+    );
     found
 });
 

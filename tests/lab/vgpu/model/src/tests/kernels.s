@@ -4,14 +4,14 @@
 
 .amdgcn_target "amdgcn-amd-amdhsa--gfx942"
 
-.macro kernel name, lds
+.macro kernel name, lds, vectors=48, accumulation=32
 	.rodata
 	.p2align 6
 	.amdhsa_kernel \name
 		.amdhsa_user_sgpr_kernarg_segment_ptr 1
 		.amdhsa_system_sgpr_workgroup_id_x 1
-		.amdhsa_next_free_vgpr 48
-		.amdhsa_accum_offset 32
+		.amdhsa_next_free_vgpr \vectors
+		.amdhsa_accum_offset \accumulation
 		.amdhsa_next_free_sgpr 96
 		.amdhsa_group_segment_fixed_size \lds
 	.end_amdhsa_kernel
@@ -161,3 +161,76 @@ next:
 	s_cbranch_scc1 next
 counted:
 	s_endpgm
+
+// The first wave of two waits while the other adds up numbers; it stores the sum, the
+// other the zero that it finds.
+kernel waits, 512
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	v_cmp_gt_u32 vcc, 64, v0
+	v_lshlrev_b32 v1, 2, v0
+	s_waitcnt lgkmcnt(0)
+	s_cbranch_vccnz meets
+	s_movk_i32 s6, 20
+	s_mov_b32 s7, 0
+on:
+	s_add_u32 s7, s7, s6
+	s_sub_u32 s6, s6, 1
+	s_cmp_lg_u32 s6, 0
+	s_cbranch_scc1 on
+	v_mov_b32 v2, s7
+	ds_write_b32 v1, v2
+	s_waitcnt lgkmcnt(0)
+	.globl there
+there:
+meets:
+	s_barrier
+	v_xor_b32 v3, 0x100, v1
+	ds_read_b32 v2, v3
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v1, v2, s[4:5]
+	s_endpgm
+
+// Stores four accumulation registers of each item, beside only four others.
+kernel few, 0, 8, 4
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	.set i, 0
+	.rept 4
+		v_add_u32 v1, 0x100 * (i + 1), v0
+		v_accvgpr_write_b32 a[i], v1
+		.set i, i + 1
+	.endr
+	s_waitcnt lgkmcnt(0)
+	.globl filled
+filled:
+	v_lshlrev_b32 v1, 4, v0
+	.set i, 0
+	.rept 4
+		v_accvgpr_read_b32 v2, a[i]
+		global_store_dword v1, v2, s[4:5] offset:4*i
+		.set i, i + 1
+	.endr
+	s_endpgm
+
+// Stores what the second trap handler leaves in s6.
+kernel traps, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	v_lshlrev_b32 v1, 2, v0
+	s_mov_b32 s6, 0
+	s_waitcnt lgkmcnt(0)
+	s_trap 3
+	v_mov_b32 v2, s6
+	global_store_dword v1, v2, s[4:5]
+	s_endpgm
+
+// Adds the trap's number to what its own memory says, and goes on behind the trap.
+	.globl second
+second:
+	s_load_dword ttmp2, [ttmp14, ttmp15], 0x0 glc
+	s_bfe_u32 ttmp3, ttmp1, 0x80010
+	s_waitcnt lgkmcnt(0)
+	s_add_u32 s6, ttmp2, ttmp3
+	s_add_u32 ttmp0, ttmp0, 4
+	s_addc_u32 ttmp1, ttmp1, 0
+	s_and_b32 ttmp1, ttmp1, 0xffff
+	s_setreg_b32 hwreg(HW_REG_STATUS), ttmp12
+	s_rfe_b64 [ttmp0, ttmp1]

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Dispatches of machine code, without preemption. In the project's root a compiler is
-//! there; elsewhere there is nothing to run.
+//! Dispatches of machine code, without preemption.
 
 use crate::memory::{FaultCause, MemoryFault};
 use crate::terms::Config;
 use crate::testing::driver::{Driver, TestQueue, Work};
-use crate::testing::machine::{arguments, is_available, Launch, COMPILED, WRITTEN};
+use crate::testing::machine::{arguments, Launch, COMPILED, WRITTEN};
 
 fn config(xcc_count: u32) -> Config {
     Config {
@@ -37,9 +36,6 @@ fn compiled(kernel: &str, arguments: Vec<u8>) -> Launch<'_> {
 
 #[test]
 fn compiled_kernels_run_on_all_dies() {
-    if !is_available() {
-        return;
-    }
     for xcc_count in [1, 8] {
         let (mut driver, queue) = driver(xcc_count);
         let numbers: Vec<u32> = (0..COUNT).collect();
@@ -66,9 +62,6 @@ fn compiled_kernels_run_on_all_dies() {
 
 #[test]
 fn countable_work_runs_beside_machine_code() {
-    if !is_available() {
-        return;
-    }
     let (mut driver, queue) = driver(1);
     let other = driver.queue(queue.process, 1);
     driver.map(&[queue, other]);
@@ -109,9 +102,6 @@ fn fault(kernel: &str, arguments: Vec<u8>) -> String {
 
 #[test]
 fn memory_that_is_not_there_stops_the_queue() {
-    if !is_available() {
-        return;
-    }
     let address = 0x6000_0000_1000_u64;
     let expected = MemoryFault {
         address,
@@ -124,18 +114,12 @@ fn memory_that_is_not_there_stops_the_queue() {
 
 #[test]
 fn an_unknown_instruction_stops_the_queue_with_its_bytes() {
-    if !is_available() {
-        return;
-    }
     let reason = fault("unknown", vec![0; 8]);
     assert!(reason.contains("[ef, be, ad, de"), "{reason}");
 }
 
 #[test]
 fn items_find_their_places_in_registers() {
-    if !is_available() {
-        return;
-    }
     let (mut driver, queue) = driver(1);
     let to = driver.buffer(&[0; 512]);
     let launch = Launch {
@@ -156,9 +140,6 @@ fn items_find_their_places_in_registers() {
 
 #[test]
 fn a_wave_that_never_ends_can_be_stopped() {
-    if !is_available() {
-        return;
-    }
     let (mut driver, queue) = driver(1);
     let signal = driver.launch(&queue, &Launch::forever());
     driver.run(1_000_000);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Machine code that is preempted: the driver's own trap handler saves and restores its
-//! waves. In the project's root a compiler and the driver's source are there; elsewhere
-//! there is nothing to run.
+//! waves.
 
 use crate::layout::descriptor as mqd;
 use crate::terms::{Config, Timing};
 use crate::testing::driver::{Driver, TestQueue, USER};
-use crate::testing::machine::{arguments, is_available, Launch, COMPILED, HANDLERS, WRITTEN};
+use crate::testing::machine::{arguments, Launch, COMPILED, HANDLERS, WRITTEN};
 
 /// So slow that a queue can leave between two instructions.
 const INSTRUCTION: u64 = 100_000;
@@ -127,9 +126,6 @@ fn undisturbed() -> Vec<u32> {
 
 #[test]
 fn nothing_is_lost_when_waves_are_taken_off_after_every_instruction() {
-    if !is_available() {
-        return;
-    }
     let expected = undisturbed();
     for handler in HANDLERS.iter() {
         let mut begun = Begun::new(handler);
@@ -150,9 +146,6 @@ fn nothing_is_lost_when_waves_are_taken_off_after_every_instruction() {
 
 #[test]
 fn the_save_area_is_what_the_handler_wrote() {
-    if !is_available() {
-        return;
-    }
     let mut begun = Begun::new(&HANDLERS[0]);
     begun.fill();
     for at in 6..102 {
@@ -197,9 +190,6 @@ fn with_spoiled_area(spoil: impl Fn(&Driver, u64)) -> Vec<u32> {
 
 #[test]
 fn a_register_that_is_not_restored_is_noticed() {
-    if !is_available() {
-        return;
-    }
     let expected = undisturbed();
     for at in [
         SCALARS + 50 * 4,
@@ -215,9 +205,6 @@ fn a_register_that_is_not_restored_is_noticed() {
 
 #[test]
 fn swapped_halves_of_exec_are_noticed() {
-    if !is_available() {
-        return;
-    }
     let sums = with_spoiled_area(|driver, area| {
         let exec = driver.get64(area + EXEC);
         driver.put64(area + EXEC, exec.rotate_left(32));
@@ -227,9 +214,6 @@ fn swapped_halves_of_exec_are_noticed() {
 
 #[test]
 fn local_memory_that_is_shifted_is_noticed() {
-    if !is_available() {
-        return;
-    }
     let sums = with_spoiled_area(|driver, area| {
         let words = driver.words(area + SHARE, ITEMS);
         for (at, word) in (1..ITEMS as u64).zip(words) {
@@ -241,9 +225,6 @@ fn local_memory_that_is_shifted_is_noticed() {
 
 #[test]
 fn a_program_counter_off_by_an_instruction_is_noticed() {
-    if !is_available() {
-        return;
-    }
     let sums = with_spoiled_area(|driver, area| {
         // Behind the nop is an addition.
         let pc = driver.get32(area + PC);
@@ -254,9 +235,6 @@ fn a_program_counter_off_by_an_instruction_is_noticed() {
 
 #[test]
 fn a_wave_whose_neighbour_has_ended_is_saved_alone() {
-    if !is_available() {
-        return;
-    }
     let (mut driver, queue) = driver(slow(1), &HANDLERS[0]);
     let count = driver.buffer(&[0]);
     let launch = Launch {
@@ -286,9 +264,6 @@ fn a_wave_whose_neighbour_has_ended_is_saved_alone() {
 
 #[test]
 fn compiled_kernels_survive_preemption_at_any_moment() {
-    if !is_available() {
-        return;
-    }
     const COUNT: u32 = 3000;
     for xcc_count in [1, 8] {
         let config = Config {
@@ -336,9 +311,6 @@ fn compiled_kernels_survive_preemption_at_any_moment() {
 
 #[test]
 fn a_queue_without_a_handler_stops_when_its_waves_are_to_be_saved() {
-    if !is_available() {
-        return;
-    }
     for handler in [&[][..], &[0xff; 64][..]] {
         let (mut driver, mut queue) = driver(slow(1), handler);
         if handler.is_empty() {

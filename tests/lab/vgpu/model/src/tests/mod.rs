@@ -3,6 +3,7 @@
 
 mod dispatch;
 mod machine;
+mod machine_handler;
 mod machine_preempt;
 mod manual;
 mod pm4;

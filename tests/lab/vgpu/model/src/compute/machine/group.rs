@@ -4,7 +4,7 @@
 
 use gfx942::wave::{HardwareRegister, Outcome, Wave};
 
-use super::program::Program;
+use super::program::{Program, GROUP_NUMBERS};
 use super::sight::Sight;
 use crate::memory::{Memory, MemoryFault, Space};
 use crate::terms::{GpuNanos, WaveSettings};
@@ -26,6 +26,8 @@ pub struct Context {
     pub settings: WaveSettings,
     pub die: u32,
     pub now: GpuNanos,
+    /// As in the configuration.
+    pub handler_turns: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +100,15 @@ impl Group {
         left.count() as u32
     }
 
+    /// What its waves would execute next that have not ended: at a barrier, the barrier.
+    pub fn addresses(&self) -> impl Iterator<Item = u64> + '_ {
+        let left = self.members.iter().filter(|m| m.state != State::Ended);
+        left.map(|member| match member.state {
+            State::Waits => member.wave.pc.wrapping_sub(SHORT),
+            _ => member.wave.pc,
+        })
+    }
+
     /// Instructions that were executed since it was asked the last time.
     pub fn take_executed(&mut self) -> u64 {
         std::mem::take(&mut self.executed)
@@ -125,8 +136,15 @@ impl Group {
         }
     }
 
-    /// Lets each wave execute up to so many instructions.
-    pub fn run(&mut self, memory: &mut Memory, context: &Context, steps: u32) -> Course {
+    /// Lets each wave execute up to so many instructions, or if dice are thrown some of
+    /// the waves.
+    pub fn run(
+        &mut self,
+        memory: &mut Memory,
+        context: &Context,
+        steps: u32,
+        dice: Option<u64>,
+    ) -> Course {
         self.settle(context);
         let Group {
             members,
@@ -135,7 +153,10 @@ impl Group {
             executed,
         } = self;
         let mut sight = Sight::new(memory, context.space, share, context.now);
-        for member in members.iter_mut() {
+        for (index, member) in (0..).zip(members.iter_mut()) {
+            if dice.is_some_and(|dice| member.rests(dice, index)) {
+                continue;
+            }
             for _ in 0..steps {
                 if member.state != State::Runs {
                     break;
@@ -168,6 +189,19 @@ pub(super) fn release(members: &mut [Member]) {
 }
 
 impl Member {
+    /// Whether the dice have it rest, of which there is an even chance.
+    fn rests(&self, dice: u64, index: u64) -> bool {
+        let group = u64::from(self.wave.temporary(GROUP_NUMBERS));
+        // The finalizer of SplitMix64, once for each part.
+        let mixed = [index, group].iter().fold(dice, |sum, part| {
+            let sum = (sum ^ part).wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let sum = (sum ^ (sum >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let sum = (sum ^ (sum >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            sum ^ (sum >> 31)
+        });
+        mixed & 1 != 0
+    }
+
     /// Executes an instruction. What a wave cannot do by itself becomes of the workgroup.
     pub(super) fn step(
         &mut self,

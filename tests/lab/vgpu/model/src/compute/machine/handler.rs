@@ -23,9 +23,6 @@ const ADDRESS: u64 = (1 << 48) - 1;
 /// 112 scalar registers, 16 hardware registers, the handler's 16, and 64 bytes.
 pub const WAVE_BYTES: u64 = 640;
 
-/// No handler needs more instructions to move a wave.
-const MOST_STEPS: u64 = 1_000_000;
-
 /// Why waves could not be moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
@@ -133,7 +130,7 @@ impl Group {
             ..
         } = self;
         let mut sight = Sight::new(memory, context.space, share, context.now);
-        for _ in 0..MOST_STEPS {
+        for _ in 0..context.handler_turns {
             let mut moved = false;
             for member in members.iter_mut().filter(|m| m.state != State::Ended) {
                 if is_done(member) || member.state != State::Runs {

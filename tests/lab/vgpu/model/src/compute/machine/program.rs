@@ -30,7 +30,7 @@ const STATUS_VALID: u32 = 1 << 16;
 const SCALAR_BLOCKS: u32 = 6;
 
 /// The registers of the trap handler that say where in the dispatch a wave is.
-const GROUP_NUMBERS: u8 = 8;
+pub(super) const GROUP_NUMBERS: u8 = 8;
 const PLACE: u8 = 11;
 const PLACE_IS_SET: u32 = 1 << 31;
 

@@ -1,106 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The operator's command on a tree of files as the kernel would show them.
 
+mod host;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
-use tempfile::TempDir;
-
-const DEBUGFS: &str = "sys/kernel/debug/amd_gpreempt";
-const FAUX: &str = "sys/devices/faux/amd_gpreempt";
-const NODES: &str = "sys/class/kfd/kfd/topology/nodes";
-
-const QUEUES: &str = r#"{"schema":1,"queues":[
-{"gpu":"0000:01:00.0","node":0,"gpu_id":5,"pid":20,"comm":"train","queue":1,"format":"aql","prio":2,"eff_prio":2,"rule":null,"rptr":4,"wptr":9,"waves":null,"head":"runnable","active":false,"contends":true,"internal":false,"protected":false,"state":"stopped","since_ns":1,"stops":3,"run_ns":12000000000,"stopped_ns":900},
-{"gpu":"0000:01:00.0","node":0,"gpu_id":5,"pid":10,"comm":"infer","queue":1,"format":"aql","prio":7,"eff_prio":12,"rule":4,"rptr":null,"wptr":null,"waves":6,"head":"unknown","active":true,"contends":true,"internal":false,"protected":false,"state":"running","since_ns":1,"stops":0,"run_ns":1,"stopped_ns":0}
-],"left_out":[
-]}"#;
-
-const STATS: &str = r#"{"schema":1,"nodes":[
-{"gpu":"0000:01:00.0","node":0,"gpu_id":5,"state":"disarmed","refusal":null,"last_failure":"the GPU is being reset","mode":"observe","policy":"strict","sampler":"auto","backend":"hws","transaction":"driver","queues":2,"copy_queues":0,"processes":2,"running":1,"waiting":0,"stopped":1,"passes":9,"missed":0,"inversions":3,"observed":2,"stops":3,"starts":2,"transactions":5,"failures":1,"handed_over":0,"healed":0,"exempt":0}
-]}"#;
-
-struct Host(TempDir);
-
-impl Host {
-    fn new() -> Host {
-        Host(tempfile::tempdir().unwrap())
-    }
-
-    fn with_module() -> Host {
-        let host = Host::new();
-        host.file("sys/module/amd_gpreempt/parameters/mode", "observe\n");
-        host.file(&format!("{DEBUGFS}/queues.json"), QUEUES);
-        host.file(&format!("{DEBUGFS}/stats.json"), STATS);
-        host.file(&format!("{FAUX}/rules_add"), "");
-        host
-    }
-
-    fn supported() -> Host {
-        let host = Host::with_module();
-        host.file(
-            "boot/config-7.3.4",
-            "CONFIG_RUST=y\nCONFIG_HSA_AMD=y\nCONFIG_KPROBES=y\nCONFIG_DEBUG_INFO_BTF_MODULES=y\n",
-        );
-        host.file("sys/module/amdgpu/parameters/cwsr_enable", "1\n");
-        host.file("sys/kernel/btf/amdgpu", "");
-        host.file(&format!("{NODES}/0/properties"), "gfx_target_version 0\n");
-        host.file(
-            &format!("{NODES}/1/properties"),
-            "simd_count 4\ngfx_target_version 90402\n",
-        );
-        host.file(
-            &format!("{DEBUGFS}/stats.json"),
-            &STATS.replace("disarmed", "armed"),
-        );
-        host
-    }
-
-    fn file(&self, path: &str, text: &str) {
-        let path = self.0.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
-    fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.0.path().join(path)).unwrap()
-    }
-
-    fn run(&self, line: &str) -> Output {
-        let script =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scripts/operator/gpreempt");
-        Command::new("python3")
-            .arg(script)
-            .arg("--root")
-            .arg(self.0.path())
-            .args(line.split('|'))
-            .output()
-            .unwrap()
-    }
-
-    /// What a command that succeeds prints.
-    fn says(&self, line: &str) -> String {
-        let output = self.run(line);
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert!(
-            output.status.success(),
-            "{text}{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        text
-    }
-
-    /// What a command that refuses prints, on both outputs.
-    fn refuses(&self, line: &str) -> String {
-        let output = self.run(line);
-        assert_eq!(output.status.code(), Some(1), "{output:?}");
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert!(error.starts_with("gpreempt: "), "{error}");
-        String::from_utf8(output.stdout).unwrap() + &error
-    }
-}
+use host::{Host, DEBUGFS, FAUX, QUEUES, STATS};
 
 #[test]
 fn without_the_module_every_command_says_so() {
@@ -223,6 +130,19 @@ fn the_doctor_is_content_with_a_supported_host() {
 }
 
 #[test]
+fn the_doctor_knows_each_gpu_that_the_module_takes_and_no_other() {
+    for (number, good) in [(90402, true), (90500, true), (90010, false), (90403, false)] {
+        let host = Host::supported();
+        host.file(
+            &format!("{}/1/properties", host::NODES),
+            &format!("gfx_target_version {number}\n"),
+        );
+        let output = host.run("doctor|--release|7.3.4");
+        assert_eq!(output.status.success(), good, "{number}: {output:?}");
+    }
+}
+
+#[test]
 fn the_doctor_names_each_thing_that_is_missing() {
     let cases: [(&str, &str, &str, &str); 6] = [
         (
@@ -271,13 +191,11 @@ fn the_doctor_names_each_thing_that_is_missing() {
 #[test]
 fn the_self_test_is_a_program_beside_the_command_that_takes_its_own_arguments() {
     let directory = tempfile::tempdir().unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scripts/operator/gpreempt");
     let own = directory.path().join("gpreempt");
-    fs::copy(script, &own).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_gpreempt"), &own).unwrap();
     let run = || {
-        Command::new("python3")
-            .arg(&own)
-            .args(["selftest", "--until", "1"])
+        Command::new(&own)
+            .args(["selftest", "--until", "1", "--help"])
             .output()
             .unwrap()
     };
@@ -295,5 +213,49 @@ fn the_self_test_is_a_program_beside_the_command_that_takes_its_own_arguments() 
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let there = run();
     assert_eq!(there.status.code(), Some(7));
-    assert_eq!(there.stdout, b"--until 1\n");
+    assert_eq!(there.stdout, b"--until 1 --help\n");
+}
+
+#[test]
+fn the_last_events_are_shown_in_the_order_of_time() {
+    let host = Host::with_module();
+    let event = |time: u64| {
+        format!(
+            r#"{{"number":1,"time_ns":{time},"gpu":"0000:01:00.0","node":0,"gpu_id":5,"pid":20,"queue":1,"prio":2,"eff_prio":2,"action":"stop","reason":"inversion","age_ns":30000,"for":{{"pid":10,"queue":3}},"fate":"done"}}"#
+        )
+    };
+    let events: Vec<String> = [1_000_000, 3_000_000, 2_000_000].map(event).into();
+    host.file(
+        &format!("{DEBUGFS}/events.json"),
+        &format!(r#"{{"schema":1,"events":[{}]}}"#, events.join(",")),
+    );
+    let all = host.says("events");
+    assert_eq!(all.lines().count(), 4, "{all}");
+    let last = host.says("events|--last|2");
+    let times: Vec<&str> = last.lines().skip(1).map(|line| &line[..8]).collect();
+    assert_eq!(times, ["0.002000", "0.003000"], "{last}");
+    assert!(last.contains("30 us") && last.contains("10/3"), "{last}");
+    assert_eq!(host.says("events|--last|0").lines().count(), 1);
+}
+
+#[test]
+fn a_table_without_a_name_that_is_needed_is_refused() {
+    let host = Host::with_module();
+    let broken = STATS.replace("\"mode\"", "\"moon\"");
+    host.file(&format!("{DEBUGFS}/stats.json"), &broken);
+    let text = host.refuses("status");
+    assert!(text.contains("missing field `mode`"), "{text}");
+}
+
+#[test]
+fn the_command_line_is_refused_with_two() {
+    for line in [
+        "",
+        "stats",
+        "mode|fast",
+        "events|--last|x",
+        "top|--interval|-1",
+    ] {
+        assert_eq!(Host::new().run(line).status.code(), Some(2), "{line}");
+    }
 }

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Shows and steers amd_gpreempt.
+#[derive(Debug, Parser)]
+#[command(name = "gpreempt", version = version(), disable_help_subcommand = true)]
+pub struct Arguments {
+    /// where /sys, /proc and /etc are
+    #[arg(long, global = true, default_value = "/", hide_default_value = true)]
+    pub root: PathBuf,
+    /// print JSON; docs/gpreempt.schema.json describes it
+    #[arg(long, global = true)]
+    pub json: bool,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// the state and counters of each node, and whether the configuration is in force
+    Status,
+    /// the queues, most urgent first
+    Queues,
+    /// both, live
+    Top {
+        /// seconds between two looks
+        #[arg(long, default_value = "1", value_parser = seconds)]
+        interval: f64,
+        /// print it once
+        #[arg(long)]
+        once: bool,
+    },
+    /// the last decisions and their reasons
+    Events {
+        /// how many
+        #[arg(long, default_value_t = 30)]
+        last: usize,
+    },
+    /// show or set the mode
+    Mode { mode: Option<Mode> },
+    /// list, add, delete and save rules
+    Rules {
+        #[command(subcommand)]
+        what: Option<Rules>,
+    },
+    /// say what is wrong with a configuration, with line and column
+    Check {
+        /// the configuration (default: /etc/amd-gpreempt/config.toml)
+        file: Option<PathBuf>,
+    },
+    /// put a configuration into force: all of it or nothing
+    Apply {
+        /// the configuration (default: /etc/amd-gpreempt/config.toml)
+        file: Option<PathBuf>,
+        /// also one that has made the host fail twice
+        #[arg(long)]
+        again: bool,
+        /// remember the attempt until 'gpreempt good', as at boot
+        #[arg(long)]
+        at_boot: bool,
+        /// say what would change, and change nothing
+        #[arg(long, conflicts_with_all = ["again", "at_boot"])]
+        dry_run: bool,
+    },
+    /// say that the host runs well with the configuration that was applied
+    Good,
+    /// is this host supported, and if not, why
+    Doctor {
+        #[arg(long, hide = true)]
+        release: Option<String>,
+    },
+    /// try the module on this GPU, from reading only to full load
+    #[command(disable_help_flag = true)]
+    Selftest {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// print what a shell needs to complete command lines
+    #[command(hide = true)]
+    Completion { shell: Shell },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Rules {
+    /// the rules in force
+    List,
+    /// add a rule, or replace the one of its number
+    Add {
+        /// as in '10 cgroup=/inference.slice prio=12'
+        rule: Vec<String>,
+    },
+    /// delete a rule
+    Del {
+        /// its number
+        number: Vec<String>,
+    },
+    /// write what is in force as a configuration
+    Save {
+        /// the file, or - for the terminal (default: /etc/amd-gpreempt/config.toml)
+        file: Option<PathBuf>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    Off,
+    Observe,
+    Enforce,
+}
+
+impl Mode {
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Off => "off",
+            Mode::Observe => "observe",
+            Mode::Enforce => "enforce",
+        }
+    }
+}
+
+/// The project's version, from the one place where it is.
+fn version() -> &'static str {
+    const DKMS: &str = include_str!("../../../../dkms.conf");
+    let line = DKMS
+        .lines()
+        .find_map(|line| line.strip_prefix("PACKAGE_VERSION="));
+    line.unwrap_or_default().trim_matches('"')
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok();
+    number
+        .filter(|seconds| (0.0..=86_400.0).contains(seconds))
+        .ok_or_else(|| "give seconds, from 0 to 86400".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_fits_together() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_version_is_three_numbers() {
+        let numbers: Vec<&str> = version().split('.').collect();
+        assert_eq!(numbers.len(), 3, "{}", version());
+        assert!(numbers.iter().all(|number| number.parse::<u32>().is_ok()));
+    }
+
+    #[test]
+    fn an_interval_is_a_number_of_seconds() {
+        assert_eq!(seconds("0.5"), Ok(0.5));
+        for wrong in ["-1", "NaN", "inf", "soon", "86401"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+}

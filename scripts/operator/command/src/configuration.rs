@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The commands that are about a configuration.
+
+use std::path::{Path, PathBuf};
+
+use gpreempt_operator::apply::{apply as put_into_force, differences};
+use gpreempt_operator::attempts::{replace, Attempts};
+use gpreempt_operator::config::{Config, Fault, Wrong, PLACE};
+use gpreempt_operator::host::{Host, Refusal};
+use gpreempt_operator::kernel::Kernel;
+use gpreempt_operator::save;
+
+use crate::commands::Outcome;
+use crate::report::{Place, Report, Standing};
+
+/// The file that was named, or the one of the host.
+fn place(host: &Host, file: Option<PathBuf>) -> PathBuf {
+    file.unwrap_or_else(|| host.path(PLACE))
+}
+
+pub fn check(host: &Host, file: Option<PathBuf>) -> Result<Outcome, Refusal> {
+    let path = place(host, file);
+    let file = path.display().to_string();
+    match Config::read(&path) {
+        Ok(config) => {
+            let line = format!("{file}: {}", summary(&config));
+            let faults = Vec::new();
+            Ok(Outcome::good(vec![line], Report::Check { file, faults }))
+        }
+        Err(Wrong::Unreadable(refusal)) => Err(refusal),
+        Err(Wrong::Faults(faults)) => Ok(faulty(&path, &faults)),
+    }
+}
+
+/// What a good configuration says, in a few words.
+fn summary(config: &Config) -> String {
+    let defaults = Config::new().parameters;
+    let set = config
+        .parameters
+        .iter()
+        .filter(|(name, value)| **name != "mode" && defaults.get(*name) != Some(value));
+    let mode = config.parameters.get("mode").map_or("", String::as_str);
+    format!(
+        "mode {mode}, {} parameters other than by default, {} rules",
+        set.count(),
+        config.rules.len()
+    )
+}
+
+/// Reads a configuration that is to be put into force. The inner error is what is
+/// said of one that is wrong.
+fn read(path: &Path) -> Result<Result<Config, Box<Outcome>>, Refusal> {
+    match Config::read(path) {
+        Ok(config) => Ok(Ok(config)),
+        Err(Wrong::Unreadable(refusal)) => Err(refusal),
+        Err(Wrong::Faults(faults)) => {
+            let mut outcome = faulty(path, &faults);
+            outcome.complaints.push("nothing was changed".into());
+            Ok(Err(Box::new(outcome)))
+        }
+    }
+}
+
+/// What is said of a file that is wrong.
+fn faulty(path: &Path, faults: &[Fault]) -> Outcome {
+    let file = path.display().to_string();
+    let faults: Vec<Place> = faults.iter().map(Place::from).collect();
+    let line = |fault: &Place| format!("{file}:{}:{}: {}", fault.line, fault.column, fault.what);
+    Outcome {
+        lines: Vec::new(),
+        complaints: faults.iter().map(line).collect(),
+        report: Report::Check { file, faults },
+    }
+}
+
+/// Says what `apply` would change.
+pub fn compare(host: &Host, file: Option<PathBuf>) -> Result<Outcome, Refusal> {
+    let path = place(host, file);
+    let config = match read(&path)? {
+        Ok(config) => config,
+        Err(outcome) => return Ok(*outcome),
+    };
+    let changes = words(&differences(&host.state()?, &config));
+    let file = path.display().to_string();
+    let lines = match changes.is_empty() {
+        true => vec![format!("{file} is in force")],
+        false => changes.clone(),
+    };
+    let report = Report::Apply {
+        file,
+        changes,
+        waiting: Vec::new(),
+        dry_run: true,
+    };
+    Ok(Outcome::good(lines, report))
+}
+
+pub fn apply(
+    host: &Host,
+    file: Option<PathBuf>,
+    again: bool,
+    at_boot: bool,
+) -> Result<Outcome, Refusal> {
+    let path = place(host, file);
+    let config = match read(&path)? {
+        Ok(config) => config,
+        Err(outcome) => return Ok(*outcome),
+    };
+    host.need_module()?;
+    let known = Attempts::read(host)?;
+    let attempt = match again {
+        true => Attempts::default(),
+        false => known.clone(),
+    }
+    .begin(host, &config)?;
+    if at_boot {
+        attempt.write(host)?;
+    } else if again {
+        Attempts::default().write(host)?;
+    }
+    let applied = put_into_force(&mut host.clone(), &config).map_err(|refusal| {
+        // What is not in force cannot make the host fail.
+        let forgotten = match at_boot || again {
+            true => known.write(host),
+            false => Ok(()),
+        };
+        match forgotten {
+            Ok(()) => refusal,
+            Err(error) => Refusal(format!("{refusal}; {error}")),
+        }
+    })?;
+    let file = path.display().to_string();
+    let waiting = words(&applied.waiting);
+    let mut lines = vec![format!("{file} is in force")];
+    lines.extend(waiting.iter().map(|rule| {
+        format!("rule '{rule}' waits: there is no such cgroup; apply again when there is")
+    }));
+    let report = Report::Apply {
+        file,
+        changes: words(&applied.changes),
+        waiting,
+        dry_run: false,
+    };
+    Ok(Outcome::good(lines, report))
+}
+
+fn words<T: ToString>(all: &[T]) -> Vec<String> {
+    all.iter().map(T::to_string).collect()
+}
+
+pub fn good(host: &Host) -> Result<Outcome, Refusal> {
+    Attempts::read(host)?.good().write(host)?;
+    Ok(Outcome::good(Vec::new(), Report::Good { good: true }))
+}
+
+pub fn save(host: &Host, file: Option<PathBuf>) -> Result<Outcome, Refusal> {
+    let (config, fleeting) = save::in_force(&host.state()?);
+    let text = save::toml(&config);
+    let left_out = words(&fleeting);
+    let mut lines = Vec::new();
+    let file = if file.as_deref() == Some(Path::new("-")) {
+        lines.extend(text.lines().map(String::from));
+        "-".to_owned()
+    } else {
+        let path = place(host, file);
+        replace(&path, &text, 0o644)?;
+        lines.push(format!("{} has what is in force", path.display()));
+        path.display().to_string()
+    };
+    lines.extend(
+        left_out
+            .iter()
+            .map(|rule| format!("# left out, because a process number does not last: {rule}")),
+    );
+    Ok(Outcome::good(lines, Report::Save { file, left_out }))
+}
+
+/// How the host's configuration compares with what is in force, if it has one.
+pub fn standing(host: &Host) -> Option<Standing> {
+    let path = host.path(PLACE);
+    let mut standing = Standing {
+        file: path.display().to_string(),
+        differences: Vec::new(),
+        faults: Vec::new(),
+        barred: false,
+    };
+    match Config::read(&path) {
+        Ok(config) => {
+            standing.differences = match host.state() {
+                Ok(state) => words(&differences(&state, &config)),
+                Err(refusal) => vec![refusal.to_string()],
+            };
+            let attempts = Attempts::read(host).unwrap_or_default();
+            standing.barred = attempts.is_barred(host, &config);
+        }
+        Err(Wrong::Faults(faults)) => {
+            standing.faults = faults.iter().map(Place::from).collect();
+        }
+        Err(Wrong::Unreadable(_)) if !path.exists() => return None,
+        Err(Wrong::Unreadable(refusal)) => standing.differences.push(refusal.to_string()),
+    }
+    Some(standing)
+}
+
+/// The same for people.
+pub fn lines(standing: &Standing) -> Vec<String> {
+    let file = &standing.file;
+    if !standing.faults.is_empty() {
+        return vec![format!(
+            "{file} is wrong in {} places: 'gpreempt check' names them",
+            standing.faults.len()
+        )];
+    }
+    let mut lines = match standing.differences.is_empty() {
+        true => vec![format!("{file} is in force")],
+        false => vec![format!(
+            "{file} is not in force: 'gpreempt apply' would put it into force"
+        )],
+    };
+    lines.extend(standing.differences.iter().map(|what| format!("  {what}")));
+    if standing.barred {
+        lines.push("  the host failed with it, so that it is not applied: change it, or run 'gpreempt apply --again'".into());
+    }
+    lines
+}

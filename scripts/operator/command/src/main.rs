@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The operator's command: shows and steers the module.
+//!
+//! Everything it does can be done with the files in sysfs and debugfs; it saves
+//! typing, keeps a configuration, and `doctor` says why a host is not supported.
+
+mod cli;
+mod commands;
+mod configuration;
+mod report;
+mod show;
+mod top;
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{CommandFactory, Parser};
+use gpreempt_operator::host::{Host, Refusal};
+
+use crate::cli::{Arguments, Command, Rules};
+use crate::commands::Outcome;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let json = arguments.json;
+    let written = match run(arguments) {
+        Ok(None) => return ExitCode::SUCCESS,
+        Ok(Some(outcome)) => finish(&outcome, json),
+        Err(refusal) => complain(&[refusal.to_string()]).map(|()| ExitCode::FAILURE),
+    };
+    // Who has closed the output has seen enough.
+    written.unwrap_or(ExitCode::SUCCESS)
+}
+
+/// Does what was asked for. Nothing is left to print for what prints by itself.
+fn run(arguments: Arguments) -> Result<Option<Outcome>, Refusal> {
+    let host = Host::new(arguments.root);
+    let outcome = match arguments.command {
+        Command::Status => commands::status(&host),
+        Command::Queues => commands::queues(&host),
+        Command::Top { interval, once } => {
+            return show_top(&host, interval, once, arguments.json).map(|()| None);
+        }
+        Command::Events { last } => commands::events(&host, last),
+        Command::Mode { mode } => commands::mode(&host, mode),
+        Command::Rules { what } => match what {
+            None | Some(Rules::List) => commands::rules(&host),
+            Some(Rules::Add { rule }) => commands::change_rules(&host, "add", &rule),
+            Some(Rules::Del { number }) => commands::change_rules(&host, "del", &number),
+            Some(Rules::Save { file }) => configuration::save(&host, file),
+        },
+        Command::Check { file } => configuration::check(&host, file),
+        Command::Apply {
+            file,
+            again,
+            at_boot,
+            dry_run,
+        } => match dry_run {
+            true => configuration::compare(&host, file),
+            false => configuration::apply(&host, file, again, at_boot),
+        },
+        Command::Good => configuration::good(&host),
+        Command::Doctor { release } => commands::doctor(&host, release),
+        Command::Selftest { arguments } => Err(commands::self_test(&arguments)),
+        Command::Completion { shell } => {
+            let mut command = Arguments::command();
+            clap_complete::generate(shell, &mut command, "gpreempt", &mut io::stdout());
+            return Ok(None);
+        }
+    };
+    outcome.map(Some)
+}
+
+fn show_top(host: &Host, interval: f64, once: bool, json: bool) -> Result<(), Refusal> {
+    if json {
+        return Err(Refusal::new(
+            "'top' is for people: use 'gpreempt --json status' and 'gpreempt --json queues'",
+        ));
+    }
+    if once || !io::stdout().is_terminal() {
+        let lines = commands::overview(host)?;
+        // As with every other output, nobody may be there to read it.
+        let _ = print(&lines.join("\n"));
+        return Ok(());
+    }
+    top::run(Duration::from_secs_f64(interval), || {
+        commands::overview(host)
+    })
+}
+
+/// Prints what a command found, and returns what it exits with.
+fn finish(outcome: &Outcome, json: bool) -> io::Result<ExitCode> {
+    if json {
+        print(&outcome.report.json())?;
+    } else if !outcome.lines.is_empty() {
+        print(&outcome.lines.join("\n"))?;
+    }
+    complain(&outcome.complaints)?;
+    Ok(match outcome.complaints.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()
+}
+
+fn complain(complaints: &[String]) -> io::Result<()> {
+    let mut out = io::stderr().lock();
+    for complaint in complaints {
+        writeln!(out, "gpreempt: {complaint}")?;
+    }
+    Ok(())
+}

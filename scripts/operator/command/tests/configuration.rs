@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The commands that are about a configuration, on a tree of files.
+
+mod host;
+
+use std::fs;
+use std::os::unix::fs::{symlink, PermissionsExt};
+
+use host::{Host, DEBUGFS, FAUX};
+
+const FILE: &str = "etc/amd-gpreempt/config.toml";
+const ATTEMPTS: &str = "var/lib/amd-gpreempt/attempts.json";
+const PARAMETERS: &str = "sys/module/amd_gpreempt/parameters";
+const CONFIG: &str = "mode = \"enforce\"\n[parameters]\ngrace_us = 77\n\
+    [[rule]]\nid = 10\ncomm = \"infer\"\nprio = 12\n";
+
+fn host() -> Host {
+    let host = Host::with_module();
+    host.file(&format!("{PARAMETERS}/grace_us"), "20\n");
+    host.file(&format!("{FAUX}/rules_del"), "");
+    host.file("proc/sys/kernel/random/boot_id", "one\n");
+    host
+}
+
+fn show_rules(host: &Host, rules: &[(&str, bool)]) {
+    let rows: Vec<String> = rules
+        .iter()
+        .map(|(text, dead)| {
+            let id = text.split(' ').next().unwrap();
+            format!(r#"{{"id":{id},"text":"{text}","dead":{dead},"exempt":false}}"#)
+        })
+        .collect();
+    let table = format!(r#"{{"schema":1,"rules":[{}]}}"#, rows.join(","));
+    host.file(&format!("{DEBUGFS}/rules.json"), &table);
+}
+
+#[test]
+fn check_says_what_a_good_file_is_and_where_a_bad_one_is_wrong() {
+    let host = host();
+    host.file(FILE, CONFIG);
+    let text = host.says("check");
+    assert!(
+        text.ends_with("config.toml: mode enforce, 1 parameters other than by default, 1 rules\n"),
+        "{text}"
+    );
+    host.file("bad", "mode = \"on\"\n[parameters]\ngrace_ms = 1\n");
+    let bad = host.0.path().join("bad");
+    let text = host.refuses(&format!("check|{}", bad.display()));
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    assert!(
+        lines[0].starts_with(&format!("gpreempt: {}:1:8: 'mode'", bad.display())),
+        "{text}"
+    );
+    assert!(
+        lines[1].contains(":3:1: ") && lines[1].ends_with("did you mean 'grace_us'?"),
+        "{text}"
+    );
+    let text = host.refuses("check|/nowhere/file");
+    assert_eq!(
+        text,
+        "gpreempt: cannot read /nowhere/file: No such file or directory\n"
+    );
+    let text = host.refuses(&format!("check|{}", host.0.path().display()));
+    assert!(text.ends_with(": Is a directory\n"), "{text}");
+}
+
+#[test]
+fn what_is_applied_is_written_and_what_is_in_force_is_not() {
+    let host = host();
+    host.file(FILE, CONFIG);
+    let dry = host.says("apply|--dry-run");
+    assert_eq!(
+        dry,
+        "grace_us is 20 and should be 77\nrule '10 comm=infer prio=12' is not there\n\
+         mode is observe and should be enforce\n"
+    );
+    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "20\n");
+    assert!(host.says("apply").ends_with("config.toml is in force\n"));
+    assert_eq!(host.read(&format!("{PARAMETERS}/mode")), "enforce");
+    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "77");
+    assert_eq!(
+        host.read(&format!("{FAUX}/rules_add")),
+        "10 comm=infer prio=12"
+    );
+    assert!(
+        !host.0.path().join(ATTEMPTS).exists(),
+        "only an attempt at boot is remembered"
+    );
+
+    show_rules(&host, &[("10 comm=infer prio=12", false)]);
+    host.file(&format!("{FAUX}/rules_add"), "");
+    host.says("apply");
+    assert_eq!(host.read(&format!("{FAUX}/rules_add")), "");
+}
+
+#[test]
+fn a_wrong_file_changes_nothing() {
+    let host = host();
+    host.file(FILE, "mode = \"enforce\"\n[parameters]\ngrace_us = \"x\"\n");
+    let text = host.refuses("apply");
+    assert!(
+        text.contains(":3:12: ") && text.ends_with("gpreempt: nothing was changed\n"),
+        "{text}"
+    );
+    assert_eq!(host.read(&format!("{PARAMETERS}/mode")), "observe\n");
+}
+
+#[test]
+fn what_the_kernel_refuses_puts_back_what_was_changed() {
+    let host = host();
+    host.file(FILE, CONFIG);
+    let rules = host.0.path().join(FAUX).join("rules_add");
+    fs::remove_file(&rules).unwrap();
+    // The file that takes nothing refuses as a module that has no room.
+    symlink("/dev/full", &rules).unwrap();
+    let text = host.refuses("apply|--at-boot");
+    assert!(
+        text.contains("rules_add: No space left on device; the kernel log says why")
+            && text.ends_with("; everything is as it was\n"),
+        "{text}"
+    );
+    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "20");
+    assert_eq!(host.read(&format!("{PARAMETERS}/mode")), "observe\n");
+    for boot in ["two", "three", "four"] {
+        host.file("proc/sys/kernel/random/boot_id", boot);
+        let text = host.refuses("apply|--at-boot");
+        assert!(
+            text.contains("No space left"),
+            "it is not to blame for the boots: {text}"
+        );
+    }
+}
+
+#[test]
+fn who_may_hint_is_set_and_an_unknown_group_changes_nothing() {
+    let host = host();
+    host.file("dev/amd_gpreempt", "");
+    let device = host.0.path().join("dev/amd_gpreempt");
+    let mode = || fs::metadata(&device).unwrap().permissions().mode() & 0o777;
+    fs::set_permissions(&device, fs::Permissions::from_mode(0o600)).unwrap();
+    host.file(
+        FILE,
+        "[hints]\ngroup = \"no-such-group\"\nmode = \"0666\"\n[parameters]\ngrace_us = 7\n",
+    );
+    let text = host.refuses("apply");
+    assert!(text.contains("addgroup --system no-such-group"), "{text}");
+    assert_eq!(
+        (mode(), host.read(&format!("{PARAMETERS}/grace_us"))),
+        (0o600, "20".into())
+    );
+    host.file(FILE, "[hints]\nmode = \"0660\"\n");
+    host.says("apply");
+    assert_eq!(mode(), 0o660);
+}
+
+#[test]
+fn status_shows_what_differs() {
+    let host = host();
+    assert!(
+        !host.says("status").contains("config.toml"),
+        "there is none"
+    );
+    host.file(FILE, CONFIG);
+    show_rules(
+        &host,
+        &[("10 comm=infer prio=12", false), ("11 pid=4 exempt", false)],
+    );
+    let text = host.says("status");
+    assert!(
+        text.contains("config.toml is not in force: 'gpreempt apply'"),
+        "{text}"
+    );
+    assert!(
+        text.contains("\n  mode is observe and should be enforce\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("\n  rule '11 pid=4 exempt' should not be there\n"),
+        "{text}"
+    );
+    assert!(!text.contains("rule '10"), "{text}");
+
+    host.file(FILE, "");
+    show_rules(&host, &[]);
+    assert!(host.says("status").ends_with("config.toml is in force\n"));
+    host.file(FILE, "mode = 1\nx = 2\n");
+    assert!(host
+        .says("status")
+        .contains("config.toml is wrong in 2 places: 'gpreempt check'"));
+    fs::remove_file(host.0.path().join(FILE)).unwrap();
+    fs::create_dir(host.0.path().join(FILE)).unwrap();
+    assert!(host.says("status").contains("Is a directory"));
+}
+
+#[test]
+fn a_configuration_with_which_the_host_failed_twice_is_not_applied_again() {
+    let host = host();
+    host.file(FILE, CONFIG);
+    for boot in ["one", "two"] {
+        host.file("proc/sys/kernel/random/boot_id", boot);
+        host.says("apply|--at-boot");
+    }
+    host.file("proc/sys/kernel/random/boot_id", "three");
+    host.file(&format!("{PARAMETERS}/grace_us"), "20");
+    for line in ["apply|--at-boot", "apply"] {
+        let text = host.refuses(line);
+        assert!(
+            text.contains("failed 2 times with this configuration"),
+            "{text}"
+        );
+    }
+    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "20");
+    assert!(host.says("status").contains("the host failed with it"));
+    host.says("apply|--again");
+    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "77");
+    host.says("apply|--at-boot");
+    host.says("good");
+    for boot in ["four", "five", "six"] {
+        host.file("proc/sys/kernel/random/boot_id", boot);
+        host.says("apply|--at-boot");
+        host.says("good");
+    }
+}
+
+#[test]
+fn what_is_remembered_must_be_kept_before_anything_is_applied() {
+    let host = host();
+    host.file(FILE, CONFIG);
+    host.file("var/lib/amd-gpreempt", "not a folder");
+    let text = host.refuses("apply|--at-boot");
+    assert!(text.contains("attempts.json: "), "{text}");
+    assert_eq!(host.read(&format!("{PARAMETERS}/mode")), "observe\n");
+}
+
+#[test]
+fn what_is_in_force_is_saved_as_a_file_that_says_the_same() {
+    let host = host();
+    host.file(&format!("{PARAMETERS}/grace_us"), "5\n");
+    show_rules(
+        &host,
+        &[
+            ("7 comm=a%20b prio=3", false),
+            ("8 pid=4711 exempt", false),
+            ("9 cgroup=/x exempt", true),
+        ],
+    );
+    let text = host.says("rules|save");
+    assert!(
+        text.contains("config.toml has what is in force\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("left out") && text.contains("8 pid=4711 exempt"),
+        "{text}"
+    );
+    let saved = host.read(FILE);
+    assert_eq!(
+        saved,
+        "mode = \"observe\"\n\n[parameters]\ngrace_us = 5\n\n[[rule]]\nid = 7\ncomm = \"a%20b\"\n\
+         prio = 3\n\n[[rule]]\nid = 9\ncgroup = \"/x\"\nexempt = true\n"
+    );
+    host.says("check");
+    let shown = host.says("rules|save|-");
+    assert!(
+        shown.starts_with(&saved) && shown.lines().last().unwrap().starts_with("# "),
+        "{shown}"
+    );
+    let left: Vec<_> = fs::read_dir(host.0.path().join("etc/amd-gpreempt"))
+        .unwrap()
+        .collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+    let text = host.refuses("rules|save|/proc/nowhere/file");
+    assert!(
+        text.starts_with("gpreempt: cannot write /proc/nowhere/file: "),
+        "{text}"
+    );
+}
+
+#[test]
+fn without_the_module_nothing_is_applied_or_saved() {
+    let host = Host::new();
+    host.file(FILE, CONFIG);
+    for line in ["apply", "apply|--dry-run", "apply|--at-boot", "rules|save"] {
+        assert!(
+            host.refuses(line).contains("modprobe amd_gpreempt"),
+            "{line}"
+        );
+    }
+    assert!(!host.0.path().join(ATTEMPTS).exists());
+    assert_eq!(host.read(FILE), CONFIG);
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is remembered of configurations that may have made the host fail.
+//!
+//! Before a configuration is applied, it is written to a file together with the
+//! boot in which that happens. Once the host has run with it for a while, or is
+//! shut down in an orderly way, the file says that it is good. One that was being
+//! tried in an earlier boot and did not get that far has made the host fail, as
+//! far as can be known.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Config;
+use crate::host::{cannot, Host, Refusal, MODULE};
+use crate::save;
+
+/// Where the file is, without the first slash.
+pub const PLACE: &str = "var/lib/amd-gpreempt/attempts.json";
+/// After how many failures a configuration is not applied any more.
+pub const MOST_FAILURES: u32 = 2;
+
+/// What the file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempts {
+    /// What was applied last: the module's version, and the configuration.
+    what: String,
+    /// The boot in which it is being tried; none once it is good.
+    trying: Option<String>,
+    /// In how many boots it has made the host fail.
+    pub failures: u32,
+}
+
+impl Attempts {
+    /// What is remembered; nothing where there is no such file.
+    pub fn read(host: &Host) -> Result<Attempts, Refusal> {
+        let path = host.path(PLACE);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Attempts::default()),
+            Err(error) => return Err(cannot("read", &path, &error)),
+        };
+        // A host that fails may leave half a file: nothing is known then.
+        Ok(serde_json::from_str(&text).unwrap_or_default())
+    }
+
+    /// Whether this configuration has made the host fail too often.
+    pub fn is_barred(&self, host: &Host, config: &Config) -> bool {
+        self.what == identity(host, config) && self.failures_by(&boot(host)) >= MOST_FAILURES
+    }
+
+    /// What is to be written before a configuration is applied, or why it must
+    /// not be.
+    pub fn begin(self, host: &Host, config: &Config) -> Result<Attempts, Refusal> {
+        let (what, boot) = (identity(host, config), boot(host));
+        let failures = match self.what == what {
+            true => self.failures_by(&boot),
+            false => 0,
+        };
+        if failures >= MOST_FAILURES {
+            return Err(Refusal(format!(
+                "the host failed {failures} times with this configuration, so that it is not \
+                 applied: change it, or run 'gpreempt apply --again'"
+            )));
+        }
+        Ok(Attempts {
+            trying: Some(boot),
+            what,
+            failures,
+        })
+    }
+
+    /// The configuration is good: the host runs with it.
+    pub fn good(self) -> Attempts {
+        Attempts {
+            trying: None,
+            failures: 0,
+            ..self
+        }
+    }
+
+    /// Failures until now, in the boot of this name.
+    fn failures_by(&self, boot: &str) -> u32 {
+        let ended = self.trying.as_ref().is_some_and(|tried| tried != boot);
+        self.failures + u32::from(ended)
+    }
+
+    /// Writes it so that it is there after a failure of the host.
+    pub fn write(&self, host: &Host) -> Result<(), Refusal> {
+        let text = serde_json::to_string(self).map_err(|error| Refusal(error.to_string()))?;
+        replace(&host.path(PLACE), &text, 0o600)
+    }
+}
+
+/// Writes a file as a whole: it is the old one or the new one at any time, also
+/// after the host has failed.
+pub fn replace(path: &Path, text: &str, mode: u32) -> Result<(), Refusal> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let wrong = |error: io::Error| cannot("write", path, &error);
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let new = directory.join(name);
+    fs::create_dir_all(directory).map_err(wrong)?;
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(mode)
+        .open(&new)
+        .map_err(wrong)?;
+    file.write_all(text.as_bytes())
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&new, path))
+        .and_then(|()| fs::File::open(directory)?.sync_all())
+        .map_err(|error| {
+            let _ = fs::remove_file(&new);
+            wrong(error)
+        })
+}
+
+/// What tells attempts apart: another version of the module is another attempt.
+fn identity(host: &Host, config: &Config) -> String {
+    let version = host.try_read(&format!("sys/module/{MODULE}/version"));
+    let version = version.unwrap_or_default();
+    format!("# {}\n{}", version.trim(), save::toml(config))
+}
+
+fn boot(host: &Host) -> String {
+    let id = host.try_read("proc/sys/kernel/random/boot_id");
+    id.unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Machine {
+        directory: tempfile::TempDir,
+        config: Config,
+    }
+
+    impl Machine {
+        fn new() -> Machine {
+            Machine {
+                directory: tempfile::tempdir().unwrap(),
+                config: Config::parse("mode = \"enforce\"").unwrap(),
+            }
+        }
+
+        fn host(&self) -> Host {
+            Host::new(self.directory.path())
+        }
+
+        fn write(&self, path: &str, text: &str) {
+            replace(&self.host().path(path), text, 0o600).unwrap();
+        }
+
+        fn boot(&self, id: &str) {
+            self.write("proc/sys/kernel/random/boot_id", id);
+        }
+
+        fn try_it(&self) -> Result<(), Refusal> {
+            let host = self.host();
+            Attempts::read(&host)?
+                .begin(&host, &self.config)?
+                .write(&host)
+        }
+
+        fn is_barred(&self) -> bool {
+            let host = self.host();
+            Attempts::read(&host)
+                .unwrap()
+                .is_barred(&host, &self.config)
+        }
+    }
+
+    #[test]
+    fn two_boots_that_end_badly_bar_a_configuration() {
+        let machine = Machine::new();
+        machine.boot("a");
+        machine.try_it().unwrap();
+        machine.try_it().unwrap();
+        assert!(!machine.is_barred(), "a reload of the module is no failure");
+        machine.boot("b");
+        machine.try_it().unwrap();
+        machine.boot("c");
+        assert!(machine.is_barred());
+        let refusal = machine.try_it().unwrap_err().to_string();
+        assert!(
+            refusal.contains("failed 2 times") && refusal.contains("--again"),
+            "{refusal}"
+        );
+        machine.boot("d");
+        assert!(machine.try_it().is_err(), "it stays barred");
+    }
+
+    #[test]
+    fn what_went_well_is_no_failure() {
+        let machine = Machine::new();
+        for boot in ["a", "b", "c", "d"] {
+            machine.boot(boot);
+            machine.try_it().unwrap();
+            let host = machine.host();
+            Attempts::read(&host).unwrap().good().write(&host).unwrap();
+        }
+        machine.boot("e");
+        machine.try_it().unwrap();
+        machine.boot("f");
+        assert!(!machine.is_barred(), "one failure since it was good");
+    }
+
+    #[test]
+    fn another_configuration_or_module_is_another_attempt() {
+        let mut machine = Machine::new();
+        for boot in ["a", "b", "c"] {
+            machine.boot(boot);
+            let _ = machine.try_it();
+        }
+        assert!(machine.is_barred());
+        machine.write("sys/module/amd_gpreempt/version", "9.9.9\n");
+        assert!(!machine.is_barred());
+        machine.write("sys/module/amd_gpreempt/version", "");
+        assert!(machine.is_barred());
+        machine.config = Config::parse("mode = \"enforce\"\n# a comment changes nothing").unwrap();
+        assert!(machine.is_barred());
+        machine.config = Config::parse("mode = \"observe\"").unwrap();
+        machine.try_it().unwrap();
+    }
+
+    #[test]
+    fn half_a_file_is_as_none_and_an_unreadable_one_is_refused() {
+        let machine = Machine::new();
+        machine.write(PLACE, "{\"what\":\"mode");
+        assert_eq!(
+            Attempts::read(&machine.host()).unwrap(),
+            Attempts::default()
+        );
+        fs::remove_file(machine.host().path(PLACE)).unwrap();
+        fs::create_dir(machine.host().path(PLACE)).unwrap();
+        assert!(Attempts::read(&machine.host()).is_err());
+        let refusal = Attempts::default().write(&machine.host()).unwrap_err();
+        assert!(
+            refusal.to_string().starts_with("cannot write "),
+            "{refusal}"
+        );
+        let left = fs::read_dir(machine.host().path("var/lib/amd-gpreempt")).unwrap();
+        assert_eq!(left.count(), 1, "the new file is gone");
+    }
+}

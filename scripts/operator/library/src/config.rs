@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A configuration: what is to be in force on a host, as a TOML file says it.
+//!
+//! The file is the whole of it. A parameter that it does not name has its
+//! default, and a rule that it does not have is not there. Only who may give
+//! hints is left as it is where the file does not say.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use gpreempt_policy::{RuleError, TIMESLICE_NAME};
+use toml::de::{DeTable, DeValue};
+use toml::Spanned;
+
+use crate::host::{cannot, Refusal};
+use crate::parameters::{self, Parameters};
+use crate::rule::{Rule, MOST_RULES};
+use crate::table::{shown, Name, Reader, Value};
+
+/// Where the file is on a host, without the first slash.
+pub const PLACE: &str = "etc/amd-gpreempt/config.toml";
+
+/// A configuration that was understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// All of them, `mode` too.
+    pub parameters: Parameters,
+    /// In the order of their numbers.
+    pub rules: Vec<Rule>,
+    /// Who may give hints, if the file says so.
+    pub access: Option<Access>,
+}
+
+/// The owner, the group and the mode of a device file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    pub owner: String,
+    pub group: String,
+    pub mode: u32,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{} {:04o}", self.owner, self.group, self.mode)
+    }
+}
+
+/// Something wrong in a file, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+    pub what: String,
+}
+
+/// Why there is no configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// The file cannot be read.
+    Unreadable(Refusal),
+    /// It says what it should not, in the order of the lines.
+    Faults(Vec<Fault>),
+}
+
+/// The names in the file, besides the parameters.
+const TOP: [&str; 4] = ["mode", "parameters", "hints", "rule"];
+const HINTS: [&str; 3] = ["owner", "group", "mode"];
+const RULE: [&str; 8] = [
+    "id",
+    "comm",
+    "cgroup",
+    "prio",
+    "timeslice_us",
+    "period_us",
+    "budget_us",
+    "exempt",
+];
+
+impl Config {
+    /// Every parameter at its default, and no rules.
+    pub fn new() -> Config {
+        Config {
+            parameters: parameters::defaults(),
+            rules: Vec::new(),
+            access: None,
+        }
+    }
+
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<Config, Wrong> {
+        let bytes =
+            fs::read(path).map_err(|error| Wrong::Unreadable(cannot("read", path, &error)))?;
+        Config::parse_bytes(&bytes).map_err(Wrong::Faults)
+    }
+
+    /// Understands the bytes of a file.
+    pub fn parse_bytes(bytes: &[u8]) -> Result<Config, Vec<Fault>> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Config::parse(text),
+            Err(error) => {
+                let good = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+                let mut reader = Reader::new(&good);
+                reader.fault(
+                    good.len(),
+                    "this is not UTF-8: write the file as plain text",
+                );
+                Err(reader.faults)
+            }
+        }
+    }
+
+    /// Understands the text of a file, or says everything that is wrong with it.
+    pub fn parse(text: &str) -> Result<Config, Vec<Fault>> {
+        let mut reader = Reader::new(text);
+        let (table, errors) = DeTable::parse_recoverable(text);
+        for error in &errors {
+            let at = error.span().map_or(0, |span| span.start);
+            let message = error.message().lines().collect::<Vec<_>>().join("; ");
+            reader.fault(at, format!("this is not TOML: {message}"));
+        }
+        // What is left of a broken file would only lead to more complaints.
+        if !errors.is_empty() {
+            return Err(reader.faults);
+        }
+        let mut config = Config::new();
+        for (name, value) in in_order(table.get_ref()) {
+            config.take(&mut reader, name, value);
+        }
+        config.rules.sort_by_key(Rule::id);
+        if reader.faults.is_empty() {
+            return Ok(config);
+        }
+        reader
+            .faults
+            .sort_by_key(|fault| (fault.line, fault.column));
+        Err(reader.faults)
+    }
+
+    fn take(&mut self, reader: &mut Reader<'_>, name: &Name<'_>, value: &Value<'_>) {
+        let at = value.span().start;
+        match (name.get_ref().as_ref(), value.get_ref()) {
+            ("mode", _) => self.take_parameter(reader, "mode", value),
+            ("parameters", DeValue::Table(table)) => {
+                for (name, value) in in_order(table) {
+                    self.take_named(reader, name, value);
+                }
+            }
+            ("hints", DeValue::Table(table)) => {
+                self.access = Some(access(reader, table));
+            }
+            ("rule", DeValue::Array(rules)) => self.take_rules(reader, rules),
+            ("parameters" | "hints", _) => {
+                let name = name.get_ref();
+                reader.fault(at, format!("'{name}' is a table: write [{name}]"));
+            }
+            ("rule", _) => reader.fault(at, "there can be several rules: write [[rule]]"),
+            ("gpu", _) => reader.fault(
+                name.span().start,
+                "the module has no values for single GPUs: what is set holds for all of them",
+            ),
+            (known, _) if parameters::names().any(|name| name == known) => reader.fault(
+                name.span().start,
+                format!("'{known}' is a parameter: write it below [parameters]"),
+            ),
+            _ => reader.unknown(name, "at the top of the file", &TOP),
+        }
+    }
+
+    fn take_named(&mut self, reader: &mut Reader<'_>, name: &Name<'_>, value: &Value<'_>) {
+        let known: Vec<&'static str> = parameters::names().filter(|name| *name != "mode").collect();
+        match known.iter().find(|known| **known == name.get_ref()) {
+            Some(known) => self.take_parameter(reader, known, value),
+            None if name.get_ref() == "mode" => reader.fault(
+                name.span().start,
+                "'mode' stands at the top of the file: write it before the first [table]",
+            ),
+            None => reader.unknown(name, "among the parameters", &known),
+        }
+    }
+
+    fn take_parameter(&mut self, reader: &mut Reader<'_>, name: &'static str, value: &Value<'_>) {
+        let at = value.span().start;
+        let text = match value.get_ref() {
+            DeValue::String(text) => Some(text.to_string()),
+            DeValue::Boolean(yes) if name == "same_process" => Some(u8::from(*yes).to_string()),
+            DeValue::Integer(_) => reader.whole(name, value).map(|number| number.to_string()),
+            DeValue::Array(values) if name == TIMESLICE_NAME => {
+                let numbers: Option<Vec<String>> = values
+                    .iter()
+                    .map(|value| Some(reader.whole(name, value)?.to_string()))
+                    .collect();
+                match numbers {
+                    // One for each level, and not one for all of them.
+                    Some(numbers) if numbers.len() == 1 => Some("one".to_owned()),
+                    numbers => numbers.map(|numbers| numbers.join(",")),
+                }
+            }
+            _ => Some(String::new()),
+        };
+        let Some(text) = text else { return };
+        match parameters::canonical(name, &text) {
+            Ok(value) => {
+                self.parameters.insert(name, value);
+            }
+            Err(remedy) => {
+                let text = shown(&text);
+                reader.fault(at, format!("'{name}' cannot be '{text}': {remedy}"));
+            }
+        }
+    }
+
+    fn take_rules(&mut self, reader: &mut Reader<'_>, rules: &[Value<'_>]) {
+        let mut lines: BTreeMap<u32, usize> = BTreeMap::new();
+        for value in rules {
+            let at = value.span().start;
+            let DeValue::Table(table) = value.get_ref() else {
+                reader.fault(at, "a rule is a table: write [[rule]]");
+                continue;
+            };
+            let Some(rule) = rule(reader, table, at) else {
+                continue;
+            };
+            match lines.insert(rule.id(), reader.line(at)) {
+                Some(line) => reader.fault(
+                    at,
+                    format!(
+                        "line {line} has rule {} already: give another id",
+                        rule.id()
+                    ),
+                ),
+                None => self.rules.push(rule),
+            }
+        }
+        if let Some(value) = rules.get(MOST_RULES) {
+            let what = format!("there can be at most {MOST_RULES} rules: take some out");
+            reader.fault(value.span().start, what);
+        }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config::new()
+    }
+}
+
+/// A table's entries as they stand in the file.
+fn in_order<'a, 't>(table: &'a DeTable<'t>) -> Vec<(&'a Name<'t>, &'a Value<'t>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(name, _)| name.span().start);
+    entries
+}
+
+/// Who may give hints: root alone, but for what the table says.
+fn access(reader: &mut Reader<'_>, table: &DeTable<'_>) -> Access {
+    let mut access = Access {
+        owner: "root".into(),
+        group: "root".into(),
+        mode: 0o600,
+    };
+    for (name, value) in in_order(table) {
+        let at = value.span().start;
+        match name.get_ref().as_ref() {
+            word @ ("owner" | "group") => {
+                let Some(text) = reader.string(word, value) else {
+                    continue;
+                };
+                if text.is_empty() || text.contains(|c: char| c.is_control() || c == ':') {
+                    reader.fault(
+                        at,
+                        format!("'{word}' takes a name, as in /etc/{}", file(word)),
+                    );
+                    continue;
+                }
+                let place = match word {
+                    "owner" => &mut access.owner,
+                    _ => &mut access.group,
+                };
+                text.clone_into(place);
+            }
+            "mode" => match octal(value) {
+                Some(mode) => access.mode = mode,
+                None => reader.fault(at, "'mode' takes an octal number such as \"0660\""),
+            },
+            _ => reader.unknown(name, "in [hints]", &HINTS),
+        }
+    }
+    access
+}
+
+fn file(word: &str) -> &'static str {
+    if word == "owner" {
+        "passwd"
+    } else {
+        "group"
+    }
+}
+
+fn octal(value: &Spanned<DeValue<'_>>) -> Option<u32> {
+    let digits = match value.get_ref() {
+        DeValue::String(text) => text.to_string(),
+        DeValue::Integer(number) if number.radix() == 8 => number.as_str().to_owned(),
+        _ => return None,
+    };
+    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    u32::from_str_radix(&digits, 8)
+        .ok()
+        .filter(|mode| *mode <= 0o777)
+}
+
+/// A rule, of which every part is tried by itself first, so that a fault is said
+/// where it is.
+fn rule(reader: &mut Reader<'_>, table: &DeTable<'_>, at: usize) -> Option<Rule> {
+    let before = reader.faults.len();
+    let mut id = None;
+    let mut words = String::new();
+    for (name, value) in in_order(table) {
+        let word: &str = name.get_ref();
+        match word {
+            "id" => id = reader.whole("id", value),
+            "comm" | "cgroup" => {
+                if let Some(text) = reader.string(word, value) {
+                    let text = one_word(text);
+                    take_word(reader, &mut words, value, (word, &text), " exempt");
+                }
+            }
+            "prio" | "timeslice_us" | "period_us" | "budget_us" => {
+                if let Some(number) = reader.whole(word, value) {
+                    let rest = match word {
+                        "period_us" => " pid=1 budget_us=1",
+                        "budget_us" => " pid=1 period_us=10000000",
+                        _ => " pid=1",
+                    };
+                    let number = number.to_string();
+                    take_word(reader, &mut words, value, (word, &number), rest);
+                }
+            }
+            "exempt" => match value.get_ref() {
+                DeValue::Boolean(true) => words.push_str(" exempt"),
+                DeValue::Boolean(false) => {}
+                _ => reader.fault(value.span().start, "'exempt' takes true or false"),
+            },
+            "pid" => reader.fault(
+                name.span().start,
+                "a process number does not outlive its process: \
+                 use 'comm' or 'cgroup', or type 'gpreempt rules add'",
+            ),
+            _ => reader.unknown(name, "in a rule", &RULE),
+        }
+    }
+    if reader.faults.len() > before {
+        return None;
+    }
+    let Some(id) = id else {
+        reader.fault(at, "the rule has no number: add 'id = 10'");
+        return None;
+    };
+    match Rule::parse(&format!("{id}{words}")) {
+        Ok(rule) => Some(rule),
+        Err(error) => {
+            reader.fault(at, complaint(error));
+            None
+        }
+    }
+}
+
+fn take_word(
+    reader: &mut Reader<'_>,
+    words: &mut String,
+    value: &Value<'_>,
+    (word, text): (&str, &str),
+    rest: &str,
+) {
+    match Rule::parse(&format!("1 {word}={text}{rest}")) {
+        Ok(_) => words.push_str(&format!(" {word}={text}")),
+        Err(error) => reader.fault(value.span().start, complaint(error)),
+    }
+}
+
+/// A text as one word of a rule. An escape stays what it is.
+fn one_word(text: &str) -> String {
+    let mut word = String::new();
+    for character in text.chars() {
+        if character.is_ascii_graphic() || !character.is_ascii() {
+            word.push(character);
+        } else {
+            word.push_str(&format!("%{:02X}", u32::from(character)));
+        }
+    }
+    word
+}
+
+/// What is wrong with a rule, in the words of the file.
+fn complaint(error: RuleError) -> String {
+    match error {
+        RuleError::Id => "'id' takes a number from 0 to 4294967295".into(),
+        RuleError::NoSubject => "the rule is for nobody: add 'comm' or 'cgroup'".into(),
+        RuleError::TwoSubjects => "give only one of 'comm' and 'cgroup'".into(),
+        RuleError::NoEffect => {
+            "the rule does nothing: add 'prio', 'timeslice_us', 'period_us' or 'exempt'".into()
+        }
+        RuleError::ExemptAndMore => "'exempt' goes with nothing else: take the rest out".into(),
+        other => other.to_string().replace('=', ""),
+    }
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Whether a host is supported and ready, and what to do if not.
+
+use std::fs;
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use serde::Serialize;
+
+use crate::host::{Host, Refusal, MODULE};
+
+/// The oldest kernel for which there is a module.
+const OLDEST_KERNEL: (u32, u32) = (7, 2);
+/// What the kernel's configuration must have, and why.
+const OPTIONS: [(&str, &str); 4] = [
+    ("CONFIG_RUST", "the module is written in Rust"),
+    ("CONFIG_HSA_AMD", "it extends KFD"),
+    ("CONFIG_KPROBES", "it looks two functions of amdgpu up"),
+    (
+        "CONFIG_DEBUG_INFO_BTF_MODULES",
+        "it takes amdgpu's layouts from there",
+    ),
+];
+/// The MI300 series (GFX 9.4.3 and 9.4.4; 9.5.0), as KFD numbers it. The module's own
+/// check has the same.
+const SUPPORTED: [u64; 2] = [90402, 90500];
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub good: bool,
+    pub what: String,
+    /// What to do, or what to know where nothing is wrong.
+    pub remedy: Option<String>,
+}
+
+/// Looks at everything.
+pub fn examine(host: &Host, release: &str) -> Result<Vec<Finding>, Refusal> {
+    let mut doctor = Doctor {
+        host,
+        release,
+        findings: Vec::new(),
+    };
+    doctor.kernel();
+    doctor.driver();
+    doctor.gpus();
+    doctor.module()?;
+    Ok(doctor.findings)
+}
+
+struct Doctor<'h> {
+    host: &'h Host,
+    release: &'h str,
+    findings: Vec<Finding>,
+}
+
+impl Doctor<'_> {
+    fn say(&mut self, good: bool, what: impl Into<String>, remedy: impl Into<String>) {
+        self.findings.push(Finding {
+            good,
+            what: what.into(),
+            remedy: (!good).then(|| remedy.into()),
+        });
+    }
+
+    /// The running kernel's configuration, where it can be read.
+    fn config(&self) -> Option<String> {
+        let release = self.release;
+        let places = [
+            format!("boot/config-{release}"),
+            format!("lib/modules/{release}/config"),
+            format!("lib/modules/{release}/build/.config"),
+        ];
+        if let Some(text) = places.iter().find_map(|place| self.host.try_read(place)) {
+            return Some(text);
+        }
+        let packed = fs::File::open(self.host.path("proc/config.gz")).ok()?;
+        let mut text = String::new();
+        GzDecoder::new(packed).read_to_string(&mut text).ok()?;
+        Some(text)
+    }
+
+    fn kernel(&mut self) {
+        let release = self.release;
+        self.say(
+            version(release) >= OLDEST_KERNEL,
+            format!("kernel {release}"),
+            "the module needs Linux 7.2 or newer",
+        );
+        let Some(text) = self.config() else {
+            let remedy =
+                format!("install linux-headers-{release}, or read it from /proc/config.gz");
+            self.say(false, "the kernel's configuration", remedy);
+            return;
+        };
+        for (option, why) in OPTIONS {
+            let set = |end| text.lines().any(|line| line == format!("{option}={end}"));
+            let good = set("y") || set("m");
+            self.say(good, option, format!("{why}: use a kernel with it"));
+        }
+    }
+
+    /// A parameter of amdgpu, or its default.
+    fn amdgpu(&self, name: &str, default: &str) -> String {
+        let path = format!("sys/module/amdgpu/parameters/{name}");
+        let value = self.host.try_read(&path);
+        value.unwrap_or_else(|| default.into()).trim().to_owned()
+    }
+
+    fn driver(&mut self) {
+        let loaded = self.host.path("sys/module/amdgpu").is_dir();
+        self.say(loaded, "amdgpu is loaded", "modprobe amdgpu");
+        if !loaded {
+            return;
+        }
+        self.say(
+            self.host.path("sys/kernel/btf/amdgpu").exists(),
+            "amdgpu carries type information",
+            "an amdgpu built by DKMS often has none: use the distribution's",
+        );
+        let policy = self.amdgpu("sched_policy", "0");
+        let known = ["0", "1", "2"].contains(&policy.as_str());
+        self.say(
+            known,
+            format!("amdgpu.sched_policy={policy}"),
+            "0, 1 and 2 are known",
+        );
+        if let Some(last) = self.findings.last_mut().filter(|_| policy == "2") {
+            let advice = "there is no hardware scheduler: load the module with backend=mqd";
+            last.remedy = Some(advice.into());
+        }
+        self.say(
+            self.amdgpu("cwsr_enable", "1") == "1",
+            "waves can be saved (amdgpu.cwsr_enable)",
+            "remove cwsr_enable=0 from the kernel command line or /etc/modprobe.d",
+        );
+    }
+
+    /// The numbers of KFD's nodes.
+    fn nodes(&self, folder: &str) -> Vec<u32> {
+        let entries = fs::read_dir(self.host.path(folder));
+        let mut all: Vec<u32> = entries
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .collect();
+        all.sort_unstable();
+        all
+    }
+
+    fn gpus(&mut self) {
+        let folder = "sys/class/kfd/kfd/topology/nodes";
+        let mut found = false;
+        for node in self.nodes(folder) {
+            let text = self.host.try_read(&format!("{folder}/{node}/properties"));
+            let version = text.as_deref().map_or(0, gfx_version);
+            // A processor is a node as well.
+            if version == 0 {
+                continue;
+            }
+            found = true;
+            let (major, minor, step) = (version / 10000, version / 100 % 100, version % 100);
+            self.say(
+                SUPPORTED.contains(&version),
+                format!("KFD node {node}: gfx {major}.{minor}.{step}"),
+                "only the MI300 series is supported",
+            );
+        }
+        self.say(
+            found,
+            "a GPU that KFD knows",
+            "see 'dmesg | grep -e kfd -e amdgpu' for why there is none",
+        );
+    }
+
+    fn module(&mut self) -> Result<(), Refusal> {
+        let loaded = self.host.has_module();
+        let remedy = format!("modprobe {MODULE}; if that fails, dmesg says why");
+        self.say(loaded, format!("{MODULE} is loaded"), remedy);
+        if !loaded {
+            return Ok(());
+        }
+        for node in self.host.stats()?.nodes {
+            let why = node.refusal.as_deref().unwrap_or("see the kernel log");
+            self.say(
+                node.state == "armed",
+                format!("{} node {} is armed", node.gpu, node.node),
+                format!("it is {}: {why}", node.state),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The first two numbers of a release.
+fn version(release: &str) -> (u32, u32) {
+    let mut numbers = release.splitn(3, '.').map(|part| {
+        let end = part.find(|c: char| !c.is_ascii_digit());
+        part[..end.unwrap_or(part.len())].parse().ok()
+    });
+    match (numbers.next().flatten(), numbers.next().flatten()) {
+        (Some(major), Some(minor)) => (major, minor),
+        _ => (0, 0),
+    }
+}
+
+fn gfx_version(properties: &str) -> u64 {
+    let line = properties
+        .lines()
+        .find_map(|line| line.strip_prefix("gfx_target_version "));
+    line.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_has_two_numbers_or_none() {
+        assert_eq!(version("7.3.4+deb13-amd64"), (7, 3));
+        assert_eq!(version("7.2-rc1"), (7, 2));
+        assert_eq!(version("10.0"), (10, 0));
+        assert_eq!(version("seven"), (0, 0));
+        assert_eq!(version(""), (0, 0));
+    }
+
+    #[test]
+    fn the_configuration_is_read_from_proc_where_there_is_no_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let host = Host::new(directory.path());
+        fs::create_dir(host.path("proc")).unwrap();
+        let file = fs::File::create(host.path("proc/config.gz")).unwrap();
+        let mut packer = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+        std::io::Write::write_all(&mut packer, b"CONFIG_RUST=y\n").unwrap();
+        packer.finish().unwrap();
+        let findings = examine(&host, "7.3.4").unwrap();
+        let of = |what: &str| {
+            findings
+                .iter()
+                .find(|finding| finding.what == what)
+                .unwrap()
+        };
+        assert!(of("CONFIG_RUST").good);
+        assert!(!of("CONFIG_KPROBES").good);
+        assert!(!of("amd_gpreempt is loaded").good);
+    }
+}

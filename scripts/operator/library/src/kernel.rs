@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is in force in the module, and how it is changed.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{chown, MetadataExt, PermissionsExt};
+
+use nix::unistd::{Gid, Group, Uid, User};
+
+use crate::config::Access;
+use crate::host::{cannot, Host, Refusal, MODULE};
+use crate::parameters::{self, Parameters};
+use crate::rule::Rule;
+
+/// The device by which programs give hints.
+const DEVICE: &str = "dev/amd_gpreempt";
+
+/// A rule in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InForce {
+    pub rule: Rule,
+    /// Its cgroup is gone, so that it is for nobody.
+    pub dead: bool,
+}
+
+/// What is in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Those that the module has.
+    pub parameters: Parameters,
+    pub rules: Vec<InForce>,
+    /// Who may give hints; none where there is no such device.
+    pub access: Option<Access>,
+}
+
+/// What became of a rule that was to be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Added {
+    /// It is in force.
+    InForce,
+    /// There is no such cgroup yet; nothing has changed.
+    NoCgroup,
+}
+
+/// The module, in the kernel of this host or elsewhere.
+pub trait Kernel {
+    /// What is in force now.
+    fn state(&self) -> Result<State, Refusal>;
+    fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), Refusal>;
+    /// Adds a rule, or replaces the one of its number.
+    fn add_rule(&mut self, rule: &Rule) -> Result<Added, Refusal>;
+    fn delete_rule(&mut self, id: u32) -> Result<(), Refusal>;
+    /// Says who may give hints.
+    fn set_access(&mut self, access: &Access) -> Result<(), Refusal>;
+}
+
+impl Host {
+    /// A parameter of the module, which must be loaded.
+    pub fn parameter(&self, name: &str) -> Result<String, Refusal> {
+        self.need_module()?;
+        let text = self.read(&parameter_path(name))?;
+        Ok(text.trim().to_owned())
+    }
+
+    fn all_parameters(&self) -> Result<Parameters, Refusal> {
+        let mut all = Parameters::new();
+        for name in parameters::names() {
+            // An older module does not have all of them.
+            if self.path(parameter_path(name)).exists() {
+                let value = self.parameter(name)?;
+                all.insert(name, parameters::canonical(name, &value).unwrap_or(value));
+            }
+        }
+        Ok(all)
+    }
+
+    fn rules_in_force(&self) -> Result<Vec<InForce>, Refusal> {
+        let mut all = Vec::new();
+        for shown in self.rules()?.rules {
+            let rule = Rule::parse(&shown.text).map_err(|error| {
+                Refusal(format!(
+                    "rule '{}' of the module is unknown here ({error}): \
+                     take the program that belongs to the module",
+                    shown.text
+                ))
+            })?;
+            let dead = shown.dead;
+            all.push(InForce { rule, dead });
+        }
+        Ok(all)
+    }
+
+    fn access(&self) -> Result<Option<Access>, Refusal> {
+        let path = self.path(DEVICE);
+        let data = match fs::metadata(&path) {
+            Ok(data) => data,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(cannot("look at", &path, &error)),
+        };
+        let user = User::from_uid(Uid::from_raw(data.uid())).ok().flatten();
+        let group = Group::from_gid(Gid::from_raw(data.gid())).ok().flatten();
+        Ok(Some(Access {
+            owner: name(data.uid(), user.map(|user| user.name)),
+            group: name(data.gid(), group.map(|group| group.name)),
+            mode: data.mode() & 0o777,
+        }))
+    }
+}
+
+impl Kernel for Host {
+    fn state(&self) -> Result<State, Refusal> {
+        self.need_module()?;
+        Ok(State {
+            parameters: self.all_parameters()?,
+            rules: self.rules_in_force()?,
+            access: self.access()?,
+        })
+    }
+
+    fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), Refusal> {
+        Ok(self.write(&parameter_path(name), value)?)
+    }
+
+    fn add_rule(&mut self, rule: &Rule) -> Result<Added, Refusal> {
+        match self.write(&rules_path("add"), &rule.to_string()) {
+            Ok(()) => Ok(Added::InForce),
+            Err(failure) if failure.seen && failure.error.kind() == io::ErrorKind::NotFound => {
+                Ok(Added::NoCgroup)
+            }
+            Err(failure) => Err(failure.into()),
+        }
+    }
+
+    fn delete_rule(&mut self, id: u32) -> Result<(), Refusal> {
+        Ok(self.write(&rules_path("del"), &id.to_string())?)
+    }
+
+    fn set_access(&mut self, access: &Access) -> Result<(), Refusal> {
+        let path = self.path(DEVICE);
+        let (owner, group) = (user(&access.owner)?, group(&access.group)?);
+        chown(&path, Some(owner), Some(group))
+            .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(access.mode)))
+            .map_err(|error| cannot("change who may open", &path, &error))
+    }
+}
+
+/// The file of a parameter.
+pub fn parameter_path(name: &str) -> String {
+    format!("sys/module/{MODULE}/parameters/{name}")
+}
+
+/// The file that takes rules (`add`) or their numbers (`del`).
+pub fn rules_path(what: &str) -> String {
+    format!("sys/devices/faux/{MODULE}/rules_{what}")
+}
+
+/// The user and the group with the number 0, also where nothing lists them.
+const ROOT: &str = "root";
+
+/// The name of a user or a group, or the number of one without a name.
+fn name(number: u32, listed: Option<String>) -> String {
+    match number {
+        0 => ROOT.to_owned(),
+        _ => listed.unwrap_or_else(|| number.to_string()),
+    }
+}
+
+fn user(name: &str) -> Result<u32, Refusal> {
+    if name == ROOT {
+        return Ok(0);
+    }
+    if let Ok(number) = name.parse() {
+        return Ok(number);
+    }
+    match User::from_name(name) {
+        Ok(Some(user)) => Ok(user.uid.as_raw()),
+        _ => Err(Refusal(format!(
+            "[hints]: there is no user '{name}': make it with 'adduser --system {name}'"
+        ))),
+    }
+}
+
+fn group(name: &str) -> Result<u32, Refusal> {
+    if name == ROOT {
+        return Ok(0);
+    }
+    if let Ok(number) = name.parse() {
+        return Ok(number);
+    }
+    match Group::from_name(name) {
+        Ok(Some(group)) => Ok(group.gid.as_raw()),
+        _ => Err(Refusal(format!(
+            "[hints]: there is no group '{name}': make it with 'addgroup --system {name}'"
+        ))),
+    }
+}

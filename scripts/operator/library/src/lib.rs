@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What an operator does with the module on one host, without a terminal.
+//!
+//! [`host`] is the tree of files in which the kernel shows itself, [`tables`]
+//! what the module's tables say, and [`config`] a configuration that somebody
+//! wrote. [`apply`] compares a configuration with what is in force and brings
+//! the two together, by way of [`kernel::Kernel`], which an agent may implement
+//! for a host that is somewhere else.
+
+pub mod apply;
+pub mod attempts;
+pub mod config;
+pub mod doctor;
+pub mod host;
+pub mod kernel;
+pub mod parameters;
+pub mod rule;
+pub mod save;
+pub mod tables;
+
+mod place;
+mod table;

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A rule, of which two that mean the same are equal however they were written.
+
+use std::fmt;
+
+use gpreempt_policy::{unescaped, RuleEffect, RuleError, RuleText};
+
+/// The most rules that the kernel takes.
+pub const MOST_RULES: usize = 256;
+
+/// Which processes a rule is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    Pid(i32),
+    Comm(Vec<u8>),
+    Cgroup(Vec<u8>),
+}
+
+/// A rule, which is written as the kernel reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    pub subject: Subject,
+    pub effect: RuleEffect,
+}
+
+impl Rule {
+    /// Understands a rule by the kernel's own source.
+    pub fn parse(text: &str) -> Result<Rule, RuleError> {
+        let rule = RuleText::parse(text)?;
+        Ok(Rule {
+            subject: match rule.subject {
+                gpreempt_policy::Subject::Pid(pid) => Subject::Pid(pid),
+                gpreempt_policy::Subject::Comm(name) => Subject::Comm(unescaped(name)?.collect()),
+                gpreempt_policy::Subject::Cgroup(path) => {
+                    Subject::Cgroup(unescaped(path)?.collect())
+                }
+            },
+            effect: rule.effect,
+        })
+    }
+
+    /// The rule's number.
+    pub fn id(&self) -> u32 {
+        self.effect.id.0
+    }
+}
+
+/// Bytes as a rule has them: what would end a word, what is no text and the
+/// percent sign itself are escaped.
+pub fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for &byte in bytes {
+        match byte {
+            b'%' | b'"' | b'\\' => text.push_str(&format!("%{byte:02X}")),
+            0x21..=0x7e => text.push(char::from(byte)),
+            _ => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}", self.id())?;
+        match &self.subject {
+            Subject::Pid(pid) => write!(out, " pid={pid}")?,
+            Subject::Comm(name) => write!(out, " comm={}", escaped(name))?,
+            Subject::Cgroup(path) => write!(out, " cgroup={}", escaped(path))?,
+        }
+        if let Some(priority) = self.effect.priority {
+            write!(out, " prio={}", priority.level())?;
+        }
+        if let Some(timeslice) = self.effect.timeslice {
+            write!(out, " timeslice_us={}", timeslice.0 / 1000)?;
+        }
+        if let Some(share) = self.effect.reservation {
+            let (period, budget) = (share.period.0 / 1000, share.budget.0 / 1000);
+            write!(out, " period_us={period} budget_us={budget}")?;
+        }
+        if self.effect.exempt {
+            write!(out, " exempt")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_that_mean_the_same_are_equal_and_written_in_one_way() {
+        for (one, other) in [
+            ("7 comm=a%20b prio=3", " 7  prio=3 comm=%61%20b\n"),
+            ("7 cgroup=/a/%C3%BC exempt", "7 exempt cgroup=/a/ü"),
+            (
+                "1 pid=4 prio=0 timeslice_us=5 period_us=9 budget_us=8",
+                "1 budget_us=8 period_us=9 timeslice_us=5 prio=0 pid=4",
+            ),
+        ] {
+            let (rule, same) = (Rule::parse(one).unwrap(), Rule::parse(other).unwrap());
+            assert_eq!(rule, same);
+            assert_eq!(rule.to_string(), one);
+            assert_eq!(same.to_string(), one);
+        }
+        let percent = Rule::parse("1 comm=%25%22 exempt").unwrap();
+        assert_eq!(percent.subject, Subject::Comm(b"%\"".to_vec()));
+        assert_eq!(percent.to_string(), "1 comm=%25%22 exempt");
+    }
+}

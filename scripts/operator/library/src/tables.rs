@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The module's tables in debugfs, as types.
+
+use std::io;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::host::{cannot, Host, Refusal, MODULE};
+
+/// The version of the tables that is understood here.
+pub const SCHEMA: u64 = 1;
+
+/// The queues in view, and the processes of which not all are.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Queues {
+    pub queues: Vec<Queue>,
+    pub left_out: Vec<LeftOut>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Queue {
+    pub gpu: String,
+    pub node: u64,
+    pub pid: i64,
+    pub comm: String,
+    pub queue: u64,
+    pub prio: u64,
+    pub eff_prio: u64,
+    pub rule: Option<u64>,
+    pub rptr: Option<u64>,
+    pub wptr: Option<u64>,
+    pub waves: Option<u64>,
+    pub contends: bool,
+    pub state: String,
+    pub stops: u64,
+    pub run_ns: u64,
+    pub stopped_ns: u64,
+}
+
+impl Queue {
+    /// How much lies between the two pointers, where both are known.
+    pub fn backlog(&self) -> Option<u64> {
+        Some(self.wptr?.saturating_sub(self.rptr?))
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LeftOut {
+    pub gpu: String,
+    pub node: u64,
+    pub pid: i64,
+    pub comm: String,
+    pub queues: u64,
+    pub left_out: u64,
+}
+
+/// The state and the counters of each node.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Stats {
+    pub nodes: Vec<Node>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Node {
+    pub gpu: String,
+    pub node: u64,
+    pub state: String,
+    pub refusal: Option<String>,
+    pub last_failure: Option<String>,
+    pub mode: String,
+    pub policy: String,
+    pub sampler: String,
+    pub backend: String,
+    pub queues: u64,
+    pub processes: u64,
+    pub running: u64,
+    pub waiting: u64,
+    pub stopped: u64,
+    pub inversions: u64,
+    pub observed: u64,
+    pub stops: u64,
+    pub starts: u64,
+    pub transactions: u64,
+    pub failures: u64,
+    pub exempt: u64,
+}
+
+/// The latest decisions.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Events {
+    pub events: Vec<Event>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Event {
+    pub time_ns: u64,
+    pub gpu: String,
+    pub node: u64,
+    pub pid: i64,
+    pub queue: u64,
+    pub eff_prio: u64,
+    pub action: String,
+    pub reason: String,
+    pub age_ns: u64,
+    #[serde(rename = "for")]
+    pub beneficiary: Option<Beneficiary>,
+    pub fate: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Beneficiary {
+    pub pid: i64,
+    pub queue: u64,
+}
+
+/// The rules in force.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Rules {
+    pub rules: Vec<ShownRule>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ShownRule {
+    pub id: u32,
+    pub text: String,
+    /// Its cgroup is gone, so that it is for nobody.
+    pub dead: bool,
+}
+
+/// What every table begins with.
+#[derive(Deserialize)]
+struct Head {
+    schema: Option<u64>,
+}
+
+impl Host {
+    pub fn queues(&self) -> Result<Queues, Refusal> {
+        self.table("queues")
+    }
+
+    pub fn stats(&self) -> Result<Stats, Refusal> {
+        self.table("stats")
+    }
+
+    pub fn events(&self) -> Result<Events, Refusal> {
+        self.table("events")
+    }
+
+    pub fn rules(&self) -> Result<Rules, Refusal> {
+        self.table("rules")
+    }
+
+    fn table<T: DeserializeOwned>(&self, name: &str) -> Result<T, Refusal> {
+        self.need_module()?;
+        let path = self.path(format!("sys/kernel/debug/{MODULE}/{name}.json"));
+        let bytes = std::fs::read(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => {
+                Refusal::new("only root may read the tables: try with sudo")
+            }
+            io::ErrorKind::NotFound => Refusal(format!(
+                "{} is missing: is debugfs mounted, and not locked down?",
+                path.display()
+            )),
+            _ => cannot("read", &path, &error),
+        })?;
+        let text = String::from_utf8_lossy(&bytes);
+        let strange = |error| {
+            Refusal(format!(
+                "{} is not what it should be: {error}",
+                path.display()
+            ))
+        };
+        let head: Head = serde_json::from_str(&text).map_err(strange)?;
+        if head.schema != Some(SCHEMA) {
+            let found = head
+                .schema
+                .map_or("None".into(), |schema| schema.to_string());
+            return Err(Refusal(format!(
+                "{} has schema {found} and this program knows {SCHEMA}: \
+                 take the one that belongs to the module",
+                path.display()
+            )));
+        }
+        serde_json::from_str(&text).map_err(strange)
+    }
+}

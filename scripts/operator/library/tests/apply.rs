@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Putting a configuration into force in a kernel that may refuse any step.
+
+use std::collections::BTreeSet;
+
+use gpreempt_operator::apply::{apply, differences, Difference};
+use gpreempt_operator::config::{Access, Config};
+use gpreempt_operator::host::Refusal;
+use gpreempt_operator::kernel::{Added, InForce, Kernel, State};
+use gpreempt_operator::parameters;
+use gpreempt_operator::rule::{Rule, Subject, MOST_RULES};
+use proptest::prelude::*;
+
+/// The module as it behaves towards who writes its files.
+#[derive(Clone)]
+struct Module {
+    state: State,
+    /// Paths of the cgroups that there are.
+    cgroups: BTreeSet<Vec<u8>>,
+    /// Each change that was tried, in order.
+    tried: Vec<String>,
+    /// Which of these is refused, counted from 0, and from when on all are.
+    refused: Option<usize>,
+    all_refused_from: Option<usize>,
+}
+
+impl Module {
+    fn new() -> Module {
+        Module {
+            state: State {
+                parameters: parameters::defaults(),
+                rules: Vec::new(),
+                access: Some(access(0o600)),
+            },
+            cgroups: BTreeSet::from([b"/a".to_vec(), b"/b".to_vec()]),
+            tried: Vec::new(),
+            refused: None,
+            all_refused_from: None,
+        }
+    }
+
+    fn with(text: &str) -> Module {
+        let mut module = Module::new();
+        apply(&mut module, &config(text)).unwrap();
+        module.tried.clear();
+        module
+    }
+
+    fn step(&mut self, what: String) -> Result<(), Refusal> {
+        let number = self.tried.len();
+        self.tried.push(what.clone());
+        let refused = self.refused == Some(number)
+            || self.all_refused_from.is_some_and(|from| number >= from);
+        match refused {
+            true => Err(Refusal(format!("refused {what}"))),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Kernel for Module {
+    fn state(&self) -> Result<State, Refusal> {
+        Ok(self.state.clone())
+    }
+
+    fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), Refusal> {
+        self.step(format!("{name}={value}"))?;
+        let name = parameters::names().find(|known| *known == name).unwrap();
+        self.state.parameters.insert(name, value.to_owned());
+        Ok(())
+    }
+
+    fn add_rule(&mut self, rule: &Rule) -> Result<Added, Refusal> {
+        self.step(format!("add {rule}"))?;
+        if let Subject::Cgroup(path) = &rule.subject {
+            if !self.cgroups.contains(path) {
+                return Ok(Added::NoCgroup);
+            }
+        }
+        self.state.rules.retain(|one| one.rule.id() != rule.id());
+        if self.state.rules.len() >= MOST_RULES {
+            return Err(Refusal::new("no room"));
+        }
+        let rule = rule.clone();
+        self.state.rules.push(InForce { rule, dead: false });
+        self.state.rules.sort_by_key(|one| one.rule.id());
+        Ok(Added::InForce)
+    }
+
+    fn delete_rule(&mut self, id: u32) -> Result<(), Refusal> {
+        self.step(format!("del {id}"))?;
+        let before = self.state.rules.len();
+        self.state.rules.retain(|one| one.rule.id() != id);
+        match self.state.rules.len() < before {
+            true => Ok(()),
+            false => Err(Refusal::new("there is no such rule")),
+        }
+    }
+
+    fn set_access(&mut self, access: &Access) -> Result<(), Refusal> {
+        self.step(format!("access {access}"))?;
+        self.state.access = Some(access.clone());
+        Ok(())
+    }
+}
+
+fn access(mode: u32) -> Access {
+    Access {
+        owner: "root".into(),
+        group: "root".into(),
+        mode,
+    }
+}
+
+fn config(text: &str) -> Config {
+    Config::parse(text).unwrap_or_else(|faults| panic!("{text}: {faults:?}"))
+}
+
+fn rule(id: usize, whom: &str, prio: u32) -> String {
+    format!("[[rule]]\nid = {id}\n{whom}\nprio = {prio}\n")
+}
+
+#[test]
+fn a_mode_that_does_more_comes_last_and_one_that_does_less_first() {
+    let more = "mode = \"enforce\"\n[parameters]\ngrace_us = 7\n[hints]\nmode = \"0660\"\n"
+        .to_owned()
+        + &rule(1, "comm = \"x\"", 3);
+    let mut module = Module::new();
+    let applied = apply(&mut module, &config(&more)).unwrap();
+    assert_eq!(
+        module.tried,
+        [
+            "grace_us=7",
+            "add 1 comm=x prio=3",
+            "access root:root 0660",
+            "mode=enforce"
+        ]
+    );
+    assert_eq!(applied.changes.len(), 4);
+    assert!(differences(&module.state, &config(&more)).is_empty());
+
+    module.tried.clear();
+    apply(&mut module, &config("")).unwrap();
+    assert_eq!(module.tried, ["mode=observe", "grace_us=20", "del 1"]);
+    assert_eq!(module.state.access, Some(access(0o660)), "left as it is");
+    module.tried.clear();
+    assert!(apply(&mut module, &config("")).unwrap().changes.is_empty());
+    assert!(
+        module.tried.is_empty(),
+        "what is in force is not written again"
+    );
+}
+
+#[test]
+fn a_rule_waits_for_its_cgroup_and_the_old_one_of_its_number_goes() {
+    let mut module = Module::with(&rule(1, "cgroup = \"/a\"", 3));
+    let wanted = config(&rule(1, "cgroup = \"/new\"", 9));
+    let applied = apply(&mut module, &wanted).unwrap();
+    assert_eq!(applied.waiting, wanted.rules);
+    assert!(module.state.rules.is_empty());
+    assert_eq!(
+        differences(&module.state, &wanted)[0].to_string(),
+        "rule '1 cgroup=/new prio=9' is not there"
+    );
+    module.cgroups.insert(b"/new".to_vec());
+    assert!(apply(&mut module, &wanted).unwrap().waiting.is_empty());
+    assert_eq!(module.state.rules[0].rule, wanted.rules[0]);
+}
+
+#[test]
+fn a_dead_rule_is_added_anew() {
+    let text = rule(1, "cgroup = \"/a\"", 3);
+    let mut module = Module::with(&text);
+    module.state.rules[0].dead = true;
+    let found = differences(&module.state, &config(&text));
+    assert_eq!(
+        found[0].to_string(),
+        "rule '1 cgroup=/a prio=3' is dead: its cgroup is gone"
+    );
+    apply(&mut module, &config(&text)).unwrap();
+    assert!(!module.state.rules[0].dead);
+}
+
+#[test]
+fn all_rules_can_be_exchanged_where_there_is_no_room_for_both() {
+    let many = |from: usize| -> String {
+        (from..from + MOST_RULES)
+            .map(|id| rule(id, "comm = \"x\"", 3))
+            .collect()
+    };
+    let mut module = Module::with(&many(0));
+    let wanted = config(&many(MOST_RULES / 2));
+    apply(&mut module, &wanted).unwrap();
+    assert!(differences(&module.state, &wanted).is_empty());
+
+    let mut module = Module::with(&many(0));
+    let before = module.state.clone();
+    module.refused = Some(MOST_RULES / 2 + 3);
+    apply(&mut module, &wanted).unwrap_err();
+    assert_eq!(module.state, before, "there is room for what is put back");
+}
+
+#[test]
+fn a_refusal_says_what_was_refused_and_what_could_not_be_put_back() {
+    let wanted = config("[parameters]\ngrace_us = 7\nmin_run_us = 8\n");
+    let mut module = Module::new();
+    module.refused = Some(1);
+    let refusal = apply(&mut module, &wanted).unwrap_err().to_string();
+    assert_eq!(refusal, "refused min_run_us=8; everything is as it was");
+    assert_eq!(module.tried.last().unwrap(), "grace_us=20");
+
+    let mut module = Module::new();
+    module.all_refused_from = Some(1);
+    let refusal = apply(&mut module, &wanted).unwrap_err().to_string();
+    assert!(
+        refusal.contains(
+            "could not be put back: grace_us is 20 and should be 7 (refused grace_us=20)"
+        ),
+        "{refusal}"
+    );
+}
+
+#[test]
+fn a_module_that_lacks_a_parameter_is_as_one_with_the_default() {
+    let mut module = Module::new();
+    module.state.parameters.remove("hint_limit_us");
+    assert!(differences(&module.state, &config("")).is_empty());
+    let found = differences(&module.state, &config("[parameters]\nhint_limit_us = 5"));
+    assert_eq!(
+        found[0].to_string(),
+        "hint_limit_us is missing and should be 5"
+    );
+    module.state.access = None;
+    let found = differences(&module.state, &config("[hints]\nmode = \"0660\""));
+    assert!(found[0].to_string().contains("is not there"), "{found:?}");
+}
+
+/// A configuration with a few parameters and rules, of which some clash.
+fn some_config() -> impl Strategy<Value = Config> {
+    let whom = proptest::sample::select(vec![
+        "comm = \"x\"",
+        "comm = \"y\"",
+        "cgroup = \"/a\"",
+        "cgroup = \"/b\"",
+        "cgroup = \"/gone\"",
+    ]);
+    let rules = proptest::collection::btree_map(0usize..5, (whom, 0u32..3), 0..5);
+    let mode = proptest::sample::select(vec!["off", "observe", "enforce"]);
+    (
+        mode,
+        0u32..3,
+        20u32..23,
+        proptest::option::of(0u32..2),
+        rules,
+    )
+        .prop_map(|(mode, grace, poll, hints, rules)| {
+            let mut text = format!(
+                "mode = \"{mode}\"\n[parameters]\ngrace_us = {grace}\npoll_interval_us = {poll}\n"
+            );
+            if let Some(hints) = hints {
+                text.push_str(&format!("[hints]\nmode = \"06{hints}0\"\n"));
+            }
+            for (id, (whom, prio)) in rules {
+                text.push_str(&rule(id, whom, prio));
+            }
+            config(&text)
+        })
+}
+
+/// Whether a rule is for a cgroup that there is not.
+fn waits(difference: &Difference) -> bool {
+    match difference {
+        Difference::Rule { wanted, .. } => wanted.subject == Subject::Cgroup(b"/gone".to_vec()),
+        _ => false,
+    }
+}
+
+proptest! {
+    #[test]
+    fn it_is_in_force_as_a_whole_or_everything_is_as_it_was(
+        old in some_config(),
+        new in some_config(),
+        refused in 0usize..14,
+    ) {
+        let mut module = Module::new();
+        apply(&mut module, &old).unwrap();
+        module.tried.clear();
+        module.refused = Some(refused);
+        let before = module.state.clone();
+        match apply(&mut module, &new) {
+            Ok(applied) => {
+                let left = differences(&module.state, &new);
+                prop_assert!(left.iter().all(waits), "{left:?}");
+                prop_assert_eq!(left.len(), applied.waiting.len());
+                prop_assert!(module.tried.len() <= refused);
+            }
+            Err(refusal) => {
+                prop_assert!(refusal.to_string().ends_with("; everything is as it was"));
+                prop_assert_eq!(module.state, before);
+            }
+        }
+    }
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a configuration may say, and what is said of one that is wrong.
+
+use gpreempt_operator::config::{Access, Config, Fault};
+use gpreempt_operator::parameters;
+use gpreempt_operator::rule::Rule;
+use gpreempt_operator::save;
+use proptest::prelude::*;
+
+/// The faults of a text, each as `line:column: what`.
+fn faults(text: &str) -> Vec<String> {
+    let faults = Config::parse(text).unwrap_err();
+    let line = |fault: &Fault| format!("{}:{}: {}", fault.line, fault.column, fault.what);
+    faults.iter().map(line).collect()
+}
+
+fn only_fault(text: &str) -> String {
+    let all = faults(text);
+    assert_eq!(all.len(), 1, "{text}: {all:?}");
+    all[0].clone()
+}
+
+#[test]
+fn an_empty_file_is_the_defaults() {
+    assert_eq!(Config::parse("").unwrap(), Config::new());
+    assert_eq!(Config::parse("# nothing\n\n").unwrap(), Config::new());
+    assert_eq!(Config::new().parameters["mode"], "observe");
+}
+
+#[test]
+fn everything_that_a_file_can_say_is_understood() {
+    let config = Config::parse(
+        r#"
+        mode = "enforce"
+        [parameters]
+        grace_us = 77
+        same_process = true
+        user_priority = "cap:7"
+        timeslice_us = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
+        backend = "mqd"
+        [hints]
+        group = "inference"
+        mode = "0660"
+        [[rule]]
+        id = 20
+        comm = "a b"
+        exempt = true
+        [[rule]]
+        id = 10
+        cgroup = "/inference.slice"
+        prio = 12
+        timeslice_us = 5
+        period_us = 9
+        budget_us = 8
+        exempt = false
+        "#,
+    )
+    .unwrap();
+    let of = |name: &str| config.parameters[name].as_str();
+    assert_eq!((of("mode"), of("grace_us")), ("enforce", "77"));
+    assert_eq!((of("same_process"), of("backend")), ("1", "mqd"));
+    assert_eq!(of("timeslice_us"), "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15");
+    assert_eq!(of("max_stop_ms"), "100", "the default");
+    let access = Access {
+        owner: "root".into(),
+        group: "inference".into(),
+        mode: 0o660,
+    };
+    assert_eq!(config.access, Some(access));
+    let rules: Vec<String> = config.rules.iter().map(Rule::to_string).collect();
+    assert_eq!(
+        rules,
+        [
+            "10 cgroup=/inference.slice prio=12 timeslice_us=5 period_us=9 budget_us=8",
+            "20 comm=a%20b exempt"
+        ]
+    );
+}
+
+#[test]
+fn each_fault_is_said_where_it_is_with_what_to_do() {
+    for (text, wanted) in [
+        ("mode = \"on\"", "1:8: 'mode' cannot be 'on': give 'observe', 'enforce' or 'off'"),
+        ("mode = 3", "1:8: 'mode' cannot be '3': give 'observe', 'enforce' or 'off'"),
+        ("\nmoed = \"off\"", "2:1: there is no 'moed' at the top of the file; did you mean 'mode'?"),
+        (
+            "speed = 1",
+            "1:1: there is no 'speed' at the top of the file; there are: mode, parameters, hints, rule",
+        ),
+        ("grace_us = 1", "1:1: 'grace_us' is a parameter: write it below [parameters]"),
+        (
+            "[parameters]\n  grace_ms = 1",
+            "2:3: there is no 'grace_ms' among the parameters; did you mean 'grace_us'?",
+        ),
+        (
+            "[parameters]\nx = 1",
+            "2:1: there is no 'x' among the parameters; amd_gpreempt(4) lists what there is",
+        ),
+        (
+            "[parameters]\nmode = \"off\"",
+            "2:1: 'mode' stands at the top of the file: write it before the first [table]",
+        ),
+        (
+            "[parameters]\ngrace_us = -1",
+            "2:12: 'grace_us' cannot be '-1': give a number from 0 to 1000000",
+        ),
+        (
+            "[parameters]\ntimeslice_us = [1, 2]",
+            "2:16: 'timeslice_us' cannot be '1,2': \
+             give a number of microseconds from 0 to 10000000, or 16 of them",
+        ),
+        (
+            "[parameters]\ntimeslice_us = [1, \"x\"]",
+            "2:20: 'timeslice_us' takes a whole number",
+        ),
+        ("parameters = 3", "1:14: 'parameters' is a table: write [parameters]"),
+        (
+            "[gpu.\"0000:c1:00.0\"]\ngrace_us = 1",
+            "1:2: the module has no values for single GPUs: what is set holds for all of them",
+        ),
+        ("[hints]\nmode = 660", "2:8: 'mode' takes an octal number such as \"0660\""),
+        ("[hints]\nmode = \"1777\"", "2:8: 'mode' takes an octal number such as \"0660\""),
+        ("[hints]\ngroup = \"\"", "2:9: 'group' takes a name, as in /etc/group"),
+        (
+            "[hints]\ngruop = \"x\"",
+            "2:1: there is no 'gruop' in [hints]; did you mean 'group'?",
+        ),
+        ("[rule]\nid = 1", "1:1: there can be several rules: write [[rule]]"),
+        ("mode = off", "1:8: this is not TOML: string values must be quoted, expected literal string"),
+    ] {
+        assert_eq!(only_fault(text), wanted);
+    }
+}
+
+#[test]
+fn each_fault_of_a_rule_is_said_where_it_is() {
+    for (lines, wanted) in [
+        (
+            "comm = \"x\"\nexempt = true",
+            "1:1: the rule has no number: add 'id = 10'",
+        ),
+        (
+            "id = -1\ncomm = \"x\"\nexempt = true",
+            "1:1: 'id' takes a number from 0 to 4294967295",
+        ),
+        (
+            "id = 1\nexempt = true",
+            "1:1: the rule is for nobody: add 'comm' or 'cgroup'",
+        ),
+        (
+            "id = 1\ncomm = \"x\"\ncgroup = \"/\"\nexempt = true",
+            "1:1: give only one of 'comm' and 'cgroup'",
+        ),
+        (
+            "id = 1\ncomm = \"x\"\nexempt = false",
+            "1:1: the rule does nothing: add 'prio', 'timeslice_us', 'period_us' or 'exempt'",
+        ),
+        (
+            "id = 1\ncomm = \"x\"\nexempt = true\nprio = 1",
+            "1:1: 'exempt' goes with nothing else: take the rest out",
+        ),
+        (
+            "id = 1\ncomm = \"x\"\nprio = 16",
+            "4:8: prio takes a number from 0 to 15",
+        ),
+        (
+            "id = 1\ncomm = \"a name of sixteen\"\nprio = 1",
+            "3:8: comm takes a command name of 1 to 15 bytes",
+        ),
+        (
+            "id = 1\ncgroup = \"x\"\nprio = 1",
+            "3:10: cgroup takes a path of at most 1024 bytes that begins with /",
+        ),
+        (
+            "id = 1\ncomm = \"50%\"\nprio = 1",
+            "3:8: % must be followed by two hexadecimal digits other than 00",
+        ),
+        (
+            "id = 1\ncomm = \"x\"\nbudget_us = 1",
+            "1:1: give period_us and budget_us together, the budget from 1 to the period",
+        ),
+        (
+            "id = 1\ncomm = \"x\"\ntimeslice_us = 10000001",
+            "4:16: times are whole microseconds, at most 10000000",
+        ),
+        (
+            "id = 1\ncomm = 3\nprio = 1",
+            "3:8: 'comm' takes a text in quotation marks",
+        ),
+        (
+            "id = 1\ncomm = \"x\"\nexempt = 1",
+            "4:10: 'exempt' takes true or false",
+        ),
+        (
+            "id = 1\ncom = \"x\"\nexempt = true",
+            "3:1: there is no 'com' in a rule; did you mean 'comm'?",
+        ),
+    ] {
+        let fault = only_fault(&format!("[[rule]]\n{lines}"));
+        assert_eq!(fault, wanted);
+    }
+    let pid = only_fault("[[rule]]\nid = 1\npid = 4711\nexempt = true");
+    assert!(
+        pid.starts_with("3:1: ") && pid.contains("gpreempt rules add"),
+        "{pid}"
+    );
+}
+
+#[test]
+fn all_faults_are_said_at_once_and_in_order() {
+    let text = "mode = 1\n[[rule]]\nid = 1\nprio = 99\n[parameters]\nx = 1\n";
+    let lines: Vec<String> = faults(text);
+    let places: Vec<&str> = lines.iter().map(|line| &line[..3]).collect();
+    assert_eq!(places, ["1:8", "4:8", "6:1"], "{lines:?}");
+}
+
+#[test]
+fn two_rules_of_a_number_and_too_many_rules_are_refused() {
+    let rule = |id: usize| format!("[[rule]]\nid = {id}\ncomm = \"x\"\nprio = 1\n");
+    let twice = rule(7) + &rule(7);
+    assert_eq!(
+        only_fault(&twice),
+        "5:1: line 1 has rule 7 already: give another id"
+    );
+    let many: String = (0..256).map(rule).collect();
+    assert_eq!(Config::parse(&many).unwrap().rules.len(), 256);
+    let more: String = (0..257).map(rule).collect();
+    assert_eq!(
+        only_fault(&more),
+        "1025:1: there can be at most 256 rules: take some out"
+    );
+}
+
+#[test]
+fn what_is_no_text_is_said_with_its_place() {
+    let faults = Config::parse_bytes(b"mode = \"off\"\n\xff").unwrap_err();
+    assert_eq!((faults[0].line, faults[0].column), (2, 1));
+    assert!(faults[0].what.contains("UTF-8"), "{faults:?}");
+    let deep = format!("x = {}", "[".repeat(100_000));
+    assert!(!Config::parse(&deep).unwrap_err().is_empty());
+}
+
+/// Lines as a person might write them, more or less.
+fn some_line() -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        Just("mode".to_owned()),
+        Just("id".to_owned()),
+        Just("comm".to_owned()),
+        Just("cgroup".to_owned()),
+        Just("prio".to_owned()),
+        Just("period_us".to_owned()),
+        Just("budget_us".to_owned()),
+        Just("exempt".to_owned()),
+        Just("group".to_owned()),
+        Just("gpu".to_owned()),
+        proptest::sample::select(parameters::names().collect::<Vec<_>>()).prop_map(String::from),
+        "[a-z_]{1,8}",
+    ];
+    let value = prop_oneof![
+        any::<i64>().prop_map(|number| number.to_string()),
+        (0u32..20).prop_map(|number| number.to_string()),
+        any::<bool>().prop_map(|yes| yes.to_string()),
+        Just("\"enforce\"".to_owned()),
+        Just("\"/a b\"".to_owned()),
+        "\"[ -~]{0,20}\"",
+        "\\[[0-9, ]{0,40}\\]",
+        "\\PC{0,10}",
+        Just("0o660".to_owned()),
+        Just("1979-05-27".to_owned()),
+        Just("{ a = 1 }".to_owned()),
+    ];
+    prop_oneof![
+        4 => (word, value).prop_map(|(word, value)| format!("{word} = {value}")),
+        2 => Just("[[rule]]".to_owned()),
+        1 => Just("[parameters]".to_owned()),
+        1 => Just("[hints]".to_owned()),
+        1 => "\\PC{0,20}",
+    ]
+}
+
+/// A configuration that can be.
+fn some_config() -> impl Strategy<Value = Config> {
+    let rule =
+        (0u32..400, "[ -~]{1,15}", 0u8..16, any::<bool>()).prop_map(|(id, name, prio, exempt)| {
+            let name = gpreempt_operator::rule::escaped(name.as_bytes());
+            let effect = if exempt {
+                "exempt".into()
+            } else {
+                format!("prio={prio}")
+            };
+            Rule::parse(&format!("{id} comm={name} {effect}")).unwrap()
+        });
+    let numbers = (
+        20u32..1000,
+        0u32..1000,
+        proptest::sample::select(vec!["off", "enforce"]),
+    );
+    let rules = proptest::collection::vec(rule, 0..20);
+    (numbers, rules, proptest::option::of(0u32..0o1000)).prop_map(|(numbers, mut rules, access)| {
+        rules.sort_by_key(Rule::id);
+        rules.dedup_by_key(|rule| rule.id());
+        let mut config = Config::new();
+        config
+            .parameters
+            .insert("poll_interval_us", numbers.0.to_string());
+        config.parameters.insert("grace_us", numbers.1.to_string());
+        config.parameters.insert("mode", numbers.2.to_owned());
+        config.rules = rules;
+        config.access = access.map(|mode| Access {
+            owner: "a \"b\"".into(),
+            group: "ü".into(),
+            mode,
+        });
+        config
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_configuration_that_is_written_is_read_as_the_same(config in some_config()) {
+        let text = save::toml(&config);
+        prop_assert_eq!(Config::parse(&text), Ok(config), "{}", text);
+    }
+
+    #[test]
+    fn whatever_a_file_says_it_is_understood_or_has_a_fault_with_a_place(
+        lines in proptest::collection::vec(some_line(), 0..12)
+    ) {
+        let text = lines.join("\n");
+        match Config::parse(&text) {
+            Ok(config) => prop_assert_eq!(Config::parse(&save::toml(&config)), Ok(config)),
+            Err(faults) => {
+                prop_assert!(!faults.is_empty());
+                for fault in faults {
+                    prop_assert!((1..=lines.len().max(1) + 1).contains(&fault.line), "{:?}", fault);
+                    prop_assert!(fault.column >= 1);
+                    prop_assert!(!fault.what.is_empty() && !fault.what.contains('\n'), "{:?}", fault);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_understood_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        if let Err(faults) = Config::parse_bytes(&bytes) {
+            prop_assert!(faults.iter().all(|fault| fault.line >= 1 && fault.column >= 1));
+        }
+    }
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Machine code under the driver: kernels from a compiler and an assembler, saved and
+//! restored by the trap handler that the driver installs.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::{bail, ensure, Context, Result};
+use gpu_workload::machine::{Job, Outcome, Said};
+use serde_json::json;
+use vgpu_model::Pace;
+
+use super::preemption::UNBOUNDED;
+use crate::accounts::Accounts;
+use crate::background::{Background, Expect};
+use crate::guest::Guest;
+use crate::kernels::Case;
+use crate::load::{queue, Load};
+use crate::module::{Module, Table};
+use crate::scenario::{Needs, Scenario, Suite};
+
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::Vgpu,
+        name: "machine code leaves what the host calculates",
+        needs: Needs::ANY,
+        run: undisturbed,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "machine code goes on where it was preempted",
+        needs: Needs::ANY,
+        run: preempted,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "machine code goes on where it was preempted with transaction=direct",
+        needs: Needs::ANY,
+        run: preempted_directly,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "machine code goes on where it was preempted with backend=mqd",
+        needs: Needs {
+            sched_policy: 2,
+            ..Needs::ANY
+        },
+        run: preempted_by_descriptor,
+    },
+];
+
+const PATIENCE: Duration = Duration::from_secs(600);
+/// How long a dispatch takes, in nanoseconds of the GPU.
+const DISPATCH: u64 = 5_000_000;
+const LOWEST: u32 = 0;
+
+/// Workgroups of a dispatch: a square, and no number that another load has.
+fn groups(guest: &Guest) -> u32 {
+    if guest.shape.xcc == 1 {
+        4
+    } else {
+        9
+    }
+}
+
+/// What the data and the pace of waves come from: another with GP_SEED.
+fn seed() -> Result<u64> {
+    match std::env::var("GP_SEED") {
+        Ok(text) => text.parse().context("GP_SEED is no whole number"),
+        Err(_) => Ok(20),
+    }
+}
+
+/// All kernels, or those that GP_KERNELS names.
+fn cases(guest: &Guest) -> Result<Vec<Case>> {
+    let names = std::env::var("GP_KERNELS").unwrap_or_default();
+    Case::chosen(Case::all(groups(guest), seed()?), &names)
+}
+
+/// A program that dispatches kernels, each again and again until it is told to go on.
+struct Run {
+    program: Background,
+    stops: Vec<String>,
+}
+
+impl Run {
+    fn start(guest: &mut Guest, cases: &[Case]) -> Result<Run> {
+        let place = format!("/tmp/machine.{}", guest.unique());
+        let stop = |at: usize| format!("{place}.{at}");
+        let stops: Vec<String> = (0..cases.len()).map(stop).collect();
+        let pairs = cases.iter().zip(&stops);
+        let jobs: Vec<Job> = pairs.map(|(case, stop)| case.job(LOWEST, stop)).collect();
+        guest
+            .agent()
+            .make_file(&place, &serde_json::to_string(&jobs)?)?;
+        let line = ["workload", "machine", "--jobs", &place];
+        let program = Background::start(guest, &line, Expect::Anything)?;
+        Ok(Run { program, stops })
+    }
+
+    /// What the program has said so far.
+    fn said(&self, guest: &mut Guest) -> Result<Vec<Said>> {
+        let text = self.program.output(guest)?;
+        let lines = text.split_inclusive('\n').filter(|l| l.ends_with('\n'));
+        lines.map(|line| Ok(serde_json::from_str(line)?)).collect()
+    }
+
+    /// Waits until it has said so many things, two for each kernel, and returns the last.
+    fn wait_for(&self, guest: &mut Guest, count: usize) -> Result<Said> {
+        let mut said = Vec::new();
+        guest.wait_until("the program of machine code goes on", PATIENCE, |guest| {
+            let ended = self.program.wait(guest, Duration::ZERO)?;
+            said = match &ended {
+                Some(ended) => ended
+                    .stdout
+                    .lines()
+                    .map(|line| Ok(serde_json::from_str(line)?))
+                    .collect::<Result<Vec<_>>>()?,
+                None => self.said(guest)?,
+            };
+            if let Some(ended) = ended.filter(|_| said.len() < count) {
+                bail!("the program of machine code has ended: {ended:?}");
+            }
+            Ok(said.len() >= count)
+        })?;
+        Ok(said.swap_remove(count - 1))
+    }
+
+    /// Waits until a kernel's turn has come, and returns where its code is.
+    fn begins(&self, guest: &mut Guest, at: usize) -> Result<u64> {
+        match self.wait_for(guest, 2 * at + 1)? {
+            Said::Ready { code } => Ok(code),
+            Said::Done(_) => bail!("a kernel ended that had not begun"),
+        }
+    }
+
+    /// Lets the dispatch that is under way be the kernel's last, after which memory must
+    /// hold what the host says.
+    fn ends(&self, guest: &mut Guest, at: usize, case: &Case) -> Result<Outcome> {
+        guest.agent().make_file(&self.stops[at], "")?;
+        let Said::Done(outcome) = self.wait_for(guest, 2 * at + 2)? else {
+            bail!("a kernel began that should end");
+        };
+        ensure!(
+            outcome.dispatches > 0 && outcome.wrong.is_empty(),
+            "{} left wrong results in {} of {} dispatches: {:?}",
+            case.kernel,
+            outcome.wrong.len(),
+            outcome.dispatches,
+            outcome.wrong.first()
+        );
+        Ok(outcome)
+    }
+}
+
+fn undisturbed(guest: &mut Guest) -> Result<()> {
+    let cases = cases(guest)?;
+    let run = Run::start(guest, &cases)?;
+    for (at, case) in cases.iter().enumerate() {
+        run.begins(guest, at)?;
+        run.ends(guest, at, case)?;
+    }
+    Ok(())
+}
+
+/// Requests that are each more than the GPU takes at once, and then a pause: whoever
+/// else has waves is stopped for each.
+fn urgent(guest: &Guest) -> serde_json::Value {
+    queue(
+        "urgent",
+        guest.shape.full() + guest.shape.full() / 2,
+        100_000,
+        json!({"group": "urgent", "priority": 15, "requests": 1_000_000,
+            "arrival": {"closed_loop": {"depth": 1, "think_ns": 500_000}}}),
+    )
+}
+
+fn preempted(guest: &mut Guest) -> Result<()> {
+    preempted_with(guest, "transaction=driver")
+}
+
+fn preempted_directly(guest: &mut Guest) -> Result<()> {
+    preempted_with(guest, "transaction=direct")
+}
+
+fn preempted_by_descriptor(guest: &mut Guest) -> Result<()> {
+    // The driver itself logs this whenever a process ends in this mode.
+    guest.expect_log("Unsupported on sched_policy");
+    preempted_with(guest, "backend=mqd")
+}
+
+fn preempted_with(guest: &mut Guest, parameters: &str) -> Result<()> {
+    let module = Module::load(
+        guest,
+        &format!(
+            "mode=enforce {UNBOUNDED} min_run_us=0 min_interval_us=0 cost_ratio=0 \
+             max_switches_per_s=100000 {parameters}"
+        ),
+    )?;
+    let urgent = urgent(guest);
+    let load = Load::start(guest, json!({"queues": [urgent]}))?;
+    // As often as a long run wants it, or a short one.
+    let goal = if guest.cycles > 500 { 1_000 } else { 20 };
+    let cases = cases(guest)?;
+    let mut accounts = Accounts::new(guest)?;
+    let run = Run::start(guest, &cases)?;
+    for (at, case) in cases.iter().enumerate() {
+        let line = stopped_often(guest, &mut accounts, &run, (at, case), goal)?;
+        println!("        {}", line);
+    }
+    guest.device.set_pace(Pace::default())?;
+    load.stop(guest)?;
+    load.finish(guest)?;
+    ensure!(Table::Stats.sum(guest, "failures")? == 0);
+    module.unload(guest)
+}
+
+/// Lets a kernel go on until its waves were saved so often, at each loop and barrier among
+/// other instructions. Returns what came of it.
+fn stopped_often(
+    guest: &mut Guest,
+    accounts: &mut Accounts,
+    run: &Run,
+    (at, case): (usize, &Case),
+    goal: u64,
+) -> Result<String> {
+    guest.device.set_pace(Pace {
+        instruction: DISPATCH / case.instructions,
+        wave_quantum: 1,
+        wave_seed: seed()?,
+    })?;
+    let landmarks = case.landmarks();
+    let code = run.begins(guest, at)?;
+    let mut before = None;
+    let mut saves = 0;
+    let mut stops = BTreeSet::new();
+    let what = format!("{} was saved {goal} times", case.kernel);
+    let patience = PATIENCE * (1 + goal as u32 / 100);
+    let waited = guest.wait_until(&what, patience, |guest| {
+        let Some(report) = accounts.find(guest, case.groups)? else {
+            return Ok(false);
+        };
+        ensure!(report.fault.is_none(), "{report:?}");
+        saves = report.saves - *before.get_or_insert(report.saves);
+        for each in guest.device.stops()? {
+            if each.queue == report.queue {
+                let offsets = each.addresses.iter().map(|(at, _)| at.wrapping_sub(code));
+                stops.extend(offsets.filter(|at| landmarks.instructions.contains(at)));
+            }
+        }
+        Ok(saves >= goal && landmarks.missed(&stops).is_empty())
+    });
+    waited.with_context(|| format!("{saves} saves missed {:?}", landmarks.missed(&stops)))?;
+    let outcome = run.ends(guest, at, case)?;
+    Ok(format!(
+        "{}: {saves} saves in {} dispatches, at {} of {} instructions, {} barriers and {} loops \
+         among them",
+        case.kernel,
+        outcome.dispatches,
+        stops.len(),
+        landmarks.instructions.len(),
+        landmarks.barriers.len(),
+        landmarks.loops.len()
+    ))
+}
