@@ -12,8 +12,8 @@ use anyhow::{bail, Context, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use vgpu_model::{
-    Faults, HiqRecord, Pace, QueueKind, QueueReport, ReadPointer, RegisterReport, StateDump,
-    StopReport, TimelineRecord,
+    Began, Faults, HiqRecord, Moment, Pace, QueueKind, QueueReport, ReadPointer, RegisterReport,
+    StateDump, StopReport, TimelineRecord,
 };
 use vgpu_server::control::Command;
 
@@ -154,8 +154,19 @@ impl Device {
         self.ask(Command::SetPace { pace })
     }
 
+    /// Replaces the faults in force, and forgets those that wait for their moment.
     pub fn set_faults(&mut self, faults: Faults) -> Result<()> {
         self.ask(Command::SetFaults { faults })
+    }
+
+    /// Replaces the faults in force at the next such moment.
+    pub fn set_faults_at(&mut self, moment: Moment, faults: Faults) -> Result<()> {
+        self.ask(Command::SetFaultsAt { moment, faults })
+    }
+
+    /// When the faults began that last waited for their moment.
+    pub fn faults_began(&mut self) -> Result<Option<Began>> {
+        self.ask(Command::FaultsBegan)
     }
 }
 

@@ -22,6 +22,7 @@ use crate::image::{write_disk, Image};
 use crate::log::Expected;
 use crate::machine::{console, Console, Machine, Slot};
 use crate::snapshot::Snapshot;
+use crate::storm::Plan;
 
 /// How long the driver may take for a GPU that was plugged in.
 const PROBE_PATIENCE: Duration = Duration::from_secs(300);
@@ -39,6 +40,8 @@ pub struct Guest {
     pub cycles: u32,
     /// Parameters of the module besides a scenario's own.
     pub parameters: String,
+    /// What the suite of storms does.
+    pub storm: Plan,
     /// What was started and not yet waited for.
     pub background: Register,
     last_unique: u64,
@@ -81,6 +84,7 @@ impl Guest {
             image: image.clone(),
             cycles,
             parameters: String::new(),
+            storm: Plan::default(),
             background: Register::default(),
             last_unique: 0,
             expected: Expected::default(),
@@ -107,7 +111,7 @@ impl Guest {
     /// The modules of this kernel, when they are built, and the guest's programs.
     fn files(image: &Image) -> Result<BTreeMap<String, PathBuf>> {
         let mut files = BTreeMap::new();
-        for name in ["workload", "kfdctl"] {
+        for name in ["workload", "kfdctl", "storm"] {
             files.insert(name.into(), program(name)?);
         }
         let release = &image.kernel.release;

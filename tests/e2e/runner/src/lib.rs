@@ -30,4 +30,5 @@ pub mod run_list;
 pub mod scenario;
 pub mod scenarios;
 pub mod snapshot;
+pub mod storm;
 pub mod tracing;

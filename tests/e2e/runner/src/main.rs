@@ -16,6 +16,7 @@ use e2e_runner::machine::Console;
 use e2e_runner::plan;
 use e2e_runner::scenario::{Configuration, Needs, Scenario, Suite};
 use e2e_runner::scenarios;
+use e2e_runner::storm::{new_seed, Plan};
 
 /// Guests of the stock kernel with the virtual MI300X.
 #[derive(Parser)]
@@ -40,6 +41,15 @@ struct Arguments {
     /// Guests that run side by side (default: as many as processors and memory allow).
     #[arg(long, global = true)]
     jobs: Option<usize>,
+    /// The seed of a storm (default: one that nobody has tried).
+    #[arg(long, global = true)]
+    seed: Option<u64>,
+    /// How long a storm is, in the guest's time.
+    #[arg(long, global = true, default_value_t = 60)]
+    seconds: u64,
+    /// A storm meets the stock driver alone.
+    #[arg(long, global = true)]
+    without_module: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -64,6 +74,8 @@ enum Command {
 enum SuiteName {
     Vgpu,
     E2e,
+    Storm,
+    Matrix,
 }
 
 impl From<SuiteName> for Suite {
@@ -71,6 +83,8 @@ impl From<SuiteName> for Suite {
         match name {
             SuiteName::Vgpu => Suite::Vgpu,
             SuiteName::E2e => Suite::E2e,
+            SuiteName::Storm => Suite::Storm,
+            SuiteName::Matrix => Suite::Matrix,
         }
     }
 }
@@ -82,6 +96,11 @@ fn main() -> Result<ExitCode> {
         Some(image) => vec![Kernel::at(image)?],
         None => cache.kernels(&arguments.kernel)?,
     };
+    let storm = Plan {
+        seed: arguments.seed.unwrap_or_else(new_seed),
+        seconds: arguments.seconds,
+        with_module: !arguments.without_module,
+    };
     let configurations: Vec<Configuration> = kernels
         .iter()
         .flat_map(|kernel| {
@@ -90,6 +109,7 @@ fn main() -> Result<ExitCode> {
                 xcc,
                 cycles: arguments.cycles,
                 parameters: arguments.parameters.clone(),
+                storm,
             })
         })
         .collect();
@@ -109,7 +129,7 @@ fn main() -> Result<ExitCode> {
             );
             if scenarios
                 .iter()
-                .any(|scenario| scenario.suite == Suite::E2e)
+                .any(|scenario| scenario.suite != Suite::Vgpu)
             {
                 for configuration in &configurations {
                     built::check_module(&configuration.kernel.release)?;

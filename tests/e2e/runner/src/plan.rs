@@ -93,6 +93,7 @@ mod tests {
     use super::*;
     use crate::cache::Kernel;
     use crate::scenario::{Needs, Suite};
+    use crate::storm::Plan;
 
     const fn scenario(name: &'static str, needs: Needs) -> Scenario {
         Scenario {
@@ -150,6 +151,7 @@ mod tests {
             xcc,
             cycles: 1,
             parameters: String::new(),
+            storm: Plan::default(),
         }
     }
 

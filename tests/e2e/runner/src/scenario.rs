@@ -18,6 +18,7 @@ use crate::image::Image;
 use crate::log::objections;
 use crate::machine::Console;
 use crate::plan::Group;
+use crate::storm::Plan;
 
 /// Which command runs a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,10 @@ pub enum Suite {
     Vgpu,
     /// With our module.
     E2e,
+    /// A storm of the seed and the length that are asked for.
+    Storm,
+    /// Faults of the GPU in each state of the module.
+    Matrix,
 }
 
 /// On which guests a scenario makes sense.
@@ -91,6 +96,8 @@ pub struct Configuration {
     pub cycles: u32,
     /// Parameters of the module besides a scenario's own.
     pub parameters: String,
+    /// What the suite of storms does.
+    pub storm: Plan,
 }
 
 impl Configuration {
@@ -135,6 +142,18 @@ impl Configuration {
             _ if kernel.series == kernel.release => "debug".into(),
             Suite::Vgpu => format!("vgpu --kernel {}", kernel.series),
             Suite::E2e => format!("e2e --kernel {}", kernel.series),
+            Suite::Matrix => format!("matrix --kernel {}", kernel.series),
+            Suite::Storm => format!(
+                "storm --kernel {} --seed {} --seconds {}{}",
+                kernel.series,
+                self.storm.seed,
+                self.storm.seconds,
+                if self.storm.with_module {
+                    ""
+                } else {
+                    " --without-module"
+                }
+            ),
         };
         format!(
             "scripts/test/{command} --xcc {xcc}{parameters} --filter '{}'",
@@ -158,6 +177,7 @@ impl Configuration {
             start()
         })?;
         guest.parameters.clone_from(&self.parameters);
+        guest.storm = self.storm;
         Ok(guest)
     }
 }

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The parts of the documents that list parameters.
+//! The generated parts of the documents.
 //!
-//! The policy crate holds the one table of parameters. What an operator reads
-//! about them is written from it, so that it cannot say anything else.
+//! The policy crate holds the one table of parameters, and a run of the matrix of faults
+//! leaves what it has found. What people read about them is written from there, so that
+//! it cannot say anything else.
+
+mod faults;
 
 use anyhow::{bail, Result};
 use gpreempt_policy::{
     ChoiceSpec, NumberSpec, Unit, CHOICES, NUMBERS, TIMESLICE_HELP, TIMESLICE_MAX, TIMESLICE_NAME,
 };
 
-/// What stands before and after a generated part, in any comment syntax.
-const BEGIN: &str = "parameters: begin";
-const END: &str = "parameters: end";
+/// What stands before and after the part about parameters, in any comment syntax.
+const PARAMETERS: [&str; 2] = ["parameters: begin", "parameters: end"];
+/// The same of the part about faults.
+const FAULTS: [&str; 2] = ["faults: begin", "faults: end"];
 
 /// A document with a generated part, and how that part is written.
 pub struct Document {
     /// The path from the top of the tree.
     pub path: &'static str,
+    marks: [&'static str; 2],
     render: fn() -> String,
 }
 
@@ -24,35 +29,43 @@ pub struct Document {
 pub const DOCUMENTS: &[Document] = &[
     Document {
         path: "docs/man/amd_gpreempt.4",
+        marks: PARAMETERS,
         render: manual,
     },
     Document {
         path: "docs/ABI/testing/sysfs-module-amd_gpreempt",
+        marks: PARAMETERS,
         render: abi,
     },
     Document {
         path: "docs/parameters.md",
+        marks: PARAMETERS,
         render: markdown,
+    },
+    Document {
+        path: "docs/fault-states.md",
+        marks: FAULTS,
+        render: faults::table,
     },
 ];
 
 impl Document {
     /// The document with its generated part written anew.
     pub fn renew(&self, text: &str) -> Result<String> {
-        replace(text, &(self.render)())
+        replace(text, self.marks, &(self.render)())
     }
 }
 
 /// Puts `part` between the line that begins the generated part and the line
 /// that ends it.
-fn replace(text: &str, part: &str) -> Result<String> {
+fn replace(text: &str, [first, last]: [&str; 2], part: &str) -> Result<String> {
     let lines: Vec<&str> = text.lines().collect();
     let find = |mark| lines.iter().position(|line| line.contains(mark));
-    let (Some(begin), Some(end)) = (find(BEGIN), find(END)) else {
-        bail!("no line with '{BEGIN}' and a later one with '{END}'");
+    let (Some(begin), Some(end)) = (find(first), find(last)) else {
+        bail!("no line with '{first}' and a later one with '{last}'");
     };
     if end < begin {
-        bail!("the line with '{END}' stands before the one with '{BEGIN}'");
+        bail!("the line with '{last}' stands before the one with '{first}'");
     }
     let mut out = lines[..=begin].join("\n");
     out.push('\n');
@@ -181,7 +194,7 @@ mod tests {
     fn only_the_part_between_the_marks_changes() {
         let text = "head\n# parameters: begin\nold\n# parameters: end\ntail\n";
         assert_eq!(
-            replace(text, "new\n").unwrap(),
+            replace(text, PARAMETERS, "new\n").unwrap(),
             "head\n# parameters: begin\nnew\n# parameters: end\ntail\n"
         );
     }
@@ -194,7 +207,7 @@ mod tests {
             "parameters: end\n",
             "parameters: end\nparameters: begin\n",
         ] {
-            assert!(replace(text, "new\n").is_err(), "{text:?}");
+            assert!(replace(text, PARAMETERS, "new\n").is_err(), "{text:?}");
         }
     }
 

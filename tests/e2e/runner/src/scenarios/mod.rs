@@ -16,6 +16,7 @@ mod hints;
 mod hotplug;
 mod levels;
 mod machine_code;
+mod matrix;
 mod no_scheduler;
 mod nuisance;
 mod operator;
@@ -32,6 +33,7 @@ mod save;
 mod selftest;
 mod short_memory;
 mod sleep;
+mod storm;
 mod trace;
 mod two_gpus;
 mod user_scheduler;
@@ -76,6 +78,8 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         machine_code::SCENARIOS,
         contexts::SCENARIOS,
         two_gpus::SCENARIOS,
+        matrix::SCENARIOS,
+        storm::SCENARIOS,
     ]
     .into_iter()
     .flatten()

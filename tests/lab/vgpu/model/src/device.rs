@@ -6,8 +6,8 @@ use crate::gpu::Gpu;
 use crate::memory::Memory;
 use crate::registers::RegisterReport;
 use crate::terms::{
-    Bus, Config, ConfigError, Faults, GpuNanos, HiqRecord, Pace, QueueReport, ReadPointer,
-    StateDump, StopReport, TimelineRecord, UnitsRecord, Vram,
+    Began, Bus, Config, ConfigError, Faults, GpuNanos, HiqRecord, Moment, Pace, QueueReport,
+    ReadPointer, StateDump, StopReport, TimelineRecord, UnitsRecord, Vram,
 };
 
 /// Bytes of one doorbell write.
@@ -137,8 +137,19 @@ impl Device {
         &self.gpu.bus().faults
     }
 
+    /// Replaces the faults in force, and forgets those that wait.
     pub fn set_faults(&mut self, faults: Faults) {
         self.gpu.set_faults(faults);
+    }
+
+    /// Replaces the faults in force at the next such moment.
+    pub fn set_faults_at(&mut self, moment: Moment, faults: Faults) {
+        self.gpu.set_faults_at(moment, faults);
+    }
+
+    /// When the faults began that last waited for their moment.
+    pub fn faults_began(&self) -> Option<Began> {
+        self.gpu.bus().schedule.began()
     }
 }
 

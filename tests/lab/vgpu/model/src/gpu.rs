@@ -8,8 +8,8 @@ use crate::hws::Hws;
 use crate::interrupt::InterruptRing;
 use crate::queue::Flow;
 use crate::terms::{
-    ConfigError, Exit, Faults, GpuNanos, Pace, QueueKey, QueueReport, ReadPointer, StateDump,
-    TimelineRecord,
+    ConfigError, Exit, Faults, GpuNanos, Moment, Pace, QueueKey, QueueReport, ReadPointer,
+    StateDump, TimelineRecord,
 };
 use crate::{aperture, hws, preempt, processor, slot};
 
@@ -122,6 +122,7 @@ impl Gpu {
     pub fn set_faults(&mut self, faults: Faults) {
         let engines = &mut self.engines;
         engines.bus.faults = faults;
+        engines.bus.schedule.forget();
         engines
             .compute
             .release_endless(&mut engines.bus, &engines.queues);
@@ -130,6 +131,10 @@ impl Gpu {
         for key in self.hws.waiting() {
             preempt::begin_exit(engines, key, Exit::Save, hws::ALL_DIES);
         }
+    }
+
+    pub fn set_faults_at(&mut self, moment: Moment, faults: Faults) {
+        self.engines.bus.schedule.wait(moment, faults);
     }
 
     pub fn set_read_pointer(&mut self, when: ReadPointer) {

@@ -49,7 +49,7 @@ mod tests;
 pub use device::{Device, DoorbellWidth};
 pub use registers::{Block, RegisterReport};
 pub use terms::{
-    Bus, BusError, Config, ConfigError, Faults, Fence, GpuNanos, HiqAction, HiqRecord, MappedQueue,
-    Occupancy, Pace, QueueId, QueueKind, QueueReport, ReadPointer, StateDump, StopReport,
-    TimelineChange, TimelineRecord, Timing, UnitsRecord, Vram,
+    Began, Bus, BusError, Config, ConfigError, Faults, Fence, GpuNanos, HiqAction, HiqRecord,
+    MappedQueue, Moment, Occupancy, Pace, QueueId, QueueKind, QueueReport, ReadPointer, StateDump,
+    StopReport, TimelineChange, TimelineRecord, Timing, UnitsRecord, Vram,
 };

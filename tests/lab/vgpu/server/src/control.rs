@@ -10,7 +10,7 @@ use std::thread;
 use serde::ser::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
-use vgpu_model::{Faults, Pace, ReadPointer};
+use vgpu_model::{Faults, Moment, Pace, ReadPointer};
 
 use crate::clock::Gpu;
 use crate::timeline;
@@ -57,6 +57,10 @@ pub enum Command {
     Faults,
     /// Replaces the faults in force.
     SetFaults { faults: Faults },
+    /// Replaces the faults in force at the next such moment.
+    SetFaultsAt { moment: Moment, faults: Faults },
+    /// When the faults began that last waited for their moment.
+    FaultsBegan,
     /// Sets when the read pointers of AQL queues move from now on.
     SetReadPointer { when: ReadPointer },
     /// Sets how fast waves of machine code go on from now on.
@@ -110,6 +114,11 @@ fn answer(command: Command, gpu: &Gpu) -> serde_json::Result<Value> {
             device.set_faults(faults);
             Ok(Value::Null)
         }
+        Command::SetFaultsAt { moment, faults } => {
+            device.set_faults_at(moment, faults);
+            Ok(Value::Null)
+        }
+        Command::FaultsBegan => serde_json::to_value(device.faults_began()),
         Command::SetReadPointer { when } => {
             device.set_read_pointer(when);
             Ok(Value::Null)

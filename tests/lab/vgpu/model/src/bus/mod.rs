@@ -11,7 +11,7 @@ use crate::clock::{Clock, Event};
 use crate::interrupt::{Interrupt, InterruptRing};
 use crate::memory::{Gart, Memory, FB_BASE};
 use crate::registers::{discovery, RegisterFile, Touched};
-use crate::terms::{Config, Faults, GpuNanos};
+use crate::terms::{Config, Faults, GpuNanos, Moment, Schedule};
 
 /// How many notes on oddities are kept.
 const NOTES: usize = 1000;
@@ -21,6 +21,7 @@ const NOTES: usize = 1000;
 pub struct Buses {
     pub config: Config,
     pub faults: Faults,
+    pub schedule: Schedule,
     pub memory: Memory,
     pub registers: RegisterFile,
     pub touched: Touched,
@@ -37,6 +38,7 @@ impl Buses {
             accounts: Accounts::new(config.log_capacity),
             config,
             faults: Faults::default(),
+            schedule: Schedule::default(),
             memory,
             touched: Touched::default(),
             clock: Clock::new(),
@@ -81,6 +83,14 @@ impl Buses {
             &mut self.memory,
             !self.faults.interrupts_lost,
         );
+    }
+
+    /// Lets the faults begin that wait for this moment of a packet of the scheduler's ring.
+    pub fn reach(&mut self, moment: Moment, packet: u64) {
+        if let Some(faults) = self.schedule.reach(moment, self.clock.now(), packet) {
+            self.note(format!("faults begin at packet {packet}: {faults:?}"));
+            self.faults = faults;
+        }
     }
 
     /// Interrupts that reached the ring.

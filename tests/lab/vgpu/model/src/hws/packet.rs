@@ -6,7 +6,7 @@ use crate::clock::{Event, SchedulerStep};
 use crate::engines::Engines;
 use crate::layout::pm4::{opcode, QueryStatus, RunList, SetResources, UnmapQueues};
 use crate::memory::Space;
-use crate::terms::{Fence, HiqAction, QueueKey};
+use crate::terms::{Fence, HiqAction, Moment, QueueKey};
 
 impl Hws {
     pub fn set_resources(&mut self, packet: &SetResources<'_>) {
@@ -92,6 +92,7 @@ impl Hws {
                 }
                 let now = bus.now();
                 bus.accounts.hiq_completed(now, record);
+                bus.reach(Moment::Unmapped, record);
             }
             SchedulerStep::MapNext { serial } if self.is_running(serial) => {
                 self.map_next(engines);

@@ -8,7 +8,7 @@ use crate::engines::Engines;
 use crate::layout::pm4::{self as packet, opcode, Header};
 use crate::memory::{MemoryFault, Space};
 use crate::preempt;
-use crate::terms::{Exit, HiqAction, Role, WaveSettings};
+use crate::terms::{Exit, HiqAction, Moment, Role, WaveSettings};
 
 struct Parsed {
     processes: Vec<Process>,
@@ -40,6 +40,7 @@ impl Hws {
                 chained: parsed.chained,
             },
         );
+        engines.bus.reach(Moment::Map, record);
         // Queues that are still mapped are unmapped first.
         let mapped = mapped_user_queues(&engines.queues, |queue| !queue.is_static());
         self.processes = parsed.processes;

@@ -12,7 +12,7 @@ use crate::layout::pm4::{unmap_action, unmap_filter, UnmapQueues};
 use crate::memory::Space;
 use crate::preempt;
 use crate::queue::{Queue, Queues};
-use crate::terms::{Exit, HiqAction, QueueKey, Role};
+use crate::terms::{Exit, HiqAction, Moment, QueueKey, Role};
 
 /// User queues of the runlist that are mapped now.
 pub(super) fn mapped_user_queues(
@@ -52,6 +52,7 @@ impl Hws {
                 queues: leaving.len() as u32,
             },
         );
+        engines.bus.reach(Moment::Unmap, record);
         // Queues that wait for their turn leave the list as well.
         let processes = &self.processes;
         self.listed.retain(|listed| {

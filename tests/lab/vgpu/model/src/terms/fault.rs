@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::GpuNanos;
+
 /// How QUERY_STATUS of the scheduler firmware answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -33,4 +35,54 @@ pub struct Faults {
     pub interrupts_lost: bool,
     /// Queues, by doorbell, whose saved waves are spoiled in memory.
     pub corrupt_saves: BTreeSet<u64>,
+}
+
+/// When faults begin that are to begin within a transaction of the scheduler's ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Moment {
+    /// UNMAP_QUEUES is fetched.
+    Unmap,
+    /// The query that follows it has been answered, and nothing else was fetched yet.
+    Unmapped,
+    /// RUN_LIST is fetched.
+    Map,
+}
+
+/// That faults began within a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Began {
+    pub at: GpuNanos,
+    pub moment: Moment,
+    /// The number in the ring's log of the packet at which they began.
+    pub packet: u64,
+}
+
+/// Faults that wait for their moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    waiting: Option<(Moment, Faults)>,
+    began: Option<Began>,
+}
+
+impl Schedule {
+    pub fn wait(&mut self, moment: Moment, faults: Faults) {
+        self.waiting = Some((moment, faults));
+        self.began = None;
+    }
+
+    pub fn forget(&mut self) {
+        self.waiting = None;
+    }
+
+    pub fn began(&self) -> Option<Began> {
+        self.began
+    }
+
+    /// The faults that begin now, if they waited for this moment.
+    pub fn reach(&mut self, moment: Moment, at: GpuNanos, packet: u64) -> Option<Faults> {
+        let (_, faults) = self.waiting.take_if(|(awaited, _)| *awaited == moment)?;
+        self.began = Some(Began { at, moment, packet });
+        Some(faults)
+    }
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::layout::descriptor as mqd;
 use crate::registers::table::gc;
-use crate::terms::{Config, Faults, Fence, HiqAction, ReadPointer, TimelineChange};
+use crate::terms::{Config, Faults, Fence, HiqAction, Moment, ReadPointer, TimelineChange};
 use crate::testing::driver::{Driver, Work};
 
 fn config() -> Config {
@@ -562,4 +562,54 @@ proptest! {
             prop_assert_eq!(report.dispatches_started, report.dispatches_done);
         }
     }
+}
+
+#[test]
+fn faults_begin_within_a_transaction() {
+    let lost = Faults {
+        interrupts_lost: true,
+        ..Faults::default()
+    };
+    for moment in [Moment::Unmap, Moment::Unmapped, Moment::Map] {
+        let mut driver = Driver::new(config());
+        let process = driver.process(1);
+        let queue = driver.queue(process, 1);
+        driver.map(&[queue]);
+        driver.device.set_faults_at(moment, lost.clone());
+        driver.run(1_000_000);
+        assert_eq!(driver.device.faults_began(), None, "{moment:?}: too early");
+        driver.unmap(0, 3, 0);
+        driver.run(1_000_000);
+        let began = driver.device.faults_began().is_some();
+        assert_eq!(began, moment != Moment::Map, "{moment:?}");
+        driver.map(&[queue]);
+        driver.run(1_000_000);
+        let began = driver.device.faults_began().unwrap();
+        assert_eq!(began.moment, moment);
+        assert_eq!(driver.device.faults(), &lost);
+        let packet = &driver.device.hiq_log(began.packet)[0];
+        let fits = match moment {
+            Moment::Unmap => matches!(packet.action, HiqAction::Unmap { .. }),
+            Moment::Unmapped => matches!(packet.action, HiqAction::QueryStatus { .. }),
+            Moment::Map => matches!(packet.action, HiqAction::RunList { .. }),
+        };
+        assert!(fits, "{moment:?}: {packet:?}");
+    }
+}
+
+#[test]
+fn faults_that_wait_are_forgotten_with_others() {
+    let mut driver = Driver::new(config());
+    let process = driver.process(1);
+    let queue = driver.queue(process, 1);
+    let hung = Faults {
+        hung: true,
+        ..Faults::default()
+    };
+    driver.device.set_faults_at(Moment::Map, hung);
+    driver.device.set_faults(Faults::default());
+    driver.map(&[queue]);
+    driver.run(1_000_000);
+    assert_eq!(driver.device.faults(), &Faults::default());
+    assert_eq!(driver.device.faults_began(), None);
 }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The storm that is asked for.
+
+use anyhow::{ensure, Result};
+
+use crate::guest::Guest;
+use crate::scenario::{Needs, Scenario, Suite};
+use crate::storm::{compare, run, Outcome, Plan};
+
+/// A small GPU, so that video memory runs out; and a guest of its own, which keeps what
+/// the processes have done to it.
+const STORMY: Needs = Needs {
+    small: true,
+    spoils: true,
+    ..Needs::ANY
+};
+
+pub const SCENARIOS: &[Scenario] = &[Scenario {
+    suite: Suite::Storm,
+    name: "a storm",
+    needs: STORMY,
+    run: asked_for,
+}];
+
+fn asked_for(guest: &mut Guest) -> Result<()> {
+    let plan = guest.storm;
+    if plan.with_module {
+        return both(guest, plan.seed, (plan.seconds / 8).min(60), plan.seconds);
+    }
+    let outcome = run(guest, plan)?;
+    say(plan.seed, &outcome);
+    Ok(())
+}
+
+/// The same storm without the module, for some time, and with it.
+fn both(guest: &mut Guest, seed: u64, alone: u64, seconds: u64) -> Result<()> {
+    let plan = Plan {
+        seed,
+        seconds: alone,
+        with_module: false,
+    };
+    let before = run(guest, plan)?;
+    let with = run(
+        guest,
+        Plan {
+            seconds,
+            with_module: true,
+            ..plan
+        },
+    )?;
+    let same = compare(&before.lives, &with.lives)?;
+    ensure!(same > 0, "no life was lived twice");
+    say(seed, &with);
+    println!("        {same} results are the same without the module");
+    Ok(())
+}
+
+fn say(seed: u64, outcome: &Outcome) {
+    let Outcome {
+        lives,
+        loads,
+        stops,
+        workgroups,
+    } = outcome;
+    let calls: usize = lives.values().map(Vec::len).sum();
+    println!(
+        "        seed {seed}: {} processes, {calls} results, {loads} times loaded, {stops} stops, \
+         {workgroups} workgroups",
+        lives.len()
+    );
+}

@@ -1,0 +1,639 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A life: one process that makes calls at random until its steps are over or somebody
+//! ends it. What it does follows from its numbers alone, and from what its own calls
+//! returned. All of it is in one file because each step chooses by what the others have left.
+#![allow(unsafe_code)]
+
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::num::NonZeroUsize;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use e2e_storm::random::Random;
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::mman::{mmap, mmap_anonymous, MapFlags, ProtFlags};
+use nix::sys::wait::waitpid;
+use nix::unistd::{fork, getpid, setgroups, setresgid, setresuid, ForkResult, Gid, Pid, Uid};
+
+use crate::call::{self, Arguments, Call, Kind, Word, CALLS};
+use crate::gpu::Gpu;
+use crate::transcript::Transcript;
+
+const PAGE: u64 = 4096;
+const RING_BYTES: u64 = 1 << 14;
+/// The arena from which addresses are taken, all of it ordinary memory at first.
+const ARENA: u64 = 16 << 20;
+const BUFFER: u64 = 1 << 16;
+/// KFD_IOC_ALLOC_MEM_FLAGS: GTT, writable, executable.
+const SHARED: u32 = (1 << 1) | (1 << 31) | (1 << 30);
+const NOBODY: u32 = 65534;
+/// No process has so many queues.
+const NO_QUEUE: u64 = 4000;
+/// KFD_IOC_QUEUE_TYPE: AQL, and the one of PM4 packets.
+const AQL: u64 = 2;
+const PM4: u64 = 0;
+/// How long work that nothing is in the way of may take in a guest that crawls.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// Why a life could not go on by itself; anything else is part of the storm.
+pub const STUCK: i32 = 3;
+
+pub struct Life {
+    random: Random,
+    gpu: Gpu,
+    kfd: File,
+    render_node: File,
+    transcript: Transcript,
+    arena: u64,
+    arena_used: u64,
+    buffer: u64,
+    save_area: u64,
+    queues: Vec<u64>,
+    /// Queues that are given work, and that nothing else touches.
+    working: Vec<Working>,
+    events: Vec<u64>,
+    handles: Vec<u64>,
+    exports: Vec<u64>,
+    others: Vec<File>,
+    /// Whether it may have stopped its own queues, as a checkpoint and a debugger do.
+    paused: bool,
+}
+
+/// A queue of barrier packets: each moves the read pointer and does nothing else.
+struct Working {
+    id: u64,
+    ring: u64,
+    write_pointer: u64,
+    read_pointer: u64,
+    doorbell: u64,
+    packets: u32,
+}
+
+impl Life {
+    /// Begins one, as root or as nobody in particular.
+    pub fn new(gpu: &Gpu, mut random: Random, transcript: Transcript) -> Result<Life> {
+        if random.one_in(2) {
+            setgroups(&[])?;
+            let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
+            setresgid(group, group, group)?;
+            setresuid(user, user, user)?;
+        }
+        let arena = anonymous(ARENA)?;
+        let buffer = anonymous(BUFFER)?;
+        Ok(Life {
+            random,
+            gpu: gpu.clone(),
+            kfd: open("/dev/kfd")?,
+            render_node: open(&gpu.render_node.to_string_lossy())?,
+            transcript,
+            arena,
+            arena_used: 0,
+            buffer,
+            save_area: 0,
+            queues: Vec::new(),
+            working: Vec::new(),
+            events: Vec::new(),
+            handles: Vec::new(),
+            exports: Vec::new(),
+            others: Vec::new(),
+            paused: false,
+        })
+    }
+
+    /// Lives for so many steps. Returns the status to exit with.
+    pub fn live(mut self, steps: u64) -> i32 {
+        let render_node = self.render_node.as_raw_fd() as u32;
+        let mut arguments = Arguments::of(&[Word::Four(render_node), Word::Four(self.gpu.id)]);
+        let acquired = self.make(Call::by_number(call::ACQUIRE_VM), &mut arguments);
+        if acquired.is_err() {
+            return 0;
+        }
+        for _ in 0..steps {
+            match self.random.below(16) {
+                0 => self.good_memory(),
+                1 => self.good_queue(),
+                2 => self.submit(),
+                3 => self.unusual(),
+                _ => self.any_call(),
+            }
+        }
+        if self.finish_work() {
+            0
+        } else {
+            STUCK
+        }
+    }
+
+    /// Makes a call and notes what it returned.
+    fn make(&mut self, call: Call, arguments: &mut Arguments) -> nix::Result<()> {
+        let result = call.make(&self.kfd, arguments);
+        match result {
+            _ if !call.own => {}
+            Err(
+                Errno::ENOMEM
+                | Errno::EAGAIN
+                | Errno::EINTR
+                | Errno::EBUSY
+                | Errno::ENOSPC
+                | Errno::EIO
+                | Errno::ETIME
+                | Errno::ENODEV
+                | Errno::EDEADLK,
+            ) => self.transcript.close(),
+            Ok(()) => self.transcript.note(u16::from(call.number) << 8),
+            Err(error) => {
+                let error = error as i32 as u16 & 0xff;
+                self.transcript.note((u16::from(call.number) << 8) | error);
+            }
+        }
+        result
+    }
+
+    /// One call with arguments of which some make sense.
+    fn any_call(&mut self) {
+        let total: u32 = CALLS.iter().map(|call| call.weight).sum();
+        let mut left = self.random.below(u64::from(total)) as u32;
+        let call = *CALLS
+            .iter()
+            .find(|call| {
+                let found = left < call.weight;
+                left = left.saturating_sub(call.weight);
+                found
+            })
+            .expect("the weights add up");
+        self.fill_buffer();
+        let mut arguments = Arguments::new();
+        let kinds: Vec<_> = call.kinds().collect();
+        for (kind, place, bytes) in kinds {
+            let value = match self.value(kind) {
+                id if kind == Kind::Queue && self.works(id) => NO_QUEUE,
+                value => value,
+            };
+            arguments.set(place, bytes, value);
+        }
+        if call.number == call::ALLOCATE {
+            arguments.spare_doorbells();
+        }
+        let result = self.make(call, &mut arguments);
+        self.paused |= pauses(call, &arguments, result);
+        if result.is_ok() {
+            self.keep(call, &arguments);
+        }
+    }
+
+    /// Whether a queue is one that is given work. The driver sees 32 bits of a number.
+    fn works(&self, id: u64) -> bool {
+        self.working
+            .iter()
+            .any(|queue| queue.id == id & 0xffff_ffff)
+    }
+
+    /// Remembers what a call that succeeded has made.
+    fn keep(&mut self, call: Call, arguments: &Arguments) {
+        match call.number {
+            call::CREATE_QUEUE => self.queues.push(arguments.get(52, 4)),
+            call::CREATE_EVENT => self.events.push(arguments.get(24, 4)),
+            call::ALLOCATE => self.handles.push(arguments.get(16, 8)),
+            call::EXPORT => self.exports.push(arguments.get(12, 4)),
+            call::SMI_EVENTS => self.watch(arguments.get(4, 4) as i32),
+            _ => {}
+        }
+    }
+
+    /// Asks for all events that the driver tells of, and reads what there is.
+    fn watch(&mut self, descriptor: i32) {
+        // SAFETY: the driver has just made the descriptor for this process alone.
+        let mut events = unsafe { File::from_raw_fd(descriptor) };
+        let _ = std::io::Write::write(&mut events, &u64::MAX.to_le_bytes());
+        // SAFETY: it changes a flag of a file that is open.
+        unsafe { libc::fcntl(descriptor, libc::F_SETFL, libc::O_NONBLOCK) };
+        let _ = events.read(&mut [0; 512]);
+        self.others.push(events);
+    }
+
+    fn value(&mut self, kind: Kind) -> u64 {
+        const SIZES: &[u64] = &[
+            0,
+            1,
+            4096,
+            8192,
+            65536,
+            1 << 20,
+            2 << 20,
+            64 << 20,
+            1 << 40,
+            !0,
+            !4095,
+        ];
+        const ADDRESSES: &[u64] = &[0, 1, 4096, 1 << 32, 1 << 47, 1 << 48, !0, !4095];
+        let random = &mut self.random;
+        // Now and then the right thing is not what is given.
+        if random.one_in(12) {
+            return match random.below(3) {
+                0 => 0,
+                1 => random.number(),
+                _ => u64::MAX,
+            };
+        }
+        let known = |random: &mut Random, all: &[u64]| random.of(all).unwrap_or(random.below(4));
+        match kind {
+            Kind::Answer => 0,
+            Kind::Gpu => u64::from(self.gpu.id),
+            Kind::Queue => known(random, &self.queues),
+            Kind::Event => known(random, &self.events),
+            Kind::Handle => known(random, &self.handles),
+            Kind::Export => known(random, &self.exports),
+            Kind::RenderNode => self.render_node.as_raw_fd() as u64,
+            Kind::Address if random.one_in(8) => random.of(ADDRESSES).unwrap_or(0),
+            Kind::Address => self.arena + random.below(ARENA / PAGE) * PAGE,
+            Kind::Size if random.one_in(8) => random.of(SIZES).unwrap_or(0),
+            Kind::Size => (1 + random.below(64)) * PAGE,
+            Kind::Buffer => self.buffer,
+            Kind::Small if random.one_in(4) => random.below(128),
+            Kind::Small => random.below(12),
+            Kind::Flags => {
+                let place = 1u64 << random.below(5);
+                (random.number() & 0xff80_0000) | place
+            }
+            Kind::Process => getpid().as_raw() as u64,
+            Kind::Anything => random.number() >> random.below(64),
+        }
+    }
+
+    /// Fills the buffer with numbers that calls look for where a pointer leads.
+    fn fill_buffer(&mut self) {
+        let first = if self.random.one_in(4) {
+            self.random.below(64)
+        } else {
+            u64::from(self.gpu.id)
+        };
+        for index in 0..64 {
+            let word = match index % 4 {
+                0 => first,
+                1 => self.value(Kind::Event),
+                2 => self.value(Kind::Queue),
+                _ => self.random.below(64),
+            };
+            word_at(self.buffer + index * 4).store(word as u32, Ordering::Relaxed);
+        }
+    }
+
+    /// A piece of the arena that nothing else is in; none when it is used up.
+    fn piece(&mut self, bytes: u64) -> Option<u64> {
+        let at = self.arena_used;
+        self.arena_used = at.checked_add(bytes).filter(|&end| end <= ARENA / 2)?;
+        Some(self.arena + at)
+    }
+
+    /// Memory of the GPU at an address, mapped; with its offset in the render node.
+    fn allocate(&mut self, address: u64, bytes: u64, flags: u32) -> Option<(u64, u64)> {
+        let offset = if flags & (1 << 2) != 0 { address } else { 0 };
+        let mut arguments = Arguments::of(&[
+            Word::Eight(address),
+            Word::Eight(bytes),
+            Word::Eight(0),
+            Word::Eight(offset),
+            Word::Four(self.gpu.id),
+            Word::Four(flags),
+        ]);
+        self.make(Call::by_number(call::ALLOCATE), &mut arguments)
+            .ok()?;
+        let (handle, offset) = (arguments.get(16, 8), arguments.get(24, 8));
+        word_at(self.buffer).store(self.gpu.id, Ordering::Relaxed);
+        let mut map = Arguments::of(&[
+            Word::Eight(handle),
+            Word::Eight(self.buffer),
+            Word::Four(1),
+            Word::Four(0),
+        ]);
+        self.make(Call::by_number(call::MAP), &mut map).ok()?;
+        Some((handle, offset))
+    }
+
+    /// Memory of some kind that the driver takes, of all sizes up to what there is.
+    fn good_memory(&mut self) {
+        const VRAM: u32 = 1;
+        const GTT: u32 = 1 << 1;
+        const USER: u32 = 1 << 2;
+        let kind = self.random.of(&[VRAM, VRAM, GTT, USER]).unwrap_or(VRAM);
+        let pages = 1 << self.random.below(8);
+        let large = kind == VRAM && self.random.one_in(4);
+        let (address, bytes) = if large {
+            // At an address where nothing is, and perhaps more than there is.
+            let bytes = (8 << 20) << self.random.below(5);
+            match anonymous(bytes) {
+                Ok(address) => (Some(address), bytes),
+                Err(_) => return,
+            }
+        } else {
+            (self.piece(pages * PAGE), pages * PAGE)
+        };
+        let Some(address) = address else { return };
+        if let Some((handle, _)) = self.allocate(address, bytes, kind | (1 << 31) | (1 << 30)) {
+            self.handles.push(handle);
+        }
+    }
+
+    /// Memory that the GPU and this process see at the same place, which stays as it is.
+    fn shared(&mut self, bytes: u64) -> Option<u64> {
+        let address = anonymous(bytes).ok()?;
+        let (_, offset) = self.allocate(address, bytes, SHARED)?;
+        let length = NonZeroUsize::new(bytes as usize)?;
+        let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        let flags = MapFlags::MAP_SHARED | MapFlags::MAP_FIXED;
+        let place = NonZeroUsize::new(address as usize);
+        // SAFETY: what is replaced is the memory just made, which nothing refers to.
+        unsafe {
+            mmap(
+                place,
+                length,
+                access,
+                flags,
+                &self.render_node,
+                offset as libc::off_t,
+            )
+        }
+        .ok()?;
+        Some(address)
+    }
+
+    /// A queue that the driver makes, of any kind.
+    fn good_queue(&mut self) {
+        let kind = self
+            .random
+            .of(&[AQL, AQL, AQL, PM4, 1, 3, 4])
+            .unwrap_or(AQL);
+        let percentage = self.random.of(&[100, 100, 100, 0, 1]).unwrap_or(100);
+        let priority = self.random.below(16);
+        let works = kind == AQL && percentage == 100 && self.random.one_in(2);
+        if self.save_area == 0 {
+            let bytes = self.gpu.whole_save_area_bytes;
+            let Ok(address) = anonymous(bytes) else {
+                return;
+            };
+            if self.allocate(address, bytes, SHARED).is_none() {
+                return;
+            }
+            self.save_area = address;
+        }
+        let areas = (
+            self.shared(RING_BYTES),
+            self.shared(PAGE),
+            self.shared(PAGE),
+        );
+        let (Some(ring), Some(write_pointer), Some(read_pointer)) = areas else {
+            return;
+        };
+        let eop = if kind == AQL || kind == PM4 {
+            self.shared(PAGE)
+        } else {
+            Some(0)
+        };
+        let Some(eop) = eop else { return };
+        let compute = u64::from(eop != 0);
+        let mut arguments = Arguments::of(&[
+            Word::Eight(ring),
+            Word::Eight(write_pointer),
+            Word::Eight(read_pointer),
+            Word::Eight(0),
+            Word::Four(RING_BYTES as u32),
+            Word::Four(self.gpu.id),
+            Word::Four(kind as u32),
+            Word::Four(percentage as u32),
+            Word::Four(priority as u32),
+            Word::Four(0),
+            Word::Eight(eop),
+            Word::Eight(compute * PAGE),
+            Word::Eight(compute * self.save_area),
+            Word::Four((compute * self.gpu.save_area_bytes) as u32),
+            Word::Four((compute * self.gpu.control_stack_bytes) as u32),
+            Word::Four(self.random.below(4) as u32),
+            Word::Four(0),
+        ]);
+        if self
+            .make(Call::by_number(call::CREATE_QUEUE), &mut arguments)
+            .is_err()
+        {
+            return;
+        }
+        if !works {
+            self.queues.push(arguments.get(52, 4));
+            return;
+        }
+        if let Some(doorbell) = self.map_doorbell(arguments.get(24, 8)) {
+            self.working.push(Working {
+                id: arguments.get(52, 4),
+                ring,
+                write_pointer,
+                read_pointer,
+                doorbell,
+                packets: 0,
+            });
+        }
+    }
+
+    fn map_doorbell(&self, offset: u64) -> Option<u64> {
+        const SLICE: u64 = 2 * PAGE;
+        let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        let place = (offset & !(SLICE - 1)) as libc::off_t;
+        let length = NonZeroUsize::new(SLICE as usize)?;
+        // SAFETY: new memory, at an address that the kernel chooses.
+        let page = unsafe { mmap(None, length, access, MapFlags::MAP_SHARED, &self.kfd, place) };
+        Some(page.ok()?.as_ptr() as u64 + offset % SLICE)
+    }
+
+    /// Gives a queue work of which it is known when it is done.
+    fn submit(&mut self) {
+        const BARRIER: u32 = 3 | (1 << 8);
+        const PACKET: u64 = 64;
+        let count = 1 + self.random.below(40) as u32;
+        let all = self.working.len() as u64;
+        if all == 0 {
+            return;
+        }
+        let queue = &mut self.working[self.random.below(all) as usize];
+        // What has been taken up may be written over.
+        if queue.packets + count - word_at(queue.read_pointer).load(Ordering::Acquire)
+            > (RING_BYTES / PACKET) as u32
+        {
+            return;
+        }
+        for index in queue.packets..queue.packets + count {
+            let packet = queue.ring + u64::from(index) * PACKET % RING_BYTES;
+            word_at(packet).store(BARRIER, Ordering::Release);
+        }
+        queue.packets += count;
+        word_at(queue.write_pointer).store(queue.packets, Ordering::Release);
+        word_at(queue.doorbell).store(queue.packets - 1, Ordering::Release);
+    }
+
+    /// Waits for all work. Only a process whose queues nothing was done to may say that
+    /// it never ends.
+    fn finish_work(&mut self) -> bool {
+        if self.paused {
+            return true;
+        }
+        // The driver lets a process run whose memory has found a place, and no sooner.
+        self.others.clear();
+        let begin = Instant::now();
+        self.working.iter().all(|queue| loop {
+            if word_at(queue.read_pointer).load(Ordering::Acquire) == queue.packets {
+                break true;
+            }
+            if begin.elapsed() > PATIENCE {
+                eprintln!(
+                    "the work of a queue never ends: {} of {} packets",
+                    word_at(queue.read_pointer).load(Ordering::Acquire),
+                    queue.packets
+                );
+                break false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        })
+    }
+
+    /// What is no call of KFD's.
+    fn unusual(&mut self) {
+        match self.random.below(6) {
+            0 => self.fork(),
+            1 => self.others.extend(open("/dev/kfd")),
+            2 => drop(self.others.pop()),
+            3 => self.press_on_memory(),
+            _ => {
+                // Memory that the GPU may use is taken away, or only its pages.
+                let pages = 1 + self.random.below(32);
+                let at = self.arena + self.random.below(ARENA / PAGE - pages) * PAGE;
+                let advice =
+                    self.random
+                        .of(&[libc::MADV_DONTNEED, libc::MADV_PAGEOUT, libc::MADV_HUGEPAGE]);
+                // SAFETY: the arena is memory that no reference leads to.
+                unsafe {
+                    libc::madvise(at as *mut _, (pages * PAGE) as usize, advice.unwrap_or(0))
+                };
+            }
+        }
+    }
+
+    /// A child uses what its parent has opened, and what it opens itself.
+    fn fork(&mut self) {
+        // The parent's own doing goes on as if there was no child.
+        let mut random = self.random.clone();
+        // SAFETY: this process has one thread.
+        match unsafe { fork() } {
+            Ok(ForkResult::Child) => {
+                for _ in 0..random.below(8) {
+                    let call = random.of(CALLS).expect("there are calls");
+                    let mut arguments = Arguments::new();
+                    for (_, place, bytes) in call.kinds() {
+                        arguments.set(place, bytes, random.below(4));
+                    }
+                    let _ = call.make(&self.kfd, &mut arguments);
+                }
+                std::process::exit(0);
+            }
+            Ok(ForkResult::Parent { child }) => reap(child),
+            Err(_) => self.transcript.close(),
+        }
+    }
+
+    /// Takes video memory as a graphics client does, for as long as a file is open.
+    fn press_on_memory(&mut self) {
+        /// DRM_IOCTL_AMDGPU_GEM_CREATE, and its domain of video memory.
+        const GEM_CREATE: u64 = (3 << 30) | (32 << 16) | ((b'd' as u64) << 8) | 0x40;
+        const VRAM: u64 = 4;
+        let pieces = self.random.below(24);
+        let Ok(client) = open(&self.gpu.render_node.to_string_lossy()) else {
+            return;
+        };
+        for _ in 0..pieces {
+            let mut arguments: [u64; 4] = [16 << 20, 2 << 20, VRAM, 0];
+            // SAFETY: the argument has the size that the request says.
+            let made = unsafe {
+                libc::ioctl(
+                    client.as_raw_fd(),
+                    GEM_CREATE as libc::Ioctl,
+                    arguments.as_mut_ptr(),
+                )
+            };
+            if made < 0 {
+                break;
+            }
+        }
+        self.others.push(client);
+    }
+}
+
+/// Whether a call may have stopped the queues of who made it. A restore stops them first,
+/// and leaves them stopped when it fails after that.
+fn pauses(call: Call, arguments: &Arguments, result: nix::Result<()>) -> bool {
+    /// Where a checkpoint says what it does, and KFD_CRIU_OP_RESTORE.
+    const OPERATION: usize = 48;
+    const RESTORE: u64 = 3;
+    match call.number {
+        call::DEBUG => result.is_ok(),
+        call::CHECKPOINT if arguments.get(OPERATION, 4) == RESTORE => result != Err(Errno::EPERM),
+        call::CHECKPOINT => result.is_ok(),
+        _ => false,
+    }
+}
+
+fn reap(child: Pid) {
+    while waitpid(child, None) == Err(Errno::EINTR) {}
+}
+
+fn open(path: &str) -> std::io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_CLOEXEC)
+        .open(path)
+}
+
+/// Ordinary memory, which stays until the process ends.
+fn anonymous(bytes: u64) -> Result<u64> {
+    let length = NonZeroUsize::new(bytes as usize).expect("nobody asks for nothing");
+    let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+    let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_NORESERVE;
+    // SAFETY: new memory, at an address that the kernel chooses.
+    let address = unsafe { mmap_anonymous(None, length, access, flags) }?;
+    Ok(address.as_ptr() as u64)
+}
+
+/// A word that the driver or the GPU may write as well.
+fn word_at(address: u64) -> &'static AtomicU32 {
+    // SAFETY: callers name aligned places in memory of theirs that is never unmapped.
+    unsafe { &*(address as *const AtomicU32) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restore_that_fails_may_have_stopped_the_queues() {
+        let checkpoint = |operation| {
+            let mut arguments = Arguments::new();
+            let kinds: Vec<_> = Call::by_number(call::CHECKPOINT).kinds().collect();
+            let &(kind, place, bytes) = kinds.iter().rev().nth(1).unwrap();
+            assert_eq!(kind, Kind::Small);
+            arguments.set(place, bytes, operation);
+            arguments
+        };
+        let by = |number, operation, result| {
+            pauses(Call::by_number(number), &checkpoint(operation), result)
+        };
+        assert!(by(call::CHECKPOINT, 3, Err(Errno::EINVAL)));
+        assert!(by(call::CHECKPOINT, 3, Ok(())));
+        assert!(!by(call::CHECKPOINT, 3, Err(Errno::EPERM)));
+        assert!(by(call::CHECKPOINT, 0, Ok(())));
+        assert!(!by(call::CHECKPOINT, 0, Err(Errno::EINVAL)));
+        assert!(by(call::DEBUG, 3, Ok(())));
+        assert!(!by(call::DEBUG, 3, Err(Errno::EINVAL)));
+        assert!(!by(call::MAP, 3, Ok(())));
+    }
+}
