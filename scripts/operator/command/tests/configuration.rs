@@ -270,6 +270,20 @@ fn what_is_remembered_must_be_kept_before_anything_is_applied() {
     let text = host.refuses("apply|--at-boot");
     assert!(text.contains("attempts.json: "), "{text}");
     assert_eq!(host.read(&format!("{PARAMETERS}/mode")), "observe\n");
+
+    // Nothing is remembered, and nothing can be.
+    let folder = host.0.path().join("var/lib/amd-gpreempt");
+    fs::remove_file(&folder).unwrap();
+    fs::create_dir(&folder).unwrap();
+    symlink("/proc/nowhere/file", folder.join("attempts.json")).unwrap();
+    for line in ["apply|--at-boot", "apply|--again", "good"] {
+        let text = host.refuses(line);
+        assert!(
+            text.starts_with("gpreempt: cannot write "),
+            "{line}: {text}"
+        );
+        assert_eq!(host.read(&format!("{PARAMETERS}/mode")), "observe\n");
+    }
 }
 
 #[test]
