@@ -3,9 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use gpreempt_operator::apply::{apply as put_into_force, differences};
-use gpreempt_operator::attempts::{replace, Attempts};
+use gpreempt_operator::apply::{apply as put_into_force, drift};
+use gpreempt_operator::attempts::Attempts;
 use gpreempt_operator::config::{Config, Fault, Wrong, PLACE};
+use gpreempt_operator::file::replace;
 use gpreempt_operator::host::{Host, Refusal};
 use gpreempt_operator::kernel::Kernel;
 use gpreempt_operator::save;
@@ -80,7 +81,7 @@ pub fn compare(host: &Host, file: Option<PathBuf>) -> Result<Outcome, Refusal> {
         Ok(config) => config,
         Err(outcome) => return Ok(*outcome),
     };
-    let changes = words(&differences(&host.state()?, &config));
+    let changes = words(&drift(host, &config)?);
     let file = path.display().to_string();
     let lines = match changes.is_empty() {
         true => vec![format!("{file} is in force")],
@@ -106,7 +107,7 @@ pub fn apply(
         Ok(config) => config,
         Err(outcome) => return Ok(*outcome),
     };
-    host.need_module()?;
+    let turn = host.turn()?;
     let known = Attempts::read(host)?;
     let attempt = match again {
         true => Attempts::default(),
@@ -129,6 +130,7 @@ pub fn apply(
             Err(error) => Refusal(format!("{refusal}; {error}")),
         }
     })?;
+    drop(turn);
     let file = path.display().to_string();
     let waiting = words(&applied.waiting);
     let mut lines = vec![format!("{file} is in force")];
@@ -186,8 +188,8 @@ pub fn standing(host: &Host) -> Option<Standing> {
     };
     match Config::read(&path) {
         Ok(config) => {
-            standing.differences = match host.state() {
-                Ok(state) => words(&differences(&state, &config)),
+            standing.differences = match drift(host, &config) {
+                Ok(differences) => words(&differences),
                 Err(refusal) => vec![refusal.to_string()],
             };
             let attempts = Attempts::read(host).unwrap_or_default();

@@ -4,7 +4,8 @@
 mod host;
 
 use std::fs;
-use std::os::unix::fs::{symlink, PermissionsExt};
+use std::os::unix::fs::{symlink, MetadataExt, PermissionsExt};
+use std::process::Command;
 
 use host::{Host, DEBUGFS, FAUX};
 
@@ -155,6 +156,44 @@ fn who_may_hint_is_set_and_an_unknown_group_changes_nothing() {
 }
 
 #[test]
+fn a_user_is_the_same_as_a_number_and_by_name() {
+    let host = host();
+    host.file("dev/amd_gpreempt", "");
+    let device = host.0.path().join("dev/amd_gpreempt");
+    let data = fs::metadata(&device).unwrap();
+    for (owner, group) in [
+        (data.uid().to_string(), data.gid().to_string()),
+        (format!("00{}", data.uid()), format!("00{}", data.gid())),
+    ] {
+        host.file(
+            FILE,
+            &format!("[hints]\nowner = \"{owner}\"\ngroup = \"{group}\"\nmode = \"0600\"\n"),
+        );
+        host.says("apply");
+        host.file(&format!("{PARAMETERS}/grace_us"), "20");
+        let status = host.says("status");
+        assert!(status.ends_with("config.toml is in force\n"), "{status}");
+        let dry = host.says("apply|--dry-run");
+        assert!(dry.ends_with("config.toml is in force\n"), "{dry}");
+    }
+    host.file(FILE, "[hints]\nowner = \"4294967295\"\n");
+    let text = host.refuses("check");
+    assert!(text.contains(":2:9: 'owner' takes a name"), "{text}");
+}
+
+#[test]
+fn a_file_without_an_end_is_refused() {
+    let host = host();
+    let text = host.refuses("check|/dev/zero");
+    assert!(
+        text.starts_with("gpreempt: /dev/zero is longer than 1048576 bytes: "),
+        "{text}"
+    );
+    host.file(FILE, &"#".repeat(1 << 20));
+    host.says("check");
+}
+
+#[test]
 fn status_shows_what_differs() {
     let host = host();
     assert!(
@@ -231,6 +270,20 @@ fn what_is_remembered_must_be_kept_before_anything_is_applied() {
     let text = host.refuses("apply|--at-boot");
     assert!(text.contains("attempts.json: "), "{text}");
     assert_eq!(host.read(&format!("{PARAMETERS}/mode")), "observe\n");
+
+    // Nothing is remembered, and nothing can be.
+    let folder = host.0.path().join("var/lib/amd-gpreempt");
+    fs::remove_file(&folder).unwrap();
+    fs::create_dir(&folder).unwrap();
+    symlink("/proc/nowhere/file", folder.join("attempts.json")).unwrap();
+    for line in ["apply|--at-boot", "apply|--again", "good"] {
+        let text = host.refuses(line);
+        assert!(
+            text.starts_with("gpreempt: cannot write "),
+            "{line}: {text}"
+        );
+        assert_eq!(host.read(&format!("{PARAMETERS}/mode")), "observe\n");
+    }
 }
 
 #[test]
@@ -275,6 +328,18 @@ fn what_is_in_force_is_saved_as_a_file_that_says_the_same() {
         text.starts_with("gpreempt: cannot write /proc/nowhere/file: "),
         "{text}"
     );
+}
+
+#[test]
+fn what_is_in_force_is_saved_to_a_file_of_the_current_folder() {
+    let host = host();
+    let output = Command::new(env!("CARGO_BIN_EXE_gpreempt"))
+        .current_dir(host.0.path())
+        .args(["--root", ".", "rules", "save", "new.toml"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(host.read("new.toml").starts_with("mode = \"observe\"\n"));
 }
 
 #[test]

@@ -266,6 +266,56 @@ fn the_units_call_what_the_command_understands() {
     }
 }
 
+/// What a word of a udev rule is compared with.
+fn matched(rule: &str, word: &str) -> String {
+    let (_, rest) = rule.split_once(&format!("{word}==\"")).unwrap();
+    rest.split('"').next().unwrap().to_owned()
+}
+
+#[test]
+fn a_device_that_was_there_before_the_package_gets_its_tag() {
+    let rule = project("scripts/package/host/80-amd_gpreempt.rules");
+    let trigger = format!(
+        "udevadm trigger --subsystem-match={} --sysname-match={} ",
+        matched(&rule, "SUBSYSTEM"),
+        matched(&rule, "KERNEL")
+    );
+    let script = project("scripts/package/debian/amd-gpreempt-tools.postinst");
+    let (reload, after) = script.split_once("udevadm control --reload").unwrap();
+    assert!(
+        !reload.contains("trigger") && after.contains(&trigger),
+        "{script}"
+    );
+}
+
+#[test]
+fn the_unit_that_applies_may_write_what_is_applied() {
+    let unit = project("scripts/package/host/amd-gpreempt.service");
+    let settings: BTreeSet<&str> = unit.lines().collect();
+    // Each makes a part of /sys or /dev read-only, or another one.
+    for word in [
+        "ProtectKernelTunables",
+        "PrivateDevices",
+        "ReadOnlyPaths",
+        "InaccessiblePaths",
+        "PrivateUsers",
+        "DynamicUser",
+        "User",
+    ] {
+        let set = settings
+            .iter()
+            .find(|line| line.starts_with(&format!("{word}=")));
+        assert_eq!(set, None);
+    }
+    for line in [
+        "CapabilityBoundingSet=CAP_CHOWN CAP_FOWNER",
+        "StateDirectory=amd-gpreempt",
+        "SystemCallFilter=@system-service",
+    ] {
+        assert!(settings.contains(line), "{line}");
+    }
+}
+
 #[test]
 fn the_example_is_a_configuration() {
     let host = Host::new();

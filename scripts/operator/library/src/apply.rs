@@ -158,11 +158,23 @@ fn rules(now: &State, wanted: &Config) -> Vec<Difference> {
     new
 }
 
+/// What differs at this moment.
+pub fn drift(kernel: &dyn Kernel, wanted: &Config) -> Result<Vec<Difference>, Refusal> {
+    Ok(differences(&kernel.state()?, &as_shown(kernel, wanted)))
+}
+
+fn as_shown(kernel: &dyn Kernel, wanted: &Config) -> Config {
+    let access = wanted.access.as_ref().map(|access| kernel.as_shown(access));
+    Config {
+        access,
+        ..wanted.clone()
+    }
+}
+
 /// Makes the differences go. When one of them cannot be, what was is put back.
 pub fn apply(kernel: &mut dyn Kernel, wanted: &Config) -> Result<Applied, Refusal> {
-    let before = kernel.state()?;
     let mut applied = Applied::default();
-    for difference in differences(&before, wanted) {
+    for difference in drift(kernel, wanted)? {
         match carry_out(kernel, &difference) {
             Ok(true) => applied.changes.push(difference),
             Ok(false) => {
@@ -217,7 +229,7 @@ fn put_back(
     let half = matches!(failed, Difference::Access { .. }).then(|| failed.clone());
     for change in applied.changes.iter().chain(&half).rev() {
         if let Err(error) = undo(kernel, change) {
-            left.push(format!("{change} ({error})"));
+            left.push(format!("{} ({error})", before(change)));
         }
     }
     if left.is_empty() {
@@ -227,6 +239,20 @@ fn put_back(
             "{refusal}; of what was changed before, this could not be put back: {}",
             left.join(", ")
         ))
+    }
+}
+
+/// What was in force before a change, in words.
+fn before(change: &Difference) -> String {
+    match change {
+        Difference::Parameter { name, now, .. } => format!("{name} was {now}"),
+        Difference::Extra(rule) => format!("there was rule '{rule}'"),
+        Difference::Rule { wanted, now: None } => format!("there was no rule {}", wanted.id()),
+        Difference::Rule { now: Some(now), .. } => format!("there was rule '{}'", now.rule),
+        Difference::Access { now: None, .. } => "there was no /dev/amd_gpreempt".into(),
+        Difference::Access { now: Some(now), .. } => {
+            format!("/dev/amd_gpreempt belonged to {now}")
+        }
     }
 }
 

@@ -8,12 +8,12 @@
 //! far as can be known.
 
 use std::fs;
-use std::io::{self, Write};
-use std::path::Path;
+use std::io;
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
+use crate::file::replace;
 use crate::host::{cannot, Host, Refusal, MODULE};
 use crate::save;
 
@@ -37,13 +37,13 @@ impl Attempts {
     /// What is remembered; nothing where there is no such file.
     pub fn read(host: &Host) -> Result<Attempts, Refusal> {
         let path = host.path(PLACE);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Attempts::default()),
             Err(error) => return Err(cannot("read", &path, &error)),
         };
-        // A host that fails may leave half a file: nothing is known then.
-        Ok(serde_json::from_str(&text).unwrap_or_default())
+        // A host that fails may leave half a file, or other bytes: nothing is known then.
+        Ok(serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
     /// Whether this configuration has made the host fail too often.
@@ -84,7 +84,7 @@ impl Attempts {
     /// Failures until now, in the boot of this name.
     fn failures_by(&self, boot: &str) -> u32 {
         let ended = self.trying.as_ref().is_some_and(|tried| tried != boot);
-        self.failures + u32::from(ended)
+        self.failures.saturating_add(u32::from(ended))
     }
 
     /// Writes it so that it is there after a failure of the host.
@@ -92,34 +92,6 @@ impl Attempts {
         let text = serde_json::to_string(self).map_err(|error| Refusal(error.to_string()))?;
         replace(&host.path(PLACE), &text, 0o600)
     }
-}
-
-/// Writes a file as a whole: it is the old one or the new one at any time, also
-/// after the host has failed.
-pub fn replace(path: &Path, text: &str, mode: u32) -> Result<(), Refusal> {
-    use std::os::unix::fs::OpenOptionsExt;
-
-    let wrong = |error: io::Error| cannot("write", path, &error);
-    let directory = path.parent().unwrap_or(Path::new("/"));
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let new = directory.join(name);
-    fs::create_dir_all(directory).map_err(wrong)?;
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(mode)
-        .open(&new)
-        .map_err(wrong)?;
-    file.write_all(text.as_bytes())
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&new, path))
-        .and_then(|()| fs::File::open(directory)?.sync_all())
-        .map_err(|error| {
-            let _ = fs::remove_file(&new);
-            wrong(error)
-        })
 }
 
 /// What tells attempts apart: another version of the module is another attempt.
@@ -232,13 +204,37 @@ mod tests {
     }
 
     #[test]
+    fn as_many_failures_as_can_be_counted_are_still_too_many() {
+        let machine = Machine::new();
+        machine.boot("a");
+        machine.try_it().unwrap();
+        let host = machine.host();
+        let mut attempts = Attempts::read(&host).unwrap();
+        attempts.failures = u32::MAX;
+        attempts.write(&host).unwrap();
+        machine.boot("b");
+        assert!(machine.is_barred());
+        assert!(machine.try_it().is_err());
+    }
+
+    #[test]
     fn half_a_file_is_as_none_and_an_unreadable_one_is_refused() {
         let machine = Machine::new();
-        machine.write(PLACE, "{\"what\":\"mode");
-        assert_eq!(
-            Attempts::read(&machine.host()).unwrap(),
-            Attempts::default()
-        );
+        machine.write(PLACE, "");
+        for damaged in [
+            &b"{\"what\":\"mode"[..],
+            b"",
+            b"\0\0\0",
+            b"\xff\xfe{}",
+            b"[]",
+        ] {
+            fs::write(machine.host().path(PLACE), damaged).unwrap();
+            assert_eq!(
+                Attempts::read(&machine.host()).unwrap(),
+                Attempts::default(),
+                "{damaged:?}"
+            );
+        }
         fs::remove_file(machine.host().path(PLACE)).unwrap();
         fs::create_dir(machine.host().path(PLACE)).unwrap();
         assert!(Attempts::read(&machine.host()).is_err());

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 use gpreempt_policy::{RuleError, TIMESLICE_NAME};
@@ -21,6 +22,10 @@ use crate::table::{shown, Name, Reader, Value};
 
 /// Where the file is on a host, without the first slash.
 pub const PLACE: &str = "etc/amd-gpreempt/config.toml";
+
+/// The longest file in bytes, with room for as many rules as there can be and for
+/// remarks.
+const LONGEST: u64 = 1 << 20;
 
 /// A configuration that was understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,8 +97,16 @@ impl Config {
 
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Config, Wrong> {
-        let bytes =
-            fs::read(path).map_err(|error| Wrong::Unreadable(cannot("read", path, &error)))?;
+        let mut bytes = Vec::new();
+        fs::File::open(path)
+            .and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes))
+            .map_err(|error| Wrong::Unreadable(cannot("read", path, &error)))?;
+        if bytes.len() as u64 > LONGEST {
+            return Err(Wrong::Unreadable(Refusal(format!(
+                "{} is longer than {LONGEST} bytes: name a configuration, which is shorter",
+                path.display()
+            ))));
+        }
         Config::parse_bytes(&bytes).map_err(Wrong::Faults)
     }
 
@@ -207,8 +220,11 @@ impl Config {
                 self.parameters.insert(name, value);
             }
             Err(remedy) => {
-                let text = shown(&text);
-                reader.fault(at, format!("'{name}' cannot be '{text}': {remedy}"));
+                let what = match text.is_empty() {
+                    true => "this".to_owned(),
+                    false => format!("'{}'", shown(&text)),
+                };
+                reader.fault(at, format!("'{name}' cannot be {what}: {remedy}"));
             }
         }
     }
@@ -269,7 +285,10 @@ fn access(reader: &mut Reader<'_>, table: &DeTable<'_>) -> Access {
                 let Some(text) = reader.string(word, value) else {
                     continue;
                 };
-                if text.is_empty() || text.contains(|c: char| c.is_control() || c == ':') {
+                // The last number stands for leaving the owner as it is.
+                let no_change = text.parse() == Ok(u32::MAX);
+                let strange = |c: char| c.is_control() || c == ':';
+                if text.is_empty() || text.contains(strange) || no_change {
                     reader.fault(
                         at,
                         format!("'{word}' takes a name, as in /etc/{}", file(word)),

@@ -7,6 +7,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use nix::unistd::Uid;
+
 /// The module's name, as the kernel has it.
 pub const MODULE: &str = "amd_gpreempt";
 
@@ -39,6 +41,16 @@ pub struct NotWritten {
 
 impl From<NotWritten> for Refusal {
     fn from(failure: NotWritten) -> Refusal {
+        if !failure.seen {
+            return match failure.error.kind() {
+                io::ErrorKind::NotFound => Refusal(format!(
+                    "{} is not there: has the module been unloaded, or is it another version? \
+                     modprobe {MODULE}, and take the program that belongs to it",
+                    failure.path.display()
+                )),
+                _ => cannot("write", &failure.path, &failure.error),
+            };
+        }
         Refusal(format!(
             "{}: {}; the kernel log says why: dmesg | grep {MODULE}",
             failure.path.display(),
@@ -125,7 +137,12 @@ impl Host {
 /// A file that cannot be used, with the remedy where there is an obvious one.
 pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Refusal {
     let remedy = match error.kind() {
+        io::ErrorKind::PermissionDenied if Uid::effective().is_root() => {
+            ": have it belong to root, who may not read everything in a unit"
+        }
         io::ErrorKind::PermissionDenied => ": try with sudo",
+        io::ErrorKind::StorageFull => ": make room there",
+        io::ErrorKind::ReadOnlyFilesystem => ": have it mounted for writing",
         _ => "",
     };
     Refusal(format!(
@@ -139,5 +156,42 @@ fn text(bytes: Vec<u8>) -> String {
     match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_used_comes_with_a_remedy() {
+        for (number, remedy) in [
+            (nix::libc::ENOSPC, "device: make room there"),
+            (nix::libc::EROFS, "system: have it mounted for writing"),
+            (nix::libc::EACCES, "denied: "),
+            (nix::libc::EISDIR, "Is a directory"),
+        ] {
+            let error = io::Error::from_raw_os_error(number);
+            let refusal = cannot("write", Path::new("/a"), &error).to_string();
+            assert!(
+                refusal.starts_with("cannot write /a: ") && refusal.contains(remedy),
+                "{refusal}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_kernel_log_is_named_only_where_the_kernel_has_seen_the_value() {
+        let directory = tempfile::tempdir().unwrap();
+        let host = Host::new(directory.path());
+        let says = |path| Refusal::from(host.write(path, "x").unwrap_err()).to_string();
+        let missing = says("sys/missing");
+        assert!(missing.contains("modprobe amd_gpreempt"), "{missing}");
+        fs::create_dir(host.path("sys")).unwrap();
+        let directory = says("sys");
+        assert!(directory.ends_with("sys: Is a directory"), "{directory}");
+        std::os::unix::fs::symlink("/dev/full", host.path("full")).unwrap();
+        let full = says("full");
+        assert!(full.contains("dmesg | grep amd_gpreempt"), "{full}");
     }
 }

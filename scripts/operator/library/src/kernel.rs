@@ -50,6 +50,11 @@ pub trait Kernel {
     /// Adds a rule, or replaces the one of its number.
     fn add_rule(&mut self, rule: &Rule) -> Result<Added, Refusal>;
     fn delete_rule(&mut self, id: u32) -> Result<(), Refusal>;
+    /// The same access with the names that the state would show for it, since a user
+    /// may be written as a number or have several names.
+    fn as_shown(&self, access: &Access) -> Access {
+        access.clone()
+    }
     /// Says who may give hints.
     fn set_access(&mut self, access: &Access) -> Result<(), Refusal>;
 }
@@ -97,11 +102,9 @@ impl Host {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(cannot("look at", &path, &error)),
         };
-        let user = User::from_uid(Uid::from_raw(data.uid())).ok().flatten();
-        let group = Group::from_gid(Gid::from_raw(data.gid())).ok().flatten();
         Ok(Some(Access {
-            owner: name(data.uid(), user.map(|user| user.name)),
-            group: name(data.gid(), group.map(|group| group.name)),
+            owner: user_name(data.uid()),
+            group: group_name(data.gid()),
             mode: data.mode() & 0o777,
         }))
     }
@@ -135,6 +138,15 @@ impl Kernel for Host {
         Ok(self.write(&rules_path("del"), &id.to_string())?)
     }
 
+    fn as_shown(&self, access: &Access) -> Access {
+        let (owner, group) = (user(&access.owner), group(&access.group));
+        Access {
+            owner: owner.map_or_else(|_| access.owner.clone(), user_name),
+            group: group.map_or_else(|_| access.group.clone(), group_name),
+            mode: access.mode,
+        }
+    }
+
     fn set_access(&mut self, access: &Access) -> Result<(), Refusal> {
         let path = self.path(DEVICE);
         let (owner, group) = (user(&access.owner)?, group(&access.group)?);
@@ -163,6 +175,16 @@ fn name(number: u32, listed: Option<String>) -> String {
         0 => ROOT.to_owned(),
         _ => listed.unwrap_or_else(|| number.to_string()),
     }
+}
+
+fn user_name(number: u32) -> String {
+    let user = User::from_uid(Uid::from_raw(number)).ok().flatten();
+    name(number, user.map(|user| user.name))
+}
+
+fn group_name(number: u32) -> String {
+    let group = Group::from_gid(Gid::from_raw(number)).ok().flatten();
+    name(number, group.map(|group| group.name))
 }
 
 fn user(name: &str) -> Result<u32, Refusal> {

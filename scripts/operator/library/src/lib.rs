@@ -11,12 +11,14 @@ pub mod apply;
 pub mod attempts;
 pub mod config;
 pub mod doctor;
+pub mod file;
 pub mod host;
 pub mod kernel;
 pub mod parameters;
 pub mod rule;
 pub mod save;
 pub mod tables;
+pub mod turn;
 
 mod place;
 mod table;

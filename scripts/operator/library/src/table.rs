@@ -14,6 +14,10 @@ pub type Value<'t> = Spanned<DeValue<'t>>;
 /// A name in the file with its place.
 pub type Name<'t> = Spanned<Cow<'t, str>>;
 
+/// After how many faults no more are said, since a file that is none has as many
+/// as it has lines.
+pub const MOST_FAULTS: usize = 100;
+
 /// The text that is read, and what was found wrong with it.
 pub struct Reader<'t> {
     text: &'t str,
@@ -30,9 +34,19 @@ impl<'t> Reader<'t> {
 
     /// Notes what is wrong at a byte of the text.
     pub fn fault(&mut self, at: usize, what: impl Into<String>) {
+        if self.faults.len() > MOST_FAULTS {
+            return;
+        }
         let (line, column) = place(self.text, at);
-        let what = what.into();
-        self.faults.push(Fault { line, column, what });
+        let what = match self.faults.len() {
+            MOST_FAULTS => "more is wrong: mend what was said until here first".to_owned(),
+            _ => what.into(),
+        };
+        let fault = Fault { line, column, what };
+        // The parser says at the end once more what each of many brackets lacks.
+        if self.faults.last() != Some(&fault) {
+            self.faults.push(fault);
+        }
     }
 
     /// The line of a byte.

@@ -213,10 +213,29 @@ fn a_refusal_says_what_was_refused_and_what_could_not_be_put_back() {
     module.all_refused_from = Some(1);
     let refusal = apply(&mut module, &wanted).unwrap_err().to_string();
     assert!(
-        refusal.contains(
-            "could not be put back: grace_us is 20 and should be 7 (refused grace_us=20)"
-        ),
+        refusal.contains("could not be put back: grace_us was 20 (refused grace_us=20)"),
         "{refusal}"
+    );
+}
+
+#[test]
+fn what_could_not_be_put_back_is_said_as_it_was() {
+    let old = "[hints]\nmode = \"0640\"\n".to_owned()
+        + &rule(1, "comm = \"x\"", 3)
+        + &rule(2, "comm = \"x\"", 3);
+    let new = "mode = \"enforce\"\n[hints]\nmode = \"0660\"\n".to_owned()
+        + &rule(1, "comm = \"y\"", 3)
+        + &rule(3, "comm = \"z\"", 3);
+    let mut module = Module::with(&old);
+    module.all_refused_from = Some(4);
+    let refusal = apply(&mut module, &config(&new)).unwrap_err().to_string();
+    let (_, left) = refusal.split_once("could not be put back: ").unwrap();
+    assert_eq!(
+        left,
+        "/dev/amd_gpreempt belonged to root:root 0640 (refused access root:root 0640), \
+         there was rule '2 comm=x prio=3' (refused add 2 comm=x prio=3), \
+         there was no rule 3 (refused del 3), \
+         there was rule '1 comm=x prio=3' (refused add 1 comm=x prio=3)"
     );
 }
 

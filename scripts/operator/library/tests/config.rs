@@ -347,3 +347,33 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_file_that_is_none_leads_to_a_few_lines() {
+    let lines: Vec<String> = (0..500).map(|line| format!("x{line} = 1\n")).collect();
+    let faults = Config::parse(&lines.concat()).unwrap_err();
+    assert_eq!(faults.len(), 101);
+    assert_eq!((faults[99].line, faults[100].line), (100, 101));
+    assert!(
+        faults[100].what.contains("mend what was said"),
+        "{faults:?}"
+    );
+
+    for text in ["[", "{a=", "a."] {
+        let text = format!("x = {}", text.repeat(50_000));
+        let faults = Config::parse(&text).unwrap_err();
+        assert!(faults.len() < 5, "{}", faults.len());
+    }
+    let keys = format!("{} = 1", vec!["a"; 50_000].join("."));
+    assert_eq!(Config::parse(&keys).unwrap_err().len(), 1);
+}
+
+#[test]
+fn a_value_that_has_no_words_is_not_repeated() {
+    let faults = Config::parse("[parameters]\ngrace_us = nan\n").unwrap_err();
+    let what = &faults[0].what;
+    assert!(
+        what.starts_with("'grace_us' cannot be this: give a number from 0"),
+        "{what}"
+    );
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Two programs that apply a configuration, and one that is told to end meanwhile.
+
+mod host;
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use host::{Host, FAUX};
+
+const FILE: &str = "etc/amd-gpreempt/config.toml";
+const PARAMETERS: &str = "sys/module/amd_gpreempt/parameters";
+/// Opening for reading does not wait for a writer.
+const O_NONBLOCK: i32 = 0o4000;
+
+fn host() -> Host {
+    let host = Host::with_module();
+    host.file(&format!("{PARAMETERS}/grace_us"), "20\n");
+    host.file(&format!("{FAUX}/rules_del"), "");
+    host.file(FILE, "mode = \"enforce\"\n[parameters]\ngrace_us = 77\n");
+    host
+}
+
+fn apply(host: &Host) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_gpreempt"))
+        .arg("--root")
+        .arg(host.0.path())
+        .arg("apply")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Whether a process waits for the lock of a file.
+fn waits(process: u32, file: &str, host: &Host) -> bool {
+    let inode = fs::metadata(host.0.path().join(file)).unwrap().ino();
+    let locks = fs::read_to_string("/proc/locks").unwrap();
+    locks.lines().any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.contains(&"->")
+            && words.contains(&process.to_string().as_str())
+            && words
+                .iter()
+                .any(|word| word.ends_with(&format!(":{inode}")))
+    })
+}
+
+#[test]
+fn a_second_apply_waits_for_the_first() {
+    let host = host();
+    let first = gpreempt_operator::host::Host::new(host.0.path())
+        .turn()
+        .unwrap();
+    let mut second = apply(&host);
+    while !waits(second.id(), &format!("{FAUX}/rules_add"), &host) {
+        assert!(second.try_wait().unwrap().is_none(), "it did not wait");
+        sleep(Duration::from_millis(1));
+    }
+    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "20\n");
+    drop(first);
+    assert!(second.wait().unwrap().success());
+    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "77");
+}
+
+#[test]
+fn a_program_that_is_told_to_end_applies_the_whole_first() {
+    let host = host();
+    let pipe = host.0.path().join(PARAMETERS).join("grace_us");
+    fs::remove_file(&pipe).unwrap();
+    assert!(Command::new("mkfifo")
+        .arg(&pipe)
+        .status()
+        .unwrap()
+        .success());
+    for signal in ["TERM", "INT", "HUP"] {
+        host.file(&format!("{PARAMETERS}/mode"), "observe\n");
+        let mut child = apply(&host);
+        // It reads the parameter, and then waits for somebody to take the new value.
+        fs::write(&pipe, "20\n").unwrap();
+        let told = Command::new("kill")
+            .args(["-s", signal, &child.id().to_string()])
+            .status();
+        assert!(told.unwrap().success());
+        let taker = fs::OpenOptions::new()
+            .read(true)
+            .custom_flags(O_NONBLOCK)
+            .open(&pipe)
+            .unwrap();
+        child.wait().unwrap();
+        assert_eq!(host.read(&format!("{PARAMETERS}/mode")), "enforce");
+        drop(taker);
+    }
+}
+
+#[test]
+fn who_may_not_change_the_module_is_told_what_is_missing() {
+    let host = host();
+    fs::remove_file(host.0.path().join(FAUX).join("rules_add")).unwrap();
+    let text = host.refuses("apply");
+    assert!(
+        text.contains("cannot open ") && text.contains("rules_add"),
+        "{text}"
+    );
+    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "20\n");
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Writing a file as a whole.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::host::{cannot, Refusal};
+
+/// Writes a file as a whole: it is the old one or the new one at any time, also
+/// after the host has failed. Where the path is a link, the file that it leads to
+/// is written.
+pub fn replace(path: &Path, text: &str, mode: u32) -> Result<(), Refusal> {
+    let wrong = |error: io::Error| cannot("write", path, &error);
+    let target = target(path)?;
+    let directory = match target.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(directory).map_err(wrong)?;
+    let mut name = target.file_name().unwrap_or_default().to_owned();
+    // Two programs that write at the same time have a file each.
+    name.push(format!(".{}.new", std::process::id()));
+    let new = directory.join(name);
+    // A program of this number may have ended before it was done.
+    let _ = fs::remove_file(&new);
+    // Nobody's link is followed where others may write to the folder as well.
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(mode)
+        .open(&new)
+        .map_err(wrong)?;
+    file.write_all(text.as_bytes())
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&new, &target))
+        .and_then(|()| fs::File::open(directory)?.sync_all())
+        .map_err(|error| {
+            let _ = fs::remove_file(&new);
+            wrong(error)
+        })
+}
+
+/// The file to be replaced, which is not there or an ordinary one: a device or a
+/// pipe would be gone afterwards.
+fn target(path: &Path) -> Result<PathBuf, Refusal> {
+    if fs::symlink_metadata(path).is_err() {
+        return Ok(path.to_owned());
+    }
+    let target = fs::canonicalize(path).map_err(|error| cannot("write", path, &error))?;
+    match fs::metadata(&target) {
+        Ok(data) if !data.is_file() => Err(Refusal(format!(
+            "cannot write {}: it is no ordinary file: name another one, or - for the terminal",
+            path.display()
+        ))),
+        _ => Ok(target),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{symlink, FileTypeExt};
+    use std::os::unix::net::UnixListener;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_link_stays_and_leads_to_what_was_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, link) = (directory.path().join("file"), directory.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        symlink(&file, &link).unwrap();
+        replace(&link, "new", 0o600).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(names(directory.path()), ["file", "link"]);
+    }
+
+    #[test]
+    fn what_is_no_ordinary_file_stays_what_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let (socket, link, lost) = (
+            directory.path().join("socket"),
+            directory.path().join("link"),
+            directory.path().join("lost"),
+        );
+        // Not a device of the host's, which a fault of the function would replace.
+        let _listener = UnixListener::bind(&socket).unwrap();
+        symlink(&socket, &link).unwrap();
+        symlink("/nowhere/file", &lost).unwrap();
+        for (path, why) in [
+            (socket.as_path(), "it is no ordinary file: name another"),
+            (link.as_path(), "it is no ordinary file: name another"),
+            (directory.path(), "it is no ordinary file: name another"),
+            (lost.as_path(), "No such file or directory"),
+        ] {
+            let refusal = replace(path, "new", 0o600).unwrap_err().to_string();
+            assert!(refusal.contains(why), "{refusal}");
+        }
+        assert_eq!(names(directory.path()), ["link", "lost", "socket"]);
+        assert!(fs::metadata(&link).unwrap().file_type().is_socket());
+    }
+
+    #[test]
+    fn the_link_of_somebody_else_beside_it_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, victim) = (
+            directory.path().join("file"),
+            directory.path().join("victim"),
+        );
+        fs::write(&victim, "precious").unwrap();
+        let new = format!("file.{}.new", std::process::id());
+        symlink(&victim, directory.path().join(new)).unwrap();
+        symlink(&victim, directory.path().join("file.new")).unwrap();
+        replace(&file, "new", 0o600).unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+    }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Changing the module alone, and to the end.
+
+use std::fs::{File, OpenOptions};
+
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+
+use crate::host::{cannot, Host, Refusal};
+use crate::kernel::rules_path;
+
+/// As long as it is there, no other program has one for this host, and the thread
+/// is not ended by a signal that asks for it, which would leave half a
+/// configuration in force.
+#[derive(Debug)]
+pub struct Turn {
+    _lock: Flock<File>,
+    signals: SigSet,
+}
+
+impl Host {
+    /// Waits until no other program has its turn.
+    pub fn turn(&self) -> Result<Turn, Refusal> {
+        self.need_module()?;
+        // Only root can open this file, so that nobody else can keep others waiting.
+        let path = self.path(rules_path("add"));
+        let wrong = |error: std::io::Error| cannot("open", &path, &error);
+        let mut file = OpenOptions::new().write(true).open(&path).map_err(wrong)?;
+        let lock = loop {
+            match Flock::lock(file, FlockArg::LockExclusive) {
+                Ok(lock) => break lock,
+                Err((same, Errno::EINTR)) => file = same,
+                Err((_, error)) => return Err(wrong(error.into())),
+            }
+        };
+        let mut asked = SigSet::empty();
+        for signal in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM] {
+            asked.add(signal);
+        }
+        let signals = asked
+            .thread_swap_mask(SigmaskHow::SIG_BLOCK)
+            .map_err(|error| wrong(error.into()))?;
+        Ok(Turn {
+            _lock: lock,
+            signals,
+        })
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        // The mask was in force before, so that it is one that the kernel takes.
+        let _ = self.signals.thread_set_mask();
+    }
+}
