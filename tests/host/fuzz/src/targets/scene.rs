@@ -10,8 +10,9 @@ use vgpu_model::Config;
 const GUEST: u64 = 12 << 20;
 /// The longest that is waited for anything, in nanoseconds.
 pub const LONG: u64 = 20_000_000;
-/// Which events of the GPU may come to pass in that time.
-const MOST_EVENTS: u64 = 200_000;
+/// How many events of the GPU may come to pass in that time: one each nanosecond, as the
+/// words of a long buffer are executed.
+const MOST_EVENTS: u64 = LONG;
 
 pub struct Scene {
     pub driver: Driver,
