@@ -10,13 +10,13 @@ use gpu_workload::machine::{Job, Outcome, Said};
 use serde_json::json;
 use vgpu_model::Pace;
 
-use super::preemption::UNBOUNDED;
+use super::repetition::unrestrained;
 use crate::accounts::Accounts;
 use crate::background::{Background, Expect};
 use crate::guest::Guest;
 use crate::kernels::Case;
 use crate::load::{queue, Load};
-use crate::module::{Module, Table};
+use crate::module::Table;
 use crate::scenario::{Needs, Scenario, Suite};
 
 pub const SCENARIOS: &[Scenario] = &[
@@ -190,13 +190,7 @@ fn preempted_by_descriptor(guest: &mut Guest) -> Result<()> {
 }
 
 fn preempted_with(guest: &mut Guest, parameters: &str) -> Result<()> {
-    let module = Module::load(
-        guest,
-        &format!(
-            "mode=enforce {UNBOUNDED} min_run_us=0 min_interval_us=0 cost_ratio=0 \
-             max_switches_per_s=100000 {parameters}"
-        ),
-    )?;
+    let module = unrestrained(guest, parameters)?;
     let urgent = urgent(guest);
     let load = Load::start(guest, json!({"queues": [urgent]}))?;
     // As often as a long run wants it, or a short one.

@@ -28,15 +28,20 @@ fn hundreds(guest: &mut Guest) -> Result<()> {
     preempted_again_and_again(guest, "")
 }
 
-/// `parameters` are those of the module besides the usual.
-pub(super) fn preempted_again_and_again(guest: &mut Guest, parameters: &str) -> Result<()> {
-    let module = Module::load(
+/// The module, which stops and starts as often as it can. `parameters` are others of it.
+pub(super) fn unrestrained(guest: &mut Guest, parameters: &str) -> Result<Module> {
+    Module::load(
         guest,
         &format!(
             "mode=enforce {UNBOUNDED} min_run_us=0 min_interval_us=0 cost_ratio=0 \
              max_switches_per_s=100000 {parameters}"
         ),
-    )?;
+    )
+}
+
+/// `parameters` are those of the module besides the usual.
+pub(super) fn preempted_again_and_again(guest: &mut Guest, parameters: &str) -> Result<()> {
+    let module = unrestrained(guest, parameters)?;
     let mut accounts = Accounts::new(guest)?;
     let grids = [3 * guest.shape.full() / 2, 3 * guest.shape.full() / 2 + 1];
     let heavy = |name: &str, grid: u32| {
