@@ -105,11 +105,10 @@ fn main() -> Result<ExitCode> {
         .iter()
         .flat_map(|kernel| {
             arguments.xcc.iter().map(|&xcc| Configuration {
-                kernel: kernel.clone(),
-                xcc,
                 cycles: arguments.cycles,
                 parameters: arguments.parameters.clone(),
                 storm,
+                ..Configuration::new(kernel.clone(), xcc)
             })
         })
         .collect();

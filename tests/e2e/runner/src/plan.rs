@@ -93,7 +93,6 @@ mod tests {
     use super::*;
     use crate::cache::Kernel;
     use crate::scenario::{Needs, Suite};
-    use crate::storm::Plan;
 
     const fn scenario(name: &'static str, needs: Needs) -> Scenario {
         Scenario {
@@ -142,17 +141,12 @@ mod tests {
     );
 
     fn configuration(series: &str, xcc: u32) -> Configuration {
-        Configuration {
-            kernel: Kernel {
-                series: series.into(),
-                release: series.into(),
-                image: "nowhere".into(),
-            },
-            xcc,
-            cycles: 1,
-            parameters: String::new(),
-            storm: Plan::default(),
-        }
+        let kernel = Kernel {
+            series: series.into(),
+            release: series.into(),
+            image: "nowhere".into(),
+        };
+        Configuration::new(kernel, xcc)
     }
 
     fn named(groups: &[Group<'_>]) -> Vec<String> {

@@ -101,6 +101,17 @@ pub struct Configuration {
 }
 
 impl Configuration {
+    /// Guests that run what they are told to, with the module's defaults.
+    pub fn new(kernel: Kernel, xcc: u32) -> Self {
+        Self {
+            kernel,
+            xcc,
+            cycles: 0,
+            parameters: String::new(),
+            storm: Plan::default(),
+        }
+    }
+
     fn image(&self, needs: &Needs) -> Image {
         // The older kernel checks its slab caches: stray accesses of driver,
         // module and device show there.

@@ -247,12 +247,7 @@ impl Run {
         file: &Path,
     ) -> Result<()> {
         let start = || -> Result<Arena> {
-            let configuration = Configuration {
-                kernel: kernel.clone(),
-                xcc: place.dies(),
-                cycles: 0,
-                parameters: String::new(),
-            };
+            let configuration = Configuration::new(kernel.clone(), place.dies());
             Arena::new(configuration.start(cache, &place.needs())?, place.probes())
         };
         let mut arena = start()?;

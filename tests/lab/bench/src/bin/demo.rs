@@ -75,13 +75,7 @@ fn main() -> Result<()> {
         "1/4  booting Linux {} with the distribution's own amdgpu driver",
         kernel.release
     ));
-    let guest = Configuration {
-        kernel,
-        xcc: 1,
-        cycles: 0,
-        parameters: String::new(),
-    }
-    .start(&cache, &Needs::ANY)?;
+    let guest = Configuration::new(kernel, 1).start(&cache, &Needs::ANY)?;
     let mut arena = Arena::new(guest, true)?;
 
     let both = run_of(vec![urgent(duration), heavy(duration)]);

@@ -75,13 +75,7 @@ fn main() -> Result<()> {
         small: true,
         ..Needs::ANY
     };
-    let mut guest = Configuration {
-        kernel,
-        xcc: 1,
-        cycles: 0,
-        parameters: String::new(),
-    }
-    .start(&cache, &needs)?;
+    let mut guest = Configuration::new(kernel, 1).start(&cache, &needs)?;
     let mut out = format!(
         "\nLinux {release}, {} passes with each sampler.\n",
         arguments.passes
