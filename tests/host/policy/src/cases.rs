@@ -730,6 +730,28 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a launch without waves keeps others stopped for the grace",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::Grace, 400);
+                let _ = config.set(Number::ResumeDelay, 0);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(4),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Seen(2, |seen| {
+                seen.progress += 1;
+                seen.backlog = Some(0);
+            }),
+            Quiet(4),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+        ],
+    },
+    Case {
         name: "a queue with waves and nothing behind them does not wait",
         scene: &[
             PLAIN,
@@ -981,6 +1003,31 @@ pub const CASES: &[Case] = &[
             Idles(2),
             Quiet(2),
             Look(100, &[(Start, 1, Reason::Calm)]),
+        ],
+    },
+    Case {
+        name: "a start is put down to the queue that kept the stop going last",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 12),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Idles(2),
+            Starves(3),
+            Quiet(1),
+            Line::View(1, "another one now", |view| {
+                view.beneficiary == Some(QueueId(3))
+            }),
+            Idles(3),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+            Line::Made("the later one", |made| {
+                made.iter().all(|made| made.beneficiary == Some(QueueId(3)))
+            }),
         ],
     },
     Case {
