@@ -13,7 +13,7 @@ use e2e_runner::cache::{Cache, Kernel};
 use e2e_runner::failed::Failures;
 use e2e_runner::guest::FILES;
 use e2e_runner::machine::Console;
-use e2e_runner::plan;
+use e2e_runner::plan::{self, Extent};
 use e2e_runner::scenario::{Configuration, Needs, Scenario, Suite};
 use e2e_runner::scenarios;
 use e2e_runner::storm::{new_seed, Plan};
@@ -63,6 +63,11 @@ enum Command {
         /// Only scenarios whose name contains this; again for more.
         #[arg(long)]
         filter: Vec<String>,
+        /// Each scenario on each kernel with each number of dies, also where no filter
+        /// is given: otherwise one has each kernel and each number of dies once, and
+        /// the next one the other pairs.
+        #[arg(long)]
+        everywhere: bool,
     },
     /// List the scenarios.
     List,
@@ -113,7 +118,11 @@ fn main() -> Result<ExitCode> {
         })
         .collect();
     match arguments.command {
-        Command::Test { suite, filter } => {
+        Command::Test {
+            suite,
+            filter,
+            everywhere,
+        } => {
             let scenarios: Vec<&Scenario> = scenarios::all()
                 .filter(|scenario| scenario.suite == suite.into())
                 .filter(|scenario| {
@@ -135,7 +144,12 @@ fn main() -> Result<ExitCode> {
                     built::check_gate(&configuration.kernel.release)?;
                 }
             }
-            let groups = plan::plan(&configurations, &scenarios);
+            let whole = everywhere || !filter.is_empty() || !Suite::from(suite).is_spread();
+            let extent = match whole {
+                true => Extent::Everywhere,
+                false => Extent::Spread,
+            };
+            let groups = plan::plan(&configurations, &scenarios, extent);
             let jobs = arguments.jobs.unwrap_or_else(plan::jobs).max(1);
             let tally = plan::run(&cache, &Failures::new()?, groups, jobs);
             println!("{} passed, {} failed", tally.passed, tally.failed);

@@ -9,7 +9,7 @@ use std::thread;
 
 use crate::cache::Cache;
 use crate::failed::Failures;
-use crate::scenario::{run_group, Configuration, Scenario, Tally};
+use crate::scenario::{run_group, Configuration, Needs, Scenario, Tally};
 
 /// How much of the host's memory a guest with its GPU may take, in KiB.
 const GUEST_KIB: u64 = 6 << 20;
@@ -21,8 +21,54 @@ pub struct Group<'a> {
     pub scenarios: Vec<&'a Scenario>,
 }
 
+/// How many of the configurations a scenario runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of them.
+    Everywhere,
+    /// Each kernel and each number of dies, but not each pair of them. The next scenario
+    /// has the other pairs.
+    Spread,
+}
+
+impl Extent {
+    /// Whether the scenario with this number runs on the kernel and the number of dies
+    /// with these, of so many.
+    fn includes(self, scenario: usize, at: (usize, usize), of: (usize, usize)) -> bool {
+        match self {
+            Extent::Everywhere => true,
+            Extent::Spread => (scenario + at.0 + at.1) % of.0.min(of.1).max(1) == 0,
+        }
+    }
+}
+
+/// The different ones among these, in their order.
+fn different<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut different = Vec::new();
+    for each in all {
+        if !different.contains(&each) {
+            different.push(each);
+        }
+    }
+    different
+}
+
 /// Distributes scenarios over configurations and guests.
-pub fn plan<'a>(configurations: &'a [Configuration], scenarios: &[&'a Scenario]) -> Vec<Group<'a>> {
+pub fn plan<'a>(
+    configurations: &'a [Configuration],
+    scenarios: &[&'a Scenario],
+    extent: Extent,
+) -> Vec<Group<'a>> {
+    let kernels = different(configurations.iter().map(|each| &each.kernel));
+    let dies = different(configurations.iter().map(|each| each.xcc));
+    let is_due = |number: usize, configuration: &Configuration| {
+        let kernel = kernels
+            .iter()
+            .position(|&kernel| *kernel == configuration.kernel);
+        let xcc = dies.iter().position(|&xcc| xcc == configuration.xcc);
+        let at = (kernel.unwrap_or(0), xcc.unwrap_or(0));
+        extent.includes(number, at, (kernels.len(), dies.len()))
+    };
     let home = configurations
         .iter()
         .rfind(|configuration| configuration.xcc == 1)
@@ -32,8 +78,16 @@ pub fn plan<'a>(configurations: &'a [Configuration], scenarios: &[&'a Scenario])
         let mut left: Vec<&Scenario> = scenarios
             .iter()
             .copied()
-            .filter(|scenario| !scenario.needs.one_die || configuration.xcc == 1)
-            .filter(|scenario| !scenario.needs.once || home == Some(configuration))
+            .enumerate()
+            .filter(|(number, scenario)| match scenario.needs {
+                Needs { once: true, .. } => {
+                    home == Some(configuration)
+                        && (configuration.xcc == 1 || !scenario.needs.one_die)
+                }
+                Needs { one_die: true, .. } => configuration.xcc == 1,
+                _ => is_due(*number, configuration),
+            })
+            .map(|(_, scenario)| scenario)
             .collect();
         while let Some(first) = left.first().map(|scenario| scenario.needs) {
             let (scenarios, rest): (Vec<_>, Vec<_>) = left
@@ -92,7 +146,7 @@ fn available_kib(meminfo: &str) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::cache::Kernel;
-    use crate::scenario::{Needs, Suite};
+    use crate::scenario::Suite;
 
     const fn scenario(name: &'static str, needs: Needs) -> Scenario {
         Scenario {
@@ -166,6 +220,7 @@ mod tests {
         let groups = plan(
             &configurations,
             &[&SPOILS, &PLAIN, &SMALL, &COMPLETION, &ONE_DIE],
+            Extent::Everywhere,
         );
         assert_eq!(
             named(&groups),
@@ -181,7 +236,7 @@ mod tests {
     fn what_depends_on_nothing_runs_once() {
         let all = [("7.2", 1), ("7.2", 8), ("7.3", 1), ("7.3", 8)]
             .map(|(series, xcc)| configuration(series, xcc));
-        let groups = plan(&all, &[&ONCE, &PLAIN, &ONE_DIE]);
+        let groups = plan(&all, &[&ONCE, &PLAIN, &ONE_DIE], Extent::Everywhere);
         assert_eq!(
             named(&groups),
             [
@@ -192,8 +247,56 @@ mod tests {
             ]
         );
         // Also where only one configuration is asked for, and with many dies.
-        assert_eq!(named(&plan(&all[1..2], &[&ONCE])), ["7.2x8: once"]);
-        assert!(plan(&all[1..2], &[&ONE_DIE]).is_empty());
+        for extent in [Extent::Everywhere, Extent::Spread] {
+            assert_eq!(named(&plan(&all[1..2], &[&ONCE], extent)), ["7.2x8: once"]);
+            assert!(plan(&all[1..2], &[&ONE_DIE], extent).is_empty());
+        }
+    }
+
+    #[test]
+    fn what_is_spread_sees_each_kernel_and_each_number_of_dies() {
+        let all = [("7.2", 1), ("7.2", 8), ("7.3", 1), ("7.3", 8)]
+            .map(|(series, xcc)| configuration(series, xcc));
+        let groups = plan(
+            &all,
+            &[&PLAIN, &SMALL, &COMPLETION, &ONCE, &ONE_DIE],
+            Extent::Spread,
+        );
+        assert_eq!(
+            named(&groups),
+            [
+                "7.2x1: plain, completion, one die",
+                "7.3x1: once, one die",
+                "7.3x8: plain, completion",
+                "7.2x8: small",
+                "7.3x1: small",
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_is_left_out_where_one_kernel_or_one_number_of_dies_is_asked_for() {
+        let one_kernel = [("7.3", 1), ("7.3", 8)].map(|(series, xcc)| configuration(series, xcc));
+        let one_die = [("7.2", 1), ("7.3", 1)].map(|(series, xcc)| configuration(series, xcc));
+        for configurations in [one_kernel, one_die] {
+            let scenarios = [&PLAIN, &COMPLETION, &SMALL];
+            assert_eq!(
+                plan(&configurations, &scenarios, Extent::Spread),
+                plan(&configurations, &scenarios, Extent::Everywhere)
+            );
+        }
+    }
+
+    #[test]
+    fn more_kernels_than_numbers_of_dies_are_all_seen() {
+        for (kernels, dies) in [(3, 2), (2, 3), (3, 3), (1, 4)] {
+            for scenario in 0..6 {
+                let due =
+                    |kernel, die| Extent::Spread.includes(scenario, (kernel, die), (kernels, dies));
+                assert!((0..kernels).all(|kernel| (0..dies).any(|die| due(kernel, die))));
+                assert!((0..dies).all(|die| (0..kernels).any(|kernel| due(kernel, die))));
+            }
+        }
     }
 
     #[test]

@@ -33,6 +33,13 @@ pub enum Suite {
     Matrix,
 }
 
+impl Suite {
+    /// Its scenarios are enough to be spread over kernels and numbers of dies.
+    pub fn is_spread(self) -> bool {
+        matches!(self, Suite::Vgpu | Suite::E2e)
+    }
+}
+
 /// On which guests a scenario makes sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
