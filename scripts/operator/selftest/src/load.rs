@@ -70,6 +70,7 @@ fn queue(name: &str, priority: u32, workgroups: u32, cost_ns: u64) -> QueueSpec 
         workgroups,
         workgroup_size: 4 * WAVE,
         cost_ns: Cost::Nanoseconds(cost_ns),
+        demand: 0,
         kernel: KernelSpec::default(),
         dispatches_per_request: 1,
         arrival: Arrival::ClosedLoop {

@@ -43,6 +43,7 @@ pub fn heavy(duration_ns: u64) -> QueueSpec {
         workgroups: 640,
         workgroup_size: 256,
         cost_ns: Cost::Nanoseconds(4_000_000),
+        demand: 0,
         kernel: KernelSpec {
             vector_registers: 64,
             ..KernelSpec::default()

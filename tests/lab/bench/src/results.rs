@@ -25,11 +25,12 @@ pub enum Loads {
     #[default]
     First,
     Second,
+    Third,
 }
 
 impl Loads {
     /// Those of the simulator's that this program is built with.
-    pub const NOW: Loads = Loads::Second;
+    pub const NOW: Loads = Loads::Third;
 
     /// What sets them apart from the others.
     pub fn what(self) -> &'static str {
@@ -39,6 +40,10 @@ impl Loads {
             }
             Loads::Second => {
                 "second definitions: B at 180 Hz, each client arrives at its own times"
+            }
+            Loads::Third => {
+                "third definitions: as the second, and workgroups beside each other share the \
+                 compute units' throughput"
             }
         }
     }
@@ -189,7 +194,7 @@ mod tests {
             ..Conditions::default()
         })
         .unwrap();
-        assert_eq!(conditions["loads"], "second");
+        assert_eq!(conditions["loads"], "third");
         conditions.as_object_mut().unwrap().remove("loads");
         let read: Conditions = serde_json::from_value(conditions).unwrap();
         assert_eq!(read.loads, Loads::First);

@@ -3,9 +3,10 @@
 //!
 //! Who submits what and when is defined once, in the simulator. A load's queue
 //! has kernels of one shape, so a model's kernels are replaced by as many equal
-//! ones that together take the time that the model takes alone.
+//! ones that together take the time that the model takes alone, and ask for the
+//! throughput that the model's kernels ask for on average.
 
-use gpreempt_simulator::gpu::{Gpu, Nanos, SLOTS_PER_CU};
+use gpreempt_simulator::gpu::{Gpu, Nanos, FULL_DEMAND, SLOTS_PER_CU};
 use gpreempt_simulator::kernel::Kernel;
 use gpreempt_simulator::services::{alone, Model};
 use gpreempt_simulator::workload::{phases, Arrivals, Client, Source, Workload, SECOND};
@@ -23,6 +24,8 @@ const MOST_ROUNDS: u64 = 8;
 /// The registers of a compute unit's four SIMDs, for one lane.
 const VECTOR_REGISTERS: u64 = 4 * 512;
 const WAVES_OF_A_WORKGROUP: u64 = 4;
+/// The throughput of a compute unit, as the virtual GPU counts it.
+const UNIT: u64 = 1000;
 
 /// The node of the simulator that a GPU with so many units stands for: a
 /// partition, or a whole GPU.
@@ -44,8 +47,24 @@ pub fn node(compute_units: u32) -> Gpu {
 pub struct Shape {
     pub dispatches: u32,
     pub workgroups: u32,
+    /// The time of a workgroup that has the throughput that it asks for.
     pub cost: Nanos,
+    /// What it asks for, in thousandths of a unit's.
+    pub demand: u32,
     pub per_unit: u64,
+}
+
+/// How many times as long as a workgroup's own time a kernel of so many takes alone.
+/// Those that do not fit at once follow in rounds.
+fn stretch(gpu: &Gpu, workgroups: u64, per_unit: u64, demand: u64) -> f64 {
+    let resident = gpu.compute_units * per_unit;
+    let rounds = workgroups.div_ceil(resident).max(1);
+    let slow = |workgroups: u64| {
+        let asked = workgroups * demand;
+        (asked as f64 / (gpu.compute_units * UNIT) as f64).max(1.0)
+    };
+    let last = workgroups - (rounds - 1) * resident;
+    (rounds - 1) as f64 * slow(resident) + slow(last)
 }
 
 impl Shape {
@@ -63,20 +82,28 @@ impl Shape {
             .sum::<u64>()
             / count;
         let workgroups = workgroups.clamp(1, resident * MOST_ROUNDS);
-        let rounds = workgroups.div_ceil(resident);
+        let work: u64 = program.iter().map(weight).sum();
+        let asked: u128 = program
+            .iter()
+            .map(|kernel| u128::from(weight(kernel)) * u128::from(kernel.demand))
+            .sum();
+        let mean = asked * u128::from(UNIT) / u128::from(work.max(1) * FULL_DEMAND);
+        let demand = mean as u64;
+        let stretch = stretch(gpu, workgroups, per_unit, demand);
         Shape {
             dispatches: count as u32,
             workgroups: workgroups as u32,
-            cost: (time / (count * rounds)).max(1),
+            cost: ((time / count) as f64 / stretch).max(1.0) as Nanos,
+            demand: demand as u32,
             per_unit,
         }
     }
 
     /// What this takes on an idle GPU, without its packets.
     pub fn time(&self, gpu: &Gpu) -> Nanos {
-        let resident = gpu.compute_units * self.per_unit;
-        let rounds = u64::from(self.workgroups).div_ceil(resident);
-        u64::from(self.dispatches) * rounds * self.cost
+        let (workgroups, demand) = (self.workgroups.into(), self.demand.into());
+        let stretch = stretch(gpu, workgroups, self.per_unit, demand);
+        (f64::from(self.dispatches) * stretch * self.cost as f64) as Nanos
     }
 }
 
@@ -131,6 +158,7 @@ fn queue(
         workgroups: shape.workgroups,
         workgroup_size: 64 * WAVES_OF_A_WORKGROUP as u16,
         cost_ns: Cost::Nanoseconds(shape.cost),
+        demand: shape.demand,
         kernel: KernelSpec {
             vector_registers: registers.min(512) as u32,
             ..KernelSpec::default()

@@ -3,7 +3,8 @@
 //! knows, and the arguments of one dispatch.
 //!
 //! Each finished workgroup w adds 1 to counters[w] and took `cost` GPU
-//! nanoseconds. The descriptor is an ordinary amdhsa one: its registers and LDS
+//! nanoseconds, or longer where workgroups beside it ask for more than the compute
+//! units have. The descriptor is an ordinary amdhsa one: its registers and LDS
 //! decide how many waves fit on a compute unit and what a context save moves.
 //! For a real GPU the entry is machine code that does the same.
 
@@ -67,10 +68,11 @@ pub fn object(kernel: &KernelSpec) -> [u8; OBJECT_BYTES] {
 }
 
 /// The kernel's arguments.
-pub fn arguments(counters: u64, cost_ns: u64) -> [u8; ARGUMENT_BYTES] {
+pub fn arguments(counters: u64, cost_ns: u64, demand: u32) -> [u8; ARGUMENT_BYTES] {
     let mut bytes = [0; ARGUMENT_BYTES];
     bytes[..8].copy_from_slice(&counters.to_le_bytes());
     bytes[8..16].copy_from_slice(&cost_ns.to_le_bytes());
+    bytes[16..20].copy_from_slice(&demand.to_le_bytes());
     bytes
 }
 
@@ -136,9 +138,10 @@ mod tests {
 
     #[test]
     fn arguments_are_little_endian() {
-        let bytes = arguments(0x1_0000_0002, ENDLESS);
+        let bytes = arguments(0x1_0000_0002, ENDLESS, 250);
         assert_eq!(bytes[..8], [2, 0, 0, 0, 1, 0, 0, 0]);
         assert_eq!(bytes[8..16], [0xff; 8]);
-        assert_eq!(bytes[16..], [0; 16]);
+        assert_eq!(bytes[16..24], [250, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes[24..], [0; 8]);
     }
 }

@@ -175,7 +175,7 @@ impl Load {
             let address = counters.address() + (slot * workgroups * 4) as u64;
             arguments.store(
                 slot * STRIDE,
-                &kernel::arguments(address, spec.cost_ns.nanoseconds()),
+                &kernel::arguments(address, spec.cost_ns.nanoseconds(), spec.demand),
             );
         }
         Ok(Self {

@@ -83,6 +83,11 @@ pub struct QueueSpec {
     pub workgroup_size: u16,
     /// Time of one workgroup.
     pub cost_ns: Cost,
+    /// What a workgroup asks for of a compute unit's throughput, in thousandths. Where
+    /// those on the GPU ask for more than it has, all take longer; a real GPU does that
+    /// without being told.
+    #[serde(default)]
+    pub demand: u32,
     #[serde(default)]
     pub kernel: KernelSpec,
     /// A request is this many dispatches, one after the other.
@@ -309,6 +314,11 @@ impl QueueSpec {
             "workgroups must be in 1..={MAX_WORKGROUPS}"
         );
         ensure!(
+            self.demand <= 1000,
+            "demand {} is above 1000, the whole of a compute unit",
+            self.demand
+        );
+        ensure!(
             (1..=1024).contains(&self.workgroup_size),
             "workgroup_size must be in 1..=1024"
         );
@@ -415,6 +425,7 @@ mod tests {
             ("workgroups", "0", "workgroups"),
             ("workgroup_size", "1025", "workgroup_size"),
             ("cost_ns", "\"endless\"", "drain"),
+            ("demand", "1001", "demand 1001"),
             ("dispatches_per_request", "0", "dispatches_per_request"),
             ("kernel", r#"{"lds_bytes": 65537}"#, "LDS"),
             ("kernel", r#"{"vector_registers": 513}"#, "registers"),
@@ -440,6 +451,7 @@ mod tests {
             ("priority", "0"),
             ("priority", "15"),
             ("percentage", "0"),
+            ("demand", "1000"),
             ("ring_packets", "128"),
             ("workgroup_size", "1024"),
             ("arrival", r#"{"trace": {"times_ns": []}}"#),

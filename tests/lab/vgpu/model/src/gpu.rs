@@ -82,12 +82,23 @@ impl Gpu {
             Event::Dequeue { xcc, slot, exit } => slot::dequeue(engines, xcc, slot, exit),
             Event::SdmaControl { ring } => slot::sdma_control(engines, ring),
             Event::Fetch(key) => processor::fetch(engines, &mut self.hws, key),
+            Event::WorkDone { xcc, number } => self.work_done(xcc, number),
             Event::WorkgroupEnd { xcc, index, serial } => self.workgroup_end(xcc, index, serial),
             Event::GraceEnd { queue, serial } => preempt::grace_end(engines, queue, serial),
             Event::SaveEnd { queue, serial } => self.save_end(queue, serial),
             Event::RestoreEnd { queue, dies } => preempt::restore_end(engines, queue, dies),
             Event::Scheduler(step) => self.hws.step(engines, step),
         }
+    }
+
+    fn work_done(&mut self, xcc: u32, number: u64) {
+        let engines = &mut self.engines;
+        let done = engines.compute.work_done(&engines.bus, xcc, number);
+        if let Some((index, serial)) = done {
+            self.workgroup_end(xcc, index, serial);
+        }
+        let engines = &mut self.engines;
+        engines.compute.announce(&mut engines.bus, xcc);
     }
 
     fn workgroup_end(&mut self, xcc: u32, index: usize, serial: u64) {

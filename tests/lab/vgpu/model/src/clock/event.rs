@@ -26,6 +26,12 @@ pub enum Event {
     },
     /// A queue reads its next packet.
     Fetch(QueueKey),
+    /// As much work is done on a die as its next workgroup to end needs.
+    WorkDone {
+        xcc: u32,
+        number: u64,
+    },
+    /// A workgroup of machine code has had its turn, or one is let go of.
     WorkgroupEnd {
         xcc: u32,
         index: usize,

@@ -2,8 +2,9 @@
 //! The compute units of one die, and the workgroups on them.
 
 use super::occupancy::{Footprint, Unit};
+use super::pace::Pace;
 use super::work::Running;
-use crate::terms::{Config, QueueKey};
+use crate::terms::{Config, GpuNanos, QueueKey};
 
 /// A workgroup on a compute unit.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub struct Resident {
     pub footprint: Footprint,
     /// Waves per SIMD.
     pub simds: [u8; 4],
+    /// What it asks for of a unit's throughput.
+    pub demand: u64,
     pub running: Running,
     /// Distinguishes its end from that of an earlier workgroup in the same place.
     pub serial: u64,
@@ -24,6 +27,7 @@ pub struct Die {
     units: Vec<Unit>,
     residents: Vec<Option<Resident>>,
     free: Vec<usize>,
+    pace: Pace,
     /// Units with at least one wave.
     units_busy: u32,
     /// Where the next search for a unit starts, and whose turn it is.
@@ -37,6 +41,7 @@ impl Die {
             units: vec![Unit::default(); config.cu_per_xcc() as usize],
             residents: Vec::new(),
             free: Vec::new(),
+            pace: Pace::new(config.cu_per_xcc().into()),
             units_busy: 0,
             next_unit: 0,
             next_queue: 0,
@@ -53,6 +58,11 @@ impl Die {
 
     pub fn waves(&self) -> u64 {
         self.units.iter().map(|unit| u64::from(unit.waves())).sum()
+    }
+
+    /// How fast its workgroups get on.
+    pub fn pace(&mut self) -> &mut Pace {
+        &mut self.pace
     }
 
     /// The next turn among queues of equal class.
@@ -81,7 +91,8 @@ impl Die {
         Some(found)
     }
 
-    pub fn insert(&mut self, resident: Resident) -> usize {
+    pub fn insert(&mut self, now: GpuNanos, resident: Resident) -> usize {
+        self.pace.join(now, resident.demand);
         let unit = &mut self.units[resident.unit];
         self.units_busy += u32::from(unit.waves() == 0);
         unit.occupy(&resident.footprint, resident.simds);
@@ -97,8 +108,9 @@ impl Die {
         }
     }
 
-    pub fn remove(&mut self, index: usize) -> Option<Resident> {
+    pub fn remove(&mut self, now: GpuNanos, index: usize) -> Option<Resident> {
         let resident = self.residents.get_mut(index)?.take()?;
+        self.pace.leave(now, resident.demand);
         let unit = &mut self.units[resident.unit];
         unit.release(&resident.footprint, resident.simds);
         self.units_busy -= u32::from(unit.waves() == 0);
@@ -116,7 +128,7 @@ impl Die {
     }
 
     /// Takes all workgroups of a queue off the units.
-    pub fn evict(&mut self, queue: QueueKey) -> Vec<Resident> {
+    pub fn evict(&mut self, now: GpuNanos, queue: QueueKey) -> Vec<Resident> {
         let indices: Vec<usize> = self
             .residents()
             .filter(|(_, resident)| resident.queue == queue)
@@ -124,7 +136,7 @@ impl Die {
             .collect();
         indices
             .into_iter()
-            .filter_map(|index| self.remove(index))
+            .filter_map(|index| self.remove(now, index))
             .collect()
     }
 }

@@ -4,6 +4,7 @@
 use super::die::Resident;
 use super::dispatch::Dispatch;
 use super::machine::{Context, Course};
+use super::work::End;
 use super::Compute;
 use crate::bus::Buses;
 use crate::clock::Event;
@@ -22,6 +23,12 @@ pub fn context(bus: &Buses, queue: &Queue, die: u32) -> Context {
 }
 
 impl Compute {
+    /// The workgroup that has done its work on a die, unless the event is stale.
+    pub fn work_done(&mut self, bus: &Buses, die: u32, number: u64) -> Option<(usize, u64)> {
+        let now = bus.now();
+        self.dies[die as usize].pace().take_due(now, number)
+    }
+
     /// A workgroup has run to its end. Returns its queue, unless the event is
     /// stale or a fault keeps the workgroup on its unit.
     pub fn workgroup_end(
@@ -45,8 +52,8 @@ impl Compute {
         if !program_ended {
             return None;
         }
-        let resident = self.dies[die as usize].remove(index)?;
         let now = bus.now();
+        let resident = self.dies[die as usize].remove(now, index)?;
         bus.accounts.left(now, account, resident.footprint.waves);
         self.finish(bus, queues, die, &resident);
         Some(key)
@@ -78,9 +85,11 @@ impl Compute {
         match course {
             Course::Ended => return Some(true),
             Course::Runs => {
-                let xcc = die;
-                bus.clock
-                    .at(ends, Event::WorkgroupEnd { xcc, index, serial });
+                if let End::At(ends) = ends {
+                    let xcc = die;
+                    bus.clock
+                        .at(ends, Event::WorkgroupEnd { xcc, index, serial });
+                }
             }
             Course::Rests => {}
             Course::Fault(fault) => queues.memory_fault(bus, key, fault, "machine code"),

@@ -24,6 +24,11 @@ const HEADER: usize = 56;
 const DISPATCH: usize = 88;
 const WAVE_ENTRY: usize = 8;
 
+/// Where parts of a dispatch's shape lie above the number of waves.
+const VGPRS: u32 = 16;
+const LDS: u32 = 32;
+const DEMAND: u32 = 52;
+
 /// In the place of a countable dispatch's counters, that it is a program.
 const PROGRAM: u64 = u64::MAX;
 
@@ -141,11 +146,14 @@ impl Image {
         for part in &self.parts {
             let (d, s) = (&part.dispatch, &part.share);
             let started = d.started.unwrap_or(GpuNanos::NEVER).0;
-            let shape = u64::from(d.waves) | (u64::from(d.vgprs) << 16) | (u64::from(d.lds) << 32);
-            let [counters, cost] = match &d.work {
+            let [counters, cost, demand] = match &d.work {
                 Work::Countable(work) => work.to_words(),
-                Work::Machine(_) => [PROGRAM; 2],
+                Work::Machine(_) => [PROGRAM, PROGRAM, 0],
             };
+            let shape = u64::from(d.waves)
+                | (u64::from(d.vgprs) << VGPRS)
+                | (u64::from(d.lds) << LDS)
+                | (demand << DEMAND);
             push(
                 &mut body,
                 &[
@@ -242,11 +250,12 @@ impl Image {
                         packet: word(bytes, 0),
                         workgroups: word(bytes, 1),
                         waves: (shape & 0xffff) as u32,
-                        vgprs: ((shape >> 16) & 0xffff) as u32,
-                        lds: (shape >> 32) as u32,
+                        vgprs: ((shape >> VGPRS) & 0xffff) as u32,
+                        lds: ((shape >> LDS) & 0xf_ffff) as u32,
                         work: Work::Countable(Countable::from_words([
                             word(bytes, 3),
                             word(bytes, 4),
+                            shape >> DEMAND,
                         ])),
                         signal: word(bytes, 5),
                         started: (started != GpuNanos::NEVER).then_some(started),
@@ -354,7 +363,7 @@ mod tests {
             waves: 4,
             vgprs: 64,
             lds: 1024,
-            work: Work::Countable(Countable::from_words([0x1000, 500])),
+            work: Work::Countable(Countable::from_words([0x1000, 500, 250])),
             signal: 0x2000,
             started: Some(GpuNanos(33)),
             shares: Vec::new(),

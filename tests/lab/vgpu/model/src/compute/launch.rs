@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use super::die::Resident;
 use super::dispatch::{Dispatch, Share};
 use super::load::Load;
+use super::work::End;
 use super::Compute;
 use crate::bus::Buses;
 use crate::clock::Event;
@@ -57,6 +58,17 @@ impl Compute {
         let busy = self.dies[die as usize].units_busy();
         let now = bus.now();
         bus.accounts.units_changed(now, die, busy);
+        self.announce(bus, die);
+    }
+
+    /// Sees to it that the next end of a workgroup on a die is an event.
+    pub fn announce(&mut self, bus: &mut Buses, xcc: u32) {
+        let now = bus.now();
+        let clock = &mut bus.clock;
+        let pace = self.dies[xcc as usize].pace();
+        if let Some((due, number)) = pace.announce(now, || clock.serial()) {
+            clock.at(due, Event::WorkDone { xcc, number });
+        }
     }
 
     fn fill_units(&mut self, bus: &mut Buses, queues: &mut Queues, die: u32) {
@@ -138,26 +150,31 @@ impl Compute {
             return Launched::NoRoom;
         };
         let now = bus.now();
-        let running = take_work(load, position, die).run(now, &bus.config);
+        let running = take_work(load, position, die).run(now, &bus.config, units.pace());
         let ends = running.ends();
         let dispatch = &mut load.dispatches[position];
         dispatch.started.get_or_insert(now);
         let serial = bus.clock.serial();
-        let resident = units.insert(Resident {
+        let resident = Resident {
             queue: key,
             packet: dispatch.packet,
             unit,
             footprint,
             simds,
+            demand: dispatch.work.demand(),
             running,
             serial,
-        });
-        let end = Event::WorkgroupEnd {
-            xcc: die,
-            index: resident,
-            serial,
         };
-        bus.clock.at(ends, end);
+        let place = units.insert(now, resident);
+        match ends {
+            End::Never => {}
+            End::At(ends) => {
+                let (xcc, index) = (die, place);
+                bus.clock
+                    .at(ends, Event::WorkgroupEnd { xcc, index, serial });
+            }
+            End::After(ends) => units.pace().expect(ends, serial, place),
+        }
         bus.accounts.launched(now, queue.account(), footprint.waves);
         Launched::Yes
     }

@@ -13,6 +13,7 @@ mod launch;
 mod load;
 mod machine;
 mod occupancy;
+mod pace;
 mod relaunch;
 mod saving;
 mod show;

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use super::die::Resident;
 use super::dispatch::Dispatch;
 use super::image::Image;
+use super::pace::Pace;
 use super::work::Suspended;
 use super::Compute;
 use crate::bus::Buses;
@@ -20,13 +21,14 @@ impl Compute {
         let now = bus.now();
         let mut bytes = 0;
         for die in (0..bus.config.xcc_count).filter(|die| (dies >> die) & 1 != 0) {
-            let evicted = self.dies[die as usize].evict(key);
+            let units = &mut self.dies[die as usize];
+            let evicted = units.evict(now, key);
             for resident in &evicted {
                 bus.accounts.left(now, account, resident.footprint.waves);
                 bytes += resident.footprint.saved_bytes();
             }
             if let Some(load) = self.loads.get_mut(&key) {
-                put_back(&mut load.dispatches, die, evicted, now);
+                put_back(&mut load.dispatches, die, evicted, now, units.pace());
             }
         }
         bytes
@@ -69,7 +71,13 @@ impl Compute {
 }
 
 /// Makes workgroups that were taken off a die wait for units again.
-fn put_back(dispatches: &mut [Dispatch], die: u32, evicted: Vec<Resident>, now: GpuNanos) {
+fn put_back(
+    dispatches: &mut [Dispatch],
+    die: u32,
+    evicted: Vec<Resident>,
+    now: GpuNanos,
+    pace: &mut Pace,
+) {
     let mut evicted = evicted;
     for dispatch in dispatches {
         let share = &mut dispatch.shares[die as usize];
@@ -78,7 +86,7 @@ fn put_back(dispatches: &mut [Dispatch], die: u32, evicted: Vec<Resident>, now: 
         evicted = others;
         let mut work: Vec<Suspended> = own
             .into_iter()
-            .map(|resident| dispatch.work.suspend(resident.running, now))
+            .map(|resident| dispatch.work.suspend(resident.running, now, pace))
             .collect();
         work.sort_by_key(Suspended::workgroup);
         share.resident = 0;

@@ -6,6 +6,7 @@
 //! begun, run, suspended, written to the save area, read back, and finished.
 
 use super::machine::{Context, Course, Group, Program};
+use super::pace::{Pace, Progress, UNIT};
 use crate::memory::{Memory, MemoryFault, Space};
 use crate::terms::{Config, GpuNanos};
 
@@ -28,6 +29,8 @@ pub struct Countable {
     counters: u64,
     /// Nanoseconds that a workgroup takes, or [`ENDLESS`].
     cost: u64,
+    /// What it asks for of a unit's throughput, in parts of [`UNIT`].
+    demand: u64,
 }
 
 /// A workgroup that is not on a unit: yet to begin, or taken off one.
@@ -44,8 +47,17 @@ pub struct Suspended {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Running {
     workgroup: u64,
-    ends: GpuNanos,
+    ends: End,
     group: Option<Box<Group>>,
+}
+
+/// When a workgroup on a unit ends if left alone; machine code may go on then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Never,
+    At(GpuNanos),
+    /// When its die has done so much work.
+    After(Progress),
 }
 
 /// The time in which each wave executes its share of instructions.
@@ -55,14 +67,18 @@ fn quantum(config: &Config) -> u64 {
 
 impl Countable {
     /// How many words of a dispatch's part of the control stack it takes.
-    pub const WORDS: usize = 2;
+    pub const WORDS: usize = 3;
 
     pub fn to_words(self) -> [u64; Countable::WORDS] {
-        [self.counters, self.cost]
+        [self.counters, self.cost, self.demand]
     }
 
-    pub fn from_words([counters, cost]: [u64; Countable::WORDS]) -> Countable {
-        Countable { counters, cost }
+    pub fn from_words([counters, cost, demand]: [u64; Countable::WORDS]) -> Countable {
+        Countable {
+            counters,
+            cost,
+            demand,
+        }
     }
 }
 
@@ -72,6 +88,7 @@ impl Work {
         Ok(Work::Countable(Countable {
             counters: memory.read_u64(space, kernarg)?,
             cost: memory.read_u64(space, kernarg.wrapping_add(8))?,
+            demand: memory.read_u64(space, kernarg.wrapping_add(16))?,
         }))
     }
 
@@ -80,6 +97,10 @@ impl Work {
             Work::Countable(work) if work.counters % 4 != 0 => Err(format!(
                 "the counters at {:#x} are not aligned",
                 work.counters
+            )),
+            Work::Countable(work) if work.demand > UNIT => Err(format!(
+                "a workgroup asks for {} thousandths of a compute unit's throughput, and the most is {UNIT}",
+                work.demand
             )),
             Work::Countable(_) => Ok(()),
             Work::Machine(program) => program.check(),
@@ -107,14 +128,23 @@ impl Work {
         !matches!(self, Work::Countable(work) if work.cost == ENDLESS)
     }
 
+    /// What one of its workgroups asks for of a unit's throughput.
+    pub fn demand(&self) -> u64 {
+        match self {
+            Work::Countable(work) => work.demand,
+            Work::Machine(_) => 0,
+        }
+    }
+
     /// Takes a workgroup off its unit.
-    pub fn suspend(&self, running: Running, now: GpuNanos) -> Suspended {
+    pub fn suspend(&self, running: Running, now: GpuNanos, pace: &mut Pace) -> Suspended {
         let remaining = match (self, running.ends) {
             (Work::Machine(_), _) => 0,
-            (Work::Countable(work), GpuNanos::NEVER) if work.cost == ENDLESS => ENDLESS,
+            (Work::Countable(work), End::Never) if work.cost == ENDLESS => ENDLESS,
             // A fault kept it from ending when its time was over.
-            (Work::Countable(_), GpuNanos::NEVER) => 0,
-            (Work::Countable(_), ends) => ends.since(now),
+            (Work::Countable(_), End::Never) => 0,
+            (Work::Countable(_), End::At(ends)) => ends.since(now),
+            (Work::Countable(_), End::After(ends)) => pace.missing(now, ends),
         };
         Suspended {
             workgroup: running.workgroup,
@@ -177,22 +207,22 @@ impl Suspended {
     }
 
     /// Puts it on a unit.
-    pub fn run(self, now: GpuNanos, config: &Config) -> Running {
-        let time = match self.group {
-            Some(_) => quantum(config),
-            None => self.remaining,
+    pub fn run(self, now: GpuNanos, config: &Config, pace: &mut Pace) -> Running {
+        let ends = match (&self.group, self.remaining) {
+            (Some(_), _) => End::At(now.after(quantum(config))),
+            (None, ENDLESS) => End::Never,
+            (None, remaining) => End::After(pace.end_of(now, remaining)),
         };
         Running {
             workgroup: self.workgroup,
-            ends: now.after(time),
+            ends,
             group: self.group,
         }
     }
 }
 
 impl Running {
-    /// When it ends if left alone; machine code may go on then.
-    pub fn ends(&self) -> GpuNanos {
+    pub fn ends(&self) -> End {
         self.ends
     }
 
@@ -206,9 +236,9 @@ impl Running {
         let dice = dice.map(|seed| seed.wrapping_add(phase));
         let course = group.run(memory, context, config.wave_quantum, dice);
         self.ends = match course {
-            Course::Runs => context.now.after(quantum(config)),
-            Course::Ended => context.now,
-            _ => GpuNanos::NEVER,
+            Course::Runs => End::At(context.now.after(quantum(config))),
+            Course::Ended => End::At(context.now),
+            _ => End::Never,
         };
         course
     }
@@ -219,11 +249,11 @@ impl Running {
 
     /// A fault keeps it from ending.
     pub fn hold(&mut self) {
-        self.ends = GpuNanos::NEVER;
+        self.ends = End::Never;
     }
 
     /// It will not end by itself.
     pub fn is_held(&self) -> bool {
-        self.ends == GpuNanos::NEVER
+        self.ends == End::Never
     }
 }

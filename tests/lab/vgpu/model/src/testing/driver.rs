@@ -89,6 +89,8 @@ pub struct Work {
     pub workgroups: u32,
     pub items: u16,
     pub cost: u64,
+    /// Thousandths of a unit's throughput.
+    pub demand: u64,
     pub vgprs: u32,
     pub lds: u32,
     pub barrier: bool,
@@ -100,6 +102,7 @@ impl Default for Work {
             workgroups: 1,
             items: 64,
             cost: 1_000,
+            demand: 0,
             vgprs: 8,
             lds: 0,
             barrier: true,
@@ -631,6 +634,7 @@ impl Driver {
         self.bus.write(object + 128, b"VGPU-COUNT-WORK1").unwrap();
         self.put64(kernarg, USER + counters);
         self.put64(kernarg + 8, work.cost);
+        self.put64(kernarg + 16, work.demand);
         let mut words = [0; 16];
         words[0] = 2 | (u32::from(work.barrier) << 8) | (1 << 16);
         words[1] = u32::from(work.items) | (1 << 16);

@@ -254,6 +254,96 @@ fn an_urgent_class_launches_first_but_evicts_nothing() {
 }
 
 #[test]
+fn what_asks_for_more_than_the_units_have_takes_longer() {
+    // One unit in each of four engines; so many workgroups of such a demand beside it.
+    for (others, demand, time) in [
+        (0, 1000, 100_000),
+        (4, 0, 100_000),
+        (4, 500, 100_000),
+        (4, 1000, 200_000),
+        (8, 1000, 300_000),
+    ] {
+        let mut driver = Driver::new(Config {
+            cu_per_shader_engine: 1,
+            ..Config::default()
+        });
+        let process = driver.process(1);
+        let (own, other) = (driver.queue(process, 1), driver.queue(process, 1));
+        driver.map(&[own, other]);
+        if others > 0 {
+            let beside = Work {
+                workgroups: others,
+                cost: 100_000_000,
+                demand,
+                ..Work::default()
+            };
+            driver.dispatch(&other, beside);
+            driver.run(50_000);
+        }
+        let work = Work {
+            workgroups: 4,
+            cost: 100_000,
+            demand: demand.max(500),
+            ..Work::default()
+        };
+        let dispatch = driver.dispatch(&own, work);
+        driver.finish(&dispatch);
+        assert_eq!(
+            driver.report(&own).running_time,
+            time,
+            "{others} of {demand}"
+        );
+    }
+}
+
+#[test]
+fn a_saved_workgroup_has_the_work_left_that_it_has_not_done() {
+    let mut driver = Driver::new(Config {
+        cu_per_shader_engine: 1,
+        ..Config::default()
+    });
+    let process = driver.process(1);
+    let (own, other) = (driver.queue(process, 1), driver.queue(process, 1));
+    driver.map(&[own, other]);
+    let work = Work {
+        workgroups: 4,
+        cost: 10_000_000,
+        demand: 1000,
+        ..Work::default()
+    };
+    let dispatches = [driver.dispatch(&own, work), driver.dispatch(&other, work)];
+    // Each gets half of the units; alone, all of them.
+    driver.run(8_000_000);
+    driver.unmap_all();
+    driver.map(&[own]);
+    driver.run(5_900_000);
+    assert!(!driver.is_done(&dispatches[0]));
+    driver.run(200_000);
+    assert!(driver.is_done(&dispatches[0]));
+    driver.map(&[own, other]);
+    driver.finish(&dispatches[1]);
+    for dispatch in &dispatches {
+        assert_eq!(driver.counts(dispatch), [1; 4]);
+    }
+}
+
+#[test]
+fn nothing_asks_for_more_than_a_unit() {
+    let mut driver = Driver::new(config());
+    let process = driver.process(1);
+    let queue = driver.queue(process, 1);
+    driver.map(&[queue]);
+    let work = Work {
+        demand: 1001,
+        ..Work::default()
+    };
+    driver.dispatch(&queue, work);
+    driver.run(1_000_000);
+    let fault = driver.report(&queue).fault.unwrap_or_default();
+    assert!(fault.contains("1001 thousandths"), "{fault}");
+}
+
+#[test]
 fn a_mask_keeps_a_queue_to_its_units() {
     let mut driver = Driver::new(config());
     let process = driver.process(1);

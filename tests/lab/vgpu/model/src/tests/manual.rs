@@ -73,6 +73,7 @@ const WORK: Work = Work {
     workgroups: 300,
     items: 128,
     cost: 2_000_000,
+    demand: 0,
     vgprs: 32,
     lds: 0,
     barrier: true,

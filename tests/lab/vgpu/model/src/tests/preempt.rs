@@ -20,6 +20,7 @@ const LONG: Work = Work {
     workgroups: 64,
     items: 256,
     cost: 5_000_000,
+    demand: 0,
     vgprs: 64,
     lds: 4096,
     barrier: true,
@@ -534,7 +535,8 @@ proptest! {
         for (pause, choice) in steps {
             driver.run(pause);
             if let Some((workgroups, items, cost, vgprs, lds, barrier)) = works.next() {
-                let work = Work { workgroups, items, cost, vgprs: vgprs * 8, lds, barrier };
+                let demand = cost % 700;
+                let work = Work { workgroups, items, cost, demand, vgprs: vgprs * 8, lds, barrier };
                 if work.footprint().fits_at_all() {
                     let queue = &queues[usize::from(choice) % 3];
                     dispatches.push(driver.dispatch(queue, work));

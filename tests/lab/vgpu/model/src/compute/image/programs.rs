@@ -58,7 +58,7 @@ impl Image {
     /// Adds what the control stack has of machine code.
     fn add_programs(&mut self, programs: &[u8], words: &[u32]) -> Result<(), &'static str> {
         const BYTES: usize = Program::WORDS * 8;
-        let is_program = |part: &&mut Part| matches!(&part.dispatch.work, Work::Countable(work) if work.to_words() == [PROGRAM; 2]);
+        let is_program = |part: &&mut Part| matches!(&part.dispatch.work, Work::Countable(work) if work.to_words() == [PROGRAM, PROGRAM, 0]);
         let parts: Vec<&mut Part> = self.parts.iter_mut().filter(is_program).collect();
         if programs.len() != parts.len() * BYTES + 8 {
             return Err("the control stack has the wrong length");
