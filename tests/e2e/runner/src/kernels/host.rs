@@ -65,15 +65,15 @@ pub fn state(groups: u32) -> Vec<u32> {
     const MODE: u32 = 0xa5;
     let of_item = |group: u32, item: u32| {
         let scalar = |at: u32| group.wrapping_add(0x1000 + at);
-        let mut sum = EXEC[0];
+        let mut sum = scalar(22);
         let mut add = |value: u32| sum = sum.wrapping_mul(31).wrapping_add(value);
-        add(EXEC[1]);
         // VCC, M0 and the address of scratch.
-        [22, 23, 20, 24, 25].map(|at| add(scalar(at)));
+        [23, 20, 24, 25].map(|at| add(scalar(at)));
         // The first says that the condition was kept.
         add(0x11);
         (7..102).for_each(|at| add(scalar(at)));
         add(MODE);
+        EXEC.map(&mut add);
         let mut sums = sum;
         let mut add = |value: u32| sums = sums.wrapping_mul(31).wrapping_add(value);
         let vector = |at: u32| item.wrapping_add(0x2000 + at);

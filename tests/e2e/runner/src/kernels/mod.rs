@@ -8,6 +8,7 @@ mod landmarks;
 #[path = "../../../../lab/gfx942/tests/common/object.rs"]
 mod object;
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -127,6 +128,13 @@ impl Case {
             patience_ms: DISPATCH_PATIENCE_MS,
             ..Job::default()
         }
+    }
+
+    /// Offsets of the instructions of `state` at which all that a wave has is still to be
+    /// used: whatever is lost there is missing in the sums.
+    pub fn vulnerable() -> Range<u64> {
+        // The first two change nothing, or not all sums.
+        WRITTEN.symbol("full") + 8..WRITTEN.symbol("summed")
     }
 
     pub fn landmarks(&self) -> Landmarks {

@@ -7,7 +7,7 @@ use gfx942::wave::{HardwareRegister, Outcome, Wave};
 use super::program::{Program, GROUP_NUMBERS};
 use super::sight::Sight;
 use crate::memory::{Memory, MemoryFault, Space};
-use crate::terms::{GpuNanos, WaveSettings};
+use crate::terms::{GpuNanos, Spoil, WaveSettings};
 
 const STATUS_HALT: u32 = 1 << 13;
 
@@ -28,6 +28,8 @@ pub struct Context {
     pub now: GpuNanos,
     /// As in the configuration.
     pub handler_turns: u64,
+    /// What restored waves have wrong.
+    pub spoil: Option<Spoil>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
