@@ -166,3 +166,22 @@ pub fn halves(seed: u64) -> Data {
         number: depth as u32,
     }
 }
+
+/// What is chosen by numbers that nobody knows before, from an array of each item's own.
+pub fn scratch(count: u32, seed: u64) -> Data {
+    let small = |seed| numbers(seed, count as usize).into_iter().map(|of| of >> 3);
+    let (a, b): (Vec<u32>, Vec<u32>) = (small(seed).collect(), small(seed + 1).collect());
+    let of_item = |at: usize| {
+        let mut own: Vec<u32> = (0..37).map(|of| of * at as u32).collect();
+        own[a[at] as usize % 37] += 5;
+        own[b[at] as usize % 37] ^= 9;
+        let of = |value: u32| own[value as usize % 37];
+        of(a[at] + b[at]) + of(a[at]) + of(b[at])
+    };
+    let results = (0..count as usize).map(of_item).collect();
+    Data {
+        buffers: [a, b, vec![0; count as usize]],
+        results,
+        number: count,
+    }
+}

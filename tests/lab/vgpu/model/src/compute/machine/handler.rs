@@ -7,6 +7,7 @@ use gfx942::wave::{HardwareRegister, Wave, LANES};
 
 use super::group::{release, Context, Course, Group, Member, State};
 use super::program::Program;
+use super::scratch::ScratchSlot;
 use super::sight::Sight;
 use crate::memory::{Memory, MemoryFault};
 use crate::terms::Spoil;
@@ -100,14 +101,17 @@ impl Group {
         context: &Context,
         program: &Program,
         base: u64,
-        (waves, vgprs, lds): (u32, u32, u32),
+        slots: &[Option<ScratchSlot>],
+        (vgprs, lds): (u32, u32),
     ) -> Result<Group, Trouble> {
         let handler = context.settings.handler;
         if handler == 0 {
             return Err(Trouble::Handler("there is none".to_owned()));
         }
-        let states = (0..waves).map(|_| used(program.empty_wave(lds))).collect();
-        let mut group = Group::of(states, lds);
+        let waves = slots
+            .iter()
+            .map(|slot| (used(program.empty_wave(lds)), *slot));
+        let mut group = Group::of(waves, lds);
         for (member, area) in group.members.iter_mut().zip(areas(base, vgprs, lds)) {
             member.wave.set_exec(area);
             member.wave.begin_handler(handler + RESTORES);
