@@ -37,6 +37,9 @@ pub struct Job {
     /// Items of a workgroup, and workgroups.
     pub items: u16,
     pub groups: u32,
+    /// Bytes of scratch that an item has.
+    #[serde(default)]
+    pub private_bytes: u32,
     /// Bytes of local memory that a workgroup has.
     pub lds_bytes: u32,
     /// What the buffers hold before a dispatch, and what afterwards.
@@ -226,6 +229,7 @@ impl<'a> Loaded<'a> {
             let packet = Packet::dispatch(&Dispatch {
                 workgroups: job.groups,
                 workgroup_size: job.items,
+                private_bytes: job.private_bytes,
                 lds_bytes: job.lds_bytes,
                 kernel_object: self.code.address(),
                 kernel_arguments: self.kernarg.address(),

@@ -47,6 +47,7 @@ impl Packet {
         packet.0[3] = dispatch.workgroups * u32::from(dispatch.workgroup_size);
         packet.0[4] = 1;
         packet.0[5] = 1;
+        packet.0[6] = dispatch.private_bytes;
         packet.0[7] = dispatch.lds_bytes;
         packet.set64(32, dispatch.kernel_object);
         packet.set64(40, dispatch.kernel_arguments);
@@ -142,6 +143,8 @@ fn command(opcode: u32, words: u32) -> u32 {
 pub struct Dispatch {
     pub workgroups: u32,
     pub workgroup_size: u16,
+    /// Scratch of an item.
+    pub private_bytes: u32,
     pub lds_bytes: u32,
     pub kernel_object: u64,
     pub kernel_arguments: u64,
@@ -158,6 +161,7 @@ mod tests {
         let packet = Packet::dispatch(&Dispatch {
             workgroups: 40,
             workgroup_size: 256,
+            private_bytes: 208,
             lds_bytes: 1024,
             kernel_object: 0x1122_3344_5566_7788,
             kernel_arguments: 0x99aa_bbcc_ddee_ff00,
@@ -173,7 +177,7 @@ mod tests {
         assert_eq!(words[1], 256 | (1 << 16));
         assert_eq!(words[2], 1);
         assert_eq!((words[3], words[4], words[5]), (40 * 256, 1, 1));
-        assert_eq!((words[6], words[7]), (0, 1024));
+        assert_eq!((words[6], words[7]), (208, 1024));
         assert_eq!((words[8], words[9]), (0x5566_7788, 0x1122_3344));
         assert_eq!((words[10], words[11]), (0xddee_ff00, 0x99aa_bbcc));
         assert_eq!((words[14], words[15]), (0x89ab_cdef, 0x0123_4567));
@@ -184,6 +188,7 @@ mod tests {
         let mut dispatch = Dispatch {
             workgroups: 1,
             workgroup_size: 64,
+            private_bytes: 0,
             lds_bytes: 0,
             kernel_object: 0,
             kernel_arguments: 0,

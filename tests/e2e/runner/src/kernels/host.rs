@@ -65,15 +65,15 @@ pub fn state(groups: u32) -> Vec<u32> {
     const MODE: u32 = 0xa5;
     let of_item = |group: u32, item: u32| {
         let scalar = |at: u32| group.wrapping_add(0x1000 + at);
-        let mut sum = EXEC[0];
+        let mut sum = scalar(22);
         let mut add = |value: u32| sum = sum.wrapping_mul(31).wrapping_add(value);
-        add(EXEC[1]);
         // VCC, M0 and the address of scratch.
-        [22, 23, 20, 24, 25].map(|at| add(scalar(at)));
+        [23, 20, 24, 25].map(|at| add(scalar(at)));
         // The first says that the condition was kept.
         add(0x11);
         (7..102).for_each(|at| add(scalar(at)));
         add(MODE);
+        EXEC.map(&mut add);
         let mut sums = sum;
         let mut add = |value: u32| sums = sums.wrapping_mul(31).wrapping_add(value);
         let vector = |at: u32| item.wrapping_add(0x2000 + at);
@@ -164,5 +164,24 @@ pub fn halves(seed: u64) -> Data {
         buffers: [halves_of(&a), halves_of(&b), vec![0; 256]],
         results: multiplied(&a, &b, (16, depth, 16)),
         number: depth as u32,
+    }
+}
+
+/// What is chosen by numbers that nobody knows before, from an array of each item's own.
+pub fn scratch(count: u32, seed: u64) -> Data {
+    let small = |seed| numbers(seed, count as usize).into_iter().map(|of| of >> 3);
+    let (a, b): (Vec<u32>, Vec<u32>) = (small(seed).collect(), small(seed + 1).collect());
+    let of_item = |at: usize| {
+        let mut own: Vec<u32> = (0..37).map(|of| of * at as u32).collect();
+        own[a[at] as usize % 37] += 5;
+        own[b[at] as usize % 37] ^= 9;
+        let of = |value: u32| own[value as usize % 37];
+        of(a[at] + b[at]) + of(a[at]) + of(b[at])
+    };
+    let results = (0..count as usize).map(of_item).collect();
+    Data {
+        buffers: [a, b, vec![0; count as usize]],
+        results,
+        number: count,
     }
 }

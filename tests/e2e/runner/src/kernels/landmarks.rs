@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a kernel's code has that a save must have met: loops and barriers.
+//! What a kernel's code has that a save must have met: loops and barriers, or where there
+//! are none, many different instructions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -69,7 +70,12 @@ impl Landmarks {
         let loops = self.loops.iter();
         let loops = loops.filter(|range| stops.range((*range).clone()).next().is_none());
         let loops = loops.map(|range| format!("the loop from {:#x} on", range.start()));
-        barriers.chain(loops).collect()
+        let is_straight = self.barriers.is_empty() && self.loops.is_empty();
+        let least = self.instructions.len().div_ceil(2);
+        let met = stops.intersection(&self.instructions).count();
+        let more = (is_straight && met < least)
+            .then(|| format!("{} instructions of at least {least}", least - met));
+        barriers.chain(loops).chain(more).collect()
     }
 }
 
@@ -98,6 +104,15 @@ mod tests {
         let missed = |stops: &[u64]| landmarks.missed(&stops.iter().copied().collect()).len();
         assert_eq!(missed(&[]), 2);
         assert_eq!((missed(&[0, 12]), missed(&[8]), missed(&[0, 4])), (1, 1, 0));
+    }
+
+    #[test]
+    fn of_straight_code_half_of_the_instructions_are_wanted() {
+        let landmarks = Landmarks::of(&text(&[0xbf80_0000, 0xbf80_0000, 0xbf81_0000]), 0);
+        let missed = |stops: &[u64]| landmarks.missed(&stops.iter().copied().collect());
+        assert_eq!(missed(&[]), ["2 instructions of at least 2"]);
+        assert_eq!(missed(&[4, 5, 12]), ["1 instructions of at least 2"]);
+        assert!(missed(&[0, 8]).is_empty());
     }
 
     #[test]

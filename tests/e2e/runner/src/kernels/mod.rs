@@ -8,6 +8,7 @@ mod landmarks;
 #[path = "../../../../lab/gfx942/tests/common/object.rs"]
 mod object;
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -17,8 +18,9 @@ use gpu_workload::machine::{digits, Job};
 pub use landmarks::Landmarks;
 use object::Object;
 
-/// What a compiler makes, and what was written by hand.
+/// What a compiler makes, with optimization and without, and what was written by hand.
 static COMPILED: LazyLock<Object> = LazyLock::new(|| Object::compile("-O2"));
+static UNOPTIMIZED: LazyLock<Object> = LazyLock::new(|| Object::compile("-O0"));
 static WRITTEN: LazyLock<Object> = LazyLock::new(|| {
     let text = include_str!("../../../../lab/vgpu/model/src/tests/kernels.s");
     Object::translate(&["-x", "assembler"], text)
@@ -88,6 +90,10 @@ impl Case {
             Case::compiled("scan", by_item, host::scan(count, seed), 200),
             Case::compiled("product", by_item, host::product(groups, seed), 400),
             Case::compiled("product_halves", (64, groups), host::halves(seed), 200),
+            Case {
+                object: &UNOPTIMIZED,
+                ..Case::compiled("scratch", by_item, host::scratch(count, seed), 1_500)
+            },
         ]
     }
 
@@ -119,6 +125,7 @@ impl Case {
             priority,
             items: self.items,
             groups: self.groups,
+            private_bytes: self.object.kernel(self.kernel).scratch as u32,
             lds_bytes: self.share(),
             buffers: self.buffers.clone(),
             expected: self.expected.clone(),
@@ -127,6 +134,13 @@ impl Case {
             patience_ms: DISPATCH_PATIENCE_MS,
             ..Job::default()
         }
+    }
+
+    /// Offsets of the instructions of `state` at which all that a wave has is still to be
+    /// used: whatever is lost there is missing in the sums.
+    pub fn vulnerable() -> Range<u64> {
+        // The first two change nothing, or not all sums.
+        WRITTEN.symbol("full") + 8..WRITTEN.symbol("summed")
     }
 
     pub fn landmarks(&self) -> Landmarks {
@@ -145,7 +159,7 @@ mod tests {
             let cases = Case::chosen(Case::all(4, 1), names)?;
             Ok::<_, anyhow::Error>(cases.iter().map(|case| case.kernel).collect::<Vec<_>>())
         };
-        assert_eq!(chosen("").unwrap().len(), 7);
+        assert_eq!(chosen("").unwrap().len(), 8);
         assert_eq!(chosen(" scan add ").unwrap(), ["add", "scan"]);
         let error = chosen("scan sum").unwrap_err().to_string();
         assert!(error.contains("'sum'"), "{error}");

@@ -8,8 +8,9 @@ use std::time::Duration;
 use anyhow::{bail, ensure, Context, Result};
 use gpu_workload::machine::{Job, Outcome, Said};
 use serde_json::json;
-use vgpu_model::Pace;
+use vgpu_model::{Faults, Pace, Spoil};
 
+use super::faults::PAGE_FAULT;
 use super::repetition::unrestrained;
 use crate::accounts::Accounts;
 use crate::background::{Background, Expect};
@@ -46,6 +47,12 @@ pub const SCENARIOS: &[Scenario] = &[
             ..Needs::ANY
         },
         run: preempted_by_descriptor,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "machine code that is not restored as it was leaves wrong results",
+        needs: Needs::ONCE,
+        run: spoiled,
     },
 ];
 
@@ -209,6 +216,15 @@ fn preempted_with(guest: &mut Guest, parameters: &str) -> Result<()> {
     module.unload(guest)
 }
 
+/// So slow that a kernel can be interrupted between any two instructions.
+fn set_pace(guest: &mut Guest, case: &Case) -> Result<()> {
+    guest.device.set_pace(Pace {
+        instruction: DISPATCH / case.instructions,
+        wave_quantum: 1,
+        wave_seed: seed()?,
+    })
+}
+
 /// Lets a kernel go on until its waves were saved so often, at each loop and barrier among
 /// other instructions. Returns what came of it.
 fn stopped_often(
@@ -218,11 +234,7 @@ fn stopped_often(
     (at, case): (usize, &Case),
     goal: u64,
 ) -> Result<String> {
-    guest.device.set_pace(Pace {
-        instruction: DISPATCH / case.instructions,
-        wave_quantum: 1,
-        wave_seed: seed()?,
-    })?;
+    set_pace(guest, case)?;
     let landmarks = case.landmarks();
     let code = run.begins(guest, at)?;
     let mut before = None;
@@ -256,4 +268,64 @@ fn stopped_often(
         landmarks.barriers.len(),
         landmarks.loops.len()
     ))
+}
+
+/// What a wave may be when it is restored, other than it was.
+const SPOILS: [Spoil; 5] = [
+    // Where the sum is kept.
+    Spoil::Scalar(2),
+    Spoil::Vector(20),
+    Spoil::Exec,
+    Spoil::Share,
+    Spoil::ProgramCounter,
+];
+
+fn spoiled(guest: &mut Guest) -> Result<()> {
+    // A wave that skips the load of an address stores anywhere.
+    PAGE_FAULT.iter().for_each(|text| guest.expect_log(text));
+    let module = unrestrained(guest, "transaction=driver")?;
+    let load = Load::start(guest, json!({"queues": [urgent(guest)]}))?;
+    let case = Case::chosen(Case::all(groups(guest), seed()?), "state")?;
+    for spoil in SPOILS {
+        guest.device.set_faults(Faults {
+            spoiled_waves: Some(spoil),
+            ..Faults::default()
+        })?;
+        spoiled_once(guest, &case).with_context(|| format!("{spoil:?}"))?;
+    }
+    guest.device.set_faults(Faults::default())?;
+    guest.device.set_pace(Pace::default())?;
+    load.stop(guest)?;
+    load.finish(guest)?;
+    module.unload(guest)
+}
+
+/// Lets the kernel go on until a wave was saved at an instruction that matters. What it
+/// leaves must be wrong.
+fn spoiled_once(guest: &mut Guest, cases: &[Case]) -> Result<()> {
+    set_pace(guest, &cases[0])?;
+    let mut accounts = Accounts::new(guest)?;
+    let run = Run::start(guest, cases)?;
+    let code = run.begins(guest, 0)?;
+    guest.wait_until("a wave is spoiled where it matters", PATIENCE, |guest| {
+        let Some(report) = accounts.find(guest, cases[0].groups)? else {
+            return Ok(false);
+        };
+        let stops = guest.device.stops()?;
+        let own = stops.iter().filter(|each| each.queue == report.queue);
+        let mut addresses = own.flat_map(|each| each.addresses.iter());
+        let matters = Case::vulnerable();
+        Ok(report.fault.is_some()
+            || addresses.any(|(at, _)| matters.contains(&at.wrapping_sub(code))))
+    })?;
+    guest.agent().make_file(&run.stops[0], "")?;
+    let ended = run.program.end(guest, PATIENCE)?;
+    let last = ended.stdout.lines().last().unwrap_or_default();
+    let is_noticed = match serde_json::from_str(last)? {
+        Said::Done(outcome) => !outcome.wrong.is_empty(),
+        // It went on where it was told of a fault in memory.
+        Said::Ready { .. } => ended.stderr.contains("the GPU reports"),
+    };
+    ensure!(is_noticed, "nobody noticed: {ended:?}");
+    Ok(())
 }

@@ -18,6 +18,7 @@ mod scalar_bits;
 mod scalar_memory;
 mod source;
 mod vector;
+mod whole;
 
 use crate::code::{decode, Encoding, Instruction};
 use crate::wave::{HardwareRegister, Memory, Outcome, Wave};

@@ -7,7 +7,7 @@ use super::Stop;
 use crate::code::{
     Arithmetic, Class, Instruction, Kind, Modifiers, Number, Operand, Part, Role, Signs,
 };
-use crate::wave::Wave;
+use crate::wave::{Wave, LANES};
 
 #[derive(Clone, Copy)]
 pub struct Source {
@@ -102,6 +102,19 @@ impl Source {
             part: part.unwrap_or(Part::Whole),
             ..Self::plain(instruction.operand_of(Role::Source(at))?, slot.kind)
         })
+    }
+
+    /// What the source is to all lanes, if it is 32 bits without modifiers.
+    pub fn lanes(&self, wave: &Wave) -> Option<[u32; LANES]> {
+        let is_plain = !self.absolute && !self.negative && !self.upper && !self.extend;
+        if !is_plain || self.part != Part::Whole || bits(self.kind) != 32 {
+            return None;
+        }
+        match self.operand {
+            Operand::Vector { first, dwords: 1 } => Some(wave.lanes(first)),
+            Operand::Vector { .. } => None,
+            _ => Some([self.read(wave, 0).ok()? as u32; LANES]),
+        }
     }
 
     /// What the source is to this lane.

@@ -6,7 +6,7 @@ use super::lane::{Comparison, Inputs, Modes, Output, Pair, Task};
 use super::operands::{operand, read_32, read_64, register};
 use super::registers::{lanes, read_dword, write_dword};
 use super::source::{arithmetic, Source};
-use super::{Done, Stop};
+use super::{whole, Done, Stop};
 use crate::code::{
     Arithmetic, Class, Instruction, Modifiers, Operand, Operation, Part, Parts, Role, Unused,
 };
@@ -194,6 +194,28 @@ impl Destination {
 fn compute(wave: &mut Wave, instruction: &Instruction) -> Done {
     let modifiers = arithmetic(instruction)?;
     let operands = Operands::of(wave, instruction, &modifiers)?;
+    let is_plain = modifiers == Arithmetic::default()
+        && matches!(
+            instruction.modifiers,
+            Modifiers::None | Modifiers::Arithmetic(_)
+        );
+    let to = instruction.operand_of(Role::Destination);
+    if let Some(to) = to.filter(|_| is_plain) {
+        let done = whole::execute(wave, instruction.operation, &operands.sources, to);
+        if done.is_some() {
+            return Ok(Outcome::Next);
+        }
+    }
+    one_by_one(wave, instruction, &modifiers, &operands)
+}
+
+/// The same, a lane at a time.
+fn one_by_one(
+    wave: &mut Wave,
+    instruction: &Instruction,
+    modifiers: &Arithmetic,
+    operands: &Operands,
+) -> Done {
     let modes = Modes::of(wave);
     let task = Task::new(instruction.operation, operands.count());
     let result = |inputs: &Inputs| {
@@ -205,7 +227,7 @@ fn compute(wave: &mut Wave, instruction: &Instruction) -> Done {
     };
     // Also without an active lane an operation is known or not.
     let (example, _): (Output, u64) = result(&Inputs::default()).ok_or(Stop::Unknown)?;
-    let destination = Destination::of(instruction, &modifiers, example.value.bits())?;
+    let destination = Destination::of(instruction, modifiers, example.value.bits())?;
     let mask = match example.flag {
         Some(_) => Some(mask_destination(instruction)?),
         None => None,
@@ -290,5 +312,86 @@ pub fn execute(wave: &mut Wave, instruction: &Instruction) -> Done {
         }
         Operation::v_swap_b32 | Operation::v_accvgpr_mov_b32 => moves(wave, instruction),
         _ => compute(wave, instruction),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::code::decode;
+    use crate::wave::HardwareRegister;
+
+    const TABLE: &str = include_str!("../../../../data/gfx942/instructions.txt");
+
+    /// Numbers of all kinds: small ones, singles among them, and any bits.
+    fn number(state: &mut u64) -> u32 {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        let bits = (*state >> 20) as u32;
+        match *state % 5 {
+            0 => bits % 40,
+            1 => (bits as i32 as f32 / 1024.0).to_bits(),
+            2 => bits & 0x807f_ffff,
+            _ => bits,
+        }
+    }
+
+    fn wave(state: &mut u64, mode: u32) -> Wave {
+        let mut wave = Wave::with_registers(0, 256, 8);
+        wave.set_hardware(HardwareRegister::Mode, mode);
+        for register in 0..128 {
+            wave.set_scalar(register, number(state));
+        }
+        for register in 0..=255 {
+            for lane in 0..LANES {
+                wave.set_vector(register, lane, number(state));
+            }
+        }
+        wave
+    }
+
+    /// All instructions of the table that whole registers can be calculated for.
+    #[test]
+    fn whole_registers_are_what_lanes_are_one_by_one() {
+        let mut state = 77;
+        let mut tried = BTreeSet::new();
+        // Rounding to the nearest with and without subnormal numbers, and downwards.
+        let waves = [0xf0, 0x00, 0x10, 0xf2].map(|mode| wave(&mut state, mode));
+        for line in TABLE.lines() {
+            let mut words = line.split(' ').map(|word| u32::from_str_radix(word, 16));
+            let mut bytes = Vec::new();
+            for _ in 0..2 {
+                bytes.extend(words.next().unwrap().unwrap().to_le_bytes());
+            }
+            let Ok(instruction) = decode(&bytes) else {
+                continue;
+            };
+            let Ok(modifiers) = arithmetic(&instruction) else {
+                continue;
+            };
+            for wave in &waves {
+                let Ok(operands) = Operands::of(wave, &instruction, &modifiers) else {
+                    continue;
+                };
+                let mut expected = wave.clone();
+                let done = one_by_one(&mut expected, &instruction, &modifiers, &operands);
+                let mut found = wave.clone();
+                let is_vector = !instruction.operation.name().starts_with("s_");
+                if is_vector && done.is_ok() {
+                    assert_eq!(compute(&mut found, &instruction), done, "{instruction}");
+                    assert!(found == expected, "{instruction}");
+                    let to = instruction.operand_of(Role::Destination).unwrap();
+                    let mut again = wave.clone();
+                    let operation = instruction.operation;
+                    if whole::execute(&mut again, operation, &operands.sources, to).is_some() {
+                        tried.insert(operation.name());
+                    }
+                }
+            }
+        }
+        assert!(tried.len() >= 20, "{tried:?}");
     }
 }

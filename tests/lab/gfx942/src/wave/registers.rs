@@ -108,6 +108,26 @@ impl Wave {
             .unwrap_or(0)
     }
 
+    /// A vector register in all lanes.
+    pub fn lanes(&self, register: u8) -> [u32; LANES] {
+        let register = self.vectors.get(usize::from(register));
+        register.copied().unwrap_or([0; LANES])
+    }
+
+    /// Sets a vector register in the lanes that EXEC has.
+    pub fn set_lanes(&mut self, register: u8, values: &[u32; LANES]) {
+        let exec = self.exec();
+        if let Some(register) = self.vectors.get_mut(usize::from(register)) {
+            for (lane, (place, value)) in register.iter_mut().zip(values).enumerate() {
+                *place = if (exec >> lane) & 1 != 0 {
+                    *value
+                } else {
+                    *place
+                };
+            }
+        }
+    }
+
     pub fn set_vector(&mut self, register: u8, lane: usize, value: u32) {
         let register = self.vectors.get_mut(usize::from(register));
         if let Some(place) = register.and_then(|lanes| lanes.get_mut(lane)) {

@@ -50,6 +50,6 @@ pub use device::{Device, DoorbellWidth};
 pub use registers::{Block, RegisterReport};
 pub use terms::{
     Began, Bus, BusError, Config, ConfigError, Faults, Fence, GpuNanos, HiqAction, HiqRecord,
-    MappedQueue, Moment, Occupancy, Pace, QueueId, QueueKind, QueueReport, ReadPointer, StateDump,
-    StopReport, TimelineChange, TimelineRecord, Timing, UnitsRecord, Vram,
+    MappedQueue, Moment, Occupancy, Pace, QueueId, QueueKind, QueueReport, ReadPointer, Spoil,
+    StateDump, StopReport, TimelineChange, TimelineRecord, Timing, UnitsRecord, Vram,
 };

@@ -150,6 +150,7 @@ impl Load {
             let packet = Packet::dispatch(&Dispatch {
                 workgroups: self.spec.workgroups,
                 workgroup_size: self.spec.workgroup_size,
+                private_bytes: 0,
                 lds_bytes: self.spec.kernel.lds_bytes,
                 kernel_object: self.code.address(),
                 kernel_arguments: self.arguments.address() + (slot * STRIDE) as u64,

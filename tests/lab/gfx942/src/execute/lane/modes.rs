@@ -29,6 +29,11 @@ impl Modes {
         Rounding::of(self.bits(ROUNDING, format))
     }
 
+    /// Sources and results may be subnormal.
+    pub fn keeps_subnormals(self, format: Format) -> bool {
+        self.bits(SUBNORMALS, format) == 3
+    }
+
     pub fn keeps_subnormal_results(self, format: Format) -> bool {
         self.bits(SUBNORMALS, format) & 2 != 0
     }

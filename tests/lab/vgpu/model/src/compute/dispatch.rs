@@ -88,7 +88,7 @@ impl Dispatch {
                 self.waves, self.vgprs, self.lds
             ));
         }
-        self.work.check()
+        self.work.check(self.waves)
     }
 
     /// Every workgroup has been launched once. A die that is not loaded may still

@@ -19,6 +19,7 @@ pub fn context(bus: &Buses, queue: &Queue, die: u32) -> Context {
         die,
         now: bus.now(),
         handler_turns: bus.config.handler_turns,
+        spoil: bus.faults.spoiled_waves,
     }
 }
 

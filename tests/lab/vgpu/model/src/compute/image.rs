@@ -13,7 +13,7 @@
 mod programs;
 
 use super::dispatch::{Dispatch, Share};
-use super::machine::{Group, Program};
+use super::machine::{Group, Program, ScratchSlot};
 use super::work::{Countable, Suspended, Work};
 use crate::terms::GpuNanos;
 
@@ -42,8 +42,8 @@ struct Part {
     share: Share,
     /// How many workgroup records follow, according to the control stack.
     count: u64,
-    /// How many waves each workgroup has, if they execute machine code.
-    waves: Vec<u32>,
+    /// The waves of each workgroup with their scratch, if they execute machine code.
+    waves: Vec<Vec<Option<ScratchSlot>>>,
 }
 
 impl Part {
@@ -58,19 +58,19 @@ impl Part {
     fn bytes(&self, workgroup: usize) -> u64 {
         let footprint = self.dispatch.footprint();
         match self.waves.get(workgroup) {
-            Some(waves) => Group::saved_bytes(*waves, footprint.vgprs, footprint.lds),
+            Some(waves) => Group::saved_bytes(waves.len() as u32, footprint.vgprs, footprint.lds),
             None => footprint.saved_bytes(),
         }
     }
 }
 
 /// Where the wave state has a workgroup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub part: usize,
     pub bytes: u64,
-    /// How many waves there are, if they execute machine code.
-    pub waves: Option<u32>,
+    /// The waves with their scratch, if they execute machine code.
+    pub waves: Option<Vec<Option<ScratchSlot>>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl Image {
                 let share = dispatch.shares[die as usize].clone();
                 let count = share.waiting.len() as u64;
                 let groups = share.waiting.iter().filter_map(Suspended::group);
-                let waves = groups.map(Group::waves).collect();
+                let waves = groups.map(Group::slots).collect();
                 let dispatch = Dispatch {
                     shares: Vec::new(),
                     ..dispatch.clone()
@@ -288,7 +288,7 @@ impl Image {
                 (0..part.count as usize).map(move |workgroup| Place {
                     part: index,
                     bytes: part.bytes(workgroup),
-                    waves: part.waves.get(workgroup).copied(),
+                    waves: part.waves.get(workgroup).cloned(),
                 })
             })
             .collect()

@@ -7,15 +7,16 @@
 
 use std::collections::BTreeSet;
 
-use super::die::Resident;
+use super::die::{Die, Resident};
 use super::dispatch::{Dispatch, Share};
 use super::load::Load;
-use super::work::End;
+use super::machine::{ScratchSlot, Seats};
+use super::work::{End, Suspended};
 use super::Compute;
 use crate::bus::Buses;
 use crate::clock::Event;
 use crate::queue::Queues;
-use crate::terms::{QueueKey, ReadPointer};
+use crate::terms::{Config, QueueKey, ReadPointer};
 
 /// The pipe classes, most urgent first.
 const CLASSES: [u32; 4] = [3, 2, 1, 0];
@@ -144,13 +145,23 @@ impl Compute {
         };
         let footprint = load.dispatches[position].footprint();
         let units = &mut self.dies[index];
-        let allowed =
-            |unit: usize| !reserved[unit] && load.allows(die, unit, self.units_per_engine);
-        let Some((unit, simds)) = units.find_room(&footprint, allowed) else {
-            return Launched::NoRoom;
+        let seating = Seating::of(load, position, (die, &*units), key);
+        let per_engine = self.units_per_engine;
+        let allowed = |unit: usize| {
+            let is_seated = seating.as_ref().is_none_or(|s| s.has(unit / per_engine));
+            is_seated && !reserved[unit] && load.allows(die, unit, per_engine)
         };
+        let Some((unit, simds)) = units.find_room(&footprint, allowed) else {
+            return match seating {
+                // What it waits for is its own.
+                Some(seating) if seating.is_full() => Launched::NoWork,
+                _ => Launched::NoRoom,
+            };
+        };
+        let slots = seating.map_or(Vec::new(), |s| s.take(unit / per_engine));
+        let seats = Seats { die, slots };
         let now = bus.now();
-        let running = take_work(load, position, die).run(now, &bus.config, units.pace());
+        let running = take_work(load, position, &seats).run(now, &bus.config, units.pace());
         let ends = running.ends();
         let dispatch = &mut load.dispatches[position];
         dispatch.started.get_or_insert(now);
@@ -203,16 +214,61 @@ impl Compute {
     }
 }
 
+/// The parts of scratch that a workgroup gets, for each shader engine that has enough.
+struct Seating(Vec<Option<Vec<ScratchSlot>>>);
+
+impl Seating {
+    /// For the next workgroup of a dispatch, if it needs them: one that was taken off its
+    /// unit has kept its own.
+    fn of(
+        load: &Load,
+        position: usize,
+        (die, units): (u32, &Die),
+        key: QueueKey,
+    ) -> Option<Seating> {
+        let dispatch = &load.dispatches[position];
+        let scratch = dispatch.work.scratch()?;
+        if !dispatch.shares[die as usize].waiting.is_empty() {
+            return None;
+        }
+        let residents = units.residents().filter(|(_, r)| r.queue == key);
+        let waiting = load
+            .dispatches
+            .iter()
+            .flat_map(|dispatch| &dispatch.shares[die as usize].waiting);
+        let taken: Vec<ScratchSlot> = residents
+            .flat_map(|(_, resident)| resident.running.slots())
+            .chain(waiting.flat_map(Suspended::slots))
+            .collect();
+        let of_engine = |engine| scratch.free(&taken, engine, dispatch.waves);
+        let engines = 0..Config::SHADER_ENGINES;
+        Some(Seating(engines.map(of_engine).collect()))
+    }
+
+    fn has(&self, engine: usize) -> bool {
+        self.0.get(engine).is_some_and(Option::is_some)
+    }
+
+    fn is_full(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+
+    fn take(mut self, engine: usize) -> Vec<ScratchSlot> {
+        let slots = self.0.get_mut(engine).and_then(Option::take);
+        slots.unwrap_or_default()
+    }
+}
+
 /// The next workgroup of a dispatch on a die: preferably one that was taken off
 /// its unit, otherwise one that has not begun.
-fn take_work(load: &mut Load, position: usize, die: u32) -> super::work::Suspended {
-    let deal = load.deal(die);
+fn take_work(load: &mut Load, position: usize, seats: &Seats) -> Suspended {
+    let deal = load.deal(seats.die);
     let dispatch = &mut load.dispatches[position];
-    let share: &mut Share = &mut dispatch.shares[die as usize];
+    let share: &mut Share = &mut dispatch.shares[seats.die as usize];
     share.resident += 1;
     let (work, lds) = (&dispatch.work, dispatch.lds);
     share.waiting.pop_front().unwrap_or_else(|| {
-        let next = work.begin(deal.workgroup(share.next), lds);
+        let next = work.begin(deal.workgroup(share.next), lds, seats);
         share.next += 1;
         next
     })

@@ -23,7 +23,7 @@ pub use dispatch::Dispatch;
 pub use finish::context;
 pub use image::{Image, RECORD};
 pub use kernel::Kernel;
-pub use machine::{Group, Origin, Program, Trouble};
+pub use machine::{private_bytes, Group, Origin, Program, Scratch, Trouble};
 #[cfg(test)]
 pub use occupancy::Footprint;
 pub use work::Work;

@@ -6,12 +6,17 @@
 //! What hardware keeps in events is not known. Here they have bytes of the model's own,
 //! three in each.
 
-use super::machine::Program;
+use super::machine::{Program, ScratchSlot};
 
 const EVENT: u32 = 1 << 30;
 const STATE: u32 = 1 << 31;
 const FIRST_WAVE: u32 = 1 << 17;
 const LAST_WAVE: u32 = 1 << 16;
+/// A wave's part of scratch: that it has one, its shader engine, and its number there.
+const HAS_SCRATCH: u32 = 1 << 15;
+const ENGINE_FROM: u32 = 11;
+const ENGINE: u32 = 3;
+const SLOT: u32 = 0x1ff;
 /// The first word, by which this kind of stack is known: a filler of PM4.
 pub const MARK: u32 = 0xffff_1000;
 /// Scalar registers in units of 16, less one. The trap handler's are among them.
@@ -25,39 +30,52 @@ pub fn state(program: &Program, lds: u32) -> u32 {
     STATE & !EVENT | vectors | (SCALAR_BLOCKS << 6) | (lds << 9) | ((accumulation & 0x3f) << 24)
 }
 
-/// The words of workgroups with so many waves each, the last wave first.
-pub fn waves(groups: impl DoubleEndedIterator<Item = u32>) -> Vec<u32> {
-    let of_group = |count: u32| {
-        (0..count).rev().map(move |index| {
+/// The words of workgroups whose waves have these parts of scratch, the last wave first.
+pub fn waves<'a>(
+    groups: impl DoubleEndedIterator<Item = &'a Vec<Option<ScratchSlot>>>,
+) -> Vec<u32> {
+    let of_group = |slots: &'a Vec<Option<ScratchSlot>>| {
+        let count = slots.len();
+        (0..count).zip(slots).rev().map(move |(index, slot)| {
             let first = if index == 0 { FIRST_WAVE } else { 0 };
             let last = if index + 1 == count { LAST_WAVE } else { 0 };
-            first | last
+            let scratch = slot.map_or(0, |slot| {
+                HAS_SCRATCH | (slot.number & SLOT) | ((slot.engine & ENGINE) << ENGINE_FROM)
+            });
+            first | last | scratch
         })
     };
     groups.rev().flat_map(of_group).collect()
+}
+
+fn slot(word: u32) -> Option<ScratchSlot> {
+    (word & HAS_SCRATCH != 0).then_some(ScratchSlot {
+        engine: (word >> ENGINE_FROM) & ENGINE,
+        number: word & SLOT,
+    })
 }
 
 pub fn is_state(word: u32) -> bool {
     word & EVENT == 0 && word & STATE != 0
 }
 
-/// How many waves each workgroup has, from words as [`waves`] makes them.
-pub fn groups(words: &[u32]) -> Option<Vec<u32>> {
-    let mut counts = Vec::new();
-    let mut count = 0;
+/// The waves of each workgroup, from words as [`waves`] makes them.
+pub fn groups(words: &[u32]) -> Option<Vec<Vec<Option<ScratchSlot>>>> {
+    let mut groups = Vec::new();
+    let mut group = Vec::new();
     for word in words {
         // A group begins with its last wave.
-        if (word & LAST_WAVE != 0) != (count == 0) {
+        if (word & LAST_WAVE != 0) != group.is_empty() {
             return None;
         }
-        count += 1;
+        group.push(slot(*word));
         if word & FIRST_WAVE != 0 {
-            counts.push(count);
-            count = 0;
+            group.reverse();
+            groups.push(std::mem::take(&mut group));
         }
     }
-    counts.reverse();
-    (count == 0).then_some(counts)
+    groups.reverse();
+    group.is_empty().then_some(groups)
 }
 
 /// A stack with bytes of our own and the words of states and waves.
@@ -95,20 +113,28 @@ pub fn parts(stack: &[u8]) -> Option<(Vec<u8>, Vec<u32>)> {
 mod tests {
     use super::*;
 
+    fn some(at: u32) -> Option<ScratchSlot> {
+        (at % 3 > 0).then_some(ScratchSlot {
+            engine: at % 4,
+            number: 500 + at % 12,
+        })
+    }
+
     #[test]
     fn what_a_stack_was_made_of_is_found_again() {
         for length in 0..8 {
             let own: Vec<u8> = (0..length).map(|at| 0xf8 + at).collect();
-            let words = waves([3, 1, 16].into_iter());
+            let all = [3, 1, 16].map(|count| (0..count).map(some).collect());
+            let words = waves(all.iter());
             let stack = stack(&own, &words);
             assert_eq!(parts(&stack), Some((own, words.clone())));
-            assert_eq!(groups(&words), Some(vec![3, 1, 16]));
+            assert_eq!(groups(&words), Some(all.to_vec()));
         }
     }
 
     #[test]
     fn a_group_without_its_first_or_last_wave_is_noticed() {
-        let words = waves([2, 2].into_iter());
+        let words = waves([vec![None; 2], vec![None; 2]].iter());
         assert_eq!(groups(&words[..3]), None);
         assert_eq!(groups(&words[1..]), None);
         assert_eq!(groups(&[]), Some(Vec::new()));

@@ -5,7 +5,7 @@
 //! Everything the engine knows about a program is here and in `machine`: how it is read,
 //! begun, run, suspended, written to the save area, read back, and finished.
 
-use super::machine::{Context, Course, Group, Program};
+use super::machine::{Context, Course, Group, Program, Scratch, ScratchSlot, Seats};
 use super::pace::{Pace, Progress, UNIT};
 use crate::memory::{Memory, MemoryFault, Space};
 use crate::terms::{Config, GpuNanos};
@@ -65,6 +65,11 @@ fn quantum(config: &Config) -> u64 {
     config.timing.instruction * u64::from(config.wave_quantum)
 }
 
+fn slots(group: Option<&Group>) -> Vec<ScratchSlot> {
+    let all = group.map(Group::slots).unwrap_or_default();
+    all.into_iter().flatten().collect()
+}
+
 impl Countable {
     /// How many words of a dispatch's part of the control stack it takes.
     pub const WORDS: usize = 3;
@@ -92,7 +97,7 @@ impl Work {
         }))
     }
 
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self, waves: u32) -> Result<(), String> {
         match self {
             Work::Countable(work) if work.counters % 4 != 0 => Err(format!(
                 "the counters at {:#x} are not aligned",
@@ -103,16 +108,24 @@ impl Work {
                 work.demand
             )),
             Work::Countable(_) => Ok(()),
-            Work::Machine(program) => program.check(),
+            Work::Machine(program) => program.check(waves),
+        }
+    }
+
+    /// The scratch that each of its waves has a part of, if any.
+    pub fn scratch(&self) -> Option<&Scratch> {
+        match self {
+            Work::Machine(program) => program.scratch(),
+            Work::Countable(_) => None,
         }
     }
 
     /// A workgroup that has not begun, and has so much local memory.
-    pub fn begin(&self, workgroup: u64, lds: u32) -> Suspended {
+    pub fn begin(&self, workgroup: u64, lds: u32, seats: &Seats) -> Suspended {
         let (remaining, group) = match self {
             Work::Countable(work) => (work.cost, None),
             Work::Machine(program) => {
-                let group = Group::new(program, workgroup, lds);
+                let group = Group::new(program, workgroup, lds, seats);
                 (0, Some(Box::new(group)))
             }
         };
@@ -206,6 +219,11 @@ impl Suspended {
         self.group.as_deref_mut()
     }
 
+    /// The parts of scratch that its waves have.
+    pub fn slots(&self) -> Vec<ScratchSlot> {
+        slots(self.group())
+    }
+
     /// Puts it on a unit.
     pub fn run(self, now: GpuNanos, config: &Config, pace: &mut Pace) -> Running {
         let ends = match (&self.group, self.remaining) {
@@ -245,6 +263,11 @@ impl Running {
 
     pub fn group_mut(&mut self) -> Option<&mut Group> {
         self.group.as_deref_mut()
+    }
+
+    /// The parts of scratch that its waves have.
+    pub fn slots(&self) -> Vec<ScratchSlot> {
+        slots(self.group.as_deref())
     }
 
     /// A fault keeps it from ending.

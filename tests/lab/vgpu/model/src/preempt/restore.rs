@@ -86,8 +86,8 @@ fn read_die(engines: &mut Engines, key: QueueKey, die: u32) -> Result<(u64, u64)
         let base = area.base.wrapping_add(at);
         if let (Some(waves), Some(program)) = (place.waves, image.program(place.part)) {
             let (program, vgprs, lds) = program;
-            let shape = (waves, vgprs, lds);
-            let group = Group::restore(memory, &context, program, base, shape)?;
+            let shape = (vgprs, lds);
+            let group = Group::restore(memory, &context, program, base, &waves, shape)?;
             image.add_group(place.part, group);
         } else {
             let mut record = [0; RECORD];

@@ -2,7 +2,7 @@
 //! Architected queueing: reading the packets of AQL queues.
 
 use super::pm4::CommandProcessor;
-use crate::compute::{Dispatch, Kernel, Origin, Program, Work};
+use crate::compute::{private_bytes, Dispatch, Kernel, Origin, Program, Scratch, Work};
 use crate::layout::aql::{kind, signal, vendor, Packet};
 use crate::memory::Space;
 use crate::queue::{Failure, Flow, Indirect, Queue};
@@ -11,6 +11,11 @@ use crate::terms::{QueueKey, ReadPointer};
 /// Dispatches of one queue that may be on the compute units at a time. The
 /// control stack has room for their records.
 const IN_FLIGHT: usize = 16;
+
+/// In what a queue's owner keeps (amd_queue_t): the signal by which it is asked for
+/// something, and that a dispatch wants more scratch than there is.
+const INACTIVE_SIGNAL: u64 = 192;
+const INSUFFICIENT_SCRATCH: u64 = 1;
 
 enum Launch {
     /// Complete as soon as it was read.
@@ -154,10 +159,20 @@ impl CommandProcessor<'_> {
             Work::read(memory, space, packet.kernarg())?
         } else {
             let queue = engines.queues.get(front.key);
+            let owner = queue.map_or(0, Queue::owner_record);
+            let wanted = private_bytes(memory, space, packet)?;
+            let scratch = match wanted {
+                0 => Scratch::default(),
+                _ => match Scratch::read(memory, space, owner, wanted)? {
+                    Some(scratch) => scratch,
+                    None => return self.want_scratch(front, owner),
+                },
+            };
             let origin = Origin {
                 packet: queue.map_or(0, |queue| queue.ring_address(front.number)),
-                owner: queue.map_or(0, Queue::owner_record),
+                owner,
                 number: front.number,
+                scratch,
             };
             let program = Program::read(memory, space, packet, &origin)?;
             Work::Machine(Box::new(program))
@@ -169,6 +184,24 @@ impl CommandProcessor<'_> {
             .compute
             .begin_dispatch(&mut engines.bus, &engines.queues, front.key, dispatch);
         Ok(Launch::Dispatched)
+    }
+
+    /// The queue has less scratch than a dispatch wants: its owner is told, once nothing
+    /// uses what there is.
+    fn want_scratch(&mut self, front: &Front, owner: u64) -> Result<Launch, Failure> {
+        let engines = &mut *self.engines;
+        if engines.compute.in_flight(front.key) > 0 {
+            return Ok(Launch::Full);
+        }
+        let memory = &engines.bus.memory;
+        let signal = memory.read_u64(front.space, owner.wrapping_add(INACTIVE_SIGNAL))?;
+        if signal == 0 {
+            let reason = "a dispatch wants scratch, and nobody can be asked for it";
+            return Err(Failure::Packet(reason.to_owned()));
+        }
+        let (bus, what) = (&mut engines.bus, INSUFFICIENT_SCRATCH);
+        engines.queues.ask_owner(bus, front.key, signal, what)?;
+        Ok(Launch::Wait)
     }
 
     fn barrier(&self, front: &Front) -> Result<Launch, Failure> {

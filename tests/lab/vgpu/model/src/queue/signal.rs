@@ -31,6 +31,35 @@ impl Queues {
         }
         bus.memory
             .add_u64(space, signal.wrapping_add(signal::VALUE), u64::MAX)?;
+        self.wake(bus, key, signal)
+    }
+
+    /// Tells the queue's owner by a signal that it must do something before the queue goes
+    /// on. Nothing is said while the owner has not answered.
+    pub fn ask_owner(
+        &self,
+        bus: &mut Buses,
+        key: QueueKey,
+        signal: u64,
+        what: u64,
+    ) -> Result<(), MemoryFault> {
+        let Some(queue) = self.get(key) else {
+            return Ok(());
+        };
+        let (space, value) = (queue.space(), signal.wrapping_add(signal::VALUE));
+        if bus.memory.read_u64(space, value)? != 0 {
+            return Ok(());
+        }
+        bus.memory.write_u64(space, value, what)?;
+        self.wake(bus, key, signal)
+    }
+
+    /// Wakes a program that waits for a signal.
+    fn wake(&self, bus: &mut Buses, key: QueueKey, signal: u64) -> Result<(), MemoryFault> {
+        let Some(queue) = self.get(key) else {
+            return Ok(());
+        };
+        let space = queue.space();
         let mailbox = bus
             .memory
             .read_u64(space, signal.wrapping_add(signal::MAILBOX))?;

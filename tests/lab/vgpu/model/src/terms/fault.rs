@@ -18,6 +18,22 @@ pub enum Fence {
     Never,
 }
 
+/// What is wrong of waves of machine code when they are restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Spoil {
+    /// A scalar register is as others have left it.
+    Scalar(u8),
+    /// A vector register is, in all lanes.
+    Vector(u8),
+    /// The halves of EXEC are swapped.
+    Exec,
+    /// Local memory is shifted by four bytes.
+    Share,
+    /// The program counter is four bytes too far.
+    ProgramCounter,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Faults {
@@ -35,6 +51,8 @@ pub struct Faults {
     pub interrupts_lost: bool,
     /// Queues, by doorbell, whose saved waves are spoiled in memory.
     pub corrupt_saves: BTreeSet<u64>,
+    /// What all waves of machine code that are restored have wrong.
+    pub spoiled_waves: Option<Spoil>,
 }
 
 /// When faults begin that are to begin within a transaction of the scheduler's ring.

@@ -11,7 +11,7 @@ mod time;
 mod wave;
 
 pub use config::{Config, ConfigError, Pace, ReadPointer, Timing};
-pub use fault::{Began, Faults, Fence, Moment, Schedule};
+pub use fault::{Began, Faults, Fence, Moment, Schedule, Spoil};
 pub use host::{Bus, BusError, Vram};
 pub use name::{Exit, Format, QueueKey, Role, SdmaRing, Seat, Slot};
 pub use report::{

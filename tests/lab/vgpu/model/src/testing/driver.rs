@@ -465,8 +465,9 @@ impl Driver {
             doorbell,
             descriptor,
             ring,
-            read: pointers,
-            write: pointers + 8,
+            // As in what a runtime keeps of its queue (amd_queue_t).
+            read: pointers + 128,
+            write: pointers + 56,
             area,
             packets: 64,
             is_static: false,

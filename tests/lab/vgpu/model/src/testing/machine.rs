@@ -31,6 +31,7 @@ fn root() -> PathBuf {
 
 /// Kernels of the crate `gfx942`, and those that are written for these tests.
 pub static COMPILED: LazyLock<Object> = LazyLock::new(|| Object::compile("-O2"));
+pub static UNOPTIMIZED: LazyLock<Object> = LazyLock::new(|| Object::compile("-O0"));
 pub static WRITTEN: LazyLock<Object> = LazyLock::new(|| {
     let text = include_str!("../tests/kernels.s");
     Object::translate(&["-x", "assembler"], text)

@@ -77,9 +77,7 @@ full:
 	s_nop 0
 	v_add_u32 v26, v26, v27
 	s_cselect_b32 s6, 0x11, 0x22
-	s_mov_b32 s2, exec_lo
-	add exec_hi
-	add vcc_lo
+	s_mov_b32 s2, vcc_lo
 	add vcc_hi
 	add m0
 	add flat_scratch_lo
@@ -91,6 +89,10 @@ full:
 	.endr
 	s_getreg_b32 s7, hwreg(HW_REG_MODE, 0, 8)
 	add s7
+	add exec_lo
+	add exec_hi
+	.globl summed
+summed:
 	s_mov_b64 exec, -1
 	v_mov_b32 v0, s2
 	s_movk_i32 s2, 31

@@ -3,7 +3,7 @@
 //! waves.
 
 use crate::layout::descriptor as mqd;
-use crate::terms::{Config, Timing};
+use crate::terms::{Config, Faults, Spoil, Timing};
 use crate::testing::driver::{Driver, TestQueue, USER};
 use crate::testing::machine::{arguments, Launch, COMPILED, HANDLERS, WRITTEN};
 
@@ -99,11 +99,17 @@ impl Begun {
 
     /// Takes the waves off where all their state is set.
     fn fill(&mut self) {
-        self.driver.run(UNTIL_FULL * INSTRUCTION + INSTRUCTION / 2);
+        self.fill_and_execute(0);
+    }
+
+    /// The same, so many instructions of four bytes later.
+    fn fill_and_execute(&mut self, more: u64) {
+        let executed = UNTIL_FULL + more;
+        self.driver.run(executed * INSTRUCTION + INSTRUCTION / 2);
         self.driver.unmap_all();
         for wave in [0, 1] {
             let pc = u64::from(self.saved(wave, PC));
-            assert_eq!(pc, self.full & 0xffff_ffff, "wave {wave}");
+            assert_eq!(pc, (self.full + 4 * more) & 0xffff_ffff, "wave {wave}");
         }
     }
 
@@ -178,6 +184,35 @@ fn the_save_area_is_what_the_handler_wrote() {
     assert_eq!(words, [state, 1 << 16, 1 << 17]);
     let end = begun.driver.mqd(&begun.queue, 0, mqd::WG_STATE_OFFSET);
     assert_eq!(u64::from(end - stack), 2 * WAVE + 512);
+}
+
+/// Lets the waves go on as they are not where all their state is set.
+fn with_spoiled_waves(spoil: Option<Spoil>) -> Vec<u32> {
+    let mut begun = Begun::new(&HANDLERS[0]);
+    // The next instruction changes the sums of all items.
+    begun.fill_and_execute(2);
+    begun.driver.device.set_faults(Faults {
+        spoiled_waves: spoil,
+        ..Faults::default()
+    });
+    begun.finish()
+}
+
+#[test]
+fn each_way_to_spoil_waves_is_noticed_in_all_items() {
+    let expected = undisturbed();
+    assert_eq!(with_spoiled_waves(None), expected);
+    for spoil in [
+        Spoil::Scalar(101),
+        Spoil::Vector(20),
+        Spoil::Exec,
+        Spoil::Share,
+        Spoil::ProgramCounter,
+    ] {
+        let sums = with_spoiled_waves(Some(spoil));
+        let same = (0..ITEMS).filter(|at| sums[*at] == expected[*at]);
+        assert_eq!(same.count(), 0, "{spoil:?}");
+    }
 }
 
 /// Changes the save area and lets the waves go on.

@@ -5,6 +5,7 @@ mod dispatch;
 mod machine;
 mod machine_handler;
 mod machine_preempt;
+mod machine_scratch;
 mod manual;
 mod pm4;
 mod preempt;

@@ -23,7 +23,7 @@ impl Image {
         for part in self.parts.iter().rev() {
             if let Some(program) = part.program() {
                 words.push(relaunch::state(program, part.dispatch.lds));
-                words.extend(relaunch::waves(part.waves.iter().copied()));
+                words.extend(relaunch::waves(part.waves.iter()));
             }
         }
         relaunch::stack(&stack, &words)
@@ -78,7 +78,8 @@ impl Image {
             let waves = states.next().and_then(relaunch::groups);
             let limit = part.dispatch.waves;
             let waves = waves.filter(|waves| {
-                waves.len() as u64 == part.count && waves.iter().all(|count| *count <= limit)
+                waves.len() as u64 == part.count
+                    && waves.iter().all(|group| group.len() as u32 <= limit)
             });
             part.waves = waves.ok_or("the control stack has other waves")?;
         }

@@ -4,10 +4,11 @@
 
 use gfx942::wave::{HardwareRegister, Outcome, Wave};
 
-use super::program::{Program, GROUP_NUMBERS};
+use super::program::{Program, Seats, GROUP_NUMBERS};
+use super::scratch::ScratchSlot;
 use super::sight::Sight;
 use crate::memory::{Memory, MemoryFault, Space};
-use crate::terms::{GpuNanos, WaveSettings};
+use crate::terms::{GpuNanos, Spoil, WaveSettings};
 
 const STATUS_HALT: u32 = 1 << 13;
 
@@ -28,6 +29,8 @@ pub struct Context {
     pub now: GpuNanos,
     /// As in the configuration.
     pub handler_turns: u64,
+    /// What restored waves have wrong.
+    pub spoil: Option<Spoil>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +48,8 @@ pub(super) struct Member {
     pub state: State,
     /// What it finds in EXEC when it says that it can be saved.
     pub area: u64,
+    /// Its part of the queue's scratch, if it has any.
+    pub slot: Option<ScratchSlot>,
 }
 
 /// What a wave has told the driver, and whether its trap handler has.
@@ -76,28 +81,31 @@ pub struct Group {
 
 impl Group {
     /// A workgroup that has not begun.
-    pub fn new(program: &Program, workgroup: u64, lds: u32) -> Group {
-        Group::of(program.waves(workgroup, lds), lds)
+    pub fn new(program: &Program, workgroup: u64, lds: u32, seats: &Seats) -> Group {
+        let slots = seats.slots.iter().copied().map(Some);
+        let waves = program.waves(workgroup, lds, seats).into_iter();
+        Group::of(waves.zip(slots.chain(std::iter::repeat(None))), lds)
     }
 
-    pub(super) fn of(waves: Vec<Wave>, lds: u32) -> Group {
-        let member = |wave| Member {
+    pub(super) fn of(waves: impl Iterator<Item = (Wave, Option<ScratchSlot>)>, lds: u32) -> Group {
+        let member = |(wave, slot)| Member {
             wave,
             state: State::Runs,
             area: 0,
+            slot,
         };
         Group {
-            members: waves.into_iter().map(member).collect(),
+            members: waves.map(member).collect(),
             share: vec![0; lds as usize],
             notices: Vec::new(),
             executed: 0,
         }
     }
 
-    /// Waves that have not ended.
-    pub fn waves(&self) -> u32 {
+    /// Of each wave that has not ended, the part of scratch that it has.
+    pub fn slots(&self) -> Vec<Option<ScratchSlot>> {
         let left = self.members.iter().filter(|m| m.state != State::Ended);
-        left.count() as u32
+        left.map(|member| member.slot).collect()
     }
 
     /// What its waves would execute next that have not ended: at a barrier, the barrier.

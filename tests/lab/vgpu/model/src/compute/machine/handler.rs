@@ -7,13 +7,17 @@ use gfx942::wave::{HardwareRegister, Wave, LANES};
 
 use super::group::{release, Context, Course, Group, Member, State};
 use super::program::Program;
+use super::scratch::ScratchSlot;
 use super::sight::Sight;
 use crate::memory::{Memory, MemoryFault};
+use crate::terms::Spoil;
 
 /// TRAPSTS: the wave is to be saved.
 const TRAP_SAVES: u32 = 1 << 10;
 /// The handler's second instruction is where a wave begins that is restored.
 const RESTORES: u64 = 4;
+/// How many bytes spoiled local memory and program counters are off.
+const SHIFT: usize = 4;
 /// With the address of a wave's part of the save area, that it is the first of its
 /// workgroup.
 const FIRST_WAVE: u64 = 1 << 58;
@@ -97,20 +101,45 @@ impl Group {
         context: &Context,
         program: &Program,
         base: u64,
-        (waves, vgprs, lds): (u32, u32, u32),
+        slots: &[Option<ScratchSlot>],
+        (vgprs, lds): (u32, u32),
     ) -> Result<Group, Trouble> {
         let handler = context.settings.handler;
         if handler == 0 {
             return Err(Trouble::Handler("there is none".to_owned()));
         }
-        let states = (0..waves).map(|_| used(program.empty_wave(lds))).collect();
-        let mut group = Group::of(states, lds);
+        let waves = slots
+            .iter()
+            .map(|slot| (used(program.empty_wave(lds)), *slot));
+        let mut group = Group::of(waves, lds);
         for (member, area) in group.members.iter_mut().zip(areas(base, vgprs, lds)) {
             member.wave.set_exec(area);
             member.wave.begin_handler(handler + RESTORES);
         }
         group.handle(memory, context, |member| !member.wave.is_privileged())?;
+        if let Some(spoil) = context.spoil {
+            group.spoil(spoil);
+        }
         Ok(group)
+    }
+
+    fn spoil(&mut self, spoil: Spoil) {
+        if spoil == Spoil::Share && self.share.len() > SHIFT {
+            self.share.rotate_right(SHIFT);
+        }
+        for Member { wave, .. } in &mut self.members {
+            match spoil {
+                Spoil::Scalar(register) => wave.set_scalar(register, left(register)),
+                Spoil::Vector(register) => {
+                    for lane in 0..LANES {
+                        wave.set_vector(register, lane, left_in(register, lane));
+                    }
+                }
+                Spoil::Exec => wave.set_exec(wave.exec().rotate_left(32)),
+                Spoil::Share => {}
+                Spoil::ProgramCounter => wave.pc = wave.pc.wrapping_add(SHIFT as u64),
+            }
+        }
     }
 
     /// Lets the waves run, one instruction each in turn, until all have ended or are
@@ -151,15 +180,25 @@ impl Group {
     }
 }
 
+/// What others have left in a scalar register, and in a lane of a vector register.
+const LEFT: u32 = 0x5eed_0000;
+
+fn left(register: u8) -> u32 {
+    LEFT | u32::from(register)
+}
+
+fn left_in(register: u8, lane: usize) -> u32 {
+    LEFT | (u32::from(register) << 8) | lane as u32
+}
+
 /// A wave finds in its registers what others have left there.
 fn used(mut wave: Wave) -> Wave {
-    const LEFT: u32 = 0x5eed_0000;
     for register in 0..124 {
-        wave.set_scalar(register, LEFT | u32::from(register));
+        wave.set_scalar(register, left(register));
     }
     for lane in 0..LANES {
         for register in 0..=255 {
-            let value = LEFT | (u32::from(register) << 8) | lane as u32;
+            let value = left_in(register, lane);
             wave.set_vector(register, lane, value);
             wave.set_accumulator(register, lane, !value);
         }

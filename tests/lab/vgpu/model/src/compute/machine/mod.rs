@@ -5,8 +5,10 @@
 mod group;
 mod handler;
 mod program;
+mod scratch;
 mod sight;
 
 pub use group::{Context, Course, Group};
 pub use handler::Trouble;
-pub use program::{Origin, Program};
+pub use program::{private_bytes, Origin, Program, Seats};
+pub use scratch::{Scratch, ScratchSlot};

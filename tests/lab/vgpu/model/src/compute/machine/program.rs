@@ -4,6 +4,7 @@
 
 use gfx942::wave::{HardwareRegister, Wave, LANES};
 
+use super::scratch::{Scratch, ScratchSlot};
 use crate::layout::aql::Packet;
 use crate::memory::{Memory, Space};
 use crate::queue::Failure;
@@ -20,6 +21,9 @@ const PRELOAD: u64 = 58;
 /// that for processors that cannot do it.
 const PRELOADED: usize = 16;
 const WITHOUT_PRELOAD: u64 = 256;
+
+/// The scalar registers with the address of a wave's scratch.
+const FLAT_SCRATCH: u8 = 102;
 
 /// STATUS: a trap handler is wanted, the wave is part of a workgroup, it is there.
 const STATUS_TRAPS: u32 = 1 << 6;
@@ -47,6 +51,8 @@ pub struct Program {
     grid: [u32; 3],
     items: [u32; 3],
     private: u32,
+    /// Where the private memory of items is, if they have any.
+    scratch: Scratch,
     /// Arguments that are in registers from the beginning.
     preload: [u32; PRELOADED],
     preloaded: u32,
@@ -57,11 +63,30 @@ pub struct Origin {
     pub packet: u64,
     pub owner: u64,
     pub number: u64,
+    pub scratch: Scratch,
+}
+
+/// Where the waves of a workgroup get their scratch: the die, and a part for each wave if
+/// the dispatch has any.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seats {
+    pub die: u32,
+    pub slots: Vec<ScratchSlot>,
+}
+
+/// Bytes of scratch that an item of a dispatch wants.
+pub fn private_bytes(
+    memory: &Memory,
+    space: Space,
+    packet: &Packet,
+) -> Result<u32, crate::memory::MemoryFault> {
+    let fixed = memory.read_u32(space, packet.kernel_object().wrapping_add(PRIVATE_SEGMENT))?;
+    Ok(packet.private_segment().max(fixed))
 }
 
 impl Program {
     /// How many words of a dispatch's part of the control stack it takes.
-    pub const WORDS: usize = 19;
+    pub const WORDS: usize = 22;
 
     pub fn read(
         memory: &Memory,
@@ -82,7 +107,8 @@ impl Program {
             number: origin.number,
             grid: packet.grid(),
             items: packet.workgroup(),
-            private: packet.private_segment().max(word(PRIVATE_SEGMENT)?),
+            private: private_bytes(memory, space, packet)?,
+            scratch: origin.scratch,
             preload: [0; PRELOADED],
             preloaded: (preload & 0x7f).min(PRELOADED as u32),
         };
@@ -97,15 +123,21 @@ impl Program {
         Ok(program)
     }
 
-    pub fn check(&self) -> Result<(), String> {
+    /// The scratch of its dispatch, if it has any.
+    pub fn scratch(&self) -> Option<&Scratch> {
+        (self.private > 0).then_some(&self.scratch)
+    }
+
+    pub fn check(&self, waves: u32) -> Result<(), String> {
+        if let Some(most) = self.scratch().map(Scratch::waves_of_engine) {
+            if most < waves {
+                return Err(format!(
+                    "a workgroup of {waves} waves wants scratch, which {most} can have"
+                ));
+            }
+        }
         if self.entry % 4 != 0 {
             return Err(format!("the code at {:#x} is not aligned", self.entry));
-        }
-        if self.private > 0 {
-            return Err(format!(
-                "its items want {} bytes of scratch each, which this GPU does not have",
-                self.private
-            ));
         }
         Ok(())
     }
@@ -126,7 +158,8 @@ impl Program {
             pair(self.items[0], self.items[1]),
             pair(self.items[2], self.preloaded),
         ]);
-        for (word, two) in words[11..].iter_mut().zip(self.preload.chunks_exact(2)) {
+        words[11..14].copy_from_slice(&self.scratch.to_words());
+        for (word, two) in words[14..].iter_mut().zip(self.preload.chunks_exact(2)) {
             *word = pair(two[0], two[1]);
         }
         words
@@ -136,7 +169,7 @@ impl Program {
         let low = |at: usize| words[at] as u32;
         let high = |at: usize| (words[at] >> 32) as u32;
         let mut preload = [0; PRELOADED];
-        for (two, word) in preload.chunks_exact_mut(2).zip(&words[11..]) {
+        for (two, word) in preload.chunks_exact_mut(2).zip(&words[14..]) {
             two.copy_from_slice(&[*word as u32, (*word >> 32) as u32]);
         }
         Program {
@@ -150,6 +183,7 @@ impl Program {
             grid: [low(7), high(7), low(8)],
             items: [low(9), high(9), low(10)],
             private: high(8),
+            scratch: Scratch::from_words([words[11], words[12], words[13]]),
             preload,
             preloaded: high(10).min(PRELOADED as u32),
         }
@@ -177,7 +211,7 @@ impl Program {
     }
 
     /// The waves of a workgroup at their beginning.
-    pub fn waves(&self, workgroup: u64, lds: u32) -> Vec<Wave> {
+    pub fn waves(&self, workgroup: u64, lds: u32, seats: &Seats) -> Vec<Wave> {
         let place = self.place(workgroup);
         let mut extent = [0; 3];
         for (axis, extent) in extent.iter_mut().enumerate() {
@@ -188,7 +222,13 @@ impl Program {
         }
         let items: u32 = extent.iter().product();
         (0..items.div_ceil(LANES as u32))
-            .map(|index| self.wave(place, extent, index, lds))
+            .map(|index| {
+                let mut wave = self.wave(place, extent, index, lds);
+                if let Some(slot) = seats.slots.get(index as usize) {
+                    wave.set_scalar_pair(FLAT_SCRATCH, self.scratch.address(seats.die, *slot));
+                }
+                wave
+            })
             .collect()
     }
 
