@@ -3,8 +3,6 @@
 
 mod host;
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use host::{Host, DEBUGFS, FAUX, QUEUES, STATS};
@@ -188,11 +186,22 @@ fn the_doctor_names_each_thing_that_is_missing() {
     }
 }
 
+fn shell(line: &str) {
+    let status = Command::new("sh").args(["-c", line]).status().unwrap();
+    assert!(status.success(), "{line}");
+}
+
 #[test]
 fn the_self_test_is_a_program_beside_the_command_that_takes_its_own_arguments() {
     let directory = tempfile::tempdir().unwrap();
     let own = directory.path().join("gpreempt");
-    fs::copy(env!("CARGO_BIN_EXE_gpreempt"), &own).unwrap();
+    // In processes of their own: one that is started by another test meanwhile would
+    // keep a file that is open for writing here, which then cannot be run.
+    shell(&format!(
+        "cp {} {}",
+        env!("CARGO_BIN_EXE_gpreempt"),
+        own.display()
+    ));
     let run = || {
         Command::new(&own)
             .args(["selftest", "--until", "1", "--help"])
@@ -209,8 +218,8 @@ fn the_self_test_is_a_program_beside_the_command_that_takes_its_own_arguments() 
     assert_eq!(error.lines().count(), 1, "{error}");
 
     let program = directory.path().join("gpreempt-selftest");
-    fs::write(&program, "#!/bin/sh\necho \"$@\"\nexit 7\n").unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let text = r##"printf '#!/bin/sh\necho "$@"\nexit 7\n'"##;
+    shell(&format!("{text} > {0} && chmod 755 {0}", program.display()));
     let there = run();
     assert_eq!(there.status.code(), Some(7));
     assert_eq!(there.stdout, b"--until 1 --help\n");

@@ -11,14 +11,18 @@ pub mod apply;
 pub mod attempts;
 pub mod config;
 pub mod doctor;
+pub mod export;
 pub mod file;
 pub mod host;
 pub mod kernel;
+pub mod ledger;
+pub mod metrics;
 pub mod parameters;
 pub mod rule;
 pub mod save;
 pub mod tables;
 pub mod turn;
+pub mod workload;
 
 mod place;
 mod table;
