@@ -44,6 +44,12 @@ pub enum Command {
         #[arg(long, default_value_t = 30)]
         last: usize,
     },
+    /// why a process ran, waited or was stopped
+    Explain {
+        /// the process's number
+        #[arg(value_parser = clap::value_parser!(i64).range(1..=i64::from(i32::MAX)))]
+        pid: i64,
+    },
     /// metrics for Prometheus
     Export {
         /// write them to a file of node_exporter's, replacing it as a whole

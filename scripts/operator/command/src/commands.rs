@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
 use gpreempt_operator::doctor::examine;
+use gpreempt_operator::explain;
 use gpreempt_operator::host::{cannot, Host, Refusal};
 use gpreempt_operator::kernel::{parameter_path, rules_path};
 use gpreempt_operator::tables::Stats;
@@ -70,6 +71,12 @@ pub fn events(host: &Host, last: usize) -> Result<Outcome, Refusal> {
         show::events(&events),
         Report::Events { events },
     ))
+}
+
+pub fn explain(host: &Host, pid: i64) -> Result<Outcome, Refusal> {
+    let explanation = explain::explain(host, pid)?;
+    let lines = show::explanation(&explanation);
+    Ok(Outcome::good(lines, Report::Explain(explanation)))
 }
 
 pub fn mode(host: &Host, wanted: Option<Mode>) -> Result<Outcome, Refusal> {

@@ -45,6 +45,7 @@ fn run(arguments: Arguments) -> Result<Option<Outcome>, Refusal> {
             return show_top(&host, interval, once, arguments.json).map(|()| None);
         }
         Command::Events { last } => commands::events(&host, last),
+        Command::Explain { pid } => commands::explain(&host, pid),
         Command::Export {
             output,
             interval,

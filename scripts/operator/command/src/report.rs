@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use gpreempt_operator::config::Fault;
 use gpreempt_operator::doctor::Finding;
+use gpreempt_operator::explain::Explanation;
 use gpreempt_operator::tables::{Event, LeftOut, Node, Queue, ShownRule};
 
 /// The version of the JSON.
@@ -25,6 +26,7 @@ pub enum Report {
     Events {
         events: Vec<Event>,
     },
+    Explain(Explanation),
     Mode {
         mode: String,
     },

@@ -125,6 +125,7 @@ fn the_json_of_every_command_is_as_the_schema_says() {
         "status",
         "queues",
         "events",
+        "explain|20",
         "mode",
         "mode|off",
         "rules",

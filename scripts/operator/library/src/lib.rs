@@ -11,6 +11,7 @@ pub mod apply;
 pub mod attempts;
 pub mod config;
 pub mod doctor;
+pub mod explain;
 pub mod export;
 pub mod file;
 pub mod host;
