@@ -50,6 +50,17 @@ pub enum Command {
         #[arg(value_parser = clap::value_parser!(i64).range(1..=i64::from(i32::MAX)))]
         pid: i64,
     },
+    /// write decisions as they are made to a trace for Perfetto
+    Record {
+        /// the trace
+        file: PathBuf,
+        /// for how long
+        #[arg(long, default_value = "10", value_parser = seconds)]
+        seconds: f64,
+        /// make it of what trace_pipe or perf script has printed before
+        #[arg(long, conflicts_with = "seconds")]
+        from: Option<PathBuf>,
+    },
     /// metrics for Prometheus
     Export {
         /// write them to a file of node_exporter's, replacing it as a whole

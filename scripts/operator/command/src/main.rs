@@ -46,6 +46,11 @@ fn run(arguments: Arguments) -> Result<Option<Outcome>, Refusal> {
         }
         Command::Events { last } => commands::events(&host, last),
         Command::Explain { pid } => commands::explain(&host, pid),
+        Command::Record {
+            file,
+            seconds,
+            from,
+        } => commands::record(&host, &file, Duration::from_secs_f64(seconds), from),
         Command::Export {
             output,
             interval,

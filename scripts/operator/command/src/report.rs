@@ -27,6 +27,11 @@ pub enum Report {
         events: Vec<Event>,
     },
     Explain(Explanation),
+    Record {
+        file: String,
+        events: u64,
+        lost: u64,
+    },
     Mode {
         mode: String,
     },

@@ -19,9 +19,12 @@ pub mod kernel;
 pub mod ledger;
 pub mod metrics;
 pub mod parameters;
+pub mod perfetto;
+pub mod record;
 pub mod rule;
 pub mod save;
 pub mod tables;
+pub mod tracepoint;
 pub mod turn;
 pub mod workload;
 
