@@ -2,10 +2,12 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use gpreempt_operator::export::MOST_WORKLOADS;
 
 /// Shows and steers amd_gpreempt.
 #[derive(Debug, Parser)]
@@ -41,6 +43,41 @@ pub enum Command {
         /// how many
         #[arg(long, default_value_t = 30)]
         last: usize,
+    },
+    /// why a process ran, waited or was stopped
+    Explain {
+        /// the process's number
+        #[arg(value_parser = clap::value_parser!(i64).range(1..=i64::from(i32::MAX)))]
+        pid: i64,
+    },
+    /// write decisions as they are made to a trace for Perfetto
+    Record {
+        /// the trace
+        file: PathBuf,
+        /// for how long
+        #[arg(long, default_value = "10", value_parser = seconds)]
+        seconds: f64,
+        /// make it of what trace_pipe or perf script has printed before
+        #[arg(long, conflicts_with = "seconds")]
+        from: Option<PathBuf>,
+    },
+    /// metrics for Prometheus
+    Export {
+        /// write them to a file of node_exporter's, replacing it as a whole
+        #[arg(long, conflicts_with = "listen")]
+        output: Option<PathBuf>,
+        /// write the file again and again, with so many seconds in between
+        #[arg(long, requires = "output", value_parser = seconds)]
+        interval: Option<f64>,
+        /// answer at this address (default: 127.0.0.1:9743)
+        #[arg(long, num_args = 0..=1, default_missing_value = "127.0.0.1:9743")]
+        listen: Option<SocketAddr>,
+        /// also at an address that other hosts can reach
+        #[arg(long, requires = "listen")]
+        public: bool,
+        /// how many workloads have names of their own
+        #[arg(long, default_value_t = MOST_WORKLOADS, value_parser = workloads)]
+        workloads: usize,
     },
     /// show or set the mode
     Mode { mode: Option<Mode> },
@@ -138,6 +175,14 @@ fn seconds(text: &str) -> Result<f64, String> {
     number
         .filter(|seconds| (0.0..=86_400.0).contains(seconds))
         .ok_or_else(|| "give seconds, from 0 to 86400".to_owned())
+}
+
+/// So many that a collector can still bear them, with a dozen numbers for each.
+fn workloads(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok();
+    number
+        .filter(|number| *number <= 1000)
+        .ok_or_else(|| "give a number from 0 to 1000".to_owned())
 }
 
 #[cfg(test)]

@@ -3,11 +3,15 @@
 
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use gpreempt_operator::doctor::examine;
+use gpreempt_operator::explain;
+use gpreempt_operator::file::replace_bytes;
 use gpreempt_operator::host::{cannot, Host, Refusal};
 use gpreempt_operator::kernel::{parameter_path, rules_path};
+use gpreempt_operator::record;
 use gpreempt_operator::tables::Stats;
 
 use crate::cli::Mode;
@@ -70,6 +74,42 @@ pub fn events(host: &Host, last: usize) -> Result<Outcome, Refusal> {
         show::events(&events),
         Report::Events { events },
     ))
+}
+
+pub fn explain(host: &Host, pid: i64) -> Result<Outcome, Refusal> {
+    let explanation = explain::explain(host, pid)?;
+    let lines = show::explanation(&explanation);
+    Ok(Outcome::good(lines, Report::Explain(explanation)))
+}
+
+pub fn record(
+    host: &Host,
+    file: &Path,
+    time: Duration,
+    from: Option<PathBuf>,
+) -> Result<Outcome, Refusal> {
+    let recorded = match from {
+        Some(text) => record::convert(host, &text)?,
+        None => record::record(host, time)?,
+    };
+    replace_bytes(file, &recorded.trace, 0o644)?;
+    let file = file.display().to_string();
+    let mut lines = vec![format!(
+        "{file} has {} events: open it at https://ui.perfetto.dev",
+        recorded.events
+    )];
+    if recorded.lost > 0 {
+        lines.push(format!(
+            "{} events came too fast and are missing",
+            recorded.lost
+        ));
+    }
+    let report = Report::Record {
+        file,
+        events: recorded.events,
+        lost: recorded.lost,
+    };
+    Ok(Outcome::good(lines, report))
 }
 
 pub fn mode(host: &Host, wanted: Option<Mode>) -> Result<Outcome, Refusal> {

@@ -7,6 +7,7 @@
 mod cli;
 mod commands;
 mod configuration;
+mod export;
 mod report;
 mod show;
 mod top;
@@ -20,6 +21,7 @@ use gpreempt_operator::host::{Host, Refusal};
 
 use crate::cli::{Arguments, Command, Rules};
 use crate::commands::Outcome;
+use crate::export::Export;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -43,6 +45,28 @@ fn run(arguments: Arguments) -> Result<Option<Outcome>, Refusal> {
             return show_top(&host, interval, once, arguments.json).map(|()| None);
         }
         Command::Events { last } => commands::events(&host, last),
+        Command::Explain { pid } => commands::explain(&host, pid),
+        Command::Record {
+            file,
+            seconds,
+            from,
+        } => commands::record(&host, &file, Duration::from_secs_f64(seconds), from),
+        Command::Export {
+            output,
+            interval,
+            listen,
+            public,
+            workloads: most,
+        } => {
+            let export = Export {
+                output,
+                interval,
+                listen,
+                public,
+                most,
+            };
+            return write_metrics(&host, export, arguments.json);
+        }
         Command::Mode { mode } => commands::mode(&host, mode),
         Command::Rules { what } => match what {
             None | Some(Rules::List) => commands::rules(&host),
@@ -70,6 +94,15 @@ fn run(arguments: Arguments) -> Result<Option<Outcome>, Refusal> {
         }
     };
     outcome.map(Some)
+}
+
+fn write_metrics(host: &Host, export: Export, json: bool) -> Result<Option<Outcome>, Refusal> {
+    if json {
+        return Err(Refusal::new(
+            "'export' has a format of its own: use 'gpreempt --json status' and 'gpreempt --json queues'",
+        ));
+    }
+    export::run(host, &export).map(|()| None)
 }
 
 fn show_top(host: &Host, interval: f64, once: bool, json: bool) -> Result<(), Refusal> {

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use gpreempt_operator::config::Fault;
 use gpreempt_operator::doctor::Finding;
+use gpreempt_operator::explain::Explanation;
 use gpreempt_operator::tables::{Event, LeftOut, Node, Queue, ShownRule};
 
 /// The version of the JSON.
@@ -24,6 +25,12 @@ pub enum Report {
     },
     Events {
         events: Vec<Event>,
+    },
+    Explain(Explanation),
+    Record {
+        file: String,
+        events: u64,
+        lost: u64,
     },
     Mode {
         mode: String,

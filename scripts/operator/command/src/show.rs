@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 
 use gpreempt_operator::doctor::Finding;
+use gpreempt_operator::explain::{duration, Explanation};
 use gpreempt_operator::host::MODULE;
 use gpreempt_operator::tables::{Event, Node, Queues};
 
@@ -25,16 +26,6 @@ fn columns<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
             words.join("  ").trim_end().to_owned()
         })
         .collect()
-}
-
-/// A time that a person can read.
-fn duration(nanos: u64) -> String {
-    for (unit, size) in [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1000)] {
-        if nanos >= 10 * size {
-            return format!("{} {unit}", nanos / size);
-        }
-    }
-    format!("{nanos} ns")
 }
 
 fn or_dash(number: Option<u64>) -> String {
@@ -149,6 +140,23 @@ pub fn events(events: &[Event]) -> Vec<String> {
     columns(&rows)
 }
 
+pub fn explanation(explanation: &Explanation) -> Vec<String> {
+    let sentence = |text: &str, by: &[String]| match by.is_empty() {
+        true => text.to_owned(),
+        false => format!("{text} [{}]", by.join(", ")),
+    };
+    let all = explanation.sentences.iter();
+    let mut lines: Vec<String> = all
+        .map(|one| sentence(&one.text, &one.decided_by))
+        .collect();
+    lines.push(format!(
+        "The {} decisions that are remembered of all processes span {}.",
+        explanation.decisions,
+        duration(explanation.span_ns)
+    ));
+    lines
+}
+
 pub fn findings(findings: &[Finding]) -> Vec<String> {
     let mut lines = Vec::new();
     for finding in findings {
@@ -160,6 +168,8 @@ pub fn findings(findings: &[Finding]) -> Vec<String> {
                 .iter()
                 .map(|remedy| format!("         {remedy}")),
         );
+        let command = finding.command.iter();
+        lines.extend(command.map(|command| format!("         $ {command}")));
     }
     lines
 }

@@ -121,10 +121,15 @@ fn the_json_of_every_command_is_as_the_schema_says() {
     let host = full_host();
     let wrong = host.0.path().join("wrong.toml").display().to_string();
     let mut seen = BTreeSet::new();
+    let events = host.0.path().join("events");
+    let line = "a-1 [0] ..... 1.5: gp_stop: gpu_id=1 node=0 pid=2 queue_id=3 prio=4 eff_prio=5 reason=share age_ns=6";
+    fs::write(&events, line).unwrap();
     for line in [
         "status",
         "queues",
         "events",
+        "explain|20",
+        &format!("record|{0}.trace|--from|{0}", events.display()),
         "mode",
         "mode|off",
         "rules",

@@ -12,6 +12,11 @@ use crate::host::{cannot, Refusal};
 /// after the host has failed. Where the path is a link, the file that it leads to
 /// is written.
 pub fn replace(path: &Path, text: &str, mode: u32) -> Result<(), Refusal> {
+    replace_bytes(path, text.as_bytes(), mode)
+}
+
+/// The same for what is no text.
+pub fn replace_bytes(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Refusal> {
     let wrong = |error: io::Error| cannot("write", path, &error);
     let target = target(path)?;
     let directory = match target.parent() {
@@ -32,7 +37,7 @@ pub fn replace(path: &Path, text: &str, mode: u32) -> Result<(), Refusal> {
         .mode(mode)
         .open(&new)
         .map_err(wrong)?;
-    file.write_all(text.as_bytes())
+    file.write_all(bytes)
         .and_then(|()| file.sync_all())
         .and_then(|()| fs::rename(&new, &target))
         .and_then(|()| fs::File::open(directory)?.sync_all())

@@ -55,7 +55,7 @@ pub struct LeftOut {
     pub left_out: u64,
 }
 
-/// The state and the counters of each node.
+/// The state and the counters of each node. An older module lacks some of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Stats {
     pub nodes: Vec<Node>,
@@ -72,18 +72,77 @@ pub struct Node {
     pub policy: String,
     pub sampler: String,
     pub backend: String,
+    #[serde(default)]
+    pub transaction: String,
     pub queues: u64,
+    #[serde(default)]
+    pub copy_queues: u64,
     pub processes: u64,
     pub running: u64,
     pub waiting: u64,
     pub stopped: u64,
+    #[serde(default)]
+    pub passes: u64,
+    #[serde(default)]
+    pub missed: u64,
     pub inversions: u64,
     pub observed: u64,
     pub stops: u64,
     pub starts: u64,
     pub transactions: u64,
     pub failures: u64,
+    #[serde(default)]
+    pub handed_over: u64,
+    #[serde(default)]
+    pub healed: u64,
+    #[serde(default)]
+    pub hints: u64,
+    #[serde(default)]
+    pub hints_honoured: u64,
+    #[serde(default)]
+    pub hints_expired: u64,
+    #[serde(default)]
+    pub hints_over_budget: u64,
+    #[serde(default)]
+    pub hints_ignored: u64,
     pub exempt: u64,
+}
+
+/// How long things took, for each node.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Latencies {
+    pub nodes: Vec<NodeLatencies>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct NodeLatencies {
+    pub gpu: String,
+    pub node: u64,
+    pub detection: Histogram,
+    pub unmap: Histogram,
+    pub edit: Histogram,
+    pub map: Histogram,
+    pub stopped: Histogram,
+    pub look: Histogram,
+    pub pass: Histogram,
+}
+
+/// Durations in nanoseconds.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Histogram {
+    pub count: u64,
+    pub sum_ns: u64,
+    pub max_ns: u64,
+    /// The least duration of each power of two that there was, and how many.
+    pub buckets: Vec<(u64, u64)>,
+}
+
+impl Histogram {
+    /// How many durations were at most as long as a power of two less one.
+    pub fn below(&self, power: u64) -> u64 {
+        let shorter = self.buckets.iter().filter(|(least, _)| *least < power);
+        shorter.map(|(_, count)| count).sum()
+    }
 }
 
 /// The latest decisions.
@@ -141,6 +200,10 @@ impl Host {
 
     pub fn stats(&self) -> Result<Stats, Refusal> {
         self.table("stats")
+    }
+
+    pub fn latencies(&self) -> Result<Latencies, Refusal> {
+        self.table("latency")
     }
 
     pub fn events(&self) -> Result<Events, Refusal> {

@@ -11,7 +11,7 @@ use super::preemption::{inversion, wait_for_heavy, PATIENCE, UNBOUNDED};
 use crate::cache::program;
 use crate::guest::Guest;
 use crate::load::Load;
-use crate::module::Module;
+use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
 const NEEDS: Needs = Needs {
@@ -26,6 +26,12 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "the operator's command shows and steers",
         needs: NEEDS,
         run: command,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "the operator's metrics agree with the module under load",
+        needs: NEEDS,
+        run: metrics,
     },
     Scenario {
         suite: Suite::E2e,
@@ -186,6 +192,85 @@ fn command(guest: &mut Guest) -> Result<()> {
     load.stop(guest)?;
     load.finish(guest)?;
     module.unload(guest)?;
+    remove(guest)
+}
+
+/// The value of a metric of the one node, by the rest of its labels.
+fn metric(text: &str, name: &str, labels: &str) -> Result<f64> {
+    let of_it = |line: &&str| {
+        line.starts_with(&format!("{name}{{gpu="))
+            && line.contains(&format!("node=\"0\"{labels}}}"))
+    };
+    let line = text.lines().find(of_it);
+    let line = line.with_context(|| format!("no {name} with {labels} in:\n{text}"))?;
+    let (_, value) = line.rsplit_once(' ').context("no value")?;
+    Ok(value.parse()?)
+}
+
+/// The counters of the module, by the name that the metrics have for them.
+const COUNTERS: [&str; 5] = ["inversions", "stops", "starts", "transactions", "passes"];
+
+fn counters(guest: &mut Guest) -> Result<Vec<f64>> {
+    let node = Table::Stats.read(guest)?.remove(0);
+    COUNTERS
+        .iter()
+        .map(|name| {
+            node[*name]
+                .as_f64()
+                .with_context(|| format!("no {name} in {node}"))
+        })
+        .collect()
+}
+
+/// Every reading of a counter lies between what the module says before and after it.
+fn agree(guest: &mut Guest, line: &str) -> Result<String> {
+    let before = counters(guest)?;
+    let text = shown(guest, line)?;
+    let after = counters(guest)?;
+    for ((name, least), most) in COUNTERS.iter().zip(before).zip(after) {
+        let value = metric(&text, &format!("amd_gpreempt_{name}_total"), "")?;
+        ensure!(
+            (least..=most).contains(&value),
+            "{name}: {least} {value} {most}"
+        );
+    }
+    Ok(text)
+}
+
+fn metrics(guest: &mut Guest) -> Result<()> {
+    install(guest)?;
+    let up = |text: &str| text.lines().any(|line| line == "amd_gpreempt_up 1");
+    ensure!(!up(&refused(guest, "export", "modprobe amd_gpreempt")?));
+    let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
+    let load = Load::start(guest, inversion(guest))?;
+    wait_for_heavy(guest, &load, true)?;
+    for _ in 0..guest.cycles.clamp(3, 10) {
+        ensure!(up(&agree(guest, "export")?));
+    }
+    let own = ",kind=\"command\",workload=\"workload\"";
+    let stops = "amd_gpreempt_workload_stops_total";
+    let stopped = "amd_gpreempt_workload_stopped_seconds_total";
+    let file = format!("{PLACE}/metrics.prom");
+    let keep = format!("export --output {file}");
+    shown(guest, &keep)?;
+    let first = guest.agent().read_file(&file)?;
+    ensure!(metric(&first, stops, own)? >= 1.0, "{first}");
+    load.stop(guest)?;
+    load.finish(guest)?;
+    guest.wait_until("the queues are gone", PATIENCE, |guest| {
+        Ok(Table::Queues.read(guest)?.is_empty())
+    })?;
+    // What the workload had stays when its queues are gone.
+    shown(guest, &keep)?;
+    let second = guest.agent().read_file(&file)?;
+    for name in [stops, stopped] {
+        let (before, after) = (metric(&first, name, own)?, metric(&second, name, own)?);
+        ensure!(after >= before, "{name}: {after} after {before}");
+    }
+    let ended = metric(&second, "amd_gpreempt_stopped_seconds_count", "")?;
+    ensure!(ended >= 1.0, "{second}");
+    module.unload(guest)?;
+    guest.agent().shell("rm -r /var/lib/amd-gpreempt")?;
     remove(guest)
 }
 

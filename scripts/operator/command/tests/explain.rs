@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `gpreempt explain` on a tree of files.
+
+mod host;
+
+use host::{Host, DEBUGFS, QUEUES, STATS};
+use serde_json::Value;
+
+fn event(time: u64, pid: u64, what: &str, why: &str, age: u64, fate: &str, whom: u64) -> String {
+    let whom = match whom {
+        0 => "null".to_owned(),
+        pid => format!(r#"{{"pid":{pid},"queue":1}}"#),
+    };
+    format!(
+        r#"{{"time_ns":{time},"gpu":"0000:01:00.0","node":0,"pid":{pid},"queue":1,"eff_prio":2,"action":"{what}","reason":"{why}","age_ns":{age},"fate":"{fate}","for":{whom}}}"#
+    )
+}
+
+fn explained(events: &[String]) -> Host {
+    let host = Host::with_module();
+    let table = format!(r#"{{"schema":1,"events":[{}]}}"#, events.join(","));
+    host.file(&format!("{DEBUGFS}/events.json"), &table);
+    host.file(
+        &format!("{DEBUGFS}/rules.json"),
+        r#"{"schema":1,"rules":[{"id":4,"text":"4 comm=infer prio=12","dead":false}]}"#,
+    );
+    for (name, value) in [("max_stop_ms", "100"), ("resume_delay_us", "300")] {
+        host.file(&format!("sys/module/amd_gpreempt/parameters/{name}"), value);
+    }
+    host
+}
+
+fn story() -> Host {
+    explained(&[
+        event(1_000, 20, "stop", "inversion", 30_000, "done", 10),
+        event(2_000, 20, "start", "calm", 900_000, "done", 0),
+        event(3_000, 20, "stop", "inversion", 50_000, "done", 10),
+        event(4_000, 20, "start", "bound", 100_000_000, "done", 0),
+        event(60_000_005_000, 20, "stop", "inversion", 40_000, "done", 10),
+        event(6_000, 77, "stop", "share", 40_000, "failed", 78),
+    ])
+}
+
+#[test]
+fn the_victim_hears_by_whom_why_and_what_decides_it() {
+    let text = story().says("explain|20");
+    for line in [
+        "Queue 1 of train on 0000:01:00.0/0 is stopped, for infer (10), because work of higher priority waited; it has priority 2, its own, has run for 12 s and was stopped for 900 ns.",
+        "It was stopped 3 times for infer (10) because work of higher priority waited (inversion), which had then lasted 40 us (median).",
+        "It was started again once because nothing that could hold it wanted the GPU any more (calm), after 900 us (median). [resume_delay_us=300]",
+        "It was started again once because it had been stopped as long as any queue may be (bound), after 100 ms (median). [max_stop_ms=100]",
+        "0000:01:00.0 node 0 is disarmed (the GPU is being reset), so that nothing is stopped there.",
+        "In the mode observe nothing is stopped on 0000:01:00.0 node 0. [mode=observe]",
+        "The 6 decisions that are remembered of all processes span 60 s.",
+    ] {
+        assert!(text.lines().any(|own| own == line), "{line}\n{text}");
+    }
+    assert_eq!(text.matches("It was stopped").count(), 1, "{text}");
+}
+
+#[test]
+fn who_was_stopped_for_a_process_is_said_with_its_rule() {
+    let text = story().says("explain|10");
+    assert!(
+        text.contains("it has priority 12 by rule 4 (its own is 7)")
+            && text.contains("[4 comm=infer prio=12]"),
+        "{text}"
+    );
+    assert!(
+        text.contains("train (20) was stopped for it 3 times (inversion). [4 comm=infer prio=12]"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_process_that_has_left_is_explained_by_what_is_remembered() {
+    let text = story().says("explain|77");
+    assert!(
+        text.starts_with("It could not be stopped once for process 78 because others had had less"),
+        "{text}"
+    );
+    let text = story().refuses("explain|99");
+    assert!(
+        text.contains("process 99 has no compute queue in view"),
+        "{text}"
+    );
+    for wrong in ["explain|0", "explain|-1", "explain|x", "explain"] {
+        assert_eq!(story().run(wrong).status.code(), Some(2), "{wrong}");
+    }
+}
+
+#[test]
+fn a_waiting_queue_is_behind_somebody() {
+    for (priority, words) in [
+        (
+            12,
+            "waits behind infer (10) (priority 12), which may keep the GPU",
+        ),
+        (2, "waits beside infer (10) of the same priority"),
+        (
+            1,
+            "waits while infer (10) of lower priority 1 runs, and a stop for it is due",
+        ),
+    ] {
+        let host = explained(&[]);
+        let queues = QUEUES
+            .replace("\"eff_prio\":12", &format!("\"eff_prio\":{priority}"))
+            .replace("\"stopped\",", "\"waiting\",");
+        host.file(&format!("{DEBUGFS}/queues.json"), &queues);
+        let text = host.says("explain|20");
+        assert!(text.contains(words), "{text}");
+    }
+}
+
+#[test]
+fn in_observe_it_is_said_what_would_have_been() {
+    let host = explained(&[event(1, 20, "stop", "inversion", 30_000, "observed", 10)]);
+    let stats = STATS.replace("disarmed", "armed");
+    host.file(&format!("{DEBUGFS}/stats.json"), &stats);
+    let text = host.says("explain|20");
+    assert!(
+        text.contains("It would have been stopped, if the mode were enforce, once for infer"),
+        "{text}"
+    );
+    assert!(!text.contains("is armed"), "{text}");
+    let json: Value = serde_json::from_str(&host.says("--json|explain|20")).unwrap();
+    assert_eq!(json["decisions"], 1);
+    assert_eq!(json["sentences"].as_array().unwrap().len(), 3, "{json}");
+}
+
+#[test]
+fn every_reason_of_the_module_has_words() {
+    for reason in gpreempt_policy::Reason::ALL {
+        let host = explained(&[event(1, 20, "start", reason.name(), 3, "done", 0)]);
+        let text = host.says("explain|20");
+        assert!(text.contains(&format!("({})", reason.name())), "{text}");
+        assert!(!text.contains("does not know"), "{text}");
+    }
+    let host = explained(&[event(1, 20, "start", "whim", 3, "done", 0)]);
+    assert!(host.says("explain|20").contains("does not know"));
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `gpreempt export` on a tree of files, as a collector reads it.
+
+mod host;
+mod server;
+
+use host::{Host, DEBUGFS, QUEUES};
+use server::{exporting, Server};
+
+/// The value of a sample, by its whole name.
+fn value<'t>(text: &'t str, sample: &str) -> &'t str {
+    let mut found = text
+        .lines()
+        .filter_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
+    let value = found.next();
+    assert_eq!(found.next(), None, "{sample} is there twice:\n{text}");
+    value.unwrap_or_else(|| panic!("{sample} is missing:\n{text}"))
+}
+
+const NODE: &str = r#"gpu="0000:01:00.0",node="0""#;
+
+#[test]
+fn the_tables_are_metrics() {
+    let text = exporting().says("export");
+    for (sample, expected) in [
+        ("amd_gpreempt_up", "1"),
+        ("amd_gpreempt_stops_total{NODE}", "3"),
+        ("amd_gpreempt_transactions_total{NODE}", "5"),
+        ("amd_gpreempt_failures_total{NODE}", "1"),
+        ("amd_gpreempt_passes_total{NODE}", "9"),
+        (r#"amd_gpreempt_node_state{NODE,state="disarmed"}"#, "1"),
+        (r#"amd_gpreempt_node_state{NODE,state="armed"}"#, "0"),
+        (r#"amd_gpreempt_node_mode{NODE,mode="observe"}"#, "1"),
+        (
+            r#"amd_gpreempt_detection_seconds_bucket{NODE,le="0.000001023"}"#,
+            "0",
+        ),
+        (
+            r#"amd_gpreempt_detection_seconds_bucket{NODE,le="0.000004095"}"#,
+            "2",
+        ),
+        (
+            r#"amd_gpreempt_detection_seconds_bucket{NODE,le="0.000065535"}"#,
+            "2",
+        ),
+        (
+            r#"amd_gpreempt_detection_seconds_bucket{NODE,le="+Inf"}"#,
+            "3",
+        ),
+        ("amd_gpreempt_detection_seconds_sum{NODE}", "0.00007"),
+        (
+            r#"amd_gpreempt_stopped_seconds_bucket{NODE,le="17.179869183"}"#,
+            "0",
+        ),
+        ("amd_gpreempt_stopped_seconds_count{NODE}", "1"),
+        (
+            r#"amd_gpreempt_workload_run_seconds_total{NODE,kind="unit",workload="train.service"}"#,
+            "12.0",
+        ),
+        (
+            r#"amd_gpreempt_workload_stops_total{NODE,kind="unit",workload="train.service"}"#,
+            "3",
+        ),
+        (
+            r#"amd_gpreempt_workload_priority{NODE,kind="command",workload="infer"}"#,
+            "12",
+        ),
+        (
+            r#"amd_gpreempt_workload_queues{NODE,kind="command",workload="infer",state="running"}"#,
+            "1",
+        ),
+        (r#"amd_gpreempt_parameter{name="grace_us"}"#, "20"),
+        (
+            r#"amd_gpreempt_parameter_info{name="mode",value="observe"}"#,
+            "1",
+        ),
+        (r#"amd_gpreempt_rules{state="live"}"#, "0"),
+    ] {
+        assert_eq!(
+            value(&text, &sample.replace("NODE", NODE)),
+            expected,
+            "{sample}"
+        );
+    }
+    assert!(!text.contains("configuration_in_force"), "{text}");
+    let host = exporting();
+    host.file(
+        "etc/amd-gpreempt/config.toml",
+        "[parameters]\ngrace_us = 3\n",
+    );
+    assert_eq!(
+        value(&host.says("export"), "amd_gpreempt_configuration_in_force"),
+        "0"
+    );
+}
+
+#[test]
+fn names_that_are_not_fit_for_a_line_are_escaped() {
+    let host = exporting();
+    let queues = QUEUES.replace("\"infer\"", r#""a\"\u000a\u005c} 7\u00ff""#);
+    host.file(&format!("{DEBUGFS}/queues.json"), &queues);
+    let text = host.says("export");
+    let name = r#"amd_gpreempt_workload_stops_total{NODE,kind="command",workload="a\"\n\\} 7ÿ"}"#;
+    assert_eq!(value(&text, &name.replace("NODE", NODE)), "0");
+}
+
+#[test]
+fn without_the_module_that_is_what_the_metrics_say() {
+    let host = Host::new();
+    let output = host.run("export");
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(value(&text, "amd_gpreempt_up"), "0");
+    assert!(String::from_utf8(output.stderr)
+        .unwrap()
+        .contains("modprobe amd_gpreempt"));
+    assert!(host
+        .refuses("--json|export")
+        .contains("has a format of its own"));
+}
+
+#[test]
+fn a_file_is_replaced_and_its_sums_outlive_queues_and_runs() {
+    let host = exporting();
+    let file = host.0.path().join("metrics.prom").display().to_string();
+    let line = format!("export|--output|{file}");
+    assert_eq!(host.says(&line), "");
+    let sample =
+        r#"amd_gpreempt_workload_run_seconds_total{NODE,kind="unit",workload="train.service"}"#
+            .replace("NODE", NODE);
+    assert_eq!(value(&host.read("metrics.prom"), &sample), "12.0");
+    let none = r#"{"schema":1,"queues":[],"left_out":[]}"#;
+    host.file(&format!("{DEBUGFS}/queues.json"), none);
+    host.says(&line);
+    assert_eq!(value(&host.read("metrics.prom"), &sample), "12.0");
+    host.file(&format!("{DEBUGFS}/queues.json"), QUEUES);
+    host.says(&format!("{line}|--workloads|1"));
+    assert_eq!(value(&host.read("metrics.prom"), &sample), "24.0");
+    let others = r#"amd_gpreempt_workload_queues{NODE,kind="other",workload="",state="running"}"#;
+    assert_eq!(
+        value(&host.read("metrics.prom"), &others.replace("NODE", NODE)),
+        "1"
+    );
+
+    host.file("var/lib/amd-gpreempt/export.json", "[");
+    let output = host.run(&line);
+    assert!(output.status.success());
+    assert!(String::from_utf8(output.stderr)
+        .unwrap()
+        .contains("begin anew"));
+    assert_eq!(value(&host.read("metrics.prom"), &sample), "12.0");
+    let wrong = format!("export|--output|{}", host.0.path().display());
+    assert!(host.refuses(&wrong).contains("it is no ordinary file"));
+}
+
+#[test]
+fn the_command_line_is_refused_where_it_says_two_things() {
+    let host = exporting();
+    for line in [
+        "export|--interval|3",
+        "export|--public",
+        "export|--listen|localhost",
+        "export|--listen|127.0.0.1:0|--output|x",
+        "export|--workloads|1001",
+    ] {
+        assert_eq!(host.run(line).status.code(), Some(2), "{line}");
+    }
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+        let text = host.refuses(&format!("export|--listen|{address}"));
+        assert!(text.contains("say --public"), "{text}");
+    }
+}
+
+#[test]
+fn the_same_is_answered_to_who_asks() {
+    let host = exporting();
+    let server = Server::start(&host);
+    let text = server.ask("*/*");
+    assert!(
+        text.contains("Content-Type: text/plain; version=0.0.4"),
+        "{text}"
+    );
+    let body = text.split_once("\r\n\r\n").unwrap().1;
+    assert_eq!(body, host.says("export"));
+    let open = server.ask("application/openmetrics-text;version=1.0.0");
+    assert!(
+        open.contains("Content-Type: application/openmetrics-text"),
+        "{open}"
+    );
+    assert!(open.ends_with("# EOF\n"), "{open}");
+    assert_eq!(
+        value(&open, &format!("amd_gpreempt_stops_total{{{NODE}}}")),
+        "3"
+    );
+}

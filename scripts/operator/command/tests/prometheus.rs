@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Prometheus itself reads what is exported: its checker, its tests of the alerts, and a
+//! server that scrapes the command and runs every query of the dashboard.
+
+mod host;
+mod server;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use host::{Host, DEBUGFS, QUEUES};
+use serde_json::Value;
+use server::{exporting, Server};
+
+/// A program that set-up has brought.
+fn program(name: &str) -> PathBuf {
+    let cache = std::env::var_os("AMD_GPREEMPT_CACHE")
+        .expect("AMD_GPREEMPT_CACHE is not set: run this in scripts/setup/in-root");
+    let path = Path::new(&cache).join("prometheus").join(name);
+    assert!(
+        path.exists(),
+        "{} is missing: run 'make setup'",
+        path.display()
+    );
+    path
+}
+
+fn monitoring() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../package/monitoring")
+}
+
+fn promtool(arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(program("promtool"))
+        .args(arguments)
+        .current_dir(monitoring())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // One that does not read its input has ended before.
+    let _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn promtool_finds_nothing_wrong_with_the_metrics() {
+    let host = exporting();
+    let queues = QUEUES.replace("\"infer\"", r#""a\"\u000a\u005c} 7\u00ff\u0000""#);
+    host.file(&format!("{DEBUGFS}/queues.json"), &queues);
+    let text = host.says("export");
+    let output = promtool(&["check", "metrics"], &text);
+    assert!(output.status.success(), "{output:?}");
+    // It does notice what is wrong.
+    let broken = text.replace("\\\"", "\"");
+    assert_ne!(broken, text);
+    assert!(!promtool(&["check", "metrics"], &broken).status.success());
+}
+
+#[test]
+fn the_alerts_are_right() {
+    let output = promtool(&["check", "rules", "amd-gpreempt.rules.yml"], "");
+    assert!(output.status.success(), "{output:?}");
+    let output = promtool(&["test", "rules", "amd-gpreempt.rules.test.yml"], "");
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// The words of a text that are names of our metrics.
+fn names(text: &str) -> BTreeSet<String> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .filter(|word| word.starts_with("amd_gpreempt_"))
+        .map(String::from)
+        .collect()
+}
+
+#[test]
+fn alerts_and_dashboard_name_metrics_that_there_are() {
+    let host = exporting();
+    host.file("etc/amd-gpreempt/config.toml", "mode = \"observe\"\n");
+    let known = names(&host.says("export"));
+    for file in ["amd-gpreempt.rules.yml", "amd-gpreempt.dashboard.json"] {
+        let text = fs::read_to_string(monitoring().join(file)).unwrap();
+        let used = names(&text);
+        assert!(used.len() > 8, "{used:?}");
+        let unknown: Vec<_> = used.difference(&known).collect();
+        assert!(unknown.is_empty(), "{file}: {unknown:?}");
+    }
+}
+
+/// A Prometheus that scrapes one address every second.
+struct Prometheus {
+    child: Child,
+    port: u16,
+    _folder: tempfile::TempDir,
+}
+
+impl Prometheus {
+    fn scraping(address: &str) -> Prometheus {
+        let folder = tempfile::tempdir().unwrap();
+        let rules = monitoring().join("amd-gpreempt.rules.yml");
+        let config = folder.path().join("prometheus.yml");
+        fs::write(
+            &config,
+            format!(
+                "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\n\
+                 rule_files: ['{}']\nscrape_configs:\n- job_name: gpreempt\n  \
+                 static_configs: [{{targets: ['{address}']}}]\n",
+                rules.canonicalize().unwrap().display()
+            ),
+        )
+        .unwrap();
+        // The number is free again a moment later, for the program that needs it.
+        let port = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = port.local_addr().unwrap().port();
+        let child = Command::new(program("prometheus"))
+            .arg(format!("--config.file={}", config.display()))
+            .arg(format!(
+                "--storage.tsdb.path={}",
+                folder.path().join("data").display()
+            ))
+            .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+            .args(["--log.level=error", "--web.console.templates=/nowhere"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        Prometheus {
+            child,
+            port,
+            _folder: folder,
+        }
+    }
+
+    /// What a query finds; nothing while the server does not answer yet.
+    fn query(&mut self, query: &str) -> Vec<Value> {
+        let ended = self.child.try_wait().unwrap();
+        assert_eq!(ended, None, "Prometheus has ended");
+        let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) else {
+            return Vec::new();
+        };
+        let encoded: Vec<String> = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let encoded = encoded.concat();
+        write!(stream, "GET /api/v1/query?query={encoded} HTTP/1.0\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        let Ok(answer) = serde_json::from_str::<Value>(body) else {
+            return Vec::new();
+        };
+        assert_ne!(answer["errorType"], "bad_data", "{query}: {answer}");
+        answer["data"]["result"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    /// The first answer to a query that is one.
+    fn answer(&mut self, query: &str) -> Vec<Value> {
+        for _ in 0..6000 {
+            let found = self.query(query);
+            if !found.is_empty() {
+                return found;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        panic!("nothing answers {query}");
+    }
+}
+
+impl Drop for Prometheus {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn queries(dashboard: &Value) -> Vec<String> {
+    let panels = dashboard["panels"].as_array().unwrap().iter();
+    let targets = panels.flat_map(|panel| panel["targets"].as_array().unwrap());
+    targets
+        .map(|target| {
+            let query = target["expr"].as_str().unwrap();
+            query
+                .replace("$instance", ".*")
+                .replace("$__rate_interval", "30s")
+        })
+        .collect()
+}
+
+#[test]
+fn prometheus_scrapes_the_command_and_answers_every_query_of_the_dashboard() {
+    let text = fs::read_to_string(monitoring().join("amd-gpreempt.dashboard.json")).unwrap();
+    let queries = queries(&serde_json::from_str(&text).unwrap());
+    assert!(queries.len() > 15);
+    let host: Host = exporting();
+    let server = Server::start(&host);
+    let mut prometheus = Prometheus::scraping(&server.1);
+    for query in &queries {
+        prometheus.answer(query);
+    }
+    let stops = prometheus.answer("sum(amd_gpreempt_stops_total)");
+    assert_eq!(stops[0]["value"][1], "3");
+    let quantile = "histogram_quantile(0.5, amd_gpreempt_detection_seconds_bucket)";
+    let middle = prometheus.answer(quantile)[0]["value"][1].clone();
+    let middle: f64 = middle.as_str().unwrap().parse().unwrap();
+    // Two of three took between 1024 and 2047 ns, which the bounds know as 1 to 4 us.
+    assert!((1.023e-6..4.095e-6).contains(&middle), "{middle}");
+}

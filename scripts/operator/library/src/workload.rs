@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Whose work a process does, by a name that outlives the process.
+
+use serde::{Deserialize, Serialize};
+
+use crate::host::Host;
+
+/// What a workload is named after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A container, by the beginning of its number or its name.
+    Container,
+    /// A unit of systemd.
+    Unit,
+    /// A program that is in neither, by its command name.
+    Command,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Container => "container",
+            Kind::Unit => "unit",
+            Kind::Command => "command",
+        }
+    }
+}
+
+/// A container, a unit or a program.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Workload {
+    pub kind: Kind,
+    pub name: String,
+}
+
+/// How much of a container's number names it, as its tools show it.
+const SHORT: usize = 12;
+/// The length of a container's number.
+const WHOLE: usize = 64;
+
+impl Workload {
+    /// The workload of a process, by its cgroup, or by its command where the cgroup says
+    /// nothing or the process has ended.
+    pub fn of(host: &Host, pid: i64, command: &str) -> Workload {
+        let text = host.try_read(&format!("proc/{pid}/cgroup"));
+        text.as_deref()
+            .and_then(path)
+            .and_then(named)
+            .unwrap_or_else(|| Workload {
+                kind: Kind::Command,
+                name: command.to_owned(),
+            })
+    }
+}
+
+/// The cgroup's path: that of the one hierarchy, or of systemd's own among several.
+fn path(text: &str) -> Option<&str> {
+    let of = |hierarchy: &str| {
+        text.lines().find_map(|line| {
+            let (_, rest) = line.split_once(':')?;
+            rest.strip_prefix(hierarchy)?.strip_prefix(':')
+        })
+    };
+    of("")
+        .filter(|path| *path != "/")
+        .or_else(|| of("name=systemd"))
+}
+
+/// The innermost part of a path that names a container or a unit.
+fn named(path: &str) -> Option<Workload> {
+    path.split('/').rev().find_map(|part| {
+        let (kind, name) = container(part)
+            .map(|name| (Kind::Container, name))
+            .or_else(|| unit(part).map(|name| (Kind::Unit, name)))?;
+        let name = name.to_owned();
+        Some(Workload { kind, name })
+    })
+}
+
+/// The container that a part of a path is of: `docker-NUMBER.scope`,
+/// `cri-containerd-NUMBER.scope` and the like, the bare number where the runtime does
+/// without systemd, or a name of LXC's.
+fn container(part: &str) -> Option<&str> {
+    if let Some(name) = part.strip_prefix("lxc.payload.") {
+        return Some(name);
+    }
+    let part = part.strip_suffix(".scope").unwrap_or(part);
+    let number = part.rsplit('-').next()?;
+    let is_number = number.len() == WHOLE && number.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_number.then(|| &number[..SHORT])
+}
+
+/// The unit that a part of a path is. A login and the service of a user's own units
+/// say less than the program's name does.
+fn unit(part: &str) -> Option<&str> {
+    let is_unit = part.ends_with(".service") || part.ends_with(".scope");
+    let is_dull = ["user@", "session-", "init.scope"]
+        .iter()
+        .any(|dull| part.starts_with(dull));
+    (is_unit && !is_dull).then_some(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const NUMBER: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+    fn of(cgroup: &[u8]) -> Workload {
+        let directory = tempfile::tempdir().unwrap();
+        let host = Host::new(directory.path());
+        fs::create_dir_all(host.path("proc/7")).unwrap();
+        fs::write(host.path("proc/7/cgroup"), cgroup).unwrap();
+        Workload::of(&host, 7, "python3")
+    }
+
+    fn is(cgroup: &str, kind: Kind, name: &str) {
+        let found = of(cgroup.as_bytes());
+        assert_eq!((found.kind, found.name.as_str()), (kind, name), "{cgroup}");
+    }
+
+    #[test]
+    fn a_container_is_known_by_its_number_whoever_runs_it() {
+        for path in [
+            format!("0::/system.slice/docker-{NUMBER}.scope\n"),
+            format!("0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-{NUMBER}.scope"),
+            format!("0::/machine.slice/libpod-{NUMBER}.scope/container"),
+            format!("0::/docker/{NUMBER}"),
+            format!("2:cpu:/x\n1:name=systemd:/docker/{NUMBER}\n0::/\n"),
+        ] {
+            is(&path, Kind::Container, "0123456789ab");
+        }
+        is("0::/lxc.payload.box/init.scope", Kind::Container, "box");
+    }
+
+    #[test]
+    fn a_unit_is_the_innermost_one() {
+        is(
+            "0::/system.slice/infer.service",
+            Kind::Unit,
+            "infer.service",
+        );
+        is(
+            "0::/user.slice/user-1.slice/user@1.service/app.slice/run-7.scope/part",
+            Kind::Unit,
+            "run-7.scope",
+        );
+    }
+
+    #[test]
+    fn what_is_in_neither_has_the_name_of_its_command() {
+        for path in [
+            "",
+            "nonsense",
+            "0::/",
+            "0::/batch.slice",
+            "0::/user.slice/user-0.slice/session-3.scope",
+            "0::/docker/0123",
+            "0::/user.slice/user-1.slice/user@1.service",
+        ] {
+            is(path, Kind::Command, "python3");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let gone = Workload::of(&Host::new(directory.path()), 8, "gone");
+        assert_eq!(gone.name, "gone");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_named_all_the_same() {
+        let found = of(b"0::/a\xff\xfe.service\n");
+        assert_eq!(found.name, "a\u{fffd}\u{fffd}.service");
+        let odd = format!("0::/{}\u{e9}", "0".repeat(WHOLE - 2));
+        is(&odd, Kind::Command, "python3");
+    }
+}
