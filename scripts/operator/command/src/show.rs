@@ -168,6 +168,8 @@ pub fn findings(findings: &[Finding]) -> Vec<String> {
                 .iter()
                 .map(|remedy| format!("         {remedy}")),
         );
+        let command = finding.command.iter();
+        lines.extend(command.map(|command| format!("         $ {command}")));
     }
     lines
 }

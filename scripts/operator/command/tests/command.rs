@@ -268,3 +268,77 @@ fn the_command_line_is_refused_with_two() {
         assert_eq!(Host::new().run(line).status.code(), Some(2), "{line}");
     }
 }
+
+#[test]
+fn each_finding_that_a_command_can_mend_has_it() {
+    let cases = [
+        (
+            "boot/config-7.1.0",
+            "",
+            "7.1.0",
+            "$ sudo apt install -t trixie-backports linux-image-amd64",
+        ),
+        (
+            "sys/module/amdgpu/parameters/cwsr_enable",
+            "0",
+            "7.3.4",
+            "$ echo options amdgpu cwsr_enable=1 | sudo tee",
+        ),
+        (
+            "sys/module/amdgpu/parameters/sched_policy",
+            "7",
+            "7.3.4",
+            "$ echo options amdgpu sched_policy=0 | sudo tee",
+        ),
+        (
+            "sys/kernel/debug/amd_gpreempt/stats.json",
+            STATS,
+            "7.3.4",
+            "$ echo armed | sudo tee /sys/devices/faux/amd_gpreempt/gpu_0000:01:00.0/node0/state",
+        ),
+    ];
+    for (path, text, release, command) in cases {
+        let host = Host::supported();
+        host.file(path, text);
+        let text = host.refuses(&format!("doctor|--release|{release}"));
+        assert!(text.contains(command), "{command}: {text}");
+    }
+    let good = Host::supported().says("doctor|--release|7.3.4");
+    assert!(!good.contains("$ "), "{good}");
+    let bare = Host::new().refuses("doctor|--release|7.3.4");
+    for command in [
+        "$ sudo apt install linux-headers-7.3.4",
+        "$ sudo modprobe amdgpu",
+        "$ sudo dmesg | grep -e kfd -e amdgpu",
+        "$ sudo modprobe amd_gpreempt",
+    ] {
+        assert!(bare.contains(command), "{command}: {bare}");
+    }
+}
+
+#[test]
+fn the_driver_of_rocm_is_noticed_before_and_after_it_is_loaded() {
+    for (path, text, what) in [
+        (
+            "sys/module/amdgpu/version",
+            "6.16.6\n",
+            "amdgpu-dkms 6.16.6 is loaded in place",
+        ),
+        (
+            "lib/modules/7.3.4/updates/dkms/amdgpu.ko.xz",
+            "",
+            "at the next boot",
+        ),
+    ] {
+        let host = Host::supported();
+        host.file(path, text);
+        let text = host.refuses("doctor|--release|7.3.4");
+        assert!(text.contains(what) && text.contains("can stay"), "{text}");
+        assert!(text.contains("$ sudo apt purge amdgpu-dkms"), "{text}");
+    }
+    let host = Host::supported();
+    host.file("lib/modules/7.2.0/updates/dkms/amdgpu.ko", "");
+    assert!(host
+        .says("doctor|--release|7.3.4")
+        .contains("amdgpu is the kernel's own"));
+}

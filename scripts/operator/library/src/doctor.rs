@@ -32,6 +32,8 @@ pub struct Finding {
     pub what: String,
     /// What to do, or what to know where nothing is wrong.
     pub remedy: Option<String>,
+    /// What mends it, where a command can.
+    pub command: Option<String>,
 }
 
 /// Looks at everything.
@@ -60,7 +62,15 @@ impl Doctor<'_> {
             good,
             what: what.into(),
             remedy: (!good).then(|| remedy.into()),
+            command: None,
         });
+    }
+
+    /// Gives the last finding a command, where it is not good.
+    fn mend(&mut self, command: impl Into<String>) {
+        if let Some(last) = self.findings.last_mut().filter(|last| !last.good) {
+            last.command = Some(command.into());
+        }
     }
 
     /// The running kernel's configuration, where it can be read.
@@ -87,16 +97,19 @@ impl Doctor<'_> {
             format!("kernel {release}"),
             "the module needs Linux 7.2 or newer",
         );
+        self.mend(NEWER_KERNEL);
         let Some(text) = self.config() else {
             let remedy =
                 format!("install linux-headers-{release}, or read it from /proc/config.gz");
             self.say(false, "the kernel's configuration", remedy);
+            self.mend(format!("sudo apt install linux-headers-{release}"));
             return;
         };
         for (option, why) in OPTIONS {
             let set = |end| text.lines().any(|line| line == format!("{option}={end}"));
             let good = set("y") || set("m");
             self.say(good, option, format!("{why}: use a kernel with it"));
+            self.mend(NEWER_KERNEL);
         }
     }
 
@@ -109,15 +122,18 @@ impl Doctor<'_> {
 
     fn driver(&mut self) {
         let loaded = self.host.path("sys/module/amdgpu").is_dir();
-        self.say(loaded, "amdgpu is loaded", "modprobe amdgpu");
+        self.say(loaded, "amdgpu is loaded", "nothing drives the GPU");
+        self.mend("sudo modprobe amdgpu");
+        self.foreign_driver();
         if !loaded {
             return;
         }
         self.say(
             self.host.path("sys/kernel/btf/amdgpu").exists(),
             "amdgpu carries type information",
-            "an amdgpu built by DKMS often has none: use the distribution's",
+            "an amdgpu built by DKMS often has none: use the kernel's own",
         );
+        self.mend(self.without_foreign_driver());
         let policy = self.amdgpu("sched_policy", "0");
         let known = ["0", "1", "2"].contains(&policy.as_str());
         self.say(
@@ -125,15 +141,55 @@ impl Doctor<'_> {
             format!("amdgpu.sched_policy={policy}"),
             "0, 1 and 2 are known",
         );
+        self.mend(option_of_amdgpu("sched_policy=0"));
         if let Some(last) = self.findings.last_mut().filter(|_| policy == "2") {
             let advice = "there is no hardware scheduler: load the module with backend=mqd";
             last.remedy = Some(advice.into());
+            last.command = Some(format!("sudo modprobe {MODULE} backend=mqd"));
         }
         self.say(
             self.amdgpu("cwsr_enable", "1") == "1",
             "waves can be saved (amdgpu.cwsr_enable)",
             "remove cwsr_enable=0 from the kernel command line or /etc/modprobe.d",
         );
+        self.mend(option_of_amdgpu("cwsr_enable=1"));
+    }
+
+    /// Whether amdgpu is the kernel's own. ROCm's installer brings another one, built by
+    /// DKMS, which is loaded instead of it from the next boot on.
+    fn foreign_driver(&mut self) {
+        // The kernel's own has no version besides the kernel's.
+        let version = self.host.try_read("sys/module/amdgpu/version");
+        let folder = format!("lib/modules/{}/updates/dkms", self.release);
+        let names = ["amdgpu.ko", "amdgpu.ko.xz", "amdgpu.ko.zst", "amdgpu.ko.gz"];
+        let built = |name: &str| self.host.path(&folder).join(name).exists();
+        let what = match version {
+            Some(version) => format!(
+                "amdgpu-dkms {} is loaded in place of the kernel's own amdgpu",
+                version.trim()
+            ),
+            None if names.iter().any(|name| built(name)) => {
+                "amdgpu-dkms will be loaded in place of the kernel's own amdgpu at the next boot"
+                    .to_owned()
+            }
+            None => {
+                self.say(true, "amdgpu is the kernel's own", "");
+                return;
+            }
+        };
+        let remedy = "the module is built for the kernel's own and refuses another one; \
+                      ROCm's programs and libraries work with it and can stay";
+        self.say(false, what, remedy);
+        self.mend(self.without_foreign_driver());
+    }
+
+    /// How ROCm's driver is taken away, so that the kernel's own is loaded.
+    fn without_foreign_driver(&self) -> String {
+        format!(
+            "sudo apt purge amdgpu-dkms amdgpu-dkms-firmware && \
+             sudo update-initramfs -u -k {} && sudo reboot",
+            self.release
+        )
     }
 
     /// The numbers of KFD's nodes.
@@ -169,14 +225,16 @@ impl Doctor<'_> {
         self.say(
             found,
             "a GPU that KFD knows",
-            "see 'dmesg | grep -e kfd -e amdgpu' for why there is none",
+            "the kernel log says why there is none",
         );
+        self.mend("sudo dmesg | grep -e kfd -e amdgpu");
     }
 
     fn module(&mut self) -> Result<(), Refusal> {
         let loaded = self.host.has_module();
-        let remedy = format!("modprobe {MODULE}; if that fails, dmesg says why");
+        let remedy = "nothing is preempted; if it cannot be loaded, dmesg says why";
         self.say(loaded, format!("{MODULE} is loaded"), remedy);
+        self.mend(format!("sudo modprobe {MODULE}"));
         if !loaded {
             return Ok(());
         }
@@ -187,9 +245,25 @@ impl Doctor<'_> {
                 format!("{} node {} is armed", node.gpu, node.node),
                 format!("it is {}: {why}", node.state),
             );
+            self.mend(format!(
+                "echo armed | sudo tee /sys/devices/faux/{MODULE}/gpu_{}/node{}/state",
+                node.gpu, node.node
+            ));
         }
         Ok(())
     }
+}
+
+/// What brings a kernel that the module runs on.
+const NEWER_KERNEL: &str =
+    "sudo apt install -t trixie-backports linux-image-amd64 linux-headers-amd64 && sudo reboot";
+
+/// Sets an option of amdgpu for the next boot.
+fn option_of_amdgpu(option: &str) -> String {
+    format!(
+        "echo options amdgpu {option} | sudo tee /etc/modprobe.d/amdgpu-{MODULE}.conf && \
+         sudo update-initramfs -u && sudo reboot"
+    )
 }
 
 /// The first two numbers of a release.
