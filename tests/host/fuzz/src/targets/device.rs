@@ -3,7 +3,7 @@
 //! mad would use them.
 
 use vgpu_model::testing::driver::{packet, TestQueue, Work};
-use vgpu_model::{Config, DoorbellWidth, Faults, Fence, Vram};
+use vgpu_model::{Config, DoorbellWidth, Faults, Fence, Spoil, Vram};
 
 use super::scene::{Scene, LONG};
 use crate::input::Input;
@@ -151,5 +151,6 @@ fn some_faults(queue: &TestQueue, input: &mut Input<'_>) -> Faults {
         hung: bits & 0xe0 == 0xe0,
         bus_lost: bits & 0xe0 == 0xc0,
         interrupts_lost: bits & 0xe0 == 0xa0,
+        spoiled_waves: (bits & 0xe0 == 0x20).then_some(Spoil::ProgramCounter),
     }
 }
