@@ -17,6 +17,7 @@ pub mod kernel;
 pub mod parameters;
 pub mod rule;
 pub mod save;
+pub mod secure_boot;
 pub mod tables;
 pub mod turn;
 
