@@ -98,6 +98,11 @@ test-setup test-host test-kunit test-module test-dkms test-vgpu test-e2e: setup
 test-debug: setup
 	@scripts/test/$(@:test-%=%)
 
+## make test-system   both packages on a host with systemd: installed, failed with, upgraded, purged; 20 minutes
+.PHONY: test-system
+test-system: setup
+	@scripts/test/$(@:test-%=%)
+
 ## make test-mutants  whether a test notices each of a thousand changes of the policy, 10 minutes
 .PHONY: test-mutants
 test-mutants: setup

@@ -114,20 +114,19 @@ pub fn apply(
         false => known.clone(),
     }
     .begin(host, &config)?;
-    if at_boot {
-        attempt.write(host)?;
-    } else if again {
-        Attempts::default().write(host)?;
+    let noted = match (at_boot, again) {
+        (true, _) => attempt,
+        (false, true) => Attempts::default(),
+        (false, false) => known.clone().replaced_by(host, &config),
+    };
+    if noted != known {
+        noted.write(host)?;
     }
     let applied = put_into_force(&mut host.clone(), &config).map_err(|refusal| {
         // What is not in force cannot make the host fail.
-        let forgotten = match at_boot || again {
-            true => known.write(host),
-            false => Ok(()),
-        };
-        match forgotten {
-            Ok(()) => refusal,
-            Err(error) => Refusal(format!("{refusal}; {error}")),
+        match (noted != known).then(|| known.write(host)) {
+            Some(Err(error)) => Refusal(format!("{refusal}; {error}")),
+            _ => refusal,
         }
     })?;
     drop(turn);
@@ -151,7 +150,7 @@ fn words<T: ToString>(all: &[T]) -> Vec<String> {
 }
 
 pub fn good(host: &Host) -> Result<Outcome, Refusal> {
-    Attempts::read(host)?.good().write(host)?;
+    Attempts::read(host)?.good(host).write(host)?;
     Ok(Outcome::good(Vec::new(), Report::Good { good: true }))
 }
 

@@ -192,6 +192,34 @@ fn shell(line: &str) {
 }
 
 #[test]
+fn with_secure_boot_the_doctor_says_how_a_module_gets_to_load() {
+    const EFI: &str = "sys/firmware/efi/efivars";
+    let host = Host::supported();
+    let doctor = "doctor|--release|7.3.4";
+    host.file(
+        &format!("{EFI}/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"),
+        "\u{6}\0\0\0\u{1}",
+    );
+    assert!(!host.says(doctor).contains("Secure Boot"), "it is loaded");
+
+    fs::remove_dir_all(host.0.path().join("sys/module/amd_gpreempt")).unwrap();
+    let text = host.refuses(doctor);
+    assert!(text.contains("sudo dkms generate_mok &&"), "{text}");
+    host.file("var/lib/dkms/mok.pub", "certificate");
+    let text = host.refuses(doctor);
+    assert!(
+        text.contains(" sudo mokutil --import /var/lib/dkms/mok.pub, then reboot and confirm\n"),
+        "{text}"
+    );
+    host.file(
+        &format!("{EFI}/MokListRT-605dab50-e046-4300-abb6-3dd810dd8b23"),
+        "a certificate",
+    );
+    let text = host.refuses(doctor);
+    assert!(text.contains("ok       Secure Boot is on"), "{text}");
+}
+
+#[test]
 fn the_self_test_is_a_program_beside_the_command_that_takes_its_own_arguments() {
     let directory = tempfile::tempdir().unwrap();
     let own = directory.path().join("gpreempt");

@@ -276,14 +276,36 @@ fn what_is_remembered_must_be_kept_before_anything_is_applied() {
     fs::remove_file(&folder).unwrap();
     fs::create_dir(&folder).unwrap();
     symlink("/proc/nowhere/file", folder.join("attempts.json")).unwrap();
-    for line in ["apply|--at-boot", "apply|--again", "good"] {
-        let text = host.refuses(line);
-        assert!(
-            text.starts_with("gpreempt: cannot write "),
-            "{line}: {text}"
-        );
-        assert_eq!(host.read(&format!("{PARAMETERS}/mode")), "observe\n");
+    let text = host.refuses("apply|--at-boot");
+    assert!(text.starts_with("gpreempt: cannot write "), "{text}");
+    assert_eq!(host.read(&format!("{PARAMETERS}/mode")), "observe\n");
+    // There is nothing to forget.
+    host.says("good");
+    host.says("apply|--again");
+}
+
+#[test]
+fn a_plain_apply_takes_the_blame_from_what_was_being_tried() {
+    let host = host();
+    host.file(FILE, CONFIG);
+    host.file(
+        "other",
+        "mode = \"off\"\n[[rule]]\nid = 3\ncomm = \"x\"\nexempt = true\n",
+    );
+    let other = format!("apply|{}", host.0.path().join("other").display());
+    for boot in ["one", "two", "three"] {
+        host.file("proc/sys/kernel/random/boot_id", boot);
+        host.says("apply|--at-boot");
+        host.says(&other);
     }
+    // What is refused is not in force, and what was being tried still is.
+    host.says("apply|--at-boot");
+    let tried = host.read(ATTEMPTS);
+    let rules = host.0.path().join(FAUX).join("rules_add");
+    fs::remove_file(&rules).unwrap();
+    symlink("/dev/full", &rules).unwrap();
+    host.refuses(&other);
+    assert_eq!(host.read(ATTEMPTS), tried);
 }
 
 #[test]

@@ -293,6 +293,25 @@ fn a_device_that_was_there_before_the_package_gets_its_tag() {
     );
 }
 
+/// systemd drops the wish to start a unit that it is about to stop, as it is while
+/// the device of a module that has gone takes the unit along.
+#[test]
+fn the_device_wants_a_unit_that_does_not_end_with_it() {
+    let rule = project("scripts/package/host/80-amd_gpreempt.rules");
+    let (_, wanted) = rule.split_once("SYSTEMD_WANTS}+=\"").unwrap();
+    let wanted = wanted.split('"').next().unwrap();
+    let unit = project(&format!("scripts/package/host/{wanted}"));
+    let settings: BTreeSet<&str> = unit.lines().collect();
+    assert!(
+        settings.contains("ExecStart=/usr/bin/systemctl --no-block restart amd-gpreempt.service"),
+        "{unit}"
+    );
+    for word in ["BindsTo", "PartOf", "StopPropagatedFrom", "RemainAfterExit"] {
+        let has = settings.iter().any(|line| line.starts_with(word));
+        assert!(!has, "{word} in {wanted}");
+    }
+}
+
 #[test]
 fn the_unit_that_applies_may_write_what_is_applied() {
     let unit = project("scripts/package/host/amd-gpreempt.service");

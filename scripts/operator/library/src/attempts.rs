@@ -3,9 +3,9 @@
 //!
 //! Before a configuration is applied, it is written to a file together with the
 //! boot in which that happens. Once the host has run with it for a while, or is
-//! shut down in an orderly way, the file says that it is good. One that was being
-//! tried in an earlier boot and did not get that far has made the host fail, as
-//! far as can be known.
+//! shut down in an orderly way, the file is removed, for which a full disk has
+//! room. A configuration that was being tried in an earlier boot and did not get
+//! that far has made the host fail, as far as can be known.
 
 use std::fs;
 use std::io;
@@ -13,7 +13,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
-use crate::file::replace;
+use crate::file::{remove, replace};
 use crate::host::{cannot, Host, Refusal, MODULE};
 use crate::save;
 
@@ -27,7 +27,7 @@ pub const MOST_FAILURES: u32 = 2;
 pub struct Attempts {
     /// What was applied last: the module's version, and the configuration.
     what: String,
-    /// The boot in which it is being tried; none once it is good.
+    /// The boot in which it is being tried; none once another one is in force.
     trying: Option<String>,
     /// In how many boots it has made the host fail.
     pub failures: u32,
@@ -72,13 +72,29 @@ impl Attempts {
         })
     }
 
-    /// The configuration is good: the host runs with it.
-    pub fn good(self) -> Attempts {
+    /// The host runs with what is being tried, so that nothing is held against it.
+    /// What is known of one that is not being tried in this boot stays.
+    pub fn good(self, host: &Host) -> Attempts {
+        match self.is_tried_in(&boot(host)) {
+            true => Attempts::default(),
+            false => self,
+        }
+    }
+
+    /// This configuration comes into force without being tried. What happens from
+    /// now on is not the doing of another one.
+    pub fn replaced_by(self, host: &Host, config: &Config) -> Attempts {
+        if !self.is_tried_in(&boot(host)) || self.what == identity(host, config) {
+            return self;
+        }
         Attempts {
             trying: None,
-            failures: 0,
             ..self
         }
+    }
+
+    fn is_tried_in(&self, boot: &str) -> bool {
+        self.trying.as_deref() == Some(boot)
     }
 
     /// Failures until now, in the boot of this name.
@@ -87,8 +103,12 @@ impl Attempts {
         self.failures.saturating_add(u32::from(ended))
     }
 
-    /// Writes it so that it is there after a failure of the host.
+    /// Writes it so that it is there after a failure of the host. Where there is
+    /// nothing to remember there is no file, and no room is needed for that.
     pub fn write(&self, host: &Host) -> Result<(), Refusal> {
+        if self.trying.is_none() && self.failures == 0 {
+            return remove(&host.path(PLACE));
+        }
         let text = serde_json::to_string(self).map_err(|error| Refusal(error.to_string()))?;
         replace(&host.path(PLACE), &text, 0o600)
     }
@@ -142,11 +162,30 @@ mod tests {
                 .write(&host)
         }
 
+        fn is_good(&self) {
+            let host = self.host();
+            let attempts = Attempts::read(&host).unwrap();
+            attempts.good(&host).write(&host).unwrap();
+        }
+
+        fn put_into_force(&self, config: &Config) {
+            let host = self.host();
+            let attempts = Attempts::read(&host).unwrap();
+            attempts.replaced_by(&host, config).write(&host).unwrap();
+        }
+
         fn is_barred(&self) -> bool {
             let host = self.host();
             Attempts::read(&host)
                 .unwrap()
                 .is_barred(&host, &self.config)
+        }
+    }
+
+    fn attempts_in(boot: &str) -> Attempts {
+        Attempts {
+            trying: Some(boot.into()),
+            ..Attempts::default()
         }
     }
 
@@ -176,13 +215,48 @@ mod tests {
         for boot in ["a", "b", "c", "d"] {
             machine.boot(boot);
             machine.try_it().unwrap();
-            let host = machine.host();
-            Attempts::read(&host).unwrap().good().write(&host).unwrap();
+            machine.is_good();
+            assert!(!machine.host().path(PLACE).exists());
         }
         machine.boot("e");
         machine.try_it().unwrap();
         machine.boot("f");
         assert!(!machine.is_barred(), "one failure since it was good");
+    }
+
+    #[test]
+    fn what_is_not_being_tried_does_not_become_good() {
+        let machine = Machine::new();
+        for boot in ["a", "b", "c"] {
+            machine.boot(boot);
+            let _ = machine.try_it();
+        }
+        machine.is_good();
+        assert!(machine.is_barred(), "it was not applied in this boot");
+    }
+
+    #[test]
+    fn what_was_replaced_is_not_to_blame_and_keeps_its_failures() {
+        let machine = Machine::new();
+        let other = Config::parse("mode = \"observe\"").unwrap();
+        for boot in ["a", "b", "c"] {
+            machine.boot(boot);
+            machine.try_it().unwrap();
+            machine.put_into_force(&other);
+        }
+        machine.try_it().unwrap();
+        machine.put_into_force(&machine.config);
+        machine.boot("d");
+        machine.try_it().unwrap();
+        machine.put_into_force(&other);
+        machine.is_good();
+        machine.boot("e");
+        assert!(!machine.is_barred(), "it failed once, in boot c");
+        machine.try_it().unwrap();
+        machine.boot("f");
+        assert!(machine.is_barred(), "and again in boot e");
+        machine.put_into_force(&other);
+        assert!(machine.is_barred(), "boot e is over");
     }
 
     #[test]
@@ -238,11 +312,13 @@ mod tests {
         fs::remove_file(machine.host().path(PLACE)).unwrap();
         fs::create_dir(machine.host().path(PLACE)).unwrap();
         assert!(Attempts::read(&machine.host()).is_err());
-        let refusal = Attempts::default().write(&machine.host()).unwrap_err();
-        assert!(
-            refusal.to_string().starts_with("cannot write "),
-            "{refusal}"
-        );
+        for (attempts, what) in [
+            (Attempts::default(), "cannot remove "),
+            (attempts_in("a"), "cannot write "),
+        ] {
+            let refusal = attempts.write(&machine.host()).unwrap_err().to_string();
+            assert!(refusal.starts_with(what), "{refusal}");
+        }
         let left = fs::read_dir(machine.host().path("var/lib/amd-gpreempt")).unwrap();
         assert_eq!(left.count(), 1, "the new file is gone");
     }

@@ -8,6 +8,7 @@ use flate2::read::GzDecoder;
 use serde::Serialize;
 
 use crate::host::{Host, Refusal, MODULE};
+use crate::secure_boot::{self, Key};
 
 /// The oldest kernel for which there is a module.
 const OLDEST_KERNEL: (u32, u32) = (7, 2);
@@ -46,6 +47,7 @@ pub fn examine(host: &Host, release: &str) -> Result<Vec<Finding>, Refusal> {
     doctor.kernel();
     doctor.driver();
     doctor.gpus();
+    doctor.key();
     doctor.module()?;
     Ok(doctor.findings)
 }
@@ -228,6 +230,25 @@ impl Doctor<'_> {
             "the kernel log says why there is none",
         );
         self.mend("sudo dmesg | grep -e kfd -e amdgpu");
+    }
+
+    /// With Secure Boot, DKMS's signature must be one that the firmware trusts. A
+    /// module that is loaded was signed with another key, then.
+    fn key(&mut self) {
+        let remedy = match secure_boot::key(self.host) {
+            None => return,
+            Some(_) if self.host.has_module() => return,
+            Some(Key::Trusted) => "",
+            Some(Key::Unknown) => {
+                "sudo mokutil --import /var/lib/dkms/mok.pub, then reboot and confirm"
+            }
+            Some(Key::Missing) => {
+                "sudo dkms generate_mok && sudo mokutil --import /var/lib/dkms/mok.pub, \
+                 then reboot, confirm and have DKMS build the module again"
+            }
+        };
+        let what = "Secure Boot is on, and the firmware trusts the key of DKMS";
+        self.say(remedy.is_empty(), what, remedy);
     }
 
     fn module(&mut self) -> Result<(), Refusal> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Writing a file as a whole.
+//! Writing a file as a whole, and removing it.
 
 use std::fs;
 use std::io::{self, Write};
@@ -47,6 +47,24 @@ pub fn replace_bytes(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Refusal
         })
 }
 
+/// Removes a file, so that it is not there after the host has failed either; it
+/// may be gone already. Where the path is a link, the file that it leads to is
+/// removed.
+pub fn remove(path: &Path) -> Result<(), Refusal> {
+    let wrong = |error: io::Error| cannot("remove", path, &error);
+    let removed = fs::canonicalize(path).and_then(|target| {
+        fs::remove_file(&target)?;
+        match target.parent() {
+            Some(directory) => fs::File::open(directory)?.sync_all(),
+            None => Ok(()),
+        }
+    });
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.map_err(wrong),
+    }
+}
+
 /// The file to be replaced, which is not there or an ordinary one: a device or a
 /// pipe would be gone afterwards.
 fn target(path: &Path) -> Result<PathBuf, Refusal> {
@@ -88,6 +106,21 @@ mod tests {
         assert_eq!(fs::read_to_string(&file).unwrap(), "new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(names(directory.path()), ["file", "link"]);
+    }
+
+    #[test]
+    fn what_is_removed_is_gone_and_may_have_been() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, link) = (directory.path().join("file"), directory.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        symlink(&file, &link).unwrap();
+        for _ in 0..2 {
+            remove(&link).unwrap();
+            assert_eq!(names(directory.path()), ["link"]);
+        }
+        let refusal = remove(directory.path()).unwrap_err().to_string();
+        assert!(refusal.starts_with("cannot remove "), "{refusal}");
+        remove(&file.join("below")).unwrap();
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub mod perfetto;
 pub mod record;
 pub mod rule;
 pub mod save;
+pub mod secure_boot;
 pub mod tables;
 pub mod tracepoint;
 pub mod turn;
