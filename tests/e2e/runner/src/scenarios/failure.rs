@@ -247,7 +247,7 @@ pub(super) fn set_driver_patience(guest: &mut Guest, milliseconds: &str) -> Resu
     Ok(before.trim().into())
 }
 
-fn is_in_state(guest: &mut Guest, state: &str) -> Result<()> {
+pub(super) fn is_in_state(guest: &mut Guest, state: &str) -> Result<()> {
     guest.wait_until(&format!("the node is {state}"), PATIENCE, |guest| {
         Ok(Table::Stats.read(guest)?[0]["state"] == state)
     })
