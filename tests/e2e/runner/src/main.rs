@@ -76,6 +76,7 @@ enum SuiteName {
     E2e,
     Storm,
     Matrix,
+    Endurance,
 }
 
 impl From<SuiteName> for Suite {
@@ -85,6 +86,7 @@ impl From<SuiteName> for Suite {
             SuiteName::E2e => Suite::E2e,
             SuiteName::Storm => Suite::Storm,
             SuiteName::Matrix => Suite::Matrix,
+            SuiteName::Endurance => Suite::Endurance,
         }
     }
 }

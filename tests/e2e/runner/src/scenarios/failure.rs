@@ -58,7 +58,7 @@ pub const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-fn reset(guest: &mut Guest) -> Result<()> {
+pub(super) fn reset(guest: &mut Guest) -> Result<()> {
     expect_reset(guest);
     let contention = Contention::start(guest, "", json!({}))?;
     reset_gpu(guest)?;

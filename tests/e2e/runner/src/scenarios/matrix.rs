@@ -56,9 +56,7 @@ pub const SCENARIOS: &[Scenario] = &[
     row("matrix: read pointers", |guest| {
         whole_row(guest, Fault::ReadPointersStuck)
     }),
-    row("matrix: memory", |guest| {
-        whole_row(guest, Fault::Memory)
-    }),
+    row("matrix: memory", |guest| whole_row(guest, Fault::Memory)),
     row("matrix: bus", |guest| whole_row(guest, Fault::BusLost)),
     row("matrix: copies slow", |guest| {
         whole_row(guest, Fault::CopiesSlow)

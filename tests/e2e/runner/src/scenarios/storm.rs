@@ -3,6 +3,7 @@
 
 use anyhow::{ensure, Result};
 
+use super::endurance::add;
 use crate::guest::Guest;
 use crate::scenario::{Needs, Scenario, Suite};
 use crate::storm::{compare, run, Outcome, Plan};
@@ -29,6 +30,7 @@ fn asked_for(guest: &mut Guest) -> Result<()> {
     }
     let outcome = run(guest, plan)?;
     say(plan.seed, &outcome);
+    add(guest, "storm without the module", plan.seconds);
     Ok(())
 }
 
@@ -52,6 +54,7 @@ fn both(guest: &mut Guest, seed: u64, alone: u64, seconds: u64) -> Result<()> {
     ensure!(same > 0, "no life was lived twice");
     say(seed, &with);
     println!("        {same} results are the same without the module");
+    add(guest, "storm", seconds);
     Ok(())
 }
 
