@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The storm that is asked for.
+//! The storm that is asked for, and a short one.
 
 use anyhow::{ensure, Result};
 
@@ -16,12 +16,24 @@ const STORMY: Needs = Needs {
     ..Needs::ANY
 };
 
-pub const SCENARIOS: &[Scenario] = &[Scenario {
-    suite: Suite::Storm,
-    name: "a storm",
-    needs: STORMY,
-    run: asked_for,
-}];
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::Storm,
+        name: "a storm",
+        needs: STORMY,
+        run: asked_for,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a short storm, with the module as without",
+        needs: Needs {
+            one_die: true,
+            once: true,
+            ..STORMY
+        },
+        run: |guest| both(guest, 2, 4, 12),
+    },
+];
 
 fn asked_for(guest: &mut Guest) -> Result<()> {
     let plan = guest.storm;
