@@ -81,6 +81,7 @@ enum SuiteName {
     E2e,
     Storm,
     Matrix,
+    Endurance,
 }
 
 impl From<SuiteName> for Suite {
@@ -90,6 +91,7 @@ impl From<SuiteName> for Suite {
             SuiteName::E2e => Suite::E2e,
             SuiteName::Storm => Suite::Storm,
             SuiteName::Matrix => Suite::Matrix,
+            SuiteName::Endurance => Suite::Endurance,
         }
     }
 }

@@ -31,6 +31,8 @@ pub enum Suite {
     Storm,
     /// Faults of the GPU in each state of the module.
     Matrix,
+    /// The same again and again, to be added up over many runs.
+    Endurance,
 }
 
 impl Suite {
@@ -161,6 +163,7 @@ impl Configuration {
             Suite::Vgpu => format!("vgpu --kernel {}", kernel.series),
             Suite::E2e => format!("e2e --kernel {}", kernel.series),
             Suite::Matrix => format!("matrix --kernel {}", kernel.series),
+            Suite::Endurance => format!("endurance --kernel {}", kernel.series),
             Suite::Storm => format!(
                 "storm --kernel {} --seed {} --seconds {}{}",
                 kernel.series,
@@ -274,6 +277,11 @@ fn run_one(
         check_registers(guest)?;
     }
     checkers::ask(guest)?;
+    check_log(guest)
+}
+
+/// Refuses what the kernel has said since the last call, if it should not have.
+pub fn check_log(guest: &mut Guest) -> Result<()> {
     let (lines, expected) = guest.take_log()?;
     let bad = objections(&lines, &expected);
     if !bad.is_empty() {

@@ -6,7 +6,7 @@
 const CELLS: &str = include_str!("../../../data/fault-states.txt");
 
 /// The states of the module, as the runner names them.
-const STATES: [&str; 9] = [
+const STATES: [&str; 10] = [
     "idle",
     "observing",
     "waiting for grace",
@@ -15,6 +15,7 @@ const STATES: [&str; 9] = [
     "mapping",
     "stopped",
     "starting",
+    "disarmed",
     "letting go",
 ];
 

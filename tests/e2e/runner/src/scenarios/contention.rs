@@ -90,7 +90,12 @@ pub(super) fn start_load(guest: &mut Guest, gpu: u32, more: Value) -> Result<Loa
 fn heavy_queue(guest: &Guest, more: Value) -> Value {
     let mut heavy = json!({"group": "heavy", "priority": 0, "requests": 1_000_000});
     extend(&mut heavy, &more);
-    queue("heavy", 3 * guest.shape.full(), 20_000_000, heavy)
+    queue("heavy", heavy_grid(guest), 20_000_000, heavy)
+}
+
+/// Workgroups of each of the heavy queue's requests, which no other queue's have.
+pub(super) fn heavy_grid(guest: &Guest) -> u32 {
+    3 * guest.shape.full()
 }
 
 /// The module's account of the heavy queue of a load, while it exists.

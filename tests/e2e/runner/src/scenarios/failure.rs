@@ -58,7 +58,7 @@ pub const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-fn reset(guest: &mut Guest) -> Result<()> {
+pub(super) fn reset(guest: &mut Guest) -> Result<()> {
     expect_reset(guest);
     let contention = Contention::start(guest, "", json!({}))?;
     reset_gpu(guest)?;
@@ -247,7 +247,7 @@ pub(super) fn set_driver_patience(guest: &mut Guest, milliseconds: &str) -> Resu
     Ok(before.trim().into())
 }
 
-fn is_in_state(guest: &mut Guest, state: &str) -> Result<()> {
+pub(super) fn is_in_state(guest: &mut Guest, state: &str) -> Result<()> {
     guest.wait_until(&format!("the node is {state}"), PATIENCE, |guest| {
         Ok(Table::Stats.read(guest)?[0]["state"] == state)
     })

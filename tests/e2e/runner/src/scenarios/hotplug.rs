@@ -155,7 +155,7 @@ pub(super) fn folder(device: &str) -> String {
     format!("/sys/devices/faux/amd_gpreempt/gpu_{device}/node0")
 }
 
-fn unbound(guest: &mut Guest) -> Result<()> {
+pub(super) fn unbound(guest: &mut Guest) -> Result<()> {
     let Contention { module, load } = Contention::start(guest, "", json!({}))?;
     let unbinding = Unbinding::begin(guest, GPU)?;
     // All of it runs as without the module, which looks no more.

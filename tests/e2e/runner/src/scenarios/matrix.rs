@@ -2,20 +2,27 @@
 //! Faults of the GPU in each state that the module may be in. A cell counts when a trace
 //! shows that both coincided: for a moment within a transaction the packet at which the
 //! GPU let the fault begin, for a state that lasts what the module's tables said before
-//! the fault began and while it was there.
+//! the fault began and while it was there. Where the GPU counts what a fault changes, it
+//! must have changed something before it was lifted.
 
-use anyhow::{bail, ensure, Context, Result};
-use serde_json::json;
-use vgpu_model::{Faults, Fence, HiqAction, Moment};
+mod fault;
+mod state;
 
-use super::contention::{accounts, armed, heavy, ready_again, start_load, wait_until_stopped};
+use std::env;
+
+use anyhow::{ensure, Context, Result};
+use vgpu_model::{Faults, Moment};
+
+use super::contention::{accounts, armed, ready_again, wait_until_stopped};
 use super::preemption::{PATIENCE, UNBOUNDED};
-use super::recovery::expect_hang;
+use super::recovery::reset_gpu;
 use crate::background::{Background, Expect};
-use crate::guest::Guest;
+use crate::guest::{on_disk, Guest};
 use crate::load::Load;
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
+use fault::{check_began, Fault};
+use state::{evidence, prepare, State, STATES};
 
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -26,14 +33,38 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     row("matrix: late", |guest| whole_row(guest, Fault::Late)),
     row("matrix: endless", |guest| whole_row(guest, Fault::Endless)),
-    row("matrix: interrupts", |guest| {
-        whole_row(guest, Fault::InterruptsLost)
-    }),
     row("matrix: silent", |guest| whole_row(guest, Fault::Silent)),
     row("matrix: hung", |guest| whole_row(guest, Fault::Hung)),
     row("matrix: unyielding", |guest| {
         whole_row(guest, Fault::Unyielding)
     }),
+    row("matrix: interrupts lost", |guest| {
+        whole_row(guest, Fault::InterruptsLost)
+    }),
+    row("matrix: interrupts twice", |guest| {
+        whole_row(guest, Fault::InterruptsRepeated)
+    }),
+    row("matrix: interrupts for nothing", |guest| {
+        whole_row(guest, Fault::InterruptsSpurious)
+    }),
+    row("matrix: interrupt ring", |guest| {
+        whole_row(guest, Fault::InterruptsOverflow)
+    }),
+    row("matrix: doorbells", |guest| {
+        whole_row(guest, Fault::DoorbellsLost)
+    }),
+    row("matrix: read pointers", |guest| {
+        whole_row(guest, Fault::ReadPointersStuck)
+    }),
+    row("matrix: memory", |guest| whole_row(guest, Fault::Memory)),
+    row("matrix: bus", |guest| whole_row(guest, Fault::BusLost)),
+    row("matrix: copies slow", |guest| {
+        whole_row(guest, Fault::CopiesSlow)
+    }),
+    row("matrix: copies hang", |guest| {
+        whole_row(guest, Fault::CopiesHung)
+    }),
+    row("matrix: reset", |guest| whole_row(guest, Fault::Reset)),
 ];
 
 const fn row(name: &'static str, run: fn(&mut Guest) -> Result<()>) -> Scenario {
@@ -48,100 +79,6 @@ const fn row(name: &'static str, run: fn(&mut Guest) -> Result<()>) -> Scenario 
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
-    Late,
-    Silent,
-    Hung,
-    Unyielding,
-    Endless,
-    InterruptsLost,
-}
-
-impl Fault {
-    fn name(self) -> &'static str {
-        match self {
-            Fault::Late => "firmware answers late",
-            Fault::Silent => "firmware does not answer",
-            Fault::Hung => "the command processors hang",
-            Fault::Unyielding => "a queue does not yield",
-            Fault::Endless => "waves never end",
-            Fault::InterruptsLost => "interrupts are lost",
-        }
-    }
-
-    fn faults(self, doorbell: Option<u64>) -> Faults {
-        // Longer than any step of a transaction; far below what the driver waits.
-        const LATE_NS: u64 = 3_000_000;
-        let mut faults = Faults::default();
-        match self {
-            Fault::Late => faults.fence = Fence::Late(LATE_NS),
-            Fault::Silent => faults.fence = Fence::Never,
-            Fault::Hung => faults.hung = true,
-            Fault::Unyielding => faults.unyielding.extend(doorbell),
-            Fault::Endless => faults.endless.extend(doorbell),
-            Fault::InterruptsLost => faults.interrupts_lost = true,
-        }
-        faults
-    }
-
-    /// Whether the driver can only reset something once it asks for anything.
-    fn ends_in_reset(self) -> bool {
-        matches!(self, Fault::Silent | Fault::Hung | Fault::Unyielding)
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Idle,
-    Observing,
-    Grace,
-    Unmapping,
-    Editing,
-    Mapping,
-    Stopped,
-    Starting,
-    LettingGo,
-}
-
-const STATES: &[State] = &[
-    State::Idle,
-    State::Observing,
-    State::Grace,
-    State::Unmapping,
-    State::Editing,
-    State::Mapping,
-    State::Stopped,
-    State::Starting,
-    State::LettingGo,
-];
-
-impl State {
-    fn name(self) -> &'static str {
-        match self {
-            State::Idle => "idle",
-            State::Observing => "observing",
-            State::Grace => "waiting for grace",
-            State::Unmapping => "unmapping",
-            State::Editing => "editing",
-            State::Mapping => "mapping",
-            State::Stopped => "stopped",
-            State::Starting => "starting",
-            State::LettingGo => "letting go",
-        }
-    }
-
-    /// The moment of a transaction that it is, if it is one.
-    fn moment(self) -> Option<Moment> {
-        match self {
-            State::Unmapping | State::Starting | State::LettingGo => Some(Moment::Unmap),
-            State::Editing => Some(Moment::Unmapped),
-            State::Mapping => Some(Moment::Map),
-            _ => None,
-        }
-    }
-}
-
 /// How a cell ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
@@ -149,6 +86,8 @@ enum End {
     Kept,
     /// The driver said that it has reset the GPU or the queue, and new work runs.
     Reset,
+    /// The process was told of the fault, the other one went on, and new work runs.
+    Told,
 }
 
 fn representative(guest: &mut Guest) -> Result<()> {
@@ -159,25 +98,28 @@ fn representative(guest: &mut Guest) -> Result<()> {
     Ok(())
 }
 
+/// `GP_STATES="stopped,letting go"` tries these states alone.
+fn wanted(state: State) -> bool {
+    match env::var("GP_STATES") {
+        Ok(names) => names.split(',').any(|name| name.trim() == state.name()),
+        Err(_) => true,
+    }
+}
+
 fn whole_row(guest: &mut Guest, fault: Fault) -> Result<()> {
-    for &state in STATES {
-        if fault == Fault::InterruptsLost && state == State::Stopped {
-            // Who is waited for sleeps until an interrupt, and has no more work: the stopped
-            // queue is started.
-            println!("cell\t{}\t{}\tcannot be", fault.name(), state.name());
-            continue;
-        }
-        let end = cell(guest, fault, state)
-            .with_context(|| format!("{} while {}", fault.name(), state.name()))?;
-        if end == End::Reset {
-            ensure!(
-                fault.ends_in_reset(),
-                "{fault:?} while {state:?} cost a reset"
-            );
-        }
-        let said = match end {
-            End::Kept => "goes on",
-            End::Reset => "reset, in the log",
+    for &state in STATES.iter().filter(|state| wanted(**state)) {
+        let said = match fault.excludes(state) {
+            Some(reason) => format!("cannot be: {reason}"),
+            None => {
+                let end = cell(guest, fault, state)
+                    .with_context(|| format!("{} while {}", fault.name(), state.name()))?;
+                let said = match end {
+                    End::Kept => "goes on",
+                    End::Reset => "reset, in the log",
+                    End::Told => "told, in the log",
+                };
+                said.to_owned()
+            }
         };
         println!("cell\t{}\t{}\t{said}", fault.name(), state.name());
     }
@@ -188,64 +130,30 @@ fn whole_row(guest: &mut Guest, fault: Fault) -> Result<()> {
 struct Scene {
     module: Module,
     load: Option<Load>,
+    /// A program that copies all the time.
+    copies: Option<Background>,
     doorbell: Option<u64>,
-    resets: usize,
     transactions: u64,
+    /// What the log and the GPU had counted before.
+    resets: usize,
+    troubles: usize,
+    struck: u64,
 }
 
 fn cell(guest: &mut Guest, fault: Fault, state: State) -> Result<End> {
-    if fault.ends_in_reset() {
-        expect_hang(guest);
-        for text in ["Queue preemption failed", "is reset", "Queues reset on"] {
-            guest.expect_log(text);
-        }
-    }
-    let scene = prepare(guest, state)?;
+    fault.expect(guest);
+    let scene = prepare(guest, fault, state)?;
     let faults = fault.faults(scene.doorbell);
     match state.moment() {
         Some(moment) => within(guest, &scene, state, moment, faults)?,
-        None => beside(guest, &scene, state, faults)?,
+        None => beside(guest, &scene, fault, state, faults)?,
     }
-    settle(guest, scene, state)
-}
-
-/// Brings the module into the state, or to just before it.
-fn prepare(guest: &mut Guest, state: State) -> Result<Scene> {
-    let more = match state {
-        State::Grace => "mode=enforce grace_us=1000000",
-        _ => "mode=observe",
-    };
-    let module = Module::load(guest, &format!("{UNBOUNDED} {more}"))?;
-    let resets = resets(guest)?;
-    let mut scene = Scene {
-        module,
-        load: None,
-        doorbell: None,
-        resets,
-        transactions: 0,
-    };
-    if state == State::Idle {
-        return Ok(scene);
-    }
-    let load = start_load(guest, 0, json!({}))?;
-    if state != State::Grace {
-        guest.wait_until("an inversion is seen", PATIENCE, |guest| {
-            Ok(Table::Stats.sum(guest, "observed")? > 0)
-        })?;
-    }
-    let queue = guest
-        .device
-        .mapped()?
-        .into_iter()
-        .max_by_key(|queue| queue.workgroups_resident);
-    scene.doorbell = Some(queue.context("no queue is mapped")?.queue.doorbell);
-    if matches!(state, State::Stopped | State::Starting | State::LettingGo) {
-        scene.module.set(guest, "mode", "enforce")?;
-        wait_until_stopped(guest, &load, 0)?;
-    }
-    scene.load = Some(load);
-    scene.transactions = Table::Stats.sum(guest, "transactions")?;
-    Ok(scene)
+    let end = settle(guest, scene, fault, state)?;
+    ensure!(
+        end != End::Reset || fault.may_end_in_reset(),
+        "{fault:?} while {state:?} cost a reset"
+    );
+    Ok(end)
 }
 
 /// Lets the fault begin within the module's next transaction.
@@ -270,36 +178,31 @@ fn within(
         }
         _ => scene.module.set(guest, "mode", "enforce")?,
     }
-    let mut began = None;
-    guest.wait_until("the fault begins", PATIENCE, |guest| {
-        began = guest.device.faults_began()?;
-        Ok(began.is_some())
-    })?;
-    let began = began.context("it has not begun")?;
-    // Nobody but the module had anything sent since the mark.
-    let packet = guest.device.hiq(began.packet)?.into_iter().next();
-    let packet = packet.context("the packet is not in the log")?;
-    let fits = match moment {
-        Moment::Unmap => matches!(packet.action, HiqAction::Unmap { .. }),
-        Moment::Unmapped => matches!(packet.action, HiqAction::QueryStatus { .. }),
-        Moment::Map => matches!(packet.action, HiqAction::RunList { .. }),
-    };
-    ensure!(
-        fits && began.packet >= mark && began.packet < mark + 8,
-        "the fault began at {packet:?}, {} packets after the mark",
-        began.packet.saturating_sub(mark)
-    );
-    Ok(())
+    check_began(guest, moment, mark)
 }
 
 /// Lets the fault begin at once, and checks that the state lasted.
-fn beside(guest: &mut Guest, scene: &Scene, state: State, faults: Faults) -> Result<()> {
+fn beside(
+    guest: &mut Guest,
+    scene: &Scene,
+    fault: Fault,
+    state: State,
+    faults: Faults,
+) -> Result<()> {
     let before = evidence(guest, scene, state)?;
+    if fault == Fault::Reset {
+        // That ends whatever lasts.
+        return Ok(());
+    }
     guest.device.set_faults(faults)?;
     let passes = Table::Stats.sum(guest, "passes")?;
     guest.wait_until("the module looks at it", PATIENCE, |guest| {
         Ok(Table::Stats.sum(guest, "passes")? > passes + 2)
     })?;
+    if fault == Fault::Memory {
+        // The driver has taken the queue off, as it does without the module.
+        return Ok(());
+    }
     let after = evidence(guest, scene, state)?;
     ensure!(
         before == after,
@@ -308,69 +211,94 @@ fn beside(guest: &mut Guest, scene: &Scene, state: State, faults: Faults) -> Res
     Ok(())
 }
 
-/// What shows that the module is in a state, and the same as long as it is.
-fn evidence(guest: &mut Guest, scene: &Scene, state: State) -> Result<String> {
-    let node = Table::Stats.read(guest)?.swap_remove(0);
-    let load = scene.load.as_ref();
-    let row = match load {
-        Some(load) => heavy(guest, load)?.context("the heavy queue is gone")?,
-        None => json!(null),
-    };
-    let is = match state {
-        State::Idle => Table::Queues.read(guest)?.is_empty(),
-        State::Observing => node["observed"].as_u64() > Some(0) && node["mode"] == "observe",
-        State::Grace => {
-            let urgent = Table::Queues.read(guest)?;
-            row["stops"] == 0 && urgent.iter().any(|row| row["prio"] == 15)
-        }
-        State::Stopped => row["state"] == "stopped",
-        other => bail!("{other:?} does not last"),
-    };
-    ensure!(is, "the module is not {}: {node} {row}", state.name());
-    // Stops that are only observed are counted as well.
-    let stops = match state {
-        State::Observing => json!(null),
-        _ => row["stops"].clone(),
-    };
-    Ok(format!(
-        "{} transactions, {stops} stops",
-        node["transactions"]
-    ))
-}
-
 /// How often the driver has reset the GPU or a queue.
 fn resets(guest: &mut Guest) -> Result<usize> {
     Ok(guest.times_in_log(") succeeded!")? + guest.times_in_log("is reset")?)
 }
 
-/// Whether the driver has found something that it can only reset.
-fn in_trouble(guest: &mut Guest) -> Result<bool> {
+/// How often the driver has found something that it can only reset.
+fn troubles(guest: &mut Guest) -> Result<usize> {
+    let mut times = 0;
     for text in [
         "cp might be in an unrecoverable state",
         "Queue preemption failed",
+        "GPU reset begin",
     ] {
-        if guest.times_in_log(text)? > 0 {
-            return Ok(true);
-        }
+        times += guest.times_in_log(text)?;
     }
-    Ok(false)
+    Ok(times)
 }
 
-/// Waits for what becomes of it, lifts the fault, and has everybody run again.
-fn settle(guest: &mut Guest, scene: Scene, state: State) -> Result<End> {
-    let before = scene.transactions;
+/// What the module says of a reset that it meets in a transaction.
+const IS_RESET: &str = "the GPU is being reset";
+
+/// Has the driver reset the GPU, before the transaction is over if there is one.
+fn reset(guest: &mut Guest, scene: &Scene, state: State) -> Result<()> {
+    if state.moment().is_none() {
+        return reset_gpu(guest);
+    }
+    let line = "cat /sys/kernel/debug/dri/0000:01:00.0/amdgpu_gpu_recover";
+    Background::shell(guest, line, Expect::Anything)?;
+    guest.wait_until("the reset begins", PATIENCE, |guest| {
+        Ok(troubles(guest)? > scene.troubles)
+    })?;
+    if state != State::LettingGo {
+        // The module gives up when it finds that out, and says so.
+        let node = Table::Stats.read(guest)?.swap_remove(0);
+        ensure!(
+            node["transactions"] == scene.transactions || node["last_failure"] == IS_RESET,
+            "the transaction was over before the reset began: {node}"
+        );
+    }
+    Ok(())
+}
+
+/// A program with a queue of its own: the driver asks the firmware for all queues.
+fn nudge(guest: &mut Guest) -> Result<()> {
+    let line = on_disk(&["workload", "copy", "--bytes", "4096"]);
+    guest.agent().check(line, PATIENCE).map(drop)
+}
+
+/// Waits for what becomes of the fault while it is there. Returns whether something was,
+/// or will be, reset.
+fn outcome(guest: &mut Guest, scene: &Scene, fault: Fault, state: State) -> Result<bool> {
+    if fault == Fault::Reset {
+        reset(guest, scene, state)?;
+        return Ok(true);
+    }
     if state.moment().is_some() {
+        let before = scene.transactions;
         guest.wait_until("the transaction is over", PATIENCE, |guest| {
             let over = match state {
                 State::LettingGo => is_unloaded(guest)?,
                 _ => Table::Stats.sum(guest, "transactions")? > before,
             };
-            Ok(over || in_trouble(guest)?)
+            Ok(over || troubles(guest)? > scene.troubles)
+        })?;
+    } else if fault == Fault::Hung {
+        // What hangs does so until a reset, and the driver finds out when it asks.
+        let line = ["workload", "copy", "--bytes", "4096"];
+        Background::start(guest, &line, Expect::Anything)?;
+        guest.wait_until("the driver finds out", PATIENCE, |guest| {
+            Ok(troubles(guest)? > scene.troubles)
         })?;
     }
-    let is_reset = in_trouble(guest)?;
+    if fault.is_counted() {
+        guest.wait_until("the fault makes a difference", PATIENCE, |guest| {
+            Ok(guest.device.state()?.struck > scene.struck)
+        })?;
+    }
+    Ok(troubles(guest)? > scene.troubles)
+}
+
+/// Waits for what becomes of it, lifts the fault, and has everybody run again.
+fn settle(guest: &mut Guest, scene: Scene, fault: Fault, state: State) -> Result<End> {
+    let mut end = match outcome(guest, &scene, fault, state)? {
+        true => End::Reset,
+        false => End::Kept,
+    };
     guest.device.set_faults(Faults::default())?;
-    if is_reset {
+    if end == End::Reset {
         guest.wait_until("the driver has reset it", PATIENCE, |guest| {
             Ok(resets(guest)? > scene.resets)
         })?;
@@ -382,17 +310,30 @@ fn settle(guest: &mut Guest, scene: Scene, state: State) -> Result<End> {
         }
         _ => Some(scene.module),
     };
+    if let Some(copies) = scene.copies {
+        copies.stop(guest)?;
+    }
+    if fault == Fault::Memory {
+        told(guest, scene.load.as_ref())?;
+        end = End::Told;
+    }
     let load = match scene.load {
-        Some(load) if !is_reset => load,
+        Some(load) if end == End::Kept => load,
         lost => {
             if let Some(load) = lost {
                 load.kill(guest)?;
             }
-            return start_over(guest, module, is_reset);
+            return start_over(guest, module, end);
         }
     };
+    if fault == Fault::DoorbellsLost {
+        nudge(guest)?;
+    }
     if let Some(module) = module {
-        armed(guest)?;
+        match state {
+            State::Disarmed => arm(guest, &load)?,
+            _ => armed(guest)?,
+        }
         module.unload(guest)?;
     }
     accounts(guest)?;
@@ -401,16 +342,37 @@ fn settle(guest: &mut Guest, scene: Scene, state: State) -> Result<End> {
     Ok(End::Kept)
 }
 
+/// The driver has said whose fault it is, and the other program goes on.
+fn told(guest: &mut Guest, load: Option<&Load>) -> Result<()> {
+    guest.wait_for_log("no-retry page fault", PATIENCE)?;
+    let load = load.context("a cell without a load")?;
+    let before = load.completed(guest, "urgent")?;
+    guest.wait_until("the urgent work goes on", PATIENCE, |guest| {
+        Ok(load.completed(guest, "urgent")? > before)
+    })
+}
+
+const ARM: &str = "echo armed | tee /sys/devices/faux/amd_gpreempt/gpu_*/node0/state";
+
+/// As the operations guide describes it.
+fn arm(guest: &mut Guest, load: &Load) -> Result<()> {
+    guest.agent().shell(ARM)?;
+    wait_until_stopped(guest, load, 0)
+}
+
 /// New work, of which a queue is stopped for another.
-fn start_over(guest: &mut Guest, module: Option<Module>, is_reset: bool) -> Result<End> {
+fn start_over(guest: &mut Guest, module: Option<Module>, end: End) -> Result<End> {
     let module = match module {
         Some(module) => module,
         None => Module::load(guest, UNBOUNDED)?,
     };
     module.set(guest, "mode", "enforce")?;
+    if Table::Stats.read(guest)?[0]["state"] == "disarmed" {
+        guest.agent().shell(ARM)?;
+    }
     ready_again(guest)?;
     module.unload(guest)?;
-    Ok(if is_reset { End::Reset } else { End::Kept })
+    Ok(end)
 }
 
 fn is_unloaded(guest: &mut Guest) -> Result<bool> {

@@ -9,6 +9,7 @@ mod dependency;
 mod direct;
 mod disturbance;
 mod documents;
+mod endurance;
 mod failure;
 mod fairness;
 mod faults;
@@ -80,6 +81,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         two_gpus::SCENARIOS,
         matrix::SCENARIOS,
         storm::SCENARIOS,
+        endurance::SCENARIOS,
     ]
     .into_iter()
     .flatten()

@@ -265,7 +265,7 @@ fn urgent(guest: &mut Guest) -> Result<()> {
     module.unload(guest)
 }
 
-fn unload_with_stopped(guest: &mut Guest) -> Result<()> {
+pub(super) fn unload_with_stopped(guest: &mut Guest) -> Result<()> {
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
     let load = Load::start(guest, inversion(guest))?;
     wait_for_heavy(guest, &load, true)?;

@@ -25,7 +25,7 @@ pub const SCENARIOS: &[Scenario] = &[Scenario {
 const COST_NS: u64 = 10_000_000;
 
 fn hundreds(guest: &mut Guest) -> Result<()> {
-    preempted_again_and_again(guest, "")
+    preempted_again_and_again(guest, "").map(drop)
 }
 
 /// The module, which stops and starts as often as it can. `parameters` are others of it.
@@ -39,8 +39,9 @@ pub(super) fn unrestrained(guest: &mut Guest, parameters: &str) -> Result<Module
     )
 }
 
-/// `parameters` are those of the module besides the usual.
-pub(super) fn preempted_again_and_again(guest: &mut Guest, parameters: &str) -> Result<()> {
+/// Returns how often heavy queues were saved. `parameters` are those of the module besides
+/// the usual.
+pub(super) fn preempted_again_and_again(guest: &mut Guest, parameters: &str) -> Result<u64> {
     let module = unrestrained(guest, parameters)?;
     let mut accounts = Accounts::new(guest)?;
     let grids = [3 * guest.shape.full() / 2, 3 * guest.shape.full() / 2 + 1];
@@ -89,8 +90,10 @@ pub(super) fn preempted_again_and_again(guest: &mut Guest, parameters: &str) -> 
     load.stop(guest)?;
     // Every workgroup of every queue ran exactly once.
     load.finish(guest)?;
+    let mut saves = 0;
     for grid in grids {
         let report = accounts.get(guest, grid)?;
+        saves += report.saves;
         ensure!(
             report.restores >= report.saves && report.workgroups_saved == 0,
             "waves were left behind: {report:?}"
@@ -98,5 +101,6 @@ pub(super) fn preempted_again_and_again(guest: &mut Guest, parameters: &str) -> 
         ensure!(report.fault.is_none(), "{report:?}");
     }
     ensure!(Table::Stats.sum(guest, "failures")? == 0);
-    module.unload(guest)
+    module.unload(guest)?;
+    Ok(saves)
 }

@@ -25,7 +25,7 @@ pub const SCENARIOS: &[Scenario] = &[Scenario {
 /// The driver saves what runs, and only that, so that nothing may be stopped then.
 /// Neither the module nor the agent does anything while the system is frozen: the
 /// device alone tells.
-fn freezes(guest: &mut Guest) -> Result<()> {
+pub(super) fn freezes(guest: &mut Guest) -> Result<()> {
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
     let load = Load::start(guest, inversion(guest))?;
     wait_for_heavy(guest, &load, true)?;
@@ -34,7 +34,7 @@ fn freezes(guest: &mut Guest) -> Result<()> {
     })?;
     // The system's own test of suspend, which thaws it after five seconds.
     guest.agent().shell(
-        "(echo freezer >/sys/power/pm_test && echo freeze >/sys/power/state; \
+        "rm -f /tmp/thawed; (echo freezer >/sys/power/pm_test && echo freeze >/sys/power/state; \
          echo none >/sys/power/pm_test; echo >/tmp/thawed) >/dev/null 2>&1 &",
     )?;
     let begin = Instant::now();

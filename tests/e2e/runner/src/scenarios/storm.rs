@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The storm that is asked for.
+//! The storm that is asked for, and a short one.
 
 use anyhow::{ensure, Result};
 
+use super::endurance::add;
 use crate::guest::Guest;
 use crate::scenario::{Needs, Scenario, Suite};
 use crate::storm::{compare, run, Outcome, Plan};
@@ -15,12 +16,24 @@ const STORMY: Needs = Needs {
     ..Needs::ANY
 };
 
-pub const SCENARIOS: &[Scenario] = &[Scenario {
-    suite: Suite::Storm,
-    name: "a storm",
-    needs: STORMY,
-    run: asked_for,
-}];
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::Storm,
+        name: "a storm",
+        needs: STORMY,
+        run: asked_for,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a short storm, with the module as without",
+        needs: Needs {
+            one_die: true,
+            once: true,
+            ..STORMY
+        },
+        run: |guest| both(guest, 2, 4, 12),
+    },
+];
 
 fn asked_for(guest: &mut Guest) -> Result<()> {
     let plan = guest.storm;
@@ -29,6 +42,7 @@ fn asked_for(guest: &mut Guest) -> Result<()> {
     }
     let outcome = run(guest, plan)?;
     say(plan.seed, &outcome);
+    add(guest, "storm without the module", plan.seconds);
     Ok(())
 }
 
@@ -52,6 +66,7 @@ fn both(guest: &mut Guest, seed: u64, alone: u64, seconds: u64) -> Result<()> {
     ensure!(same > 0, "no life was lived twice");
     say(seed, &with);
     println!("        {same} results are the same without the module");
+    add(guest, "storm", seconds);
     Ok(())
 }
 

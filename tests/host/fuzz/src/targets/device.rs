@@ -152,5 +152,21 @@ fn some_faults(queue: &TestQueue, input: &mut Input<'_>) -> Faults {
         bus_lost: bits & 0xe0 == 0xc0,
         interrupts_lost: bits & 0xe0 == 0xa0,
         spoiled_waves: (bits & 0xe0 == 0x20).then_some(Spoil::ProgramCounter),
+        ..more_faults(queue, input.u8())
+    }
+}
+
+fn more_faults(queue: &TestQueue, bits: u8) -> Faults {
+    let set = |bit: u8| bits & (1 << bit) != 0;
+    Faults {
+        interrupts_repeated: set(0),
+        interrupts_spurious: set(1),
+        interrupts_overflow: set(2),
+        doorbells_lost: set(3),
+        read_pointers_stuck: set(4),
+        copies_slow: set(5),
+        copies_hung: set(6),
+        faulting: set(7).then_some(queue.doorbell).into_iter().collect(),
+        ..Faults::default()
     }
 }

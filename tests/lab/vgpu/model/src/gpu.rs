@@ -88,6 +88,7 @@ impl Gpu {
             Event::SaveEnd { queue, serial } => self.save_end(queue, serial),
             Event::RestoreEnd { queue, dies } => preempt::restore_end(engines, queue, dies),
             Event::Scheduler(step) => self.hws.step(engines, step),
+            Event::FaultsChanged => engines.queues.faults_changed(&mut engines.bus),
         }
     }
 
@@ -132,7 +133,7 @@ impl Gpu {
 
     pub fn set_faults(&mut self, faults: Faults) {
         let engines = &mut self.engines;
-        engines.bus.faults = faults;
+        engines.bus.set_faults(faults);
         engines.bus.schedule.forget();
         engines
             .compute
@@ -190,6 +191,7 @@ impl Gpu {
             runlist: self.hws.describe(),
             interrupts: bus.interrupts_raised(),
             resets: self.resets,
+            struck: bus.struck(),
             notes: bus.notes(),
         }
     }

@@ -104,29 +104,38 @@ impl InterruptRing {
         let stored = registers.get(ih::IH_RB_WPTR);
         let write = stored & !OVERFLOW & (size - 1);
         let next = (write + ENTRY_BYTES) & (size - 1);
-        let mut overflow = stored & OVERFLOW;
         if next == registers.get(ih::IH_RB_RPTR) & (size - 1) {
-            overflow = OVERFLOW;
-            self.dropped += 1;
-        } else {
-            let mut bytes = [0; ENTRY_BYTES as usize];
-            for (chunk, word) in bytes.chunks_exact_mut(4).zip(interrupt.words(now)) {
-                chunk.copy_from_slice(&word.to_le_bytes());
-            }
-            if memory
-                .write(Space::Bus, base.wrapping_add(u64::from(write)), &bytes)
-                .is_err()
-            {
-                self.dropped += 1;
-                return;
-            }
-            self.raised += 1;
+            return self.overflow(registers, memory, signal);
         }
-        let pointer = if overflow != 0 {
-            write | overflow
-        } else {
-            next
+        let mut bytes = [0; ENTRY_BYTES as usize];
+        for (chunk, word) in bytes.chunks_exact_mut(4).zip(interrupt.words(now)) {
+            chunk.copy_from_slice(&word.to_le_bytes());
+        }
+        let place = base.wrapping_add(u64::from(write));
+        if memory.write(Space::Bus, place, &bytes).is_err() {
+            self.dropped += 1;
+            return;
+        }
+        self.raised += 1;
+        let pointer = match stored & OVERFLOW {
+            0 => next,
+            overflow => write | overflow,
         };
+        Self::store(registers, memory, pointer, signal);
+    }
+
+    /// Loses an entry for want of room, and says so.
+    pub fn overflow(&mut self, registers: &mut RegisterFile, memory: &mut Memory, signal: bool) {
+        let Some(size) = Self::size(registers) else {
+            return;
+        };
+        self.dropped += 1;
+        let write = registers.get(ih::IH_RB_WPTR) & !OVERFLOW & (size - 1);
+        Self::store(registers, memory, write | OVERFLOW, signal);
+    }
+
+    /// Stores the write pointer where the driver looks for it.
+    fn store(registers: &mut RegisterFile, memory: &mut Memory, pointer: u32, signal: bool) {
         registers.set(ih::IH_RB_WPTR, pointer);
         let high = u64::from(registers.get(ih::IH_RB_WPTR_ADDR_HI) & 0xffff) << 32;
         let copy = high | u64::from(registers.get(ih::IH_RB_WPTR_ADDR_LO));

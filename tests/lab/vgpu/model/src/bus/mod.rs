@@ -29,6 +29,7 @@ pub struct Buses {
     pub accounts: Accounts,
     interrupts: InterruptRing,
     notes: VecDeque<String>,
+    struck: u64,
 }
 
 impl Buses {
@@ -44,6 +45,7 @@ impl Buses {
             clock: Clock::new(),
             interrupts: InterruptRing::default(),
             notes: VecDeque::new(),
+            struck: 0,
         };
         bus.place_discovery_table();
         bus
@@ -56,6 +58,7 @@ impl Buses {
         self.memory.set_gart(Gart::default());
         self.clock.clear();
         self.faults.hung = false;
+        self.faults.copies_hung = false;
         self.place_discovery_table();
     }
 
@@ -76,20 +79,57 @@ impl Buses {
     }
 
     pub fn raise(&mut self, interrupt: &Interrupt) {
-        self.interrupts.send(
-            interrupt,
-            self.clock.now(),
-            &mut self.registers,
-            &mut self.memory,
-            !self.faults.interrupts_lost,
-        );
+        let faults = &self.faults;
+        if faults.interrupts_lost
+            || faults.interrupts_repeated
+            || faults.interrupts_spurious
+            || faults.interrupts_overflow
+        {
+            self.strike();
+        }
+        if self.faults.interrupts_spurious {
+            let data = [0; 4];
+            self.send(&Interrupt { data, ..*interrupt });
+        }
+        self.send(interrupt);
+        if self.faults.interrupts_repeated {
+            self.send(interrupt);
+        }
+    }
+
+    fn send(&mut self, interrupt: &Interrupt) {
+        let (now, registers, memory) = (self.clock.now(), &mut self.registers, &mut self.memory);
+        let signal = !self.faults.interrupts_lost;
+        if self.faults.interrupts_overflow {
+            self.interrupts.overflow(registers, memory, signal);
+        } else {
+            self.interrupts
+                .send(interrupt, now, registers, memory, signal);
+        }
+    }
+
+    /// Counts that a fault on demand has made a difference.
+    pub fn strike(&mut self) {
+        self.struck += 1;
+    }
+
+    /// How often faults of interrupts, doorbells, pointers, memory or copies have made a
+    /// difference.
+    pub fn struck(&self) -> u64 {
+        self.struck
+    }
+
+    /// Replaces the faults in force. What begins by itself is due at once.
+    pub fn set_faults(&mut self, faults: Faults) {
+        self.faults = faults;
+        self.clock.after(0, Event::FaultsChanged);
     }
 
     /// Lets the faults begin that wait for this moment of a packet of the scheduler's ring.
     pub fn reach(&mut self, moment: Moment, packet: u64) {
         if let Some(faults) = self.schedule.reach(moment, self.clock.now(), packet) {
             self.note(format!("faults begin at packet {packet}: {faults:?}"));
-            self.faults = faults;
+            self.set_faults(faults);
         }
     }
 

@@ -51,6 +51,8 @@ pub enum Event {
         dies: u32,
     },
     Scheduler(SchedulerStep),
+    /// The faults in force have changed, or a queue was mapped that is to have one.
+    FaultsChanged,
 }
 
 /// What the scheduler firmware does later.

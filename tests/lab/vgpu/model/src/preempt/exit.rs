@@ -9,7 +9,7 @@ use crate::engines::Engines;
 use crate::queue::Leaving;
 use crate::registers::table::gc;
 use crate::registers::xcc_base;
-use crate::terms::{Exit, QueueKey};
+use crate::terms::{Exit, Format, QueueKey};
 
 /// Nanoseconds in one unit of CP_IQ_WAIT_TIME2.SCH_WAVE: 1000 cycles of
 /// 2.1 GHz.
@@ -20,8 +20,10 @@ pub fn begin_exit(engines: &mut Engines, key: QueueKey, exit: Exit, dies: u32) {
     let Some(queue) = engines.queues.get(key) else {
         return;
     };
-    let unyielding = &engines.bus.faults.unyielding;
-    if !unyielding.contains(&queue.doorbell_offset()) && queue.leaving().is_none() {
+    let faults = &engines.bus.faults;
+    let hangs = faults.copies_hung && queue.format() == Format::Sdma && queue.has_backlog();
+    let yields = !hangs && !faults.unyielding.contains(&queue.doorbell_offset());
+    if yields && queue.leaving().is_none() {
         let dies = dies & queue.die_mask();
         start_exit(engines, key, exit, dies);
     }

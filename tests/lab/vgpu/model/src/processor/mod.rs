@@ -15,7 +15,7 @@ use pm4::CommandProcessor;
 
 /// A queue reads its next packet, if it may.
 pub fn fetch(engines: &mut Engines, hws: &mut Hws, key: QueueKey) {
-    let Some(queue) = engines.queues.take_fetch(&engines.bus, key) else {
+    let Some(queue) = engines.queues.take_fetch(&mut engines.bus, key) else {
         return;
     };
     let flow = match queue.format() {

@@ -6,7 +6,7 @@ use crate::bus::Buses;
 use crate::clock::Event;
 use crate::interrupt::{client, source, xcc_node, Interrupt};
 use crate::memory::{FaultCause, MemoryFault};
-use crate::terms::{QueueKey, Slot};
+use crate::terms::{Format, QueueKey, Slot};
 
 /// Of a message's first word, that a wave has sent it.
 const WAVE_ENCODING: u32 = 1 << 26;
@@ -55,9 +55,13 @@ impl Queues {
     }
 
     /// A scheduled fetch is due: returns the queue if it may read now.
-    pub fn take_fetch(&mut self, bus: &Buses, key: QueueKey) -> Option<&Queue> {
+    pub fn take_fetch(&mut self, bus: &mut Buses, key: QueueKey) -> Option<&Queue> {
         let queue = self.get_mut(key)?;
         queue.fetching = false;
+        if bus.faults.copies_hung && queue.format() == Format::Sdma {
+            bus.strike();
+            return None;
+        }
         (queue.is_live() && !bus.faults.hung).then_some(queue)
     }
 

@@ -150,6 +150,10 @@ impl Queues {
         if address == 0 {
             return;
         }
+        if bus.faults.read_pointers_stuck && queue.role().is_user() {
+            bus.strike();
+            return;
+        }
         let result = match queue.format() {
             Format::Aql | Format::Sdma => bus.memory.write_u64(space, address, queue.read),
             Format::Pm4 => {

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use super::Queue;
 use crate::bus::Buses;
+use crate::clock::Event;
+use crate::memory::{FaultCause, MemoryFault};
 use crate::terms::{Format, QueueKey, SdmaRing, Seat, Slot};
 
 #[derive(Default)]
@@ -79,6 +81,10 @@ impl Queues {
             let Some(queue) = self.get_mut(key) else {
                 continue;
             };
+            if bus.faults.doorbells_lost && queue.role().is_user() {
+                bus.strike();
+                continue;
+            }
             match queue.format() {
                 // The value names the last packet made ready; several
                 // producers may ring out of order.
@@ -89,11 +95,37 @@ impl Queues {
         }
     }
 
+    /// Has those queues run into their fault that are to, and those go on for which it
+    /// was lifted.
+    pub fn faults_changed(&mut self, bus: &mut Buses) {
+        let all: Vec<_> = self.iter().map(|(key, _)| key).collect();
+        for key in all {
+            let Some(queue) = self.get(key) else {
+                continue;
+            };
+            let faulting = &bus.faults.faulting;
+            if queue.role().is_user() && faulting.contains(&queue.doorbell_offset()) {
+                let fault = MemoryFault {
+                    address: 0,
+                    write: false,
+                    cause: FaultCause::NotMapped,
+                };
+                bus.strike();
+                self.memory_fault(bus, key, fault, "a fault on demand");
+            } else if queue.format() == Format::Sdma {
+                self.kick(bus, key);
+            }
+        }
+    }
+
     /// Finds the account of a queue that was just loaded, or opens one.
     pub fn account_mapped(&mut self, bus: &mut Buses, key: QueueKey) {
         let now = bus.now();
         if let Some(queue) = self.get_mut(key) {
             queue.account = bus.accounts.mapped(now, &queue.loaded());
+            if bus.faults.faulting.contains(&queue.doorbell_offset()) {
+                bus.clock.after(0, Event::FaultsChanged);
+            }
         }
     }
 

@@ -49,6 +49,24 @@ pub struct Faults {
     pub bus_lost: bool,
     /// No interrupt is raised; entries still reach the interrupt ring.
     pub interrupts_lost: bool,
+    /// Each entry of the interrupt ring comes twice.
+    pub interrupts_repeated: bool,
+    /// Before each entry comes one of the same source and process that says nothing.
+    pub interrupts_spurious: bool,
+    /// The interrupt ring has no room for any entry, and says so.
+    pub interrupts_overflow: bool,
+    /// What users write to doorbells does not arrive. The firmware reads their write
+    /// pointers again when it maps them.
+    pub doorbells_lost: bool,
+    /// The read pointers that users' queues show to their owners stay where they are.
+    pub read_pointers_stuck: bool,
+    /// Copies take a thousand times as long.
+    pub copies_slow: bool,
+    /// Until the next reset the copy engines fetch nothing, and a user's ring with
+    /// packets left does not yield.
+    pub copies_hung: bool,
+    /// Queues, by doorbell, that run into a fault in memory as soon as they are mapped.
+    pub faulting: BTreeSet<u64>,
     /// Queues, by doorbell, whose saved waves are spoiled in memory.
     pub corrupt_saves: BTreeSet<u64>,
     /// What all waves of machine code that are restored have wrong.

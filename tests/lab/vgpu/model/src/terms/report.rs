@@ -183,6 +183,9 @@ pub struct StateDump {
     pub runlist: Vec<String>,
     pub interrupts: u64,
     pub resets: u64,
+    /// How often faults on demand of interrupts, doorbells, pointers, memory or copies
+    /// made a difference.
+    pub struck: u64,
     /// Oddities seen: unknown packets, wild accesses, faults. Latest last.
     pub notes: Vec<String>,
 }

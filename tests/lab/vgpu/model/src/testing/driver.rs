@@ -17,7 +17,7 @@ use crate::terms::{Bus, Config, GpuNanos, QueueReport, SdmaRing, Vram};
 const VRAM: usize = 64 << 20;
 const GUEST: u64 = 96 << 20;
 /// Where the kernel sees guest memory through its flat table.
-const GART: u64 = 0x4000_0000;
+pub const GART: u64 = 0x4000_0000;
 /// Where a process sees guest memory.
 pub const USER: u64 = 0x1_0000_0000;
 

@@ -2,6 +2,7 @@
 //! Tests of the whole model, driven as a driver drives it.
 
 mod dispatch;
+mod fault;
 mod machine;
 mod machine_handler;
 mod machine_preempt;

@@ -12,6 +12,9 @@ use crate::terms::QueueKey;
 use execute::{Carrier, Outcome};
 use packet::{operation, packet_dwords, Reader};
 
+/// How many times as long copies take that are slow on demand.
+const SLOW: u64 = 1000;
+
 /// Reads and executes the packet at the front of an SDMA ring.
 pub fn fetch(engines: &mut Engines, key: QueueKey) -> Flow {
     let Some(queue) = engines.queues.get(key) else {
@@ -31,11 +34,16 @@ pub fn fetch(engines: &mut Engines, key: QueueKey) -> Flow {
     match result {
         Ok((dwords, Outcome::Done(bytes))) => {
             let moving = bytes * 1000 / timing.sdma_bytes_per_microsecond;
+            let mut takes = packet + moving;
+            if engines.bus.faults.copies_slow {
+                engines.bus.strike();
+                takes *= SLOW;
+            }
             if let Some(queue) = engines.queues.get_mut(key) {
-                queue.occupy(engines.bus.now(), packet + moving);
+                queue.occupy(engines.bus.now(), takes);
             }
             advance(engines, key, &reader, dwords);
-            Flow::Next(packet + moving)
+            Flow::Next(takes)
         }
         Ok((dwords, Outcome::Skip(more))) => {
             advance(engines, key, &reader, dwords + more);
