@@ -3,6 +3,7 @@
 
 mod host;
 
+use std::fs;
 use std::process::Command;
 
 use host::{Host, DEBUGFS, FAUX, QUEUES, STATS};

@@ -123,10 +123,13 @@ fn saved_state(scene: &mut Scene, queue: &TestQueue, input: &mut Input<'_>) {
 }
 
 fn some_work(input: &mut Input<'_>) -> Work {
+    let (workgroups, items, cost) = (input.u8(), input.u16(), input.u16());
     Work {
-        workgroups: u32::from(input.u8()) + 1,
-        items: input.u16(),
-        cost: u64::from(input.u16()) * 16,
+        workgroups: u32::from(workgroups) + 1,
+        items,
+        cost: u64::from(cost) * 16,
+        // A little more than there is, too.
+        demand: u64::from(cost) % 1002,
         vgprs: u32::from(input.u8() % 64 + 1) * 8,
         lds: input.u32() % (96 << 10),
         barrier: input.u8() % 2 == 0,
