@@ -131,7 +131,15 @@ pub fn record(host: &Host, time: Duration) -> Result<Recorded, Refusal> {
         }
         recorder.take(&part[..length]);
     }
-    Ok(recorder.finish())
+    let recorded = recorder.finish();
+    if recorded.events == 0 {
+        return Err(Refusal(
+            "nothing happened in that time, so nothing was written: record while queues are \
+             stopped and started ('gpreempt events' tells), or for longer with --seconds"
+                .to_owned(),
+        ));
+    }
+    Ok(recorded)
 }
 
 /// The signals that end a program, which end the recording instead.

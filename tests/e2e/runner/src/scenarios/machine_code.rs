@@ -283,6 +283,7 @@ const SPOILS: [Spoil; 5] = [
 fn spoiled(guest: &mut Guest) -> Result<()> {
     // A wave that skips the load of an address stores anywhere.
     PAGE_FAULT.iter().for_each(|text| guest.expect_log(text));
+    guest.expect_log("in page starting at address 0x");
     let module = unrestrained(guest, "transaction=driver")?;
     let load = Load::start(guest, json!({"queues": [urgent(guest)]}))?;
     let case = Case::chosen(Case::all(groups(guest), seed()?), "state")?;

@@ -13,6 +13,7 @@ mod endurance;
 mod failure;
 mod fairness;
 mod faults;
+mod guide;
 mod hints;
 mod hotplug;
 mod levels;
@@ -69,6 +70,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         refusal::SCENARIOS,
         documents::SCENARIOS,
         operator::SCENARIOS,
+        guide::SCENARIOS,
         selftest::SCENARIOS,
         disturbance::SCENARIOS,
         failure::SCENARIOS,

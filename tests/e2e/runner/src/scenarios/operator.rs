@@ -42,7 +42,7 @@ pub const SCENARIOS: &[Scenario] = &[
 ];
 
 /// Where the command is in the guest.
-const PLACE: &str = "/operator";
+pub const PLACE: &str = "/operator";
 
 /// The command and the kernel's configuration.
 fn disk(guest: &Guest) -> Result<BTreeMap<String, PathBuf>> {
@@ -65,7 +65,7 @@ fn disk(guest: &Guest) -> Result<BTreeMap<String, PathBuf>> {
     ]))
 }
 
-fn install(guest: &mut Guest) -> Result<()> {
+pub fn install(guest: &mut Guest) -> Result<()> {
     let files = disk(guest)?;
     guest.add_files(&files, PLACE)?;
     let release = guest.image.kernel.release.clone();
@@ -78,7 +78,7 @@ fn install(guest: &mut Guest) -> Result<()> {
 }
 
 /// Takes away what [`install`] brought: it takes memory.
-fn remove(guest: &mut Guest) -> Result<()> {
+pub fn remove(guest: &mut Guest) -> Result<()> {
     guest
         .agent()
         .shell(&format!("rm -r {PLACE} /boot"))
