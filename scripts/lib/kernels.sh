@@ -50,3 +50,12 @@ build_modules() {
 		"$scripts/setup/in-root" "$scripts/build/module" "$release" >/dev/null
 	done
 }
+
+# build_for_scenarios: all that scenarios with the module need, for each of `releases`.
+build_for_scenarios() {
+	local release
+	build_modules
+	for release in "${releases[@]}"; do
+		"$scripts/build/gate" "$release"
+	done
+}
