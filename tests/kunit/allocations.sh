@@ -11,6 +11,9 @@ debugfs=/sys/kernel/debug/$module
 parameters=/sys/module/$module/parameters
 node=/sys/devices/faux/$module
 fake=/sys/module/amdgpu/parameters
+
+# shellcheck source=tests/kunit/cases.sh
+. /guest/cases.sh
 attributes="/sys/kernel/debug/failslab /sys/kernel/debug/fail_page_alloc"
 # No operation allocates so often.
 most=400
@@ -161,30 +164,6 @@ of_whoever_writes_its_files() {
 		write armed "$state" || return 1
 	done
 	said && unload
-}
-
-run() {
-	number=0
-	verdict=ok
-	echo "KTAP version 1"
-	echo "1..1"
-	echo "    KTAP version 1"
-	echo "    # Subtest: $suite"
-	echo "    1..$#"
-	for name; do
-		number=$((number + 1))
-		count=$number
-		echo 1 >$fake/reset
-		if "$name"; then
-			echo "    ok $count $name"
-		else
-			verdict="not ok"
-			echo "    not ok $count $name"
-			unload 2>/dev/null
-		fi
-		number=$count
-	done
-	echo "$verdict 1 $suite"
 }
 
 run of_the_thread of_whoever_reads_its_files of_whoever_writes_its_files

@@ -3,9 +3,8 @@
 #
 # Runs in the guest: the product itself, beside the fake amdgpu, on a kernel that
 # sees locks taken in the wrong order, sleep where there must be none, and memory
-# that is lost.  Its results are printed as KUnit prints those of a suite.
-# It is one file because it is sent to the guest as one, and its cases share the
-# few functions that tell the fake what to do and wait for what the product does.
+# that is lost.  It is one file because its cases share the few functions that tell the
+# fake what to do and wait for what the product does.
 
 suite=amd_gpreempt_product
 module=amd_gpreempt
@@ -14,6 +13,9 @@ parameters=/sys/module/$module/parameters
 bus=/sys/bus/pci/drivers/amdgpu
 # What the fake is told: see its parameters.
 fake=/sys/module/amdgpu/parameters
+
+# shellcheck source=tests/kunit/cases.sh
+. /guest/cases.sh
 
 load() {
 	insmod "/modules/$module.ko" "$@"
@@ -886,30 +888,6 @@ the_driver_may_divide_the_gpu_anew() {
 		eventually stopped 0 || return 1
 	done
 	unload
-}
-
-run() {
-	number=0
-	verdict=ok
-	echo "KTAP version 1"
-	echo "1..1"
-	echo "    KTAP version 1"
-	echo "    # Subtest: $suite"
-	echo "    1..$#"
-	for name; do
-		number=$((number + 1))
-		count=$number
-		echo 1 >$fake/reset
-		if "$name"; then
-			echo "    ok $count $name"
-		else
-			verdict="not ok"
-			echo "    not ok $count $name"
-			unload 2>/dev/null
-		fi
-		number=$count
-	done
-	echo "$verdict 1 $suite"
 }
 
 run every_file_can_be_read \
