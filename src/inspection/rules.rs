@@ -49,6 +49,9 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
                     reservation.budget.0
                 );
             }
+            if let Some(budget) = rule.effect.stop_budget {
+                seq_print!(out, ",\"stop_budget_ns\":{}", budget.0);
+            }
             if let Some(cgroup) = rule.cgroup {
                 seq_print!(out, ",\"cgroup_id\":{}", cgroup);
             }

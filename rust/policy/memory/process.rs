@@ -18,8 +18,8 @@ pub struct Process {
     id: ProcessId,
     /// The pass in which one of its queues was last seen.
     pass: u32,
-    /// A rule gives it its priority, so that no budget applies.
-    granted: bool,
+    /// How much stopped time it may cause in a second, where a rule decides that.
+    stop_budget: Option<Nanos>,
     /// Something has been stopped for it since the last pass.
     holds: bool,
     /// The stopped time that it caused.
@@ -76,10 +76,11 @@ impl Process {
         self.pass == pass
     }
 
-    /// One of its queues is seen; its priority was given by a rule or not.
-    pub(crate) fn meet(&mut self, pass: u32, granted: bool) {
+    /// One of its queues is seen; a rule decides how much stopped time it may cause or
+    /// none does.
+    pub(crate) fn meet(&mut self, pass: u32, stop_budget: Option<Nanos>) {
         self.pass = pass;
-        self.granted = granted;
+        self.stop_budget = stop_budget;
     }
 
     /// Forgetting it would give it time that it has spent, or, if those count, hints
@@ -88,13 +89,10 @@ impl Process {
         self.budget.matters(now) || (hints && self.hint.matters(now))
     }
 
-    /// How much longer queues may be stopped for it.
+    /// How much longer queues may be stopped for it. `budget` is that of a process for
+    /// which no rule decides it.
     pub(crate) fn budget_left(&self, now: Nanos, budget: Nanos) -> Nanos {
-        if self.granted {
-            Nanos::NEVER
-        } else {
-            self.budget.left(now, budget)
-        }
+        self.budget.left(now, self.stop_budget.unwrap_or(budget))
     }
 
     /// Since when something has been stopped for it without a break.
@@ -136,11 +134,31 @@ mod tests {
     fn a_priority_that_a_rule_gives_has_no_budget() {
         let mut process = Process::new(ProcessId(1));
         assert!(!process.was_seen_in(7));
-        for (granted, left) in [(true, Nanos::NEVER), (false, Nanos(10))] {
-            process.meet(7, granted);
+        for (of_rule, left) in [(Some(Nanos::NEVER), Nanos::NEVER), (None, Nanos(10))] {
+            process.meet(7, of_rule);
             assert_eq!(process.budget_left(Nanos(1), Nanos(10)), left);
         }
         assert!(process.was_seen_in(7));
         assert!(!process.was_seen_in(6));
+    }
+
+    #[test]
+    fn a_rules_budget_is_spent_by_what_was_caused_before_it_came() {
+        let (start, budget) = (Nanos(5_000_000_000), Nanos(1_000));
+        let mut process = Process::new(ProcessId(1));
+        process.hold(start);
+        process.begin_pass(Nanos(400));
+        for (of_rule, left) in [
+            (None, Nanos(600)),
+            (Some(Nanos(401)), Nanos(1)),
+            (Some(Nanos(400)), Nanos::ZERO),
+            (Some(Nanos(399)), Nanos::ZERO),
+            (Some(Nanos(2_000)), Nanos(1_600)),
+            (Some(Nanos::SECOND), Nanos::NEVER),
+            (None, Nanos(600)),
+        ] {
+            process.meet(7, of_rule);
+            assert_eq!(process.budget_left(start, budget), left, "{of_rule:?}");
+        }
     }
 }

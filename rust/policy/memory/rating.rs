@@ -13,7 +13,7 @@ use crate::terms::time::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Rating {
     effective: Priority,
-    granted: bool,
+    stop_budget: Option<Nanos>,
     contends: bool,
     protected: bool,
     timeslice: Nanos,
@@ -24,7 +24,7 @@ impl Default for Rating {
     fn default() -> Rating {
         Rating {
             effective: Priority::NORMAL,
-            granted: false,
+            stop_budget: None,
             contends: false,
             protected: false,
             timeslice: Nanos::ZERO,
@@ -40,10 +40,12 @@ impl Rating {
         self.effective
     }
 
-    /// A rule gives it its priority; otherwise the program asked for it.
+    /// How much stopped time its process may cause in a second, where a rule decides
+    /// that: what the rule says, or as much as it likes if the rule gives the priority
+    /// and says no more. Otherwise the program asked for its priority.
     #[inline]
-    pub(crate) fn is_granted(&self) -> bool {
-        self.granted
+    pub(crate) fn stop_budget(&self) -> Option<Nanos> {
+        self.stop_budget
     }
 
     /// It takes part.
@@ -78,7 +80,7 @@ impl Rating {
                 self.effective = config.user_priority.effective(seen.kfd);
                 self.reservation = None;
                 self.contends = !seen.internal;
-                self.granted = false;
+                self.stop_budget = None;
             }
         }
     }
@@ -88,7 +90,8 @@ impl Rating {
         let own = config.user_priority.effective(seen.kfd);
         self.effective = rule.priority.unwrap_or(own);
         self.reservation = rule.reservation;
-        self.granted = rule.priority.is_some();
+        let unlimited = rule.priority.map(|_| Nanos::NEVER);
+        self.stop_budget = rule.stop_budget.or(unlimited);
         // The runtime's own queue carries work for the application's queues. It
         // takes part only where a rule gives it a priority.
         self.contends = !rule.exempt && (!seen.internal || rule.priority.is_some());
@@ -139,12 +142,34 @@ mod tests {
         seen.rule = Some(RuleId(1));
         let mut rating = Rating::default();
         rating.update(&config, &seen);
-        assert!(rating.is_granted() && rating.reservation().is_some());
+        assert_eq!(rating.stop_budget(), Some(Nanos::NEVER));
+        assert!(rating.reservation().is_some());
         seen.rule = None;
         rating.update(&config, &seen);
-        assert!(!rating.is_granted() && rating.reservation().is_none());
+        assert!(rating.stop_budget().is_none() && rating.reservation().is_none());
         assert!(rating.contends());
         rating.exclude();
         assert!(!rating.contends());
+    }
+
+    #[test]
+    fn a_rules_own_budget_counts_with_its_priority_and_without() {
+        const BUDGET: Option<Nanos> = Some(Nanos(1_000_000));
+        for priority in [None, Priority::new(9)] {
+            let rules = [RuleEffect {
+                priority,
+                stop_budget: BUDGET,
+                ..RuleEffect::new(RuleId(1))
+            }];
+            let config = Config::new().with_rules(&rules);
+            let mut seen = Observation::new(QueueId(1), ProcessId(1));
+            seen.rule = Some(RuleId(1));
+            let mut rating = Rating::default();
+            rating.update(&config, &seen);
+            assert_eq!(rating.stop_budget(), BUDGET, "{priority:?}");
+            // The rule is gone.
+            rating.update(&Config::new(), &seen);
+            assert_eq!(rating.stop_budget(), None, "{priority:?}");
+        }
     }
 }

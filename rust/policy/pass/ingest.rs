@@ -52,7 +52,7 @@ impl Pass<'_, '_> {
                 owner = Some(id);
                 owner_at = place.unwrap_or(usize::MAX);
                 if let Some(process) = self.processes.get_mut(owner_at) {
-                    process.meet(pass, queue.rating().is_granted());
+                    process.meet(pass, queue.rating().stop_budget());
                     if observation.hint.is_none() {
                         process.hint_mut().see_no_page(self.now);
                     }

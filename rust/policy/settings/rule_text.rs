@@ -3,11 +3,12 @@
 //! The text of a rule, as an operator writes it.
 //!
 //! `ID pid=N|comm=NAME|cgroup=PATH [prio=N] [timeslice_us=N]
-//! [period_us=N budget_us=N] [exempt]`, words apart by spaces; `%XX` in a name or
+//! [period_us=N budget_us=N] [stop_budget_ms=N] [exempt]`, words apart by spaces; `%XX` in a name or
 //! path stands for the byte with that number. Pure, so that the host can test it.
 
 use crate::settings::digits::byte;
 use crate::settings::digits::whole;
+use crate::settings::parameter::Number;
 use crate::settings::parameter::TIMESLICE_MAX;
 use crate::terms::priority::Priority;
 use crate::terms::rule::Reservation;
@@ -70,6 +71,8 @@ pub enum RuleError {
     /// A period without a budget, a budget without a period, or one longer than
     /// the period.
     Reservation,
+    /// A budget of stopped time is not one.
+    StopBudget,
     /// It changes nothing.
     NoEffect,
     /// It exempts the process and changes something as well.
@@ -83,7 +86,7 @@ impl fmt::Display for RuleError {
             RuleError::NoSubject => "name a process: pid=, comm= or cgroup=",
             RuleError::TwoSubjects => "give only one of pid=, comm= and cgroup=",
             RuleError::Word => {
-                "words are pid= comm= cgroup= prio= timeslice_us= period_us= budget_us= exempt"
+                "words are pid= comm= cgroup= prio= timeslice_us= period_us= budget_us= stop_budget_ms= exempt"
             }
             RuleError::Twice => "a word is there twice",
             RuleError::Pid => "pid= takes the number of a process, from 1",
@@ -95,7 +98,10 @@ impl fmt::Display for RuleError {
             RuleError::Reservation => {
                 "give period_us= and budget_us= together, the budget from 1 to the period"
             }
-            RuleError::NoEffect => "say what it does: prio=, timeslice_us=, period_us= or exempt",
+            RuleError::StopBudget => "stop_budget_ms= takes a number from 1 to 1000",
+            RuleError::NoEffect => {
+                "say what it does: prio=, timeslice_us=, period_us=, stop_budget_ms= or exempt"
+            }
             RuleError::ExemptAndMore => "exempt goes with nothing else",
         })
     }
@@ -122,14 +128,19 @@ impl<'t> RuleText<'t> {
                 ("timeslice_us", Some(value)) => set(&mut effect.timeslice, time(value)?)?,
                 ("period_us", Some(value)) => set(&mut period, time(value)?)?,
                 ("budget_us", Some(value)) => set(&mut budget, time(value)?)?,
+                ("stop_budget_ms", Some(value)) => {
+                    set(&mut effect.stop_budget, stop_budget(value)?)?
+                }
                 ("exempt", None) if effect.exempt => return Err(RuleError::Twice),
                 ("exempt", None) => effect.exempt = true,
                 _ => return Err(RuleError::Word),
             }
         }
         effect.reservation = reservation(period, budget)?;
-        let changes =
-            effect.priority.is_some() || effect.timeslice.is_some() || effect.reservation.is_some();
+        let changes = effect.priority.is_some()
+            || effect.timeslice.is_some()
+            || effect.reservation.is_some()
+            || effect.stop_budget.is_some();
         match (effect.exempt, changes) {
             (false, false) => Err(RuleError::NoEffect),
             (true, true) => Err(RuleError::ExemptAndMore),
@@ -209,6 +220,14 @@ fn time(text: &str) -> Result<Nanos, RuleError> {
         .filter(|&micros| micros <= TIMESLICE_MAX)
         .map(Nanos::from_micros)
         .ok_or(RuleError::Time)
+}
+
+/// In the bounds of the parameter that it replaces.
+fn stop_budget(text: &str) -> Result<Nanos, RuleError> {
+    let spec = Number::StopBudget.spec();
+    whole(text.as_bytes(), spec.min, spec.max)
+        .map(|value| spec.duration(value))
+        .map_err(|_| RuleError::StopBudget)
 }
 
 fn reservation(

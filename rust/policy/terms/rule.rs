@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What an operator's rule does to the queues of the processes it matches.
 //!
-//! Which process a rule matches is found out by the driver side, once for each
-//! process and rule generation; the policy sees the rule's number only.
+//! Which process a rule matches is found out by the driver side, again whenever the
+//! rules, its name or its cgroup change; the policy sees the rule's number only.
 
 use crate::terms::priority::Priority;
 use crate::terms::time::Nanos;
@@ -31,6 +31,9 @@ pub struct RuleEffect {
     pub timeslice: Option<Nanos>,
     /// The promised share, for `policy=deadline`.
     pub reservation: Option<Reservation>,
+    /// How much stopped time each process may cause in a second, instead of the
+    /// parameter's, and of none at all for a priority that the rule gives.
+    pub stop_budget: Option<Nanos>,
     /// The queues are left alone: never stopped, and nothing is stopped for
     /// them.
     pub exempt: bool,
@@ -44,6 +47,7 @@ impl RuleEffect {
             priority: None,
             timeslice: None,
             reservation: None,
+            stop_budget: None,
             exempt: false,
         }
     }

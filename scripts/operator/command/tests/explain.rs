@@ -113,6 +113,59 @@ fn a_waiting_queue_is_behind_somebody() {
 }
 
 #[test]
+fn the_budget_that_was_spent_is_the_rules_where_it_has_one() {
+    for (rule, whom, decided) in [
+        (
+            "4 comm=infer prio=12 stop_budget_ms=30",
+            10,
+            "[4 comm=infer prio=12 stop_budget_ms=30]",
+        ),
+        (
+            "4 comm=infer stop_budget_ms=30",
+            10,
+            "[4 comm=infer stop_budget_ms=30]",
+        ),
+        ("4 comm=infer timeslice_us=5", 10, "[stop_budget_ms=500]"),
+        (
+            "4 comm=infer prio=12 stop_budget_ms=30",
+            78,
+            "[stop_budget_ms=500]",
+        ),
+    ] {
+        let host = explained(&[event(1, 20, "start", "budget", 3, "done", whom)]);
+        let rules = format!(r#"{{"schema":1,"rules":[{{"id":4,"text":"{rule}","dead":false}}]}}"#);
+        host.file(&format!("{DEBUGFS}/rules.json"), &rules);
+        host.file("sys/module/amd_gpreempt/parameters/stop_budget_ms", "500");
+        let text = host.says("explain|20");
+        let mut lines = text.lines().filter(|line| line.contains("(budget)"));
+        assert!(
+            lines.all(|line| line.ends_with(decided)),
+            "{decided}: {text}"
+        );
+        assert!(text.contains(decided), "{decided}: {text}");
+    }
+}
+
+#[test]
+fn where_a_stop_is_due_the_parameter_counts_only_if_no_rule_decides_the_budget() {
+    for (rule, counts) in [("null", true), ("4", false)] {
+        let host = explained(&[]);
+        let queues = QUEUES
+            .replace("\"eff_prio\":12,\"rule\":4", "\"eff_prio\":1,\"rule\":null")
+            .replace(
+                "\"eff_prio\":2,\"rule\":null",
+                &format!("\"eff_prio\":2,\"rule\":{rule}"),
+            )
+            .replace("\"stopped\",", "\"waiting\",");
+        host.file(&format!("{DEBUGFS}/queues.json"), &queues);
+        host.file("sys/module/amd_gpreempt/parameters/stop_budget_ms", "500");
+        let text = host.says("explain|20");
+        assert!(text.contains("a stop for it is due"), "{text}");
+        assert_eq!(text.contains("stop_budget_ms=500"), counts, "{text}");
+    }
+}
+
+#[test]
 fn in_observe_it_is_said_what_would_have_been() {
     let host = explained(&[event(1, 20, "stop", "inversion", 30_000, "observed", 10)]);
     let stats = STATS.replace("disarmed", "armed");

@@ -74,7 +74,7 @@ pub enum Wrong {
 /// The names in the file, besides the parameters.
 const TOP: [&str; 4] = ["mode", "parameters", "hints", "rule"];
 const HINTS: [&str; 3] = ["owner", "group", "mode"];
-const RULE: [&str; 8] = [
+const RULE: [&str; 9] = [
     "id",
     "comm",
     "cgroup",
@@ -82,6 +82,7 @@ const RULE: [&str; 8] = [
     "timeslice_us",
     "period_us",
     "budget_us",
+    "stop_budget_ms",
     "exempt",
 ];
 
@@ -349,7 +350,7 @@ fn rule(reader: &mut Reader<'_>, table: &DeTable<'_>, at: usize) -> Option<Rule>
                     take_word(reader, &mut words, value, (word, &text), " exempt");
                 }
             }
-            "prio" | "timeslice_us" | "period_us" | "budget_us" => {
+            "prio" | "timeslice_us" | "period_us" | "budget_us" | "stop_budget_ms" => {
                 if let Some(number) = reader.whole(word, value) {
                     let rest = match word {
                         "period_us" => " pid=1 budget_us=1",
@@ -421,9 +422,9 @@ fn complaint(error: RuleError) -> String {
         RuleError::Id => "'id' takes a number from 0 to 4294967295".into(),
         RuleError::NoSubject => "the rule is for nobody: add 'comm' or 'cgroup'".into(),
         RuleError::TwoSubjects => "give only one of 'comm' and 'cgroup'".into(),
-        RuleError::NoEffect => {
-            "the rule does nothing: add 'prio', 'timeslice_us', 'period_us' or 'exempt'".into()
-        }
+        RuleError::NoEffect => "the rule does nothing: \
+             add 'prio', 'timeslice_us', 'period_us', 'stop_budget_ms' or 'exempt'"
+            .into(),
         RuleError::ExemptAndMore => "'exempt' goes with nothing else: take the rest out".into(),
         other => other.to_string().replace('=', ""),
     }

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::host::{Host, Refusal};
-use crate::kernel::{InForce, Kernel, State};
+use crate::kernel::{Kernel, State};
+use crate::rule::Rule;
 use crate::tables::{Event, LeftOut, Node, Queue};
 
 /// A sentence, and what is to be changed where it should be otherwise.
@@ -154,13 +155,45 @@ impl Known {
         }
     }
 
+    /// The rule that a queue has.
+    fn rule_of(&self, queue: &Queue) -> Option<&Rule> {
+        let id = queue.rule?;
+        let mut all = self.state.rules.iter().map(|known| &known.rule);
+        all.find(|rule| u64::from(rule.id()) == id)
+    }
+
+    /// What bounds the stopped time that a process may cause: a rule that says so, else
+    /// the parameter, which does not count for a priority that a rule gives.
+    fn budget_of(&self, pid: i64) -> Vec<String> {
+        let mut own = self.queues.iter().filter(|queue| queue.pid == pid);
+        let rule = own.find_map(|queue| self.rule_of(queue));
+        match rule {
+            Some(rule) if rule.effect.stop_budget.is_some() => vec![rule.to_string()],
+            Some(rule) if rule.effect.priority.is_some() => Vec::new(),
+            _ => self.values(&["stop_budget_ms"]),
+        }
+    }
+
+    /// What bounds the stopped time of those for which a process was stopped until
+    /// their budget was spent.
+    fn spent_budgets(&self) -> Vec<String> {
+        let of_budget = |event: &&Event| event.pid == self.pid && event.reason == "budget";
+        let mut all: Vec<String> = Vec::new();
+        for event in self.events.iter().filter(of_budget) {
+            let whom = event.beneficiary.as_ref().map_or(0, |whom| whom.pid);
+            all.extend(self.budget_of(whom));
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
     /// Where a priority comes from.
     fn priority(&self, queue: &Queue) -> (String, Vec<String>) {
         let (own, effective) = (queue.prio, queue.eff_prio);
         if let Some(rule) = queue.rule {
-            let of_it = |known: &&InForce| u64::from(known.rule.id()) == rule;
-            let text = self.state.rules.iter().find(of_it);
-            let text = text.map_or_else(|| format!("rule {rule}"), |known| known.rule.to_string());
+            let text = self.rule_of(queue);
+            let text = text.map_or_else(|| format!("rule {rule}"), Rule::to_string);
             return (
                 format!("priority {effective} by rule {rule} (its own is {own})"),
                 vec![text],
@@ -212,7 +245,11 @@ impl Known {
             ),
             other => (format!("is {other}"), &[]),
         };
-        decided_by.extend(self.values(names));
+        // Where a rule decides the budget, the parameter does not.
+        let budget = self.budget_of(queue.pid);
+        let counts =
+            |value: &String| !value.starts_with("stop_budget_ms=") || budget.contains(value);
+        decided_by.extend(self.values(names).into_iter().filter(counts));
         Sentence {
             text: format!(
                 "Queue {} of {} on {}/{} {does}; it has {priority}, has run for {} and was \
@@ -345,7 +382,10 @@ impl Known {
             "stop" => format!("which had then lasted {middle} (median)"),
             _ => format!("after {middle} (median)"),
         };
-        let mut decided_by = self.values(names);
+        let mut decided_by = match reason {
+            "budget" => self.spent_budgets(),
+            _ => self.values(names),
+        };
         if ["inversion", "exempt"].contains(&reason) {
             decided_by.extend(self.rules_of(self.pid));
         }

@@ -75,6 +75,12 @@ fn write_rule(out: &mut String, rule: &Rule) {
         line(out, format_args!("period_us = {}", share.period.0 / 1000));
         line(out, format_args!("budget_us = {}", share.budget.0 / 1000));
     }
+    if let Some(budget) = rule.effect.stop_budget {
+        line(
+            out,
+            format_args!("stop_budget_ms = {}", budget.0 / 1_000_000),
+        );
+    }
     if rule.effect.exempt {
         line(out, format_args!("exempt = true"));
     }

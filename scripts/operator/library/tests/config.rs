@@ -52,6 +52,7 @@ fn everything_that_a_file_can_say_is_understood() {
         timeslice_us = 5
         period_us = 9
         budget_us = 8
+        stop_budget_ms = 7
         exempt = false
         "#,
     )
@@ -71,7 +72,7 @@ fn everything_that_a_file_can_say_is_understood() {
     assert_eq!(
         rules,
         [
-            "10 cgroup=/inference.slice prio=12 timeslice_us=5 period_us=9 budget_us=8",
+            "10 cgroup=/inference.slice prio=12 timeslice_us=5 period_us=9 budget_us=8 stop_budget_ms=7",
             "20 comm=a%20b exempt"
         ]
     );
@@ -153,7 +154,7 @@ fn each_fault_of_a_rule_is_said_where_it_is() {
         ),
         (
             "id = 1\ncomm = \"x\"\nexempt = false",
-            "1:1: the rule does nothing: add 'prio', 'timeslice_us', 'period_us' or 'exempt'",
+            "1:1: the rule does nothing: add 'prio', 'timeslice_us', 'period_us', 'stop_budget_ms' or 'exempt'",
         ),
         (
             "id = 1\ncomm = \"x\"\nexempt = true\nprio = 1",
@@ -182,6 +183,14 @@ fn each_fault_of_a_rule_is_said_where_it_is() {
         (
             "id = 1\ncomm = \"x\"\ntimeslice_us = 10000001",
             "4:16: times are whole microseconds, at most 10000000",
+        ),
+        (
+            "id = 1\ncomm = \"x\"\nstop_budget_ms = 0",
+            "4:18: stop_budget_ms takes a number from 1 to 1000",
+        ),
+        (
+            "id = 1\ncomm = \"x\"\nprio = 9\nstop_budget_ms = 1001",
+            "5:18: stop_budget_ms takes a number from 1 to 1000",
         ),
         (
             "id = 1\ncomm = 3\nprio = 1",
@@ -250,6 +259,7 @@ fn some_line() -> impl Strategy<Value = String> {
         Just("prio".to_owned()),
         Just("period_us".to_owned()),
         Just("budget_us".to_owned()),
+        Just("stop_budget_ms".to_owned()),
         Just("exempt".to_owned()),
         Just("group".to_owned()),
         Just("gpu".to_owned()),

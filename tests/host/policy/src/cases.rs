@@ -94,6 +94,19 @@ const RULES: &[RuleEffect] = &[
         timeslice: Some(Nanos(2_000_000)),
         ..RuleEffect::new(RuleId(5))
     },
+    RuleEffect {
+        priority: Priority::new(12),
+        stop_budget: Some(Nanos(30_000_000)),
+        ..RuleEffect::new(RuleId(6))
+    },
+    RuleEffect {
+        stop_budget: Some(Nanos(30_000_000)),
+        ..RuleEffect::new(RuleId(7))
+    },
+    RuleEffect {
+        stop_budget: Some(Nanos(1_000_000_000)),
+        ..RuleEffect::new(RuleId(8))
+    },
 ];
 
 const PLAIN: Line = Line::Config(plain);
@@ -1679,6 +1692,92 @@ pub const CASES: &[Case] = &[
             Runs(2),
             Look(15_000, &[]),
             Seen(2, |seen| seen.rule = Some(RuleId(5))),
+            Look(1, &[(Start, 1, Reason::Budget)]),
+        ],
+    },
+    Case {
+        name: "a rule may give a priority and a budget with it",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| *config = config.with_rules(RULES)),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Seen(2, |seen| seen.rule = Some(RuleId(6))),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Look(15_000, &[]),
+            Runs(2),
+            Look(14_999, &[]),
+            Runs(2),
+            Look(1, &[(Start, 1, Reason::Budget)]),
+        ],
+    },
+    Case {
+        name: "a rule's budget counts instead of the parameter's, and ends with the rule",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::StopBudget, 60);
+                *config = config.with_rules(RULES);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Seen(2, |seen| seen.rule = Some(RuleId(7))),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Look(15_000, &[]),
+            Runs(2),
+            Look(14_999, &[]),
+            Runs(2),
+            Look(1, &[(Start, 1, Reason::Budget)]),
+            Runs(1),
+            Starves(2),
+            Look(1_000, &[]),
+            Look(1_000, &[]),
+            Look(1_000, &[]),
+            Seen(2, |seen| seen.rule = None),
+            Look(1_000, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Look(15_000, &[]),
+            Runs(2),
+            Look(14_999, &[]),
+            Runs(2),
+            Look(1, &[(Start, 1, Reason::Budget)]),
+        ],
+    },
+    Case {
+        name: "a rule that comes later counts what was caused before it, and one of a second has no limit",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::StopBudget, 60);
+                *config = config.with_rules(RULES);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Look(15_000, &[]),
+            Runs(2),
+            Seen(2, |seen| seen.rule = Some(RuleId(8))),
+            Look(15_000, &[]),
+            Runs(2),
+            Look(15_000, &[]),
+            Runs(2),
+            Look(15_000, &[]),
+            Runs(2),
+            Look(15_000, &[]),
+            Runs(2),
+            Seen(2, |seen| seen.rule = Some(RuleId(7))),
             Look(1, &[(Start, 1, Reason::Budget)]),
         ],
     },

@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use gpreempt_policy::{
     Action, Arming, Config, Decision, FailureKind, Granularity, Head, Mode, Nanos, Number,
     Observation, Outcome, PolicyKind, Priority, ProcessId, QueueId, QueueState, QueueView, Reason,
-    Report, Step, Verdict, Waves,
+    Report, RuleEffect, Step, Verdict, Waves,
 };
 
 /// What the books say of a queue.
@@ -64,6 +64,8 @@ pub struct Watch {
     stops: u32,
     /// When something was really stopped for each process, from look to look.
     held: BTreeMap<ProcessId, VecDeque<(Nanos, Nanos)>>,
+    /// How much of it each process could cause in a second at the last step.
+    allowed: BTreeMap<ProcessId, Nanos>,
     /// The processes that something is really stopped for since the last step.
     holders: BTreeSet<ProcessId>,
     /// Nothing may be sent before this time.
@@ -109,6 +111,20 @@ impl Context<'_> {
         let id = seen.rule?;
         let rule = self.config.rules.iter().find(|rule| rule.id == id)?;
         rule.priority
+    }
+
+    /// How much stopped time a process may cause in a second for a queue of it.
+    fn stop_budget(&self, seen: &Observation) -> Nanos {
+        let of_it = |rule: &&RuleEffect| Some(rule.id) == seen.rule;
+        let rule = self.config.rules.iter().find(of_it);
+        if let Some(budget) = rule.and_then(|rule| rule.stop_budget) {
+            budget
+        } else if rule.is_some_and(|rule| rule.priority.is_some()) {
+            // It is no claim of the process's.
+            Nanos::SECOND
+        } else {
+            self.config.duration(Number::StopBudget)
+        }
     }
 
     /// Neither exempt nor the runtime's own queue.
@@ -774,7 +790,6 @@ impl Watch {
         views: &[QueueView],
         step: &Step,
     ) -> Result<(), String> {
-        let config = context.config;
         let excused = step.truncated || matches!(step.arming, Arming::Silent(_));
         let mut holders = BTreeSet::new();
         for view in views.iter().filter(|view| view.verdict == Verdict::Stopped) {
@@ -786,10 +801,20 @@ impl Watch {
                 holders.insert(beneficiary.seen.process);
             }
         }
-        // A second of the policy's may begin anywhere, so that two of them
-        // reach into any second.
-        let allowed = config.duration(Number::StopBudget).times(2);
         for process in &holders {
+            // Rules here may be about single queues of a process, whose budget is that of
+            // any of them.
+            let own = |entry: &&Ledger| entry.seen.process == *process;
+            let budgets = self.queues.values().filter(own);
+            let budget = budgets.map(|entry| context.stop_budget(&entry.seen)).max();
+            let budget = budget.unwrap_or(Nanos::ZERO);
+            if self.allowed.insert(*process, budget) != Some(budget) {
+                // What was caused under another budget says nothing of this one.
+                self.held.remove(process);
+            }
+            // A second of the policy's may begin anywhere, so that two of them
+            // reach into any second.
+            let allowed = budget.times(2);
             let held = self.held.get(process);
             let times = || {
                 held.into_iter()
@@ -799,13 +824,8 @@ impl Watch {
             let spent: u64 = times().sum();
             // A budget ends at a look, so the last stretch of each may exceed it.
             let longest = Nanos(times().max().unwrap_or(0));
-            // Where a rule gives the priority, it is no claim of the process's.
-            let granted = self.queues.values().any(|entry| {
-                entry.seen.process == *process && context.granted(&entry.seen).is_some()
-            });
             hold!(
                 excused
-                    || granted
                     || allowed >= Nanos::SECOND.times(2)
                     || Nanos(spent) <= allowed.after(longest.times(3)),
                 "{process:?} has caused {spent} ns of stopped time in a second and goes on"

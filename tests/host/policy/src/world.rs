@@ -32,7 +32,7 @@ const OUTPUT: usize = 16;
 const NOBODY: QueueId = QueueId(u64::MAX);
 
 /// Rules that queues may have.
-const RULES: [RuleEffect; 6] = [
+const RULES: [RuleEffect; 8] = [
     rule(0, 0, 0),
     rule(1, 15, 0),
     rule(2, 9, 700),
@@ -53,6 +53,15 @@ const RULES: [RuleEffect; 6] = [
             budget: Nanos(9_000_000),
         }),
         ..RuleEffect::new(RuleId(5))
+    },
+    // There is no rule 6.
+    RuleEffect {
+        stop_budget: Some(Nanos::from_millis(3)),
+        ..rule(7, 12, 0)
+    },
+    RuleEffect {
+        stop_budget: Some(Nanos::from_millis(20)),
+        ..RuleEffect::new(RuleId(8))
     },
 ];
 
@@ -250,7 +259,7 @@ impl World {
                 let at = bytes.below(self.queues.len());
                 self.queues[at].rule = match bytes.below(8) {
                     id @ 0..=5 => Some(RuleId(id as u32)),
-                    _ => Some(RuleId(3)),
+                    id => Some(RuleId(id as u32 + 1)),
                 };
             }
             211..=225 if !self.queues.is_empty() => {

@@ -27,6 +27,7 @@ fn a_whole_rule_is_understood() {
             budget: Nanos::from_micros(20),
         })
     );
+    assert_eq!(rule.effect.stop_budget, None);
     assert!(!rule.effect.exempt);
 }
 
@@ -76,7 +77,17 @@ fn nonsense_is_refused_for_its_reason() {
         ("1 pid=1 budget_us=5", RuleError::Reservation),
         ("1 pid=1 period_us=5 budget_us=6", RuleError::Reservation),
         ("1 pid=1 period_us=5 budget_us=0", RuleError::Reservation),
+        ("1 pid=1 stop_budget_ms=0", RuleError::StopBudget),
+        ("1 pid=1 stop_budget_ms=1001", RuleError::StopBudget),
+        ("1 pid=1 stop_budget_ms=", RuleError::StopBudget),
+        ("1 pid=1 stop_budget_ms=-1", RuleError::StopBudget),
+        ("1 pid=1 stop_budget_ms", RuleError::Word),
+        (
+            "1 pid=1 stop_budget_ms=5 stop_budget_ms=5",
+            RuleError::Twice,
+        ),
         ("1 pid=1", RuleError::NoEffect),
+        ("1 pid=1 exempt stop_budget_ms=5", RuleError::ExemptAndMore),
         ("1 pid=1 exempt prio=1", RuleError::ExemptAndMore),
     ] {
         assert_eq!(RuleText::parse(text), Err(error), "{text}");
@@ -89,6 +100,19 @@ fn the_longest_time_fits() {
     let rule = RuleText::parse("1 pid=1 timeslice_us=10000000").unwrap();
     assert_eq!(rule.effect.timeslice, Some(Nanos::from_micros(10_000_000)));
     assert_eq!(bytes("%4A%4a%4F%4f"), b"JJOO");
+}
+
+#[test]
+fn a_budget_of_stopped_time_is_one_of_the_parameters_values() {
+    for (word, millis) in [("1", 1), ("1000", 1_000)] {
+        let text = format!("1 pid=1 stop_budget_ms={word}");
+        let rule = RuleText::parse(&text).unwrap();
+        assert_eq!(rule.effect.stop_budget, Some(Nanos::from_millis(millis)));
+        assert_eq!(rule.effect.priority, None);
+    }
+    let both = RuleText::parse("1 comm=x prio=9 stop_budget_ms=30").unwrap();
+    assert_eq!(both.effect.stop_budget, Some(Nanos::from_millis(30)));
+    assert_eq!(both.effect.priority, Priority::new(9));
 }
 
 #[test]
@@ -115,12 +139,13 @@ proptest! {
         prop_oneof![
             Just("pid=1"), Just("comm=a%41"), Just("cgroup=/a"), Just("prio=3"), Just("exempt"),
             Just("timeslice_us=1"), Just("period_us=4"), Just("budget_us=4"), Just("%"),
+            Just("stop_budget_ms=1"), Just("stop_budget_ms=1001"),
         ], 0..8)) {
         let text = format!("5 {}", words.join(" "));
         if let Ok(rule) = RuleText::parse(&text) {
             prop_assert_eq!(rule.effect.id, RuleId(5));
             let changes = rule.effect.priority.is_some() || rule.effect.timeslice.is_some()
-                || rule.effect.reservation.is_some();
+                || rule.effect.reservation.is_some() || rule.effect.stop_budget.is_some();
             prop_assert!(changes != rule.effect.exempt);
         }
     }
