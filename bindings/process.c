@@ -3,6 +3,8 @@
 #include <linux/cgroup.h>
 #include <linux/cred.h>
 #include <linux/kthread.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/task.h>
@@ -75,6 +77,29 @@ u32 gp_task_user(struct task_struct *task)
 u64 gp_task_began(struct task_struct *task)
 {
 	return task->start_boottime;
+}
+
+/**
+ * gp_program_began() - when the program with a process id began
+ * @pid: of the thread group, in the initial namespace
+ * @began: where to, as from gp_task_began()
+ *
+ * A program that has ended has its id until its parent has asked for its end.
+ * Nothing is kept: the time tells it from the next one with that id.
+ *
+ * Context: any.  Return: whether there is such a program.
+ */
+bool gp_program_began(int pid, u64 *began)
+{
+	struct task_struct *task;
+
+	/* Keeps both the struct pid and the task until it is unlocked. */
+	rcu_read_lock();
+	task = pid_task(find_pid_ns(pid, &init_pid_ns), PIDTYPE_TGID);
+	if (task)
+		*began = gp_task_began(task);
+	rcu_read_unlock();
+	return task;
 }
 
 /**
@@ -207,20 +232,42 @@ bool gp_cgroup_alive(struct cgroup *cgroup)
 }
 
 /**
- * gp_cgroup_holds() - whether a task is in a cgroup or below it
+ * gp_cgroup_holds() - whether a cgroup is another one or above it
  * @cgroup: with a reference
- * @task: with a reference
+ * @other: with a reference, which keeps those above it
  *
  * Context: any.
  */
-bool gp_cgroup_holds(struct cgroup *cgroup, struct task_struct *task)
+bool gp_cgroup_holds(struct cgroup *cgroup, struct cgroup *other)
 {
-	bool holds;
+	return cgroup_is_descendant(other, cgroup);
+}
 
+/**
+ * gp_task_cgroup_get() - the cgroup that a task is in
+ * @task: with a reference
+ *
+ * Context: any.  Return: the cgroup, with a reference that gp_cgroup_put() drops.
+ * It may have been removed, if the task has ended.
+ */
+struct cgroup *gp_task_cgroup_get(struct task_struct *task)
+{
+	struct cgroup *cgroup;
+
+	/*
+	 * The set of the task's groups, which RCU keeps meanwhile, has a reference
+	 * to the cgroup until it is given up.  That this one has been means that
+	 * the task has another.
+	 */
 	rcu_read_lock();
-	holds = cgroup_is_descendant(task_dfl_cgroup(task), cgroup);
+	for (;;) {
+		cgroup = task_dfl_cgroup(task);
+		if (cgroup_tryget(cgroup))
+			break;
+		cpu_relax();
+	}
 	rcu_read_unlock();
-	return holds;
+	return cgroup;
 }
 
 /** gp_task_cgroup() - the number of the cgroup that @task is in; any context. */
@@ -253,9 +300,14 @@ bool gp_cgroup_alive(struct cgroup *cgroup)
 	return false;
 }
 
-bool gp_cgroup_holds(struct cgroup *cgroup, struct task_struct *task)
+bool gp_cgroup_holds(struct cgroup *cgroup, struct cgroup *other)
 {
 	return false;
+}
+
+struct cgroup *gp_task_cgroup_get(struct task_struct *task)
+{
+	return NULL;
 }
 
 u64 gp_task_cgroup(struct task_struct *task)

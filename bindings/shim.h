@@ -182,7 +182,9 @@ int gp_task_pid(struct task_struct *task);
 void gp_task_comm(struct task_struct *task, char *comm);
 u32 gp_task_user(struct task_struct *task);
 u64 gp_task_cgroup(struct task_struct *task);
+struct cgroup *gp_task_cgroup_get(struct task_struct *task);
 u64 gp_task_began(struct task_struct *task);
+bool gp_program_began(int pid, u64 *began);
 bool gp_task_uses(struct task_struct *task, const struct mm_struct *mm);
 void gp_mm_put(struct mm_struct *mm);
 void gp_mm_handle_get(struct mm_struct *mm);
@@ -196,7 +198,7 @@ struct cgroup *gp_cgroup_get(const char *path);
 void gp_cgroup_put(struct cgroup *cgroup);
 u64 gp_cgroup_id(struct cgroup *cgroup);
 bool gp_cgroup_alive(struct cgroup *cgroup);
-bool gp_cgroup_holds(struct cgroup *cgroup, struct task_struct *task);
+bool gp_cgroup_holds(struct cgroup *cgroup, struct cgroup *other);
 
 /**
  * struct gp_file - a debugfs file

@@ -11,6 +11,7 @@
 /// here knows KFD.
 pub mod kernel {
     pub(crate) mod bindings;
+    pub mod cgroup;
     pub(crate) mod choice;
     pub mod clock;
     pub(crate) mod compat;

@@ -12,13 +12,14 @@ use gpreempt_policy::QueueId;
 use gpreempt_policy::RuleId;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
+use kfd::driver::process::Identity;
 use kfd::driver::process::Program;
+use kfd::driver::process::Traits;
 use kfd::driver::process::COMM_LEN;
 use kfd::driver::queue::Activity;
 use kfd::driver::queue::Format;
 use kfd::driver::queue::QueueKey;
 use kfd::look::crowd::Known;
-use kfd::look::survey::ProcessSeen;
 use kfd::look::survey::QueueSeen;
 use kfd::look::survey::Survey;
 use kfd::operator::rules::Rules;
@@ -57,7 +58,8 @@ struct Process {
     address: usize,
     program: Program,
     id: ProcessId,
-    comm: [u8; COMM_LEN],
+    /// What `rule` was found for.
+    traits: Traits,
     rule: Option<RuleId>,
     /// The generation of the rules from which `rule` comes.
     generation: u32,
@@ -68,7 +70,7 @@ pub(crate) trait Matcher {
     /// Changes with the rules.
     fn generation(&self) -> u32;
     /// The rule of a process.
-    fn find(&self, process: &ProcessSeen) -> Option<RuleId>;
+    fn find(&self, process: &Identity) -> Option<RuleId>;
 }
 
 impl Matcher for &Rules {
@@ -76,8 +78,8 @@ impl Matcher for &Rules {
         Rules::generation(self)
     }
 
-    fn find(&self, process: &ProcessSeen) -> Option<RuleId> {
-        Rules::find(self, &process.task)
+    fn find(&self, process: &Identity) -> Option<RuleId> {
+        Rules::find(self, process)
     }
 }
 
@@ -198,6 +200,7 @@ impl Roster {
             }
             let queue = match found.and_then(|at| self.queues.get(at)) {
                 Some(queue) => Queue {
+                    comm: process.traits.comm,
                     rule: process.rule,
                     priority: seen.facts.priority,
                     progress: seen.sample.read.unwrap_or(queue.progress),
@@ -211,7 +214,7 @@ impl Roster {
                         id: QueueId(self.last_queue),
                         process: process.id,
                         pid: process.program.pid(),
-                        comm: process.comm,
+                        comm: process.traits.comm,
                         rule: process.rule,
                         priority: seen.facts.priority,
                         stopped: false,
@@ -258,22 +261,23 @@ impl Roster {
             let same =
                 |process: &Process| process.address == seen.process && process.program == program;
             let found = walk.find(&self.processes, same);
-            let process = match found.and_then(|at| self.processes.get(at)) {
-                Some(process) if process.generation == generation => *process,
-                Some(process) => Process {
-                    rule: rules.find(seen),
-                    generation,
-                    ..*process
-                },
-                None => Process {
+            let as_it_was = |process: &&Process| {
+                process.generation == generation && process.traits == seen.task.traits()
+            };
+            let known = found.and_then(|at| self.processes.get(at));
+            let process = known.filter(as_it_was).copied().unwrap_or_else(|| {
+                // What is remembered is what the rule was found for, so that a change
+                // in between is seen at the next look.
+                let identity = seen.task.identity();
+                Process {
                     address: seen.process,
                     program,
                     id: ProcessId(program.name()),
-                    comm: seen.task.comm(),
-                    rule: rules.find(seen),
+                    traits: identity.traits(),
+                    rule: rules.find(&identity),
                     generation,
-                },
-            };
+                }
+            });
             let _ = self.next_processes.push_within_capacity(process);
         }
         core::mem::swap(&mut self.processes, &mut self.next_processes);

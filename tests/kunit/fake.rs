@@ -95,6 +95,7 @@ extern "C" {
     fn gp_fake_own_contained() -> i32;
     fn gp_fake_own_set_user_id() -> i32;
     fn gp_fake_own_other_user() -> i32;
+    fn gp_fake_own_named(name: *const c_char, cgroup: u64, pid: i32, later: u64) -> i32;
     fn gp_fake_exchange(names: *const c_char) -> i32;
     fn gp_fake_halt_when_waited_for(field: u32);
 }
@@ -177,6 +178,14 @@ impl Fake {
     pub(crate) fn own_other_user() -> Result {
         // SAFETY: The fake is there, because this module links to it.
         kernel::error::to_result(unsafe { gp_fake_own_other_user() })
+    }
+
+    /// Has the first process be a program of a name in a cgroup of a number, with the
+    /// process id of the kernel's first program, which began so much before.
+    pub(crate) fn own_named(name: &CStr, cgroup: u64, later: u64) -> Result {
+        // SAFETY: The fake is there, because this module links to it; the name is a string.
+        let error = unsafe { gp_fake_own_named(name.as_char_ptr(), cgroup, INIT, later) };
+        kernel::error::to_result(error)
     }
 
     /// Calls a function while two names of the driver's types stand for each other.

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 //! The names that the product gives to queues, and what it remembers under them:
-//! when read pointers go back, and when other queues come.
+//! when read pointers go back, when other queues come, and when a program comes under
+//! another rule.
 
 use crate::fake::layout::*;
-use crate::fake::{failed, put, with_node, Fake, INIT};
-use crate::node::roster::{Matcher, Roster, Walk};
+use crate::fake::{expect as same, failed, put, with_node, Fake, INIT};
+use crate::node::roster::{Matcher, Queue, Roster, Walk};
+use core::cell::Cell;
 use gpreempt_policy::{QueueId, RuleId};
 use kernel::prelude::*;
 use kfd::driver::node::Node;
-use kfd::look::survey::{ProcessSeen, Survey};
+use kfd::driver::process::Identity;
+use kfd::look::survey::Survey;
+use kfd::operator::rules::Rules;
 
 /// No rules.
 pub(crate) struct NoRules;
@@ -19,9 +23,100 @@ impl Matcher for NoRules {
         0
     }
 
-    fn find(&self, _process: &ProcessSeen) -> Option<RuleId> {
+    fn find(&self, _process: &Identity) -> Option<RuleId> {
         None
     }
+}
+
+/// Rules of which the first is for all programs of a name. It counts how often it is
+/// asked.
+#[derive(Default)]
+struct Counting {
+    generation: Cell<u32>,
+    asked: Cell<u32>,
+}
+
+const NAME: &CStr = c"urgent";
+const RULE: RuleId = RuleId(1);
+
+impl Matcher for Counting {
+    fn generation(&self) -> u32 {
+        self.generation.get()
+    }
+
+    fn find(&self, process: &Identity) -> Option<RuleId> {
+        self.asked.set(self.asked.get() + 1);
+        process
+            .traits()
+            .comm
+            .starts_with(NAME.to_bytes_with_nul())
+            .then_some(RULE)
+    }
+}
+
+/// Names and moves the program of one queue after the other, and expects its rule, its
+/// name in the table and how often the rules were asked for it.
+fn rename_and_move(node: &Node<'_>) -> Result {
+    let mut survey = Survey::new()?;
+    let mut roster = Roster::new()?;
+    let rules = Counting::default();
+    let owner = Fake::now().processes[0].process as usize;
+    let mut id = None;
+    // What becomes of it, and whether there is a reason to look for its rule.
+    for (name, cgroup, generation, anew) in [
+        (c"train", 5, 0, true),
+        (c"train", 5, 0, false),
+        (NAME, 5, 0, true),
+        (NAME, 5, 0, false),
+        (NAME, 6, 0, true),
+        (c"train", 6, 0, true),
+        (c"train", 6, 0, false),
+        (c"train", 6, 1, true),
+        (c"train", 6, 1, false),
+        (c"trail", 7, 2, true),
+    ] {
+        Fake::own_named(name, cgroup, 0)?;
+        rules.generation.set(generation);
+        survey.take(node, core::iter::empty());
+        let others = survey.processes().len() - 1;
+        rules.asked.set(0);
+        roster.take(&survey, &rules);
+        let of_it = || {
+            roster
+                .queues()
+                .iter()
+                .filter(|queue| queue.key.process() == owner)
+        };
+        same(of_it().count() > 0, true)?;
+        let ruled = name == NAME;
+        let told = |queue: &Queue| {
+            queue.rule.is_some() == ruled && queue.comm.starts_with(name.to_bytes_with_nul())
+        };
+        same(of_it().all(told), true)?;
+        // It stays the same process.
+        let process = of_it().next().map(|queue| queue.process);
+        same(id.is_none() || id == process, true)?;
+        // The others have a reason only where all have.
+        let all = id.is_none() || generation > 0 && anew;
+        same(
+            rules.asked.get() as usize,
+            usize::from(anew) + if all { others } else { 0 },
+        )?;
+        id = process;
+    }
+    Ok(())
+}
+
+/// Rules for the kernel's first program, and the rule that is found for what has its
+/// process id and began so much later.
+fn found_later(node: &Node<'_>, rules: &Rules, later: u64) -> Result<Option<RuleId>> {
+    Fake::own_named(c"any", 5, later)?;
+    let mut survey = Survey::new()?;
+    survey.take(node, core::iter::empty());
+    let owner = Fake::now().processes[0].process as usize;
+    let mut seen = survey.processes().iter();
+    let process = seen.find(|seen| seen.process == owner).ok_or(ENOENT)?;
+    Ok(rules.find(&process.task.identity()))
 }
 
 /// A queue, remembered as stopped or not, is seen again with another read
@@ -151,6 +246,33 @@ mod tests {
     #[test]
     fn a_queue_keeps_its_name_behind_new_ones() -> Result {
         with_node(see_behind_new_queues)
+    }
+
+    #[test]
+    fn a_program_is_judged_anew_when_it_is_renamed_or_moved() -> Result {
+        with_node(rename_and_move)
+    }
+
+    #[test]
+    fn the_rule_of_a_process_is_not_the_next_ones_of_its_number() -> Result {
+        let rules = KBox::pin_init(Rules::new(), GFP_KERNEL)?;
+        rules.add("5 pid=1 prio=3")?;
+        rules.add("9 comm=any prio=4")?;
+        for (later, number) in [(0, 5), (1, 9)] {
+            let found = with_node(|node| found_later(node, &rules, later))?;
+            same(found, Some(RuleId(number)))?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_process_that_there_is_not_has_no_rule() -> Result {
+        let rules = KBox::pin_init(Rules::new(), GFP_KERNEL)?;
+        // No process ever has this number.
+        same(rules.add("5 pid=4194304 prio=3"), Err(ESRCH))?;
+        let mut count = 0;
+        rules.each(|_| count += 1);
+        same(count, 0)
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use crate::driver::foreign::AnyBits;
 use crate::kernel::bindings;
+use crate::kernel::cgroup::Cgroup;
 use crate::kernel::thread::Running;
 use core::ptr::NonNull;
 use kernel::types::NotThreadSafe;
@@ -37,10 +38,6 @@ impl Task {
         Some(Self(task))
     }
 
-    pub(crate) fn as_ptr(&self) -> *mut kernel::bindings::task_struct {
-        self.0.as_ptr()
-    }
-
     /// The process id in the initial namespace.
     pub fn pid(&self) -> i32 {
         // SAFETY: By the type's invariant a reference to the task is held.
@@ -65,6 +62,24 @@ impl Task {
     pub(crate) fn cgroup(&self) -> u64 {
         // SAFETY: By the type's invariant a reference to the task is held.
         unsafe { bindings::gp_task_cgroup(self.0.as_ptr()) }
+    }
+
+    /// What rules go by now, to be compared with what they went by before.
+    pub fn traits(&self) -> Traits {
+        Traits {
+            comm: self.comm(),
+            cgroup: self.cgroup(),
+        }
+    }
+
+    /// What rules go by.
+    pub fn identity(&self) -> Identity {
+        Identity {
+            program: self.program(),
+            comm: self.comm(),
+            // SAFETY: By the type's invariant a reference to the task is held.
+            cgroup: unsafe { Cgroup::of_task(self.0.as_ptr()) },
+        }
     }
 
     /// The program whose main thread it is or was.
@@ -107,6 +122,20 @@ impl Program {
         self.pid
     }
 
+    /// The program that has a process id in the initial namespace, if any has.
+    pub(crate) fn with_pid(pid: i32) -> Option<Self> {
+        let mut began = 0;
+        // SAFETY: The shim takes any number, and writes another one to `began`.
+        let is_there = unsafe { bindings::gp_program_began(pid, &raw mut began) };
+        is_there.then_some(Self { pid, began })
+    }
+
+    /// Whether its process id is still its own: until it has ended and its parent has
+    /// been told.
+    pub(crate) fn has_its_pid(&self) -> bool {
+        Self::with_pid(self.pid) == Some(*self)
+    }
+
     /// A number for it, the same at each look, so that what is remembered about a program
     /// does not end with its last queue. Two programs share one only if they had the same
     /// process id, and began a multiple of 51 days apart.
@@ -115,6 +144,34 @@ impl Program {
         const PID_BITS: u32 = 22;
         let microseconds = self.began >> 10;
         (microseconds << PID_BITS) | u64::from(self.pid.unsigned_abs())
+    }
+}
+
+/// What a program can change of that which rules go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traits {
+    /// The command name, ended by zeros.
+    pub comm: [u8; COMM_LEN],
+    /// The number of its cgroup. No cgroup has had the number of another one, which
+    /// cannot be said of addresses.
+    cgroup: u64,
+}
+
+/// What rules go by, as of one moment: the name and the cgroup are those that
+/// [`Identity::traits`] tells, whatever has become of the program since.
+pub struct Identity {
+    pub(crate) program: Program,
+    pub(crate) comm: [u8; COMM_LEN],
+    pub(crate) cgroup: Option<Cgroup>,
+}
+
+impl Identity {
+    /// The part that can change.
+    pub fn traits(&self) -> Traits {
+        Traits {
+            comm: self.comm,
+            cgroup: self.cgroup.as_ref().map_or(0, Cgroup::number),
+        }
     }
 }
 

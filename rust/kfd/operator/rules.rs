@@ -2,19 +2,20 @@
 
 //! The operator's rules: which processes are urgent, and which are left alone.
 
-use crate::driver::process::Task;
+#![forbid(unsafe_code)]
+
+use crate::driver::process::Identity;
+use crate::driver::process::Program;
 use crate::driver::process::COMM_LEN;
-use crate::kernel::bindings;
+use crate::kernel::cgroup::Cgroup;
 use crate::kernel::compat::*;
 use crate::kernel::wake;
-use core::ptr::NonNull;
 use gpreempt_policy::unescaped;
 use gpreempt_policy::RuleEffect;
 use gpreempt_policy::RuleError;
 use gpreempt_policy::RuleId;
 use gpreempt_policy::RuleText;
 use gpreempt_policy::Subject;
-use kernel::error::from_err_ptr;
 use kernel::prelude::*;
 use kernel::sync::atomic::Atomic;
 use kernel::sync::atomic::Relaxed;
@@ -23,53 +24,9 @@ use kernel::sync::Mutex;
 /// The most rules that there may be.
 pub const MOST_RULES: usize = 256;
 
-/// A cgroup, with a reference. It may have been removed.
-///
-/// # Invariants
-///
-/// The pointer is to a cgroup on which a reference is held.
-struct Cgroup(NonNull<kernel::bindings::cgroup>);
-
-// SAFETY: References to cgroups may be dropped by any thread.
-unsafe impl Send for Cgroup {}
-// SAFETY: Only what any thread may ask is asked.
-unsafe impl Sync for Cgroup {}
-
-impl Cgroup {
-    fn find(path: &CStr) -> Result<Self> {
-        // SAFETY: `path` is a string that outlives the call. The call may sleep: rules are
-        // looked up on behalf of a writer to a file, who holds nothing that forbids it.
-        let cgroup = from_err_ptr(unsafe { bindings::gp_cgroup_get(path.as_char_ptr()) })?;
-        // INVARIANT: The shim took a reference.
-        NonNull::new(cgroup).map(Self).ok_or(ENOENT)
-    }
-
-    fn alive(&self) -> bool {
-        // SAFETY: By the type's invariant a reference to the cgroup is held.
-        unsafe { bindings::gp_cgroup_alive(self.0.as_ptr()) }
-    }
-
-    fn number(&self) -> u64 {
-        // SAFETY: By the type's invariant a reference to the cgroup is held.
-        unsafe { bindings::gp_cgroup_id(self.0.as_ptr()) }
-    }
-
-    fn holds(&self, task: &Task) -> bool {
-        // SAFETY: By the invariants of both types references to cgroup and task are held.
-        unsafe { bindings::gp_cgroup_holds(self.0.as_ptr(), task.as_ptr()) }
-    }
-}
-
-impl Drop for Cgroup {
-    fn drop(&mut self) {
-        // SAFETY: By the type's invariant, and this is the reference's end.
-        unsafe { bindings::gp_cgroup_put(self.0.as_ptr()) }
-    }
-}
-
 /// Which processes a rule is for.
 enum Matches {
-    Pid(i32),
+    Program(Program),
     Comm([u8; COMM_LEN]),
     Cgroup(Cgroup),
 }
@@ -83,11 +40,22 @@ struct Rule {
 }
 
 impl Rule {
-    fn is_for(&self, task: &Task) -> bool {
+    fn is_for(&self, identity: &Identity) -> bool {
         match &self.matches {
-            Matches::Pid(pid) => task.pid() == *pid,
-            Matches::Comm(comm) => task.comm() == *comm,
-            Matches::Cgroup(cgroup) => cgroup.holds(task),
+            Matches::Program(program) => identity.program == *program,
+            Matches::Comm(comm) => identity.comm == *comm,
+            Matches::Cgroup(cgroup) => identity
+                .cgroup
+                .as_ref()
+                .is_some_and(|other| cgroup.holds(other)),
+        }
+    }
+
+    /// The process that it is for is gone, and with it the rule.
+    fn is_over(&self) -> bool {
+        match &self.matches {
+            Matches::Program(program) => !program.has_its_pid(),
+            Matches::Comm(_) | Matches::Cgroup(_) => false,
         }
     }
 }
@@ -137,10 +105,12 @@ impl Rules {
         let parsed = RuleText::parse(text).map_err(refuse)?;
         let rule = Rule {
             effect: parsed.effect,
-            matches: matches(&parsed.subject)?,
+            matches: matches(&parsed.subject, text.trim())?,
             text: bytes(text.trim().bytes())?,
         };
         let mut rules = self.rules.lock();
+        // Those that are over take nobody's place.
+        rules.retain(|rule| !rule.is_over());
         let id = rule.effect.id;
         match rules.binary_search_by_key(&id, |rule| rule.effect.id) {
             Ok(at) => {
@@ -191,11 +161,11 @@ impl Rules {
     }
 
     /// The rule of the lowest number that is for a process.
-    pub fn find(&self, task: &Task) -> Option<RuleId> {
+    pub fn find(&self, identity: &Identity) -> Option<RuleId> {
         let rules = self.rules.lock();
         rules
             .iter()
-            .find(|rule| rule.is_for(task))
+            .find(|rule| rule.is_for(identity))
             .map(|rule| rule.effect.id)
     }
 
@@ -211,11 +181,16 @@ impl Rules {
     }
 
     /// Calls a function for each rule, in order.
+    ///
+    /// The rule of a process that is gone matches nobody any more, so that it is enough
+    /// that nobody sees it: it goes when the rules are looked at or one is added.
     pub fn each(&self, mut f: impl FnMut(RuleView<'_>)) {
-        for rule in self.rules.lock().iter() {
+        let mut rules = self.rules.lock();
+        rules.retain(|rule| !rule.is_over());
+        for rule in rules.iter() {
             let cgroup = match &rule.matches {
                 Matches::Cgroup(cgroup) => Some(cgroup),
-                Matches::Pid(_) | Matches::Comm(_) => None,
+                Matches::Program(_) | Matches::Comm(_) => None,
             };
             f(RuleView {
                 effect: &rule.effect,
@@ -228,9 +203,15 @@ impl Rules {
 }
 
 /// Looks up what a rule matches.
-fn matches(subject: &Subject<'_>) -> Result<Matches> {
+fn matches(subject: &Subject<'_>, text: &str) -> Result<Matches> {
     Ok(match subject {
-        Subject::Pid(pid) => Matches::Pid(*pid),
+        Subject::Pid(pid) => {
+            let program = Program::with_pid(*pid).ok_or_else(|| {
+                pr_err!("rule '{}' refused: there is no process {}\n", text, pid);
+                ESRCH
+            })?;
+            Matches::Program(program)
+        }
         Subject::Comm(name) => {
             let mut comm = [0; COMM_LEN];
             for (to, from) in comm.iter_mut().zip(unescaped(name).map_err(|_| EINVAL)?) {

@@ -10,14 +10,17 @@
  * needs: see the end.  It is one file because nearly all of it fills and uses the
  * same few structures, and a module of one file needs no header of its own for them.
  */
+#include <linux/cgroup.h>
 #include <linux/cred.h>
 #include <linux/delay.h>
+#include <linux/kernfs.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
 #include <linux/pci.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/user_namespace.h>
 
 #include "fake.h"
@@ -664,6 +667,46 @@ int gp_fake_own_other_user(void)
 }
 EXPORT_SYMBOL_GPL(gp_fake_own_other_user);
 
+/* A task of which the fake makes what rules go by. */
+static struct task_struct *named_task;
+
+/*
+ * gp_fake_own_named() - have the first process be a program of a name in a cgroup
+ *
+ * It has the process id of a program that there is, and began so much later.
+ */
+int gp_fake_own_named(const char *name, u64 cgroup_number, int pid, u64 later)
+{
+	struct task_struct *task;
+	static struct css_set groups;
+	static struct cgroup group;
+	static struct kernfs_node folder;
+	struct task_struct *of_pid;
+
+	if (!named_task)
+		named_task = kmemdup(&init_task, sizeof(init_task), GFP_KERNEL);
+	task = named_task;
+	if (!task)
+		return -ENOMEM;
+	rcu_read_lock();
+	of_pid = pid_task(find_pid_ns(pid, &init_pid_ns), PIDTYPE_TGID);
+	task->start_boottime = of_pid ? of_pid->start_boottime + later : 0;
+	rcu_read_unlock();
+	if (!of_pid)
+		return -ESRCH;
+	task->tgid = pid;
+	strscpy_pad(task->comm, name, TASK_COMM_LEN);
+	folder.id = cgroup_number;
+	group.kn = &folder;
+	/* Nobody counts references to it. */
+	group.self.flags = CSS_NO_REF;
+	groups.dfl_cgrp = &group;
+	rcu_assign_pointer(task->cgroups, &groups);
+	SET(void *, gp_fake.first.processes[0].process, GP_KFD_PROCESS_LEAD_THREAD, task);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(gp_fake_own_named);
+
 static struct rw_semaphore *reset_sem(void)
 {
 	return (struct rw_semaphore *)AT(gp_fake.reset_domain, GP_AMDGPU_RESET_DOMAIN_SEM);
@@ -733,6 +776,8 @@ static void fake_remove(struct pci_dev *pdev)
 	free_extras();
 	kfree(contained_task);
 	contained_task = NULL;
+	kfree(named_task);
+	named_task = NULL;
 	fake_pdev = NULL;
 }
 

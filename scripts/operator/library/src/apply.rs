@@ -9,7 +9,7 @@ use gpreempt_policy::CHOICES;
 use crate::config::{Access, Config};
 use crate::host::Refusal;
 use crate::kernel::{Added, InForce, Kernel, State};
-use crate::rule::{Rule, MOST_RULES};
+use crate::rule::{Rule, Subject, MOST_RULES};
 
 /// One difference between what is in force and what should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -203,18 +203,29 @@ fn replaced(difference: &Difference) -> Option<Difference> {
 fn carry_out(kernel: &mut dyn Kernel, difference: &Difference) -> Result<bool, Refusal> {
     match difference {
         Difference::Parameter { name, wanted, .. } => kernel.set_parameter(name, wanted)?,
-        Difference::Extra(rule) => kernel.delete_rule(rule.id())?,
+        Difference::Extra(rule) => delete(kernel, rule)?,
         Difference::Access { wanted, .. } => kernel.set_access(wanted)?,
         Difference::Rule { wanted, now } => {
-            if kernel.add_rule(wanted)? == Added::NoCgroup {
-                if now.is_some() {
-                    kernel.delete_rule(wanted.id())?;
+            if kernel.add_rule(wanted)? != Added::InForce {
+                if let Some(now) = now {
+                    delete(kernel, &now.rule)?;
                 }
                 return Ok(false);
             }
         }
     }
     Ok(true)
+}
+
+/// Deletes a rule, which may have gone with its process since.
+fn delete(kernel: &mut dyn Kernel, rule: &Rule) -> Result<(), Refusal> {
+    kernel.delete_rule(rule.id()).or_else(|refusal| {
+        let rules = kernel.state()?.rules;
+        match rules.iter().any(|one| one.rule.id() == rule.id()) {
+            false if matches!(rule.subject, Subject::Pid(_)) => Ok(()),
+            _ => Err(refusal),
+        }
+    })
 }
 
 /// Undoes what was done, the last first, and says how that went.
@@ -266,8 +277,8 @@ fn undo(kernel: &mut dyn Kernel, change: &Difference) -> Result<(), Refusal> {
             now: Some(now),
         } => match kernel.add_rule(&now.rule)? {
             Added::InForce => Ok(()),
-            // It was dead, or its cgroup has gone since.
-            Added::NoCgroup => kernel.delete_rule(wanted.id()),
+            // It was dead, or its cgroup or its process has gone since.
+            Added::NoCgroup | Added::NoProcess => kernel.delete_rule(wanted.id()),
         },
         Difference::Access { now: Some(now), .. } => kernel.set_access(now),
         Difference::Access { now: None, .. } => Ok(()),

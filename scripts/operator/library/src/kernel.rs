@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::{chown, MetadataExt, PermissionsExt};
 
+use nix::errno::Errno;
 use nix::unistd::{Gid, Group, Uid, User};
 
 use crate::config::Access;
@@ -40,6 +41,8 @@ pub enum Added {
     InForce,
     /// There is no such cgroup yet; nothing has changed.
     NoCgroup,
+    /// There is no such process any more; nothing has changed.
+    NoProcess,
 }
 
 /// The module, in the kernel of this host or elsewhere.
@@ -129,6 +132,9 @@ impl Kernel for Host {
             Ok(()) => Ok(Added::InForce),
             Err(failure) if failure.seen && failure.error.kind() == io::ErrorKind::NotFound => {
                 Ok(Added::NoCgroup)
+            }
+            Err(failure) if failure.error.raw_os_error() == Some(Errno::ESRCH as i32) => {
+                Ok(Added::NoProcess)
             }
             Err(failure) => Err(failure.into()),
         }

@@ -17,6 +17,8 @@ struct Module {
     state: State,
     /// Paths of the cgroups that there are.
     cgroups: BTreeSet<Vec<u8>>,
+    /// Processes that end before the next change is tried.
+    ending: BTreeSet<i32>,
     /// Each change that was tried, in order.
     tried: Vec<String>,
     /// Which of these is refused, counted from 0, and from when on all are.
@@ -33,6 +35,7 @@ impl Module {
                 access: Some(access(0o600)),
             },
             cgroups: BTreeSet::from([b"/a".to_vec(), b"/b".to_vec()]),
+            ending: BTreeSet::new(),
             tried: Vec::new(),
             refused: None,
             all_refused_from: None,
@@ -49,6 +52,10 @@ impl Module {
     fn step(&mut self, what: String) -> Result<(), Refusal> {
         let number = self.tried.len();
         self.tried.push(what.clone());
+        let ending = &self.ending;
+        let stays =
+            |one: &InForce| !matches!(&one.rule.subject, Subject::Pid(pid) if ending.contains(pid));
+        self.state.rules.retain(stays);
         let refused = self.refused == Some(number)
             || self.all_refused_from.is_some_and(|from| number >= from);
         match refused {
@@ -76,6 +83,9 @@ impl Kernel for Module {
             if !self.cgroups.contains(path) {
                 return Ok(Added::NoCgroup);
             }
+        }
+        if matches!(&rule.subject, Subject::Pid(pid) if self.ending.contains(pid)) {
+            return Ok(Added::NoProcess);
         }
         self.state.rules.retain(|one| one.rule.id() != rule.id());
         if self.state.rules.len() >= MOST_RULES {
@@ -165,6 +175,41 @@ fn a_rule_waits_for_its_cgroup_and_the_old_one_of_its_number_goes() {
     module.cgroups.insert(b"/new".to_vec());
     assert!(apply(&mut module, &wanted).unwrap().waiting.is_empty());
     assert_eq!(module.state.rules[0].rule, wanted.rules[0]);
+}
+
+/// A module with a rule of the operator's for a process, which ends when anything changes.
+fn with_ending_process(rule: &str) -> Module {
+    let mut module = Module::new();
+    module.add_rule(&Rule::parse(rule).unwrap()).unwrap();
+    module.tried.clear();
+    module.ending.insert(77);
+    module
+}
+
+#[test]
+fn a_rule_that_goes_with_its_process_meanwhile_is_no_failure() {
+    let mut module = with_ending_process("4 pid=77 prio=3");
+    let done = apply(&mut module, &config("")).unwrap();
+    assert_eq!(module.tried, ["del 4"]);
+    assert_eq!(done.changes.len(), 1);
+    assert!(module.state.rules.is_empty());
+    // Any other rule that cannot go is one.
+    let mut module = Module::with(&rule(4, "comm = \"x\"", 3));
+    module.refused = Some(0);
+    assert!(apply(&mut module, &config("")).is_err());
+}
+
+#[test]
+fn the_rule_of_a_process_that_has_ended_need_not_be_put_back() {
+    // It had to go, or its number was wanted, and then something else was refused.
+    for (text, refused) in [("", 1), (&*rule(4, "comm = \"x\"", 3), 1)] {
+        let mut module = with_ending_process("4 pid=77 prio=3");
+        module.refused = Some(refused);
+        let text = format!("mode = \"enforce\"\n{text}");
+        let refusal = apply(&mut module, &config(&text)).unwrap_err().to_string();
+        assert!(refusal.ends_with("everything is as it was"), "{refusal}");
+        assert!(module.state.rules.is_empty(), "{text}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{ensure, Context, Result};
+use nix::errno::Errno;
 use nix::sys::signal::SigSet;
 use serde::{Deserialize, Serialize};
 
@@ -74,12 +75,13 @@ impl Kept {
         let now = module.rules()?;
         for (number, text) in &now {
             if self.rules.get(number) != Some(text) {
-                module.delete_rule(*number)?;
+                let deleted = module.delete_rule(*number);
+                unless_process_ended(text, deleted, Errno::ENOENT)?;
             }
         }
         for (number, text) in &self.rules {
             if now.get(number) != Some(text) {
-                module.add_rule(text)?;
+                unless_process_ended(text, module.add_rule(text), Errno::ESRCH)?;
             }
         }
         Ok(())
@@ -95,7 +97,13 @@ impl Kept {
                 all.push(format!("{name} is {found} instead of {value}"));
             }
         }
-        if self.rules != now.rules {
+        // The rule of a process may have gone with it.
+        let is_lost = |(number, text): (&u32, &String)| {
+            now.rules.get(number) != Some(text)
+                && (!is_for_process(text) || now.rules.contains_key(number))
+        };
+        let is_new = |number: &u32| !self.rules.contains_key(number);
+        if self.rules.iter().any(is_lost) || now.rules.keys().any(is_new) {
             all.push(format!(
                 "the rules are {:?} instead of {:?}",
                 now.rules, self.rules
@@ -103,6 +111,25 @@ impl Kept {
         }
         all
     }
+}
+
+/// Whether a rule is for a single process, with which it goes.
+fn is_for_process(rule: &str) -> bool {
+    let mut words = rule.split_ascii_whitespace();
+    words.any(|word| word.starts_with("pid="))
+}
+
+/// What became of a change of a rule. That it fails because the rule's process has ended
+/// is as good as its success.
+fn unless_process_ended(rule: &str, outcome: Result<()>, ended: Errno) -> Result<()> {
+    let of_system = |error: &anyhow::Error| {
+        let error = error.downcast_ref::<std::io::Error>()?;
+        error.raw_os_error()
+    };
+    outcome.or_else(|error| match of_system(&error) {
+        Some(number) if is_for_process(rule) && number == ended as i32 => Ok(()),
+        _ => Err(error),
+    })
 }
 
 /// The process, while the self test runs.
@@ -260,6 +287,33 @@ mod tests {
             (now["mode"].as_str(), now["policy"].as_str()),
             ("observe", "strict")
         );
+    }
+
+    #[test]
+    fn the_rule_of_a_process_that_has_ended_is_not_missed() {
+        let failed = |error: Errno| {
+            let error = std::io::Error::from_raw_os_error(error as i32);
+            Err(anyhow::Error::new(error).context("writing"))
+        };
+        for (rule, error, ended, good) in [
+            ("3 pid=1 exempt", Errno::ESRCH, Errno::ESRCH, true),
+            ("3 pid=1 exempt", Errno::ENOENT, Errno::ENOENT, true),
+            ("3 pid=1 exempt", Errno::EINVAL, Errno::ESRCH, false),
+            ("3 comm=x exempt", Errno::ESRCH, Errno::ESRCH, false),
+        ] {
+            let outcome = unless_process_ended(rule, failed(error), ended);
+            assert_eq!(outcome.is_ok(), good, "{rule}: {error}");
+        }
+        let before = kept("observe", &[(3, "3 pid=1 exempt"), (4, "4 comm=x exempt")]);
+        for (rules, same) in [
+            (&[(4, "4 comm=x exempt")][..], true),
+            (&[(3, "3 pid=1 exempt")][..], false),
+            (&[(3, "3 pid=2 exempt"), (4, "4 comm=x exempt")][..], false),
+            (&[(4, "4 comm=x exempt"), (5, "5 pid=1 exempt")][..], false),
+        ] {
+            let differences = before.differences(&kept("observe", rules));
+            assert_eq!(differences.is_empty(), same, "{differences:?}");
+        }
     }
 
     #[test]

@@ -122,7 +122,7 @@ impl Load {
             .context("kfdctl without a command")?;
         let mut line = vec!["kfdctl", command, "--socket", &socket];
         // These are about all queues of the process.
-        if !["status", "invalidate"].contains(command) {
+        if !["status", "invalidate", "rename"].contains(command) {
             line.extend(["--queue", queue]);
         }
         line.extend(rest);

@@ -63,6 +63,12 @@ pub enum Request {
         times: u32,
         pause_us: u64,
     },
+    /// Take another command name, or give it to the thread alone that answers.
+    Rename {
+        name: String,
+        #[serde(default)]
+        thread: bool,
+    },
     /// Submit no more.
     Stop {
         queue: Option<String>,
@@ -205,6 +211,11 @@ fn perform(
             pages.invalidate().context("giving pages back")?;
             Ok(serde_json::Value::Null)
         }
+        Request::Rename { name, thread } => {
+            let whose = if thread { "thread-self" } else { "self" };
+            fs::write(format!("/proc/{whose}/comm"), name).context("taking another name")?;
+            Ok(serde_json::Value::Null)
+        }
         Request::Hold { queue } => {
             find(&queue)?.hold()?;
             Ok(serde_json::Value::Null)
@@ -288,6 +299,13 @@ mod tests {
         assert_eq!(
             parse(r#"{"command": "stop"}"#).unwrap(),
             Request::Stop { queue: None }
+        );
+        assert_eq!(
+            parse(r#"{"command": "rename", "name": "b"}"#).unwrap(),
+            Request::Rename {
+                name: "b".into(),
+                thread: false
+            }
         );
         for bad in [
             "{}",

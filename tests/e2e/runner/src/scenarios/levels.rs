@@ -36,11 +36,11 @@ pub const SCENARIOS: &[Scenario] = &[
 
 const LEVELS: u32 = 16;
 /// Queues are stopped as early and started as late as possible.
-const AT_ONCE: &str = "min_run_us=0 min_interval_us=0 cost_ratio=0";
+pub(super) const AT_ONCE: &str = "min_run_us=0 min_interval_us=0 cost_ratio=0";
 
 /// Work that does not end by itself and leaves no room. Its grid is the larger
 /// the higher `number` is, by which the device's account of it is found.
-fn greedy(guest: &Guest, name: &str, number: u32, more: Value) -> Value {
+pub(super) fn greedy(guest: &Guest, name: &str, number: u32, more: Value) -> Value {
     let mut work = queue(
         name,
         grid(guest, number),
@@ -51,15 +51,15 @@ fn greedy(guest: &Guest, name: &str, number: u32, more: Value) -> Value {
     work
 }
 
-fn grid(guest: &Guest, number: u32) -> u32 {
+pub(super) fn grid(guest: &Guest, number: u32) -> u32 {
     guest.shape.full() + number
 }
 
-fn runs(report: &QueueReport) -> bool {
+pub(super) fn runs(report: &QueueReport) -> bool {
     report.mapped.is_some() && report.workgroups_resident > 0
 }
 
-fn is_off(report: &QueueReport) -> bool {
+pub(super) fn is_off(report: &QueueReport) -> bool {
     report.mapped.is_none() && report.workgroups_resident == 0
 }
 
@@ -150,7 +150,7 @@ fn two_processes(guest: &mut Guest) -> Result<()> {
 }
 
 /// The rule and the priority that count for a process's queue.
-fn judged(guest: &mut Guest, pid: u32) -> Result<(Option<u64>, Option<u64>)> {
+pub(super) fn judged(guest: &mut Guest, pid: u32) -> Result<(Option<u64>, Option<u64>)> {
     let rows = Table::Queues.read(guest)?;
     let row = rows
         .iter()
@@ -239,7 +239,12 @@ fn rules(guest: &mut Guest) -> Result<()> {
 }
 
 /// Waits until one process has the GPU and the other is stopped.
-fn above(guest: &mut Guest, accounts: &mut Accounts, train: bool, why: &str) -> Result<()> {
+pub(super) fn above(
+    guest: &mut Guest,
+    accounts: &mut Accounts,
+    train: bool,
+    why: &str,
+) -> Result<()> {
     let (runner, victim) = if train { (0, 1) } else { (1, 0) };
     guest.wait_until(why, PATIENCE, |guest| {
         let runner = accounts.get(guest, grid(guest, runner))?;

@@ -31,6 +31,7 @@ mod recovery;
 mod refusal;
 mod repetition;
 mod requests;
+mod rules;
 mod save;
 mod selftest;
 mod short_memory;
@@ -65,6 +66,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         passes::SCENARIOS,
         repetition::SCENARIOS,
         levels::SCENARIOS,
+        rules::SCENARIOS,
         fairness::SCENARIOS,
         dependency::SCENARIOS,
         refusal::SCENARIOS,

@@ -101,6 +101,16 @@ enum What {
         #[arg(long)]
         socket: PathBuf,
     },
+    /// Give a workload's process another command name
+    Rename {
+        #[arg(long)]
+        socket: PathBuf,
+        #[arg(long)]
+        name: String,
+        /// Name one of its threads so, which is not the main one
+        #[arg(long)]
+        thread: bool,
+    },
     /// Destroy a workload's queue with its unfinished work
     Hold {
         #[arg(long)]
@@ -337,6 +347,11 @@ fn perform(what: What) -> Result<serde_json::Value> {
         ),
         What::Stop { socket, queue } => control::call(&socket, &Request::Stop { queue }),
         What::Invalidate { socket } => control::call(&socket, &Request::Invalidate),
+        What::Rename {
+            socket,
+            name,
+            thread,
+        } => control::call(&socket, &Request::Rename { name, thread }),
         What::Hold { socket, queue } => control::call(&socket, &Request::Hold { queue }),
         What::Release { socket, queue } => control::call(&socket, &Request::Release { queue }),
         What::Poll { queues, pace } => {
