@@ -174,7 +174,7 @@ impl<V: Values, const N: usize> PerGpu<V, N> {
         };
         own.values.take(name, &self.all)?;
         *flag(&mut own.own, name)? = false;
-        if own.own.iter().all(|own| !own) {
+        if own.own.iter().all(|own| !*own) {
             self.forget(gpu);
         }
         Ok(())
