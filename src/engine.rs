@@ -19,6 +19,7 @@ use kernel::time::Delta;
 use kfd::act::backend::Backend;
 use kfd::act::backend::Debts;
 use kfd::act::failure::Failure;
+use kfd::driver::driver::Device;
 use kfd::driver::gpu::Gpu;
 use kfd::driver::gpu::Keeper;
 use kfd::driver::gpu::Present;
@@ -110,14 +111,14 @@ impl Watched {
 }
 
 impl Engine {
-    pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, gpu: &Device, index: usize) -> Self {
         Self {
             shared,
             index,
             watched: None,
             node_count: 0,
             name: 0,
-            settings: settings::current(),
+            settings: settings::of(gpu),
             rested: false,
             slept: false,
             said_kept: false,
@@ -174,7 +175,7 @@ impl Engine {
         running: &mut Running,
         alarm: &Alarm,
     ) -> Option<Nanos> {
-        let mut settings = settings::current();
+        let mut settings = settings::of(gpu.device());
         if gpu.left_since().is_some() {
             settings.policy.mode = Mode::Off;
         } else if self.shared.is_asleep() {

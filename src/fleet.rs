@@ -97,7 +97,7 @@ impl Fleet {
 
     /// Starts to watch a GPU.
     fn add(&self, device: &Bound<'_>) -> Result {
-        let engine = |index| Engine::new(self.shared.clone(), index);
+        let engine = |index| Engine::new(self.shared.clone(), device.device(), index);
         let gpu = Arc::new(Gpu::new(device, engine)?, GFP_KERNEL)?;
         let post = Post::new(self.shared.clone(), gpu.clone())?;
         let mut members = self.members.lock();

@@ -127,7 +127,9 @@ impl Transactions {
         let Some(why) = handed_over.why else {
             return;
         };
-        let pause = settings::current().policy.duration(Number::RetryMax);
+        let pause = settings::of(site.gpu().device())
+            .policy
+            .duration(Number::RetryMax);
         self.driver_until = clock::now().after(pause);
         if !self.said_handed_over {
             self.said_handed_over = true;

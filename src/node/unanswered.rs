@@ -95,7 +95,9 @@ impl Unanswered {
     }
 
     fn note(&mut self, site: Site<'_>, resets: Option<u32>) {
-        let first = settings::current().policy.duration(Number::RetryMax);
+        let first = settings::of(site.gpu().device())
+            .policy
+            .duration(Number::RetryMax);
         let pause = first.doubled(self.times, first.max(LONGEST_PAUSE));
         if self.times == 0 {
             pr_err!(

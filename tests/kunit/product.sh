@@ -81,6 +81,74 @@ parameters_change_while_it_runs() {
 	unload
 }
 
+# own_are NAMES: the GPU has values of its own for these parameters.
+own_are() {
+	holds "/sys/devices/faux/$module/gpu_$device/own_parameters" "$1"
+}
+
+# own NAME: the file of a parameter of the GPU.
+own() {
+	echo "/sys/devices/faux/$module/gpu_$device/parameters/$1"
+}
+
+a_gpu_has_values_of_its_own() {
+	device=$(basename "$(find "$bus/" -name '0000:*')")
+	load && eventually test -e "$(own timeslice_us)" || return 1
+	[ "$(ls "$(own)")" = "$(ls "$parameters")" ] && own_are "" || return 1
+	for parameter in $(ls "$parameters"); do
+		holds "$(own "$parameter")" "$(cat "$parameters/$parameter")" || return 1
+	done
+	settings="backend=process max_stop_ms=7 mode=enforce sampler=mmio
+		timeslice_us=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16 transaction=direct"
+	names="max_stop_ms mode sampler backend transaction timeslice_us"
+	for setting in $settings; do
+		echo "${setting#*=}" >"$(own "${setting%%=*}")" || return 1
+		! holds "$parameters/${setting%%=*}" "${setting#*=}" >/dev/null || return 1
+	done
+	own_are "$names" && eventually backend_is process || return 1
+	for setting in mode=nonsense mode= backend=hsw max_stop_ms=0 max_stop_ms=60001 timeslice_us=1,2; do
+		! echo "${setting#*=}" 2>/dev/null >"$(own "${setting%%=*}")" || return 1
+	done
+	[ "$(times "$device: max_stop_ms=0: out of range: give a number from 1 to 60000")" -eq 1 ] || return 1
+	# What is set for all is another matter, and the driver may let go of the GPU.
+	echo 8 >"$parameters/max_stop_ms" && echo 9 >"$parameters/grace_us" || return 1
+	echo "$device" >"$bus/unbind" && echo "$device" >"$bus/bind" || return 1
+	own_are "$names" && holds "$(own grace_us)" 9 || return 1
+	for setting in $settings; do
+		holds "$(own "${setting%%=*}")" "${setting#*=}" || return 1
+	done
+	for parameter in $names; do
+		echo module >"$(own "$parameter")" && holds "$(own "$parameter")" "$(cat "$parameters/$parameter")" || return 1
+	done
+	own_are "" && holds "$(own max_stop_ms)" 8 && eventually backend_is hws || return 1
+	# They go with the module.
+	echo off >"$(own mode)" && unload && load && eventually test -e "$(own mode)" || return 1
+	own_are "" && holds "$(own mode)" observe && unload
+}
+
+a_gpu_acts_by_a_mode_of_its_own() {
+	device=$(basename "$(find "$bus/" -name '0000:*')")
+	divide 2 || return 1
+	work_on_each_node mode=observe max_stop_ms=60000 || return 1
+	eventually has_nodes 2 || return 1
+	for node in 0 1; do
+		eventually grown $node inversions 0 1 || return 1
+		[ "$(of $node stops)" -eq 0 ] || return 1
+	done
+	echo enforce >"$(own mode)"
+	eventually has_stopped 0 1 || return 1
+	echo module >"$(own mode)"
+	for node in 0 1; do
+		eventually none_stopped $node || return 1
+	done
+	unload
+}
+
+# none_stopped NODE: it has started what it had stopped.
+none_stopped() {
+	[ "$(of "$1" stops)" -eq "$(of "$1" starts)" ]
+}
+
 bad_parameters_keep_it_out() {
 	! load mode=nonsense 2>/dev/null || return 1
 	! load poll_interval_us=0 2>/dev/null || return 1
@@ -216,6 +284,24 @@ only_in_init() {
 	echo N >"$1/ignore-gfp-wait"
 }
 
+# Every seventh allocation for a file fails, four times, but none of the module loader's:
+# the folder is tried again, and the GPU is watched meanwhile.
+a_gpu_is_watched_without_memory_for_its_parameters() {
+	device=$(basename "$(find "$bus/" -name '0000:*')")
+	slabs=/sys/kernel/debug/failslab
+	said=$(times "a node's thread or a folder in sysfs is missing")
+	range sysfs_create_file_ns $slabs require || return 1
+	range load_module $slabs reject || return 1
+	echo 0 >$slabs/verbose && echo N >$slabs/ignore-gfp-wait
+	echo 7 >$slabs/interval && echo 4 >$slabs/times && echo 100 >$slabs/probability || return 1
+	load && eventually has_nodes 1 && eventually test -e "$(own timeslice_us)"
+	complete=$?
+	echo 0 >$slabs/probability && echo 1 >$slabs/interval
+	[ $complete -eq 0 ] && holds $slabs/times 0 || return 1
+	[ $(($(times "a node's thread or a folder in sysfs is missing") - said)) -eq 1 ] || return 1
+	echo enforce >"$(own mode)" && own_are mode && unload
+}
+
 # The first allocation of a load fails, then the second, and so on until a load
 # has no more.  It may load without it, or fail; busybox then tries once more in
 # another way, so that it ends up loaded.
@@ -323,7 +409,7 @@ queues_that_transaction_direct_may_have_taken_off_are_put_back() {
 
 # value NAME: the node's value of that name in sysfs.
 value() {
-	cat "$(find "/sys/devices/faux/$module" -name "$1")"
+	cat "$(find "/sys/devices/faux/$module" -path "*/node*/$1")"
 }
 
 backend_is() {
@@ -892,6 +978,8 @@ the_driver_may_divide_the_gpu_anew() {
 
 run every_file_can_be_read \
 	parameters_change_while_it_runs \
+	a_gpu_has_values_of_its_own \
+	a_gpu_acts_by_a_mode_of_its_own \
 	bad_parameters_keep_it_out \
 	a_driver_with_two_fields_exchanged_is_refused \
 	a_driver_with_a_function_replaced_is_refused \
@@ -935,4 +1023,5 @@ run every_file_can_be_read \
 	nodes_whose_firmware_does_not_answer_are_let_go_of_together \
 	nodes_whose_firmware_does_not_answer_keep_the_system_awake_together \
 	the_driver_may_divide_the_gpu_anew \
+	a_gpu_is_watched_without_memory_for_its_parameters \
 	it_survives_each_failing_allocation

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! The module parameters: set at load time and live in sysfs.
+//! The module parameters: set at load time and live in sysfs, for all GPUs and for
+//! those that have values of their own.
 //!
 //! Names, ranges and help come from the policy's tables, so that what modinfo
 //! says, what is accepted and what is documented cannot differ. The kernel sets
@@ -10,17 +11,23 @@ mod modinfo;
 
 use crate::act::backend::BackendKind;
 use crate::act::backend::TransactionKind;
+use crate::driver::driver::Device;
 use crate::kernel::bindings;
 use crate::kernel::compat::*;
 use crate::kernel::wake;
 use crate::look::sampler::SamplerKind;
 use core::cell::UnsafeCell;
 use core::fmt::Write;
+use gpreempt_policy::Address;
 use gpreempt_policy::Config;
+use gpreempt_policy::OwnError;
+use gpreempt_policy::PerGpu;
 use gpreempt_policy::SetError;
-use gpreempt_policy::CHOICES;
-use gpreempt_policy::NUMBERS;
-use gpreempt_policy::TIMESLICE_NAME;
+use gpreempt_policy::Values;
+use gpreempt_policy::MOST_GPUS;
+use gpreempt_policy::PARAMETERS;
+use gpreempt_policy::PARAMETER_COUNT;
+use kernel::fmt;
 use kernel::module_param::KernelParam;
 use kernel::prelude::*;
 use kernel::str::Formatter;
@@ -50,8 +57,22 @@ impl Settings {
         }
     }
 
-    /// Sets a parameter from text; on an error nothing changes.
-    fn set(&mut self, name: &str, text: &str) -> Result<(), SetError> {
+    /// Writes a parameter as [`Settings::set_text`] reads it.
+    fn write(&self, name: &str, out: &mut Formatter<'_>) -> core::fmt::Result {
+        match name {
+            "sampler" => out.write_str(self.sampler.name()),
+            "backend" => out.write_str(self.backend.name()),
+            "transaction" => out.write_str(self.transaction.name()),
+            _ => self
+                .policy
+                .write_text(name, out)
+                .unwrap_or(Err(core::fmt::Error)),
+        }
+    }
+}
+
+impl Values for Settings {
+    fn set_text(&mut self, name: &str, text: &str) -> Result<(), SetError> {
         let text = text.trim();
         match name {
             "sampler" => {
@@ -68,30 +89,30 @@ impl Settings {
         Ok(())
     }
 
-    /// Writes a parameter as [`Settings::set`] reads it.
-    fn write(&self, name: &str, out: &mut Formatter<'_>) -> core::fmt::Result {
+    fn take(&mut self, name: &str, from: &Self) -> Result<(), SetError> {
         match name {
-            "sampler" => out.write_str(self.sampler.name()),
-            "backend" => out.write_str(self.backend.name()),
-            "transaction" => out.write_str(self.transaction.name()),
-            _ => self
-                .policy
-                .write_text(name, out)
-                .unwrap_or(Err(core::fmt::Error)),
+            "sampler" => self.sampler = from.sampler,
+            "backend" => self.backend = from.backend,
+            "transaction" => self.transaction = from.transaction,
+            _ => self.policy.take(name, &from.policy)?,
         }
+        Ok(())
     }
 }
 
+/// The parameters of all GPUs.
+type All = PerGpu<Settings, MOST_GPUS>;
+
 /// The parameters, with the shim's mutex as their lock.
-struct Shared(UnsafeCell<Settings>);
+struct Shared(UnsafeCell<All>);
 
 // SAFETY: The settings are only reached with the mutex held.
 unsafe impl Sync for Shared {}
 
-static SETTINGS: Shared = Shared(UnsafeCell::new(Settings::new()));
+static SETTINGS: Shared = Shared(UnsafeCell::new(All::new(Settings::new())));
 
 /// Calls a function with the settings, under their lock.
-fn with<R>(f: impl FnOnce(&mut Settings) -> R) -> R {
+fn with<R>(f: impl FnOnce(&mut All) -> R) -> R {
     // SAFETY: The shim's mutex is a valid one from the module's first moment to
     // its last.
     let lock: &Lock<(), MutexBackend> =
@@ -102,25 +123,71 @@ fn with<R>(f: impl FnOnce(&mut Settings) -> R) -> R {
     f(unsafe { &mut *SETTINGS.0.get() })
 }
 
-/// A copy of the parameters in force.
-pub fn current() -> Settings {
-    with(|settings| *settings)
+/// A copy of the parameters in force for a GPU.
+pub fn of(gpu: &Device) -> Settings {
+    let address = Address::new(gpu.name().to_bytes());
+    with(|all| *address.as_ref().map_or(all.all(), |gpu| all.of(gpu)))
 }
 
-/// Sets a parameter, and says in the log why it was refused.
+/// Sets a parameter for all GPUs that have no value of their own, and says in the log
+/// why it was refused.
 fn set(name: &str, text: &str) -> Result {
-    match with(|settings| settings.set(name, text)) {
-        Ok(()) => {
-            wake::all();
-            Ok(())
-        }
-        Err(error) => {
-            pr_err!("{}={}: {}\n", name, text.trim(), Plain(error));
-            Err(match error {
-                SetError::OutOfRange { .. } => ERANGE,
-                SetError::Invalid | SetError::Unknown => EINVAL,
+    with(|all| all.set(name, text))
+        .map(|()| wake::all())
+        .map_err(|error| refuse(fmt!("{}={}", name, text.trim()), error.into()))
+}
+
+/// Says in the log why a value was refused.
+fn refuse(what: fmt::Arguments<'_>, error: OwnError) -> Error {
+    pr_err!("{}: {}\n", what, Plain(error));
+    match error {
+        OwnError::Value(SetError::OutOfRange { .. }) => ERANGE,
+        OwnError::Value(SetError::Invalid | SetError::Unknown) => EINVAL,
+        OwnError::NoRoom(_) => ENOSPC,
+    }
+}
+
+/// The parameters of a GPU, as its folder in sysfs shows and takes them.
+pub(crate) struct GpuParameters(Address);
+
+impl GpuParameters {
+    /// Those of the GPU at an address. They are kept by the address, so that they
+    /// outlive the GPU.
+    pub(crate) fn new(address: &CStr) -> Result<Self> {
+        Address::new(address.to_bytes()).map(Self).ok_or(EINVAL)
+    }
+
+    /// Writes the value in force.
+    pub(crate) fn show(&self, index: usize, out: &mut Formatter<'_>) -> Result {
+        let name = PARAMETERS.get(index).ok_or(EINVAL)?;
+        let settings = with(|all| *all.of(&self.0));
+        settings.write(name, out).map_err(|_| EINVAL)
+    }
+
+    /// Gives the GPU a value of its own, or the one for all again, and says in the log
+    /// why it was refused.
+    pub(crate) fn store(&self, address: &CStr, index: usize, text: &str) -> Result {
+        let name = PARAMETERS.get(index).ok_or(EINVAL)?;
+        with(|all| all.set_own(&self.0, name, text))
+            .map(|()| wake::all())
+            .map_err(|error| {
+                let gpu = address.to_str().unwrap_or("?");
+                refuse(fmt!("{}: {}={}", gpu, name, text.trim()), error)
             })
-        }
+    }
+
+    /// Writes the names of the parameters that the GPU has values of its own for.
+    pub(crate) fn show_own(&self, out: &mut Formatter<'_>) -> Result {
+        with(|all| {
+            let mut before = "";
+            for name in all.own(&self.0) {
+                out.write_str(before)?;
+                out.write_str(name)?;
+                before = " ";
+            }
+            Ok(())
+        })
+        .map_err(|_: core::fmt::Error| EINVAL)
     }
 }
 
@@ -167,7 +234,7 @@ unsafe extern "C" fn get_callback(
         return EINVAL.to_errno();
     };
     let name = name.to_str().unwrap_or("");
-    let settings = current();
+    let settings = with(|all| *all.all());
     if settings.write(name, &mut out).is_err() || out.write_str("\n").is_err() {
         return EINVAL.to_errno();
     }
@@ -186,28 +253,14 @@ static OPS: kernel::bindings::kernel_param_ops = kernel::bindings::kernel_param_
     free: None,
 };
 
-/// How many parameters there are.
-const COUNT: usize = NUMBERS.len() + CHOICES.len() + 1;
-
-/// The name of a parameter.
-const fn name(index: usize) -> &'static str {
-    if index < NUMBERS.len() {
-        NUMBERS[index].name
-    } else if index < NUMBERS.len() + CHOICES.len() {
-        CHOICES[index - NUMBERS.len()].name
-    } else {
-        TIMESLICE_NAME
-    }
-}
-
 const NAME_BYTES: usize = 32;
 
 /// The names as C strings.
-static NAMES: [[u8; NAME_BYTES]; COUNT] = {
-    let mut names = [[0; NAME_BYTES]; COUNT];
+static NAMES: [[u8; NAME_BYTES]; PARAMETER_COUNT] = {
+    let mut names = [[0; NAME_BYTES]; PARAMETER_COUNT];
     let mut index = 0;
-    while index < COUNT {
-        let bytes = name(index).as_bytes();
+    while index < PARAMETER_COUNT {
+        let bytes = PARAMETERS[index].as_bytes();
         assert!(bytes.len() < NAME_BYTES, "a parameter's name is too long");
         let mut at = 0;
         while at < bytes.len() {
@@ -218,6 +271,11 @@ static NAMES: [[u8; NAME_BYTES]; COUNT] = {
     }
     names
 };
+
+/// The name of each parameter as a C string, in the order of [`PARAMETERS`].
+pub(crate) fn names() -> [*const c_char; PARAMETER_COUNT] {
+    NAMES.each_ref().map(|name| name.as_ptr().cast())
+}
 
 /// A parameter for the kernel's parameter code, which finds it in its section.
 const fn param(index: usize) -> KernelParam {
@@ -243,7 +301,7 @@ macro_rules! params {
 
 #[link_section = "__param"]
 #[used(compiler)]
-static PARAMS: [KernelParam; COUNT] =
+static PARAMS: [KernelParam; PARAMETER_COUNT] =
     params![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27];
 
 #[link_section = ".modinfo"]

@@ -7,7 +7,10 @@ use crate::kernel::bindings;
 use crate::kernel::compat::*;
 use crate::operator::rules::Rules;
 use crate::operator::settings::formatter;
+use crate::operator::settings::names;
+use crate::operator::settings::GpuParameters;
 use core::ptr::NonNull;
+use gpreempt_policy::PARAMETER_COUNT;
 use kernel::error::from_err_ptr;
 use kernel::error::from_result;
 use kernel::page::PAGE_SIZE;
@@ -156,41 +159,200 @@ pub trait Values: Send + Sync + 'static {
     fn store(&self, value: Value, text: &str) -> Result;
 }
 
-/// A folder of a GPU, for the folders of its nodes.
+/// What the files of a GPU show.
+struct GpuValues {
+    address: CString,
+    parameters: GpuParameters,
+}
+
+impl GpuValues {
+    fn new(address: &CStr) -> Result<KBox<Self>> {
+        let values = Self {
+            address: CString::try_from_fmt(fmt!("{}", address.to_str().or(Err(EINVAL))?))?,
+            parameters: GpuParameters::new(address)?,
+        };
+        Ok(KBox::new(values, GFP_KERNEL)?)
+    }
+}
+
+/// A folder of a GPU, for its parameters and the folders of its nodes.
 ///
 /// # Invariants
 ///
-/// The pointer is to a folder made by the shim.
-pub struct GpuFolder(NonNull<bindings::gp_folder>);
+/// The pointer is to a folder made by the shim whose data is `values`.
+pub struct GpuFolder {
+    folder: NonNull<bindings::gp_folder>,
+    values: KBox<GpuValues>,
+}
 
-// SAFETY: sysfs has locks of its own.
+// SAFETY: sysfs has locks of its own, and the parameters have theirs.
 unsafe impl Send for GpuFolder {}
-// SAFETY: sysfs has locks of its own.
+// SAFETY: sysfs has locks of its own, and the parameters have theirs.
 unsafe impl Sync for GpuFolder {}
 
 impl GpuFolder {
-    /// Creates a folder.
-    pub fn new(root: &Root, name: &CStr) -> Result<Self> {
-        // SAFETY: By the invariant of `Root` the device is there; a folder
-        // without operations needs no data.
+    const OPS: &'static bindings::gp_folder_ops = &bindings::gp_folder_ops {
+        show: Some(Self::show),
+        store: Some(refuse_to_store),
+    };
+
+    /// Creates the folder of the GPU at an address.
+    pub fn new(root: &Root, address: &CStr) -> Result<Self> {
+        let values = GpuValues::new(address)?;
+        let name = CString::try_from_fmt(fmt!("gpu_{}", values.address.to_str().or(Err(EINVAL))?))?;
+        let data = core::ptr::from_ref::<GpuValues>(&values).cast_mut().cast();
+        // SAFETY: By the invariant of `Root` the device is there; the values live in the
+        // result, whose `Drop` removes the folder first.
         let folder = from_err_ptr(unsafe {
             bindings::gp_folder_create(
                 root.device.as_ptr(),
                 core::ptr::null_mut(),
                 name.as_char_ptr(),
-                core::ptr::null(),
-                core::ptr::null_mut(),
+                bindings::gp_folder_kind_GP_FOLDER_GPU,
+                Self::OPS,
+                data,
             )
         })?;
-        // INVARIANT: Just made.
-        NonNull::new(folder).map(Self).ok_or(ENOMEM)
+        Ok(Self {
+            // INVARIANT: Just made.
+            folder: NonNull::new(folder).ok_or(ENOMEM)?,
+            values,
+        })
     }
+
+    /// # Safety
+    ///
+    /// `data` must be to the values of a GPU, `page` to a page.
+    unsafe extern "C" fn show(data: *mut c_void, _value: u32, page: *mut c_char) -> isize {
+        // SAFETY: By the function's requirement `data` is to the values, which outlive the
+        // folder whose file calls this.
+        let values = unsafe { &*data.cast::<GpuValues>() };
+        // SAFETY: By the function's requirement there is a page, which is nobody else's
+        // during the call.
+        let page = unsafe { core::slice::from_raw_parts_mut(page.cast::<u8>(), PAGE_SIZE) };
+        from_result(|| show_line(page, |out| values.parameters.show_own(out)))
+    }
+}
+
+/// For a folder whose files nobody may write.
+extern "C" fn refuse_to_store(_: *mut c_void, _: u32, _: *const c_char, _: usize) -> c_int {
+    EACCES.to_errno()
 }
 
 impl Drop for GpuFolder {
     fn drop(&mut self) {
         // SAFETY: By the type's invariant, and this is the folder's end.
-        unsafe { bindings::gp_folder_remove(self.0.as_ptr()) }
+        unsafe { bindings::gp_folder_remove(self.folder.as_ptr()) }
+    }
+}
+
+/// The folder with the parameters of a GPU.
+///
+/// Dropping it waits for those who read and write its files, which take the lock of the
+/// parameters and no other.
+///
+/// # Invariants
+///
+/// The pointer is to a folder made by the shim whose data is `_values`.
+pub struct ParametersFolder {
+    folder: NonNull<bindings::gp_folder>,
+    _values: KBox<GpuValues>,
+}
+
+// SAFETY: sysfs has locks of its own, and the parameters have theirs.
+unsafe impl Send for ParametersFolder {}
+// SAFETY: sysfs has locks of its own, and the parameters have theirs.
+unsafe impl Sync for ParametersFolder {}
+
+impl ParametersFolder {
+    const OPS: &'static bindings::gp_folder_ops = &bindings::gp_folder_ops {
+        show: Some(Self::show),
+        store: Some(Self::store),
+    };
+
+    /// Creates the folder, with all its files.
+    pub fn new(root: &Root, gpu: &GpuFolder) -> Result<Self> {
+        let values = GpuValues::new(&gpu.values.address)?;
+        let data = core::ptr::from_ref::<GpuValues>(&values).cast_mut().cast();
+        // SAFETY: Device and parent are there, by the invariants of their types; the
+        // values live in the result, whose `Drop` removes the folder first.
+        let folder = from_err_ptr(unsafe {
+            bindings::gp_folder_create(
+                root.device.as_ptr(),
+                gpu.folder.as_ptr(),
+                c"parameters".as_char_ptr(),
+                bindings::gp_folder_kind_GP_FOLDER_PLAIN,
+                Self::OPS,
+                data,
+            )
+        })?;
+        let parameters = Self {
+            // INVARIANT: Just made.
+            folder: NonNull::new(folder).ok_or(ENOMEM)?,
+            _values: values,
+        };
+        // SAFETY: By the type's invariant the folder is there, and this is its only call.
+        // The array has as many pointers as is said, to strings that are static.
+        kernel::error::to_result(unsafe {
+            let folder = parameters.folder.as_ptr();
+            bindings::gp_folder_add(folder, names().as_ptr(), PARAMETER_COUNT as u32)
+        })?;
+        Ok(parameters)
+    }
+
+    /// # Safety
+    ///
+    /// `data` must be to the values of a GPU, `page` to a page.
+    unsafe extern "C" fn show(data: *mut c_void, value: u32, page: *mut c_char) -> isize {
+        // SAFETY: By the function's requirement `data` is to the values, which outlive the
+        // folder whose file calls this.
+        let values = unsafe { &*data.cast::<GpuValues>() };
+        // SAFETY: By the function's requirement there is a page, which is nobody else's
+        // during the call.
+        let page = unsafe { core::slice::from_raw_parts_mut(page.cast::<u8>(), PAGE_SIZE) };
+        from_result(|| show_line(page, |out| values.parameters.show(place(value)?, out)))
+    }
+
+    /// # Safety
+    ///
+    /// `data` must be to the values of a GPU, `text` to `length` bytes.
+    unsafe extern "C" fn store(
+        data: *mut c_void,
+        value: u32,
+        text: *const c_char,
+        length: usize,
+    ) -> c_int {
+        // SAFETY: By the function's requirement `data` is to the values, which outlive the
+        // folder whose file calls this.
+        let values = unsafe { &*data.cast::<GpuValues>() };
+        // SAFETY: By the function's requirement `text` is to `length` bytes that stay as
+        // they are during the call.
+        let text = unsafe { written(text, length) };
+        from_result(|| {
+            let parameters = &values.parameters;
+            parameters.store(&values.address, place(value)?, text?)?;
+            Ok(0)
+        })
+    }
+}
+
+/// The place of a parameter in their table.
+fn place(value: u32) -> Result<usize> {
+    usize::try_from(value).map_err(|_| EINVAL)
+}
+
+/// Shows a value as the line of a file.
+fn show_line(page: &mut [u8], show: impl FnOnce(&mut Formatter<'_>) -> Result) -> Result<isize> {
+    let mut out = formatter(page).ok_or(EINVAL)?;
+    show(&mut out)?;
+    core::fmt::Write::write_str(&mut out, "\n").map_err(|_| EINVAL)?;
+    isize::try_from(out.bytes_written()).map_err(|_| EINVAL)
+}
+
+impl Drop for ParametersFolder {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant, and this is the folder's end.
+        unsafe { bindings::gp_folder_remove(self.folder.as_ptr()) }
     }
 }
 
@@ -229,8 +391,9 @@ impl<V: Values> NodeFolder<V> {
         let folder = from_err_ptr(unsafe {
             bindings::gp_folder_create(
                 root.device.as_ptr(),
-                gpu.0.as_ptr(),
+                gpu.folder.as_ptr(),
                 name.as_char_ptr(),
+                bindings::gp_folder_kind_GP_FOLDER_NODE,
                 Self::OPS,
                 data,
             )
@@ -254,10 +417,7 @@ impl<V: Values> NodeFolder<V> {
         let page = unsafe { core::slice::from_raw_parts_mut(page.cast::<u8>(), PAGE_SIZE) };
         from_result(|| {
             let value = Value::from_c(value).ok_or(EINVAL)?;
-            let mut out = formatter(page).ok_or(EINVAL)?;
-            values.show(value, &mut out)?;
-            core::fmt::Write::write_str(&mut out, "\n").map_err(|_| EINVAL)?;
-            isize::try_from(out.bytes_written()).map_err(|_| EINVAL)
+            show_line(page, |out| values.show(value, out))
         })
     }
 

@@ -198,6 +198,25 @@ impl Config<'_> {
         Ok(())
     }
 
+    /// Takes over the value that another configuration has for a parameter.
+    pub fn take(&mut self, name: &str, from: &Config<'_>) -> Result<(), SetError> {
+        match name {
+            "mode" => self.mode = from.mode,
+            "policy" => self.policy = from.policy,
+            "user_priority" => self.user_priority = from.user_priority,
+            "same_process" => self.same_process = from.same_process,
+            TIMESLICE_NAME => self.timeslices = from.timeslices,
+            _ => {
+                let spec = NUMBERS
+                    .iter()
+                    .find(|spec| spec.name == name)
+                    .ok_or(SetError::Unknown)?;
+                self.set(spec.number, from.get(spec.number))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes a parameter as [`Config::set_text`] reads it.
     ///
     /// The outer error says that there is no such parameter here.

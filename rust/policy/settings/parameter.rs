@@ -191,3 +191,25 @@ pub const CHOICES: &[ChoiceSpec] = &[
         help: "backend=hws: how queues are taken off the GPU for a transaction. driver: by the driver's own function. direct: by the same packets without its look at the copy engines; anything unexpected is left to the driver's function.",
     },
 ];
+
+/// How many parameters there are.
+pub const PARAMETER_COUNT: usize = NUMBERS.len() + CHOICES.len() + 1;
+
+/// The names of all parameters.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler, which would report it"
+)]
+pub const PARAMETERS: [&str; PARAMETER_COUNT] = {
+    let mut names = [TIMESLICE_NAME; PARAMETER_COUNT];
+    let mut at = 0;
+    while at < NUMBERS.len() {
+        names[at] = NUMBERS[at].name;
+        at += 1;
+    }
+    while at < NUMBERS.len() + CHOICES.len() {
+        names[at] = CHOICES[at - NUMBERS.len()].name;
+        at += 1;
+    }
+    names
+};

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What each command does.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use gpreempt_operator::apply::activity;
 use gpreempt_operator::doctor::examine;
 use gpreempt_operator::explain;
 use gpreempt_operator::file::replace_bytes;
 use gpreempt_operator::host::{cannot, Host, Refusal};
-use gpreempt_operator::kernel::{parameter_path, rules_path};
+use gpreempt_operator::kernel::{parameter_path, rules_path, Kernel};
 use gpreempt_operator::record;
 use gpreempt_operator::tables::Stats;
 
@@ -40,11 +42,15 @@ impl Outcome {
 
 pub fn status(host: &Host) -> Result<Outcome, Refusal> {
     let Stats { nodes } = host.stats()?;
+    let mut own = host.gpus()?;
+    own.retain(|_, own| !own.is_empty());
     let configuration = configuration::standing(host);
     let mut lines = show::nodes(&nodes);
+    lines.extend(show::own(&own));
     lines.extend(configuration.iter().flat_map(configuration::lines));
     let report = Report::Status {
         nodes,
+        own,
         configuration,
     };
     Ok(Outcome::good(lines, report))
@@ -112,13 +118,32 @@ pub fn record(
     Ok(Outcome::good(lines, report))
 }
 
+/// Sets the mode if there is one to be set. No GPU does more than that then, whatever
+/// mode it had of its own; one that does less by its own mode keeps it.
 pub fn mode(host: &Host, wanted: Option<Mode>) -> Result<Outcome, Refusal> {
     host.need_module()?;
     if let Some(wanted) = wanted {
         host.write(&parameter_path("mode"), wanted.name())?;
     }
+    let mut own = BTreeMap::new();
+    for gpu in host.addresses()? {
+        let Some(mode) = host.own_mode(&gpu)? else {
+            continue;
+        };
+        match wanted {
+            Some(wanted) if activity(&mode) > activity(wanted.name()) => {
+                host.clone().set_own(&gpu, "mode", None)?;
+            }
+            _ => {
+                own.insert(gpu, mode);
+            }
+        }
+    }
     let mode = host.parameter("mode")?;
-    Ok(Outcome::good(vec![mode.clone()], Report::Mode { mode }))
+    let mut lines = vec![mode.clone()];
+    let of_its_own = |(gpu, mode)| format!("GPU {gpu} has its own: {mode}");
+    lines.extend(own.iter().map(of_its_own));
+    Ok(Outcome::good(lines, Report::Mode { mode, own }))
 }
 
 pub fn rules(host: &Host) -> Result<Outcome, Refusal> {

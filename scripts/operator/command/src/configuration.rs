@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gpreempt_operator::apply::{apply as put_into_force, drift};
+use gpreempt_operator::apply::{apply as put_into_force, drift, Waiting};
 use gpreempt_operator::attempts::Attempts;
 use gpreempt_operator::config::{Config, Fault, Wrong, PLACE};
 use gpreempt_operator::file::replace;
@@ -41,11 +41,15 @@ fn summary(config: &Config) -> String {
         .iter()
         .filter(|(name, value)| **name != "mode" && defaults.get(*name) != Some(value));
     let mode = config.parameters.get("mode").map_or("", String::as_str);
-    format!(
+    let mut summary = format!(
         "mode {mode}, {} parameters other than by default, {} rules",
         set.count(),
         config.rules.len()
-    )
+    );
+    for (gpu, own) in &config.gpus {
+        summary.push_str(&format!(", {} for GPU {gpu} alone", own.len()));
+    }
+    summary
 }
 
 /// Reads a configuration that is to be put into force. The inner error is what is
@@ -133,8 +137,11 @@ pub fn apply(
     let file = path.display().to_string();
     let waiting = words(&applied.waiting);
     let mut lines = vec![format!("{file} is in force")];
-    lines.extend(waiting.iter().map(|rule| {
-        format!("rule '{rule}' waits: there is no such cgroup; apply again when there is")
+    lines.extend(applied.waiting.iter().map(|what| match what {
+        Waiting::Rule(rule) => {
+            format!("rule '{rule}' waits: there is no such cgroup; apply again when there is")
+        }
+        Waiting::Gpu(gpu) => format!("GPU {gpu} waits: it is not there; apply again when it is"),
     }));
     let report = Report::Apply {
         file,

@@ -5,7 +5,9 @@ use std::cmp::Reverse;
 
 use gpreempt_operator::doctor::Finding;
 use gpreempt_operator::explain::{duration, Explanation};
+use gpreempt_operator::gpu::Gpus;
 use gpreempt_operator::host::MODULE;
+use gpreempt_operator::parameters::Parameters;
 use gpreempt_operator::tables::{Event, Node, Queues};
 
 /// Rows of words as lines with aligned columns.
@@ -74,6 +76,18 @@ pub fn nodes(nodes: &[Node]) -> Vec<String> {
         return vec!["no AMD GPU with KFD is there yet; the module waits for one".into()];
     }
     nodes.iter().flat_map(node).collect()
+}
+
+/// The values that GPUs have of their own.
+pub fn own(gpus: &Gpus) -> Vec<String> {
+    let line = |(gpu, own): (&String, &Parameters)| {
+        let values: Vec<String> = own
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        format!("GPU {gpu} has values of its own: {}", values.join(" "))
+    };
+    gpus.iter().map(line).collect()
 }
 
 fn node(node: &Node) -> Vec<String> {

@@ -119,6 +119,52 @@ fn a_table_of_another_schema_is_refused() {
 }
 
 #[test]
+fn the_mode_is_the_most_that_any_gpu_does() {
+    let host = Host::with_module();
+    host.gpu("0000:01:00.0", &[("mode", "enforce"), ("grace_us", "7")]);
+    host.gpu("0000:02:00.0", &[("mode", "off")]);
+    host.gpu("0000:03:00.0", &[("grace_us", "7")]);
+    host.file("sys/module/amd_gpreempt/parameters/mode", "enforce\n");
+    assert_eq!(
+        host.says("mode"),
+        "enforce\nGPU 0000:01:00.0 has its own: enforce\nGPU 0000:02:00.0 has its own: off\n"
+    );
+    assert_eq!(host.own("0000:01:00.0", "mode"), "enforce\n", "only shown");
+    assert_eq!(
+        host.says("mode|observe"),
+        "observe\nGPU 0000:02:00.0 has its own: off\n"
+    );
+    assert_eq!(host.own("0000:01:00.0", "mode"), "module");
+    assert_eq!(host.own("0000:02:00.0", "mode"), "off\n");
+    assert_eq!(host.own("0000:03:00.0", "mode"), "\n");
+    assert_eq!(host.own("0000:01:00.0", "grace_us"), "7\n");
+    let json: serde_json::Value = serde_json::from_str(&host.says("--json|mode|enforce")).unwrap();
+    assert_eq!(json["own"]["0000:02:00.0"], "off", "{json}");
+}
+
+#[test]
+fn the_status_shows_which_gpus_have_values_of_their_own() {
+    let host = Host::with_module();
+    host.gpu("0000:01:00.0", &[("mode", "enforce"), ("grace_us", "7")]);
+    host.gpu("0000:02:00.0", &[]);
+    let text = host.says("status");
+    let line = "GPU 0000:01:00.0 has values of its own: grace_us=7 mode=enforce";
+    assert!(text.lines().any(|own| own == line), "{text}");
+    assert!(!text.contains("0000:02:00.0"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&host.says("--json|status")).unwrap();
+    assert_eq!(
+        json["own"],
+        serde_json::json!({"0000:01:00.0": {"grace_us": "7", "mode": "enforce"}})
+    );
+    host.gpu("0000:02:00.0", &[("speed", "7")]);
+    let text = host.refuses("status");
+    assert!(
+        text.contains("parameter 'speed' of GPU 0000:02:00.0 is unknown here: take the program"),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_doctor_is_content_with_a_supported_host() {
     let text = Host::supported().says("doctor|--release|7.3.4");
     assert!(text.contains("gfx 9.4.2"), "{text}");

@@ -96,6 +96,76 @@ fn what_is_applied_is_written_and_what_is_in_force_is_not() {
 }
 
 #[test]
+fn a_gpu_gets_values_of_its_own_and_waits_where_it_is_not_there() {
+    let host = host();
+    host.gpu("0000:01:00.0", &[("max_stop_ms", "9")]);
+    host.file(
+        FILE,
+        "mode = \"enforce\"\n[gpu.\"0000:01:00.0\"]\nmode = \"observe\"\n\
+         [gpu.\"0000:0a:00.0\"]\ngrace_us = 1\nmode = \"off\"\n",
+    );
+    assert!(
+        host.says("check")
+            .ends_with("0 rules, 1 for GPU 0000:01:00.0 alone, 2 for GPU 0000:0a:00.0 alone\n"),
+        "{}",
+        host.says("check")
+    );
+    assert_eq!(
+        host.says("apply|--dry-run"),
+        "GPU 0000:0a:00.0 is not there\n\
+         mode of GPU 0000:01:00.0 is that for all GPUs and should be observe\n\
+         max_stop_ms of GPU 0000:01:00.0 is 9 and should be that for all GPUs\n\
+         mode is observe and should be enforce\n"
+    );
+    let text = host.says("apply");
+    assert!(
+        text.ends_with("GPU 0000:0a:00.0 waits: it is not there; apply again when it is\n"),
+        "{text}"
+    );
+    assert_eq!(host.own("0000:01:00.0", "mode"), "observe");
+    assert_eq!(host.own("0000:01:00.0", "max_stop_ms"), "module");
+    assert_eq!(host.read(&format!("{PARAMETERS}/mode")), "enforce");
+
+    host.gpu("0000:01:00.0", &[("mode", "observe")]);
+    let status = host.says("status");
+    assert!(
+        status.contains("\n  GPU 0000:0a:00.0 is not there\n"),
+        "{status}"
+    );
+    let saved = host.says("rules|save|-");
+    assert!(
+        saved.contains("\n[gpu.\"0000:01:00.0\"]\nmode = \"observe\"\n"),
+        "{saved}"
+    );
+    assert_eq!(saved.matches("[gpu").count(), 1, "{saved}");
+    host.file(FILE, &saved);
+    assert!(host.says("status").contains("config.toml is in force\n"));
+}
+
+#[test]
+fn what_a_gpu_refuses_is_put_back_in_all_of_the_host() {
+    let host = host();
+    host.gpu("0000:01:00.0", &[("grace_us", "9")]);
+    host.file(
+        FILE,
+        "[parameters]\ngrace_us = 7\n[gpu.\"0000:01:00.0\"]\nmax_stop_ms = 5\n",
+    );
+    let refusing = host
+        .0
+        .path()
+        .join(format!("{FAUX}/gpu_0000:01:00.0/parameters/max_stop_ms"));
+    fs::remove_file(&refusing).unwrap();
+    symlink("/dev/full", &refusing).unwrap();
+    let text = host.refuses("apply");
+    assert!(
+        text.contains("parameters/max_stop_ms: ") && text.contains("; everything is as it was"),
+        "{text}"
+    );
+    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "20");
+    assert_eq!(host.own("0000:01:00.0", "grace_us"), "9");
+}
+
+#[test]
 fn a_wrong_file_changes_nothing() {
     let host = host();
     host.file(FILE, "mode = \"enforce\"\n[parameters]\ngrace_us = \"x\"\n");

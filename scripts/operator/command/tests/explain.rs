@@ -59,6 +59,19 @@ fn the_victim_hears_by_whom_why_and_what_decides_it() {
 }
 
 #[test]
+fn what_a_gpu_has_of_its_own_decides_there() {
+    let host = story();
+    host.gpu("0000:01:00.0", &[("max_stop_ms", "9")]);
+    host.gpu("0000:02:00.0", &[("resume_delay_us", "8")]);
+    let text = host.says("explain|20");
+    assert!(
+        text.contains(" [max_stop_ms=9 on 0000:01:00.0 alone]"),
+        "{text}"
+    );
+    assert!(text.contains(" [resume_delay_us=300]"), "{text}");
+}
+
+#[test]
 fn who_was_stopped_for_a_process_is_said_with_its_rule() {
     let text = story().says("explain|10");
     assert!(

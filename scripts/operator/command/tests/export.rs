@@ -95,6 +95,42 @@ fn the_tables_are_metrics() {
 }
 
 #[test]
+fn what_a_gpu_has_of_its_own_is_a_metric_and_part_of_the_configuration() {
+    let host = exporting();
+    host.gpu("0000:02:00.0", &[("mode", "enforce"), ("grace_us", "3")]);
+    let own = "[gpu.\"0000:02:00.0\"]\nmode = \"enforce\"\ngrace_us = 3\n";
+    host.file("etc/amd-gpreempt/config.toml", own);
+    let text = host.says("export");
+    for (sample, expected) in [
+        (
+            r#"amd_gpreempt_own_parameter{gpu="0000:02:00.0",name="grace_us"}"#,
+            "3",
+        ),
+        (
+            r#"amd_gpreempt_own_parameter_info{gpu="0000:02:00.0",name="mode",value="enforce"}"#,
+            "1",
+        ),
+        (r#"amd_gpreempt_parameter{name="grace_us"}"#, "20"),
+        ("amd_gpreempt_configuration_in_force", "1"),
+    ] {
+        assert_eq!(value(&text, sample), expected, "{sample}");
+    }
+    for other in [
+        own.replace("grace_us = 3", "grace_us = 4"),
+        own.replace("02:", "03:"),
+        String::new(),
+    ] {
+        host.file("etc/amd-gpreempt/config.toml", &other);
+        let text = host.says("export");
+        assert_eq!(
+            value(&text, "amd_gpreempt_configuration_in_force"),
+            "0",
+            "{other}"
+        );
+    }
+}
+
+#[test]
 fn names_that_are_not_fit_for_a_line_are_escaped() {
     let host = exporting();
     let queues = QUEUES.replace("\"infer\"", r#""a\"\u000a\u005c} 7\u00ff""#);

@@ -7,6 +7,7 @@ use std::fmt;
 use gpreempt_policy::CHOICES;
 
 use crate::config::{Access, Config};
+use crate::gpu::Gpus;
 use crate::host::Refusal;
 use crate::kernel::{Added, InForce, Kernel, State};
 use crate::rule::{Rule, Subject, MOST_RULES};
@@ -19,6 +20,16 @@ pub enum Difference {
         now: String,
         wanted: String,
     },
+    /// A value that one GPU has of its own, or should have. Without one, that for all
+    /// GPUs holds.
+    Own {
+        gpu: String,
+        name: &'static str,
+        now: Option<String>,
+        wanted: Option<String>,
+    },
+    /// A GPU that should have values of its own is not there.
+    Absent(String),
     /// A rule that is missing, dead or another one.
     Rule {
         wanted: Rule,
@@ -38,6 +49,20 @@ impl fmt::Display for Difference {
             Difference::Parameter { name, now, wanted } => {
                 write!(out, "{name} is {now} and should be {wanted}")
             }
+            Difference::Own {
+                gpu,
+                name,
+                now,
+                wanted,
+            } => {
+                let words = |value: &Option<String>| match value {
+                    Some(value) => value.clone(),
+                    None => "that for all GPUs".to_owned(),
+                };
+                let (now, wanted) = (words(now), words(wanted));
+                write!(out, "{name} of GPU {gpu} is {now} and should be {wanted}")
+            }
+            Difference::Absent(gpu) => write!(out, "GPU {gpu} is not there"),
             Difference::Rule { wanted, now: None } => {
                 write!(out, "rule '{wanted}' is not there")
             }
@@ -71,15 +96,48 @@ impl fmt::Display for Difference {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     pub changes: Vec<Difference>,
-    /// Rules that are not in force, because their cgroups are not there yet.
-    pub waiting: Vec<Rule>,
+    /// What is not in force, because what it is for is not there yet.
+    pub waiting: Vec<Waiting>,
+}
+
+/// What is not in force, because what it is for is not there yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// A rule for a cgroup.
+    Rule(Rule),
+    /// The values of a GPU, which is named.
+    Gpu(String),
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Waiting::Rule(rule) => rule.fmt(out),
+            Waiting::Gpu(gpu) => write!(out, "GPU {gpu}"),
+        }
+    }
+}
+
+/// When a change has its turn, so that on no GPU more is done in between than before
+/// or after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    /// The mode for all GPUs, where it does less. It comes before the modes of single
+    /// GPUs, which may be given up for it.
+    LessForAll,
+    /// The mode of one GPU, where it does less.
+    LessForOne,
+    Any,
+    /// The mode of one GPU, where it does more. It may be less than that for all.
+    MoreForOne,
+    /// The mode for all GPUs, where it does more.
+    MoreForAll,
 }
 
 /// What differs, in the order in which it should be changed: a mode that does
 /// less comes before everything else, and one that does more after it.
 pub fn differences(now: &State, wanted: &Config) -> Vec<Difference> {
-    let mut mode = None;
-    let mut all = Vec::new();
+    let mut all: Vec<(Turn, Difference)> = Vec::new();
     for (&name, value) in &wanted.parameters {
         let current = now.parameters.get(name).map_or("", String::as_str);
         if current == value {
@@ -99,31 +157,67 @@ pub fn differences(now: &State, wanted: &Config) -> Vec<Difference> {
             .to_owned(),
             wanted: value.clone(),
         };
-        if name == "mode" {
-            mode = Some((difference, activity(value) < activity(current)));
-        } else {
-            all.push(difference);
-        }
+        let turn = match name == "mode" {
+            true if activity(value) < activity(current) => Turn::LessForAll,
+            true => Turn::MoreForAll,
+            false => Turn::Any,
+        };
+        all.push((turn, difference));
     }
-    all.extend(rules(now, wanted));
+    all.extend(own(now, wanted));
+    all.extend(rules(now, wanted).into_iter().map(|rule| (Turn::Any, rule)));
     if let Some(access) = &wanted.access {
         if now.access.as_ref() != Some(access) {
-            all.push(Difference::Access {
+            let difference = Difference::Access {
                 now: now.access.clone(),
                 wanted: access.clone(),
-            });
+            };
+            all.push((Turn::Any, difference));
         }
     }
-    match mode {
-        Some((difference, true)) => all.insert(0, difference),
-        Some((difference, false)) => all.push(difference),
-        None => {}
+    all.sort_by_key(|(turn, _)| *turn);
+    all.into_iter().map(|(_, difference)| difference).collect()
+}
+
+/// What differs in the values that single GPUs have of their own.
+fn own(now: &State, wanted: &Config) -> Vec<(Turn, Difference)> {
+    let mut all = Vec::new();
+    let absent = wanted
+        .gpus
+        .keys()
+        .filter(|gpu| !now.gpus.contains_key(*gpu));
+    all.extend(absent.map(|gpu| (Turn::Any, Difference::Absent(gpu.clone()))));
+    let value = |gpus: &Gpus, gpu: &str, name: &str| gpus.get(gpu)?.get(name).cloned();
+    for gpu in now.gpus.keys() {
+        for name in crate::parameters::names() {
+            let current = value(&now.gpus, gpu, name);
+            let should = value(&wanted.gpus, gpu, name);
+            if current == should {
+                continue;
+            }
+            let all_now = now.parameters.get(name).map_or("", String::as_str);
+            let all_wanted = wanted.parameters.get(name).map_or("", String::as_str);
+            let before = activity(current.as_deref().unwrap_or(all_now));
+            let after = activity(should.as_deref().unwrap_or(all_wanted));
+            let turn = match name == "mode" {
+                true if after < before => Turn::LessForOne,
+                true if after > before => Turn::MoreForOne,
+                _ => Turn::Any,
+            };
+            let difference = Difference::Own {
+                gpu: gpu.clone(),
+                name,
+                now: current,
+                wanted: should,
+            };
+            all.push((turn, difference));
+        }
     }
     all
 }
 
 /// How much the module does in a mode.
-fn activity(mode: &str) -> usize {
+pub fn activity(mode: &str) -> usize {
     const ORDER: [&str; 3] = ["off", "observe", "enforce"];
     debug_assert!(CHOICES[0].words.iter().all(|word| ORDER.contains(word)));
     ORDER.iter().position(|word| *word == mode).unwrap_or(0)
@@ -178,9 +272,7 @@ pub fn apply(kernel: &mut dyn Kernel, wanted: &Config) -> Result<Applied, Refusa
         match carry_out(kernel, &difference) {
             Ok(true) => applied.changes.push(difference),
             Ok(false) => {
-                if let Difference::Rule { wanted, .. } = &difference {
-                    applied.waiting.push(wanted.clone());
-                }
+                applied.waiting.extend(waiting(&difference));
                 // The rule that it replaces may have had to go.
                 applied.changes.extend(replaced(&difference));
             }
@@ -188,6 +280,15 @@ pub fn apply(kernel: &mut dyn Kernel, wanted: &Config) -> Result<Applied, Refusa
         }
     }
     Ok(applied)
+}
+
+/// What waits where a change could not be made yet.
+fn waiting(difference: &Difference) -> Option<Waiting> {
+    match difference {
+        Difference::Rule { wanted, .. } => Some(Waiting::Rule(wanted.clone())),
+        Difference::Absent(gpu) => Some(Waiting::Gpu(gpu.clone())),
+        _ => None,
+    }
 }
 
 /// The rule that a waiting one of the same number has driven out.
@@ -198,11 +299,15 @@ fn replaced(difference: &Difference) -> Option<Difference> {
     }
 }
 
-/// Makes one change. `false`: a rule waits for its cgroup, and none of its number
+/// Makes one change. `false`: it waits for what is not there; of a rule's number none
 /// is in force.
 fn carry_out(kernel: &mut dyn Kernel, difference: &Difference) -> Result<bool, Refusal> {
     match difference {
         Difference::Parameter { name, wanted, .. } => kernel.set_parameter(name, wanted)?,
+        Difference::Own {
+            gpu, name, wanted, ..
+        } => kernel.set_own(gpu, name, wanted.as_deref())?,
+        Difference::Absent(_) => return Ok(false),
         Difference::Extra(rule) => delete(kernel, rule)?,
         Difference::Access { wanted, .. } => kernel.set_access(wanted)?,
         Difference::Rule { wanted, now } => {
@@ -257,6 +362,16 @@ fn put_back(
 fn before(change: &Difference) -> String {
     match change {
         Difference::Parameter { name, now, .. } => format!("{name} was {now}"),
+        Difference::Own {
+            gpu,
+            name,
+            now: Some(now),
+            ..
+        } => format!("{name} of GPU {gpu} was {now}"),
+        Difference::Own { gpu, name, .. } => {
+            format!("{name} of GPU {gpu} was that for all GPUs")
+        }
+        Difference::Absent(gpu) => format!("GPU {gpu} was not there"),
         Difference::Extra(rule) => format!("there was rule '{rule}'"),
         Difference::Rule { wanted, now: None } => format!("there was no rule {}", wanted.id()),
         Difference::Rule { now: Some(now), .. } => format!("there was rule '{}'", now.rule),
@@ -270,6 +385,8 @@ fn before(change: &Difference) -> String {
 fn undo(kernel: &mut dyn Kernel, change: &Difference) -> Result<(), Refusal> {
     match change {
         Difference::Parameter { name, now, .. } => kernel.set_parameter(name, now),
+        Difference::Own { gpu, name, now, .. } => kernel.set_own(gpu, name, now.as_deref()),
+        Difference::Absent(_) => Ok(()),
         Difference::Extra(rule) => kernel.add_rule(rule).map(|_| ()),
         Difference::Rule { wanted, now: None } => kernel.delete_rule(wanted.id()),
         Difference::Rule {

@@ -2,8 +2,9 @@
 //! A configuration: what is to be in force on a host, as a TOML file says it.
 //!
 //! The file is the whole of it. A parameter that it does not name has its
-//! default, and a rule that it does not have is not there. Only who may give
-//! hints is left as it is where the file does not say.
+//! default, no GPU has a value of its own but those that it names, and a rule
+//! that it does not have is not there. Only who may give hints is left as it is
+//! where the file does not say.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,6 +16,7 @@ use gpreempt_policy::{RuleError, TIMESLICE_NAME};
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
+use crate::gpu::{self, Gpus};
 use crate::host::{cannot, Refusal};
 use crate::parameters::{self, Parameters};
 use crate::rule::{Rule, MOST_RULES};
@@ -32,6 +34,8 @@ const LONGEST: u64 = 1 << 20;
 pub struct Config {
     /// All of them, `mode` too.
     pub parameters: Parameters,
+    /// The GPUs that have values of their own, which are at least one for each.
+    pub gpus: Gpus,
     /// In the order of their numbers.
     pub rules: Vec<Rule>,
     /// Who may give hints, if the file says so.
@@ -72,7 +76,7 @@ pub enum Wrong {
 }
 
 /// The names in the file, besides the parameters.
-const TOP: [&str; 4] = ["mode", "parameters", "hints", "rule"];
+const TOP: [&str; 5] = ["mode", "parameters", "gpu", "hints", "rule"];
 const HINTS: [&str; 3] = ["owner", "group", "mode"];
 const RULE: [&str; 9] = [
     "id",
@@ -91,6 +95,7 @@ impl Config {
     pub fn new() -> Config {
         Config {
             parameters: parameters::defaults(),
+            gpus: Gpus::new(),
             rules: Vec::new(),
             access: None,
         }
@@ -172,9 +177,10 @@ impl Config {
                 reader.fault(at, format!("'{name}' is a table: write [{name}]"));
             }
             ("rule", _) => reader.fault(at, "there can be several rules: write [[rule]]"),
+            ("gpu", DeValue::Table(gpus)) => self.gpus = gpu::take(reader, gpus),
             ("gpu", _) => reader.fault(
-                name.span().start,
-                "the module has no values for single GPUs: what is set holds for all of them",
+                at,
+                "there can be several GPUs: write [gpu.\"0000:c1:00.0\"]",
             ),
             (known, _) if parameters::names().any(|name| name == known) => reader.fault(
                 name.span().start,
@@ -197,36 +203,8 @@ impl Config {
     }
 
     fn take_parameter(&mut self, reader: &mut Reader<'_>, name: &'static str, value: &Value<'_>) {
-        let at = value.span().start;
-        let text = match value.get_ref() {
-            DeValue::String(text) => Some(text.to_string()),
-            DeValue::Boolean(yes) if name == "same_process" => Some(u8::from(*yes).to_string()),
-            DeValue::Integer(_) => reader.whole(name, value).map(|number| number.to_string()),
-            DeValue::Array(values) if name == TIMESLICE_NAME => {
-                let numbers: Option<Vec<String>> = values
-                    .iter()
-                    .map(|value| Some(reader.whole(name, value)?.to_string()))
-                    .collect();
-                match numbers {
-                    // One for each level, and not one for all of them.
-                    Some(numbers) if numbers.len() == 1 => Some("one".to_owned()),
-                    numbers => numbers.map(|numbers| numbers.join(",")),
-                }
-            }
-            _ => Some(String::new()),
-        };
-        let Some(text) = text else { return };
-        match parameters::canonical(name, &text) {
-            Ok(value) => {
-                self.parameters.insert(name, value);
-            }
-            Err(remedy) => {
-                let what = match text.is_empty() {
-                    true => "this".to_owned(),
-                    false => format!("'{}'", shown(&text)),
-                };
-                reader.fault(at, format!("'{name}' cannot be {what}: {remedy}"));
-            }
+        if let Some(value) = parameter(reader, name, value) {
+            self.parameters.insert(name, value);
         }
     }
 
@@ -265,8 +243,46 @@ impl Default for Config {
     }
 }
 
+/// The value of a parameter, as the kernel writes it.
+pub(crate) fn parameter(
+    reader: &mut Reader<'_>,
+    name: &'static str,
+    value: &Value<'_>,
+) -> Option<String> {
+    let at = value.span().start;
+    let text = match value.get_ref() {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Boolean(yes) if name == "same_process" => Some(u8::from(*yes).to_string()),
+        DeValue::Integer(_) => reader.whole(name, value).map(|number| number.to_string()),
+        DeValue::Array(values) if name == TIMESLICE_NAME => {
+            let numbers: Option<Vec<String>> = values
+                .iter()
+                .map(|value| Some(reader.whole(name, value)?.to_string()))
+                .collect();
+            match numbers {
+                // One for each level, and not one for all of them.
+                Some(numbers) if numbers.len() == 1 => Some("one".to_owned()),
+                numbers => numbers.map(|numbers| numbers.join(",")),
+            }
+        }
+        _ => Some(String::new()),
+    };
+    let text = text?;
+    match parameters::canonical(name, &text) {
+        Ok(value) => Some(value),
+        Err(remedy) => {
+            let what = match text.is_empty() {
+                true => "this".to_owned(),
+                false => format!("'{}'", shown(&text)),
+            };
+            reader.fault(at, format!("'{name}' cannot be {what}: {remedy}"));
+            None
+        }
+    }
+}
+
 /// A table's entries as they stand in the file.
-fn in_order<'a, 't>(table: &'a DeTable<'t>) -> Vec<(&'a Name<'t>, &'a Value<'t>)> {
+pub(crate) fn in_order<'a, 't>(table: &'a DeTable<'t>) -> Vec<(&'a Name<'t>, &'a Value<'t>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(name, _)| name.span().start);
     entries

@@ -2,7 +2,7 @@
 //! Why a process ran, waited or was stopped, in sentences, from the decisions that the
 //! module remembers and from what it sees now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -138,13 +138,32 @@ impl Known {
         })
     }
 
-    /// Parameters with their values.
+    /// Parameters with their values on the GPUs that the process has to do with.
     fn values(&self, names: &[&str]) -> Vec<String> {
-        let value = |name: &&str| {
-            let value = self.state.parameters.get(*name)?;
-            Some(format!("{name}={value}"))
-        };
-        names.iter().filter_map(value).collect()
+        let queues = self.queues.iter().map(|queue| (queue.pid, &queue.gpu));
+        let events = self.events.iter().map(|event| (event.pid, &event.gpu));
+        let own = queues.chain(events).filter(|(pid, _)| *pid == self.pid);
+        self.values_on(&own.map(|(_, gpu)| gpu.as_str()).collect(), names)
+    }
+
+    /// Parameters with their values on some GPUs.
+    fn values_on(&self, gpus: &BTreeSet<&str>, names: &[&str]) -> Vec<String> {
+        let own = |gpu: &str, name: &str| self.state.gpus.get(gpu)?.get(name);
+        let mut all = Vec::new();
+        for name in names {
+            let value = self.state.parameters.get(*name);
+            let shared = gpus.is_empty() || gpus.iter().any(|gpu| own(gpu, name).is_none());
+            all.extend(
+                value
+                    .filter(|_| shared)
+                    .map(|value| format!("{name}={value}")),
+            );
+            for gpu in gpus {
+                let value = own(gpu, name);
+                all.extend(value.map(|value| format!("{name}={value} on {gpu} alone")));
+            }
+        }
+        all
     }
 
     /// The name of a process, where it still has a queue.
@@ -203,7 +222,7 @@ impl Known {
             true => (format!("priority {own}, its own"), Vec::new()),
             false => (
                 format!("priority {effective} (its own is {own})"),
-                self.values(&["user_priority"]),
+                self.values_on(&BTreeSet::from([queue.gpu.as_str()]), &["user_priority"]),
             ),
         }
     }
@@ -249,7 +268,8 @@ impl Known {
         let budget = self.budget_of(queue.pid);
         let counts =
             |value: &String| !value.starts_with("stop_budget_ms=") || budget.contains(value);
-        decided_by.extend(self.values(names).into_iter().filter(counts));
+        let gpu = BTreeSet::from([queue.gpu.as_str()]);
+        decided_by.extend(self.values_on(&gpu, names).into_iter().filter(counts));
         Sentence {
             text: format!(
                 "Queue {} of {} on {}/{} {does}; it has {priority}, has run for {} and was \

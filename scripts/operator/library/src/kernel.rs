@@ -8,7 +8,10 @@ use std::os::unix::fs::{chown, MetadataExt, PermissionsExt};
 use nix::errno::Errno;
 use nix::unistd::{Gid, Group, Uid, User};
 
+use gpreempt_policy::AS_MODULE;
+
 use crate::config::Access;
+use crate::gpu::Gpus;
 use crate::host::{cannot, Host, Refusal, MODULE};
 use crate::parameters::{self, Parameters};
 use crate::rule::Rule;
@@ -29,6 +32,8 @@ pub struct InForce {
 pub struct State {
     /// Those that the module has.
     pub parameters: Parameters,
+    /// The GPUs that are there, with the values that they have of their own.
+    pub gpus: Gpus,
     pub rules: Vec<InForce>,
     /// Who may give hints; none where there is no such device.
     pub access: Option<Access>,
@@ -50,6 +55,8 @@ pub trait Kernel {
     /// What is in force now.
     fn state(&self) -> Result<State, Refusal>;
     fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), Refusal>;
+    /// Gives a GPU a value of its own, or with none the one for all again.
+    fn set_own(&mut self, gpu: &str, name: &str, value: Option<&str>) -> Result<(), Refusal>;
     /// Adds a rule, or replaces the one of its number.
     fn add_rule(&mut self, rule: &Rule) -> Result<Added, Refusal>;
     fn delete_rule(&mut self, id: u32) -> Result<(), Refusal>;
@@ -80,6 +87,72 @@ impl Host {
             }
         }
         Ok(all)
+    }
+
+    /// The addresses of the GPUs that are there.
+    pub fn addresses(&self) -> Result<Vec<String>, Refusal> {
+        let folder = self.path(FOLDER);
+        // A module without the folder has no GPUs to show.
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(cannot("read", &folder, &error)),
+        };
+        let mut all = Vec::new();
+        for entry in entries {
+            let name = entry
+                .map_err(|error| cannot("read", &folder, &error))?
+                .file_name();
+            let gpu = name.to_str().and_then(|name| name.strip_prefix("gpu_"));
+            all.extend(gpu.map(str::to_owned));
+        }
+        all.sort();
+        Ok(all)
+    }
+
+    /// The GPUs that are there, with the values that they have of their own.
+    pub fn gpus(&self) -> Result<Gpus, Refusal> {
+        let mut all = Gpus::new();
+        for gpu in self.addresses()? {
+            let mut own = Parameters::new();
+            for name in self.own_names(&gpu)? {
+                let known = parameters::names().find(|known| *known == name);
+                let known = known.ok_or_else(|| {
+                    Refusal(format!(
+                        "parameter '{name}' of GPU {gpu} is unknown here: \
+                         take the program that belongs to the module"
+                    ))
+                })?;
+                let value = self.own_value(&gpu, known)?;
+                own.insert(known, parameters::canonical(known, &value).unwrap_or(value));
+            }
+            all.insert(gpu, own);
+        }
+        Ok(all)
+    }
+
+    /// The mode that a GPU has of its own, if it has one.
+    pub fn own_mode(&self, gpu: &str) -> Result<Option<String>, Refusal> {
+        let names = self.own_names(gpu)?;
+        match names.iter().any(|name| name == "mode") {
+            true => self.own_value(gpu, "mode").map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn own_value(&self, gpu: &str, name: &str) -> Result<String, Refusal> {
+        Ok(self.read(&own_path(gpu, name))?.trim().to_owned())
+    }
+
+    /// The parameters that a GPU has values of its own for.
+    fn own_names(&self, gpu: &str) -> Result<Vec<String>, Refusal> {
+        let file = format!("{FOLDER}/gpu_{gpu}/own_parameters");
+        // An older module does not have them.
+        if !self.path(&file).exists() {
+            return Ok(Vec::new());
+        }
+        let names = self.read(&file)?;
+        Ok(names.split_whitespace().map(str::to_owned).collect())
     }
 
     fn rules_in_force(&self) -> Result<Vec<InForce>, Refusal> {
@@ -118,6 +191,7 @@ impl Kernel for Host {
         self.need_module()?;
         Ok(State {
             parameters: self.all_parameters()?,
+            gpus: self.gpus()?,
             rules: self.rules_in_force()?,
             access: self.access()?,
         })
@@ -125,6 +199,10 @@ impl Kernel for Host {
 
     fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), Refusal> {
         Ok(self.write(&parameter_path(name), value)?)
+    }
+
+    fn set_own(&mut self, gpu: &str, name: &str, value: Option<&str>) -> Result<(), Refusal> {
+        Ok(self.write(&own_path(gpu, name), value.unwrap_or(AS_MODULE))?)
     }
 
     fn add_rule(&mut self, rule: &Rule) -> Result<Added, Refusal> {
@@ -160,6 +238,14 @@ impl Kernel for Host {
             .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(access.mode)))
             .map_err(|error| cannot("change who may open", &path, &error))
     }
+}
+
+/// The folder in which the module shows its GPUs.
+const FOLDER: &str = "sys/devices/faux/amd_gpreempt";
+
+/// The file of a parameter of one GPU.
+pub fn own_path(gpu: &str, name: &str) -> String {
+    format!("{FOLDER}/gpu_{gpu}/parameters/{name}")
 }
 
 /// The file of a parameter.

@@ -14,6 +14,7 @@ pub mod doctor;
 pub mod explain;
 pub mod export;
 pub mod file;
+pub mod gpu;
 pub mod host;
 pub mod kernel;
 pub mod ledger;

@@ -26,6 +26,13 @@ pub fn toml(config: &Config) -> String {
             format_args!("\n[parameters]\n{}", parameters.trim_end()),
         );
     }
+    for (gpu, own) in &config.gpus {
+        line(&mut out, format_args!("\n[gpu.{}]", quoted(gpu)));
+        let (mode, others): (Vec<_>, Vec<_>) = own.iter().partition(|(name, _)| **name == "mode");
+        for (name, value) in mode.into_iter().chain(others) {
+            line(&mut out, format_args!("{name} = {}", written(value)));
+        }
+    }
     if let Some(Access { owner, group, mode }) = &config.access {
         let (owner, group) = (quoted(owner), quoted(group));
         line(
@@ -48,7 +55,10 @@ pub fn in_force(state: &State) -> (Config, Vec<Rule>) {
         .iter()
         .map(|one| one.rule.clone())
         .partition(|rule| matches!(rule.subject, Subject::Pid(_)));
+    let mut gpus = state.gpus.clone();
+    gpus.retain(|_, own| !own.is_empty());
     let mut config = Config {
+        gpus,
         rules: lasting,
         access: state.access.clone(),
         ..Config::new()

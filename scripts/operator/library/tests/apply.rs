@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Putting a configuration into force in a kernel that may refuse any step.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use gpreempt_operator::apply::{apply, differences, Difference};
+use gpreempt_operator::apply::{activity, apply, differences, Difference, Waiting};
 use gpreempt_operator::config::{Access, Config};
 use gpreempt_operator::host::Refusal;
 use gpreempt_operator::kernel::{Added, InForce, Kernel, State};
@@ -24,13 +24,19 @@ struct Module {
     /// Which of these is refused, counted from 0, and from when on all are.
     refused: Option<usize>,
     all_refused_from: Option<usize>,
+    /// The modes of the GPUs at first and after each change.
+    modes: Vec<Vec<usize>>,
 }
+
+/// The GPUs that there are.
+const GPUS: [&str; 2] = ["0000:01:00.0", "0000:02:00.0"];
 
 impl Module {
     fn new() -> Module {
         Module {
             state: State {
                 parameters: parameters::defaults(),
+                gpus: GPUS.map(|gpu| (gpu.to_owned(), BTreeMap::new())).into(),
                 rules: Vec::new(),
                 access: Some(access(0o600)),
             },
@@ -39,7 +45,15 @@ impl Module {
             tried: Vec::new(),
             refused: None,
             all_refused_from: None,
+            modes: Vec::new(),
         }
+    }
+
+    /// How much is done on each GPU.
+    fn note_modes(&mut self) {
+        let all = &self.state.parameters["mode"];
+        let of = |own: &BTreeMap<_, String>| activity(own.get("mode").unwrap_or(all));
+        self.modes.push(self.state.gpus.values().map(of).collect());
     }
 
     fn with(text: &str) -> Module {
@@ -74,6 +88,19 @@ impl Kernel for Module {
         self.step(format!("{name}={value}"))?;
         let name = parameters::names().find(|known| *known == name).unwrap();
         self.state.parameters.insert(name, value.to_owned());
+        self.note_modes();
+        Ok(())
+    }
+
+    fn set_own(&mut self, gpu: &str, name: &str, value: Option<&str>) -> Result<(), Refusal> {
+        self.step(format!("{gpu}/{name}={}", value.unwrap_or("module")))?;
+        let name = parameters::names().find(|known| *known == name).unwrap();
+        let own = self.state.gpus.get_mut(gpu).unwrap();
+        match value {
+            Some(value) => own.insert(name, value.to_owned()),
+            None => own.remove(name),
+        };
+        self.note_modes();
         Ok(())
     }
 
@@ -166,7 +193,7 @@ fn a_rule_waits_for_its_cgroup_and_the_old_one_of_its_number_goes() {
     let mut module = Module::with(&rule(1, "cgroup = \"/a\"", 3));
     let wanted = config(&rule(1, "cgroup = \"/new\"", 9));
     let applied = apply(&mut module, &wanted).unwrap();
-    assert_eq!(applied.waiting, wanted.rules);
+    assert_eq!(applied.waiting, [Waiting::Rule(wanted.rules[0].clone())]);
     assert!(module.state.rules.is_empty());
     assert_eq!(
         differences(&module.state, &wanted)[0].to_string(),
@@ -210,6 +237,116 @@ fn the_rule_of_a_process_that_has_ended_need_not_be_put_back() {
         assert!(refusal.ends_with("everything is as it was"), "{refusal}");
         assert!(module.state.rules.is_empty(), "{text}");
     }
+}
+
+#[test]
+fn a_gpu_gets_the_values_that_the_file_names_and_loses_all_others() {
+    let text = "mode = \"enforce\"\n[parameters]\nmax_stop_ms = 50\n\
+        [gpu.\"0000:01:00.0\"]\nmode = \"observe\"\nmax_stop_ms = 5\n\
+        [gpu.\"0000:02:00.0\"]\ngrace_us = 20\n";
+    let mut module = Module::new();
+    let found = differences(&module.state, &config(text));
+    let found: Vec<String> = found.iter().map(Difference::to_string).collect();
+    assert_eq!(
+        found,
+        [
+            "max_stop_ms is 100 and should be 50",
+            "mode of GPU 0000:01:00.0 is that for all GPUs and should be observe",
+            "max_stop_ms of GPU 0000:01:00.0 is that for all GPUs and should be 5",
+            "grace_us of GPU 0000:02:00.0 is that for all GPUs and should be 20",
+            "mode is observe and should be enforce",
+        ],
+        "a GPU that is to do less than all others is told before them"
+    );
+    apply(&mut module, &config(text)).unwrap();
+    assert!(differences(&module.state, &config(text)).is_empty());
+
+    // Somebody changes a GPU by hand.
+    module
+        .state
+        .gpus
+        .get_mut(GPUS[0])
+        .unwrap()
+        .insert("mode", "enforce".into());
+    module
+        .state
+        .gpus
+        .get_mut(GPUS[1])
+        .unwrap()
+        .insert("cost_ratio", "9".into());
+    let found = differences(&module.state, &config(text));
+    let found: Vec<String> = found.iter().map(Difference::to_string).collect();
+    assert_eq!(
+        found,
+        [
+            "mode of GPU 0000:01:00.0 is enforce and should be observe",
+            "cost_ratio of GPU 0000:02:00.0 is 9 and should be that for all GPUs",
+        ]
+    );
+    module.tried.clear();
+    apply(&mut module, &config("")).unwrap();
+    assert_eq!(module.state.gpus, Module::new().state.gpus);
+    assert_eq!(
+        module.tried,
+        [
+            "mode=observe",
+            "0000:01:00.0/mode=module",
+            "max_stop_ms=100",
+            "0000:01:00.0/max_stop_ms=module",
+            "0000:02:00.0/grace_us=module",
+            "0000:02:00.0/cost_ratio=module",
+        ]
+    );
+}
+
+#[test]
+fn a_gpu_that_is_not_there_waits() {
+    let text = "[gpu.\"0000:03:00.0\"]\nmode = \"off\"\ngrace_us = 3\n\
+        [gpu.\"0000:02:00.0\"]\ngrace_us = 2\n";
+    let wanted = config(text);
+    let mut module = Module::new();
+    let applied = apply(&mut module, &wanted).unwrap();
+    assert_eq!(applied.waiting, [Waiting::Gpu("0000:03:00.0".into())]);
+    assert_eq!(applied.waiting[0].to_string(), "GPU 0000:03:00.0");
+    assert_eq!(module.tried, ["0000:02:00.0/grace_us=2"]);
+    let found = differences(&module.state, &wanted);
+    assert_eq!(found, [Difference::Absent("0000:03:00.0".into())]);
+    assert_eq!(found[0].to_string(), "GPU 0000:03:00.0 is not there");
+    module
+        .state
+        .gpus
+        .insert("0000:03:00.0".into(), BTreeMap::new());
+    assert!(apply(&mut module, &wanted).unwrap().waiting.is_empty());
+    assert_eq!(
+        module.state.gpus["0000:03:00.0"],
+        wanted.gpus["0000:03:00.0"]
+    );
+}
+
+#[test]
+fn what_a_gpu_had_of_its_own_is_put_back() {
+    let old = "[gpu.\"0000:01:00.0\"]\ngrace_us = 1\nmin_run_us = 2\n";
+    let new = "[gpu.\"0000:01:00.0\"]\ngrace_us = 3\ncost_ratio = 4\n\
+        [gpu.\"0000:02:00.0\"]\nmode = \"enforce\"\n";
+    for refused in 0..4 {
+        let mut module = Module::with(old);
+        let before = module.state.clone();
+        module.refused = Some(refused);
+        let refusal = apply(&mut module, &config(new)).unwrap_err().to_string();
+        assert!(refusal.ends_with("; everything is as it was"), "{refusal}");
+        assert_eq!(module.state, before, "{:?}", module.tried);
+    }
+    let mut module = Module::with(old);
+    module.all_refused_from = Some(3);
+    let refusal = apply(&mut module, &config(new)).unwrap_err().to_string();
+    let (_, left) = refusal.split_once("could not be put back: ").unwrap();
+    assert_eq!(
+        left,
+        "cost_ratio of GPU 0000:01:00.0 was that for all GPUs \
+         (refused 0000:01:00.0/cost_ratio=module), \
+         min_run_us of GPU 0000:01:00.0 was 2 (refused 0000:01:00.0/min_run_us=2), \
+         grace_us of GPU 0000:01:00.0 was 1 (refused 0000:01:00.0/grace_us=1)"
+    );
 }
 
 #[test]
@@ -309,18 +446,27 @@ fn some_config() -> impl Strategy<Value = Config> {
         "cgroup = \"/gone\"",
     ]);
     let rules = proptest::collection::btree_map(0usize..5, (whom, 0u32..3), 0..5);
-    let mode = proptest::sample::select(vec!["off", "observe", "enforce"]);
+    let mode = || proptest::sample::select(vec!["off", "observe", "enforce"]);
+    let gpu = proptest::sample::select(vec![GPUS[0], GPUS[1], "0000:0f:00.0"]);
+    let own = (proptest::option::of(mode()), proptest::option::of(0u32..3));
     (
-        mode,
+        mode(),
         0u32..3,
         20u32..23,
         proptest::option::of(0u32..2),
         rules,
+        proptest::collection::btree_map(gpu, own, 0..4),
     )
-        .prop_map(|(mode, grace, poll, hints, rules)| {
+        .prop_map(|(mode, grace, poll, hints, rules, gpus)| {
             let mut text = format!(
                 "mode = \"{mode}\"\n[parameters]\ngrace_us = {grace}\npoll_interval_us = {poll}\n"
             );
+            for (gpu, (mode, grace)) in gpus {
+                text.push_str(&format!("[gpu.\"{gpu}\"]\n"));
+                let mode = mode.map(|mode| format!("mode = \"{mode}\"\n"));
+                let grace = grace.map(|grace| format!("grace_us = {grace}\n"));
+                text.extend([mode, grace].into_iter().flatten());
+            }
             if let Some(hints) = hints {
                 text.push_str(&format!("[hints]\nmode = \"06{hints}0\"\n"));
             }
@@ -331,9 +477,10 @@ fn some_config() -> impl Strategy<Value = Config> {
         })
 }
 
-/// Whether a rule is for a cgroup that there is not.
+/// Whether it is about what is not there.
 fn waits(difference: &Difference) -> bool {
     match difference {
+        Difference::Absent(gpu) => gpu == "0000:0f:00.0",
         Difference::Rule { wanted, .. } => wanted.subject == Subject::Cgroup(b"/gone".to_vec()),
         _ => false,
     }
@@ -344,13 +491,21 @@ proptest! {
     fn it_is_in_force_as_a_whole_or_everything_is_as_it_was(
         old in some_config(),
         new in some_config(),
-        refused in 0usize..14,
+        refused in 0usize..20,
     ) {
         let mut module = Module::new();
         apply(&mut module, &old).unwrap();
         module.tried.clear();
         module.refused = Some(refused);
         let before = module.state.clone();
+        module.modes.clear();
+        module.note_modes();
+        let first = module.modes[0].clone();
+        let all = &new.parameters["mode"];
+        let last = GPUS.map(|gpu| {
+            let own = new.gpus.get(gpu).and_then(|own| own.get("mode"));
+            activity(own.unwrap_or(all))
+        });
         match apply(&mut module, &new) {
             Ok(applied) => {
                 let left = differences(&module.state, &new);
@@ -360,7 +515,12 @@ proptest! {
             }
             Err(refusal) => {
                 prop_assert!(refusal.to_string().ends_with("; everything is as it was"));
-                prop_assert_eq!(module.state, before);
+                prop_assert_eq!(&module.state, &before);
+            }
+        }
+        for modes in &module.modes {
+            for (gpu, mode) in modes.iter().enumerate() {
+                prop_assert!(*mode <= first[gpu].max(last[gpu]), "{:?}", module.tried);
             }
         }
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a configuration may say, and what is said of one that is wrong.
 
+use std::collections::BTreeMap;
+
 use gpreempt_operator::config::{Access, Config, Fault};
 use gpreempt_operator::parameters;
 use gpreempt_operator::rule::Rule;
@@ -38,6 +40,11 @@ fn everything_that_a_file_can_say_is_understood() {
         user_priority = "cap:7"
         timeslice_us = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
         backend = "mqd"
+        [gpu."0000:C1:00.0"]
+        mode = "observe"
+        max_stop_ms = 100
+        same_process = false
+        [gpu."0001:c1:00.0"]
         [hints]
         group = "inference"
         mode = "0660"
@@ -62,6 +69,21 @@ fn everything_that_a_file_can_say_is_understood() {
     assert_eq!((of("same_process"), of("backend")), ("1", "mqd"));
     assert_eq!(of("timeslice_us"), "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15");
     assert_eq!(of("max_stop_ms"), "100", "the default");
+    let own = &config.gpus["0000:c1:00.0"];
+    let own: Vec<(&str, &str)> = own
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    assert_eq!(
+        own,
+        [
+            ("max_stop_ms", "100"),
+            ("mode", "observe"),
+            ("same_process", "0")
+        ],
+        "its own also where all others have the same"
+    );
+    assert_eq!(config.gpus.len(), 1, "a table that says nothing is none");
     let access = Access {
         owner: "root".into(),
         group: "inference".into(),
@@ -86,7 +108,7 @@ fn each_fault_is_said_where_it_is_with_what_to_do() {
         ("\nmoed = \"off\"", "2:1: there is no 'moed' at the top of the file; did you mean 'mode'?"),
         (
             "speed = 1",
-            "1:1: there is no 'speed' at the top of the file; there are: mode, parameters, hints, rule",
+            "1:1: there is no 'speed' at the top of the file; there are: mode, parameters, gpu, hints, rule",
         ),
         ("grace_us = 1", "1:1: 'grace_us' is a parameter: write it below [parameters]"),
         (
@@ -115,10 +137,6 @@ fn each_fault_is_said_where_it_is_with_what_to_do() {
             "2:20: 'timeslice_us' takes a whole number",
         ),
         ("parameters = 3", "1:14: 'parameters' is a table: write [parameters]"),
-        (
-            "[gpu.\"0000:c1:00.0\"]\ngrace_us = 1",
-            "1:2: the module has no values for single GPUs: what is set holds for all of them",
-        ),
         ("[hints]\nmode = 660", "2:8: 'mode' takes an octal number such as \"0660\""),
         ("[hints]\nmode = \"1777\"", "2:8: 'mode' takes an octal number such as \"0660\""),
         ("[hints]\ngroup = \"\"", "2:9: 'group' takes a name, as in /etc/group"),
@@ -241,6 +259,64 @@ fn two_rules_of_a_number_and_too_many_rules_are_refused() {
 }
 
 #[test]
+fn each_fault_of_a_gpu_is_said_where_it_is() {
+    for (text, wanted) in [
+        (
+            "gpu = 1",
+            "1:7: there can be several GPUs: write [gpu.\"0000:c1:00.0\"]",
+        ),
+        (
+            "[gpu.\"c1:00.0\"]\ngrace_us = 1",
+            "1:6: 'c1:00.0' is not the address of a GPU: write it as 'gpreempt status' shows it, \
+             for example \"0000:c1:00.0\"",
+        ),
+        (
+            "[gpu]\n\"0000:c1:00.0\" = 1",
+            "2:1: a GPU is a table: write [gpu.\"0000:c1:00.0\"]",
+        ),
+        (
+            "[gpu.\"0000:c1:00.0\"]\ngrace_us = 1\n[gpu.\"0000:C1:00.0\"]\ngrace_us = 2",
+            "3:6: line 1 has GPU 0000:c1:00.0 already: put the two together",
+        ),
+        (
+            "[gpu.\"0000:c1:00.0\"]\n mode = \"on\"",
+            "2:9: 'mode' cannot be 'on': give 'observe', 'enforce' or 'off'",
+        ),
+        (
+            "[gpu.\"0000:c1:00.0\"]\nmax_stop_ms = 0",
+            "2:15: 'max_stop_ms' cannot be '0': give a number from 1 to 60000",
+        ),
+        (
+            "[gpu.\"0000:c1:00.0\"]\nbackend = \"module\"",
+            "2:11: 'backend' cannot be 'module': give 'hws', 'mqd' or 'process'",
+        ),
+        (
+            "[gpu.\"0000:c1:00.0\"]\ngrace_ms = 1",
+            "2:1: there is no 'grace_ms' among the parameters; did you mean 'grace_us'?",
+        ),
+        (
+            "[gpu.\"0000:c1:00.0\".parameters]\ngrace_us = 1",
+            "1:21: the parameters of a GPU stand in its table: write them without [parameters]",
+        ),
+    ] {
+        assert_eq!(only_fault(text), wanted);
+    }
+}
+
+#[test]
+fn more_gpus_than_there_is_room_for_are_refused() {
+    let with = |count: usize| -> String {
+        let gpu = |bus| format!("[gpu.\"0000:{bus:02x}:00.0\"]\ngrace_us = 1\n");
+        (0..count).map(gpu).collect::<Vec<String>>().concat()
+    };
+    assert_eq!(Config::parse(&with(64)).unwrap().gpus.len(), 64);
+    assert_eq!(
+        only_fault(&with(65)),
+        "129:6: 64 GPUs at most can have values of their own: take some out"
+    );
+}
+
+#[test]
 fn what_is_no_text_is_said_with_its_place() {
     let faults = Config::parse_bytes(b"mode = \"off\"\n\xff").unwrap_err();
     assert_eq!((faults[0].line, faults[0].column), (2, 1));
@@ -284,6 +360,7 @@ fn some_line() -> impl Strategy<Value = String> {
         2 => Just("[[rule]]".to_owned()),
         1 => Just("[parameters]".to_owned()),
         1 => Just("[hints]".to_owned()),
+        1 => Just("[gpu.\"0000:c1:00.0\"]".to_owned()),
         1 => "\\PC{0,20}",
     ]
 }
@@ -306,7 +383,19 @@ fn some_config() -> impl Strategy<Value = Config> {
         proptest::sample::select(vec!["off", "enforce"]),
     );
     let rules = proptest::collection::vec(rule, 0..20);
-    (numbers, rules, proptest::option::of(0u32..0o1000)).prop_map(|(numbers, mut rules, access)| {
+    let own = prop_oneof![
+        (20u32..1000).prop_map(|number| ("grace_us", number.to_string())),
+        Just(("mode", "observe".to_owned())),
+        Just((
+            "timeslice_us",
+            "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15".to_owned()
+        )),
+    ];
+    let own = proptest::collection::vec(own, 1..4).prop_map(BTreeMap::from_iter);
+    let address = (0u32..0x20000).prop_map(|domain| format!("{domain:04x}:c1:00.0"));
+    let gpus = proptest::collection::btree_map(address, own, 0..4);
+    let all = (numbers, rules, proptest::option::of(0u32..0o1000), gpus);
+    all.prop_map(|(numbers, mut rules, access, gpus)| {
         rules.sort_by_key(Rule::id);
         rules.dedup_by_key(|rule| rule.id());
         let mut config = Config::new();
@@ -316,6 +405,7 @@ fn some_config() -> impl Strategy<Value = Config> {
         config.parameters.insert("grace_us", numbers.1.to_string());
         config.parameters.insert("mode", numbers.2.to_owned());
         config.rules = rules;
+        config.gpus = gpus;
         config.access = access.map(|mode| Access {
             owner: "a \"b\"".into(),
             group: "ü".into(),

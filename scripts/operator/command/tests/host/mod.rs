@@ -67,6 +67,30 @@ impl Host {
         fs::write(path, text).unwrap();
     }
 
+    /// A GPU of the module, with some values of its own.
+    pub fn gpu(&self, address: &str, own: &[(&str, &str)]) {
+        let folder = format!("{FAUX}/gpu_{address}");
+        for name in ["mode", "grace_us", "max_stop_ms"] {
+            self.file(&format!("{folder}/parameters/{name}"), "\n");
+        }
+        for (name, value) in own {
+            self.file(
+                &format!("{folder}/parameters/{name}"),
+                &format!("{value}\n"),
+            );
+        }
+        let names: Vec<&str> = own.iter().map(|(name, _)| *name).collect();
+        self.file(
+            &format!("{folder}/own_parameters"),
+            &format!("{}\n", names.join(" ")),
+        );
+    }
+
+    /// What was written last for a parameter of a GPU.
+    pub fn own(&self, address: &str, name: &str) -> String {
+        self.read(&format!("{FAUX}/gpu_{address}/parameters/{name}"))
+    }
+
     pub fn read(&self, path: &str) -> String {
         fs::read_to_string(self.0.path().join(path)).unwrap()
     }

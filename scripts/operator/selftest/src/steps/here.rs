@@ -40,6 +40,7 @@ pub fn run(session: &mut Session, _: &Extent, found: &mut Found) -> Result<()> {
             other.queues
         );
     }
+    session.module.refuse_own(&stats.gpu)?;
     ensure!(
         stats.stopped == 0,
         "{} queues are stopped: wait until they run, or set the mode to observe",

@@ -37,6 +37,12 @@ pub const SCENARIOS: &[Scenario] = &[
         needs: NEEDS,
         run: disarmed,
     },
+    Scenario {
+        suite: Suite::E2e,
+        name: "one of two GPUs acts, by a mode of its own that outlives an unbinding",
+        needs: NEEDS,
+        run: acts_alone,
+    },
 ];
 
 /// Queues of the load of one GPU, with ROCr's own.
@@ -119,13 +125,19 @@ fn second(guest: &mut Guest) -> Result<&mut Device> {
     guest.second.as_mut().context("there is no second GPU")
 }
 
-/// The module, and an inversion on each of two GPUs, both of which are ended.
-fn begin(guest: &mut Guest) -> Result<(Module, [Side; 2])> {
+/// The module with two GPUs, and the name of the second.
+fn load(guest: &mut Guest, mode: &str) -> Result<(Module, String)> {
     guest.add_second_gpu()?;
     let name = other_gpu(guest)?;
-    let parameters = format!("mode=enforce disarm_after=1 {UNBOUNDED}");
+    let parameters = format!("mode={mode} disarm_after=1 {UNBOUNDED}");
     let module = Module::load(guest, &parameters)?;
     Table::Stats.wait_for_nodes(guest, 2)?;
+    Ok((module, name))
+}
+
+/// The module, and an inversion on each of two GPUs, both of which are ended.
+fn begin(guest: &mut Guest) -> Result<(Module, [Side; 2])> {
+    let (module, name) = load(guest, "enforce")?;
     let sides = start(guest, &name)?;
     for side in &sides {
         side.wait_until_stopped(guest)?;
@@ -263,5 +275,63 @@ fn disarmed(guest: &mut Guest) -> Result<()> {
     guest.agent().write_file(&state, "armed")?;
     side.wait_until_stopped(guest)?;
     first.is_undisturbed(guest)?;
+    end(guest, module, [first, side])
+}
+
+/// Checks that a GPU finds its inversion, but stops nothing, and has never done so.
+fn only_observes(guest: &mut Guest, side: &Side) -> Result<()> {
+    guest.wait_until("something would be stopped", PATIENCE, |guest| {
+        let row = node(guest, &side.gpu)?;
+        Ok(row["inversions"].as_u64() > Some(0) && row["observed"].as_u64() > Some(0))
+    })?;
+    let row = node(guest, &side.gpu)?;
+    ensure!(
+        row["mode"] == "observe" && row["stops"] == 0 && row["transactions"] == 0,
+        "{row}"
+    );
+    let count = running(&mut guest.device)?;
+    ensure!(count == QUEUES, "{count} queues of the first GPU run");
+    Ok(())
+}
+
+/// The second GPU alone acts. Taken from the driver and given back it still does, and it
+/// starts everything when it gives its mode up.
+fn acts_alone(guest: &mut Guest) -> Result<()> {
+    let (module, name) = load(guest, "observe")?;
+    let of = |gpu: &str| folder(gpu).replace("node0", "");
+    let mode = format!("{}parameters/mode", of(&name));
+    let own = format!("{}own_parameters", of(&name));
+    ensure!(guest.agent().read_file(&mode)?.trim() == "observe");
+    guest.agent().write_file(&mode, "enforce")?;
+    let [first, side] = start(guest, &name)?;
+    side.wait_until_stopped(guest)?;
+    side.is_undisturbed(guest)?;
+    only_observes(guest, &first)?;
+    // What is set for all is not for one with a value of its own.
+    module.set(guest, "mode", "off")?;
+    side.is_undisturbed(guest)?;
+    module.set(guest, "mode", "observe")?;
+    guest.agent().write_file(&mode, "module")?;
+    side.wait_until_running(guest)?;
+    guest.wait_until("all queues of the second GPU run", PATIENCE, |guest| {
+        Ok(running(second(guest)?)? == QUEUES)
+    })?;
+    ensure!(guest.agent().read_file(&own)?.trim().is_empty());
+    guest.agent().write_file(&mode, "enforce")?;
+    side.wait_until_stopped(guest)?;
+
+    let unbinding = Unbinding::begin(guest, &name)?;
+    for side in [&first, &side] {
+        side.load.kill(guest)?;
+    }
+    wait_for_users(guest, HELD)?;
+    unbinding.go_on(guest)?;
+    let name = unbinding.bind(guest, 2)?;
+    Table::Stats.wait_for_nodes(guest, 2)?;
+    ensure!(guest.agent().read_file(&own)?.trim() == "mode");
+    let [first, side] = start(guest, &name)?;
+    side.wait_until_stopped(guest)?;
+    only_observes(guest, &first)?;
+    armed(guest)?;
     end(guest, module, [first, side])
 }
