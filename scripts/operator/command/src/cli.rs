@@ -101,6 +101,9 @@ pub enum Command {
         /// remember the attempt until 'gpreempt good', as at boot
         #[arg(long)]
         at_boot: bool,
+        /// only have the rules for names follow what runs under them now
+        #[arg(long, conflicts_with_all = ["file", "again", "at_boot", "dry_run"])]
+        resolve: bool,
         /// say what would change, and change nothing
         #[arg(long, conflicts_with_all = ["again", "at_boot"])]
         dry_run: bool,
@@ -129,7 +132,7 @@ pub enum Rules {
     List,
     /// add a rule, or replace the one of its number
     Add {
-        /// as in '10 cgroup=/inference.slice prio=12'
+        /// as in '10 cgroup=/inference.slice prio=12' or '20 container=trainer prio=2'
         rule: Vec<String>,
     },
     /// delete a rule

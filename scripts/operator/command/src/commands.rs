@@ -11,10 +11,13 @@ use gpreempt_operator::apply::activity;
 use gpreempt_operator::doctor::examine;
 use gpreempt_operator::explain;
 use gpreempt_operator::file::replace_bytes;
+use gpreempt_operator::follow;
 use gpreempt_operator::host::{cannot, Host, Refusal};
 use gpreempt_operator::kernel::{parameter_path, rules_path, Kernel};
+use gpreempt_operator::names;
 use gpreempt_operator::record;
-use gpreempt_operator::tables::Stats;
+use gpreempt_operator::rule::Rule;
+use gpreempt_operator::tables::{ShownRule, Stats};
 
 use crate::cli::Mode;
 use crate::report::Report;
@@ -147,7 +150,7 @@ pub fn mode(host: &Host, wanted: Option<Mode>) -> Result<Outcome, Refusal> {
 }
 
 pub fn rules(host: &Host) -> Result<Outcome, Refusal> {
-    let rules = host.rules()?.rules;
+    let rules = rules_with_names(host)?;
     let lines = rules
         .iter()
         .map(|rule| {
@@ -156,10 +159,42 @@ pub fn rules(host: &Host) -> Result<Outcome, Refusal> {
             } else {
                 ""
             };
-            format!("{}{dead}", rule.text)
+            let name = rule.name.as_deref();
+            let name = name.map_or(String::new(), |name| format!("  # {name}"));
+            format!("{}{name}{dead}", rule.text)
         })
         .collect();
     Ok(Outcome::good(lines, Report::Rules { rules }))
+}
+
+/// The rules in force, each with the name for which it was added, if there is one.
+fn rules_with_names(host: &Host) -> Result<Vec<ShownRule>, Refusal> {
+    let mut rules = host.rules()?.rules;
+    let names = follow::Names::applied(host);
+    for rule in &mut rules {
+        // A rule that is unknown here has no name either.
+        let known = Rule::parse(&rule.text).ok();
+        rule.name = known.and_then(|known| names.of(&known));
+    }
+    Ok(rules)
+}
+
+/// Adds a rule that may have a name. One without is the kernel's to understand.
+pub fn add_rule(host: &Host, words: &[String]) -> Result<Outcome, Refusal> {
+    let text = words.join(" ");
+    let is_named = |word: &str| {
+        names::WORDS
+            .iter()
+            .any(|name| word.starts_with(&format!("{name}=")))
+    };
+    if !text.split_ascii_whitespace().any(is_named) {
+        return change_rules(host, "add", words);
+    }
+    let rule = Rule::typed(&text).map_err(Refusal)?;
+    let turn = host.turn()?;
+    follow::add(&mut host.clone(), &rule)?;
+    drop(turn);
+    rules_after(host)
 }
 
 /// Writes a rule or the number of one. The kernel says what it thinks of it.
@@ -172,17 +207,13 @@ pub fn change_rules(host: &Host, what: &str, words: &[String]) -> Result<Outcome
     }
     host.need_module()?;
     host.write(&rules_path(what), &words.join(" "))?;
-    match host.rules() {
-        Ok(table) => Ok(Outcome::good(
-            Vec::new(),
-            Report::Rules { rules: table.rules },
-        )),
-        // The rule is in force where the tables cannot be read, too.
-        Err(_) => Ok(Outcome::good(
-            Vec::new(),
-            Report::Rules { rules: Vec::new() },
-        )),
-    }
+    rules_after(host)
+}
+
+fn rules_after(host: &Host) -> Result<Outcome, Refusal> {
+    // What was changed is in force where the tables cannot be read, too.
+    let rules = rules_with_names(host).unwrap_or_default();
+    Ok(Outcome::good(Vec::new(), Report::Rules { rules }))
 }
 
 pub fn doctor(host: &Host, release: Option<String>) -> Result<Outcome, Refusal> {

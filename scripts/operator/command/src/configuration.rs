@@ -3,10 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use gpreempt_operator::apply::{apply as put_into_force, drift, Waiting};
+use gpreempt_operator::apply::{as_shown, drift, make, Difference, Waiting};
 use gpreempt_operator::attempts::Attempts;
 use gpreempt_operator::config::{Config, Fault, Wrong, PLACE};
 use gpreempt_operator::file::replace;
+use gpreempt_operator::follow;
 use gpreempt_operator::host::{Host, Refusal};
 use gpreempt_operator::kernel::Kernel;
 use gpreempt_operator::save;
@@ -79,22 +80,25 @@ fn faulty(path: &Path, faults: &[Fault]) -> Outcome {
 }
 
 /// Says what `apply` would change.
-pub fn compare(host: &Host, file: Option<PathBuf>) -> Result<Outcome, Refusal> {
+pub fn dry_run(host: &Host, file: Option<PathBuf>) -> Result<Outcome, Refusal> {
     let path = place(host, file);
     let config = match read(&path)? {
         Ok(config) => config,
         Err(outcome) => return Ok(*outcome),
     };
-    let changes = words(&drift(host, &config)?);
+    let now = host.state()?;
+    let resolved = follow::resolve(host, &config, &now);
+    let changes = words(&differences(&now, &as_shown(host, &resolved.config)));
     let file = path.display().to_string();
-    let lines = match changes.is_empty() {
+    let mut lines = match changes.is_empty() {
         true => vec![format!("{file} is in force")],
         false => changes.clone(),
     };
+    lines.extend(words(&resolved.waiting));
     let report = Report::Apply {
         file,
         changes,
-        waiting: Vec::new(),
+        waiting: named(&resolved.waiting),
         dry_run: true,
     };
     Ok(Outcome::good(lines, report))
@@ -112,6 +116,7 @@ pub fn apply(
         Err(outcome) => return Ok(*outcome),
     };
     let turn = host.turn()?;
+    let now = host.state()?;
     let known = Attempts::read(host)?;
     let attempt = match again {
         true => Attempts::default(),
@@ -126,16 +131,19 @@ pub fn apply(
     if noted != known {
         noted.write(host)?;
     }
-    let applied = put_into_force(&mut host.clone(), &config).map_err(|refusal| {
+    let resolved = follow::resolve(host, &config, &now);
+    let due = differences(&now, &as_shown(host, &resolved.config));
+    let applied = make(&mut host.clone(), due).map_err(|refusal| {
         // What is not in force cannot make the host fail.
         match (noted != known).then(|| known.write(host)) {
             Some(Err(error)) => Refusal(format!("{refusal}; {error}")),
             _ => refusal,
         }
     })?;
+    let noted = follow::note(host, &config);
     drop(turn);
     let file = path.display().to_string();
-    let waiting = words(&applied.waiting);
+    let mut waiting = words(&applied.waiting);
     let mut lines = vec![format!("{file} is in force")];
     lines.extend(applied.waiting.iter().map(|what| match what {
         Waiting::Rule(rule) => {
@@ -143,10 +151,42 @@ pub fn apply(
         }
         Waiting::Gpu(gpu) => format!("GPU {gpu} waits: it is not there; apply again when it is"),
     }));
+    lines.extend(words(&resolved.waiting));
+    waiting.extend(named(&resolved.waiting));
     let report = Report::Apply {
         file,
         changes: words(&applied.changes),
         waiting,
+        dry_run: false,
+    };
+    let mut outcome = Outcome::good(lines, report);
+    if let Err(refusal) = noted {
+        let complaint = format!("{refusal}; what has names in it is not followed");
+        outcome.complaints.push(complaint);
+    }
+    Ok(outcome)
+}
+
+fn named(waiting: &[follow::Waiting]) -> Vec<String> {
+    waiting.iter().map(|one| one.rule.to_string()).collect()
+}
+
+/// Has the rules for names follow what runs under them. Where nothing has changed,
+/// nothing is said, since this is done again and again.
+pub fn resolve(host: &Host) -> Result<Outcome, Refusal> {
+    let turn = host.turn()?;
+    let (applied, waiting) = follow::follow(&mut host.clone())?;
+    drop(turn);
+    let did = |change: &Difference| match change {
+        Difference::Rule { wanted, .. } => format!("added rule '{wanted}'"),
+        Difference::Extra(rule) => format!("deleted rule '{rule}'"),
+        other => other.to_string(),
+    };
+    let lines = applied.changes.iter().map(did).collect();
+    let report = Report::Apply {
+        file: host.path(follow::APPLIED).display().to_string(),
+        changes: words(&applied.changes),
+        waiting: named(&waiting),
         dry_run: false,
     };
     Ok(Outcome::good(lines, report))
@@ -162,7 +202,9 @@ pub fn good(host: &Host) -> Result<Outcome, Refusal> {
 }
 
 pub fn save(host: &Host, file: Option<PathBuf>) -> Result<Outcome, Refusal> {
-    let (config, fleeting) = save::in_force(&host.state()?);
+    let now = host.state()?;
+    let (mut config, fleeting) = save::in_force(&now);
+    follow::names_again(host, &now, &mut config);
     let text = save::toml(&config);
     let left_out = words(&fleeting);
     let mut lines = Vec::new();
@@ -189,15 +231,19 @@ pub fn standing(host: &Host) -> Option<Standing> {
     let mut standing = Standing {
         file: path.display().to_string(),
         differences: Vec::new(),
+        waiting: Vec::new(),
         faults: Vec::new(),
         barred: false,
     };
     match Config::read(&path) {
         Ok(config) => {
-            standing.differences = match drift(host, &config) {
-                Ok(differences) => words(&differences),
-                Err(refusal) => vec![refusal.to_string()],
-            };
+            match follow::compare(host, &config) {
+                Ok(found) => {
+                    standing.differences = found.differences;
+                    standing.waiting = found.waiting;
+                }
+                Err(refusal) => standing.differences = vec![refusal.to_string()],
+            }
             let attempts = Attempts::read(host).unwrap_or_default();
             standing.barred = attempts.is_barred(host, &config);
         }
@@ -225,7 +271,8 @@ pub fn lines(standing: &Standing) -> Vec<String> {
             "{file} is not in force: 'gpreempt apply' would put it into force"
         )],
     };
-    lines.extend(standing.differences.iter().map(|what| format!("  {what}")));
+    let all = standing.differences.iter().chain(&standing.waiting);
+    lines.extend(all.map(|what| format!("  {what}")));
     if standing.barred {
         lines.push("  the host failed with it, so that it is not applied: change it, or run 'gpreempt apply --again'".into());
     }

@@ -70,7 +70,7 @@ fn run(arguments: Arguments) -> Result<Option<Outcome>, Refusal> {
         Command::Mode { mode } => commands::mode(&host, mode),
         Command::Rules { what } => match what {
             None | Some(Rules::List) => commands::rules(&host),
-            Some(Rules::Add { rule }) => commands::change_rules(&host, "add", &rule),
+            Some(Rules::Add { rule }) => commands::add_rule(&host, &rule),
             Some(Rules::Del { number }) => commands::change_rules(&host, "del", &number),
             Some(Rules::Save { file }) => configuration::save(&host, file),
         },
@@ -79,10 +79,12 @@ fn run(arguments: Arguments) -> Result<Option<Outcome>, Refusal> {
             file,
             again,
             at_boot,
+            resolve,
             dry_run,
-        } => match dry_run {
-            true => configuration::compare(&host, file),
-            false => configuration::apply(&host, file, again, at_boot),
+        } => match (dry_run, resolve) {
+            (true, _) => configuration::dry_run(&host, file),
+            (false, true) => configuration::resolve(&host),
+            (false, false) => configuration::apply(&host, file, again, at_boot),
         },
         Command::Good => configuration::good(&host),
         Command::Doctor { release } => commands::doctor(&host, release),

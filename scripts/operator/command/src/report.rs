@@ -72,6 +72,8 @@ pub struct Standing {
     pub file: String,
     /// What differs, or why that cannot be said.
     pub differences: Vec<String>,
+    /// Rules with names for which there is nothing now, or not everything yet.
+    pub waiting: Vec<String>,
     pub faults: Vec<Place>,
     /// It has made the host fail too often to be applied.
     pub barred: bool,

@@ -99,12 +99,14 @@ fn full_host() -> Host {
     let host = Host::supported();
     host.file(
         "etc/amd-gpreempt/config.toml",
-        "[parameters]\ngrace_us = 3\n",
+        "[parameters]\ngrace_us = 3\n[[rule]]\nid = 2\nunit = \"a.service\"\nprio = 3\n\
+         [[rule]]\nid = 4\nunit = \"b.service\"\nprio = 3\n",
     );
     host.file("sys/module/amd_gpreempt/parameters/grace_us", "20\n");
     host.file(
         &format!("{DEBUGFS}/rules.json"),
-        r#"{"schema":1,"rules":[{"id":1,"text":"1 pid=3 exempt","dead":false,"exempt":true}]}"#,
+        r#"{"schema":1,"rules":[{"id":1,"text":"1 pid=3 exempt","dead":false,"exempt":true},
+            {"id":2,"text":"2 cgroup=/system.slice/a.service prio=3","dead":false,"exempt":false}]}"#,
     );
     host.file(
         &format!("{DEBUGFS}/events.json"),
@@ -112,6 +114,7 @@ fn full_host() -> Host {
     );
     host.file("sys/devices/faux/amd_gpreempt/rules_del", "");
     host.file("wrong.toml", "mode = 1\n");
+    host.file("sys/fs/cgroup/system.slice/a.service/cgroup.procs", "");
     host
 }
 
@@ -141,6 +144,9 @@ fn the_json_of_every_command_is_as_the_schema_says() {
         &format!("apply|{wrong}"),
         "apply|--dry-run",
         "apply",
+        "apply|--resolve",
+        "status",
+        "rules",
         "good",
         "doctor|--release|7.3.4",
         "doctor|--release|7.1.0",
@@ -255,8 +261,8 @@ fn the_manual_page_has_every_command_and_option_and_no_other() {
 #[test]
 fn the_units_call_what_the_command_understands() {
     let mut lines = Vec::new();
-    for unit in ["amd-gpreempt.service", "amd-gpreempt-good.service"] {
-        let text = project(&format!("scripts/package/host/{unit}"));
+    for unit in ["", "-good", "-names"] {
+        let text = project(&format!("scripts/package/host/amd-gpreempt{unit}.service"));
         let commands = text.lines().filter(|line| line.starts_with("Exec"));
         lines.extend(commands.map(|line| line.split_once('=').unwrap().1.to_owned()));
     }
@@ -264,7 +270,7 @@ fn the_units_call_what_the_command_understands() {
         .iter()
         .filter_map(|line| line.strip_prefix("/usr/sbin/gpreempt "))
         .collect();
-    assert_eq!(ours.len(), 4, "{lines:?}");
+    assert_eq!(ours.len(), 5, "{lines:?}");
     let host = full_host();
     for line in ours {
         host.says(&line.replace(' ', "|"));
@@ -338,6 +344,43 @@ fn the_unit_that_applies_may_write_what_is_applied() {
     ] {
         assert!(settings.contains(line), "{line}");
     }
+}
+
+#[test]
+fn the_unit_that_follows_names_sees_what_is_named_and_what_was_applied() {
+    let unit = |name: &str| project(&format!("scripts/package/host/amd-gpreempt{name}"));
+    let (own, other) = (unit("-names.service"), unit(".service"));
+    let own: BTreeSet<&str> = own.lines().collect();
+    for line in [
+        "ConditionPathExists=/run/amd-gpreempt/applied.toml",
+        "CapabilityBoundingSet=CAP_DAC_READ_SEARCH",
+        "ProtectHome=read-only",
+    ] {
+        assert!(own.contains(line), "{line}");
+    }
+    // Its sandbox is that of the unit that applies, but for what is said above.
+    let other: BTreeSet<&str> = other.lines().collect();
+    let sandbox = |line: &&&str| {
+        let words = [
+            "Protect",
+            "Private",
+            "Restrict",
+            "SystemCall",
+            "Device",
+            "IP",
+            "No",
+        ];
+        words.iter().any(|word| line.starts_with(word))
+    };
+    let missing: Vec<_> = other.difference(&own).filter(sandbox).collect();
+    assert_eq!(missing, [&"ProtectHome=yes"]);
+    assert!(other.contains("RuntimeDirectory=amd-gpreempt"));
+    assert!(other.contains("Wants=amd-gpreempt-good.timer amd-gpreempt-names.timer"));
+    let timer = unit("-names.timer");
+    assert!(
+        timer.contains("\nBindsTo=amd-gpreempt.service\n"),
+        "{timer}"
+    );
 }
 
 #[test]

@@ -257,7 +257,8 @@ pub fn drift(kernel: &dyn Kernel, wanted: &Config) -> Result<Vec<Difference>, Re
     Ok(differences(&kernel.state()?, &as_shown(kernel, wanted)))
 }
 
-fn as_shown(kernel: &dyn Kernel, wanted: &Config) -> Config {
+/// The same configuration with the names that the state would show.
+pub fn as_shown(kernel: &dyn Kernel, wanted: &Config) -> Config {
     let access = wanted.access.as_ref().map(|access| kernel.as_shown(access));
     Config {
         access,
@@ -267,8 +268,14 @@ fn as_shown(kernel: &dyn Kernel, wanted: &Config) -> Config {
 
 /// Makes the differences go. When one of them cannot be, what was is put back.
 pub fn apply(kernel: &mut dyn Kernel, wanted: &Config) -> Result<Applied, Refusal> {
+    let all = drift(kernel, wanted)?;
+    make(kernel, all)
+}
+
+/// Makes these differences go, in their order, or none of them.
+pub fn make(kernel: &mut dyn Kernel, all: Vec<Difference>) -> Result<Applied, Refusal> {
     let mut applied = Applied::default();
-    for difference in drift(kernel, wanted)? {
+    for difference in all {
         match carry_out(kernel, &difference) {
             Ok(true) => applied.changes.push(difference),
             Ok(false) => {

@@ -18,6 +18,7 @@ use toml::Spanned;
 
 use crate::gpu::{self, Gpus};
 use crate::host::{cannot, Refusal};
+use crate::names::Words;
 use crate::parameters::{self, Parameters};
 use crate::rule::{Rule, MOST_RULES};
 use crate::table::{shown, Name, Reader, Value};
@@ -78,10 +79,14 @@ pub enum Wrong {
 /// The names in the file, besides the parameters.
 const TOP: [&str; 5] = ["mode", "parameters", "gpu", "hints", "rule"];
 const HINTS: [&str; 3] = ["owner", "group", "mode"];
-const RULE: [&str; 9] = [
+const RULE: [&str; 13] = [
     "id",
     "comm",
     "cgroup",
+    "unit",
+    "container",
+    "label",
+    "user",
     "prio",
     "timeslice_us",
     "period_us",
@@ -355,7 +360,7 @@ fn octal(value: &Spanned<DeValue<'_>>) -> Option<u32> {
 fn rule(reader: &mut Reader<'_>, table: &DeTable<'_>, at: usize) -> Option<Rule> {
     let before = reader.faults.len();
     let mut id = None;
-    let mut words = String::new();
+    let (mut words, mut names) = (String::new(), Words::default());
     for (name, value) in in_order(table) {
         let word: &str = name.get_ref();
         match word {
@@ -364,6 +369,13 @@ fn rule(reader: &mut Reader<'_>, table: &DeTable<'_>, at: usize) -> Option<Rule>
                 if let Some(text) = reader.string(word, value) {
                     let text = one_word(text);
                     take_word(reader, &mut words, value, (word, &text), " exempt");
+                }
+            }
+            "unit" | "container" | "label" | "user" => {
+                if let Some(text) = reader.string(word, value) {
+                    if let Err(what) = names.take(word, &one_word(text)) {
+                        reader.fault(value.span().start, what);
+                    }
                 }
             }
             "prio" | "timeslice_us" | "period_us" | "budget_us" | "stop_budget_ms" => {
@@ -397,7 +409,7 @@ fn rule(reader: &mut Reader<'_>, table: &DeTable<'_>, at: usize) -> Option<Rule>
         reader.fault(at, "the rule has no number: add 'id = 10'");
         return None;
     };
-    match Rule::parse(&format!("{id}{words}")) {
+    match Rule::named(&format!("{id}{words}"), names.name()) {
         Ok(rule) => Some(rule),
         Err(error) => {
             reader.fault(at, complaint(error));
@@ -436,8 +448,14 @@ fn one_word(text: &str) -> String {
 fn complaint(error: RuleError) -> String {
     match error {
         RuleError::Id => "'id' takes a number from 0 to 4294967295".into(),
-        RuleError::NoSubject => "the rule is for nobody: add 'comm' or 'cgroup'".into(),
-        RuleError::TwoSubjects => "give only one of 'comm' and 'cgroup'".into(),
+        RuleError::NoSubject => {
+            "the rule is for nobody: add 'cgroup', 'comm', 'unit', 'container', 'label' or 'user'"
+                .into()
+        }
+        RuleError::TwoSubjects => {
+            "give only one of 'cgroup', 'comm' and the name of a unit, container, label or user"
+                .into()
+        }
         RuleError::NoEffect => "the rule does nothing: \
              add 'prio', 'timeslice_us', 'period_us', 'stop_budget_ms' or 'exempt'"
             .into(),

@@ -9,19 +9,24 @@
 
 pub mod apply;
 pub mod attempts;
+pub mod cgroups;
 pub mod config;
+pub mod containers;
 pub mod doctor;
 pub mod explain;
 pub mod export;
 pub mod file;
+pub mod follow;
 pub mod gpu;
 pub mod host;
 pub mod kernel;
 pub mod ledger;
 pub mod metrics;
+pub mod names;
 pub mod parameters;
 pub mod perfetto;
 pub mod record;
+pub mod resolve;
 pub mod rule;
 pub mod save;
 pub mod secure_boot;

@@ -5,6 +5,8 @@ use std::fmt;
 
 use gpreempt_policy::{unescaped, RuleEffect, RuleError, RuleText};
 
+use crate::names::Name;
+
 /// The most rules that the kernel takes.
 pub const MOST_RULES: usize = 256;
 
@@ -14,9 +16,11 @@ pub enum Subject {
     Pid(i32),
     Comm(Vec<u8>),
     Cgroup(Vec<u8>),
+    /// What has a cgroup while it runs, which the kernel does not take.
+    Named(Name),
 }
 
-/// A rule, which is written as the kernel reads it.
+/// A rule, which is written as the kernel reads it where it has no name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     pub subject: Subject,
@@ -66,6 +70,7 @@ impl fmt::Display for Rule {
             Subject::Pid(pid) => write!(out, " pid={pid}")?,
             Subject::Comm(name) => write!(out, " comm={}", escaped(name))?,
             Subject::Cgroup(path) => write!(out, " cgroup={}", escaped(path))?,
+            Subject::Named(name) => write!(out, " {name}")?,
         }
         if let Some(priority) = self.effect.priority {
             write!(out, " prio={}", priority.level())?;

@@ -74,6 +74,14 @@ fn write_rule(out: &mut String, rule: &Rule) {
         Subject::Pid(pid) => line(out, format_args!("pid = {pid}")),
         Subject::Comm(name) => line(out, format_args!("comm = \"{}\"", escaped(name))),
         Subject::Cgroup(path) => line(out, format_args!("cgroup = \"{}\"", escaped(path))),
+        Subject::Named(name) => {
+            for (word, text) in name.words() {
+                line(
+                    out,
+                    format_args!("{word} = \"{}\"", escaped(text.as_bytes())),
+                );
+            }
+        }
     }
     if let Some(priority) = rule.effect.priority {
         line(out, format_args!("prio = {}", priority.level()));

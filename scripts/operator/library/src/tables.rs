@@ -185,6 +185,9 @@ pub struct ShownRule {
     pub text: String,
     /// Its cgroup is gone, so that it is for nobody.
     pub dead: bool,
+    /// The name for which it was added, which the module does not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// What every table begins with.

@@ -164,11 +164,11 @@ fn each_fault_of_a_rule_is_said_where_it_is() {
         ),
         (
             "id = 1\nexempt = true",
-            "1:1: the rule is for nobody: add 'comm' or 'cgroup'",
+            "1:1: the rule is for nobody: add 'cgroup', 'comm', 'unit', 'container', 'label' or 'user'",
         ),
         (
             "id = 1\ncomm = \"x\"\ncgroup = \"/\"\nexempt = true",
-            "1:1: give only one of 'comm' and 'cgroup'",
+            "1:1: give only one of 'cgroup', 'comm' and the name of a unit, container, label or user",
         ),
         (
             "id = 1\ncomm = \"x\"\nexempt = false",

@@ -100,6 +100,10 @@ pub const FOREIGN_SETTINGS: &[&str] = &[
     "cwsr_enable",
     // the kernel
     "slub_debug",
+    // a name in a rule, which the kernel does not know: scripts/operator/library/src/names.rs
+    "unit",
+    // a label of somebody's containers
+    "team",
 ];
 
 /// The tracepoints, and the document that describes them.

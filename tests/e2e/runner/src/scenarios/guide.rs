@@ -84,7 +84,9 @@ fn shell(guest: &mut Guest, line: &str) -> Result<String> {
 
 fn guide(guest: &mut Guest) -> Result<()> {
     install(guest)?;
-    let slices = "/sys/fs/cgroup/inference.slice /sys/fs/cgroup/batch.slice";
+    // The folder of a unit goes before that of its slice.
+    let slices = "/sys/fs/cgroup/inference.slice /sys/fs/cgroup/batch.slice \
+                  /sys/fs/cgroup/system.slice/train.service /sys/fs/cgroup/system.slice";
     shell(guest, &format!("mkdir -p /etc/amd-gpreempt {slices}"))?;
     let module = Module::load(guest, UNBOUNDED)?;
     let load = Load::start(guest, inversion(guest))?;

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a name stands for at this moment.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use nix::unistd::{Uid, User};
+
+use crate::cgroups::{of_user, Cgroups};
+use crate::containers::{containers, Account, Container};
+use crate::host::{Host, Refusal};
+use crate::names::{Name, Part};
+
+/// The cgroups that a name stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// In the order of their paths, each once, and at least one.
+    Paths(Vec<Vec<u8>>),
+    /// There is nothing of that name now, and why.
+    Nothing(String),
+    /// It cannot be said, and why.
+    Unknown(String),
+}
+
+/// Looks names up on a host, the containers once for all names.
+pub struct Finder<'h> {
+    host: &'h Host,
+    containers: BTreeMap<Option<u32>, Result<Vec<Container>, Refusal>>,
+}
+
+impl<'h> Finder<'h> {
+    pub fn new(host: &'h Host) -> Finder<'h> {
+        Finder {
+            host,
+            containers: BTreeMap::new(),
+        }
+    }
+
+    pub fn find(&mut self, name: &Name) -> Answer {
+        let account = match &name.user {
+            None => None,
+            Some(user) => match account(self.host, user) {
+                Some(account) => Some(account),
+                None => return Answer::Nothing(format!("there is no user '{user}'")),
+            },
+        };
+        match &name.part {
+            Part::Unit(unit) => {
+                let cgroups = Cgroups::new(self.host, account.map(|account| account.number));
+                one(cgroups.unit(unit), || format!("{unit} does not run"))
+            }
+            Part::Slice => {
+                let found = account.and_then(|account| of_user(self.host, account.number));
+                one(Ok(found), || "nothing of that user runs".to_owned())
+            }
+            Part::Container(text) => match self.containers(account.as_ref()) {
+                Ok(all) => by_name(all, text),
+                Err(refusal) => Answer::Unknown(refusal.to_string()),
+            },
+            Part::Label { key, value } => match self.containers(account.as_ref()) {
+                Ok(all) => {
+                    let has = |one: &&Container| one.labels.get(key) == Some(value);
+                    several(all.iter().filter(has), || {
+                        "no container with that label runs".into()
+                    })
+                }
+                Err(refusal) => Answer::Unknown(refusal.to_string()),
+            },
+        }
+    }
+
+    fn containers(&mut self, account: Option<&Account>) -> &Result<Vec<Container>, Refusal> {
+        self.containers
+            .entry(account.map(|account| account.number))
+            .or_insert_with(|| containers(self.host, account))
+    }
+}
+
+fn one(found: Result<Option<Vec<u8>>, Refusal>, why: impl FnOnce() -> String) -> Answer {
+    match found {
+        Ok(Some(path)) => Answer::Paths(vec![path]),
+        Ok(None) => Answer::Nothing(why()),
+        Err(refusal) => Answer::Unknown(refusal.to_string()),
+    }
+}
+
+fn several<'c>(found: impl Iterator<Item = &'c Container>, why: impl FnOnce() -> String) -> Answer {
+    let mut paths: Vec<Vec<u8>> = found.map(|one| one.running.path.clone()).collect();
+    paths.sort();
+    paths.dedup();
+    match paths.is_empty() {
+        true => Answer::Nothing(why()),
+        false => Answer::Paths(paths),
+    }
+}
+
+/// All containers of a name, or the one whose number begins so.
+fn by_name(all: &[Container], text: &str) -> Answer {
+    let named = |one: &&Container| one.names.contains(text);
+    if let Answer::Paths(paths) = several(all.iter().filter(named), String::new) {
+        return Answer::Paths(paths);
+    }
+    let mut numbers: Vec<&str> = Vec::new();
+    for one in all.iter().filter(|one| one.begins_with(text)) {
+        numbers.push(&one.running.number);
+    }
+    numbers.dedup();
+    match numbers.len() {
+        0 | 1 => several(all.iter().filter(|one| one.begins_with(text)), || {
+            "no container of that name runs".into()
+        }),
+        many => Answer::Nothing(format!(
+            "{many} containers have numbers that begin so: give more digits"
+        )),
+    }
+}
+
+/// A user by name or number, as the system's own list has it, or else whoever else is
+/// asked for users.
+fn account(host: &Host, user: &str) -> Option<Account> {
+    let number: Option<u32> = user.parse().ok();
+    let list = host.try_read("etc/passwd").unwrap_or_default();
+    let listed = list.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let own: u32 = fields.get(2)?.parse().ok()?;
+        (fields[0] == user || Some(own) == number).then(|| Account {
+            number: own,
+            home: below_root(PathBuf::from(fields.get(5).unwrap_or(&""))),
+        })
+    });
+    listed.or_else(|| {
+        let found = match number {
+            Some(number) => User::from_uid(Uid::from_raw(number)),
+            None => User::from_name(user),
+        };
+        let home = found.ok().flatten();
+        match (home, number) {
+            (Some(found), _) => Some(Account {
+                number: found.uid.as_raw(),
+                home: below_root(found.dir),
+            }),
+            // A number needs no entry to have processes.
+            (None, Some(number)) => Some(Account {
+                number,
+                home: PathBuf::from("nonexistent"),
+            }),
+            (None, None) => None,
+        }
+    })
+}
+
+fn below_root(path: PathBuf) -> PathBuf {
+    path.strip_prefix("/").map(PathBuf::from).unwrap_or(path)
+}
