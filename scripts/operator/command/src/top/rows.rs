@@ -214,16 +214,17 @@ impl<'l> Beside<'l> {
         }
     }
 
-    fn is_stopped(&self, queue: &Queue) -> (String, String) {
+    /// The last decision to stop a queue.
+    fn stop(&self, queue: &Queue) -> Option<&'l Event> {
         let key = (queue.gpu.as_str(), queue.node, queue.pid, queue.queue);
-        let Some(event) = self.stops.get(&key) else {
-            let why = "stopped; why is not among the last 512 decisions of its node";
-            return (String::new(), why.into());
-        };
-        let would = if event.fate == "observed" {
-            "would be stopped"
-        } else {
-            "stopped"
+        self.stops.get(&key).copied()
+    }
+
+    /// Whom a decision was for, and the decision in words.
+    fn decision(&self, event: &Event) -> (String, String) {
+        let would = match event.fate.as_str() {
+            "observed" => "would be stopped",
+            _ => "stopped",
         };
         let because = reason_in_words(&event.reason);
         match &event.beneficiary {
@@ -236,9 +237,29 @@ impl<'l> Beside<'l> {
         }
     }
 
+    fn is_stopped(&self, queue: &Queue) -> (String, String) {
+        match self.stop(queue) {
+            Some(event) => self.decision(event),
+            None => {
+                let why = "stopped; why is not among the last 512 decisions of its node";
+                (String::new(), why.into())
+            }
+        }
+    }
+
     fn row(&self, queue: &Queue, accounts: &Accounts) -> Row {
         let key = Key::of(queue);
-        let (whom, why) = self.explain(queue);
+        let (mut whom, mut why) = self.explain(queue);
+        let spent = accounts.of_late(&key);
+        // Stops are often shorter than the time between two looks.
+        let was_stopped = spent.is_some_and(|spent| spent.stopped > 0);
+        if was_stopped && matches!(queue.state.as_str(), "running" | "idle" | "starting") {
+            if let Some(event) = self.stop(queue) {
+                let lately;
+                (whom, lately) = self.decision(event);
+                why.push_str(&format!("; lately {lately}"));
+            }
+        }
         Row {
             gpu: short(&queue.gpu, queue.node),
             program: clean(&queue.comm),
@@ -254,7 +275,7 @@ impl<'l> Beside<'l> {
             rule: queue.rule,
             state: clean(&queue.state),
             contends: queue.contends,
-            spent: accounts.of_late(&key),
+            spent,
             stopped_ns: queue.stopped_ns.saturating_add(accounts.open(&key)),
             stops: queue.stops,
             run_ns: queue.run_ns,

@@ -379,3 +379,26 @@ fn a_table_that_is_missing_is_said_once() {
     let both = "the module can be read again; events.json is missing";
     assert_eq!(state.message.as_deref(), Some(both));
 }
+
+#[test]
+fn a_stop_that_ended_between_two_looks_is_explained_too() {
+    let mut state = State::new(Duration::from_secs(1), (80, 24));
+    let mut look = look();
+    look.queues[0].state = "running".into();
+    state.take(Ok(look.clone()));
+    let of = |state: &State| {
+        let row = state.rows.iter().find(|row| row.key.pid == 20).unwrap();
+        (row.whom.clone(), row.why.clone())
+    };
+    assert_eq!(
+        of(&state),
+        (String::new(), "runs, or may be running".into())
+    );
+    state.now = Duration::from_secs(1);
+    look.queues[0].stopped_ns = 5;
+    look.queues[0].stops += 1;
+    state.take(Ok(look));
+    let why = "runs, or may be running; lately stopped for infer (10), since work of higher \
+               priority waited";
+    assert_eq!(of(&state), ("infer (10)".into(), why.into()));
+}
