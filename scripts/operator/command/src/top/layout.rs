@@ -77,6 +77,7 @@ mod tests {
     #[test]
     fn the_foot_comes_first_then_the_title_then_the_table() {
         assert_eq!(layout(1, 1, 2).foot, 1);
+        assert_eq!(layout(1, 0, 2).foot, 1, "there always is one");
         let two = layout(2, 1, 2);
         assert_eq!((two.title, two.foot), (1, 1));
         let three = layout(3, 1, 2);

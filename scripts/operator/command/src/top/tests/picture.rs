@@ -289,3 +289,17 @@ fn what_a_program_calls_itself_cannot_command_the_terminal() {
         |character: char| character != '\n' && (character.is_control() || character == '\u{202e}');
     assert!(!text.contains(bad), "{text:?}");
 }
+
+#[test]
+fn a_queue_that_takes_no_part_has_a_mark() {
+    let mut state = shown(80, 24);
+    assert!(!picture(&state, PLAIN).join("\n").contains('*'));
+    let mut look = later();
+    look.queues[0].contends = false;
+    state.take(Ok(look));
+    let lines = picture(&state, PLAIN);
+    assert!(
+        lines[6].contains("train") && lines[6].contains(" stopped* "),
+        "{lines:?}"
+    );
+}
