@@ -114,6 +114,7 @@ mod tests {
     #[test]
     fn lines_are_broken_at_spaces_and_lose_nothing() {
         assert_eq!(wrapped("a bc def", 4), ["a bc", "def"]);
+        assert_eq!(wrapped("a bcd", 4), ["a", "bcd"]);
         assert_eq!(wrapped("a bcdefghi", 4), ["a", "bcde", "fghi"]);
         assert_eq!(wrapped("", 4), [""]);
         assert_eq!(wrapped("ab", 1), ["a", "b", ""][..2]);
