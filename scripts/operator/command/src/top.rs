@@ -19,15 +19,20 @@ mod worker;
 
 use std::env;
 use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event};
 use gpreempt_operator::host::{Host, Refusal};
+use nix::errno::Errno;
+use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
-use signal_hook::{flag, low_level};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level;
 
 use self::draw::Palette;
 use self::keys::Act;
@@ -36,7 +41,9 @@ use self::state::State;
 use self::worker::{Reply, Wish};
 
 /// How long keys are waited for before signals and replies are looked at.
-const TURN: Duration = Duration::from_millis(50);
+const TURN: u16 = 50;
+/// How long a signal waits for the view to end in order.
+const ORDERLY: Duration = Duration::from_millis(500);
 
 /// Shows the host until somebody ends it.
 pub fn run(host: &Host, interval: Duration, colour: bool) -> Result<(), Refusal> {
@@ -76,13 +83,39 @@ fn broken(error: io::Error) -> Refusal {
     Refusal(format!("the terminal cannot be used: {error}"))
 }
 
-/// A number that becomes that of the signal that asks for the end.
+/// A number that becomes that of the signal that asks for the end. Where the view is
+/// held up, as by a terminal that takes nothing any more, it ends all the same.
 fn signals() -> io::Result<Arc<AtomicUsize>> {
     let signal = Arc::new(AtomicUsize::new(0));
-    for number in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
-        flag::register_usize(number, signal.clone(), number as usize)?;
-    }
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
+    let asked = signal.clone();
+    let watch = move || {
+        for number in signals.forever() {
+            asked.store(number as usize, Ordering::Relaxed);
+            thread::sleep(ORDERLY);
+            screen::give_back_soon();
+            // There is nobody to tell.
+            let _ = low_level::emulate_default_handler(number);
+        }
+    };
+    thread::Builder::new().spawn(watch)?;
     Ok(signal)
+}
+
+/// Waits for a key, but not for long. A terminal that has gone away is an error here,
+/// since reading its end would go on for ever.
+fn wait() -> io::Result<()> {
+    let out = io::stdout();
+    let mut terminal = [PollFd::new(out.as_fd(), PollFlags::POLLIN)];
+    match poll(&mut terminal, PollTimeout::from(TURN)) {
+        Ok(_) | Err(Errno::EINTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let gone = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
+    match terminal[0].revents() {
+        Some(found) if found.intersects(gone) => Err(io::Error::other("it is gone")),
+        _ => Ok(()),
+    }
 }
 
 /// What the terminal can show, as far as the environment tells.
@@ -122,24 +155,34 @@ impl Show<'_> {
                 self.draw().map_err(broken)?;
             }
             changed = false;
-            if event::poll(TURN).map_err(broken)? {
+            wait().map_err(broken)?;
+            while event::poll(Duration::ZERO).map_err(broken)? {
                 changed = true;
-                match event::read().map_err(broken)? {
-                    Event::Key(key) => match self.state.press(key) {
-                        Some(Act::Quit) => return Ok(()),
-                        Some(Act::Suspend) => self.suspend().map_err(broken)?,
-                        Some(Act::Change(change)) => {
-                            self.state.ask();
-                            self.wish(Wish::Change(change))?;
-                        }
-                        None => {}
-                    },
-                    Event::Resize(width, height) => self.resize(width, height),
-                    _ => {}
+                let event = event::read().map_err(broken)?;
+                if self.meet(event)? {
+                    return Ok(());
                 }
             }
         }
         Ok(())
+    }
+
+    /// Does what an event asks for, and says whether that is the end.
+    fn meet(&mut self, event: Event) -> Result<bool, Refusal> {
+        match event {
+            Event::Key(key) => match self.state.press(key) {
+                Some(Act::Quit) => return Ok(true),
+                Some(Act::Suspend) => self.suspend().map_err(broken)?,
+                Some(Act::Change(change)) => {
+                    self.state.ask();
+                    self.wish(Wish::Change(change))?;
+                }
+                None => {}
+            },
+            Event::Resize(width, height) => self.resize(width, height),
+            _ => {}
+        }
+        Ok(false)
     }
 
     fn resize(&mut self, width: u16, height: u16) {

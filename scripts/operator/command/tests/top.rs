@@ -6,6 +6,8 @@ mod screen;
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
@@ -13,7 +15,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use host::{Host, DEBUGFS, FAUX, QUEUES};
-use nix::pty::{openpty, Winsize};
+use nix::fcntl::OFlag;
+use nix::pty::{grantpt, posix_openpt, ptsname_r, unlockpt};
 use nix::sys::signal::{kill, Signal};
 use nix::sys::termios::{tcgetattr, Termios};
 use nix::unistd::Pid;
@@ -42,20 +45,27 @@ fn host() -> Host {
     host
 }
 
-/// Starts it in a session of its own, whose terminal this is.
-fn start(host: &Host, line: &str, environment: &[(&str, &str)]) -> Run {
-    let size = Winsize {
-        ws_row: 24,
-        ws_col: 80,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
-    let pair = openpty(Some(&size), None).unwrap();
-    let (keys, terminal) = (File::from(pair.master), File::from(pair.slave));
+/// Starts it on a terminal, by way of a program that may make this its session's.
+fn begin(
+    host: &Host,
+    session: &[&str],
+    line: &str,
+    environment: &[(&str, &str)],
+) -> (Child, File, File, Termios) {
+    // No other program has its ends, so that it is gone when they are dropped here.
+    let keys = posix_openpt(OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC).unwrap();
+    grantpt(&keys).unwrap();
+    unlockpt(&keys).unwrap();
+    let mut options = File::options();
+    let options = options.read(true).write(true);
+    let options = options.custom_flags(OFlag::O_NOCTTY.bits());
+    let terminal = options.open(ptsname_r(&keys).unwrap()).unwrap();
+    size(&terminal, 24, 80);
     let before = tcgetattr(&terminal).unwrap();
     let end = || Stdio::from(terminal.try_clone().unwrap());
-    let child = Command::new("setsid")
-        .args(["--ctty", env!("CARGO_BIN_EXE_gpreempt"), "--root"])
+    let child = Command::new(session[0])
+        .args(&session[1..])
+        .args([env!("CARGO_BIN_EXE_gpreempt"), "--root"])
         .arg(host.0.path())
         .args(line.split('|'))
         .env_remove("NO_COLOR")
@@ -67,6 +77,13 @@ fn start(host: &Host, line: &str, environment: &[(&str, &str)]) -> Run {
         .stderr(end())
         .spawn()
         .unwrap();
+    let keys = File::from(OwnedFd::from(keys));
+    (child, keys, terminal, before)
+}
+
+/// Starts it in a session of its own, whose terminal this is.
+fn start(host: &Host, line: &str, environment: &[(&str, &str)]) -> Run {
+    let (child, keys, terminal, before) = begin(host, &["setsid", "--ctty"], line, environment);
     let said = Arc::new(Mutex::new(Vec::new()));
     let mut from = keys.try_clone().unwrap();
     let to = said.clone();
@@ -85,10 +102,26 @@ fn start(host: &Host, line: &str, environment: &[(&str, &str)]) -> Run {
     }
 }
 
+fn size(terminal: &File, lines: u16, columns: u16) {
+    let status = Command::new("stty")
+        .args(["rows", &lines.to_string(), "cols", &columns.to_string()])
+        .stdin(terminal.try_clone().unwrap())
+        .status();
+    assert!(status.unwrap().success());
+}
+
 fn usual(host: &Host) -> Run {
     let run = start(host, "top|--interval|0.1", &[]);
     run.waits_for("train");
     run
+}
+
+impl Drop for Run {
+    /// A test that fails leaves nothing running.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 impl Run {
@@ -216,18 +249,18 @@ fn each_signal_ends_it_and_leaves_the_terminal_as_it_was() {
 #[test]
 fn a_terminal_that_goes_away_takes_it_along() {
     let host = host();
-    let run = usual(&host);
-    let Run {
-        mut child,
-        keys,
-        terminal,
-        ..
-    } = run;
-    drop(terminal);
-    // The thread that reads has the other end too, and lets it go when nothing comes.
-    kill(Pid::from_raw(child.id() as i32), Signal::SIGHUP).unwrap();
-    drop(keys);
-    assert!(!child.wait().unwrap().success());
+    // With the signal that comes with that, and without.
+    for session in [&["setsid", "--ctty"][..], &["env"]] {
+        let (mut child, mut keys, terminal, _) = begin(&host, session, "top", &[]);
+        let mut said = String::new();
+        while !said.contains("train") {
+            let mut part = [0; 4096];
+            let length = keys.read(&mut part).unwrap();
+            said.push_str(&String::from_utf8_lossy(&part[..length]));
+        }
+        drop((keys, terminal));
+        assert!(!child.wait().unwrap().success());
+    }
 }
 
 #[test]
@@ -266,11 +299,7 @@ fn another_size_is_another_picture() {
     let host = host();
     let mut run = usual(&host);
     run.forgets();
-    let status = Command::new("stty")
-        .args(["rows", "40", "cols", "120"])
-        .stdin(run.terminal.try_clone().unwrap())
-        .status();
-    assert!(status.unwrap().success());
+    size(&run.terminal, 40, 120);
     run.waits_for("q:quit");
     let screen = run.screen();
     let last = screen.lines().position(|line| line.starts_with("q:quit"));

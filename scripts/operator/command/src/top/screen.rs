@@ -3,6 +3,9 @@
 
 use std::io::{self, Stdout, Write};
 use std::panic;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use crossterm::terminal::{self, EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, execute};
@@ -51,6 +54,20 @@ impl Drop for Screen {
 fn enter() -> io::Result<()> {
     terminal::enable_raw_mode()?;
     execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)
+}
+
+/// Gives the terminal back as far as it lets itself be written to.
+pub fn give_back_soon() {
+    let (done, is_done) = mpsc::channel();
+    let started = thread::Builder::new().spawn(move || {
+        give_back();
+        // Nobody may be waiting any more.
+        let _ = done.send(());
+    });
+    if started.is_ok() {
+        let _ = is_done.recv_timeout(Duration::from_millis(250));
+    }
+    let _ = terminal::disable_raw_mode();
 }
 
 /// A terminal that is gone needs nothing, so nothing that fails here matters.
