@@ -29,14 +29,17 @@ pub enum Command {
     Status,
     /// the queues, most urgent first
     Queues,
-    /// both, live
+    /// both, live, with keys for the mode and the rules
     Top {
-        /// seconds between two looks
+        /// seconds between two looks, 0.1 at least
         #[arg(long, default_value = "1", value_parser = seconds)]
         interval: f64,
         /// print it once
         #[arg(long)]
         once: bool,
+        /// show no colours, as NO_COLOR and TERM=dumb do; words say the same
+        #[arg(long)]
+        no_color: bool,
     },
     /// the last decisions and their reasons
     Events {

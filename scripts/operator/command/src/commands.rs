@@ -69,7 +69,7 @@ pub fn queues(host: &Host) -> Result<Outcome, Refusal> {
     Ok(Outcome::good(lines, report))
 }
 
-/// What `top` shows.
+/// What `top --once` prints.
 pub fn overview(host: &Host) -> Result<Vec<String>, Refusal> {
     let mut lines = show::nodes(&host.stats()?.nodes);
     lines.extend(show::queues(&host.queues()?));

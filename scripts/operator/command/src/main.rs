@@ -12,7 +12,7 @@ mod report;
 mod show;
 mod top;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -41,8 +41,18 @@ fn run(arguments: Arguments) -> Result<Option<Outcome>, Refusal> {
     let outcome = match arguments.command {
         Command::Status => commands::status(&host),
         Command::Queues => commands::queues(&host),
-        Command::Top { interval, once } => {
-            return show_top(&host, interval, once, arguments.json).map(|()| None);
+        Command::Top {
+            interval,
+            once,
+            no_color,
+        } => {
+            if arguments.json {
+                return Err(Refusal::new(
+                    "'top' is for people: use 'gpreempt --json status' and 'gpreempt --json queues'",
+                ));
+            }
+            let interval = Duration::from_secs_f64(interval);
+            return show_top(&host, interval, once, !no_color).map(|()| None);
         }
         Command::Events { last } => commands::events(&host, last),
         Command::Explain { pid } => commands::explain(&host, pid),
@@ -107,21 +117,14 @@ fn write_metrics(host: &Host, export: Export, json: bool) -> Result<Option<Outco
     export::run(host, &export).map(|()| None)
 }
 
-fn show_top(host: &Host, interval: f64, once: bool, json: bool) -> Result<(), Refusal> {
-    if json {
-        return Err(Refusal::new(
-            "'top' is for people: use 'gpreempt --json status' and 'gpreempt --json queues'",
-        ));
+fn show_top(host: &Host, interval: Duration, once: bool, colour: bool) -> Result<(), Refusal> {
+    if !once {
+        return top::run(host, interval, colour);
     }
-    if once || !io::stdout().is_terminal() {
-        let lines = commands::overview(host)?;
-        // As with every other output, nobody may be there to read it.
-        let _ = print(&lines.join("\n"));
-        return Ok(());
-    }
-    top::run(Duration::from_secs_f64(interval), || {
-        commands::overview(host)
-    })
+    let lines = commands::overview(host)?;
+    // As with every other output, nobody may be there to read it.
+    let _ = print(&lines.join("\n"));
+    Ok(())
 }
 
 /// Prints what a command found, and returns what it exits with.

@@ -97,6 +97,11 @@ fn cause(reason: &str) -> (&'static str, &'static [&'static str]) {
     }
 }
 
+/// Why a queue was stopped or started, in words.
+pub fn reason_in_words(reason: &str) -> &'static str {
+    cause(reason).0
+}
+
 /// As in `once` and `3 times`.
 fn times(number: usize) -> String {
     match number {

@@ -77,6 +77,17 @@ impl Host {
         Ok(text.trim().to_owned())
     }
 
+    /// Says why rules and the mode cannot be changed from here, if they cannot. Nothing
+    /// is written for that.
+    pub fn may_change(&self) -> Result<(), Refusal> {
+        for file in [rules_path("add"), rules_path("del"), parameter_path("mode")] {
+            let path = self.path(file);
+            let opened = fs::OpenOptions::new().write(true).open(&path);
+            opened.map_err(|error| cannot("write", &path, &error))?;
+        }
+        Ok(())
+    }
+
     fn all_parameters(&self) -> Result<Parameters, Refusal> {
         let mut all = Parameters::new();
         for name in parameters::names() {
@@ -306,5 +317,28 @@ fn group(name: &str) -> Result<u32, Refusal> {
         _ => Err(Refusal(format!(
             "[hints]: there is no group '{name}': make it with 'addgroup --system {name}'"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whether_anything_may_be_changed_is_found_out_without_changing_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let host = Host::new(directory.path());
+        let files = [rules_path("add"), rules_path("del"), parameter_path("mode")];
+        for file in &files {
+            let path = host.path(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let refusal = host.may_change().unwrap_err().to_string();
+            assert!(refusal.contains(file.as_str()), "{refusal}");
+            fs::write(path, "as it was").unwrap();
+        }
+        assert_eq!(host.may_change(), Ok(()));
+        for file in &files {
+            assert_eq!(host.read(file).unwrap(), "as it was");
+        }
     }
 }

@@ -39,6 +39,12 @@ pub struct Queue {
 }
 
 impl Queue {
+    /// The bytes of the program's name, each of which the table has as a character.
+    pub fn comm_bytes(&self) -> Option<Vec<u8>> {
+        let bytes = self.comm.chars().map(|byte| u8::try_from(u32::from(byte)));
+        bytes.collect::<Result<_, _>>().ok()
+    }
+
     /// How much lies between the two pointers, where both are known.
     pub fn backlog(&self) -> Option<u64> {
         Some(self.wptr?.saturating_sub(self.rptr?))
@@ -249,5 +255,21 @@ impl Host {
             )));
         }
         serde_json::from_str(&text).map_err(strange)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_the_bytes_that_the_kernel_escaped() {
+        let text = r#"{"gpu":"g","node":0,"pid":1,"comm":"a\u00c3\u00bc\u001b","queue":1,"prio":7,
+            "eff_prio":7,"rule":null,"rptr":null,"wptr":null,"waves":null,"contends":true,
+            "state":"idle","stops":0,"run_ns":0,"stopped_ns":0}"#;
+        let mut queue: Queue = serde_json::from_str(text).unwrap();
+        assert_eq!(queue.comm_bytes(), Some(b"a\xc3\xbc\x1b".to_vec()));
+        queue.comm = "\u{100}".into();
+        assert_eq!(queue.comm_bytes(), None, "no byte is written so");
     }
 }

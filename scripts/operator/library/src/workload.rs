@@ -43,15 +43,20 @@ impl Workload {
     /// The workload of a process, by its cgroup, or by its command where the cgroup says
     /// nothing or the process has ended.
     pub fn of(host: &Host, pid: i64, command: &str) -> Workload {
-        let text = host.try_read(&format!("proc/{pid}/cgroup"));
-        text.as_deref()
-            .and_then(path)
+        cgroup(host, pid)
+            .as_deref()
             .and_then(named)
             .unwrap_or_else(|| Workload {
                 kind: Kind::Command,
                 name: command.to_owned(),
             })
     }
+}
+
+/// The path of a process's cgroup, where it says one.
+pub fn cgroup(host: &Host, pid: i64) -> Option<String> {
+    let text = host.try_read(&format!("proc/{pid}/cgroup"))?;
+    path(&text).map(str::to_owned)
 }
 
 /// The cgroup's path: that of the one hierarchy, or of systemd's own among several.
@@ -173,5 +178,21 @@ mod tests {
         assert_eq!(found.name, "a\u{fffd}\u{fffd}.service");
         let odd = format!("0::/{}\u{e9}", "0".repeat(WHOLE - 2));
         is(&odd, Kind::Command, "python3");
+    }
+
+    #[test]
+    fn the_whole_path_is_there_too_and_none_where_there_is_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let host = Host::new(directory.path());
+        assert_eq!(cgroup(&host, 7), None);
+        fs::create_dir_all(host.path("proc/7")).unwrap();
+        for (text, expected) in [
+            ("0::/batch.slice/a b\n", Some("/batch.slice/a b")),
+            ("0::/\n", None),
+            ("", None),
+        ] {
+            fs::write(host.path("proc/7/cgroup"), text).unwrap();
+            assert_eq!(cgroup(&host, 7).as_deref(), expected, "{text}");
+        }
     }
 }
