@@ -62,6 +62,10 @@ put_console() {
 		WantedBy=multi-user.target
 	END
 	in_tree systemctl enable --quiet answer.service
+	# On an emulated processor amdgpu alone takes a minute to load.
+	mkdir -p "$work/host/etc/systemd/system/systemd-modules-load.service.d"
+	printf '[Service]\nTimeoutSec=%s\n' "$host_patience" \
+		>"$work/host/etc/systemd/system/systemd-modules-load.service.d/patience.conf"
 	# Nobody logs in, and nothing of the network is there.
 	in_tree systemctl mask --quiet getty@.service serial-getty@.service systemd-networkd-wait-online.service \
 		apt-daily.timer apt-daily-upgrade.timer man-db.timer e2scrub_all.timer fstrim.timer
@@ -83,7 +87,7 @@ make_host_disk() {
 }
 
 # start_host KERNEL [QEMU-ARGUMENT...]: boots the disk $work/disk and waits until the
-# guest takes commands.
+# guest takes commands.  With host_snapshot=on the disk stays as it is.
 start_host() {
 	local kernel=$1 line
 	shift
@@ -92,11 +96,11 @@ start_host() {
 	qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 1 -m "$host_memory" \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-serial "file:$work/console" \
-		-drive "file=$work/disk,format=${host_format:-raw},if=virtio,cache=unsafe" \
+		-drive "file=$work/disk,format=raw,if=virtio,snapshot=${host_snapshot:-off},cache=unsafe" \
 		-device virtio-serial-pci -chardev "pipe,id=port,path=$work/port" \
 		-device virtserialport,chardev=port,name=commands \
 		-kernel "$work/boot/vmlinuz-$kernel" -initrd "$work/boot/initrd.img-$kernel" \
-		-append "root=/dev/vda rw console=ttyS0 panic=-1 mitigations=off no_timer_check loglevel=5 systemd.show_status=no ${host_append:-}" \
+		-append "root=/dev/vda rw console=ttyS0 panic=-1 mitigations=off no_timer_check loglevel=5 systemd.show_status=no systemd.default_timeout_start_sec=$host_patience systemd.default_device_timeout_sec=$host_patience" \
 		"$@" >"$work/qemu" 2>&1 </dev/null &
 	host_process=$!
 	exec 5>"$work/port.in" 6<"$work/port.out"

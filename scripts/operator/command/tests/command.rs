@@ -266,6 +266,65 @@ fn with_secure_boot_the_doctor_says_how_a_module_gets_to_load() {
     assert!(text.contains("ok       Secure Boot is on"), "{text}");
 }
 
+/// What the doctor prints where modinfo prints this of the module.
+fn doctor_with(host: &Host, modinfo: &str) -> String {
+    let root = host.0.path().display();
+    host.file("modinfo.text", modinfo);
+    // By a process of its own, for the same reason as below.
+    shell(&format!(
+        "mkdir -p {root}/bin && cat >{root}/bin/modinfo <<'END' && chmod 755 {root}/bin/modinfo\n\
+         #!/bin/sh\n\
+         [ \"$*\" = '--basedir {root}/ --set-version 7.3.4 amd_gpreempt' ] && cat {root}/modinfo.text\n\
+         END\n"
+    ));
+    let output = Command::new(env!("CARGO_BIN_EXE_gpreempt"))
+        .args(["--root", &root.to_string()])
+        .args(["doctor", "--release", "7.3.4"])
+        .env("PATH", format!("{root}/bin:/usr/bin:/bin"))
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn with_secure_boot_the_doctor_says_what_signs_a_module() {
+    const BUILT: &str = "/lib/modules/7.3.4/updates/dkms/amd_gpreempt.ko.xz";
+    const BY_HAND: &str = "/lib/modules/7.3.4/updates/amd_gpreempt.ko";
+    let host = Host::supported();
+    fs::remove_dir_all(host.0.path().join("sys/module/amd_gpreempt")).unwrap();
+    let unsigned = format!("filename: {BUILT}\n");
+    let text = doctor_with(&host, &unsigned);
+    assert!(!text.contains("signed"), "without Secure Boot: {text}");
+    host.file(
+        "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c",
+        "\u{6}\0\0\0\u{1}",
+    );
+    host.file("var/lib/dkms/mok.pub", "\u{2}\u{2}\u{52}\u{3f}");
+    let text = doctor_with(&host, "");
+    assert!(!text.contains("signed"), "there is no module: {text}");
+    let text = doctor_with(&host, &format!("filename: {BUILT}\nsig_key: 52:3F\n"));
+    let good = format!("ok       {BUILT} is signed with a known key\n");
+    assert!(text.contains(&good), "{text}");
+
+    let text = doctor_with(&host, &unsigned);
+    let bad = format!(
+        "MISSING  {BUILT} is signed with a known key\n         \
+         the kernel refuses it: have DKMS build and sign it\n"
+    );
+    assert!(text.contains(&bad), "{text}");
+    assert!(!text.contains("unbuild"), "DKMS has no such module: {text}");
+    host.file("var/lib/dkms/amd_gpreempt/1.2.3/source", "");
+    host.file("var/lib/dkms/amd_gpreempt/original_module/7.3.4/a", "");
+    let again = "sudo dkms unbuild amd_gpreempt/1.2.3 -k 7.3.4 && \
+                 sudo dkms install amd_gpreempt/1.2.3 -k 7.3.4\n";
+    let text = doctor_with(&host, &unsigned);
+    assert!(text.contains(&format!("         $ {again}")), "{text}");
+    let text = doctor_with(&host, &format!("filename: {BY_HAND}\nsig_key: 52:40\n"));
+    assert!(text.contains("signed with another key"), "{text}");
+    let first = format!("         $ sudo rm {BY_HAND} && {again}");
+    assert!(text.contains(&first), "{text}");
+}
+
 #[test]
 fn the_self_test_is_a_program_beside_the_command_that_takes_its_own_arguments() {
     let directory = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use flate2::read::GzDecoder;
 use serde::Serialize;
 
 use crate::host::{Host, Refusal, MODULE};
-use crate::secure_boot::{self, Key};
+use crate::secure_boot::{self, Fault, File, Key};
 
 /// The oldest kernel for which there is a module.
 const OLDEST_KERNEL: (u32, u32) = (7, 2);
@@ -249,6 +249,49 @@ impl Doctor<'_> {
         };
         let what = "Secure Boot is on, and the firmware trusts the key of DKMS";
         self.say(remedy.is_empty(), what, remedy);
+        self.signature();
+    }
+
+    /// The module's file must have DKMS's signature, which what was installed by other
+    /// means lacks, and what was built before the key was made anew.
+    fn signature(&mut self) {
+        let Some(file) = File::of_module(self.host, self.release) else {
+            return;
+        };
+        let fault = file.fault(self.host);
+        let remedy = match fault {
+            None => "",
+            Some(Fault::Unsigned) => "the kernel refuses it: have DKMS build and sign it",
+            Some(Fault::Unknown) => {
+                "the kernel refuses what was signed with another key: have DKMS build it again"
+            }
+        };
+        let what = format!("{} is signed with a known key", file.path);
+        self.say(fault.is_none(), what, remedy);
+        let Some(version) = self.version_of_dkms() else {
+            return;
+        };
+        let module = format!("{MODULE}/{version} -k {}", self.release);
+        // DKMS removes only what it has installed.
+        let remove = match file.path.contains("/updates/dkms/") {
+            true => String::new(),
+            false => format!("sudo rm {} && ", file.path),
+        };
+        self.mend(format!(
+            "{remove}sudo dkms unbuild {module} && sudo dkms install {module}"
+        ));
+    }
+
+    /// The module's version that DKMS builds, where it has one.
+    fn version_of_dkms(&self) -> Option<String> {
+        let entries = fs::read_dir(self.host.path("var/lib/dkms").join(MODULE)).ok()?;
+        // Beside the versions' folders there are links to what is installed, and a folder
+        // of what it has replaced.
+        let versions = entries
+            .flatten()
+            .filter(|entry| fs::symlink_metadata(entry.path().join("source")).is_ok());
+        let names = versions.filter_map(|entry| entry.file_name().into_string().ok());
+        names.max()
     }
 
     fn module(&mut self) -> Result<(), Refusal> {

@@ -2,8 +2,9 @@
 //! Whether the firmware lets modules load that DKMS has signed.
 
 use std::fs;
+use std::process::Command;
 
-use crate::host::Host;
+use crate::host::{Host, MODULE};
 
 /// The firmware's variables: a word of attributes, then the value.
 const VARIABLES: &str = "sys/firmware/efi/efivars";
@@ -35,21 +36,88 @@ pub fn key(host: &Host) -> Option<Key> {
     if certificate.is_empty() {
         return Some(Key::Missing);
     }
-    let entries = fs::read_dir(variables).into_iter().flatten().flatten();
-    let mut lists = entries.filter(|entry| {
+    Some(
+        match lists(host).any(|list| contains(&list, &certificate)) {
+            true => Key::Trusted,
+            false => Key::Unknown,
+        },
+    )
+}
+
+/// The certificates that the firmware trusts, in its own form.
+fn lists(host: &Host) -> impl Iterator<Item = Vec<u8>> {
+    let entries = fs::read_dir(host.path(VARIABLES)).into_iter().flatten();
+    let lists = entries.flatten().filter(|entry| {
         let name = entry.file_name();
         KEYS.iter()
             .any(|key| name.to_string_lossy().starts_with(key))
     });
-    let trusted = lists.any(|entry| {
-        let list = fs::read(entry.path()).unwrap_or_default();
-        list.windows(certificate.len())
-            .any(|part| part == certificate)
-    });
-    Some(match trusted {
-        true => Key::Trusted,
-        false => Key::Unknown,
-    })
+    lists.map(|entry| fs::read(entry.path()).unwrap_or_default())
+}
+
+fn contains(list: &[u8], part: &[u8]) -> bool {
+    list.windows(part.len()).any(|window| window == part)
+}
+
+/// The file that would be loaded as the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    pub path: String,
+    /// The serial number of the certificate that it was signed for; none where it is not
+    /// signed.
+    serial: Option<Vec<u8>>,
+}
+
+/// What is wrong with a file's signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    Unsigned,
+    /// Neither DKMS nor the firmware has the key.
+    Unknown,
+}
+
+impl File {
+    /// Nothing where the kernel has no such module, or nobody can say.
+    pub fn of_module(host: &Host, release: &str) -> Option<File> {
+        // Who is not root often lacks the folder that the command is in.
+        let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").ok()?);
+        let output = Command::new("modinfo")
+            .env("PATH", path)
+            .arg("--basedir")
+            .arg(host.path(""))
+            .args(["--set-version", release, MODULE])
+            .output()
+            .ok()?;
+        File::parse(&String::from_utf8_lossy(&output.stdout))
+    }
+
+    /// From the lines of `modinfo`.
+    fn parse(text: &str) -> Option<File> {
+        let value = |name: &str| {
+            let lines = text.lines().filter_map(|line| line.split_once(':'));
+            let mut named = lines.filter(|(key, _)| *key == name);
+            named.next().map(|(_, value)| value.trim())
+        };
+        let serial = value("sig_key").and_then(|key| {
+            let bytes = key.split(':').map(|byte| u8::from_str_radix(byte, 16));
+            bytes.collect::<Result<Vec<u8>, _>>().ok()
+        });
+        // The folder that was named ends with a slash, and what is in it begins with one.
+        let path = value("filename")?.replace("//", "/");
+        Some(File { path, serial })
+    }
+
+    /// Why the kernel would refuse it although the firmware trusts the key of DKMS.
+    pub fn fault(&self, host: &Host) -> Option<Fault> {
+        let Some(serial) = &self.serial else {
+            return Some(Fault::Unsigned);
+        };
+        let own = fs::read(host.path(CERTIFICATE)).unwrap_or_default();
+        // A number in a certificate: its kind, its length, its bytes.
+        let number = [&[2, serial.len() as u8], &serial[..]].concat();
+        let known = contains(&own, &number) || lists(host).any(|list| contains(&list, &number));
+        (!known).then_some(Fault::Unknown)
+    }
 }
 
 #[cfg(test)]
@@ -98,5 +166,57 @@ mod tests {
         set(&host, LIST, b"");
         set(&host, KEYS[1], b"certificate");
         assert_eq!(key(&host), Some(Key::Trusted));
+    }
+
+    const SIGNED: &str = "filename:       //lib/modules/7.3.4/updates/dkms/amd_gpreempt.ko.xz\n\
+                          version:        1.2.3\n\
+                          sig_id:         PKCS#7\n\
+                          signer:         DKMS module signing key\n\
+                          sig_key:        52:3F:0A\n\
+                          signature:      52:3F\n\t\t0A:00\n";
+
+    #[test]
+    fn a_file_is_known_by_what_modinfo_says() {
+        let file = File::parse(SIGNED).unwrap();
+        assert_eq!(
+            file.path,
+            "/lib/modules/7.3.4/updates/dkms/amd_gpreempt.ko.xz"
+        );
+        assert_eq!(file.serial, Some(vec![0x52, 0x3f, 0x0a]));
+        let unsigned = File::parse("filename:  /a.ko\nname:  amd_gpreempt\n").unwrap();
+        assert_eq!(unsigned.serial, None);
+        assert_eq!(File::parse(""), None, "there is no such module");
+        let odd = File::parse("filename: /a.ko\nsig_key: 5G:\n").unwrap();
+        assert_eq!(odd.serial, None);
+        let (_directory, host) = host();
+        assert_eq!(File::of_module(&host, "7.3.4"), None);
+    }
+
+    #[test]
+    fn a_file_is_refused_that_nobody_or_somebody_unknown_has_signed() {
+        let (_directory, host) = host();
+        let file = File::parse(SIGNED).unwrap();
+        let unsigned = File::parse("filename: /a.ko\n").unwrap();
+        assert_eq!(file.fault(&host), Some(Fault::Unknown), "no certificates");
+        for (place, bytes, fault) in [
+            (
+                CERTIFICATE,
+                &b"\x02\x03\x52\x3f\x0b."[..],
+                Some(Fault::Unknown),
+            ),
+            (
+                CERTIFICATE,
+                b".\x02\x04\x52\x3f\x0a\x00",
+                Some(Fault::Unknown),
+            ),
+            (CERTIFICATE, b".\x02\x03\x52\x3f\x0a.", None),
+            (CERTIFICATE, b"", Some(Fault::Unknown)),
+        ] {
+            fs::write(host.path(place), bytes).unwrap();
+            assert_eq!(file.fault(&host), fault, "{bytes:?}");
+            assert_eq!(unsigned.fault(&host), Some(Fault::Unsigned), "{bytes:?}");
+        }
+        set(&host, LIST, b"..\x02\x03\x52\x3f\x0a.");
+        assert_eq!(file.fault(&host), None, "the firmware has another key");
     }
 }
