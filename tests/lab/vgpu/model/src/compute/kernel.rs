@@ -12,8 +12,6 @@ const GROUP_SEGMENT: u64 = 0;
 const CODE_ENTRY: u64 = 16;
 const PROGRAM_RESOURCES_1: u64 = 48;
 
-/// Local memory is allocated in units of this size.
-const LDS_GRANULE: u32 = 512;
 pub const LDS_BYTES: u32 = 64 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +25,23 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// Local memory is allocated in units of this size.
+    pub const LDS_GRANULE: u32 = 512;
+
+    /// Machine code whose registers the first word of resources counts.
+    pub fn of_registers(resources: u32, lds: u32) -> Result<Kernel, String> {
+        if lds > LDS_BYTES {
+            return Err(format!(
+                "a workgroup wants {lds} bytes of local memory, a compute unit has {LDS_BYTES}"
+            ));
+        }
+        Ok(Kernel {
+            vgprs: vector_registers(resources),
+            lds,
+            is_countable: false,
+        })
+    }
+
     /// Reads a descriptor. `group_segment` is the packet's local memory size,
     /// which includes the descriptor's.
     pub fn read(
@@ -51,9 +66,14 @@ impl Kernel {
             )));
         }
         Ok(Kernel {
-            vgprs: ((resources & 0x3f) + 1) * 8,
-            lds: lds.next_multiple_of(LDS_GRANULE),
+            vgprs: vector_registers(resources),
+            lds: lds.next_multiple_of(Kernel::LDS_GRANULE),
             is_countable: &code == COUNTABLE,
         })
     }
+}
+
+/// Of a lane, accumulation registers included.
+fn vector_registers(resources: u32) -> u32 {
+    ((resources & 0x3f) + 1) * 8
 }

@@ -16,7 +16,7 @@ use super::Compute;
 use crate::bus::Buses;
 use crate::clock::Event;
 use crate::queue::Queues;
-use crate::terms::{Config, QueueKey, ReadPointer};
+use crate::terms::{Config, Format, QueueKey, ReadPointer};
 
 /// The pipe classes, most urgent first.
 const CLASSES: [u32; 4] = [3, 2, 1, 0];
@@ -203,10 +203,13 @@ impl Compute {
         queues.kick(bus, key);
     }
 
-    /// The read pointer of a queue may pass a packet; it moves as far as the
-    /// dispatches in flight allow.
+    /// The read pointer of an AQL queue may pass a packet; it moves as far as the
+    /// dispatches in flight allow. That of others moves when a packet is read.
     pub fn pass(&self, bus: &mut Buses, queues: &mut Queues, key: QueueKey, number: u64) {
-        let Some(fetched) = queues.get(key).map(|queue| queue.fetched()) else {
+        let of_aql = queues
+            .get(key)
+            .filter(|queue| queue.format() == Format::Aql);
+        let Some(fetched) = of_aql.map(|queue| queue.fetched()) else {
             return;
         };
         let held = self.holds_pointer(bus.config.read_pointer, key);

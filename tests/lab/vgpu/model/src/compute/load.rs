@@ -11,6 +11,8 @@ pub struct Load {
     cu_masks: Vec<[u32; 4]>,
     logical_dies: Vec<u32>,
     chunk: u64,
+    /// The die that runs all workgroups, if they are not dealt.
+    only: Option<u32>,
     /// Launched and not yet complete, oldest first.
     pub dispatches: Vec<Dispatch>,
 }
@@ -21,6 +23,7 @@ impl Load {
             cu_masks: vec![[u32::MAX; 4]; config.xcc_count as usize],
             logical_dies: (0..config.xcc_count).collect(),
             chunk: 1,
+            only: None,
             dispatches: Vec::new(),
         }
     }
@@ -34,6 +37,10 @@ impl Load {
         self.chunk = u64::from(chunk.max(1));
     }
 
+    pub fn set_only_die(&mut self, die: u32) {
+        self.only = Some(die);
+    }
+
     /// Whether its mask lets it use a unit.
     pub fn allows(&self, die: u32, unit: usize, units_per_engine: usize) -> bool {
         let engine = unit / units_per_engine;
@@ -45,6 +52,13 @@ impl Load {
     }
 
     pub fn deal(&self, die: u32) -> Deal {
+        if self.only.is_some() {
+            return Deal {
+                dies: 1,
+                position: 0,
+                chunk: 1,
+            };
+        }
         let dies = self.logical_dies.len().max(1) as u64;
         let position = self.logical_dies.get(die as usize).copied().unwrap_or(0);
         Deal {
@@ -58,7 +72,10 @@ impl Load {
     fn whole_share(&self, die: u32, workgroups: u64) -> Share {
         Share {
             present: true,
-            total: self.deal(die).total(workgroups),
+            total: match self.only {
+                Some(only) if only != die => 0,
+                _ => self.deal(die).total(workgroups),
+            },
             ..Share::default()
         }
     }

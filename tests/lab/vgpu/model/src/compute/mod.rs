@@ -23,7 +23,7 @@ pub use dispatch::Dispatch;
 pub use finish::context;
 pub use image::{Image, RECORD};
 pub use kernel::Kernel;
-pub use machine::{private_bytes, Group, Origin, Program, Scratch, Trouble};
+pub use machine::{private_bytes, Direct, Group, Origin, Program, Scratch, Trouble};
 #[cfg(test)]
 pub use occupancy::Footprint;
 pub use work::Work;
@@ -80,6 +80,13 @@ impl Compute {
     pub fn set_dealing(&mut self, key: QueueKey, die: u32, logical: u32, chunk: u32) {
         if let Some(load) = self.loads.get_mut(&key) {
             load.set_dealing(die, logical, chunk);
+        }
+    }
+
+    /// One die runs all workgroups of a queue.
+    pub fn set_only_die(&mut self, key: QueueKey, die: u32) {
+        if let Some(load) = self.loads.get_mut(&key) {
+            load.set_only_die(die);
         }
     }
 

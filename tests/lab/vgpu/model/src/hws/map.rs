@@ -109,6 +109,7 @@ impl Hws {
             slot::load_registers(&mut engines.bus, die, place, descriptor, vmid)?;
         }
         let mask = (1 << dies) - 1;
+        let home = slot::reading_die(&engines.bus, listed.descriptor)?;
         let loading = Loading {
             role: Role::User,
             vmid,
@@ -120,7 +121,7 @@ impl Hws {
             is_static: listed.is_static,
             settings: process.settings,
         };
-        let key = slot::load_slot(engines, 0, mask, place, loading);
+        let key = slot::load_slot(engines, home, mask, place, loading);
         engines.queues.account_mapped(&mut engines.bus, key);
         for die in 0..dies {
             slot::load_die_settings(engines, key, die)?;

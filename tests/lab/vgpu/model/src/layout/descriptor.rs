@@ -25,6 +25,8 @@ pub const WG_STATE_OFFSET: u64 = 176;
 pub const CTX_SAVE_SIZE: u64 = 177;
 pub const AQL_CONTROL: u64 = 181;
 pub const PQ_WPTR: u64 = 182;
+/// Of a queue of PM4 packets, the die that reads them.
+pub const PM4_TARGET_XCC: u64 = 225;
 pub const STRIDE: u64 = 226;
 /// In the scheduler's own descriptor: queues that did not yield.
 pub const QUEUE_DOORBELL_ID: u64 = 240;

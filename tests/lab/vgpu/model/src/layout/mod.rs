@@ -4,3 +4,4 @@
 pub mod aql;
 pub mod descriptor;
 pub mod pm4;
+pub mod shader;

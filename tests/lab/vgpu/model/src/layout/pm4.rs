@@ -17,6 +17,7 @@ pub enum Header {
 
 pub mod opcode {
     pub const NOP: u32 = 0x10;
+    pub const DISPATCH_DIRECT: u32 = 0x15;
     pub const WRITE_DATA: u32 = 0x37;
     pub const WAIT_REG_MEM: u32 = 0x3c;
     pub const INDIRECT_BUFFER: u32 = 0x3f;
@@ -126,6 +127,20 @@ packets! {
         context: u32 = |b| word(b, 6),
     }
 
+    EventWrite {
+        event: u32 = |b| word(b, 0) & 0x3f,
+    }
+
+    SetShaderRegisters {
+        first: u32 = |b| word(b, 0) & 0xffff,
+    }
+
+    DispatchDirect {
+        counts: [u32; 3] = |b| [word(b, 0), word(b, 1), word(b, 2)],
+        initiator: u32 = |b| word(b, 3),
+        is_whole: bool = |b| b.len() >= 4,
+    }
+
     SetResources {
         vmid_mask: u32 = |b| word(b, 0) & 0xffff,
         unmap_latency: u32 = |b| (word(b, 0) >> 16) & 0xff,
@@ -179,6 +194,24 @@ impl WriteData<'_> {
     pub fn values(&self) -> &[u32] {
         self.0.get(3..).unwrap_or(&[])
     }
+}
+
+impl SetShaderRegisters<'_> {
+    pub fn values(&self) -> &[u32] {
+        self.0.get(1..).unwrap_or(&[])
+    }
+}
+
+/// EVENT_WRITE: until the dispatches before it are done, nothing behind it is read.
+pub const PARTIAL_FLUSH: u32 = 7;
+
+/// What DISPATCH_DIRECT asks for besides its counts (COMPUTE_DISPATCH_INITIATOR).
+pub mod initiator {
+    pub const SHADER: u32 = 1 << 0;
+    pub const PARTIAL_GROUPS: u32 = 1 << 1;
+    pub const FROM_ZERO: u32 = 1 << 2;
+    pub const ORDERED_APPEND: u32 = 1 << 3;
+    pub const COUNTS_ITEMS: u32 = 1 << 5;
 }
 
 /// What UNMAP_QUEUES does with waves; every other action saves them.

@@ -128,8 +128,18 @@ fn store_descriptor(bus: &mut Buses, queue: &Queue, descriptor: u64) -> Result<(
     put(mqd::IB_BASE, address as u32)?;
     put(mqd::IB_BASE + 1, (address >> 32) as u32)?;
     put(mqd::IB_RPTR, buffer.map_or(0, |buffer| buffer.dwords))?;
+    if queue.format() == Format::Pm4 && descriptor_is_homes(queue, descriptor) {
+        for (dword, value) in queue.shader().changes() {
+            put(dword, value)?;
+        }
+    }
     put(mqd::SAVE_END_TIME, ticks as u32)?;
     put(mqd::SAVE_END_TIME + 1, (ticks >> 32) as u32)
+}
+
+/// Whether it is that of the die that reads the queue's packets.
+fn descriptor_is_homes(queue: &Queue, descriptor: u64) -> bool {
+    queue.descriptor_of(queue.home()) == Some(descriptor)
 }
 
 fn store_registers(bus: &mut Buses, queue: &Queue, die: u32, slot: Slot) {

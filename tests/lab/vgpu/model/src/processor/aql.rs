@@ -2,15 +2,12 @@
 //! Architected queueing: reading the packets of AQL queues.
 
 use super::pm4::CommandProcessor;
+use super::IN_FLIGHT;
 use crate::compute::{private_bytes, Dispatch, Kernel, Origin, Program, Scratch, Work};
 use crate::layout::aql::{kind, signal, vendor, Packet};
 use crate::memory::Space;
 use crate::queue::{Failure, Flow, Indirect, Queue};
 use crate::terms::{QueueKey, ReadPointer};
-
-/// Dispatches of one queue that may be on the compute units at a time. The
-/// control stack has room for their records.
-const IN_FLIGHT: usize = 16;
 
 /// In what a queue's owner keeps (amd_queue_t): the signal by which it is asked for
 /// something, and that a dispatch wants more scratch than there is.

@@ -13,6 +13,10 @@ use crate::hws::Hws;
 use crate::terms::{Format, QueueKey};
 use pm4::CommandProcessor;
 
+/// Dispatches of one queue that may be on the compute units at a time. The
+/// control stack has room for their records.
+const IN_FLIGHT: usize = 16;
+
 /// A queue reads its next packet, if it may.
 pub fn fetch(engines: &mut Engines, hws: &mut Hws, key: QueueKey) {
     let Some(queue) = engines.queues.take_fetch(&mut engines.bus, key) else {

@@ -16,6 +16,7 @@ pub use pointer::full_pointer;
 pub use table::Queues;
 
 use crate::account::Loaded;
+use crate::layout::shader::ShaderRegisters;
 use crate::memory::Space;
 use crate::registers::table::sdma;
 use crate::terms::{
@@ -94,6 +95,8 @@ pub struct Queue {
     /// Why it has stopped permanently, if it has.
     fault: Option<String>,
     account: usize,
+    /// What its packets have set of dispatches, if they are PM4's.
+    shader: ShaderRegisters,
     /// The SDMA engine works on its current packet until then.
     busy_until: GpuNanos,
     /// How long the SDMA engine has worked for this queue, in nanoseconds.
@@ -120,6 +123,7 @@ impl Queue {
             keeps_saved: false,
             fault: None,
             account: 0,
+            shader: ShaderRegisters::default(),
             busy_until: GpuNanos::default(),
             busy_nanos: 0,
         }
@@ -200,6 +204,20 @@ impl Queue {
 
     pub fn account(&self) -> usize {
         self.account
+    }
+
+    // What a dispatch by PM4 packets is made of.
+
+    pub fn shader(&self) -> &ShaderRegisters {
+        &self.shader
+    }
+
+    pub fn shader_mut(&mut self) -> &mut ShaderRegisters {
+        &mut self.shader
+    }
+
+    pub fn load_shader(&mut self, registers: ShaderRegisters) {
+        self.shader = registers;
     }
 
     // Its dies and descriptors.

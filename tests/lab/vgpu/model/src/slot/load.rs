@@ -4,6 +4,7 @@
 use crate::bus::Buses;
 use crate::engines::Engines;
 use crate::layout::descriptor as mqd;
+use crate::layout::shader::{self, ShaderRegisters};
 use crate::memory::{MemoryFault, Space};
 use crate::queue::{full_pointer, Identity, Indirect, Queue};
 use crate::registers::table::gc;
@@ -112,6 +113,24 @@ pub fn descriptor_stride(bus: &Buses, descriptor: u64) -> Result<u64, MemoryFaul
     Ok(u64::from(bus.memory.read_u32(Space::Kernel, at)?))
 }
 
+/// The die that reads a queue's packets, as its first descriptor says. All dies together
+/// run what is in AQL packets, which the first one reads.
+pub fn reading_die(bus: &Buses, descriptor: u64) -> Result<u32, MemoryFault> {
+    let read = |dword: u64| {
+        let at = descriptor.wrapping_add(dword * 4);
+        bus.memory.read_u32(Space::Kernel, at)
+    };
+    if read(mqd::AQL_CONTROL)? & 1 != 0 {
+        return Ok(0);
+    }
+    let target = read(mqd::PM4_TARGET_XCC)?;
+    Ok(if target < bus.config.xcc_count {
+        target
+    } else {
+        0
+    })
+}
+
 /// Takes what a die's descriptor says besides the slot's registers.
 pub fn load_die_settings(
     engines: &mut Engines,
@@ -138,8 +157,17 @@ pub fn load_die_settings(
     engines.compute.set_mask(key, die, mask);
     if queue.format() == Format::Aql {
         engines.compute.set_dealing(key, die, logical, chunk);
-    } else if die == queue.home() && buffer.dwords > 0 {
-        queue.enter_buffer(buffer);
+        return Ok(());
+    }
+    let home = queue.home();
+    engines.compute.set_only_die(key, home);
+    if die == home {
+        if buffer.dwords > 0 {
+            queue.enter_buffer(buffer);
+        }
+        let at = descriptor.wrapping_add(shader::IN_DESCRIPTOR * 4);
+        let words = engines.bus.memory.read_dwords(Space::Kernel, at)?;
+        queue.load_shader(ShaderRegisters::from_descriptor(words));
     }
     Ok(())
 }

@@ -2,12 +2,12 @@
 //! User queues that the driver loads by register, die by die, without the
 //! scheduler firmware (`sched_policy=2`).
 
-use super::load::{descriptor_stride, load_die_settings, load_slot, Loading};
+use super::load::{descriptor_stride, load_die_settings, load_slot, reading_die, Loading};
 use crate::bus::Buses;
 use crate::engines::Engines;
 use crate::preempt;
 use crate::registers::table::gc;
-use crate::terms::{Format, QueueKey, Role, Seat, Slot, WaveSettings};
+use crate::terms::{QueueKey, Role, Seat, Slot, WaveSettings};
 
 /// The driver activated a slot for a user's address space.
 pub fn activate(engines: &mut Engines, die: u32, slot: Slot, vmid: u32) {
@@ -77,16 +77,14 @@ fn load(engines: &mut Engines, die: u32, slot: Slot, vmid: u32) -> QueueKey {
     engines.queues.account_mapped(&mut engines.bus, key);
     let own = engines.queues.get(key).and_then(|queue| queue.descriptor());
     let stride = own.map_or(Ok(0), |own| descriptor_stride(&engines.bus, own));
-    match (stride, engines.queues.get_mut(key)) {
-        (Ok(stride), Some(queue)) => {
+    let home = own.map_or(Ok(die), |own| reading_die(&engines.bus, own));
+    let settings = stride.and_then(|stride| Ok((stride, home?)));
+    match (settings, engines.queues.get_mut(key)) {
+        (Ok((stride, home)), Some(queue)) => {
             // The registers name this die's descriptor; the queue
-            // keeps the first die's. Packets are read by that one.
+            // keeps the first die's.
             queue.set_descriptor(own.map(|own| own - u64::from(die) * stride), stride);
-            queue.set_home(if queue.format() == Format::Aql {
-                0
-            } else {
-                die
-            });
+            queue.set_home(home);
         }
         (Ok(_), None) => {}
         (Err(fault), _) => {

@@ -10,7 +10,9 @@ mod sdma;
 
 pub use kernel_ring::{map_kernel_ring, unmap_kernel_ring, KernelRing};
 pub use live::read_queue_register;
-pub use load::{descriptor_stride, load_die_settings, load_registers, load_slot, Loading};
+pub use load::{
+    descriptor_stride, load_die_settings, load_registers, load_slot, reading_die, Loading,
+};
 pub use sdma::{load_listed, sdma_control, ListedRing};
 
 use crate::engines::Engines;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Guest and video memory for unit tests, and a driver in miniature.
 
+pub mod direct;
 pub mod driver;
 pub mod machine;
 

@@ -141,6 +141,32 @@ kernel places, 0
 	global_store_dword v1, v2, s[4:5]
 	s_endpgm
 
+// The same by way of scratch.
+kernel own, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	s_mul_i32 s3, s2, 96 * 4
+	v_lshl_add_u32 v1, v0, 2, s3
+	s_lshl_b32 s3, s2, 16
+	v_or_b32 v2, s3, v0
+	scratch_store_dword off, v2, off offset:8
+	s_waitcnt lgkmcnt(0) vmcnt(0)
+	s_nop 0
+	s_nop 0
+	scratch_load_dword v3, off, off offset:8
+	s_waitcnt vmcnt(0)
+	global_store_dword v1, v3, s[4:5]
+	s_endpgm
+
+// Stores the number of the die.
+kernel where, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	s_getreg_b32 s6, hwreg(20, 0, 4)
+	v_mov_b32 v1, 0
+	v_mov_b32 v2, s6
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v1, v2, s[4:5]
+	s_endpgm
+
 kernel forever, 0
 again:
 	s_branch again

@@ -9,4 +9,5 @@ mod machine_preempt;
 mod machine_scratch;
 mod manual;
 mod pm4;
+mod pm4_dispatch;
 mod preempt;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! User queues of PM4 packets: their pointers, and how they leave and come back.
 
-use crate::device::DoorbellWidth;
 use crate::layout::descriptor as mqd;
 use crate::layout::pm4::opcode;
 use crate::terms::Config;
+use crate::testing::direct::RING;
 use crate::testing::driver::{packet, Driver, TestProcess, TestQueue, USER};
 
-/// Dwords of a test queue's ring.
-const RING: u64 = 1024;
 /// Slots that the scheduler may give to user queues.
 const SLOTS: usize = 24;
 
@@ -17,25 +15,6 @@ fn driver() -> Driver {
         cu_per_shader_engine: 1,
         ..Config::default()
     })
-}
-
-fn pm4_queue(driver: &mut Driver, process: TestProcess) -> TestQueue {
-    let queue = driver.queue(process, 1);
-    driver.set_mqd(&queue, 0, mqd::AQL_CONTROL, 0);
-    queue
-}
-
-/// Puts packets into the ring and rings the doorbell.
-fn submit(driver: &mut Driver, queue: &TestQueue, words: &[u32]) {
-    let mut write = driver.get64(queue.write);
-    for word in words {
-        driver.put32(queue.ring + write % RING * 4, *word);
-        write += 1;
-    }
-    driver.put64(queue.write, write);
-    driver
-        .device
-        .doorbell_write(queue.doorbell, write, DoorbellWidth::Qword);
 }
 
 /// Writes a value to guest memory.
@@ -57,7 +36,7 @@ fn wait(at: u64) -> Vec<u32> {
 /// A queue that waits for a word of memory within a buffer, behind its whole ring,
 /// to write the word behind that one.
 fn within_a_buffer(driver: &mut Driver, process: TestProcess) -> (TestQueue, u64) {
-    let queue = pm4_queue(driver, process);
+    let queue = driver.pm4_queue(process);
     let (gate, buffer) = (driver.guest(4096), driver.guest(4096));
     let mut words = wait(gate);
     words.extend(write_data(gate + 4, 7));
@@ -67,7 +46,7 @@ fn within_a_buffer(driver: &mut Driver, process: TestProcess) -> (TestQueue, u64
     let at = USER + buffer;
     let body = [at as u32, (at >> 32) as u32, words.len() as u32];
     driver.map(&[queue]);
-    submit(driver, &queue, &packet(opcode::INDIRECT_BUFFER, &body));
+    driver.submit_pm4(&queue, &packet(opcode::INDIRECT_BUFFER, &body));
     driver.run(100_000);
     (queue, gate)
 }
@@ -77,7 +56,7 @@ fn pointers_turn_with_the_ring() {
     const MARK: u32 = 0xdead_beef;
     let mut driver = driver();
     let process = driver.process(1);
-    let queue = pm4_queue(&mut driver, process);
+    let queue = driver.pm4_queue(process);
     let target = driver.guest(4096);
     driver.put32(queue.read + 4, MARK);
     driver.map(&[queue]);
@@ -85,7 +64,7 @@ fn pointers_turn_with_the_ring() {
     for round in 1..=300 {
         let words = write_data(target, round);
         written += words.len() as u64;
-        submit(&mut driver, &queue, &words);
+        driver.submit_pm4(&queue, &words);
         driver.run(100_000);
         assert_eq!(driver.get32(target), round);
         assert_eq!(u64::from(driver.get32(queue.read)), written % RING);
@@ -130,8 +109,8 @@ fn a_queue_within_a_buffer_gets_its_turn_among_too_many() {
     let never = driver.guest(4096);
     let mut queues: Vec<TestQueue> = Vec::new();
     for _ in 0..SLOTS {
-        let other = pm4_queue(&mut driver, process);
-        submit(&mut driver, &other, &wait(never));
+        let other = driver.pm4_queue(process);
+        driver.submit_pm4(&other, &wait(never));
         queues.push(other);
     }
     queues.push(queue);

@@ -19,7 +19,7 @@ const PRELOAD: u64 = 58;
 
 /// Arguments that can be in registers from the beginning, and how much code is before
 /// that for processors that cannot do it.
-const PRELOADED: usize = 16;
+pub(super) const PRELOADED: usize = 16;
 const WITHOUT_PRELOAD: u64 = 256;
 
 /// The scalar registers with the address of a wave's scratch.
@@ -33,6 +33,11 @@ const STATUS_VALID: u32 = 1 << 16;
 /// Scalar registers of a wave in units of 16, less one: all that instructions name.
 const SCALAR_BLOCKS: u32 = 6;
 
+/// In the second word of resources, that a scalar register has the number of the
+/// workgroup's waves, and there, that the wave is the first.
+const GROUP_INFORMATION: u32 = 1 << 10;
+const FIRST_OF_GROUP: u32 = 1 << 31;
+
 /// The registers of the trap handler that say where in the dispatch a wave is.
 pub(super) const GROUP_NUMBERS: u8 = 8;
 const PLACE: u8 = 11;
@@ -40,22 +45,24 @@ const PLACE_IS_SET: u32 = 1 << 31;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
-    entry: u64,
+    pub(super) entry: u64,
     /// The three words of resources, and the properties behind them.
-    resources: [u32; 3],
-    properties: u32,
-    kernarg: u64,
-    packet: u64,
-    owner: u64,
-    number: u64,
-    grid: [u32; 3],
-    items: [u32; 3],
-    private: u32,
+    pub(super) resources: [u32; 3],
+    pub(super) properties: u32,
+    pub(super) kernarg: u64,
+    pub(super) packet: u64,
+    pub(super) owner: u64,
+    pub(super) number: u64,
+    /// The number of the first workgroup along each axis, and behind which item they end.
+    pub(super) first: [u32; 3],
+    pub(super) grid: [u32; 3],
+    pub(super) items: [u32; 3],
+    pub(super) private: u32,
     /// Where the private memory of items is, if they have any.
-    scratch: Scratch,
+    pub(super) scratch: Scratch,
     /// Arguments that are in registers from the beginning.
-    preload: [u32; PRELOADED],
-    preloaded: u32,
+    pub(super) preload: [u32; PRELOADED],
+    pub(super) preloaded: u32,
 }
 
 /// Where a dispatch comes from, besides its packet.
@@ -86,7 +93,7 @@ pub fn private_bytes(
 
 impl Program {
     /// How many words of a dispatch's part of the control stack it takes.
-    pub const WORDS: usize = 22;
+    pub const WORDS: usize = 24;
 
     pub fn read(
         memory: &Memory,
@@ -105,6 +112,7 @@ impl Program {
             packet: origin.packet,
             owner: origin.owner,
             number: origin.number,
+            first: [0; 3],
             grid: packet.grid(),
             items: packet.workgroup(),
             private: private_bytes(memory, space, packet)?,
@@ -159,7 +167,9 @@ impl Program {
             pair(self.items[2], self.preloaded),
         ]);
         words[11..14].copy_from_slice(&self.scratch.to_words());
-        for (word, two) in words[14..].iter_mut().zip(self.preload.chunks_exact(2)) {
+        words[22] = pair(self.first[0], self.first[1]);
+        words[23] = self.first[2].into();
+        for (word, two) in words[14..22].iter_mut().zip(self.preload.chunks_exact(2)) {
             *word = pair(two[0], two[1]);
         }
         words
@@ -169,7 +179,7 @@ impl Program {
         let low = |at: usize| words[at] as u32;
         let high = |at: usize| (words[at] >> 32) as u32;
         let mut preload = [0; PRELOADED];
-        for (two, word) in preload.chunks_exact_mut(2).zip(&words[14..]) {
+        for (two, word) in preload.chunks_exact_mut(2).zip(&words[14..22]) {
             two.copy_from_slice(&[*word as u32, (*word >> 32) as u32]);
         }
         Program {
@@ -180,6 +190,7 @@ impl Program {
             packet: words[4],
             owner: words[5],
             number: words[6],
+            first: [low(22), high(22), low(23)],
             grid: [low(7), high(7), low(8)],
             items: [low(9), high(9), low(10)],
             private: high(8),
@@ -236,20 +247,22 @@ impl Program {
     fn place(&self, workgroup: u64) -> [u32; 3] {
         let counts = [0, 1].map(|axis| {
             let count = self.grid[axis].div_ceil(self.items[axis].max(1));
-            u64::from(count.max(1))
+            u64::from(count.saturating_sub(self.first[axis]).max(1))
         });
-        [
-            (workgroup % counts[0]) as u32,
-            (workgroup / counts[0] % counts[1]) as u32,
-            (workgroup / counts[0] / counts[1]) as u32,
-        ]
+        let place = [
+            workgroup % counts[0],
+            workgroup / counts[0] % counts[1],
+            workgroup / counts[0] / counts[1],
+        ];
+        [0, 1, 2].map(|axis| self.first[axis].wrapping_add(place[axis] as u32))
     }
 
     fn wave(&self, place: [u32; 3], extent: [u32; 3], index: u32, lds: u32) -> Wave {
         let mut wave = self.empty_wave(lds);
         wave.set_hardware(HardwareRegister::Mode, self.mode());
-        self.set_scalars(&mut wave, place);
         let items: u32 = extent.iter().product();
+        self.set_scalars(&mut wave, place, (index, items.div_ceil(LANES as u32)));
+        let axes = self.item_axes();
         let mut lanes = 0;
         for lane in 0..LANES as u32 {
             let item = index * LANES as u32 + lane;
@@ -259,7 +272,8 @@ impl Program {
             lanes |= 1 << lane;
             let (x, y) = (item % extent[0], item / extent[0] % extent[1]);
             let z = item / extent[0] / extent[1];
-            wave.set_vector(0, lane as usize, x | (y << 10) | (z << 20));
+            let place = [x, y << 10, z << 20];
+            wave.set_vector(0, lane as usize, place[..axes].iter().sum());
         }
         wave.set_exec(lanes);
         for (at, number) in (GROUP_NUMBERS..).zip(place) {
@@ -268,6 +282,11 @@ impl Program {
         let packet = (self.number as u32 & 0x01ff_ffff) << 6;
         wave.set_temporary(PLACE, PLACE_IS_SET | packet | (index & 0x3f));
         wave
+    }
+
+    /// Of how many axes `v0` has an item's place.
+    fn item_axes(&self) -> usize {
+        (((self.resources[1] >> 11) & 3) as usize + 1).min(3)
     }
 
     /// MODE as the descriptor says: rounding, subnormal numbers, what is no number,
@@ -284,7 +303,7 @@ impl Program {
     }
 
     /// The scalar registers that the descriptor asks for, in their order.
-    fn set_scalars(&self, wave: &mut Wave, place: [u32; 3]) {
+    fn set_scalars(&self, wave: &mut Wave, place: [u32; 3], (index, waves): (u32, u32)) {
         let pair = |value: u64| vec![value as u32, (value >> 32) as u32];
         let wanted = [
             vec![0; 4],
@@ -308,6 +327,9 @@ impl Program {
             .zip(place)
             .filter(|(bit, _)| (self.resources[1] >> bit) & 1 != 0);
         values.extend(groups.map(|(_, number)| number));
+        if self.resources[1] & GROUP_INFORMATION != 0 {
+            values.push(waves | if index == 0 { FIRST_OF_GROUP } else { 0 });
+        }
         for (at, value) in (0..).zip(values) {
             wave.set_scalar(at, value);
         }

@@ -56,6 +56,21 @@ impl Scratch {
         Ok(Some(scratch).filter(|scratch| is_enough && scratch.waves_of_engine() > 0))
     }
 
+    /// What COMPUTE_DISPATCH_SCRATCH_BASE and COMPUTE_TMPRING_SIZE say of a queue that
+    /// runs on one die.
+    pub fn of_registers(location: u64, ring_size: u32) -> Scratch {
+        Scratch {
+            location,
+            die_bytes: 0,
+            ring_size,
+        }
+    }
+
+    /// Bytes of an item's part.
+    pub fn item_bytes(&self) -> u32 {
+        (self.wave_bytes() / LANES) as u32
+    }
+
     pub fn to_words(self) -> [u64; Scratch::WORDS] {
         [self.location, self.die_bytes, self.ring_size.into()]
     }

@@ -55,9 +55,7 @@ impl CommandProcessor<'_> {
         };
         let outcome = match opcode {
             opcode::NOP
-            | opcode::EVENT_WRITE
             | opcode::ACQUIRE_MEM
-            | opcode::SET_SH_REG
             | opcode::SET_CONFIG_REG
             | opcode::SET_QUEUE_REG
             | opcode::FRAME_CONTROL
@@ -71,6 +69,9 @@ impl CommandProcessor<'_> {
             opcode::SET_UCONFIG_REG if carrier.is_privileged() => {
                 self.set_registers(&carrier, body)
             }
+            opcode::SET_SH_REG => self.set_shader_registers(&carrier, body)?,
+            opcode::EVENT_WRITE => self.event(&carrier, body),
+            opcode::DISPATCH_DIRECT => self.dispatch_direct(&carrier, body)?,
             opcode::WRITE_DATA => self.write_data(&carrier, body)?,
             opcode::COPY_DATA => self.copy_data(&carrier, body)?,
             opcode::WAIT_REG_MEM => self.wait(&carrier, body)?,

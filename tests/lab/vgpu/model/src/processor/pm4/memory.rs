@@ -73,6 +73,9 @@ impl CommandProcessor<'_> {
         carrier: &Carrier,
         body: &[u32],
     ) -> Result<Outcome, Failure> {
+        if self.has_waves(carrier) {
+            return Ok(Outcome::Held);
+        }
         let packet = pm4::ReleaseMem(body);
         let bus = &mut self.engines.bus;
         let (space, address) = (carrier.space, packet.address());

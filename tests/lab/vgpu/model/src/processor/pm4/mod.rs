@@ -2,6 +2,7 @@
 //! Reading PM4 packets. Kernel rings, user rings and the buffers they refer to
 //! share one path.
 
+mod dispatch;
 mod execute;
 mod memory;
 mod scheduling;
