@@ -7,13 +7,12 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gpreempt_operator::apply::activity;
 use gpreempt_operator::doctor::examine;
 use gpreempt_operator::explain;
 use gpreempt_operator::file::replace_bytes;
 use gpreempt_operator::follow;
 use gpreempt_operator::host::{cannot, Host, Refusal};
-use gpreempt_operator::kernel::{parameter_path, rules_path, Kernel};
+use gpreempt_operator::kernel::rules_path;
 use gpreempt_operator::names;
 use gpreempt_operator::record;
 use gpreempt_operator::rule::Rule;
@@ -126,20 +125,12 @@ pub fn record(
 pub fn mode(host: &Host, wanted: Option<Mode>) -> Result<Outcome, Refusal> {
     host.need_module()?;
     if let Some(wanted) = wanted {
-        host.write(&parameter_path("mode"), wanted.name())?;
+        host.clone().put_mode(wanted.name())?;
     }
     let mut own = BTreeMap::new();
     for gpu in host.addresses()? {
-        let Some(mode) = host.own_mode(&gpu)? else {
-            continue;
-        };
-        match wanted {
-            Some(wanted) if activity(&mode) > activity(wanted.name()) => {
-                host.clone().set_own(&gpu, "mode", None)?;
-            }
-            _ => {
-                own.insert(gpu, mode);
-            }
+        if let Some(mode) = host.own_mode(&gpu)? {
+            own.insert(gpu, mode);
         }
     }
     let mode = host.parameter("mode")?;

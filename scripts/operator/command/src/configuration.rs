@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gpreempt_operator::apply::{as_shown, drift, make, Difference, Waiting};
+use gpreempt_operator::apply::{as_shown, differences, make, Difference, Waiting};
 use gpreempt_operator::attempts::Attempts;
 use gpreempt_operator::config::{Config, Fault, Wrong, PLACE};
 use gpreempt_operator::file::replace;

@@ -10,6 +10,7 @@ use nix::unistd::{Gid, Group, Uid, User};
 
 use gpreempt_policy::AS_MODULE;
 
+use crate::apply::activity;
 use crate::config::Access;
 use crate::gpu::Gpus;
 use crate::host::{cannot, Host, Refusal, MODULE};
@@ -140,6 +141,19 @@ impl Host {
             all.insert(gpu, own);
         }
         Ok(all)
+    }
+
+    /// Has the module do no more than this on any GPU, and as much on those that have no
+    /// mode of their own that does less.
+    pub fn put_mode(&mut self, wanted: &str) -> Result<(), Refusal> {
+        self.set_parameter("mode", wanted)?;
+        for gpu in self.addresses()? {
+            let own = self.own_mode(&gpu)?;
+            if own.is_some_and(|mode| activity(&mode) > activity(wanted)) {
+                self.set_own(&gpu, "mode", None)?;
+            }
+        }
+        Ok(())
     }
 
     /// The mode that a GPU has of its own, if it has one.

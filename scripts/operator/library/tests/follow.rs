@@ -26,6 +26,7 @@ fn state(rules: &[&str]) -> State {
     };
     State {
         parameters: parameters::defaults(),
+        gpus: Default::default(),
         rules: rules.iter().map(in_force).collect(),
         access: None,
     }

@@ -42,11 +42,14 @@ impl Change {
     pub fn make(&self, host: &mut Host) -> Result<(), Refusal> {
         host.need_module()?;
         match self {
-            Change::Mode(mode) => host.set_parameter("mode", mode.name()),
+            Change::Mode(mode) => host.put_mode(mode.name()),
             Change::Add(rule) => match host.add_rule(rule)? {
                 Added::InForce => Ok(()),
                 Added::NoCgroup => Err(Refusal::new(
                     "there is no such cgroup, so the rule was not added: make the cgroup first",
+                )),
+                Added::NoProcess => Err(Refusal::new(
+                    "the process has ended, so the rule was not added",
                 )),
             },
             Change::Delete(number) => host.delete_rule(*number),

@@ -83,6 +83,7 @@ pub fn rule(id: u32, text: &str) -> ShownRule {
     ShownRule {
         id,
         text: text.into(),
+        name: None,
         dead: false,
     }
 }
