@@ -73,6 +73,7 @@ fn queue(name: &str, priority: u32, workgroups: u32, cost_ns: u64) -> QueueSpec 
         demand: 0,
         kernel: KernelSpec::default(),
         dispatches_per_request: 1,
+        then: Vec::new(),
         arrival: Arrival::ClosedLoop {
             depth: 1,
             think_ns: 0,

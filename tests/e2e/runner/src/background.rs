@@ -45,7 +45,8 @@ impl Background {
         Background::program(guest, program, expect)
     }
 
-    fn program(guest: &mut Guest, program: Program, expect: Expect) -> Result<Background> {
+    /// Starts a program as it is described.
+    pub fn program(guest: &mut Guest, program: Program, expect: Expect) -> Result<Background> {
         let line = format!("{} {}", program.program, program.arguments.join(" "));
         let handle = guest.agent().spawn(program)?;
         let entry = Entry {

@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use anyhow::{bail, ensure, Context, Result};
-use e2e_protocol::{Finished, Status};
+use e2e_protocol::{Finished, Program, Status};
 use gpu_workload::report::{Event, QueueIdentity, RunReport};
 use gpu_workload::spec::RunSpec;
 use serde_json::{json, Value};
 
 use crate::background::{Background, Expect};
-use crate::guest::Guest;
+use crate::guest::{on_disk, Guest};
 
 /// Guest nanoseconds for each GPU nanosecond, as configured in the device.
 pub const DILATION: u32 = 32;
@@ -55,16 +55,14 @@ impl Load {
         let specification = complete(specification)?;
         // No load meets the sockets of another.
         let control = format!("{CONTROL}.{}", guest.unique());
-        let line = [
-            program,
-            "run",
-            "--control",
-            &control,
-            "--spec",
-            &specification,
-        ];
+        let line = [program, "run", "--control", &control, "--spec", "-"];
+        let program = Program {
+            // It can be longer than an argument.
+            input: specification,
+            ..on_disk(&line)
+        };
         Ok(Load {
-            program: Background::start(guest, &line, expect)?,
+            program: Background::program(guest, program, expect)?,
             control,
             queues: Vec::new(),
         })

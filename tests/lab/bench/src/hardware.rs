@@ -100,10 +100,15 @@ pub fn run(
         .arg("run")
         .arg("--control")
         .arg(&directory)
-        .args(["--spec", &serde_json::to_string(&only(spec, contender))?])
+        .args(["--spec", "-"])
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot start the load")?;
+    // A program that has ended already says why itself.
+    if let Some(input) = child.stdin.take() {
+        let _ = serde_json::to_writer(input, &only(spec, contender));
+    }
     let output = child.stdout.take().context("the load has no output")?;
     let mut output = BufReader::new(output);
     let queues = ready(&mut output)?;

@@ -49,6 +49,7 @@ pub fn heavy(duration_ns: u64) -> QueueSpec {
             ..KernelSpec::default()
         },
         dispatches_per_request: 1,
+        then: Vec::new(),
         arrival: Arrival::ClosedLoop {
             depth: 2,
             think_ns: 0,

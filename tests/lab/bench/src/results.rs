@@ -26,11 +26,12 @@ pub enum Loads {
     First,
     Second,
     Third,
+    Fourth,
 }
 
 impl Loads {
     /// Those of the simulator's that this program is built with.
-    pub const NOW: Loads = Loads::Third;
+    pub const NOW: Loads = Loads::Fourth;
 
     /// What sets them apart from the others.
     pub fn what(self) -> &'static str {
@@ -44,6 +45,10 @@ impl Loads {
             Loads::Third => {
                 "third definitions: as the second, and workgroups beside each other share the \
                  compute units' throughput"
+            }
+            Loads::Fourth => {
+                "fourth definitions: as the third, and each kernel of a request has the size, the \
+                 time and the state of the model's"
             }
         }
     }
@@ -194,7 +199,7 @@ mod tests {
             ..Conditions::default()
         })
         .unwrap();
-        assert_eq!(conditions["loads"], "third");
+        assert_eq!(conditions["loads"], "fourth");
         conditions.as_object_mut().unwrap().remove("loads");
         let read: Conditions = serde_json::from_value(conditions).unwrap();
         assert_eq!(read.loads, Loads::First);

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The simulator's workloads as loads for the virtual GPU.
 //!
-//! Who submits what and when is defined once, in the simulator. A load's queue
-//! has kernels of one shape, so a model's kernels are replaced by as many equal
-//! ones that together take the time that the model takes alone, and ask for the
-//! throughput that the model's kernels ask for on average.
+//! Who submits what and when, and what each request launches, is defined once, in the
+//! simulator. A kernel of many rounds of workgroups has fewer and longer ones here, as
+//! each is an event.
 
 use gpreempt_simulator::gpu::{Gpu, Nanos, FULL_DEMAND, SLOTS_PER_CU};
 use gpreempt_simulator::kernel::Kernel;
-use gpreempt_simulator::services::{alone, Model};
+use gpreempt_simulator::services::alone;
 use gpreempt_simulator::workload::{phases, Arrivals, Client, Source, Workload, SECOND};
-use gpu_workload::spec::{Arrival, Cost, KernelSpec, QueueSpec, RunSpec};
+use gpu_workload::spec::{Arrival, Cost, KernelSpec, QueueSpec, RunSpec, Step};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -42,69 +41,44 @@ pub fn node(compute_units: u32) -> Gpu {
     }
 }
 
-/// One kernel that stands for all of a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    pub dispatches: u32,
-    pub workgroups: u32,
-    /// The time of a workgroup that has the throughput that it asks for.
-    pub cost: Nanos,
-    /// What it asks for, in thousandths of a unit's.
-    pub demand: u32,
-    pub per_unit: u64,
-}
-
-/// How many times as long as a workgroup's own time a kernel of so many takes alone.
-/// Those that do not fit at once follow in rounds.
-fn stretch(gpu: &Gpu, workgroups: u64, per_unit: u64, demand: u64) -> f64 {
+/// A kernel of the simulator's, as a request launches it.
+fn step(kernel: &Kernel, gpu: &Gpu) -> Step {
+    let per_unit = SLOTS_PER_CU / kernel.slots;
     let resident = gpu.compute_units * per_unit;
-    let rounds = workgroups.div_ceil(resident).max(1);
-    let slow = |workgroups: u64| {
-        let asked = workgroups * demand;
-        (asked as f64 / (gpu.compute_units * UNIT) as f64).max(1.0)
-    };
-    let last = workgroups - (rounds - 1) * resident;
-    (rounds - 1) as f64 * slow(resident) + slow(last)
+    let all = u64::from(kernel.workgroups);
+    let workgroups = all.min(MOST_ROUNDS * resident);
+    let registers = VECTOR_REGISTERS / (per_unit * WAVES_OF_A_WORKGROUP);
+    Step {
+        dispatches: 1,
+        workgroups: workgroups as u32,
+        // Those that are left out have their time in the others.
+        cost_ns: Cost::Nanoseconds((kernel.time * all).div_ceil(workgroups)),
+        demand: (kernel.demand * UNIT / FULL_DEMAND) as u32,
+        kernel: KernelSpec {
+            vector_registers: registers.min(512) as u32,
+            ..KernelSpec::default()
+        },
+    }
 }
 
-impl Shape {
-    pub fn of(model: Model, gpu: &Gpu) -> Shape {
-        let program = model.program(gpu);
-        let time = alone(gpu, &program);
-        let count = program.len() as u64;
-        let weight = |kernel: &Kernel| u64::from(kernel.workgroups) * kernel.time;
-        let heaviest = program.iter().max_by_key(|kernel| weight(kernel));
-        let per_unit = heaviest.map_or(1, |kernel| SLOTS_PER_CU / kernel.slots);
-        let resident = gpu.compute_units * per_unit;
-        let workgroups = program
-            .iter()
-            .map(|kernel| u64::from(kernel.workgroups))
-            .sum::<u64>()
-            / count;
-        let workgroups = workgroups.clamp(1, resident * MOST_ROUNDS);
-        let work: u64 = program.iter().map(weight).sum();
-        let asked: u128 = program
-            .iter()
-            .map(|kernel| u128::from(weight(kernel)) * u128::from(kernel.demand))
-            .sum();
-        let mean = asked * u128::from(UNIT) / u128::from(work.max(1) * FULL_DEMAND);
-        let demand = mean as u64;
-        let stretch = stretch(gpu, workgroups, per_unit, demand);
-        Shape {
-            dispatches: count as u32,
-            workgroups: workgroups as u32,
-            cost: ((time / count) as f64 / stretch).max(1.0) as Nanos,
-            demand: demand as u32,
-            per_unit,
+/// What a request launches, with equal kernels in a row as one step.
+fn steps(program: &[Kernel], gpu: &Gpu) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for kernel in program {
+        let next = step(kernel, gpu);
+        match steps.last_mut() {
+            Some(last)
+                if (Step {
+                    dispatches: 1,
+                    ..last.clone()
+                }) == next =>
+            {
+                last.dispatches += 1
+            }
+            _ => steps.push(next),
         }
     }
-
-    /// What this takes on an idle GPU, without its packets.
-    pub fn time(&self, gpu: &Gpu) -> Nanos {
-        let (workgroups, demand) = (self.workgroups.into(), self.demand.into());
-        let stretch = stretch(gpu, workgroups, self.per_unit, demand);
-        (f64::from(self.dispatches) * stretch * self.cost as f64) as Nanos
-    }
+    steps
 }
 
 /// The run of a workload whose urgent clients send requests for so long.
@@ -137,12 +111,14 @@ fn queue(
     duration: Nanos,
     random: ChaCha8Rng,
 ) -> QueueSpec {
-    let shape = Shape::of(client.model, gpu);
-    let registers = VECTOR_REGISTERS / (shape.per_unit * WAVES_OF_A_WORKGROUP);
+    let program = client.model.program(gpu);
+    let dispatches = program.len() as u32;
+    let mut then = steps(&program, gpu);
+    let first = then.remove(0);
     let arrival = if client.urgent() {
         open(&client.arrivals, duration, random)
     } else {
-        closed(&client.arrivals, shape.time(gpu))
+        closed(&client.arrivals, alone(gpu, &program))
     };
     let (start_ns, duration_ns) = if client.urgent() {
         (WARM_UP + phase, duration)
@@ -154,16 +130,14 @@ fn queue(
         group: client.name.clone(),
         priority: client.priority.into(),
         // Room for several requests, so that an open loop can fall behind.
-        ring_packets: (4 * (shape.dispatches + 2)).next_power_of_two().max(128),
-        workgroups: shape.workgroups,
+        ring_packets: (4 * (dispatches + 2)).next_power_of_two().max(128),
+        workgroups: first.workgroups,
         workgroup_size: 64 * WAVES_OF_A_WORKGROUP as u16,
-        cost_ns: Cost::Nanoseconds(shape.cost),
-        demand: shape.demand,
-        kernel: KernelSpec {
-            vector_registers: registers.min(512) as u32,
-            ..KernelSpec::default()
-        },
-        dispatches_per_request: shape.dispatches,
+        cost_ns: first.cost_ns,
+        demand: first.demand,
+        kernel: first.kernel,
+        dispatches_per_request: first.dispatches,
+        then,
         arrival,
         hint: false,
         preparation_ns: if client.urgent() {
@@ -222,31 +196,82 @@ fn closed(arrivals: &Arrivals, time: Nanos) -> Arrival {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpreempt_simulator::services::Model;
 
     const UNITS: u32 = 40;
 
+    /// Of a request: its dispatches, and what its workgroups take of the slots and of the
+    /// throughput of all units.
+    fn sums(program: impl Iterator<Item = (u64, u64, u64, u64, u64)>) -> [f64; 4] {
+        let mut sums = [0.0; 4];
+        for (dispatches, workgroups, time, slots, demand) in program {
+            let work = (dispatches * workgroups * time) as f64;
+            sums[0] += dispatches as f64;
+            sums[1] += work;
+            sums[2] += work * slots as f64;
+            sums[3] += work * demand as f64;
+        }
+        sums
+    }
+
     #[test]
-    fn one_shape_takes_the_time_of_the_model() {
-        let gpu = node(UNITS);
-        for model in Model::ALL {
-            let shape = Shape::of(model, &gpu);
-            let wanted = alone(&gpu, &model.program(&gpu)) as f64;
-            let got = shape.time(&gpu) as f64;
-            assert!(
-                (got / wanted - 1.0).abs() < 0.01,
-                "{}: {got} for {wanted}",
-                model.name()
-            );
+    fn a_request_takes_of_the_gpu_what_the_model_does() {
+        for units in [UNITS, 304] {
+            let gpu = node(units);
+            for model in Model::ALL {
+                let program = model.program(&gpu);
+                let wanted = sums(program.iter().map(|kernel| {
+                    let demand = kernel.demand * UNIT / FULL_DEMAND;
+                    let workgroups = kernel.workgroups.into();
+                    (1, workgroups, kernel.time, kernel.slots, demand)
+                }));
+                let got = sums(steps(&program, &gpu).iter().map(|step| {
+                    let registers = u64::from(step.kernel.vector_registers);
+                    let slots = SLOTS_PER_CU * registers * WAVES_OF_A_WORKGROUP / VECTOR_REGISTERS;
+                    let numbers = [step.dispatches, step.workgroups, step.demand].map(u64::from);
+                    let time = step.cost_ns.nanoseconds();
+                    (numbers[0], numbers[1], time, slots, numbers[2])
+                }));
+                for (got, wanted) in got.iter().zip(wanted) {
+                    let name = model.name();
+                    assert!(
+                        (got / wanted - 1.0).abs() < 0.01,
+                        "{name}: {got} for {wanted}"
+                    );
+                }
+            }
         }
     }
 
     #[test]
-    fn as_many_workgroups_fit_a_unit_as_in_the_simulator() {
+    fn a_kernel_has_few_rounds() {
         let gpu = node(UNITS);
         for model in Model::ALL {
-            let per_unit = Shape::of(model, &gpu).per_unit;
-            assert!((1..=8).contains(&per_unit), "{}: {per_unit}", model.name());
+            for kernel in model.program(&gpu).iter() {
+                let rounds = |workgroups| {
+                    u64::from(workgroups) * kernel.slots / (gpu.compute_units * SLOTS_PER_CU)
+                };
+                let step = step(kernel, &gpu);
+                assert!(rounds(step.workgroups) <= MOST_ROUNDS, "{}", model.name());
+                if rounds(kernel.workgroups) < MOST_ROUNDS {
+                    assert_eq!(step.workgroups, kernel.workgroups, "{}", model.name());
+                }
+            }
         }
+    }
+
+    #[test]
+    fn equal_kernels_in_a_row_are_one_step() {
+        let gpu = node(UNITS);
+        let program = Model::Token.program(&gpu);
+        let [token] = &steps(&program, &gpu)[..] else {
+            panic!("not one step");
+        };
+        assert_eq!(token.dispatches, 24);
+        let kernels: Vec<Kernel> =
+            [&program[..], &Model::Small.program(&gpu), &program[..1]].concat();
+        let dispatches: Vec<u32> = steps(&kernels, &gpu).iter().map(|s| s.dispatches).collect();
+        assert_eq!(dispatches, [24, 1, 1]);
     }
 
     #[test]

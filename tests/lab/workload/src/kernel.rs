@@ -15,8 +15,9 @@ use crate::spec::KernelSpec;
 /// What stands at the code entry.
 pub const ENTRY: &[u8; 16] = b"VGPU-COUNT-WORK1";
 
-/// Code objects start on the 256-byte boundary that the program counter needs.
-const ENTRY_OFFSET: usize = 256;
+/// Code begins on the boundary that the program counter needs, and so do objects.
+pub const ALIGNMENT: usize = 256;
+const ENTRY_OFFSET: usize = ALIGNMENT;
 /// Descriptor, padding and the longer one of the entries.
 pub const OBJECT_BYTES: usize = ENTRY_OFFSET + 4 * gfx942::CODE.len();
 pub const ARGUMENT_BYTES: usize = 32;

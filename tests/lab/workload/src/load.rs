@@ -2,6 +2,7 @@
 //! One queue under load: a submitter that follows the arrival times and a reaper
 //! that waits for completions, checks the counters and keeps the times.
 
+mod parts;
 mod reap;
 mod submit;
 
@@ -12,14 +13,14 @@ use std::time::Duration;
 
 use anyhow::{ensure, Context, Result};
 
-use crate::counters::{tally, Tally};
+use crate::counters::Tally;
 use crate::hint::Page;
 use crate::hsa::{Buffer, Queue, Runtime, SharedSignals, Signal};
-use crate::kernel;
 use crate::kfd::ioctl::{Kfd, OwnQueue};
 use crate::kfd::sysfs;
 use crate::report::QueueIdentity;
 use crate::spec::{Barrier, QueueSpec, RunSpec};
+use parts::Parts;
 
 /// How often a thread that waits looks whether it should stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -29,7 +30,7 @@ const STRIDE: usize = 64;
 /// Place for one outstanding request.
 struct Slot {
     done: Signal,
-    /// How often each workgroup of this slot must have run.
+    /// How many requests have run in this slot.
     expected: AtomicU32,
 }
 
@@ -41,10 +42,8 @@ pub struct Load {
     // is destroyed.
     active: RwLock<Option<Active>>,
     slots: Vec<Slot>,
-    counters: Buffer,
-    arguments: Buffer,
+    parts: Parts,
     waits: Buffer,
-    code: Buffer,
     runtime: Arc<Runtime>,
     gpu: usize,
     pub spec: QueueSpec,
@@ -165,19 +164,8 @@ impl Load {
                 })
             })
             .collect::<Result<Vec<_>>>()?;
-        let workgroups = spec.workgroups as usize;
-        let counters = Buffer::allocate(runtime, gpu, spec.place, count * workgroups * 4)?;
-        let arguments = Buffer::allocate(runtime, gpu, spec.place, count * STRIDE)?;
+        let parts = Parts::create(runtime, gpu, spec)?;
         let waits = Buffer::allocate(runtime, gpu, spec.place, count * STRIDE)?;
-        let code = Buffer::allocate(runtime, gpu, spec.place, kernel::OBJECT_BYTES)?;
-        code.store(0, &kernel::object(&spec.kernel));
-        for slot in 0..count {
-            let address = counters.address() + (slot * workgroups * 4) as u64;
-            arguments.store(
-                slot * STRIDE,
-                &kernel::arguments(address, spec.cost_ns.nanoseconds(), spec.demand),
-            );
-        }
         Ok(Self {
             identity: QueueIdentity {
                 name: spec.name.clone(),
@@ -189,10 +177,8 @@ impl Load {
             },
             active: RwLock::new(Some(active)),
             slots,
-            counters,
-            arguments,
+            parts,
             waits,
-            code,
             runtime: runtime.clone(),
             gpu,
             spec: spec.clone(),
@@ -284,12 +270,9 @@ impl Load {
             // Free slots and completed requests have a signal of 0.
             if slot.done.load() > 0 {
                 let expected = slot.expected.load(Ordering::Acquire);
-                let counters = self.slot_counters(index);
-                let redone = tally(counters, 0, expected).repeated;
+                let redone = self.parts.tally(index, 0, expected).repeated;
                 self.redone.fetch_add(redone, Ordering::Relaxed);
-                for counter in counters {
-                    counter.store(expected, Ordering::Release);
-                }
+                self.parts.set(index, expected);
             }
         }
         Ok(())
@@ -316,11 +299,6 @@ impl Load {
         }
         self.held.store(false, Ordering::Release);
         Ok(())
-    }
-
-    fn slot_counters(&self, slot: usize) -> &[AtomicU32] {
-        let workgroups = self.spec.workgroups as usize;
-        &self.counters.words()[slot * workgroups..][..workgroups]
     }
 
     /// Submits requests from `start_guest_ns` on and returns when all is done.

@@ -2,6 +2,8 @@
 //! What a run shall do, as JSON. All times are GPU nanoseconds unless the name
 //! says otherwise; `dilation` turns them into the guest's.
 
+mod step;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -12,11 +14,11 @@ use crate::hsa::Place;
 use crate::kernel::ENDLESS;
 use crate::kfd::ioctl::{MAX_PERCENTAGE, MAX_PRIORITY};
 
+pub use step::Step;
+
 /// ROCr's internal queue has this many packets; ours must differ, since the ring's
 /// size is what tells them apart in sysfs.
 const INTERNAL_QUEUE_PACKETS: u32 = 64;
-/// GPU virtual memory is ample, guest memory is not.
-const MAX_WORKGROUPS: u32 = 1 << 20;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -83,9 +85,7 @@ pub struct QueueSpec {
     pub workgroup_size: u16,
     /// Time of one workgroup.
     pub cost_ns: Cost,
-    /// What a workgroup asks for of a compute unit's throughput, in thousandths. Where
-    /// those on the GPU ask for more than it has, all take longer; a real GPU does that
-    /// without being told.
+    /// As a step has it.
     #[serde(default)]
     pub demand: u32,
     #[serde(default)]
@@ -93,6 +93,9 @@ pub struct QueueSpec {
     /// A request is this many dispatches, one after the other.
     #[serde(default = "one")]
     pub dispatches_per_request: u32,
+    /// What follows them in each request, where not all its dispatches are alike.
+    #[serde(default)]
+    pub then: Vec<Step>,
     pub arrival: Arrival,
     /// Work of the host between the arrival of a request and its doorbell.
     #[serde(default)]
@@ -147,7 +150,7 @@ impl Cost {
 }
 
 /// What a kernel occupies: it decides how many waves fit and what a save moves.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct KernelSpec {
     pub vector_registers: u32,
@@ -310,41 +313,23 @@ impl QueueSpec {
             "ring_packets must be a power of two above {INTERNAL_QUEUE_PACKETS}"
         );
         ensure!(
-            (1..=MAX_WORKGROUPS).contains(&self.workgroups),
-            "workgroups must be in 1..={MAX_WORKGROUPS}"
-        );
-        ensure!(
-            self.demand <= 1000,
-            "demand {} is above 1000, the whole of a compute unit",
-            self.demand
-        );
-        ensure!(
             (1..=1024).contains(&self.workgroup_size),
             "workgroup_size must be in 1..=1024"
         );
+        for step in self.steps() {
+            step.check()?;
+            ensure!(
+                !step.cost_ns.is_endless() || !self.drain,
+                "an endless kernel needs \"drain\": false"
+            );
+        }
         ensure!(
-            self.dispatches_per_request >= 1,
-            "dispatches_per_request must be at least 1"
-        );
-        ensure!(
-            self.ordered || self.dispatches_per_request == 1,
+            self.ordered || self.dispatches() == 1,
             "a request of several dispatches needs \"ordered\": true, or its last one says nothing of the others"
         );
         ensure!(
-            self.dispatches_per_request + 2 <= self.ring_packets,
+            self.dispatches() + 2 <= u64::from(self.ring_packets),
             "a request must fit into the ring"
-        );
-        ensure!(
-            self.kernel.vector_registers <= 512 && self.kernel.scalar_registers <= 102,
-            "a kernel has at most 512 vector and 102 scalar registers"
-        );
-        ensure!(
-            self.kernel.lds_bytes <= 64 << 10,
-            "a workgroup has at most 65536 bytes of LDS"
-        );
-        ensure!(
-            !self.cost_ns.is_endless() || !self.drain,
-            "an endless kernel needs \"drain\": false"
         );
         match &self.arrival {
             Arrival::ClosedLoop { depth, .. } => ensure!(*depth >= 1, "depth must be at least 1"),
@@ -366,13 +351,31 @@ impl QueueSpec {
         Ok(())
     }
 
+    /// What a request launches, in this order.
+    pub fn steps(&self) -> impl Iterator<Item = Step> + '_ {
+        let first = Step {
+            dispatches: self.dispatches_per_request,
+            workgroups: self.workgroups,
+            cost_ns: self.cost_ns,
+            demand: self.demand,
+            kernel: self.kernel.clone(),
+        };
+        std::iter::once(first).chain(self.then.iter().cloned())
+    }
+
+    /// The dispatches of a request.
+    pub fn dispatches(&self) -> u64 {
+        self.steps().map(|step| u64::from(step.dispatches)).sum()
+    }
+
     /// How many requests may be outstanding at once.
     pub fn slots(&self) -> u32 {
         match self.arrival {
             Arrival::ClosedLoop { depth, .. } => depth,
             // An open loop must not be held back by its own bookkeeping: as many
             // requests as the ring takes, with room for a barrier packet each.
-            _ => (self.ring_packets / (self.dispatches_per_request + 2)).max(1),
+            _ => u32::try_from(u64::from(self.ring_packets) / (self.dispatches() + 2))
+                .map_or(1, |slots| slots.max(1)),
         }
     }
 }
@@ -427,6 +430,18 @@ mod tests {
             ("cost_ns", "\"endless\"", "drain"),
             ("demand", "1001", "demand 1001"),
             ("dispatches_per_request", "0", "dispatches_per_request"),
+            ("then", r#"[{"workgroups": 0, "cost_ns": 1}]"#, "workgroups"),
+            ("then", r#"[{"workgroups": 1}]"#, "cost_ns"),
+            (
+                "then",
+                r#"[{"workgroups": 1, "cost_ns": 1, "dispatches": 254}]"#,
+                "fit into the ring",
+            ),
+            (
+                "then",
+                r#"[{"workgroups": 1, "cost_ns": "endless"}]"#,
+                "drain",
+            ),
             ("kernel", r#"{"lds_bytes": 65537}"#, "LDS"),
             ("kernel", r#"{"vector_registers": 513}"#, "registers"),
             (
@@ -458,6 +473,39 @@ mod tests {
         ] {
             with(field, value).unwrap();
         }
+    }
+
+    #[test]
+    fn a_request_has_its_steps_in_their_order() {
+        let steps = r#"[{"workgroups": 7, "cost_ns": 5, "dispatches": 250},
+            {"workgroups": 2, "cost_ns": 6, "demand": 3}]"#;
+        let spec = with("then", steps).unwrap();
+        let queue = &spec.queues[0];
+        let workgroups: Vec<u32> = queue.steps().map(|step| step.workgroups).collect();
+        assert_eq!(workgroups, [4, 7, 2]);
+        assert_eq!(queue.dispatches(), 252);
+        let dispatches: Vec<u32> = queue.steps().map(|step| step.dispatches).collect();
+        assert_eq!(dispatches, [1, 250, 1]);
+    }
+
+    #[test]
+    fn an_unordered_request_has_one_dispatch() {
+        let text = SMALL.replace(
+            r#""requests""#,
+            r#""ordered": false, "then": [{"workgroups": 1, "cost_ns": 1}], "requests""#,
+        );
+        let error = RunSpec::parse(&text).unwrap_err();
+        assert!(format!("{error:#}").contains("ordered"));
+    }
+
+    #[test]
+    fn as_many_requests_are_outstanding_as_the_ring_takes() {
+        let text = SMALL.replace(r#"{"closed_loop": {}}"#, r#"{"poisson": {"mean_ns": 5}}"#);
+        let mut spec = RunSpec::parse(&text).unwrap();
+        assert_eq!(spec.queues[0].slots(), 85);
+        let step = spec.queues[0].steps().next().unwrap();
+        spec.queues[0].then = vec![step; 126];
+        assert_eq!(spec.queues[0].slots(), 1);
     }
 
     #[test]

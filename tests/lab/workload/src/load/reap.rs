@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::{Finished, Load, Outcome, Outstanding, LOOK};
 use crate::clock::{guest_now_ns, Correlation};
-use crate::counters::{tally, Tally};
+use crate::counters::Tally;
 use crate::latency::summary;
 use crate::report::{ClockReport, QueueReport, Requests, Sample};
 use crate::spec::RunSpec;
@@ -60,9 +60,8 @@ impl Load {
                 start_ticks,
                 end_ticks,
             });
-            let dispatches = self.spec.dispatches_per_request;
-            let expected = slot.expected.fetch_add(dispatches, Ordering::AcqRel) + dispatches;
-            outcome.wrong += tally(self.slot_counters(request.slot), expected, expected);
+            let expected = slot.expected.fetch_add(1, Ordering::AcqRel) + 1;
+            outcome.wrong += self.parts.tally(request.slot, expected, expected);
             self.in_flight
                 .lock()
                 .expect("no holder panics")
@@ -79,7 +78,6 @@ impl Load {
         drop(self.active.write().expect("no holder panics").take());
         let (submitted, completed) = self.progress();
         let abandoned = submitted - completed;
-        let dispatches = self.spec.dispatches_per_request;
 
         let in_flight = self.in_flight.lock().expect("no holder panics").clone();
         let mut workgroups = Tally::default();
@@ -88,8 +86,8 @@ impl Load {
             // A request that was given up may have run in part. The signal tells of one
             // that was given up while its packets were written.
             let given_up = in_flight.contains(&index) || slot.done.load() > 0;
-            let most = if given_up { least + dispatches } else { least };
-            workgroups += tally(self.slot_counters(index), least, most);
+            let most = least + u32::from(given_up);
+            workgroups += self.parts.tally(index, least, most);
         }
         // A count that was wrong at its request's completion counts even if it
         // became right later.
@@ -130,7 +128,7 @@ impl Load {
                 completed,
                 abandoned,
             },
-            dispatches: completed * u64::from(dispatches),
+            dispatches: completed * self.spec.dispatches(),
             workgroups,
             resets: self.resets.load(Ordering::Relaxed),
             redone: self.redone.load(Ordering::Relaxed),

@@ -134,7 +134,6 @@ impl Load {
     pub(super) fn put(&self, queue: &Queue, slot: usize, request: usize, chains: &Chains) -> bool {
         let give_up = || self.stop.load(Ordering::Acquire) || self.held.load(Ordering::Acquire);
         let done = &self.slots[slot].done;
-        let dispatches = self.spec.dispatches_per_request;
         let mut ok = chains.wait_for.iter().all(|(chain, barrier)| {
             let earlier = chain
                 .handle(request)
@@ -146,19 +145,17 @@ impl Load {
             };
             queue.submit(&packet, give_up)
         });
-        for dispatch in 0..dispatches {
+        let mut dispatches = self.parts.dispatches(slot).peekable();
+        while let Some((step, kernel_object, kernel_arguments)) = dispatches.next() {
+            let last = dispatches.peek().is_none();
             let packet = Packet::dispatch(&Dispatch {
-                workgroups: self.spec.workgroups,
+                workgroups: step.workgroups,
                 workgroup_size: self.spec.workgroup_size,
                 private_bytes: 0,
-                lds_bytes: self.spec.kernel.lds_bytes,
-                kernel_object: self.code.address(),
-                kernel_arguments: self.arguments.address() + (slot * STRIDE) as u64,
-                completion: if dispatch + 1 == dispatches {
-                    done.handle()
-                } else {
-                    0
-                },
+                lds_bytes: step.kernel.lds_bytes,
+                kernel_object,
+                kernel_arguments,
+                completion: if last { done.handle() } else { 0 },
                 // The dispatch behind a barrier packet waits for it.
                 ordered: self.spec.ordered || !chains.wait_for.is_empty(),
             });
