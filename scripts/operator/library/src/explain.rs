@@ -2,6 +2,8 @@
 //! Why a process ran, waited or was stopped, in sentences, from the decisions that the
 //! module remembers and from what it sees now.
 
+mod words;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
@@ -10,6 +12,8 @@ use crate::host::{Host, Refusal};
 use crate::kernel::{Kernel, State};
 use crate::rule::Rule;
 use crate::tables::{Event, LeftOut, Node, Queue};
+use words::{cause, times};
+pub use words::{duration, reason_in_words};
 
 /// A sentence, and what is to be changed where it should be otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -51,73 +55,6 @@ struct Known {
     queues: Vec<Queue>,
     left_out: Vec<LeftOut>,
     state: State,
-}
-
-/// Why a queue is stopped or started, and the parameters that decide it.
-fn cause(reason: &str) -> (&'static str, &'static [&'static str]) {
-    match reason {
-        "inversion" => (
-            "work of higher priority waited",
-            &["policy", "user_priority", "grace_us"],
-        ),
-        "rotation" => (
-            "others of its level waited and its turn was over",
-            &["timeslice_us"],
-        ),
-        "share" => ("others had had less than their share", &["policy"]),
-        "deadline" => ("others of its level had an earlier deadline", &["policy"]),
-        "calm" => (
-            "nothing that could hold it wanted the GPU any more",
-            &["resume_delay_us"],
-        ),
-        "turn" => (
-            "the turn of those it was stopped for was over",
-            &["timeslice_us"],
-        ),
-        "bound" => (
-            "it had been stopped as long as any queue may be",
-            &["max_stop_ms"],
-        ),
-        "no-progress" => (
-            "those it was stopped for made no progress, as if they waited for it",
-            &["noprogress_ms", "cool_down_ms"],
-        ),
-        "budget" => (
-            "those it was stopped for had spent their budget",
-            &["stop_budget_ms"],
-        ),
-        "exempt" => ("a rule exempts it, or it can no longer be stopped", &[]),
-        "release" => (
-            "mode, policy or backend was changed",
-            &["mode", "policy", "backend"],
-        ),
-        "failure" => ("a transaction failed, so that everything was started", &[]),
-        "orphan" => ("it was found stopped, and nobody knew why", &[]),
-        _ => ("of a reason that this program does not know", &[]),
-    }
-}
-
-/// Why a queue was stopped or started, in words.
-pub fn reason_in_words(reason: &str) -> &'static str {
-    cause(reason).0
-}
-
-/// As in `once` and `3 times`.
-fn times(number: usize) -> String {
-    match number {
-        1 => "once".to_owned(),
-        number => format!("{number} times"),
-    }
-}
-
-/// A time that a person can read.
-pub fn duration(nanos: u64) -> String {
-    for (unit, size) in [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1000)] {
-        if nanos >= 10 * size {
-            return format!("{} {unit}", nanos / size);
-        }
-    }
-    format!("{nanos} ns")
 }
 
 impl Known {

@@ -131,10 +131,4 @@ mod tests {
         assert_eq!(layout(&[step(7)]), (vec![0], 7));
         assert_eq!(layout(&[step(7), step(1), step(40)]), (vec![0, 7, 8], 48));
     }
-
-    #[test]
-    fn code_lies_where_a_program_counter_can_begin() {
-        assert_eq!(CODE_STRIDE % kernel::ALIGNMENT, 0);
-        assert!(CODE_STRIDE >= kernel::OBJECT_BYTES);
-    }
 }

@@ -1,157 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Putting a configuration into force in a kernel that may refuse any step.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod module;
+
+use std::collections::BTreeMap;
 
 use gpreempt_operator::apply::{activity, apply, differences, Difference, Waiting};
-use gpreempt_operator::config::{Access, Config};
-use gpreempt_operator::host::Refusal;
-use gpreempt_operator::kernel::{Added, InForce, Kernel, State};
-use gpreempt_operator::parameters;
+use gpreempt_operator::config::Config;
+use gpreempt_operator::kernel::Kernel;
 use gpreempt_operator::rule::{Rule, Subject, MOST_RULES};
 use proptest::prelude::*;
 
-/// The module as it behaves towards who writes its files.
-#[derive(Clone)]
-struct Module {
-    state: State,
-    /// Paths of the cgroups that there are.
-    cgroups: BTreeSet<Vec<u8>>,
-    /// Processes that end before the next change is tried.
-    ending: BTreeSet<i32>,
-    /// Each change that was tried, in order.
-    tried: Vec<String>,
-    /// Which of these is refused, counted from 0, and from when on all are.
-    refused: Option<usize>,
-    all_refused_from: Option<usize>,
-    /// The modes of the GPUs at first and after each change.
-    modes: Vec<Vec<usize>>,
-}
-
-/// The GPUs that there are.
-const GPUS: [&str; 2] = ["0000:01:00.0", "0000:02:00.0"];
-
-impl Module {
-    fn new() -> Module {
-        Module {
-            state: State {
-                parameters: parameters::defaults(),
-                gpus: GPUS.map(|gpu| (gpu.to_owned(), BTreeMap::new())).into(),
-                rules: Vec::new(),
-                access: Some(access(0o600)),
-            },
-            cgroups: BTreeSet::from([b"/a".to_vec(), b"/b".to_vec()]),
-            ending: BTreeSet::new(),
-            tried: Vec::new(),
-            refused: None,
-            all_refused_from: None,
-            modes: Vec::new(),
-        }
-    }
-
-    /// How much is done on each GPU.
-    fn note_modes(&mut self) {
-        let all = &self.state.parameters["mode"];
-        let of = |own: &BTreeMap<_, String>| activity(own.get("mode").unwrap_or(all));
-        self.modes.push(self.state.gpus.values().map(of).collect());
-    }
-
-    fn with(text: &str) -> Module {
-        let mut module = Module::new();
-        apply(&mut module, &config(text)).unwrap();
-        module.tried.clear();
-        module
-    }
-
-    fn step(&mut self, what: String) -> Result<(), Refusal> {
-        let number = self.tried.len();
-        self.tried.push(what.clone());
-        let ending = &self.ending;
-        let stays =
-            |one: &InForce| !matches!(&one.rule.subject, Subject::Pid(pid) if ending.contains(pid));
-        self.state.rules.retain(stays);
-        let refused = self.refused == Some(number)
-            || self.all_refused_from.is_some_and(|from| number >= from);
-        match refused {
-            true => Err(Refusal(format!("refused {what}"))),
-            false => Ok(()),
-        }
-    }
-}
-
-impl Kernel for Module {
-    fn state(&self) -> Result<State, Refusal> {
-        Ok(self.state.clone())
-    }
-
-    fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), Refusal> {
-        self.step(format!("{name}={value}"))?;
-        let name = parameters::names().find(|known| *known == name).unwrap();
-        self.state.parameters.insert(name, value.to_owned());
-        self.note_modes();
-        Ok(())
-    }
-
-    fn set_own(&mut self, gpu: &str, name: &str, value: Option<&str>) -> Result<(), Refusal> {
-        self.step(format!("{gpu}/{name}={}", value.unwrap_or("module")))?;
-        let name = parameters::names().find(|known| *known == name).unwrap();
-        let own = self.state.gpus.get_mut(gpu).unwrap();
-        match value {
-            Some(value) => own.insert(name, value.to_owned()),
-            None => own.remove(name),
-        };
-        self.note_modes();
-        Ok(())
-    }
-
-    fn add_rule(&mut self, rule: &Rule) -> Result<Added, Refusal> {
-        self.step(format!("add {rule}"))?;
-        if let Subject::Cgroup(path) = &rule.subject {
-            if !self.cgroups.contains(path) {
-                return Ok(Added::NoCgroup);
-            }
-        }
-        if matches!(&rule.subject, Subject::Pid(pid) if self.ending.contains(pid)) {
-            return Ok(Added::NoProcess);
-        }
-        self.state.rules.retain(|one| one.rule.id() != rule.id());
-        if self.state.rules.len() >= MOST_RULES {
-            return Err(Refusal::new("no room"));
-        }
-        let rule = rule.clone();
-        self.state.rules.push(InForce { rule, dead: false });
-        self.state.rules.sort_by_key(|one| one.rule.id());
-        Ok(Added::InForce)
-    }
-
-    fn delete_rule(&mut self, id: u32) -> Result<(), Refusal> {
-        self.step(format!("del {id}"))?;
-        let before = self.state.rules.len();
-        self.state.rules.retain(|one| one.rule.id() != id);
-        match self.state.rules.len() < before {
-            true => Ok(()),
-            false => Err(Refusal::new("there is no such rule")),
-        }
-    }
-
-    fn set_access(&mut self, access: &Access) -> Result<(), Refusal> {
-        self.step(format!("access {access}"))?;
-        self.state.access = Some(access.clone());
-        Ok(())
-    }
-}
-
-fn access(mode: u32) -> Access {
-    Access {
-        owner: "root".into(),
-        group: "root".into(),
-        mode,
-    }
-}
-
-fn config(text: &str) -> Config {
-    Config::parse(text).unwrap_or_else(|faults| panic!("{text}: {faults:?}"))
-}
+use module::{access, config, Module, GPUS};
 
 fn rule(id: usize, whom: &str, prio: u32) -> String {
     format!("[[rule]]\nid = {id}\n{whom}\nprio = {prio}\n")
