@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What each command does.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -124,15 +123,10 @@ pub fn record(
 /// mode it had of its own; one that does less by its own mode keeps it.
 pub fn mode(host: &Host, wanted: Option<Mode>) -> Result<Outcome, Refusal> {
     host.need_module()?;
-    if let Some(wanted) = wanted {
-        host.clone().put_mode(wanted.name())?;
-    }
-    let mut own = BTreeMap::new();
-    for gpu in host.addresses()? {
-        if let Some(mode) = host.own_mode(&gpu)? {
-            own.insert(gpu, mode);
-        }
-    }
+    let own = match wanted {
+        Some(wanted) => host.clone().put_mode(wanted.name())?,
+        None => host.own_modes()?,
+    };
     let mode = host.parameter("mode")?;
     let mut lines = vec![mode.clone()];
     let of_its_own = |(gpu, mode)| format!("GPU {gpu} has its own: {mode}");

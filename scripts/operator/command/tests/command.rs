@@ -143,6 +143,26 @@ fn the_mode_is_the_most_that_any_gpu_does() {
 }
 
 #[test]
+fn a_gpu_counts_as_soon_as_its_parameters_are_there() {
+    let host = Host::with_module();
+    host.file("sys/module/amd_gpreempt/parameters/mode", "observe\n");
+    let own = |gpu: &str| host.file(&format!("{FAUX}/gpu_{gpu}/own_parameters"), "mode\n");
+    own("0000:01:00.0");
+    own("0000:02:00.0");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            host.gpu("0000:02:00.0", &[("mode", "off")]);
+        });
+        // The first one's do not come.
+        assert_eq!(
+            host.says("mode"),
+            "observe\nGPU 0000:02:00.0 has its own: off\n"
+        );
+    });
+}
+
+#[test]
 fn the_status_shows_which_gpus_have_values_of_their_own() {
     let host = Host::with_module();
     host.gpu("0000:01:00.0", &[("mode", "enforce"), ("grace_us", "7")]);

@@ -279,7 +279,9 @@ pub fn make(kernel: &mut dyn Kernel, all: Vec<Difference>) -> Result<Applied, Re
         match carry_out(kernel, &difference) {
             Ok(true) => applied.changes.push(difference),
             Ok(false) => {
-                applied.waiting.extend(waiting(&difference));
+                // A GPU that has gone waits once, with all its values.
+                let new = waiting(&difference).filter(|new| !applied.waiting.contains(new));
+                applied.waiting.extend(new);
                 // The rule that it replaces may have had to go.
                 applied.changes.extend(replaced(&difference));
             }
@@ -293,7 +295,8 @@ pub fn make(kernel: &mut dyn Kernel, all: Vec<Difference>) -> Result<Applied, Re
 fn waiting(difference: &Difference) -> Option<Waiting> {
     match difference {
         Difference::Rule { wanted, .. } => Some(Waiting::Rule(wanted.clone())),
-        Difference::Absent(gpu) => Some(Waiting::Gpu(gpu.clone())),
+        // It has gone meanwhile.
+        Difference::Own { gpu, .. } | Difference::Absent(gpu) => Some(Waiting::Gpu(gpu.clone())),
         _ => None,
     }
 }
@@ -313,7 +316,10 @@ fn carry_out(kernel: &mut dyn Kernel, difference: &Difference) -> Result<bool, R
         Difference::Parameter { name, wanted, .. } => kernel.set_parameter(name, wanted)?,
         Difference::Own {
             gpu, name, wanted, ..
-        } => kernel.set_own(gpu, name, wanted.as_deref())?,
+        } => match kernel.set_own(gpu, name, wanted.as_deref()) {
+            Err(_) if !kernel.is_there(gpu) => return Ok(false),
+            result => result?,
+        },
         Difference::Absent(_) => return Ok(false),
         Difference::Extra(rule) => delete(kernel, rule)?,
         Difference::Access { wanted, .. } => kernel.set_access(wanted)?,
@@ -392,6 +398,10 @@ fn before(change: &Difference) -> String {
 fn undo(kernel: &mut dyn Kernel, change: &Difference) -> Result<(), Refusal> {
     match change {
         Difference::Parameter { name, now, .. } => kernel.set_parameter(name, now),
+        // What a GPU that has gone had is kept by the module, and cannot be reached.
+        Difference::Own { gpu, .. } if !kernel.is_there(gpu) => Err(Refusal(format!(
+            "GPU {gpu} has gone: apply again when it is there"
+        ))),
         Difference::Own { gpu, name, now, .. } => kernel.set_own(gpu, name, now.as_deref()),
         Difference::Absent(_) => Ok(()),
         Difference::Extra(rule) => kernel.add_rule(rule).map(|_| ()),

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is in force in the module, and how it is changed.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{chown, MetadataExt, PermissionsExt};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::unistd::{Gid, Group, Uid, User};
@@ -58,6 +61,8 @@ pub trait Kernel {
     fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), Refusal>;
     /// Gives a GPU a value of its own, or with none the one for all again.
     fn set_own(&mut self, gpu: &str, name: &str, value: Option<&str>) -> Result<(), Refusal>;
+    /// Whether a GPU is there, so that it can be given values.
+    fn is_there(&self, gpu: &str) -> bool;
     /// Adds a rule, or replaces the one of its number.
     fn add_rule(&mut self, rule: &Rule) -> Result<Added, Refusal>;
     fn delete_rule(&mut self, id: u32) -> Result<(), Refusal>;
@@ -101,7 +106,7 @@ impl Host {
         Ok(all)
     }
 
-    /// The addresses of the GPUs that are there.
+    /// The addresses of the GPUs that are there and can be told something.
     pub fn addresses(&self) -> Result<Vec<String>, Refusal> {
         let folder = self.path(FOLDER);
         // A module without the folder has no GPUs to show.
@@ -118,6 +123,7 @@ impl Host {
             let gpu = name.to_str().and_then(|name| name.strip_prefix("gpu_"));
             all.extend(gpu.map(str::to_owned));
         }
+        all.retain(|gpu: &String| self.has_parameters(gpu));
         all.sort();
         Ok(all)
     }
@@ -143,21 +149,78 @@ impl Host {
         Ok(all)
     }
 
-    /// Has the module do no more than this on any GPU, and as much on those that have no
-    /// mode of their own that does less.
-    pub fn put_mode(&mut self, wanted: &str) -> Result<(), Refusal> {
+    /// Has the module do no more than this on any GPU that is there, and as much on those
+    /// that have no mode of their own that does less. One GPU that cannot be told keeps
+    /// no other from it. Returns the modes that GPUs keep of their own.
+    pub fn put_mode(&mut self, wanted: &str) -> Result<BTreeMap<String, String>, Refusal> {
         self.set_parameter("mode", wanted)?;
-        for gpu in self.addresses()? {
-            let own = self.own_mode(&gpu)?;
-            if own.is_some_and(|mode| activity(&mode) > activity(wanted)) {
-                self.set_own(&gpu, "mode", None)?;
+        let mut kept = self.own_modes()?;
+        let more = |mode: &String| activity(mode) > activity(wanted);
+        let given_up: Vec<String> = kept
+            .iter()
+            .filter(|(_, mode)| more(mode))
+            .map(|(gpu, _)| gpu.clone())
+            .collect();
+        let mut failures = Vec::new();
+        for gpu in given_up {
+            match self.set_own(&gpu, "mode", None) {
+                Ok(()) => {
+                    kept.remove(&gpu);
+                }
+                Err(refusal) if self.has_gpu(&gpu) => failures.push(refusal.to_string()),
+                // It has gone meanwhile.
+                Err(_) => {
+                    kept.remove(&gpu);
+                }
             }
         }
-        Ok(())
+        match failures.is_empty() {
+            true => Ok(kept),
+            false => Err(Refusal(failures.join("; "))),
+        }
+    }
+
+    /// The modes that GPUs have of their own, by their addresses.
+    pub fn own_modes(&self) -> Result<BTreeMap<String, String>, Refusal> {
+        let mut own = BTreeMap::new();
+        for gpu in self.addresses()? {
+            if let Some(mode) = self.own_mode(&gpu)? {
+                own.insert(gpu, mode);
+            }
+        }
+        Ok(own)
+    }
+
+    /// Whether a GPU is there.
+    fn has_gpu(&self, gpu: &str) -> bool {
+        self.path(format!("{FOLDER}/gpu_{gpu}")).exists()
+    }
+
+    /// Whether the parameters of a GPU can be reached, which is a moment after the GPU
+    /// has come.
+    fn has_parameters(&self, gpu: &str) -> bool {
+        const MOMENT: Duration = Duration::from_secs(2);
+        const LOOK: Duration = Duration::from_millis(10);
+        let folder = self.path(format!("{FOLDER}/gpu_{gpu}"));
+        // An older module has none.
+        if !folder.join("own_parameters").exists() {
+            return true;
+        }
+        let since = Instant::now();
+        while folder.exists() {
+            if folder.join("parameters/mode").exists() {
+                return true;
+            }
+            if since.elapsed() >= MOMENT {
+                break;
+            }
+            thread::sleep(LOOK);
+        }
+        false
     }
 
     /// The mode that a GPU has of its own, if it has one.
-    pub fn own_mode(&self, gpu: &str) -> Result<Option<String>, Refusal> {
+    fn own_mode(&self, gpu: &str) -> Result<Option<String>, Refusal> {
         let names = self.own_names(gpu)?;
         match names.iter().any(|name| name == "mode") {
             true => self.own_value(gpu, "mode").map(Some),
@@ -228,6 +291,10 @@ impl Kernel for Host {
 
     fn set_own(&mut self, gpu: &str, name: &str, value: Option<&str>) -> Result<(), Refusal> {
         Ok(self.write(&own_path(gpu, name), value.unwrap_or(AS_MODULE))?)
+    }
+
+    fn is_there(&self, gpu: &str) -> bool {
+        self.has_gpu(gpu)
     }
 
     fn add_rule(&mut self, rule: &Rule) -> Result<Added, Refusal> {

@@ -42,7 +42,7 @@ impl Change {
     pub fn make(&self, host: &mut Host) -> Result<(), Refusal> {
         host.need_module()?;
         match self {
-            Change::Mode(mode) => host.put_mode(mode.name()),
+            Change::Mode(mode) => host.put_mode(mode.name()).map(|_| ()),
             Change::Add(rule) => match host.add_rule(rule)? {
                 Added::InForce => Ok(()),
                 Added::NoCgroup => Err(Refusal::new(

@@ -184,6 +184,35 @@ fn a_gpu_that_is_not_there_waits() {
 }
 
 #[test]
+fn a_gpu_that_goes_meanwhile_waits_and_holds_up_nothing() {
+    let text = format!(
+        "[gpu.\"{}\"]\ngrace_us = 5\nmax_stop_ms = 7\n[gpu.\"{}\"]\ngrace_us = 6\n",
+        GPUS[0], GPUS[1]
+    );
+    let mut module = Module::new();
+    module.going = Some((1, GPUS[0]));
+    let applied = apply(&mut module, &config(&text)).unwrap();
+    assert_eq!(applied.waiting, [Waiting::Gpu(GPUS[0].to_owned())]);
+    assert_eq!(module.state.gpus[GPUS[1]]["grace_us"], "6");
+    assert!(!module.state.gpus.contains_key(GPUS[0]));
+}
+
+#[test]
+fn it_is_said_when_a_gpu_has_gone_and_cannot_be_put_back() {
+    let text = format!(
+        "[gpu.\"{}\"]\ngrace_us = 5\n[[rule]]\nid = 1\ncgroup = \"/a\"\nprio = 3\n",
+        GPUS[0]
+    );
+    let mut module = Module::new();
+    module.going = Some((1, GPUS[0]));
+    module.refused = Some(1);
+    let refusal = apply(&mut module, &config(&text)).unwrap_err().to_string();
+    for part in ["could not be put back", "grace_us of GPU", "has gone"] {
+        assert!(refusal.contains(part), "{refusal}");
+    }
+}
+
+#[test]
 fn what_a_gpu_had_of_its_own_is_put_back() {
     let old = "[gpu.\"0000:01:00.0\"]\ngrace_us = 1\nmin_run_us = 2\n";
     let new = "[gpu.\"0000:01:00.0\"]\ngrace_us = 3\ncost_ratio = 4\n\

@@ -23,6 +23,8 @@ pub struct Module {
     /// Which of these is refused, counted from 0, and from when on all are.
     pub refused: Option<usize>,
     pub all_refused_from: Option<usize>,
+    /// A GPU that goes before the change of that number is tried.
+    pub going: Option<(usize, &'static str)>,
     /// The modes of the GPUs at first and after each change.
     pub modes: Vec<Vec<usize>>,
 }
@@ -43,6 +45,7 @@ impl Module {
             ending: BTreeSet::new(),
             tried: Vec::new(),
             refused: None,
+            going: None,
             all_refused_from: None,
             modes: Vec::new(),
         }
@@ -65,6 +68,9 @@ impl Module {
     pub fn step(&mut self, what: String) -> Result<(), Refusal> {
         let number = self.tried.len();
         self.tried.push(what.clone());
+        if let Some((_, gpu)) = self.going.filter(|(at, _)| *at == number) {
+            self.state.gpus.remove(gpu);
+        }
         let ending = &self.ending;
         let stays =
             |one: &InForce| !matches!(&one.rule.subject, Subject::Pid(pid) if ending.contains(pid));
@@ -91,10 +97,16 @@ impl Kernel for Module {
         Ok(())
     }
 
+    fn is_there(&self, gpu: &str) -> bool {
+        self.state.gpus.contains_key(gpu)
+    }
+
     fn set_own(&mut self, gpu: &str, name: &str, value: Option<&str>) -> Result<(), Refusal> {
         self.step(format!("{gpu}/{name}={}", value.unwrap_or("module")))?;
         let name = parameters::names().find(|known| *known == name).unwrap();
-        let own = self.state.gpus.get_mut(gpu).unwrap();
+        let Some(own) = self.state.gpus.get_mut(gpu) else {
+            return Err(Refusal(format!("there is no {gpu}/{name}")));
+        };
         match value {
             Some(value) => own.insert(name, value.to_owned()),
             None => own.remove(name),
