@@ -8,10 +8,17 @@ use crate::fake::layout::*;
 use crate::fake::{expect as same, failed, put, with_node, Fake, INIT};
 use crate::node::roster::{Matcher, Queue, Roster, Walk};
 use core::cell::Cell;
+use core::pin::Pin;
 use gpreempt_policy::{QueueId, RuleId};
 use kernel::prelude::*;
+use kernel::str::CString;
+use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::Completion;
+use kernel::time::{delay::fsleep, Delta};
 use kfd::driver::node::Node;
 use kfd::driver::process::Identity;
+use kfd::kernel::thread::{Body, Running, Thread};
+use kfd::kernel::wake::Alarm;
 use kfd::look::survey::Survey;
 use kfd::operator::rules::Rules;
 
@@ -117,6 +124,58 @@ fn found_later(node: &Node<'_>, rules: &Rules, later: u64) -> Result<Option<Rule
     let mut seen = survey.processes().iter();
     let process = seen.find(|seen| seen.process == owner).ok_or(ENOENT)?;
     Ok(rules.find(&process.task.identity()))
+}
+
+/// A process that is there until it is told to end.
+struct Passer {
+    pid: Atomic<i32>,
+    there: Pin<KBox<Completion>>,
+    alarm: Alarm,
+}
+
+impl Body for Passer {
+    fn run(&self, thread: &mut Running) {
+        self.pid.store(kernel::current!().pid(), Relaxed);
+        self.there.complete_all();
+        while !thread.should_stop() {
+            thread.sleep(&self.alarm, self.alarm.heard(), 0, None);
+        }
+    }
+}
+
+fn count(rules: &Rules) -> usize {
+    let mut count = 0;
+    rules.each(|_| count += 1);
+    count
+}
+
+/// Adds the rule of a process beside another one, and has it end.
+fn outlive(rules: &Rules) -> Result {
+    let passer = Passer {
+        pid: Atomic::new(0),
+        there: KBox::pin_init(Completion::new(), GFP_KERNEL)?,
+        alarm: Alarm::new()?,
+    };
+    let thread = Thread::start(c"gp_passer", KBox::new(passer, GFP_KERNEL)?)?;
+    thread.body().there.wait_for_completion();
+    let pid = thread.body().pid.load(Relaxed);
+    let rule = CString::try_from_fmt(fmt!("5 pid={pid} prio=3"))?;
+    rules.add(rule.to_str().map_err(|_| EINVAL)?)?;
+    rules.add("9 comm=any prio=4")?;
+    let before = rules.generation();
+    same(count(rules), 2)?;
+    same(rules.generation(), before)?;
+    drop(thread);
+    // It is there for a moment after it has told its end.
+    for _ in 0..1000 {
+        if count(rules) == 1 {
+            break;
+        }
+        fsleep(Delta::from_millis(1));
+    }
+    same(count(rules), 1)?;
+    // Those who have found the rule look again, once.
+    same(rules.generation(), before.wrapping_add(1))
 }
 
 /// A queue, remembered as stopped or not, is seen again with another read
@@ -266,13 +325,17 @@ mod tests {
     }
 
     #[test]
+    fn whoever_found_the_rule_of_a_process_that_is_gone_looks_again() -> Result {
+        let rules = KBox::pin_init(Rules::new(), GFP_KERNEL)?;
+        outlive(&rules)
+    }
+
+    #[test]
     fn a_process_that_there_is_not_has_no_rule() -> Result {
         let rules = KBox::pin_init(Rules::new(), GFP_KERNEL)?;
         // No process ever has this number.
         same(rules.add("5 pid=4194304 prio=3"), Err(ESRCH))?;
-        let mut count = 0;
-        rules.each(|_| count += 1);
-        same(count, 0)
+        same(count(&rules), 0)
     }
 
     #[test]

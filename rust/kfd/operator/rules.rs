@@ -42,12 +42,12 @@ struct Rule {
 impl Rule {
     fn is_for(&self, identity: &Identity) -> bool {
         match &self.matches {
-            Matches::Program(program) => identity.program == *program,
+            Matches::Program(program) => identity.program == *program && program.has_its_pid(),
             Matches::Comm(comm) => identity.comm == *comm,
             Matches::Cgroup(cgroup) => identity
                 .cgroup
                 .as_ref()
-                .is_some_and(|other| cgroup.holds(other)),
+                .is_some_and(|other| cgroup.alive() && cgroup.holds(other)),
         }
     }
 
@@ -110,7 +110,7 @@ impl Rules {
         };
         let mut rules = self.rules.lock();
         // Those that are over take nobody's place.
-        rules.retain(|rule| !rule.is_over());
+        self.sweep(&mut rules);
         let id = rule.effect.id;
         match rules.binary_search_by_key(&id, |rule| rule.effect.id) {
             Ok(at) => {
@@ -144,6 +144,7 @@ impl Rules {
             EINVAL
         })?;
         let mut rules = self.rules.lock();
+        self.sweep(&mut rules);
         let Ok(at) = rules.binary_search_by_key(&id, |rule| rule.effect.id) else {
             pr_err!("there is no rule {}\n", text);
             return Err(ENOENT);
@@ -153,6 +154,16 @@ impl Rules {
         drop(removed);
         self.changed();
         Ok(())
+    }
+
+    /// Drops the rules of processes that are gone. Queues can outlive theirs, in a context
+    /// whose file another process has, so whoever has found such a rule looks again.
+    fn sweep(&self, rules: &mut KVec<Rule>) {
+        let before = rules.len();
+        rules.retain(|rule| !rule.is_over());
+        if rules.len() != before {
+            self.generation.fetch_add(1, Relaxed);
+        }
     }
 
     fn changed(&self) {
@@ -183,10 +194,10 @@ impl Rules {
     /// Calls a function for each rule, in order.
     ///
     /// The rule of a process that is gone matches nobody any more, so that it is enough
-    /// that nobody sees it: it goes when the rules are looked at or one is added.
+    /// that nobody sees it: it goes when the rules are looked at or changed.
     pub fn each(&self, mut f: impl FnMut(RuleView<'_>)) {
         let mut rules = self.rules.lock();
-        rules.retain(|rule| !rule.is_over());
+        self.sweep(&mut rules);
         for rule in rules.iter() {
             let cgroup = match &rule.matches {
                 Matches::Cgroup(cgroup) => Some(cgroup),

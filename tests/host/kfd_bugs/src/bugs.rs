@@ -293,6 +293,8 @@ pub const BUGS: &[Bug] = &[
         "self.cgroup()", "0", "roster"),
     Bug("the rule of a process is for the next one of its number", "rust/kfd/operator/rules.rs",
         "identity.program == *program", "identity.program.pid() == program.pid()", "roster"),
+    Bug("who has found the rule of a process keeps it when that is gone", "rust/kfd/operator/rules.rs",
+        "rules.len() != before", "false", "roster"),
     Bug("a process that there is not has a rule", "rust/kfd/driver/process.rs",
         "is_there.then_some(Self { pid, began })", "Some(Self { pid, began }).filter(|_| is_there || pid > 1)", "roster"),
     Bug("queues of two processes are one", "src/node/roster.rs",
