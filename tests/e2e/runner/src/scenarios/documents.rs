@@ -255,6 +255,8 @@ fn found(guest: &mut Guest, directory: &str) -> Result<BTreeSet<(String, String)
                         "gpu_<address>".into()
                     } else if part == "node0" {
                         "node<number>".into()
+                    } else if path.contains(&format!("/parameters/{part}")) {
+                        "<parameter>".into()
                     } else {
                         part.to_owned()
                     }
@@ -276,8 +278,8 @@ fn files(guest: &mut Guest) -> Result<()> {
         ensure!(
             wanted == found,
             "only in docs/ABI: {:?}; only in {directory}: {:?}",
-            wanted.difference(&found),
-            found.difference(&wanted)
+            wanted.difference(&found).collect::<Vec<_>>(),
+            found.difference(&wanted).collect::<Vec<_>>()
         );
     }
     for entry in entries(ABI_DEBUGFS) {

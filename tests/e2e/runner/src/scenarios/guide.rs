@@ -33,7 +33,7 @@ const BEGINNINGS: [&str; 8] = [
 ];
 
 /// Commands that do not run here, and why.
-const ELSEWHERE: [(&str, &str); 18] = [
+const ELSEWHERE: [(&str, &str); 19] = [
     ("sudo apt ", "scripts/test/system and scripts/test/dkms"),
     ("sudo update-initramfs ", "it reboots the host"),
     ("make deb", "scripts/test/dkms"),
@@ -46,6 +46,7 @@ const ELSEWHERE: [(&str, &str); 18] = [
     ("sudo gpreempt apply ", "see `apply`"),
     ("sudo gpreempt export --output ", "see `endless`"),
     ("sudo gpreempt export --listen", "see `endless`"),
+    ("gpreempt top", "tests/top.rs of the command, on a terminal"),
     ("perf ", "a program of the kernel's for any tracepoint"),
     ("bpftrace ", "a program for any tracepoint"),
     ("sudo fuser ", "a program of Debian's"),
