@@ -369,11 +369,13 @@ fn the_unit_that_follows_names_sees_what_is_named_and_what_was_applied() {
             "Device",
             "IP",
             "No",
+            "Memory",
         ];
         words.iter().any(|word| line.starts_with(word))
     };
     let missing: Vec<_> = other.difference(&own).filter(sandbox).collect();
     assert_eq!(missing, [&"ProtectHome=yes"]);
+    assert!(other.contains("MemoryMax=256M"));
     assert!(other.contains("RuntimeDirectory=amd-gpreempt"));
     assert!(other.contains("Wants=amd-gpreempt-good.timer amd-gpreempt-names.timer"));
     let timer = unit("-names.timer");

@@ -25,6 +25,7 @@ pub mod metrics;
 pub mod names;
 pub mod parameters;
 pub mod perfetto;
+mod reader;
 pub mod record;
 pub mod resolve;
 pub mod rule;
