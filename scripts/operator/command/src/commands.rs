@@ -190,8 +190,9 @@ pub fn change_rules(host: &Host, what: &str, words: &[String]) -> Result<Outcome
             _ => "'rules del' needs a number",
         }));
     }
-    host.need_module()?;
+    let turn = host.turn()?;
     host.write(&rules_path(what), &words.join(" "))?;
+    drop(turn);
     rules_after(host)
 }
 

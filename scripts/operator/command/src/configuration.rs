@@ -10,6 +10,7 @@ use gpreempt_operator::file::replace;
 use gpreempt_operator::follow;
 use gpreempt_operator::host::{Host, Refusal};
 use gpreempt_operator::kernel::Kernel;
+use gpreempt_operator::noted;
 use gpreempt_operator::save;
 
 use crate::commands::Outcome;
@@ -87,7 +88,7 @@ pub fn dry_run(host: &Host, file: Option<PathBuf>) -> Result<Outcome, Refusal> {
         Err(outcome) => return Ok(*outcome),
     };
     let now = host.state()?;
-    let resolved = follow::resolve(host, &config, &now);
+    let resolved = follow::Found::new(host, &config).resolve(&config, &now);
     let changes = words(&differences(&now, &as_shown(host, &resolved.config)));
     let file = path.display().to_string();
     let mut lines = match changes.is_empty() {
@@ -115,6 +116,8 @@ pub fn apply(
         Ok(config) => config,
         Err(outcome) => return Ok(*outcome),
     };
+    // Files of users are not waited for while others wait for their turn.
+    let found = follow::Found::new(host, &config);
     let turn = host.turn()?;
     let now = host.state()?;
     let known = Attempts::read(host)?;
@@ -131,7 +134,7 @@ pub fn apply(
     if noted != known {
         noted.write(host)?;
     }
-    let resolved = follow::resolve(host, &config, &now);
+    let resolved = found.resolve(&config, &now);
     let due = differences(&now, &as_shown(host, &resolved.config));
     let applied = make(&mut host.clone(), due).map_err(|refusal| {
         // What is not in force cannot make the host fail.
@@ -140,7 +143,7 @@ pub fn apply(
             _ => refusal,
         }
     })?;
-    let noted = follow::note(host, &config);
+    let noted = noted::note(host, &config, &resolved.given());
     drop(turn);
     let file = path.display().to_string();
     let mut waiting = words(&applied.waiting);
@@ -174,22 +177,27 @@ fn named(waiting: &[follow::Waiting]) -> Vec<String> {
 /// Has the rules for names follow what runs under them. Where nothing has changed,
 /// nothing is said, since this is done again and again.
 pub fn resolve(host: &Host) -> Result<Outcome, Refusal> {
+    let found = follow::Found::followed(host)?;
     let turn = host.turn()?;
-    let (applied, waiting) = follow::follow(&mut host.clone())?;
+    let followed = follow::follow(&mut host.clone(), &found)?;
     drop(turn);
     let did = |change: &Difference| match change {
         Difference::Rule { wanted, .. } => format!("added rule '{wanted}'"),
         Difference::Extra(rule) => format!("deleted rule '{rule}'"),
         other => other.to_string(),
     };
-    let lines = applied.changes.iter().map(did).collect();
+    let lines = followed.changes.iter().map(did).collect();
     let report = Report::Apply {
-        file: host.path(follow::APPLIED).display().to_string(),
-        changes: words(&applied.changes),
-        waiting: named(&waiting),
+        file: host.path(noted::APPLIED).display().to_string(),
+        changes: words(&followed.changes),
+        waiting: named(&followed.waiting),
         dry_run: false,
     };
-    Ok(Outcome::good(lines, report))
+    Ok(Outcome {
+        lines,
+        report,
+        complaints: words(&followed.refused),
+    })
 }
 
 fn words<T: ToString>(all: &[T]) -> Vec<String> {
@@ -205,6 +213,12 @@ pub fn save(host: &Host, file: Option<PathBuf>) -> Result<Outcome, Refusal> {
     let now = host.state()?;
     let (mut config, fleeting) = save::in_force(&now);
     follow::names_again(host, &now, &mut config);
+    // A GPU that is not there cannot show the values of its own.
+    if let Ok(file) = Config::read(&host.path(PLACE)) {
+        let mut absent = file.gpus;
+        absent.retain(|gpu, _| !now.gpus.contains_key(gpu));
+        config.gpus.extend(absent);
+    }
     let text = save::toml(&config);
     let left_out = words(&fleeting);
     let mut lines = Vec::new();

@@ -167,6 +167,8 @@ fn only_what_was_applied_is_followed() {
     host.file(FILE, "mode = \"off\"\n");
     host.says("apply");
     assert!(!host.0.path().join(APPLIED).exists());
+    host.file(FILE, CONFIG);
+    host.says("apply");
     host.file(APPLIED, "broken");
     let text = host.refuses("apply|--resolve");
     assert!(
@@ -233,8 +235,9 @@ fn a_rule_with_a_name_can_be_typed() {
 }
 
 #[test]
-fn what_is_saved_has_the_names_of_the_file_unless_they_are_contradicted() {
+fn what_is_saved_has_the_names_that_were_applied_unless_they_are_contradicted() {
     let host = host();
+    host.says("apply");
     let rule = format!("10 cgroup={} prio=2", path());
     let named = "[[rule]]\nid = 10\ncontainer = \"trainer\"\nprio = 2\n";
     let plain = format!("[[rule]]\nid = 10\ncgroup = \"{}\"\nprio = 2\n", path());
@@ -258,6 +261,89 @@ fn what_is_saved_has_the_names_of_the_file_unless_they_are_contradicted() {
     assert!(saved(&["20 comm=x prio=3"]).contains(named));
     let text = saved(&[&rule]);
     assert!(text.contains(named) && !text.contains("cgroup"), "{text}");
-    host.file(FILE, "broken");
+    // What the file says was not applied.
+    for other in [
+        "broken".to_owned(),
+        CONFIG.replace("trainer", "other"),
+        CONFIG.replace("prio = 2", "prio = 9"),
+    ] {
+        host.file(FILE, &other);
+        assert!(saved(&[&rule]).contains(named));
+    }
+    host.file(FILE, "mode = \"off\"\n");
+    host.says("apply");
+    host.file(FILE, CONFIG);
     assert!(saved(&[&rule]).contains(&plain));
+}
+
+#[test]
+fn a_rule_that_somebody_has_typed_stays_whatever_its_number() {
+    let host = host();
+    let rule = format!("10 cgroup={} prio=2", path());
+    host.says("apply");
+    let typed = "11 cgroup=/q prio=2";
+    in_force(&host, &[&rule, typed, "20 comm=x prio=3"]);
+    assert_eq!(host.says("apply|--resolve"), "");
+    assert_eq!(written(&host), (String::new(), String::new()));
+    let status = host.says("status");
+    assert!(
+        status.contains(&format!("  rule '{typed}' should not be there\n")),
+        "{status}"
+    );
+    assert_eq!(
+        host.says("rules"),
+        format!("{rule}  # container=trainer\n{typed}\n20 comm=x prio=3\n")
+    );
+    let saved = host.says("rules|save|-");
+    assert!(saved.contains("cgroup = \"/q\""), "{saved}");
+    // What following has added, it deletes.
+    fs::remove_dir(cgroup(&host)).unwrap();
+    let deleted = format!("deleted rule '{rule}'\n");
+    assert_eq!(host.says("apply|--resolve"), deleted);
+}
+
+#[test]
+fn a_rule_that_the_kernel_refuses_keeps_no_other_waiting() {
+    let host = host();
+    let server = "[[rule]]\nid = 5\ncontainer = \"server\"\nprio = 4\n";
+    host.file(FILE, &format!("{CONFIG}{server}"));
+    let rule = format!("10 cgroup={} prio=2", path());
+    host.says("apply");
+    in_force(&host, &[&rule, "20 comm=x prio=3"]);
+    // One ends and another comes.
+    fs::remove_dir(cgroup(&host)).unwrap();
+    let other = NUMBER.replace('0', "1");
+    host.file(
+        &format!("var/lib/docker/containers/{other}/config.v2.json"),
+        "{\"Name\":\"/server\"}",
+    );
+    fs::create_dir_all(host.0.path().join(format!("sys/fs/cgroup/docker/{other}"))).unwrap();
+    let rules = host.0.path().join(FAUX).join("rules_add");
+    fs::remove_file(&rules).unwrap();
+    symlink("/dev/full", &rules).unwrap();
+    let text = host.refuses("apply|--resolve");
+    assert!(
+        text.contains(&format!("deleted rule '{rule}'\n"))
+            && text.contains(&format!(
+                "rule '5 cgroup=/docker/{other} prio=4' is not there: "
+            )),
+        "{text}"
+    );
+    assert_eq!(host.read(&format!("{FAUX}/rules_del")), "10");
+}
+
+#[test]
+fn a_name_that_is_followed_and_not_in_the_file_is_a_difference() {
+    let host = host();
+    fs::remove_dir(cgroup(&host)).unwrap();
+    host.says("apply");
+    host.file(FILE, "mode = \"enforce\"\n");
+    in_force(&host, &[]);
+    let status = host.says("status");
+    assert!(
+        status.contains("is not in force")
+            && status
+                .contains("  rule '10 container=trainer prio=2' is followed and should not be\n"),
+        "{status}"
+    );
 }

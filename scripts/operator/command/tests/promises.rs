@@ -355,6 +355,7 @@ fn the_unit_that_follows_names_sees_what_is_named_and_what_was_applied() {
         "ConditionPathExists=/run/amd-gpreempt/applied.toml",
         "CapabilityBoundingSet=CAP_DAC_READ_SEARCH",
         "ProtectHome=read-only",
+        "ReadWritePaths=/run/amd-gpreempt",
     ] {
         assert!(own.contains(line), "{line}");
     }
@@ -369,13 +370,24 @@ fn the_unit_that_follows_names_sees_what_is_named_and_what_was_applied() {
             "Device",
             "IP",
             "No",
+            "Memory",
         ];
         words.iter().any(|word| line.starts_with(word))
     };
     let missing: Vec<_> = other.difference(&own).filter(sandbox).collect();
     assert_eq!(missing, [&"ProtectHome=yes"]);
+    assert!(other.contains("MemoryMax=256M"));
     assert!(other.contains("RuntimeDirectory=amd-gpreempt"));
     assert!(other.contains("Wants=amd-gpreempt-good.timer amd-gpreempt-names.timer"));
+    let start = "systemctl --no-block start amd-gpreempt-names.timer";
+    assert!(other.contains(format!("ExecReload=/usr/bin/{start}").as_str()));
+    let upgraded = project("scripts/package/debian/amd-gpreempt-tools.postinst");
+    assert!(upgraded.contains(start), "{upgraded}");
+    let purged = project("scripts/package/debian/amd-gpreempt-tools.postrm");
+    assert!(
+        purged.contains("\"$DPKG_ROOT/run/amd-gpreempt\""),
+        "{purged}"
+    );
     let timer = unit("-names.timer");
     assert!(
         timer.contains("\nBindsTo=amd-gpreempt.service\n"),

@@ -25,10 +25,14 @@ fn host() -> Host {
 }
 
 fn apply(host: &Host) -> Child {
+    start(host, "apply")
+}
+
+fn start(host: &Host, line: &str) -> Child {
     Command::new(env!("CARGO_BIN_EXE_gpreempt"))
         .arg("--root")
         .arg(host.0.path())
-        .arg("apply")
+        .args(line.split('|'))
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -64,6 +68,27 @@ fn a_second_apply_waits_for_the_first() {
     drop(first);
     assert!(second.wait().unwrap().success());
     assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "77");
+}
+
+#[test]
+fn a_rule_that_is_typed_waits_for_its_turn() {
+    let host = host();
+    let first = gpreempt_operator::host::Host::new(host.0.path())
+        .turn()
+        .unwrap();
+    for (line, file) in [("rules|add|1 comm=x prio=3", "add"), ("rules|del|1", "del")] {
+        let mut second = start(&host, line);
+        while !waits(second.id(), &format!("{FAUX}/rules_add"), &host) {
+            assert!(second.try_wait().unwrap().is_none(), "it did not wait");
+            sleep(Duration::from_millis(1));
+        }
+        assert_eq!(host.read(&format!("{FAUX}/rules_{file}")), "");
+        second.kill().unwrap();
+        second.wait().unwrap();
+    }
+    drop(first);
+    assert!(start(&host, "rules|del|1").wait().unwrap().success());
+    assert_eq!(host.read(&format!("{FAUX}/rules_del")), "1");
 }
 
 #[test]

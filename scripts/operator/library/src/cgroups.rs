@@ -5,7 +5,8 @@
 //! cgroup, and the number of a container is part of that. What a user may arrange
 //! as he likes is not looked at for anybody else.
 
-use std::ffi::OsStr;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -21,6 +22,8 @@ const LONGEST: usize = 1024;
 /// How deep and how wide a tree is looked at, which a user could make grow.
 const DEEPEST: usize = 32;
 const MOST: usize = 100_000;
+/// The same for what one user runs.
+const MOST_OF_USER: usize = 10_000;
 
 /// A container that runs, by its number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,6 +31,20 @@ pub struct Running {
     pub number: String,
     /// The path of its cgroup.
     pub path: Vec<u8>,
+}
+
+/// The paths of the cgroups of units, by their names.
+#[derive(Debug)]
+pub struct Units(BTreeMap<OsString, Vec<u8>>);
+
+impl Units {
+    /// The cgroup of a unit.
+    pub fn get(&self, name: &str) -> Option<Vec<u8>> {
+        // systemd has this in front of what could be a file of the kernel's.
+        let escaped = format!("_{name}");
+        let found = self.0.get(OsStr::new(name));
+        found.or_else(|| self.0.get(OsStr::new(&escaped))).cloned()
+    }
 }
 
 /// The cgroups of the system, or of one user's own manager.
@@ -38,6 +55,7 @@ pub struct Cgroups {
     top: PathBuf,
     /// Who may have made the folders that are looked into; none for a user's own.
     owner: Option<u32>,
+    most: usize,
     left: usize,
 }
 
@@ -52,31 +70,33 @@ impl Cgroups {
             Some(_) => None,
             None => fs::metadata(&tree).ok().map(|data| data.uid()),
         };
+        let most = if user.is_some() { MOST_OF_USER } else { MOST };
         Cgroups {
             tree,
             top,
             owner,
-            left: MOST,
+            most,
+            left: most,
         }
     }
 
-    /// The cgroup of a unit, which is in slices alone.
-    pub fn unit(mut self, name: &str) -> Result<Option<Vec<u8>>, Refusal> {
-        // systemd has this in front of what could be a file of the kernel's.
-        let escaped = format!("_{name}");
-        let is_it = |part: &OsStr| part == name || part == escaped.as_str();
-        let mut open = vec![self.top.clone()];
-        while let Some(folder) = open.pop() {
+    /// The units, which are in slices alone, by the names of their cgroups.
+    pub fn units(mut self) -> Result<Units, Refusal> {
+        let mut all = BTreeMap::new();
+        let mut open = vec![(self.top.clone(), 0)];
+        while let Some((folder, depth)) = open.pop() {
             for (part, path) in self.folders(&folder)? {
-                if is_it(&part) {
-                    return Ok(Some(self.shown(&path)));
+                if part.as_bytes().ends_with(b".slice") && depth < DEEPEST {
+                    open.push((path.clone(), depth + 1));
                 }
-                if part.as_bytes().ends_with(b".slice") {
-                    open.push(path);
+                let shown = self.shown(&path);
+                // A longer path would have the whole configuration refused.
+                if shown.len() <= LONGEST {
+                    all.entry(part).or_insert(shown);
                 }
             }
         }
-        Ok(None)
+        Ok(Units(all))
     }
 
     /// All containers, in the order of their paths. Those within others are not
@@ -104,7 +124,7 @@ impl Cgroups {
 
     /// The folders in one. One that is not there any more has none, and neither has
     /// one whose folders somebody else may have made.
-    fn folders(&mut self, folder: &Path) -> Result<Vec<(std::ffi::OsString, PathBuf)>, Refusal> {
+    fn folders(&mut self, folder: &Path) -> Result<Vec<(OsString, PathBuf)>, Refusal> {
         let wrong = |error: io::Error| cannot("look into", folder, &error);
         let owner = match fs::metadata(folder) {
             Ok(data) => data.uid(),
@@ -125,7 +145,8 @@ impl Cgroups {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 self.left = self.left.checked_sub(1).ok_or_else(|| {
                     Refusal(format!(
-                        "there are more than {MOST} cgroups below {}: name the cgroup",
+                        "there are more than {} cgroups below {}: name the cgroup",
+                        self.most,
                         self.top.display()
                     ))
                 })?;
@@ -210,8 +231,8 @@ mod tests {
         }
 
         fn unit(&self, user: Option<u32>, name: &str) -> Option<String> {
-            let found = Cgroups::new(&self.host(), user).unit(name).unwrap();
-            found.map(|path| String::from_utf8(path).unwrap())
+            let units = Cgroups::new(&self.host(), user).units().unwrap();
+            units.get(name).map(|path| String::from_utf8(path).unwrap())
         }
 
         fn containers(&self, user: Option<u32>) -> Vec<String> {
@@ -310,6 +331,45 @@ mod tests {
         let tree = Tree::new(&[&long, &format!("docker/{NUMBER}")]);
         tree.add(&format!("{deep}{NUMBER}"));
         assert_eq!(tree.containers(None), [format!("/docker/{NUMBER}")]);
+        // A user can have as many slices as he likes.
+        let slices = |depth| "a.slice/".repeat(depth);
+        for (path, is_there) in [
+            (format!("{USER}/{}deepest.service", slices(DEEPEST)), true),
+            (
+                format!("{USER}/{}deeper.service", slices(DEEPEST + 1)),
+                false,
+            ),
+            (
+                format!(
+                    "{USER}/{0}.slice/{0}.slice/{0}.slice/{0}.slice/long.service",
+                    "x".repeat(240)
+                ),
+                false,
+            ),
+        ] {
+            let name = path.rsplit('/').next().unwrap();
+            tree.add(&path);
+            let found = tree.unit(Some(7), name);
+            assert_eq!(found, is_there.then(|| format!("/{path}")), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_user_who_makes_too_many_is_told_so() {
+        let tree = Tree::new(&[]);
+        for number in 0..8 {
+            tree.add(&format!("{USER}/{number}"));
+        }
+        let cgroups = |left| {
+            let all = Cgroups::new(&tree.host(), Some(7));
+            assert_eq!((all.left, all.most), (MOST_OF_USER, MOST_OF_USER));
+            Cgroups { left, ..all }
+        };
+        let refusal = cgroups(7).units().unwrap_err().to_string();
+        assert!(refusal.contains("more than 10000 cgroups"), "{refusal}");
+        assert!(cgroups(7).containers().is_err());
+        assert!(cgroups(8).units().is_ok());
+        assert_eq!(cgroups(8).containers(), Ok(Vec::new()));
     }
 
     #[test]

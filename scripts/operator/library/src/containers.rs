@@ -6,20 +6,16 @@
 //! the files of containers that run are read.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use nix::fcntl::OFlag;
-use serde::de::DeserializeOwned;
 use serde::Deserialize;
 
 use crate::cgroups::{Cgroups, Running};
-use crate::host::{cannot, Host, Refusal};
+use crate::host::{Host, Refusal};
+use crate::reader::Reader;
 
-/// The longest file that is read, with room for thousands of containers.
-const LONGEST: u64 = 16 << 20;
+/// The most containers that are looked at for one account.
+const MOST: usize = 4096;
 
 /// The number of a container begins with at least as many digits as tools show.
 const SHORT: usize = 12;
@@ -53,12 +49,23 @@ pub fn containers(host: &Host, user: Option<&Account>) -> Result<Vec<Container>,
     if running.is_empty() {
         return Ok(Vec::new());
     }
-    let keepers = Keepers::new(host, user)?;
+    are_few(&running)?;
+    let numbers: BTreeSet<&str> = running.iter().map(|one| one.number.as_str()).collect();
+    let mut keepers = Keepers::new(host, user, &numbers)?;
     let mut all = Vec::new();
     for one in running {
         all.extend(keepers.describe(one)?);
     }
     Ok(all)
+}
+
+fn are_few(running: &[Running]) -> Result<(), Refusal> {
+    match running.len() {
+        0..=MOST => Ok(()),
+        _ => Err(Refusal(format!(
+            "more than {MOST} containers run: name the cgroup"
+        ))),
+    }
 }
 
 /// Where the runtimes keep what they know.
@@ -68,8 +75,9 @@ struct Keepers {
     containerd: Vec<PathBuf>,
     /// Folders of podman and CRI-O, one for each driver of their storage.
     storage: Vec<PathBuf>,
-    /// What their lists call containers, by number.
+    /// What their lists call containers that run, by number.
     listed: BTreeMap<String, Vec<String>>,
+    reader: Reader,
 }
 
 /// A container in a list of podman's and CRI-O's.
@@ -107,7 +115,12 @@ struct Daemon {
 }
 
 impl Keepers {
-    fn new(host: &Host, user: Option<&Account>) -> Result<Keepers, Refusal> {
+    fn new(
+        host: &Host,
+        user: Option<&Account>,
+        numbers: &BTreeSet<&str>,
+    ) -> Result<Keepers, Refusal> {
+        let mut reader = Reader::new(host, user.map(|user| user.number));
         let (docker, storage, containerd) = match user {
             Some(user) => {
                 let share = host.path(&user.home).join(".local/share");
@@ -115,41 +128,46 @@ impl Keepers {
                 (docker, share.join("containers/storage"), Vec::new())
             }
             None => (
-                docker_root(host)?,
+                docker_root(host, &mut reader)?,
                 host.path("var/lib/containers/storage"),
-                folders(&host.path("run/containerd/io.containerd.runtime.v2.task"))?,
+                reader.folders(
+                    &host.path("run/containerd/io.containerd.runtime.v2.task"),
+                    "",
+                )?,
             ),
         };
-        let mut storage = folders(&storage)?;
-        storage.retain(|folder| folder.to_string_lossy().ends_with("-containers"));
-        let mut keepers = Keepers {
-            docker: docker.join("containers"),
-            containerd,
-            storage,
-            listed: BTreeMap::new(),
-        };
-        for folder in &keepers.storage {
+        let storage = reader.folders(&storage, "-containers")?;
+        let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for folder in &storage {
             for file in ["containers.json", "volatile-containers.json"] {
-                let listed: Option<Vec<Listed>> = json(&folder.join(file))?;
-                for one in listed.into_iter().flatten() {
-                    let names = keepers.listed.entry(one.id).or_default();
+                let listed: Option<Vec<Listed>> = reader.json(&folder.join(file))?;
+                let listed = listed.into_iter().flatten();
+                for one in listed.filter(|one| numbers.contains(one.id.as_str())) {
+                    let names = all.entry(one.id).or_default();
                     names.extend(one.names.into_iter().flatten());
                 }
             }
         }
-        Ok(keepers)
+        Ok(Keepers {
+            docker: docker.join("containers"),
+            containerd,
+            storage,
+            listed: all,
+            reader,
+        })
     }
 
     /// What a container is called; nothing where it only holds others together, as
     /// that of a pod does.
-    fn describe(&self, running: Running) -> Result<Option<Container>, Refusal> {
+    fn describe(&mut self, running: Running) -> Result<Option<Container>, Refusal> {
         let number = running.number.clone();
         let mut container = Container {
             running,
             names: BTreeSet::new(),
             labels: BTreeMap::new(),
         };
-        if let Some(docker) = json::<Docker>(&self.docker.join(&number).join("config.v2.json"))? {
+        let kept = self.docker.join(&number).join("config.v2.json");
+        if let Some(docker) = self.reader.json::<Docker>(&kept)? {
             // It has a slash in front, from a time when names were paths.
             let name = docker.name.unwrap_or_default();
             container.names.insert(name.trim_start_matches('/').into());
@@ -161,7 +179,7 @@ impl Keepers {
         let bundles = self.containerd.iter().map(|folder| folder.join(&number));
         let of_storage = |folder: &PathBuf| folder.join(&number).join("userdata");
         for bundle in bundles.chain(self.storage.iter().map(of_storage)) {
-            let bundle: Option<Bundle> = json(&bundle.join("config.json"))?;
+            let bundle: Option<Bundle> = self.reader.json(&bundle.join("config.json"))?;
             let notes = bundle.and_then(|bundle| bundle.annotations);
             if !container.take_notes(notes.unwrap_or_default()) {
                 return Ok(None);
@@ -213,54 +231,27 @@ impl Container {
 }
 
 /// Where docker has its files, which is often a larger disk.
-fn docker_root(host: &Host) -> Result<PathBuf, Refusal> {
-    let daemon: Option<Daemon> = json(&host.path("etc/docker/daemon.json"))?;
+fn docker_root(host: &Host, reader: &mut Reader) -> Result<PathBuf, Refusal> {
+    let daemon: Option<Daemon> = reader.json(&host.path("etc/docker/daemon.json"))?;
     let root = daemon.and_then(|daemon| daemon.data_root);
     let root = root.unwrap_or_else(|| PathBuf::from("/var/lib/docker"));
     Ok(host.path(root.strip_prefix("/").unwrap_or(&root)))
 }
 
-fn is_missing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The folders in one, which may not be there.
-fn folders(folder: &Path) -> Result<Vec<PathBuf>, Refusal> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if is_missing(&error) => return Ok(Vec::new()),
-        Err(error) => return Err(cannot("look into", folder, &error)),
-    };
-    let mut all: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    all.sort();
-    Ok(all)
-}
-
-/// What is in a file, which may not be there. A user may have put anything in its
-/// place, and what is in it is not repeated to others.
-fn json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Refusal> {
-    let wrong = |error: io::Error| cannot("read", path, &error);
-    let opened = fs::OpenOptions::new()
-        .read(true)
-        .custom_flags((OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits())
-        .open(path);
-    let file = match opened {
-        Ok(file) => file,
-        Err(error) if is_missing(&error) => return Ok(None),
-        Err(error) => return Err(wrong(error)),
-    };
-    let data = file.metadata().map_err(wrong)?;
-    let mut bytes = Vec::new();
-    if data.is_file() {
-        file.take(LONGEST).read_to_end(&mut bytes).map_err(wrong)?;
+    #[test]
+    fn there_is_an_end_to_the_containers() {
+        let one = Running {
+            number: String::new(),
+            path: Vec::new(),
+        };
+        let mut all = vec![one.clone(); MOST];
+        assert_eq!(are_few(&all), Ok(()));
+        all.push(one);
+        let refusal = are_few(&all).unwrap_err().to_string();
+        assert!(refusal.contains("more than 4096 containers"), "{refusal}");
     }
-    serde_json::from_slice(&bytes).map(Some).map_err(|_| {
-        Refusal(format!(
-            "{} is not as a runtime of containers writes it: name the cgroup",
-            path.display()
-        ))
-    })
 }

@@ -6,33 +6,36 @@
 //! each. They get numbers of their own: from the number of the rule in the file up to
 //! the next rule's, so that they come before and after the same rules as that one. A
 //! cgroup keeps its number as long as it is there.
-//!
-//! What was applied is noted, so that only that is followed, and not a file that
-//! somebody is still writing.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::apply::{as_shown, differences, make, Applied, Difference};
-use crate::config::{Config, Wrong, PLACE};
-use crate::file::{remove, replace};
+use crate::apply::{as_shown, differences, make, Difference};
+use crate::config::{Config, PLACE};
 use crate::host::{Host, Refusal};
-use crate::kernel::{Added, InForce, Kernel, State};
+use crate::kernel::{InForce, Kernel, State};
 use crate::names::Name;
+use crate::noted::{applied, given, note_given, Given};
 use crate::resolve::{Answer, Finder};
 use crate::rule::{Rule, Subject, MOST_RULES};
-use crate::save;
-
-/// The configuration that was applied, where it has names; without the first slash.
-pub const APPLIED: &str = "run/amd-gpreempt/applied.toml";
+use crate::typed::add_all;
 
 /// What becomes of other rules that have the numbers of those that are to be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Others {
+pub enum Others<'g> {
     /// They are replaced, as by everything that is applied.
     Give,
-    /// They stay, and their numbers are not taken.
-    Stay,
+    /// They stay, and their numbers are not taken. Others are all that were not added
+    /// for names.
+    Stay(&'g Given),
+}
+
+impl Others<'_> {
+    fn are_kept(&self, rule: &Rule) -> bool {
+        match self {
+            Others::Give => false,
+            Others::Stay(given) => !given.contains(&rule.to_string()),
+        }
+    }
 }
 
 /// A rule with a name that waits for something, and for what.
@@ -78,7 +81,7 @@ impl Block {
 
     /// Rules for these cgroups, at most so many. Those that are in force stay, and the
     /// others get the lowest numbers that are left.
-    fn spread(&self, paths: &[Vec<u8>], now: &State, others: Others, most: usize) -> Vec<Rule> {
+    fn spread(&self, paths: &[Vec<u8>], now: &State, others: Others<'_>, most: usize) -> Vec<Rule> {
         let mut rules: Vec<Rule> = Vec::new();
         let mut taken = BTreeSet::new();
         for InForce { rule, dead } in &now.rules {
@@ -91,8 +94,9 @@ impl Block {
                 rules.push(rule.clone());
             }
         }
-        if others == Others::Stay {
-            let foreign = now.rules.iter().filter(|one| !self.has(&one.rule));
+        if others != Others::Give {
+            let is_foreign = |rule: &Rule| !self.has(rule) || others.are_kept(rule);
+            let foreign = now.rules.iter().filter(|one| is_foreign(&one.rule));
             taken.extend(foreign.map(|one| one.rule.id()));
         }
         let mut free = (self.rule.id()..=self.last).filter(|id| !taken.contains(id));
@@ -122,7 +126,7 @@ impl Resolved {
     pub fn new(
         config: &Config,
         now: &State,
-        others: Others,
+        others: Others<'_>,
         find: &mut dyn FnMut(&Name) -> Answer,
     ) -> Resolved {
         let blocks = blocks(&config.rules);
@@ -138,10 +142,10 @@ impl Resolved {
         let foreign = now
             .rules
             .iter()
-            .filter(|one| resolved.origin(&one.rule).is_none());
+            .filter(|one| resolved.origin(&one.rule).is_none() || others.are_kept(&one.rule));
         let mut room = MOST_RULES.saturating_sub(match others {
             Others::Give => resolved.config.rules.len(),
-            Others::Stay => foreign.count(),
+            Others::Stay(_) => foreign.count(),
         });
         for block in &resolved.blocks {
             let (paths, why) = match find(&block.name) {
@@ -157,7 +161,8 @@ impl Resolved {
                 rule: block.rule.clone(),
                 why,
             }));
-            room -= rules.len();
+            // One that somebody has typed may do for this one, and was counted above.
+            room = room.saturating_sub(rules.len());
             resolved.config.rules.extend(rules);
         }
         resolved.config.rules.sort_by_key(Rule::id);
@@ -172,16 +177,25 @@ impl Resolved {
             .map(|block| &block.rule)
     }
 
+    /// The rules of the kernel that stand for names.
+    pub fn given(&self) -> Given {
+        let all = self.config.rules.iter();
+        let own = all.filter(|rule| self.origin(rule).is_some());
+        own.map(Rule::to_string).collect()
+    }
+
     /// The rule with a name to which a difference is due, where it is due to nothing
-    /// else.
-    fn cause(&self, difference: &Difference) -> Option<&Rule> {
+    /// else and only what was added for a name has to go.
+    fn cause(&self, difference: &Difference, given: &Given) -> Option<&Rule> {
         match difference {
             Difference::Rule { wanted, now } => {
                 let origin = self.origin(wanted)?;
-                let same = |now: &InForce| self.origin(&now.rule) == Some(origin);
+                let same = |now: &InForce| {
+                    self.origin(&now.rule) == Some(origin) && given.contains(&now.rule.to_string())
+                };
                 now.as_ref().is_none_or(same).then_some(origin)
             }
-            Difference::Extra(rule) => self.origin(rule),
+            Difference::Extra(rule) if given.contains(&rule.to_string()) => self.origin(rule),
             _ => None,
         }
     }
@@ -236,12 +250,6 @@ fn blocks(rules: &[Rule]) -> Vec<Block> {
     rules.iter().enumerate().filter_map(block).collect()
 }
 
-/// A configuration as the kernel of this host would have it.
-pub fn resolve(host: &Host, config: &Config, now: &State) -> Resolved {
-    let mut finder = Finder::new(host);
-    Resolved::new(config, now, Others::Give, &mut |name| finder.find(name))
-}
-
 /// How a configuration compares with what is in force.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
@@ -254,8 +262,9 @@ pub struct Comparison {
 /// that was applied is no difference.
 pub fn compare(host: &Host, config: &Config) -> Result<Comparison, Refusal> {
     let now = host.state()?;
-    let resolved = resolve(host, config, &now);
+    let resolved = Found::new(host, config).resolve(config, &now);
     let applied = applied(host).unwrap_or_default();
+    let given = given(host).unwrap_or_default();
     let is_applied = |rule: &Rule| applied.rules.contains(rule);
     let mut comparison = Comparison::default();
     for block in resolved.blocks.iter().filter(|one| !is_applied(&one.rule)) {
@@ -266,12 +275,22 @@ pub fn compare(host: &Host, config: &Config) -> Result<Comparison, Refusal> {
     comparison.waiting.extend(waiting.map(Waiting::to_string));
     let shown = as_shown(host, &resolved.config);
     for difference in differences(&now, &shown) {
-        match resolved.cause(&difference) {
+        match resolved.cause(&difference, &given) {
             Some(rule) if is_applied(rule) => comparison.waiting.push(format!(
                 "{difference}, until '{}' is followed the next time",
                 rule_name(rule)
             )),
+            _ if matches!(difference, Difference::Absent(_)) => {
+                comparison.waiting.push(difference.to_string());
+            }
             _ => comparison.differences.push(difference.to_string()),
+        }
+    }
+    for block in blocks(&applied.rules) {
+        if !config.rules.contains(&block.rule) {
+            let rule = block.rule;
+            let text = format!("rule '{rule}' is followed and should not be");
+            comparison.differences.push(text);
         }
     }
     Ok(comparison)
@@ -285,60 +304,121 @@ fn rule_name(rule: &Rule) -> String {
 }
 
 /// What has the name for which a rule is in force, as it was applied.
-pub struct Names(Vec<Block>);
+pub struct Names {
+    blocks: Vec<Block>,
+    given: Given,
+}
 
 impl Names {
     pub fn applied(host: &Host) -> Names {
-        Names(blocks(&applied(host).unwrap_or_default().rules))
+        Names {
+            blocks: blocks(&applied(host).unwrap_or_default().rules),
+            given: given(host).unwrap_or_default(),
+        }
     }
 
     pub fn of(&self, rule: &Rule) -> Option<String> {
-        let block = self.0.iter().find(|block| block.has(rule))?;
+        let own = self.given.contains(&rule.to_string());
+        let block = self.blocks.iter().find(|block| own && block.has(rule))?;
         Some(block.name.to_string())
     }
 }
 
-/// Notes what was applied, if there is something in it to be followed.
-pub fn note(host: &Host, config: &Config) -> Result<(), Refusal> {
-    let path = host.path(APPLIED);
-    match blocks(&config.rules).is_empty() {
-        true => remove(&path),
-        false => replace(&path, &save::toml(config), 0o600),
+/// What the names of a configuration stand for.
+pub struct Found(BTreeMap<Name, Answer>);
+
+impl Found {
+    /// What the names stand for that are followed.
+    pub fn followed(host: &Host) -> Result<Found, Refusal> {
+        Ok(Found::new(host, &applied(host)?))
+    }
+
+    pub fn new(host: &Host, config: &Config) -> Found {
+        let mut finder = Finder::new(host);
+        let blocks = blocks(&config.rules).into_iter();
+        Found(
+            blocks
+                .map(|block| (block.name.clone(), finder.find(&block.name)))
+                .collect(),
+        )
+    }
+
+    fn of(&self, name: &Name) -> Answer {
+        let answer = self.0.get(name).cloned();
+        answer.unwrap_or_else(|| Answer::Unknown("it is looked for the next time".into()))
+    }
+
+    /// A configuration as the kernel of this host would have it.
+    pub fn resolve(&self, config: &Config, now: &State) -> Resolved {
+        Resolved::new(config, now, Others::Give, &mut |name| self.of(name))
     }
 }
 
-/// What was applied, if there is something in it to be followed.
-fn applied(host: &Host) -> Result<Config, Refusal> {
-    read(&host.path(APPLIED))
-}
-
-fn read(path: &Path) -> Result<Config, Refusal> {
-    if !path.exists() {
-        return Ok(Config::new());
-    }
-    Config::read(path).map_err(|wrong| match wrong {
-        Wrong::Unreadable(refusal) => refusal,
-        Wrong::Faults(_) => Refusal(format!(
-            "{} is not as it was written: run 'gpreempt apply'",
-            path.display()
-        )),
-    })
+/// What was done for the names that were applied.
+#[derive(Debug, Default)]
+pub struct Followed {
+    pub changes: Vec<Difference>,
+    pub waiting: Vec<Waiting>,
+    /// What the kernel has refused, each for its rule alone.
+    pub refused: Vec<Refusal>,
 }
 
 /// Has the rules follow what is there now under the names that were applied. Nothing
-/// else is changed, and no other rule.
-pub fn follow(host: &mut Host) -> Result<(Applied, Vec<Waiting>), Refusal> {
+/// else is changed, and no other rule; one that is refused keeps no other waiting.
+pub fn follow(host: &mut Host, found: &Found) -> Result<Followed, Refusal> {
     let config = applied(host)?;
     let now = host.state()?;
-    let looking = host.clone();
-    let mut finder = Finder::new(&looking);
-    let resolved = Resolved::new(&config, &now, Others::Stay, &mut |name| finder.find(name));
+    let noted = given(host)?;
+    let is_in_force = |text: &String| now.rules.iter().any(|one| one.rule.to_string() == *text);
+    let mut own: Given = noted
+        .iter()
+        .filter(|text| is_in_force(text))
+        .cloned()
+        .collect();
+    let resolved = Resolved::new(&config, &now, Others::Stay(&own), &mut |name| {
+        found.of(name)
+    });
     let mut due = differences(&now, &resolved.config);
-    due.retain(|difference| resolved.cause(difference).is_some());
-    Ok((make(host, due)?, resolved.waiting))
+    due.retain(|difference| resolved.cause(difference, &own).is_some());
+    let mut followed = Followed {
+        waiting: resolved.waiting,
+        ..Followed::default()
+    };
+    if config.rules.is_empty() {
+        return Ok(followed);
+    }
+    // They are noted before they are there, so that none is forgotten.
+    let added = due.iter().filter_map(|difference| match difference {
+        Difference::Rule { wanted, .. } => Some(wanted.to_string()),
+        _ => None,
+    });
+    own.extend(added);
+    if own != noted {
+        note_given(host, &own)?;
+    }
+    for difference in due {
+        match make(host, vec![difference.clone()]) {
+            Ok(applied) => followed.changes.extend(applied.changes),
+            Err(_) if is_gone(host, &difference) => {}
+            Err(refusal) => followed
+                .refused
+                .push(Refusal(format!("{difference}: {refusal}"))),
+        }
+    }
+    Ok(followed)
 }
 
-/// Adds a rule that somebody has typed, for what its name stands for now.
+/// Whether what was to be deleted has gone by itself.
+fn is_gone(host: &Host, difference: &Difference) -> bool {
+    let Difference::Extra(rule) = difference else {
+        return false;
+    };
+    let has = |now: State| now.rules.iter().any(|one| one.rule.id() == rule.id());
+    host.state().is_ok_and(|now| !has(now))
+}
+
+/// Adds a rule that somebody has typed, for what its name stands for now: for all of
+/// it, or nothing.
 pub fn add(host: &mut Host, rule: &Rule) -> Result<(), Refusal> {
     let Subject::Named(name) = &rule.subject else {
         return host.add_rule(rule).map(|_| ());
@@ -365,35 +445,34 @@ pub fn add(host: &mut Host, rule: &Rule) -> Result<(), Refusal> {
             let why = left_over(block, paths.len() - added.len(), MOST_RULES, added.len());
             return Err(Refusal(format!("{name}: {}", why.unwrap_or_default())));
         }
-        for rule in added {
-            if host.add_rule(&rule)? == Added::NoCgroup {
-                return Err(Refusal(format!(
-                    "{name} has just ended: nothing was added for it"
-                )));
-            }
+        if !add_all(host, &now, added)? {
+            return Err(Refusal(format!(
+                "{name} has just ended: nothing was added for it"
+            )));
         }
     }
     Ok(())
 }
 
-/// Puts the names of the host's file in the place of the rules that they stand for,
+/// Puts the names that were applied in the place of the rules that they stand for,
 /// unless what is in force contradicts them.
 pub fn names_again(host: &Host, now: &State, saved: &mut Config) {
-    let Ok(file) = read(&host.path(PLACE)) else {
+    let (Ok(applied), Ok(given)) = (applied(host), given(host)) else {
         return;
     };
-    let resolved = resolve(host, &file, now);
+    let resolved = Found::new(host, &applied).resolve(&applied, now);
     for block in &resolved.blocks {
         let is_in_force = |rule: &Rule| {
             let mut all = now.rules.iter();
             all.any(|one| one.rule == *rule && !one.dead)
         };
         let mut own = resolved.config.rules.iter().filter(|rule| block.has(rule));
-        let others = saved.rules.iter().filter(|rule| !block.has(rule));
+        let is_own = |rule: &Rule| block.has(rule) && given.contains(&rule.to_string());
+        let others = saved.rules.iter().filter(|rule| !is_own(rule));
         let numbers = block.rule.id()..=block.last;
         let is_free = !others.map(Rule::id).any(|id| numbers.contains(&id));
         if is_free && own.all(is_in_force) {
-            saved.rules.retain(|rule| !block.has(rule));
+            saved.rules.retain(|rule| !is_own(rule));
             saved.rules.push(block.rule.clone());
         }
     }

@@ -23,8 +23,10 @@ pub mod kernel;
 pub mod ledger;
 pub mod metrics;
 pub mod names;
+pub mod noted;
 pub mod parameters;
 pub mod perfetto;
+mod reader;
 pub mod record;
 pub mod resolve;
 pub mod rule;
@@ -33,6 +35,7 @@ pub mod secure_boot;
 pub mod tables;
 pub mod tracepoint;
 pub mod turn;
+pub mod typed;
 pub mod workload;
 
 mod place;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use nix::unistd::{Uid, User};
 
-use crate::cgroups::{of_user, Cgroups};
+use crate::cgroups::{of_user, Cgroups, Units};
 use crate::containers::{containers, Account, Container};
 use crate::host::{Host, Refusal};
 use crate::names::{Name, Part};
@@ -22,9 +22,10 @@ pub enum Answer {
     Unknown(String),
 }
 
-/// Looks names up on a host, the containers once for all names.
+/// Looks names up on a host, the units and the containers once for all names.
 pub struct Finder<'h> {
     host: &'h Host,
+    units: BTreeMap<Option<u32>, Result<Units, Refusal>>,
     containers: BTreeMap<Option<u32>, Result<Vec<Container>, Refusal>>,
 }
 
@@ -32,6 +33,7 @@ impl<'h> Finder<'h> {
     pub fn new(host: &'h Host) -> Finder<'h> {
         Finder {
             host,
+            units: BTreeMap::new(),
             containers: BTreeMap::new(),
         }
     }
@@ -46,8 +48,13 @@ impl<'h> Finder<'h> {
         };
         match &name.part {
             Part::Unit(unit) => {
-                let cgroups = Cgroups::new(self.host, account.map(|account| account.number));
-                one(cgroups.unit(unit), || format!("{unit} does not run"))
+                let user = account.map(|account| account.number);
+                let units = self.units.entry(user);
+                let units = units.or_insert_with(|| Cgroups::new(self.host, user).units());
+                let found = units.as_ref().map(|units| units.get(unit));
+                one(found.map_err(Refusal::clone), || {
+                    format!("{unit} does not run")
+                })
             }
             Part::Slice => {
                 let found = account.and_then(|account| of_user(self.host, account.number));

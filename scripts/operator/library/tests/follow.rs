@@ -7,6 +7,7 @@ use gpreempt_operator::apply::differences;
 use gpreempt_operator::config::Config;
 use gpreempt_operator::follow::{Others, Resolved};
 use gpreempt_operator::kernel::{InForce, State};
+use gpreempt_operator::noted::Given;
 use gpreempt_operator::parameters;
 use gpreempt_operator::resolve::Answer;
 use gpreempt_operator::rule::{Rule, MOST_RULES};
@@ -41,7 +42,7 @@ fn config(rules: &[(u32, &str, u32)]) -> Config {
     Config::parse(&text).unwrap_or_else(|faults| panic!("{text}: {faults:?}"))
 }
 
-fn resolve(config: &Config, now: &State, others: Others, running: &Running) -> Resolved {
+fn resolve(config: &Config, now: &State, others: Others<'_>, running: &Running) -> Resolved {
     Resolved::new(
         config,
         now,
@@ -155,7 +156,8 @@ fn rules_that_somebody_has_typed_keep_their_numbers_while_names_are_followed() {
     let now = state(&["10 comm=y prio=3", "12 cgroup=/q prio=4"]);
     let running = runs("label=team=a", &["/a", "/b"]);
     let rules = config(&THREE);
-    let resolved = resolve(&rules, &now, Others::Stay, &running);
+    let none = Given::new();
+    let resolved = resolve(&rules, &now, Others::Stay(&none), &running);
     let own = |rule: &&Rule| resolved.origin(rule).is_some();
     let added: Vec<Rule> = resolved.config.rules.iter().filter(own).cloned().collect();
     assert_eq!(texts(&added), ["11 cgroup=/a prio=3"]);
@@ -165,6 +167,12 @@ fn rules_that_somebody_has_typed_keep_their_numbers_while_names_are_followed() {
         texts(&resolved.config.rules)[1..3],
         ["10 cgroup=/a prio=3", "11 cgroup=/b prio=3"]
     );
+    // Neither are they replaced where they could have been added for the name.
+    let now = state(&["10 cgroup=/q prio=3", "dead 11 cgroup=/r prio=3"]);
+    let own = Given::from(["11 cgroup=/r prio=3".to_owned()]);
+    let resolved = resolve(&rules, &now, Others::Stay(&own), &running);
+    let numbers: Vec<u32> = resolved.config.rules.iter().map(Rule::id).collect();
+    assert_eq!(numbers, [5, 11, 12, 13]);
 }
 
 #[test]
@@ -195,7 +203,8 @@ fn there_are_never_more_rules_than_the_kernel_takes() {
         .map(|n| format!("{} comm=t prio=1", n + 500))
         .collect();
     let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
-    let resolved = resolve(&rules, &state(&typed), Others::Stay, &running);
+    let none = Given::new();
+    let resolved = resolve(&rules, &state(&typed), Others::Stay(&none), &running);
     assert_eq!(texts(&resolved.config.rules), ["1 comm=x prio=1"]);
     // The last number there is.
     let rules = config(&[(u32::MAX, "label=a=b", 3)]);
@@ -251,7 +260,7 @@ proptest! {
             }
             let in_force = |rule: &Rule| InForce { rule: rule.clone(), dead: false };
             now.rules = resolved.config.rules.iter().map(in_force).collect();
-            let again = resolve(&rules, &now, Others::Stay, &running);
+            let again = resolve(&rules, &now, Others::Stay(&resolved.given()), &running);
             prop_assert!(differences(&now, &again.config).is_empty());
         }
     }

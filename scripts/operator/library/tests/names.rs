@@ -2,6 +2,7 @@
 //! What names stand for on a host, by files as runtimes of containers write them.
 
 use std::fs;
+use std::os::unix::fs::chown;
 use std::path::PathBuf;
 
 use gpreempt_operator::config::Config;
@@ -34,6 +35,11 @@ impl Tree {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
         path
+    }
+
+    /// Gives a file to a user, as only root can.
+    fn give(&self, path: &str, user: u32) -> bool {
+        chown(self.0.path().join(path), Some(user), None).is_ok()
     }
 
     fn runs(&self, cgroup: &str) {
@@ -262,10 +268,8 @@ fn containers_of_podman_are_the_systems_or_a_users() {
         &format!("{STORAGE}/{kept}/userdata/config.json"),
         r#"{"ociVersion":"1.2.0","annotations":{"team":"research"}}"#,
     );
-    tree.file(
-        &format!("{HOME}/containers/storage/overlay-containers/containers.json"),
-        &list(&own, "trainer"),
-    );
+    let list_of_alice = format!("{HOME}/containers/storage/overlay-containers/containers.json");
+    tree.file(&list_of_alice, &list(&own, "trainer"));
     tree.runs(&format!("machine.slice/libpod-{kept}.scope/container"));
     tree.runs(&format!("machine.slice/libpod-conmon-{kept}.scope"));
     tree.runs(&format!("system.slice/q.service/libpod-payload-{fleeting}"));
@@ -277,13 +281,23 @@ fn containers_of_podman_are_the_systems_or_a_users() {
         tree.paths("container=trainer-rm"),
         [format!("/system.slice/q.service/libpod-payload-{fleeting}")]
     );
+    tree.nothing(&format!("container={own}"));
+    // What she links to must be hers as well.
+    if tree.give(&list_of_alice, 1001) {
+        match tree.answer("user=alice container=trainer") {
+            Answer::Unknown(why) => assert!(why.contains("no ordinary file"), "{why}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    if !tree.give(&list_of_alice, 1000) {
+        return;
+    }
     let path = format!("/{ALICE}/user.slice/libpod-{own}.scope");
     assert_eq!(tree.paths("user=alice container=trainer"), [path.as_str()]);
     assert_eq!(
         tree.paths(&format!("user=1000 container={own}")),
         [path.as_str()]
     );
-    tree.nothing(&format!("container={own}"));
     tree.nothing("user=alice container=trainer-rm");
 }
 

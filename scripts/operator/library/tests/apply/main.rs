@@ -9,6 +9,7 @@ use gpreempt_operator::apply::{activity, apply, differences, Difference, Waiting
 use gpreempt_operator::config::Config;
 use gpreempt_operator::kernel::Kernel;
 use gpreempt_operator::rule::{Rule, Subject, MOST_RULES};
+use gpreempt_operator::typed::add_all;
 use proptest::prelude::*;
 
 use module::{access, config, Module, GPUS};
@@ -46,6 +47,26 @@ fn a_mode_that_does_more_comes_last_and_one_that_does_less_first() {
         module.tried.is_empty(),
         "what is in force is not written again"
     );
+}
+
+#[test]
+fn rules_for_a_name_are_all_added_or_none() {
+    let old = rule(1, "cgroup = \"/b\"", 9);
+    let new = |third: &str| {
+        let third = format!("cgroup = \"{third}\"");
+        config(&(rule(1, "cgroup = \"/a\"", 3) + &rule(2, "comm = \"x\"", 3) + &rule(3, &third, 3)))
+    };
+    let mut module = Module::with(&old);
+    let now = module.state.clone();
+    assert_eq!(add_all(&mut module, &now, new("/gone").rules), Ok(false));
+    assert_eq!(module.state, now);
+    module.tried.clear();
+    module.refused = Some(2);
+    assert!(add_all(&mut module, &now, new("/a").rules).is_err());
+    assert_eq!(module.state, now);
+    module.refused = None;
+    assert_eq!(add_all(&mut module, &now, new("/a").rules), Ok(true));
+    assert!(differences(&module.state, &new("/a")).is_empty());
 }
 
 #[test]
