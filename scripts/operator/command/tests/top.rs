@@ -298,6 +298,8 @@ fn the_module_may_go_and_come_back() {
 fn another_size_is_another_picture() {
     let host = host();
     let mut run = usual(&host);
+    // Nothing of the first picture comes after this any more.
+    run.waits_for("q:quit");
     run.forgets();
     size(&run.terminal, 40, 120);
     run.waits_for("q:quit");

@@ -8,6 +8,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use super::question::{Change, Draft};
 use super::rows::{Sort, COLUMNS};
 use super::state::{Entry, State, View, INTERVALS};
+use crate::clean::clean;
 use crate::cli::Mode;
 
 /// What is to be done outside the view.
@@ -144,7 +145,7 @@ impl State {
             Some(look) => look
                 .read_only
                 .as_ref()
-                .map(|why| format!("read-only: {}", super::text::clean(why))),
+                .map(|why| format!("read-only: {}", clean(why))),
         };
         let may = why.is_none();
         self.message = why;

@@ -7,7 +7,7 @@ use gpreempt_operator::rule::{escaped, Rule};
 use gpreempt_operator::tables::ShownRule;
 
 use super::rows::Row;
-use super::text::clean;
+use crate::clean::clean;
 use crate::cli::Mode;
 
 /// A change of the module.

@@ -13,7 +13,8 @@ use super::look::Look;
 use super::question::{Change, Draft};
 use super::rows::{self, Column, Row, Sort};
 use super::spent::{Accounts, Key};
-use super::text::{clean, wrapped};
+use super::text::wrapped;
+use crate::clean::clean;
 
 /// What the table lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
