@@ -11,6 +11,7 @@
 //! somebody is still writing.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use crate::apply::{as_shown, differences, make, Applied, Difference};
@@ -290,6 +291,12 @@ pub struct Names(Vec<Block>);
 impl Names {
     pub fn applied(host: &Host) -> Names {
         Names(blocks(&applied(host).unwrap_or_default().rules))
+    }
+
+    /// The numbers that each may give to rules of the kernel.
+    pub fn numbers(&self) -> Vec<RangeInclusive<u32>> {
+        let blocks = self.0.iter();
+        blocks.map(|block| block.rule.id()..=block.last).collect()
     }
 
     pub fn of(&self, rule: &Rule) -> Option<String> {

@@ -7,10 +7,11 @@ use std::time::Duration;
 use gpreempt_operator::host::Refusal;
 use gpreempt_operator::tables::{Node, ShownRule};
 
+use super::draft::Draft;
 use super::latency::History;
 use super::layout::{layout, Layout};
 use super::look::Look;
-use super::question::{Change, Draft};
+use super::question::Change;
 use super::rows::{self, Column, Row, Sort};
 use super::spent::{Accounts, Key};
 use super::text::wrapped;
