@@ -17,6 +17,7 @@ use gpreempt_operator::ledger::Ledger;
 use gpreempt_operator::metrics::{text, Format, Metric};
 
 use self::server::{serve, Limits};
+use crate::clean::clean;
 
 /// Where the sums of workloads are kept from one run to the next.
 const LEDGER: &str = "var/lib/amd-gpreempt/export.json";
@@ -86,7 +87,7 @@ fn kept(host: &Host) -> Ledger {
 }
 
 fn complain(refusal: &Refusal) {
-    let _ = writeln!(io::stderr(), "gpreempt: {refusal}");
+    let _ = writeln!(io::stderr(), "gpreempt: {}", clean(&refusal.0));
 }
 
 fn listen(host: &Host, address: SocketAddr, export: &Export) -> Result<(), Refusal> {

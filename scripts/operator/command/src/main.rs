@@ -4,6 +4,7 @@
 //! Everything it does can be done with the files in sysfs and debugfs; it saves
 //! typing, keeps a configuration, and `doctor` says why a host is not supported.
 
+mod clean;
 mod cli;
 mod commands;
 mod configuration;
@@ -17,8 +18,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
-use gpreempt_operator::host::{Host, Refusal};
+use gpreempt_operator::host::{plain, Host, Refusal};
 
+use crate::clean::clean;
 use crate::cli::{Arguments, Command, Rules};
 use crate::commands::Outcome;
 use crate::export::Export;
@@ -26,13 +28,15 @@ use crate::export::Export;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let json = arguments.json;
-    let written = match run(arguments) {
-        Ok(None) => return ExitCode::SUCCESS,
+    let done = match run(arguments) {
+        Ok(None) => true,
         Ok(Some(outcome)) => finish(&outcome, json),
-        Err(refusal) => complain(&[refusal.to_string()]).map(|()| ExitCode::FAILURE),
+        Err(refusal) => complain(&[refusal.to_string()]),
     };
-    // Who has closed the output has seen enough.
-    written.unwrap_or(ExitCode::SUCCESS)
+    match done {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
 }
 
 /// Does what was asked for. Nothing is left to print for what prints by itself.
@@ -121,36 +125,46 @@ fn show_top(host: &Host, interval: Duration, once: bool, colour: bool) -> Result
     if !once {
         return top::run(host, interval, colour);
     }
-    let lines = commands::overview(host)?;
-    // As with every other output, nobody may be there to read it.
-    let _ = print(&lines.join("\n"));
-    Ok(())
+    say(&commands::overview(host)?)
 }
 
-/// Prints what a command found, and returns what it exits with.
-fn finish(outcome: &Outcome, json: bool) -> io::Result<ExitCode> {
-    if json {
-        print(&outcome.report.json())?;
-    } else if !outcome.lines.is_empty() {
-        print(&outcome.lines.join("\n"))?;
+/// Prints what a command found, and says whether it has succeeded.
+fn finish(outcome: &Outcome, json: bool) -> bool {
+    let said = match json {
+        true => print(&outcome.report.json()),
+        false => say(&outcome.lines),
+    };
+    let mut complaints = outcome.complaints.clone();
+    complaints.extend(said.err().map(|refusal| refusal.0));
+    complaints.is_empty() || complain(&complaints)
+}
+
+/// Prints lines for people.
+fn say(lines: &[String]) -> Result<(), Refusal> {
+    if lines.is_empty() {
+        return Ok(());
     }
-    complain(&outcome.complaints)?;
-    Ok(match outcome.complaints.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    })
+    let lines: Vec<String> = lines.iter().map(|line| clean(line)).collect();
+    print(&lines.join("\n"))
 }
 
-fn print(text: &str) -> io::Result<()> {
+fn print(text: &str) -> Result<(), Refusal> {
     let mut out = io::stdout().lock();
-    writeln!(out, "{text}")?;
-    out.flush()
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        // Who has closed the output has seen enough.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Refusal(format!(
+            "cannot write the output: {}",
+            plain(&error)
+        ))),
+        _ => Ok(()),
+    }
 }
 
-fn complain(complaints: &[String]) -> io::Result<()> {
+/// Says why a command has failed, which it has also where nobody can be told.
+fn complain(complaints: &[String]) -> bool {
     let mut out = io::stderr().lock();
     for complaint in complaints {
-        writeln!(out, "gpreempt: {complaint}")?;
+        let _ = writeln!(out, "gpreempt: {}", clean(complaint));
     }
-    Ok(())
+    false
 }

@@ -2,6 +2,7 @@
 //! The live view. `state` and what it uses know nothing of files and terminals;
 //! `worker` reads and writes, `screen` has the terminal, and here the three meet.
 
+mod draft;
 mod draw;
 mod keys;
 mod latency;

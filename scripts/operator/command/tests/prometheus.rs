@@ -147,9 +147,17 @@ impl Prometheus {
         };
         let encoded: Vec<String> = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
         let encoded = encoded.concat();
-        write!(stream, "GET /api/v1/query?query={encoded} HTTP/1.0\r\n\r\n").unwrap();
+        let request = format!("GET /api/v1/query?query={encoded} HTTP/1.0\r\n\r\n");
         let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
+        let asked = stream.write_all(request.as_bytes());
+        // Prometheus listens before it serves, so that a connection may be made and break
+        // while it starts. One that has ended is noticed with the next query.
+        if asked
+            .and_then(|()| stream.read_to_string(&mut text))
+            .is_err()
+        {
+            return Vec::new();
+        }
         let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
         let Ok(answer) = serde_json::from_str::<Value>(body) else {
             return Vec::new();

@@ -202,6 +202,44 @@ fn a_rule_is_written_after_y_and_not_after_n() {
 }
 
 #[test]
+fn what_has_changed_since_the_question_is_not_written_over() {
+    let host = host();
+    let started = |time: u64| {
+        let rest = "S 1 7 7 0 -1 4194560 1 0 0 0 1 2 0 0 20 0 1 0";
+        host.file("proc/20/stat", &format!("20 (train) {rest} {time} 9\n"));
+    };
+    started(1);
+    let mut run = usual(&host);
+    run.press("Ga3\r");
+    run.waits_for("Write '10 pid=20 prio=3'");
+    let rules = r#"{"schema":1,"rules":[{"id":10,"text":"10 comm=x exempt","dead":false}]}"#;
+    host.file(&format!("{DEBUGFS}/rules.json"), rules);
+    run.press("y");
+    run.waits_for("rule 10 has changed since the question");
+    run.press("a3\r");
+    run.waits_for("Write '20 pid=20 prio=3'");
+    started(2);
+    run.press("y");
+    run.waits_for("process 20 is not the one that was shown");
+    assert_eq!(host.read(&format!("{FAUX}/rules_add")), "");
+    run.press("q");
+    assert!(run.ends().success());
+}
+
+#[test]
+fn the_numbers_of_what_was_applied_are_not_offered() {
+    let host = host();
+    let applied = "[[rule]]\nid = 10\nlabel = \"a=b\"\nprio = 3\n\n\
+        [[rule]]\nid = 40\ncomm = \"x\"\nexempt = true\n";
+    host.file("run/amd-gpreempt/applied.toml", applied);
+    let mut run = usual(&host);
+    run.press("Ga");
+    run.waits_for("rule: 40 pid=20");
+    run.press("\u{3}");
+    assert!(run.ends().success());
+}
+
+#[test]
 fn what_the_kernel_refuses_is_shown() {
     let host = host();
     let file = host.0.path().join(FAUX).join("rules_add");
@@ -298,6 +336,8 @@ fn the_module_may_go_and_come_back() {
 fn another_size_is_another_picture() {
     let host = host();
     let mut run = usual(&host);
+    // Nothing of the first picture comes after this any more.
+    run.waits_for("q:quit");
     run.forgets();
     size(&run.terminal, 40, 120);
     run.waits_for("q:quit");

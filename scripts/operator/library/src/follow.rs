@@ -8,6 +8,7 @@
 //! cgroup keeps its number as long as it is there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use crate::apply::{as_shown, differences, make, Difference};
 use crate::config::{Config, PLACE};
@@ -315,6 +316,12 @@ impl Names {
             blocks: blocks(&applied(host).unwrap_or_default().rules),
             given: given(host).unwrap_or_default(),
         }
+    }
+
+    /// The numbers that each may give to rules of the kernel.
+    pub fn numbers(&self) -> Vec<RangeInclusive<u32>> {
+        let blocks = self.blocks.iter();
+        blocks.map(|block| block.rule.id()..=block.last).collect()
     }
 
     pub fn of(&self, rule: &Rule) -> Option<String> {

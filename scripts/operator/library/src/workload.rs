@@ -59,6 +59,15 @@ pub fn cgroup(host: &Host, pid: i64) -> Option<String> {
     path(&text).map(str::to_owned)
 }
 
+/// When a process was started, in the clock ticks of the host, where it is there.
+pub fn started(host: &Host, pid: i64) -> Option<u64> {
+    let text = host.try_read(&format!("proc/{pid}/stat"))?;
+    // Its name is in parentheses and may have any of them itself. The state, the third
+    // field, comes behind it, and the time is the 22nd.
+    let (_, behind) = text.rsplit_once(')')?;
+    behind.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
 /// The cgroup's path: that of the one hierarchy, or of systemd's own among several.
 fn path(text: &str) -> Option<&str> {
     let of = |hierarchy: &str| {
@@ -112,6 +121,27 @@ mod tests {
     use std::fs;
 
     const NUMBER: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+    #[test]
+    fn a_process_has_the_time_of_its_start_whatever_its_name_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let host = Host::new(directory.path());
+        assert_eq!(started(&host, 7), None);
+        fs::create_dir_all(host.path("proc/7")).unwrap();
+        let rest = "S 1 7 7 0 -1 4194560 1 0 0 0 1 2 0 0 20 0 1 0 31415 9 9";
+        for (text, time) in [
+            (format!("7 (sh) {rest}\n"), Some(31415)),
+            (format!("7 (a) b (c) {rest}\n"), Some(31415)),
+            ("7 (sh) S 1".to_owned(), None),
+            (String::new(), None),
+        ] {
+            fs::write(host.path("proc/7/stat"), &text).unwrap();
+            assert_eq!(started(&host, 7), time, "{text}");
+        }
+        // It is what the kernel says of this process, too.
+        let own = started(&Host::new("/"), std::process::id().into());
+        assert!(own.is_some_and(|time| time > 0));
+    }
 
     fn of(cgroup: &[u8]) -> Workload {
         let directory = tempfile::tempdir().unwrap();

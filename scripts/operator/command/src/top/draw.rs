@@ -17,7 +17,8 @@ use ratatui::Frame;
 
 use super::rows::Row;
 use super::state::{Entry, State, View};
-use super::text::{clean, wrapped};
+use super::text::wrapped;
+use crate::clean::clean;
 
 /// What the terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

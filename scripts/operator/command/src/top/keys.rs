@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::question::{Change, Draft};
+use super::draft::Draft;
+use super::look::Look;
+use super::question::Change;
 use super::rows::{Sort, COLUMNS};
 use super::state::{Entry, State, View, INTERVALS};
+use crate::clean::clean;
 use crate::cli::Mode;
 
 /// What is to be done outside the view.
@@ -144,21 +147,25 @@ impl State {
             Some(look) => look
                 .read_only
                 .as_ref()
-                .map(|why| format!("read-only: {}", super::text::clean(why))),
+                .map(|why| format!("read-only: {}", clean(why))),
         };
         let may = why.is_none();
         self.message = why;
         may
     }
 
-    fn rules_known(&self) -> &[gpreempt_operator::tables::ShownRule] {
-        self.look.as_ref().map_or(&[], |look| &look.rules)
+    /// Takes something from the last look, which may have been impossible.
+    fn known<T>(&self, take: impl FnOnce(&Look) -> T) -> T {
+        match &self.look {
+            Some(look) => take(look),
+            None => take(&Look::default()),
+        }
     }
 
     fn begin_rule(&mut self) {
-        match self.row() {
-            Some(row) => self.entry = Entry::Draft(Draft::of(row, self.rules_known())),
-            None => {
+        match (self.row(), &self.look) {
+            (Some(row), Some(look)) => self.entry = Entry::Draft(Draft::of(row, look)),
+            _ => {
                 self.message =
                     Some("select a queue or a process for the rule first: Tab lists them".into());
             }
@@ -174,13 +181,16 @@ impl State {
             }
         };
         match rule {
-            Some(number) => self.put_question(Change::Delete(number), None),
+            Some(number) => {
+                let change = self.known(|look| Change::delete(number, look));
+                self.put_question(change, None);
+            }
             None => self.message = Some("no rule applies here: r lists all rules".into()),
         }
     }
 
     fn put_question(&mut self, change: Change, applies: Option<u64>) {
-        let question = change.question(self.rules_known(), applies);
+        let question = change.question(applies);
         self.entry = Entry::Question(change, question);
     }
 
@@ -221,8 +231,8 @@ impl State {
             KeyCode::Esc => return,
             KeyCode::Enter => {
                 if let Ok(rule) = draft.rule() {
-                    let applies = draft.applies;
-                    self.put_question(Change::Add(rule), applies);
+                    let change = self.known(|look| Change::add(rule, &draft, look));
+                    self.put_question(change, draft.applies);
                     return;
                 }
             }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is read of the host for one picture.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
+use gpreempt_operator::follow::Names;
 use gpreempt_operator::host::{Host, Refusal};
 use gpreempt_operator::tables::{Event, LeftOut, Node, NodeLatencies, Queue, ShownRule, Stats};
 use gpreempt_operator::workload;
@@ -20,6 +22,10 @@ pub struct Look {
     pub rules: Vec<ShownRule>,
     /// The paths of the processes' cgroups.
     pub cgroups: BTreeMap<i64, String>,
+    /// When the processes were started, by which a number that is used again is noticed.
+    pub started: BTreeMap<i64, u64>,
+    /// The numbers that rules with names may give to others.
+    pub named: Vec<RangeInclusive<u32>>,
     /// Why nothing can be changed from here, if so.
     pub read_only: Option<String>,
     /// Why a table that the picture can do without was not read.
@@ -39,6 +45,9 @@ pub fn look(host: &Host) -> Result<Look, Refusal> {
         let own = cgroups.entry(queue.pid);
         own.or_insert_with(|| workload::cgroup(host, queue.pid).unwrap_or_default());
     }
+    let unseen = queues.left_out.iter().map(|left| left.pid);
+    let pids: BTreeSet<i64> = cgroups.keys().copied().chain(unseen).collect();
+    let started = |pid| Some((pid, workload::started(host, pid)?));
     Ok(Look {
         mode: host.parameter("mode")?,
         nodes,
@@ -48,6 +57,8 @@ pub fn look(host: &Host) -> Result<Look, Refusal> {
         events: events.unwrap_or_default(),
         rules: rules.unwrap_or_default(),
         cgroups,
+        started: pids.into_iter().filter_map(started).collect(),
+        named: Names::applied(host).numbers(),
         read_only: host.may_change().err().map(|refusal| refusal.0),
         lacks,
     })

@@ -9,7 +9,7 @@ use gpreempt_operator::tables::{Event, LeftOut, Queue};
 
 use super::look::Look;
 use super::spent::{Accounts, Key, Spent};
-use super::text::clean;
+use crate::clean::clean;
 
 /// A column, by which the table can be sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

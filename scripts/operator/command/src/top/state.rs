@@ -7,13 +7,15 @@ use std::time::Duration;
 use gpreempt_operator::host::Refusal;
 use gpreempt_operator::tables::{Node, ShownRule};
 
+use super::draft::Draft;
 use super::latency::History;
 use super::layout::{layout, Layout};
 use super::look::Look;
-use super::question::{Change, Draft};
+use super::question::Change;
 use super::rows::{self, Column, Row, Sort};
 use super::spent::{Accounts, Key};
-use super::text::{clean, wrapped};
+use super::text::wrapped;
+use crate::clean::clean;
 
 /// What the table lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

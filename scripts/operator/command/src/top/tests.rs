@@ -2,6 +2,7 @@
 //! A host for the tests of the view, and its picture.
 
 mod chance;
+mod change;
 mod flow;
 mod picture;
 mod table;

@@ -1,21 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Words as they may be shown on a terminal.
+//! Words in the columns of a terminal.
 
 use ratatui::text::Span;
-
-/// The names that programs give themselves, without what a terminal would take for a
-/// command or what would not be seen.
-pub fn clean(text: &str) -> String {
-    text.chars().map(harmless).collect()
-}
-
-fn harmless(character: char) -> char {
-    match character {
-        '\'' | '"' | '\\' => character,
-        _ if character.escape_debug().len() > 1 => '?',
-        _ => character,
-    }
-}
 
 /// How many columns of the terminal a text takes.
 pub fn width(text: &str) -> usize {
@@ -88,18 +74,6 @@ pub fn rate(per_second: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_cannot_command_the_terminal_and_nothing_in_it_is_unseen() {
-        for (name, shown) in [
-            ("train\u{1b}[2J", "train?[2J"),
-            ("a\u{9b}2J\u{7f}\r\n\t\0", "a?2J?????"),
-            ("a\u{202e}b\u{200b}c\u{301}", "a?b?c?"),
-            ("it's \"\\\" ü", "it's \"\\\" ü"),
-        ] {
-            assert_eq!(clean(name), shown);
-        }
-    }
 
     #[test]
     fn a_field_has_its_width_whatever_is_in_it() {

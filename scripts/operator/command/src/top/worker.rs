@@ -20,7 +20,7 @@ pub enum Wish {
 /// What it gets.
 pub enum Reply {
     Looked(Box<Result<Look, Refusal>>),
-    Changed(Change, Result<(), Refusal>),
+    Changed(Box<Change>, Result<(), Refusal>),
 }
 
 /// The two ends of the thread. It ends when its wishes do.
@@ -31,7 +31,7 @@ pub fn start(mut host: Host) -> Result<(Sender<Wish>, Receiver<Reply>), Refusal>
         for wish in wished {
             if let Wish::Change(change) = wish {
                 let result = change.make(&mut host);
-                if replies.send(Reply::Changed(change, result)).is_err() {
+                if replies.send(Reply::Changed(Box::new(change), result)).is_err() {
                     return;
                 }
             }

@@ -7,10 +7,11 @@ use ratatui::style::Color;
 use ratatui::text::{Line, Span};
 
 use super::{span, Palette};
+use crate::clean::clean;
 use crate::top::latency::History;
 use crate::top::rows::short;
 use crate::top::state::{trouble, State};
-use crate::top::text::{clean, left, rate, right, width as width_of};
+use crate::top::text::{left, rate, right, width as width_of};
 
 /// The places of the numbers, whose order is that of the heading.
 const NUMBERS: [(&str, usize); 7] = [

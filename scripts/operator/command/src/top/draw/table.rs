@@ -6,10 +6,11 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::{span, Palette};
+use crate::clean::clean;
 use crate::top::rows::{Column, Row, COLUMNS};
 use crate::top::spent::Spent;
 use crate::top::state::{State, View};
-use crate::top::text::{clean, left, right, width as width_of};
+use crate::top::text::{left, right, width as width_of};
 
 /// The name of a column.
 pub fn name(column: Column) -> &'static str {

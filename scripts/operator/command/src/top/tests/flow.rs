@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::cli::Mode;
-use crate::top::question::Change;
+use crate::top::question::{Change, Process, Seen};
 use crate::top::state::{Entry, View};
 use gpreempt_operator::host::Refusal;
 use gpreempt_operator::rule::Rule;
@@ -23,8 +23,18 @@ fn after(state: &mut State, keys: &[KeyCode]) -> Option<Act> {
 
 const C: fn(char) -> KeyCode = KeyCode::Char;
 
-fn rule_of(text: &str) -> Option<Act> {
-    Some(Act::Change(Change::Add(Rule::parse(text).unwrap())))
+/// The change that adds a rule where the number has been free.
+fn add(text: &str, process: Option<Process>) -> Change {
+    let seen = Seen {
+        rule: None,
+        process,
+    };
+    Change::Add(Rule::parse(text).unwrap(), seen)
+}
+
+fn process(pid: i64) -> Option<Process> {
+    let started = None;
+    Some(Process { pid, started })
 }
 
 #[test]
@@ -40,13 +50,15 @@ fn a_rule_is_added_after_a_yes_with_the_words_that_were_shown() {
             "n does not."
         ]
     );
-    assert_eq!(press(&mut state, C('y')), rule_of("20 pid=20 prio=3"));
+    assert_eq!(
+        press(&mut state, C('y')),
+        Some(Act::Change(add("20 pid=20 prio=3", process(20))))
+    );
     assert_eq!(
         last(&state),
         "writing '20 pid=20 prio=3' to /sys/devices/faux/amd_gpreempt/rules_add"
     );
-    let change = Change::Add(Rule::parse("20 pid=20 prio=3").unwrap());
-    state.changed(&change, Ok(()));
+    state.changed(&add("20 pid=20 prio=3", process(20)), Ok(()));
     assert_eq!(
         last(&state),
         "written: '20 pid=20 prio=3' to /sys/devices/faux/amd_gpreempt/rules_add"
@@ -64,14 +76,60 @@ fn an_exemption_is_for_whom_tab_names() {
         KeyCode::Enter,
         C('y'),
     ];
-    assert_eq!(after(&mut state, &keys), rule_of("20 comm=train exempt"));
+    let change = add("20 comm=train exempt", None);
+    assert_eq!(after(&mut state, &keys), Some(Act::Change(change)));
+}
+
+#[test]
+fn a_question_goes_with_what_was_seen_when_it_was_asked() {
+    let started = |look: &mut Look, time| look.started.extend([(20, time), (30, time), (9, 5)]);
+    let seen = |rule: Option<&str>, process| Seen {
+        rule: rule.map(String::from),
+        process,
+    };
+    let of = |pid, started| Some(Process { pid, started });
+    let control = KeyEvent::new(C('u'), KeyModifiers::CONTROL);
+    for (text, expected) in [
+        // The draft was begun for process 20, when that was another one.
+        ("5 pid=20 exempt", seen(None, of(20, Some(1)))),
+        ("4 pid=20 exempt", seen(Some("4 new"), of(20, Some(1)))),
+        ("5 pid=30 exempt", seen(None, of(30, Some(2)))),
+        ("5 pid=31 exempt", seen(None, None)),
+        ("5 comm=x exempt", seen(None, None)),
+    ] {
+        let mut state = shown(80, 24);
+        let mut look = later();
+        started(&mut look, 1);
+        state.take(Ok(look.clone()));
+        after(&mut state, &[KeyCode::End, C('a')]);
+        state.press(control);
+        types(&mut state, text);
+        started(&mut look, 2);
+        look.rules[0].text = "4 new".into();
+        state.take(Ok(look.clone()));
+        assert_eq!(press(&mut state, KeyCode::Enter), None);
+        // What comes after the question is not what was asked about.
+        started(&mut look, 3);
+        look.rules[0].text = "4 newer".into();
+        state.take(Ok(look));
+        let change = Change::Add(Rule::parse(text).unwrap(), expected);
+        assert_eq!(press(&mut state, C('y')), Some(Act::Change(change)));
+    }
+    let mut state = shown(80, 24);
+    after(&mut state, &[C('d')]);
+    let mut look = later();
+    look.rules[0].text = "4 new".into();
+    state.take(Ok(look));
+    let change = Change::Delete(4, seen(Some("4 comm=infer prio=12"), None));
+    assert_eq!(press(&mut state, C('y')), Some(Act::Change(change)));
 }
 
 #[test]
 fn the_number_lets_a_rule_apply_where_another_does() {
     let mut state = shown(80, 24);
     let keys = [C('a'), C('1'), KeyCode::Enter, C('y')];
-    assert_eq!(after(&mut state, &keys), rule_of("3 pid=10 prio=1"));
+    let change = add("3 pid=10 prio=1", process(10));
+    assert_eq!(after(&mut state, &keys), Some(Act::Change(change)));
 }
 
 #[test]
@@ -122,7 +180,7 @@ fn each_mode_can_be_chosen_and_none() {
 fn a_refusal_of_the_kernel_is_shown_and_clean() {
     let mut state = shown(80, 24);
     let refusal = Refusal::new("rules_add: Invalid argument\u{1b}[2J; the kernel log says why");
-    state.changed(&Change::Delete(4), Err(refusal));
+    state.changed(&Change::Delete(4, Seen::default()), Err(refusal));
     assert_eq!(
         last(&state),
         "refused: rules_add: Invalid argument?[2J; the kernel log says why"
@@ -158,7 +216,7 @@ fn a_rule_that_is_none_is_not_asked_about() {
 
 #[test]
 fn the_rule_that_applies_is_deleted_or_the_selected_one() {
-    let delete = |number| Some(Act::Change(Change::Delete(number)));
+    let delete = |number| Some(Act::Change(Change::delete(number, &later())));
     let mut state = shown(80, 24);
     assert_eq!(after(&mut state, &[C('d'), C('y')]), delete(4));
     let mut state = shown(80, 24);
