@@ -7,7 +7,7 @@ mod screen;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
@@ -232,6 +232,10 @@ fn the_numbers_of_what_was_applied_are_not_offered() {
     let applied = "[[rule]]\nid = 10\nlabel = \"a=b\"\nprio = 3\n\n\
         [[rule]]\nid = 40\ncomm = \"x\"\nexempt = true\n";
     host.file("run/amd-gpreempt/applied.toml", applied);
+    // It is for the module that is loaded.
+    let module = fs::metadata(host.0.path().join(MODULE)).unwrap().ino();
+    let given = format!(r#"{{"module":{module},"rules":[]}}"#);
+    host.file("run/amd-gpreempt/given.json", &given);
     let mut run = usual(&host);
     run.press("Ga");
     run.waits_for("rule: 40 pid=20");
