@@ -31,7 +31,10 @@ pub fn start(mut host: Host) -> Result<(Sender<Wish>, Receiver<Reply>), Refusal>
         for wish in wished {
             if let Wish::Change(change) = wish {
                 let result = change.make(&mut host);
-                if replies.send(Reply::Changed(Box::new(change), result)).is_err() {
+                if replies
+                    .send(Reply::Changed(Box::new(change), result))
+                    .is_err()
+                {
                     return;
                 }
             }
