@@ -95,8 +95,8 @@ a_gpu_has_values_of_its_own() {
 	device=$(basename "$(find "$bus/" -name '0000:*')")
 	load && eventually test -e "$(own timeslice_us)" || return 1
 	[ "$(ls "$(own)")" = "$(ls "$parameters")" ] && own_are "" || return 1
-	for parameter in $(ls "$parameters"); do
-		holds "$(own "$parameter")" "$(cat "$parameters/$parameter")" || return 1
+	for parameter in "$parameters"/*; do
+		holds "$(own "${parameter##*/}")" "$(cat "$parameter")" || return 1
 	done
 	settings="backend=process max_stop_ms=7 mode=enforce sampler=mmio
 		timeslice_us=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16 transaction=direct"
