@@ -143,8 +143,8 @@ impl Rules {
             pr_err!("'{}' is not the number of a rule\n", text);
             EINVAL
         })?;
+        // One that is over can still be deleted, by who does not know that it is.
         let mut rules = self.rules.lock();
-        self.sweep(&mut rules);
         let Ok(at) = rules.binary_search_by_key(&id, |rule| rule.effect.id) else {
             pr_err!("there is no rule {}\n", text);
             return Err(ENOENT);
@@ -194,7 +194,7 @@ impl Rules {
     /// Calls a function for each rule, in order.
     ///
     /// The rule of a process that is gone matches nobody any more, so that it is enough
-    /// that nobody sees it: it goes when the rules are looked at or changed.
+    /// that nobody sees it: it goes when the rules are looked at or one is added.
     pub fn each(&self, mut f: impl FnMut(RuleView<'_>)) {
         let mut rules = self.rules.lock();
         self.sweep(&mut rules);
