@@ -231,7 +231,8 @@ fn own_budget(guest: &mut Guest) -> Result<()> {
         let victim = accounts.get(guest, grid(guest, 0))?;
         Ok(runs(&runner) && is_off(&victim))
     })?;
-    for load in [train, infer] {
+    // What is above goes first, or what is below would wait for its end.
+    for load in [infer, train] {
         load.stop(guest)?;
         load.finish(guest)?;
     }
