@@ -164,12 +164,9 @@ impl Host {
         let mut failures = Vec::new();
         for gpu in given_up {
             match self.set_own(&gpu, "mode", None) {
-                Ok(()) => {
-                    kept.remove(&gpu);
-                }
-                Err(refusal) if self.has_gpu(&gpu) => failures.push(refusal.to_string()),
-                // It has gone meanwhile.
-                Err(_) => {
+                Err(refusal) if self.is_there(&gpu) => failures.push(refusal.to_string()),
+                // It has given it up, or has gone meanwhile.
+                _ => {
                     kept.remove(&gpu);
                 }
             }
@@ -191,17 +188,12 @@ impl Host {
         Ok(own)
     }
 
-    /// Whether a GPU is there.
-    fn has_gpu(&self, gpu: &str) -> bool {
-        self.path(format!("{FOLDER}/gpu_{gpu}")).exists()
-    }
-
     /// Whether the parameters of a GPU can be reached, which is a moment after the GPU
     /// has come.
     fn has_parameters(&self, gpu: &str) -> bool {
         const MOMENT: Duration = Duration::from_secs(2);
         const LOOK: Duration = Duration::from_millis(10);
-        let folder = self.path(format!("{FOLDER}/gpu_{gpu}"));
+        let folder = self.path(gpu_path(gpu));
         // An older module has none.
         if !folder.join("own_parameters").exists() {
             return true;
@@ -234,7 +226,7 @@ impl Host {
 
     /// The parameters that a GPU has values of its own for.
     fn own_names(&self, gpu: &str) -> Result<Vec<String>, Refusal> {
-        let file = format!("{FOLDER}/gpu_{gpu}/own_parameters");
+        let file = format!("{}/own_parameters", gpu_path(gpu));
         // An older module does not have them.
         if !self.path(&file).exists() {
             return Ok(Vec::new());
@@ -294,7 +286,7 @@ impl Kernel for Host {
     }
 
     fn is_there(&self, gpu: &str) -> bool {
-        self.has_gpu(gpu)
+        self.path(gpu_path(gpu)).exists()
     }
 
     fn add_rule(&mut self, rule: &Rule) -> Result<Added, Refusal> {
@@ -335,9 +327,14 @@ impl Kernel for Host {
 /// The folder in which the module shows its GPUs.
 const FOLDER: &str = "sys/devices/faux/amd_gpreempt";
 
+/// The folder of a GPU.
+fn gpu_path(gpu: &str) -> String {
+    format!("{FOLDER}/gpu_{gpu}")
+}
+
 /// The file of a parameter of one GPU.
 pub fn own_path(gpu: &str, name: &str) -> String {
-    format!("{FOLDER}/gpu_{gpu}/parameters/{name}")
+    format!("{}/parameters/{name}", gpu_path(gpu))
 }
 
 /// The file of a parameter.
