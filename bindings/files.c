@@ -220,7 +220,7 @@ static const struct kobj_type *gp_folder_type(enum gp_folder_kind kind)
 
 /**
  * gp_folder_create() - create a folder below our device or in another folder
- * @root: our device
+ * @root: our device, if it goes into that
  * @parent: the folder that it goes into, or NULL for the device
  * @name: of the folder
  * @kind: what files are in it from the start

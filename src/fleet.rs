@@ -99,7 +99,7 @@ impl Fleet {
     fn add(&self, device: &Bound<'_>) -> Result {
         let engine = |index| Engine::new(self.shared.clone(), device.device(), index);
         let gpu = Arc::new(Gpu::new(device, engine)?, GFP_KERNEL)?;
-        let post = Post::new(self.shared.clone(), gpu.clone())?;
+        let post = Post::new(&self.shared, gpu.clone())?;
         let mut members = self.members.lock();
         if members.closed {
             return Ok(());

@@ -27,18 +27,19 @@ use kfd::operator::sysfs::ParametersFolder;
 
 /// What the threads of a GPU's nodes have in common.
 pub(crate) struct Post {
-    shared: Arc<Shared>,
-    gpu: Arc<Gpu<Engine>>,
+    /// There before anything is stopped, and removed before the folder that it is in.
+    _parameters: ParametersFolder,
     folder: GpuFolder,
+    gpu: Arc<Gpu<Engine>>,
 }
 
 impl Post {
-    pub(crate) fn new(shared: Arc<Shared>, gpu: Arc<Gpu<Engine>>) -> Result<Arc<Self>> {
+    pub(crate) fn new(shared: &Shared, gpu: Arc<Gpu<Engine>>) -> Result<Arc<Self>> {
         let folder = GpuFolder::new(shared.root(), gpu.device().name())?;
         let post = Self {
-            shared,
-            gpu,
+            _parameters: ParametersFolder::new(&folder)?,
             folder,
+            gpu,
         };
         Ok(Arc::new(post, GFP_KERNEL)?)
     }
@@ -85,20 +86,6 @@ impl Monitor {
         }
     }
 
-    /// Adds the folder of the GPU's parameters, which are to be there before anything is
-    /// stopped.
-    fn show_parameters(&self, folder: &mut Option<ParametersFolder>) -> Result {
-        if self.index == 0 && folder.is_none() {
-            let Post {
-                shared,
-                folder: gpu,
-                ..
-            } = &*self.post;
-            *folder = Some(ParametersFolder::new(shared.root(), gpu)?);
-        }
-        Ok(())
-    }
-
     /// Adds or removes the node's folder until it is there exactly if the node is. To be
     /// called without the node's mutex: removing a folder waits for readers of its
     /// files, which take it.
@@ -106,16 +93,11 @@ impl Monitor {
         if self.index >= count {
             *folder = None;
         } else if folder.is_none() {
-            let Post {
-                shared,
-                gpu,
-                folder: parent,
-            } = &*self.post;
             let values = NodeValues {
-                gpu: gpu.clone(),
+                gpu: self.post.gpu.clone(),
                 index: self.index,
             };
-            *folder = Some(NodeFolder::new(shared.root(), parent, self.index, values)?);
+            *folder = Some(NodeFolder::new(&self.post.folder, self.index, values)?);
         }
         Ok(())
     }
@@ -144,7 +126,6 @@ impl Monitor {
 impl Body for Monitor {
     fn run(&self, running: &mut Running) {
         let gpu = &self.post.gpu;
-        let mut parameters = None;
         let mut folder = None;
         let mut others = KVec::new();
         let mut complete = true;
@@ -153,7 +134,6 @@ impl Body for Monitor {
                 self.start_all_for_sleep();
             }
             running.freeze();
-            let shown = self.show_parameters(&mut parameters);
             // Read before the look, so that what happens during it leads to another.
             let seen = self.alarm.heard();
             let passed = gpu.with(self.index, |gpu, engine| {
@@ -162,8 +142,8 @@ impl Body for Monitor {
             });
             let (next, count) = passed.unwrap_or((None, 0));
             let count = count.min(MAX_NODES);
-            let followed = shown
-                .and(self.follow_node(count, &mut folder))
+            let followed = self
+                .follow_node(count, &mut folder)
                 .and(self.follow_others(count, &mut others));
             if complete && followed.is_err() {
                 pr_warn!(

@@ -76,6 +76,7 @@ pub mod act {
 /// What people set and see: parameters, rules, files and tracepoints.
 pub mod operator {
     pub mod files;
+    pub(crate) mod folder;
     pub mod rules;
     pub mod settings;
     pub mod sysfs;

@@ -272,9 +272,12 @@ static NAMES: [[u8; NAME_BYTES]; PARAMETER_COUNT] = {
     names
 };
 
-/// The name of each parameter as a C string, in the order of [`PARAMETERS`].
-pub(crate) fn names() -> [*const c_char; PARAMETER_COUNT] {
-    NAMES.each_ref().map(|name| name.as_ptr().cast())
+/// The name of each parameter, in the order of [`PARAMETERS`].
+pub(crate) fn names() -> impl Iterator<Item = &'static CStr> {
+    // Each of them ends with a zero: it is shorter than its place.
+    NAMES
+        .iter()
+        .filter_map(|name| CStr::from_bytes_until_nul(name).ok())
 }
 
 /// A parameter for the kernel's parameter code, which finds it in its section.
