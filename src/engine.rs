@@ -252,9 +252,11 @@ impl Engine {
             node,
             debts,
             effects,
+            generation,
             ..
         } = watched;
         let (kind, transaction) = (self.settings.backend, self.settings.transaction);
+        let rules = rules.as_of(*generation);
         let mut backend = Backend::new(kind, transaction, self.shared.hws(), debts);
         let mut config: Config<'_> = self.settings.policy.with_rules(effects);
         config.granularity = backend.granularity();

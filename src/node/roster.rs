@@ -22,7 +22,8 @@ use kfd::driver::queue::QueueKey;
 use kfd::look::crowd::Known;
 use kfd::look::survey::QueueSeen;
 use kfd::look::survey::Survey;
-use kfd::operator::rules::Rules;
+use kfd::operator::rules::OtherRules;
+use kfd::operator::rules::RulesAsOf;
 
 /// What is remembered of a queue.
 #[derive(Clone, Copy)]
@@ -67,19 +68,20 @@ struct Process {
 
 /// Finds the rule of a process.
 pub(crate) trait Matcher {
-    /// Changes with the rules.
+    /// That of the rules whose effects are in force.
     fn generation(&self) -> u32;
-    /// The rule of a process.
-    fn find(&self, process: &Identity) -> Option<RuleId>;
+    /// The rule of a process, unless the rules are others by now: the effect of a number
+    /// must not be that of the rule which had it before.
+    fn find(&self, process: &Identity) -> Result<Option<RuleId>, OtherRules>;
 }
 
-impl Matcher for &Rules {
+impl Matcher for RulesAsOf<'_> {
     fn generation(&self) -> u32 {
-        Rules::generation(self)
+        RulesAsOf::generation(self)
     }
 
-    fn find(&self, process: &Identity) -> Option<RuleId> {
-        Rules::find(self, process)
+    fn find(&self, process: &Identity) -> Result<Option<RuleId>, OtherRules> {
+        RulesAsOf::find(self, process)
     }
 }
 
@@ -269,13 +271,18 @@ impl Roster {
                 // What is remembered is what the rule was found for, so that a change
                 // in between is seen at the next look.
                 let identity = seen.task.identity();
-                Process {
+                let judged = |rule| Process {
                     address: seen.process,
                     program,
                     id: ProcessId(program.name()),
                     traits: identity.traits(),
-                    rule: rules.find(&identity),
+                    rule,
                     generation,
+                };
+                match rules.find(&identity) {
+                    Ok(rule) => judged(rule),
+                    // The next look has the effects of the other rules, and asks again.
+                    Err(OtherRules) => known.copied().unwrap_or_else(|| judged(None)),
                 }
             });
             let _ = self.next_processes.push_within_capacity(process);

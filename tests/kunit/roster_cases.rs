@@ -20,7 +20,7 @@ use kfd::driver::process::Identity;
 use kfd::kernel::thread::{Body, Running, Thread};
 use kfd::kernel::wake::Alarm;
 use kfd::look::survey::Survey;
-use kfd::operator::rules::Rules;
+use kfd::operator::rules::{OtherRules, Rules};
 
 /// No rules.
 pub(crate) struct NoRules;
@@ -30,8 +30,8 @@ impl Matcher for NoRules {
         0
     }
 
-    fn find(&self, _process: &Identity) -> Option<RuleId> {
-        None
+    fn find(&self, _process: &Identity) -> Result<Option<RuleId>, OtherRules> {
+        Ok(None)
     }
 }
 
@@ -41,6 +41,8 @@ impl Matcher for NoRules {
 struct Counting {
     generation: Cell<u32>,
     asked: Cell<u32>,
+    /// They have changed since the generation that is asked about.
+    others: Cell<bool>,
 }
 
 const NAME: &CStr = c"urgent";
@@ -51,13 +53,13 @@ impl Matcher for Counting {
         self.generation.get()
     }
 
-    fn find(&self, process: &Identity) -> Option<RuleId> {
+    fn find(&self, process: &Identity) -> Result<Option<RuleId>, OtherRules> {
         self.asked.set(self.asked.get() + 1);
-        process
-            .traits()
-            .comm
-            .starts_with(NAME.to_bytes_with_nul())
-            .then_some(RULE)
+        if self.others.get() {
+            return Err(OtherRules);
+        }
+        let named = process.traits().comm.starts_with(NAME.to_bytes_with_nul());
+        Ok(named.then_some(RULE))
     }
 }
 
@@ -114,6 +116,40 @@ fn rename_and_move(node: &Node<'_>) -> Result {
     Ok(())
 }
 
+/// Has the rules change while a program gets a name that has a rule, and then once more:
+/// until they are read again, it keeps what it had.
+fn change_during_looks(node: &Node<'_>) -> Result {
+    let mut survey = Survey::new()?;
+    let mut roster = Roster::new()?;
+    let rules = Counting::default();
+    let owner = Fake::now().processes[0].process as usize;
+    // Whether the rules change during the look, their generation, and whether the program
+    // is ruled then.
+    for (name, others, generation, ruled) in [
+        (NAME, true, 0, false),
+        (NAME, true, 0, false),
+        (NAME, false, 1, true),
+        (c"train", true, 1, true),
+        (c"train", true, 2, true),
+        (c"train", false, 3, false),
+        (NAME, true, 3, false),
+        (NAME, false, 3, true),
+    ] {
+        Fake::own_named(name, 5, 0)?;
+        rules.generation.set(generation);
+        rules.others.set(others);
+        survey.take(node, core::iter::empty());
+        roster.take(&survey, &rules);
+        let mut of_it = roster
+            .queues()
+            .iter()
+            .filter(|queue| queue.key.process() == owner);
+        let found = of_it.next().ok_or(ENOENT)?;
+        same(found.rule.is_some(), ruled)?;
+    }
+    Ok(())
+}
+
 /// Rules for the kernel's first program, and the rule that is found for what has its
 /// process id and began so much later.
 fn found_later(node: &Node<'_>, rules: &Rules, later: u64) -> Result<Option<RuleId>> {
@@ -123,7 +159,21 @@ fn found_later(node: &Node<'_>, rules: &Rules, later: u64) -> Result<Option<Rule
     let owner = Fake::now().processes[0].process as usize;
     let mut seen = survey.processes().iter();
     let process = seen.find(|seen| seen.process == owner).ok_or(ENOENT)?;
-    Ok(rules.find(&process.task.identity()))
+    let identity = process.task.identity();
+    let as_of = rules.as_of(rules.generation());
+    let found = as_of.find(&identity).map_err(|OtherRules| EAGAIN)?;
+    // Whatever changes, what was read before is out of date.
+    rules.add("200 comm=changed prio=4")?;
+    same(as_of.find(&identity).err(), Some(OtherRules))?;
+    same(
+        rules.as_of(as_of.generation()).find(&identity).is_err(),
+        true,
+    )?;
+    same(rules.as_of(rules.generation()).find(&identity), Ok(found))?;
+    let before = rules.generation();
+    rules.del("200")?;
+    same(rules.as_of(before).find(&identity), Err(OtherRules))?;
+    Ok(found)
 }
 
 /// A process that is there until it is told to end.
@@ -310,6 +360,11 @@ mod tests {
     #[test]
     fn a_program_is_judged_anew_when_it_is_renamed_or_moved() -> Result {
         with_node(rename_and_move)
+    }
+
+    #[test]
+    fn rules_that_change_during_a_look_are_found_at_the_next() -> Result {
+        with_node(change_during_looks)
     }
 
     #[test]

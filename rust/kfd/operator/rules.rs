@@ -20,6 +20,7 @@ use kernel::prelude::*;
 use kernel::sync::atomic::Atomic;
 use kernel::sync::atomic::Relaxed;
 use kernel::sync::Mutex;
+use kernel::sync::MutexGuard;
 
 /// The most rules that there may be.
 pub const MOST_RULES: usize = 256;
@@ -131,8 +132,7 @@ impl Rules {
                 let _ = rules.insert_within_capacity(at, rule);
             }
         }
-        drop(rules);
-        self.changed();
+        self.change(rules);
         Ok(())
     }
 
@@ -150,9 +150,8 @@ impl Rules {
             return Err(ENOENT);
         };
         let removed = rules.remove(at);
-        drop(rules);
+        self.change(rules);
         drop(removed);
-        self.changed();
         Ok(())
     }
 
@@ -166,18 +165,19 @@ impl Rules {
         }
     }
 
-    fn changed(&self) {
+    /// Makes a change known. The lock is held until its generation counts.
+    fn change(&self, rules: MutexGuard<'_, KVec<Rule>>) {
         self.generation.fetch_add(1, Relaxed);
+        drop(rules);
         wake::all();
     }
 
-    /// The rule of the lowest number that is for a process.
-    pub fn find(&self, identity: &Identity) -> Option<RuleId> {
-        let rules = self.rules.lock();
-        rules
-            .iter()
-            .find(|rule| rule.is_for(identity))
-            .map(|rule| rule.effect.id)
+    /// The rules as long as they are those of a generation.
+    pub fn as_of(&self, generation: u32) -> RulesAsOf<'_> {
+        RulesAsOf {
+            rules: self,
+            generation,
+        }
     }
 
     /// Copies what the rules do, and returns the generation of the copy.
@@ -210,6 +210,33 @@ impl Rules {
                 dead: cgroup.is_some_and(|cgroup| !cgroup.alive()),
             });
         }
+    }
+}
+
+/// The rules are those of another generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtherRules;
+
+/// The rules of one generation.
+pub struct RulesAsOf<'a> {
+    rules: &'a Rules,
+    generation: u32,
+}
+
+impl RulesAsOf<'_> {
+    /// Which one.
+    pub fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// The rule of the lowest number that is for a process.
+    pub fn find(&self, identity: &Identity) -> Result<Option<RuleId>, OtherRules> {
+        let rules = self.rules.rules.lock();
+        if self.rules.generation() != self.generation {
+            return Err(OtherRules);
+        }
+        let found = rules.iter().find(|rule| rule.is_for(identity));
+        Ok(found.map(|rule| rule.effect.id))
     }
 }
 
