@@ -243,12 +243,30 @@ bool gp_cgroup_holds(struct cgroup *cgroup, struct cgroup *other)
 	return cgroup_is_descendant(other, cgroup);
 }
 
+/*
+ * A thread of a program that has not ended, or else @task, its main thread.  One that
+ * has ended stays where it was when the others are moved to another cgroup.
+ *
+ * Context: under RCU.
+ */
+static struct task_struct *gp_moving_thread(struct task_struct *task)
+{
+	struct task_struct *thread;
+
+	if (!(READ_ONCE(task->flags) & PF_EXITING))
+		return task;
+	for_each_thread(task, thread)
+		if (!(READ_ONCE(thread->flags) & PF_EXITING))
+			return thread;
+	return task;
+}
+
 /**
- * gp_task_cgroup_get() - the cgroup that a task is in
- * @task: with a reference
+ * gp_task_cgroup_get() - the cgroup that a program is in
+ * @task: its main thread, with a reference
  *
  * Context: any.  Return: the cgroup, with a reference that gp_cgroup_put() drops.
- * It may have been removed, if the task has ended.
+ * It may have been removed, if the program has ended.
  */
 struct cgroup *gp_task_cgroup_get(struct task_struct *task)
 {
@@ -261,7 +279,7 @@ struct cgroup *gp_task_cgroup_get(struct task_struct *task)
 	 */
 	rcu_read_lock();
 	for (;;) {
-		cgroup = task_dfl_cgroup(task);
+		cgroup = task_dfl_cgroup(gp_moving_thread(task));
 		if (cgroup_tryget(cgroup))
 			break;
 		cpu_relax();
@@ -270,13 +288,13 @@ struct cgroup *gp_task_cgroup_get(struct task_struct *task)
 	return cgroup;
 }
 
-/** gp_task_cgroup() - the number of the cgroup that @task is in; any context. */
+/** gp_task_cgroup() - the number of what gp_task_cgroup_get() finds; any context. */
 u64 gp_task_cgroup(struct task_struct *task)
 {
 	u64 id;
 
 	rcu_read_lock();
-	id = cgroup_id(task_dfl_cgroup(task));
+	id = cgroup_id(task_dfl_cgroup(gp_moving_thread(task)));
 	rcu_read_unlock();
 	return id;
 }

@@ -47,15 +47,8 @@ const PRIORITY: u64 = 15;
 
 /// Starts a program with a queue in a secondary context, and returns its process once
 /// the queue is there.
-fn start_context(guest: &mut Guest, executions: &str) -> Result<(Background, u64)> {
-    let line = [
-        "kfdctl",
-        "context",
-        "--node",
-        NODE,
-        "--executions",
-        executions,
-    ];
+pub(super) fn start_context(guest: &mut Guest, further: &[&str]) -> Result<(Background, u64)> {
+    let line = [&["kfdctl", "context", "--node", NODE], further].concat();
     let program = Background::start(guest, &line, Expect::Anything)?;
     let said: Value = serde_json::from_str(&program.first_line(guest, PATIENCE)?)?;
     let pid = said["pid"].as_u64().context("no process id")?;
@@ -83,7 +76,7 @@ fn foreign_words(guest: &mut Guest) -> Result<()> {
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
     let heavy = heavy(guest, 1_000_000);
     let load = Load::start(guest, json!({ "queues": [heavy] }))?;
-    let (program, pid) = start_context(guest, "0")?;
+    let (program, pid) = start_context(guest, &[])?;
     guest.wait_until("the module sees the queue", PATIENCE, |guest| {
         Ok(!rows_of(guest, pid)?.is_empty())
     })?;
@@ -131,7 +124,7 @@ fn expect_trouble(guest: &mut Guest) {
 
 fn executions(guest: &mut Guest) -> Result<()> {
     expect_trouble(guest);
-    let (program, _) = start_context(guest, "3")?;
+    let (program, _) = start_context(guest, &["--executions", "3"])?;
     program.stop(guest)?;
     Ok(())
 }
@@ -140,7 +133,7 @@ fn executions(guest: &mut Guest) -> Result<()> {
 fn executions_beside_the_module(guest: &mut Guest) -> Result<()> {
     expect_trouble(guest);
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
-    let (program, pid) = start_context(guest, "3")?;
+    let (program, pid) = start_context(guest, &["--executions", "3"])?;
     guest.wait_until("the module sees all four contexts", PATIENCE, |guest| {
         Ok(rows_of(guest, pid)?.len() == 4)
     })?;

@@ -5,6 +5,7 @@
 use anyhow::{bail, ensure, Result};
 use serde_json::{json, Value};
 
+use super::contexts::start_context;
 use super::levels::{above, greedy, grid, is_off, judged, runs, AT_ONCE};
 use super::preemption::{PATIENCE, UNBOUNDED};
 use crate::accounts::Accounts;
@@ -144,10 +145,34 @@ fn renamed_and_moved(guest: &mut Guest) -> Result<()> {
         load.stop(guest)?;
         load.finish(guest)?;
     }
+    moved_without_main_thread(guest)?;
     guest
         .agent()
         .shell(&format!("rmdir {GROUP}/one {GROUP}/other {GROUP}"))?;
     module.unload(guest)
+}
+
+/// A program whose main thread has ended is moved: that thread stays behind.
+fn moved_without_main_thread(guest: &mut Guest) -> Result<()> {
+    let (program, pid) = start_context(guest, &["--end-main"])?;
+    let pid = u32::try_from(pid)?;
+    let status = format!("/proc/{pid}/status");
+    guest.wait_until("the main thread has ended", PATIENCE, |guest| {
+        let said = guest.agent().shell(&format!("grep State: {status}"))?;
+        Ok(said.contains("zombie"))
+    })?;
+    for (group, rule) in [
+        (format!("{GROUP}/one"), Some(20)),
+        ("/sys/fs/cgroup".into(), None),
+    ] {
+        guest
+            .agent()
+            .shell(&format!("echo {pid} >{group}/cgroup.procs"))?;
+        guest.wait_until("its rule is that of its new cgroup", PATIENCE, |guest| {
+            Ok(judged(guest, pid)?.0 == rule)
+        })?;
+    }
+    program.stop(guest).map(|_| ())
 }
 
 /// A process ends, and another one gets its number while the rule is still written down.

@@ -34,7 +34,12 @@ pub fn ask_for_refused_queues(node: u32, calls: u64) -> Result<serde_json::Value
 }
 
 /// Makes a context with a queue that looks busy to who reads the program's memory.
-pub fn with_queue(node: u32, priority: u32, executions: u32) -> Result<serde_json::Value> {
+pub fn with_queue(
+    node: u32,
+    priority: u32,
+    executions: u32,
+    end_main: bool,
+) -> Result<serde_json::Value> {
     const PACKETS: u64 = 8;
     let context = Context::create(node)?;
     let queue = context.create_queue(priority, PACKETS)?;
@@ -49,7 +54,14 @@ pub fn with_queue(node: u32, priority: u32, executions: u32) -> Result<serde_jso
     }
     println!("{}", json!({ "pid": process::id(), "queue": queue }));
     std::io::stdout().flush()?;
-    loop {
+    let stay = || loop {
         thread::park();
+    };
+    if !end_main {
+        stay();
     }
+    thread::spawn(stay);
+    // SAFETY: It ends this thread, which has lent nothing to the other one.
+    unsafe { nix::libc::syscall(nix::libc::SYS_exit, 0) };
+    unreachable!("the main thread has ended")
 }

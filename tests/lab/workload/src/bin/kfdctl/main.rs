@@ -174,6 +174,9 @@ enum What {
         /// another one each time
         #[arg(long, default_value_t = 0)]
         executions: u32,
+        /// Then end the main thread, so that another one alone is left
+        #[arg(long)]
+        end_main: bool,
     },
     /// Allocate video memory as a graphics client, so that compute processes are
     /// evicted; it is held until this program is killed
@@ -406,7 +409,8 @@ fn perform(what: What) -> Result<serde_json::Value> {
             node,
             priority,
             executions,
-        } => contexts::with_queue(node, priority, executions),
+            end_main,
+        } => contexts::with_queue(node, priority, executions, end_main),
         What::Pm4 {
             rounds,
             hold_ms,
