@@ -13,6 +13,8 @@ pub(crate) struct Account {
     deadline: Nanos,
     /// `deadline`: what is left of the budget in it.
     left: Nanos,
+    /// A budget is promised to it.
+    promised: bool,
     /// `strict` and `deadline`: since when the queue has had its turn.
     turn: Nanos,
 }
@@ -55,6 +57,12 @@ impl Account {
     /// The queue has had no less than the others.
     pub(crate) fn catch_up(&mut self, floor: Nanos) {
         self.virtual_time = self.virtual_time.max(floor);
+    }
+
+    /// Takes in whether a budget is promised to it. `true`: it is, and was not before.
+    pub(crate) fn promise(&mut self, promised: bool) -> bool {
+        let before = core::mem::replace(&mut self.promised, promised);
+        promised && !before
     }
 
     /// A period begins, with the whole budget left in it.

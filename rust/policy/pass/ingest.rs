@@ -121,7 +121,10 @@ impl Pass<'_, '_> {
             queue.book_run(ran);
             self.algorithm.charge(&self.context, queue, ran);
         }
-        if queue.work().wants() && !mattered {
+        let reserved = queue.rating().reservation().is_some();
+        let promised = queue.account_mut().promise(reserved);
+        // Who comes under a reservation while it has work has no period yet either.
+        if queue.work().wants() && (promised || !mattered) {
             self.algorithm.wakes(&self.context, queue);
         }
         self.place(at);

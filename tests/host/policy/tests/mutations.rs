@@ -56,6 +56,7 @@ const BUGS: &[Bug] = &[
     Bug("algorithm/strict.rs", "turn >= running.rating().timeslice()", "turn > running.rating().timeslice()", "a rule's timeslice counts before the level's"),
     Bug("algorithm/strict.rs", "Keep::TurnOver", "Keep::Yes", "equal queues take turns where their level has a timeslice"),
     Bug("algorithm/fair.rs", "virtual_time(waiting.effective(), context.fair_slice)", "context.fair_slice", "fair: equals take turns of a slice at any level"),
+    Bug("pass/ingest.rs", "(promised || !mattered)", "!mattered", "deadline: a period begins where a reservation comes while there is work"),
     Bug("algorithm/deadline.rs", " && pressed(context.now, waiting)", "", "deadline: equals share the GPU until a deadline presses"),
     Bug("pass/start.rs", "matches!(reason, Reason::Calm | Reason::Turn)", "reason == Reason::Calm", "turns that give less than they cost come at a growing distance"),
     Bug("algorithm/fair.rs", ".virtual_time().after(slice)", ".virtual_time()", "fair: a queue more than a slice ahead is stopped until the other has caught up"),
