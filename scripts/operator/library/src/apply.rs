@@ -10,7 +10,7 @@ use crate::config::{Access, Config};
 use crate::gpu::Gpus;
 use crate::host::Refusal;
 use crate::kernel::{Added, InForce, Kernel, State};
-use crate::rule::{Rule, Subject, MOST_RULES};
+use crate::rule::{Rule, MOST_RULES};
 
 /// One difference between what is in force and what should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -335,13 +335,14 @@ fn carry_out(kernel: &mut dyn Kernel, difference: &Difference) -> Result<bool, R
     Ok(true)
 }
 
-/// Deletes a rule, which may have gone with its process since.
+/// Deletes a rule, which may have gone since: with its process, or because somebody else
+/// has deleted it.
 fn delete(kernel: &mut dyn Kernel, rule: &Rule) -> Result<(), Refusal> {
     kernel.delete_rule(rule.id()).or_else(|refusal| {
         let rules = kernel.state()?.rules;
         match rules.iter().any(|one| one.rule.id() == rule.id()) {
-            false if matches!(rule.subject, Subject::Pid(_)) => Ok(()),
-            _ => Err(refusal),
+            true => Err(refusal),
+            false => Ok(()),
         }
     })
 }

@@ -406,22 +406,12 @@ pub fn follow(host: &mut Host, found: &Found) -> Result<Followed, Refusal> {
     for difference in due {
         match make(host, vec![difference.clone()]) {
             Ok(applied) => followed.changes.extend(applied.changes),
-            Err(_) if is_gone(host, &difference) => {}
             Err(refusal) => followed
                 .refused
                 .push(Refusal(format!("{difference}: {refusal}"))),
         }
     }
     Ok(followed)
-}
-
-/// Whether what was to be deleted has gone by itself.
-fn is_gone(host: &Host, difference: &Difference) -> bool {
-    let Difference::Extra(rule) = difference else {
-        return false;
-    };
-    let has = |now: State| now.rules.iter().any(|one| one.rule.id() == rule.id());
-    host.state().is_ok_and(|now| !has(now))
 }
 
 /// Adds a rule that somebody has typed, for what its name stands for now: for all of

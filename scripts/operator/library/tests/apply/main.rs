@@ -101,7 +101,11 @@ fn a_rule_that_goes_with_its_process_meanwhile_is_no_failure() {
     assert_eq!(module.tried, ["del 4"]);
     assert_eq!(done.changes.len(), 1);
     assert!(module.state.rules.is_empty());
-    // Any other rule that cannot go is one.
+    // So with one that somebody else has deleted; any other that cannot go is a failure.
+    let mut module = Module::with(&rule(4, "comm = \"x\"", 3));
+    module.deleted = Some(4);
+    assert!(apply(&mut module, &config("")).is_ok());
+    assert!(module.state.rules.is_empty());
     let mut module = Module::with(&rule(4, "comm = \"x\"", 3));
     module.refused = Some(0);
     assert!(apply(&mut module, &config("")).is_err());

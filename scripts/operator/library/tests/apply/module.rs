@@ -18,6 +18,8 @@ pub struct Module {
     pub cgroups: BTreeSet<Vec<u8>>,
     /// Processes that end before the next change is tried.
     pub ending: BTreeSet<i32>,
+    /// The rule that somebody else deletes when anything changes.
+    pub deleted: Option<u32>,
     /// Each change that was tried, in order.
     pub tried: Vec<String>,
     /// Which of these is refused, counted from 0, and from when on all are.
@@ -43,6 +45,7 @@ impl Module {
             },
             cgroups: BTreeSet::from([b"/a".to_vec(), b"/b".to_vec()]),
             ending: BTreeSet::new(),
+            deleted: None,
             tried: Vec::new(),
             refused: None,
             going: None,
@@ -74,6 +77,9 @@ impl Module {
         let ending = &self.ending;
         let stays =
             |one: &InForce| !matches!(&one.rule.subject, Subject::Pid(pid) if ending.contains(pid));
+        self.state.rules.retain(stays);
+        let deleted = self.deleted;
+        let stays = |one: &InForce| Some(one.rule.id()) != deleted;
         self.state.rules.retain(stays);
         let refused = self.refused == Some(number)
             || self.all_refused_from.is_some_and(|from| number >= from);
