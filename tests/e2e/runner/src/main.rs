@@ -64,8 +64,8 @@ enum Command {
         #[arg(long)]
         filter: Vec<String>,
         /// Each scenario on each kernel with each number of dies, also where no filter
-        /// is given: otherwise one has each kernel and each number of dies once, and
-        /// the next one the other pairs.
+        /// is given: otherwise one has each kernel and each number of dies once (of
+        /// the suite vgpu, one pair of them), and the next one the other pairs.
         #[arg(long)]
         everywhere: bool,
     },
@@ -146,10 +146,9 @@ fn main() -> Result<ExitCode> {
                     built::check_gate(&configuration.kernel.release)?;
                 }
             }
-            let whole = everywhere || !filter.is_empty() || !Suite::from(suite).is_spread();
-            let extent = match whole {
+            let extent = match everywhere || !filter.is_empty() {
                 true => Extent::Everywhere,
-                false => Extent::Spread,
+                false => Suite::from(suite).extent(),
             };
             let groups = plan::plan(&configurations, &scenarios, extent);
             let jobs = arguments.jobs.unwrap_or_else(plan::jobs).max(1);

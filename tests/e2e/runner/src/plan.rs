@@ -29,6 +29,8 @@ pub enum Extent {
     /// Each kernel and each number of dies, but not each pair of them. The next scenario
     /// has the other pairs.
     Spread,
+    /// One of them, and the next scenario the next one.
+    Turn,
 }
 
 impl Extent {
@@ -38,6 +40,7 @@ impl Extent {
         match self {
             Extent::Everywhere => true,
             Extent::Spread => (scenario + at.0 + at.1) % of.0.min(of.1).max(1) == 0,
+            Extent::Turn => scenario % (of.0 * of.1).max(1) == at.0 * of.1 + at.1,
         }
     }
 }
@@ -69,6 +72,9 @@ pub fn plan<'a>(
         let at = (kernel.unwrap_or(0), xcc.unwrap_or(0));
         extent.includes(number, at, (kernels.len(), dies.len()))
     };
+    let takes_turn = |number: usize, configuration: &Configuration| {
+        kernels.get(number % kernels.len().max(1)) == Some(&&configuration.kernel)
+    };
     let home = configurations
         .iter()
         .rfind(|configuration| configuration.xcc == 1)
@@ -84,7 +90,10 @@ pub fn plan<'a>(
                     home == Some(configuration)
                         && (configuration.xcc == 1 || !scenario.needs.one_die)
                 }
-                Needs { one_die: true, .. } => configuration.xcc == 1,
+                Needs { one_die: true, .. } => {
+                    configuration.xcc == 1
+                        && (extent != Extent::Turn || takes_turn(*number, configuration))
+                }
                 _ => is_due(*number, configuration),
             })
             .map(|(_, scenario)| scenario)
@@ -272,6 +281,35 @@ mod tests {
                 "7.3x1: small",
             ]
         );
+    }
+
+    #[test]
+    fn those_that_take_turns_run_once_each_and_on_all_configurations() {
+        let all = [("7.2", 1), ("7.2", 8), ("7.3", 1), ("7.3", 8)]
+            .map(|(series, xcc)| configuration(series, xcc));
+        let scenarios = [
+            &PLAIN,
+            &PLAIN,
+            &ONE_DIE,
+            &ONE_DIE,
+            &COMPLETION,
+            &PLAIN,
+            &ONCE,
+            &COMPLETION,
+        ];
+        let groups = plan(&all, &scenarios, Extent::Turn);
+        assert_eq!(
+            named(&groups),
+            [
+                "7.2x1: plain, one die, completion",
+                "7.2x8: plain, plain",
+                "7.3x1: one die, once",
+                "7.3x8: completion",
+            ]
+        );
+        // The dies that are asked for alone have all of them.
+        let groups = plan(&all[1..2], &[&PLAIN, &COMPLETION], Extent::Turn);
+        assert_eq!(named(&groups), ["7.2x8: plain, completion"]);
     }
 
     #[test]

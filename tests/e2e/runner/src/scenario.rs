@@ -17,7 +17,7 @@ use crate::guest::Guest;
 use crate::image::Image;
 use crate::log::objections;
 use crate::machine::Console;
-use crate::plan::Group;
+use crate::plan::{Extent, Group};
 use crate::storm::Plan;
 
 /// Which command runs a scenario.
@@ -36,9 +36,14 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// Its scenarios are enough to be spread over kernels and numbers of dies.
-    pub fn is_spread(self) -> bool {
-        matches!(self, Suite::Vgpu | Suite::E2e)
+    /// How many of the guests each of its scenarios has, where nothing is chosen. The
+    /// module may meet another driver with each; the virtual GPU is the same for all.
+    pub fn extent(self) -> Extent {
+        match self {
+            Suite::Vgpu => Extent::Turn,
+            Suite::E2e => Extent::Spread,
+            _ => Extent::Everywhere,
+        }
     }
 }
 
