@@ -98,7 +98,7 @@ test-setup test-host test-kunit test-module test-dkms test-vgpu test-e2e: setup
 test-debug: setup
 	@scripts/test/$(@:test-%=%)
 
-## make test-system   both packages on a host with systemd: installed, failed with, upgraded, purged; 30 minutes
+## make test-system   both packages on a host with systemd: installed, failed with, upgraded, purged; 25 minutes
 .PHONY: test-system
 test-system: setup
 	@scripts/test/$(@:test-%=%)
