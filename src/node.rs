@@ -223,7 +223,10 @@ impl NodeEngine {
         self.look
             .sample(gpu, sampler, ask_waves, waits, hardware, thread);
         let Memory { roster, policy, .. } = &mut self.memory;
-        roster.take(self.look.survey(), rules);
+        if roster.take(self.look.survey(), rules).is_err() {
+            // The rules have changed meanwhile: the next pass has what they do.
+            return soon();
+        }
         policy.observe(self.look.survey(), roster, backend);
         let looked = clock::now();
         let took = looked.since(self.look.survey().began()).since(changing);

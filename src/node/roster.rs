@@ -22,7 +22,6 @@ use kfd::driver::queue::QueueKey;
 use kfd::look::crowd::Known;
 use kfd::look::survey::QueueSeen;
 use kfd::look::survey::Survey;
-use kfd::operator::rules::OtherRules;
 use kfd::operator::rules::RulesAsOf;
 
 /// What is remembered of a queue.
@@ -70,9 +69,9 @@ struct Process {
 pub(crate) trait Matcher {
     /// That of the rules whose effects are in force.
     fn generation(&self) -> u32;
-    /// The rule of a process, unless the rules are others by now: the effect of a number
-    /// must not be that of the rule which had it before.
-    fn find(&self, process: &Identity) -> Result<Option<RuleId>, OtherRules>;
+    /// The rule of a process. EAGAIN if the rules are others by now: the effect of a
+    /// number must not be that of the rule which had it before.
+    fn find(&self, process: &Identity) -> Result<Option<RuleId>>;
 }
 
 impl Matcher for RulesAsOf<'_> {
@@ -80,7 +79,7 @@ impl Matcher for RulesAsOf<'_> {
         RulesAsOf::generation(self)
     }
 
-    fn find(&self, process: &Identity) -> Result<Option<RuleId>, OtherRules> {
+    fn find(&self, process: &Identity) -> Result<Option<RuleId>> {
         RulesAsOf::find(self, process)
     }
 }
@@ -181,9 +180,9 @@ impl Roster {
     }
 
     /// Gives a name to everything that a look has seen, and forgets what it has not
-    /// seen.
-    pub(crate) fn take(&mut self, survey: &Survey, rules: &impl Matcher) {
-        self.take_processes(survey, rules);
+    /// seen. Where that would take rules whose effects are not in force, nothing is changed.
+    pub(crate) fn take(&mut self, survey: &Survey, rules: &impl Matcher) -> Result {
+        self.take_processes(survey, rules)?;
         self.next_queues.clear();
         self.moved.clear();
         for _ in 0..self.queues.len() {
@@ -234,6 +233,7 @@ impl Roster {
         }
         core::mem::swap(&mut self.queues, &mut self.next_queues);
         self.reorder(newest);
+        Ok(())
     }
 
     /// Brings the order of names up to date with the queues, of which those with a
@@ -254,7 +254,7 @@ impl Roster {
         }
     }
 
-    fn take_processes(&mut self, survey: &Survey, rules: &impl Matcher) {
+    fn take_processes(&mut self, survey: &Survey, rules: &impl Matcher) -> Result {
         let generation = rules.generation();
         self.next_processes.clear();
         let mut walk = Walk::default();
@@ -267,27 +267,26 @@ impl Roster {
                 process.generation == generation && process.traits == seen.task.traits()
             };
             let known = found.and_then(|at| self.processes.get(at));
-            let process = known.filter(as_it_was).copied().unwrap_or_else(|| {
-                // What is remembered is what the rule was found for, so that a change
-                // in between is seen at the next look.
-                let identity = seen.task.identity();
-                let judged = |rule| Process {
-                    address: seen.process,
-                    program,
-                    id: ProcessId(program.name()),
-                    traits: identity.traits(),
-                    rule,
-                    generation,
-                };
-                match rules.find(&identity) {
-                    Ok(rule) => judged(rule),
-                    // The next look has the effects of the other rules, and asks again.
-                    Err(OtherRules) => known.copied().unwrap_or_else(|| judged(None)),
+            let process = match known.filter(as_it_was) {
+                Some(process) => *process,
+                None => {
+                    // What is remembered is what the rule was found for, so that a change
+                    // in between is seen at the next look.
+                    let identity = seen.task.identity();
+                    Process {
+                        address: seen.process,
+                        program,
+                        id: ProcessId(program.name()),
+                        traits: identity.traits(),
+                        rule: rules.find(&identity)?,
+                        generation,
+                    }
                 }
-            });
+            };
             let _ = self.next_processes.push_within_capacity(process);
         }
         core::mem::swap(&mut self.processes, &mut self.next_processes);
+        Ok(())
     }
 }
 

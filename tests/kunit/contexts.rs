@@ -83,7 +83,7 @@ fn names(roster: &mut Roster) -> Result<[u64; 4]> {
     with_node(|node| {
         let mut survey = Survey::new()?;
         survey.take(node, core::iter::empty());
-        roster.take(&survey, &NoRules);
+        roster.take(&survey, &NoRules)?;
         let mut names = [0; 4];
         expect(roster.queues().len(), names.len())?;
         for (name, queue) in names.iter_mut().zip(roster.queues()) {
@@ -151,7 +151,7 @@ mod tests {
             let mut roster = Roster::new()?;
             for _ in 0..2 {
                 survey.take(node, core::iter::empty());
-                roster.take(&survey, &NoRules);
+                roster.take(&survey, &NoRules)?;
                 let mut names = roster.queues().iter().map(|queue| queue.process.0);
                 let first = names.next();
                 expect(names.all(|name| Some(name) == first), true)?;
@@ -164,7 +164,7 @@ mod tests {
     fn a_program_without_queues_for_a_look_is_the_same_one_after_it() -> Result {
         let mut roster = Roster::new()?;
         let before = names(&mut roster)?;
-        roster.take(&Survey::new()?, &NoRules);
+        roster.take(&Survey::new()?, &NoRules)?;
         expect(roster.queues().len(), 0)?;
         expect(names(&mut roster)?, before)
     }

@@ -34,7 +34,7 @@ impl Watcher<'_> {
         let before = walks::counted();
         self.survey.take(self.node, self.roster.known());
         let walks = walks::counted() - before;
-        self.roster.take(&self.survey, &NoRules);
+        self.roster.take(&self.survey, &NoRules)?;
         let seen = self.survey.queues().iter();
         for (seen, queue) in seen.zip(self.roster.queues_mut()) {
             queue.stopped = seen.facts.activity == Activity::Stopped;

@@ -20,7 +20,7 @@ use kfd::driver::process::Identity;
 use kfd::kernel::thread::{Body, Running, Thread};
 use kfd::kernel::wake::Alarm;
 use kfd::look::survey::Survey;
-use kfd::operator::rules::{OtherRules, Rules};
+use kfd::operator::rules::Rules;
 
 /// No rules.
 pub(crate) struct NoRules;
@@ -30,7 +30,7 @@ impl Matcher for NoRules {
         0
     }
 
-    fn find(&self, _process: &Identity) -> Result<Option<RuleId>, OtherRules> {
+    fn find(&self, _process: &Identity) -> Result<Option<RuleId>> {
         Ok(None)
     }
 }
@@ -53,10 +53,10 @@ impl Matcher for Counting {
         self.generation.get()
     }
 
-    fn find(&self, process: &Identity) -> Result<Option<RuleId>, OtherRules> {
+    fn find(&self, process: &Identity) -> Result<Option<RuleId>> {
         self.asked.set(self.asked.get() + 1);
         if self.others.get() {
-            return Err(OtherRules);
+            return Err(EAGAIN);
         }
         let named = process.traits().comm.starts_with(NAME.to_bytes_with_nul());
         Ok(named.then_some(RULE))
@@ -89,7 +89,7 @@ fn rename_and_move(node: &Node<'_>) -> Result {
         survey.take(node, core::iter::empty());
         let others = survey.processes().len() - 1;
         rules.asked.set(0);
-        roster.take(&survey, &rules);
+        roster.take(&survey, &rules)?;
         let of_it = || {
             roster
                 .queues()
@@ -116,36 +116,40 @@ fn rename_and_move(node: &Node<'_>) -> Result {
     Ok(())
 }
 
-/// Has the rules change while a program gets a name that has a rule, and then once more:
-/// until they are read again, it keeps what it had.
+/// Has the rules change during looks: of such a look nothing is taken in, so that no
+/// effect is given to whom another rule was for.
 fn change_during_looks(node: &Node<'_>) -> Result {
     let mut survey = Survey::new()?;
     let mut roster = Roster::new()?;
     let rules = Counting::default();
     let owner = Fake::now().processes[0].process as usize;
-    // Whether the rules change during the look, their generation, and whether the program
-    // is ruled then.
-    for (name, others, generation, ruled) in [
-        (NAME, true, 0, false),
-        (NAME, true, 0, false),
-        (NAME, false, 1, true),
-        (c"train", true, 1, true),
-        (c"train", true, 2, true),
-        (c"train", false, 3, false),
-        (NAME, true, 3, false),
-        (NAME, false, 3, true),
+    // The name, the generation whose effects are in force, whether the rules have changed
+    // since, and whether the program is ruled then.
+    for (name, generation, others, ruled) in [
+        (c"train", 0, false, false),
+        (NAME, 0, true, false),
+        (NAME, 1, false, true),
+        (NAME, 1, true, true),
+        (NAME, 2, true, true),
+        (c"train", 2, true, true),
+        (c"train", 3, false, false),
     ] {
         Fake::own_named(name, 5, 0)?;
         rules.generation.set(generation);
         rules.others.set(others);
+        rules.asked.set(0);
         survey.take(node, core::iter::empty());
-        roster.take(&survey, &rules);
+        let taken = roster.take(&survey, &rules);
+        // Who needs no rule looked up can be taken in whatever the rules are by now.
+        let refused = others && rules.asked.get() > 0;
+        same(taken, if refused { Err(EAGAIN) } else { Ok(()) })?;
         let mut of_it = roster
             .queues()
             .iter()
             .filter(|queue| queue.key.process() == owner);
         let found = of_it.next().ok_or(ENOENT)?;
         same(found.rule.is_some(), ruled)?;
+        same(found.comm.starts_with(NAME.to_bytes_with_nul()), ruled)?;
     }
     Ok(())
 }
@@ -161,10 +165,10 @@ fn found_later(node: &Node<'_>, rules: &Rules, later: u64) -> Result<Option<Rule
     let process = seen.find(|seen| seen.process == owner).ok_or(ENOENT)?;
     let identity = process.task.identity();
     let as_of = rules.as_of(rules.generation());
-    let found = as_of.find(&identity).map_err(|OtherRules| EAGAIN)?;
+    let found = as_of.find(&identity)?;
     // Whatever changes, what was read before is out of date.
     rules.add("200 comm=changed prio=4")?;
-    same(as_of.find(&identity).err(), Some(OtherRules))?;
+    same(as_of.find(&identity).err(), Some(EAGAIN))?;
     same(
         rules.as_of(as_of.generation()).find(&identity).is_err(),
         true,
@@ -172,7 +176,7 @@ fn found_later(node: &Node<'_>, rules: &Rules, later: u64) -> Result<Option<Rule
     same(rules.as_of(rules.generation()).find(&identity), Ok(found))?;
     let before = rules.generation();
     rules.del("200")?;
-    same(rules.as_of(before).find(&identity), Err(OtherRules))?;
+    same(rules.as_of(before).find(&identity), Err(EAGAIN))?;
     Ok(found)
 }
 
@@ -247,7 +251,7 @@ fn seen_after(
         survey.take(node, core::iter::empty());
         let seen = survey.forge().first_mut().ok_or(ENOENT)?;
         seen.sample.read = Some(read);
-        roster.take(&survey, &NoRules);
+        roster.take(&survey, &NoRules)?;
         let queue = roster.queues_mut().first_mut().ok_or(ENOENT)?;
         let found = (queue.id, queue.stopped);
         queue.stopped = stopped;
@@ -275,14 +279,14 @@ fn see_behind_new_queues(node: &Node<'_>) -> Result {
     let mut survey = Survey::new()?;
     let mut roster = Roster::new()?;
     survey.take(node, core::iter::empty());
-    roster.take(&survey, &NoRules);
+    roster.take(&survey, &NoRules)?;
     let mut known = KVec::new();
     for queue in roster.queues() {
         known.push((queue.id, queue.key), GFP_KERNEL)?;
     }
     Fake::add_queues(3)?;
     survey.take(node, core::iter::empty());
-    roster.take(&survey, &NoRules);
+    roster.take(&survey, &NoRules)?;
     for &(id, key) in known.iter() {
         if roster.find(id).map(|queue| queue.key) != Some(key) {
             return failed(fmt!("{id:?} is another queue"));

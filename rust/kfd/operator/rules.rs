@@ -213,10 +213,6 @@ impl Rules {
     }
 }
 
-/// The rules are those of another generation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OtherRules;
-
 /// The rules of one generation.
 pub struct RulesAsOf<'a> {
     rules: &'a Rules,
@@ -229,11 +225,12 @@ impl RulesAsOf<'_> {
         self.generation
     }
 
-    /// The rule of the lowest number that is for a process.
-    pub fn find(&self, identity: &Identity) -> Result<Option<RuleId>, OtherRules> {
+    /// The rule of the lowest number that is for a process; EAGAIN if the rules are of
+    /// another generation by now.
+    pub fn find(&self, identity: &Identity) -> Result<Option<RuleId>> {
         let rules = self.rules.rules.lock();
         if self.rules.generation() != self.generation {
-            return Err(OtherRules);
+            return Err(EAGAIN);
         }
         let found = rules.iter().find(|rule| rule.is_for(identity));
         Ok(found.map(|rule| rule.effect.id))
