@@ -154,6 +154,14 @@ impl Scene<'_> {
         Ok(result.map(|_| orders.started()))
     }
 
+    /// Starts everything, of which nothing is in view, and says how many queues that were.
+    pub(crate) fn start_beyond(&self) -> Result<Result<u64, Failure>> {
+        let mut requests = Requests::new(QUEUE_SLOTS)?;
+        let mut orders = requests.start_beyond(core::iter::empty());
+        let result = self.hws.transact(self.node, self.kind, &mut orders);
+        Ok(result.map(|_| orders.started()))
+    }
+
     /// Counts queues with GWS that the driver has not, and says whether there was any.
     pub(crate) fn count_gws(&self) -> Result<Result<bool, Failure>> {
         let mut requests = Requests::new(QUEUE_SLOTS)?;

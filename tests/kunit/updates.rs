@@ -56,7 +56,7 @@ fn judged(scene: &Scene<'_>, remembered: bool) -> Result<[QueueState; 2]> {
     let mut states = [QueueState::Unknown; 2];
     for state in &mut states {
         survey.take(scene.node, core::iter::empty());
-        roster.take(&survey, &NoRules);
+        roster.take(&survey, &NoRules)?;
         let Some(queue) = roster.queues_mut().first_mut() else {
             return failed(fmt!("no queue is seen"));
         };
@@ -118,6 +118,18 @@ mod tests {
     }
 
     #[test]
+    fn nor_is_one_that_is_out_of_view() -> Result {
+        with_scene(|scene| {
+            let mut queue = Ambiguous::new(|_| 0)?;
+            expect(scene.start_beyond()?, Ok(0))?;
+            scene.calls(0, 0)?;
+            queue.descriptors.name_ring(queue.ring);
+            expect(scene.start_beyond()?, Ok(1))?;
+            scene.left(State::with([true; 4]))
+        })
+    }
+
+    #[test]
     fn of_a_queue_that_is_remembered_to_be_stopped_no_descriptor_is_read() -> Result {
         with_scene(|scene| {
             let mut survey = Survey::new()?;
@@ -128,7 +140,7 @@ mod tests {
                 }
                 let before = words::counted();
                 survey.take(scene.node, roster.known());
-                roster.take(&survey, &NoRules);
+                roster.take(&survey, &NoRules)?;
                 words::counted() - before
             };
             expect(look([false; 4]), 0)?;

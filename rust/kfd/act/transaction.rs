@@ -253,7 +253,7 @@ impl Wanted<'_> {
             }
             Wanted::StartBeyond { in_view, .. } => {
                 let beyond = queue.may_be_started() && in_view.about(queue.key).is_empty();
-                beyond.then_some(Action::Start)
+                (beyond && queue.names_ring()).then_some(Action::Start)
             }
             Wanted::CountGws => queue.uncounted_gws.then_some(Action::Start),
             Wanted::PutBack => None,

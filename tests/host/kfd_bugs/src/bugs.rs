@@ -109,6 +109,8 @@ pub const BUGS: &[Bug] = &[
     // Transactions.
     Bug("a queue is started whose descriptor names no ring", "rust/kfd/act/transaction.rs",
         "action == Action::Stop || queue.names_ring()", "true", "updates"),
+    Bug("what is not in view is started though its descriptor names no ring",
+        "rust/kfd/act/transaction.rs", "(beyond && queue.names_ring())", "beyond", "updates"),
     Bug("starting everything leaves out GWS that is not counted", "rust/kfd/act/transaction.rs",
         "(ours || queue.uncounted_gws).then_some(Action::Start)", "ours.then_some(Action::Start)", "transaction"),
     Bug("what is in view is started with what is not", "rust/kfd/act/transaction.rs",
