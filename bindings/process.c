@@ -243,21 +243,31 @@ bool gp_cgroup_holds(struct cgroup *cgroup, struct cgroup *other)
 	return cgroup_is_descendant(other, cgroup);
 }
 
+/* How many threads of a program are asked whether they have ended. */
+#define GP_MOST_THREADS 8
+
 /*
  * A thread of a program that has not ended, or else @task, its main thread.  One that
  * has ended stays where it was when the others are moved to another cgroup.
+ *
+ * A program may keep any number of ended threads before one that runs, by having them
+ * traced.  It pays for that alone: it is taken to be where its main thread was.
  *
  * Context: under RCU.
  */
 static struct task_struct *gp_moving_thread(struct task_struct *task)
 {
 	struct task_struct *thread;
+	int left = GP_MOST_THREADS;
 
 	if (!(READ_ONCE(task->flags) & PF_EXITING))
 		return task;
-	for_each_thread(task, thread)
+	for_each_thread(task, thread) {
 		if (!(READ_ONCE(thread->flags) & PF_EXITING))
 			return thread;
+		if (--left == 0)
+			break;
+	}
 	return task;
 }
 
