@@ -18,6 +18,11 @@ use crate::settings::config::Config;
 use crate::settings::parameter::Number;
 use crate::terms::time::Nanos;
 
+/// How many times the mean a transaction can be measured to take, and what the first one
+/// can: a few times what hardware is expected to need.
+const OUTLIER: u64 = 4;
+const FIRST_MOST: Nanos = Nanos::from_micros(1_000);
+
 /// How often the floor is doubled at most.
 const STRAIN_MAX: u32 = 4;
 
@@ -49,10 +54,15 @@ impl Thrash {
 
     /// A transaction took this long. The mean moves by an eighth, so that one
     /// slow transaction does not change the pace.
+    ///
+    /// What is measured may hold a wait for others: for the driver's lock, while it deals
+    /// with a queue of theirs that does not yield. Nothing counts for more than a few times
+    /// what was to be expected.
     pub(crate) fn took(&mut self, took: Nanos) {
         self.measured = Some(match self.measured {
-            None => took,
+            None => took.min(FIRST_MOST),
             Some(mean) => {
+                let took = took.min(mean.times(OUTLIER).max(FIRST_MOST));
                 let kept = mean.0.saturating_sub(mean.0 >> 3);
                 Nanos(kept.saturating_add(took.0 >> 3))
             }
@@ -194,5 +204,25 @@ mod tests {
         guard.took(Nanos(800));
         guard.took(Nanos(1_600));
         assert_eq!(guard.cost(&config), Nanos(900));
+    }
+
+    #[test]
+    fn a_wait_for_others_hardly_counts() {
+        let config = Config::new();
+        let mut guard = Thrash::new();
+        guard.took(Nanos::SECOND);
+        assert_eq!(guard.cost(&config), Nanos(1_000_000));
+        guard.took(Nanos::SECOND);
+        assert_eq!(guard.cost(&config), Nanos(875_000 + 500_000));
+        // Where transactions are that slow, the mean finds its way up.
+        for _ in 0..60 {
+            guard.took(Nanos(30_000_000));
+        }
+        assert!(guard.cost(&config) > Nanos(29_000_000));
+        // After very short ones, one that takes as long as a first one may counts whole.
+        let mut guard = Thrash::new();
+        guard.took(Nanos(8));
+        guard.took(Nanos(1_000_000));
+        assert_eq!(guard.cost(&config), Nanos(7 + 125_000));
     }
 }
