@@ -13,8 +13,8 @@ pub(crate) struct Account {
     deadline: Nanos,
     /// `deadline`: what is left of the budget in it.
     left: Nanos,
-    /// A budget is promised to it.
-    promised: bool,
+    /// `deadline`: for which reservation the period was begun.
+    promised: Option<Reservation>,
     /// `strict` and `deadline`: since when the queue has had its turn.
     turn: Nanos,
 }
@@ -59,10 +59,14 @@ impl Account {
         self.virtual_time = self.virtual_time.max(floor);
     }
 
-    /// Takes in whether a budget is promised to it. `true`: it is, and was not before.
-    pub(crate) fn promise(&mut self, promised: bool) -> bool {
-        let before = core::mem::replace(&mut self.promised, promised);
-        promised && !before
+    /// Takes in what is promised to it. What was not promised before has no period yet.
+    pub(crate) fn promise(&mut self, now: Nanos, promised: Option<Reservation>) {
+        if self.promised != promised {
+            self.promised = promised;
+            if let Some(reserved) = promised {
+                self.begin_period(now, reserved);
+            }
+        }
     }
 
     /// A period begins, with the whole budget left in it.

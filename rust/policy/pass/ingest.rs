@@ -121,11 +121,12 @@ impl Pass<'_, '_> {
             queue.book_run(ran);
             self.algorithm.charge(&self.context, queue, ran);
         }
-        let reserved = queue.rating().reservation().is_some();
-        let promised = queue.account_mut().promise(reserved);
-        // Who comes under a reservation while it has work has no period yet either.
-        if queue.work().wants() && (promised || !mattered) {
-            self.algorithm.wakes(&self.context, queue);
+        if queue.work().wants() {
+            let reserved = queue.rating().reservation();
+            queue.account_mut().promise(now, reserved);
+            if !mattered {
+                self.algorithm.wakes(&self.context, queue);
+            }
         }
         self.place(at);
     }

@@ -2774,6 +2774,25 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "deadline: another reservation has a period of its own",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                *config = config.with_rules(RULES);
+                config.policy = PolicyKind::Deadline;
+            }),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Seen(2, |seen| seen.rule = Some(RuleId(4))),
+            Runs(1),
+            Starves(2),
+            Quiet(20),
+            Seen(2, |seen| seen.rule = Some(RuleId(3))),
+            // Its period is a fifth of the one before, and its budget half of that.
+            Look(100, &[(Stop, 1, Reason::Deadline)]),
+        ],
+    },
+    Case {
         name: "deadline: the earlier one comes first within a level",
         scene: &[
             PLAIN,
