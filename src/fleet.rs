@@ -97,6 +97,9 @@ impl Fleet {
 
     /// Starts to watch a GPU.
     fn add(&self, device: &Bound<'_>) -> Result {
+        if self.members.lock().closed {
+            return Ok(());
+        }
         let engine = |index| Engine::new(self.shared.clone(), device.device(), index);
         let gpu = Arc::new(Gpu::new(device, engine)?, GFP_KERNEL)?;
         let post = Post::new(&self.shared, gpu.clone())?;

@@ -28,7 +28,7 @@ use kfd::operator::sysfs::ParametersFolder;
 /// What the threads of a GPU's nodes have in common.
 pub(crate) struct Post {
     /// There before anything is stopped, and removed before the folder that it is in.
-    _parameters: ParametersFolder,
+    _parameters: Option<ParametersFolder>,
     folder: GpuFolder,
     gpu: Arc<Gpu<Engine>>,
 }
@@ -36,8 +36,15 @@ pub(crate) struct Post {
 impl Post {
     pub(crate) fn new(shared: &Shared, gpu: Arc<Gpu<Engine>>) -> Result<Arc<Self>> {
         let folder = GpuFolder::new(shared.root(), gpu.device().name())?;
+        let parameters = ParametersFolder::new(&folder).inspect_err(|error| {
+            pr_warn!(
+                "{} can have no parameters of its own until it is bound again: {:?}\n",
+                gpu_name(gpu.device()),
+                error
+            );
+        });
         let post = Self {
-            _parameters: ParametersFolder::new(&folder)?,
+            _parameters: parameters.ok(),
             folder,
             gpu,
         };

@@ -134,16 +134,16 @@ mod tests {
         with_scene(|scene| {
             let mut survey = Survey::new()?;
             let mut roster = Roster::new()?;
-            let mut look = |remembered: [bool; 4]| {
+            let mut look = |remembered: [bool; 4]| -> Result<u32> {
                 for (queue, stopped) in roster.queues_mut().iter_mut().zip(remembered) {
                     queue.stopped = stopped;
                 }
                 let before = words::counted();
                 survey.take(scene.node, roster.known());
                 roster.take(&survey, &NoRules)?;
-                words::counted() - before
+                Ok(words::counted() - before)
             };
-            expect(look([false; 4]), 0)?;
+            expect(look([false; 4])?, 0)?;
             let mut descriptors = Descriptors::new()?;
             descriptors.fill(0, false, (0, 0));
             for queue in Fake::now().processes.iter().flat_map(|one| one.queues) {
@@ -151,9 +151,9 @@ mod tests {
             }
             scene.all(Stop, &[0, 1, 2, 3])?;
             // The place of the ring, which takes two words, and its length.
-            expect(look([false; 4]), 4 * 3)?;
-            expect(look([true, false, true, true]), 3)?;
-            expect(look([true; 4]), 0)
+            expect(look([false; 4])?, 4 * 3)?;
+            expect(look([true, false, true, true])?, 3)?;
+            expect(look([true; 4])?, 0)
         })
     }
 
