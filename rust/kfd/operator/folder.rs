@@ -5,7 +5,6 @@
 use crate::kernel::bindings;
 use crate::kernel::compat::*;
 use crate::operator::settings::formatter;
-use crate::operator::sysfs::Root;
 use core::ptr::NonNull;
 use kernel::error::from_err_ptr;
 use kernel::error::from_result;
@@ -23,6 +22,27 @@ pub(super) unsafe fn written<'a>(text: *const c_char, length: usize) -> Result<&
     // SAFETY: By the function's requirement so many bytes are there and stay as they are.
     let bytes = unsafe { core::slice::from_raw_parts(text.cast::<u8>(), length) };
     core::str::from_utf8(bytes).map_err(|_| EINVAL)
+}
+
+/// A device that has folders.
+///
+/// # Invariants
+///
+/// The pointer is to a device of the shim's, which is there for as long as this is.
+pub(super) struct Device(NonNull<kernel::bindings::faux_device>);
+
+impl Device {
+    /// # Safety
+    ///
+    /// The device must be one of the shim's, and be there for as long as the result is.
+    pub(super) unsafe fn from_raw(device: NonNull<kernel::bindings::faux_device>) -> Self {
+        // INVARIANT: By the function's requirement.
+        Self(device)
+    }
+
+    pub(super) fn as_ptr(&self) -> *mut kernel::bindings::faux_device {
+        self.0.as_ptr()
+    }
 }
 
 /// The files of a folder, by their numbers.
@@ -80,9 +100,9 @@ impl<F: Files> Folder<F> {
     };
 
     /// Creates a folder in the device.
-    pub(super) fn in_device(root: &Root, name: &CStr, kind: Kind, files: F) -> Result<Self> {
-        // SAFETY: The device is there for as long as `root` is.
-        unsafe { Self::create(root.as_ptr(), core::ptr::null_mut(), name, kind, files) }
+    pub(super) fn in_device(device: &Device, name: &CStr, kind: Kind, files: F) -> Result<Self> {
+        // SAFETY: By the invariant of `Device` it is there.
+        unsafe { Self::create(device.as_ptr(), core::ptr::null_mut(), name, kind, files) }
     }
 
     /// Creates a folder in another one.

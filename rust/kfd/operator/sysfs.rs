@@ -6,6 +6,7 @@
 use crate::kernel::bindings;
 use crate::kernel::compat::*;
 use crate::operator::folder::written;
+use crate::operator::folder::Device;
 use crate::operator::folder::Files;
 use crate::operator::folder::Folder;
 use crate::operator::folder::Kind;
@@ -26,7 +27,7 @@ use kernel::sync::Arc;
 ///
 /// `device` was made by the shim with `ops`, whose data is `rules`.
 pub struct Root {
-    device: NonNull<kernel::bindings::faux_device>,
+    device: Device,
     _ops: KBox<bindings::gp_root_ops>,
     _rules: Arc<Rules>,
 }
@@ -37,11 +38,6 @@ unsafe impl Send for Root {}
 unsafe impl Sync for Root {}
 
 impl Root {
-    /// The device, which is there for as long as this is.
-    pub(super) fn as_ptr(&self) -> *mut kernel::bindings::faux_device {
-        self.device.as_ptr()
-    }
-
     /// Creates the device.
     pub fn new(rules: Arc<Rules>) -> Result<Self> {
         let data = core::ptr::from_ref::<Rules>(&rules).cast_mut().cast();
@@ -58,9 +54,11 @@ impl Root {
         let device = from_err_ptr(unsafe {
             bindings::gp_root_create(c"amd_gpreempt".as_char_ptr(), &mut *ops)
         })?;
+        let device = NonNull::new(device).ok_or(ENODEV)?;
         Ok(Self {
-            // INVARIANT: Just made.
-            device: NonNull::new(device).ok_or(ENODEV)?,
+            // SAFETY: Just made by the shim, and removed by `Drop` alone.
+            // INVARIANT: Made with `ops`.
+            device: unsafe { Device::from_raw(device) },
             _ops: ops,
             _rules: rules,
         })
@@ -182,7 +180,7 @@ impl GpuFolder {
             address: CString::try_from_fmt(fmt!("{text}"))?,
             parameters: GpuParameters::new(address)?,
         };
-        Folder::in_device(root, &name, Kind::Gpu, values).map(Self)
+        Folder::in_device(&root.device, &name, Kind::Gpu, values).map(Self)
     }
 }
 
