@@ -60,6 +60,7 @@ mod memory {
     pub(crate) mod recovery;
     pub(crate) mod retry;
     pub(crate) mod share;
+    pub(crate) mod spell;
     pub(crate) mod stop;
     pub(crate) mod storage;
     pub(crate) mod table;

@@ -23,6 +23,11 @@ use crate::terms::time::Nanos;
 const OUTLIER: u64 = 4;
 const FIRST_MOST: Nanos = Nanos::from_micros(1_000);
 
+/// How many transactions last as long as the longest inversion that is left to pass, and
+/// how long that is at least.
+const BRIEF: u64 = 4;
+const BRIEF_LEAST: Nanos = Nanos::from_micros(1_000);
+
 /// How often the floor is doubled at most.
 const STRAIN_MAX: u32 = 4;
 
@@ -73,6 +78,12 @@ impl Thrash {
     pub(crate) fn cost(&self, config: &Config<'_>) -> Nanos {
         self.measured
             .unwrap_or_else(|| config.duration(Number::SwitchCost))
+    }
+
+    /// How long an inversion is left to pass by itself, where it does: a few transactions,
+    /// for one of them disturbs all that run at that time, and not the waiting one alone.
+    pub(crate) fn brief(&self, config: &Config<'_>) -> Nanos {
+        self.cost(config).times(BRIEF).max(BRIEF_LEAST)
     }
 
     /// The time from a transaction to the next stop.

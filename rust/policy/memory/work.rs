@@ -16,6 +16,7 @@
 //! queues below are stopped and still no waves appear, it was finished, and the
 //! next such launch of this queue must last twice as long to count.
 
+use crate::memory::spell::Spell;
 use crate::settings::limits::Limits;
 use crate::terms::observation::Head;
 use crate::terms::observation::Observation;
@@ -91,8 +92,8 @@ pub(crate) struct Work {
     alive: Nanos,
     /// When the read pointer last moved.
     moved: Nanos,
-    /// Since when it has been busy.
-    busy_since: Nanos,
+    /// How long it is busy at a time.
+    spell: Spell,
 }
 
 impl Work {
@@ -149,9 +150,8 @@ impl Work {
         }
         self.follow_launch(now, limits, moved, free);
         self.follow_want(now, limits, moved, seen.backlog.is_some(), free);
-        if !was_busy {
-            self.busy_since = now;
-        }
+        self.spell
+            .follow(now, was_busy, self.is_busy(), self.active);
         let unsure = self.has_launched() && self.backlog == 0 && self.waves == Waves::Unknown;
         self.unsure_looks = match unsure {
             true if !moved => self.unsure_looks.saturating_add(1),
@@ -341,7 +341,31 @@ impl Work {
     }
 
     pub(crate) fn busy_since(&self) -> Nanos {
-        self.busy_since
+        self.spell.since()
+    }
+
+    /// Until when it is left to the hardware to be done with it, where it is known never to
+    /// have work for longer than this: with what it has by now, or with its last launch.
+    pub(crate) fn brief_until(&self, most: Nanos) -> Option<Nanos> {
+        if !self.spell.is_within(most) || self.spell.is_cut() {
+            return None;
+        }
+        let since = match self.backlog {
+            0 => self.spell.since().max(self.moved),
+            _ => self.spell.since(),
+        };
+        Some(since.after(most))
+    }
+
+    /// Until when it is left to the hardware to make room for it, where it is known never
+    /// to have work for longer than this. A launch that shows no waves was most likely
+    /// finished between two looks.
+    pub(crate) fn patient_until(&self, most: Nanos) -> Option<Nanos> {
+        /// How many times as long a doubtful launch is left.
+        const DOUBTFUL: u64 = 4;
+        let times = if self.is_doubtful() { DOUBTFUL } else { 1 };
+        let within = self.spell.is_within(most);
+        within.then(|| self.pending_since.after(most.times(times)))
     }
 
     /// Its last launch may run, and its waves have not been counted yet: they are

@@ -110,7 +110,29 @@ impl Pass<'_, '_> {
         if let Some(process) = self.processes.get_mut(process_at) {
             process.plan_mut().add_claim(claim);
         }
-        claim.is_some() && occupies
+        claim.is_some_and(|claim| occupies && !self.passes_by_itself(at, claim))
+    }
+
+    /// Whether an inversion is over before a transaction could end it, as far as both
+    /// queues are known. If it is not over by then, they are known better.
+    #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
+    fn passes_by_itself(&mut self, at: usize, claim: Claim) -> bool {
+        if claim.reason != Reason::Inversion {
+            return false;
+        }
+        let brief = self.thrash.brief(self.config);
+        let running = self.queues.get(at);
+        let waiting = self.queues.get(claim.beneficiary_at);
+        let running = running.and_then(|queue| queue.work().brief_until(brief));
+        let waiting = waiting.and_then(|queue| queue.work().patient_until(brief));
+        let (Some(running), Some(waiting)) = (running, waiting) else {
+            return false;
+        };
+        let until = running.min(waiting);
+        if until > self.now {
+            self.look_at(until);
+        }
+        until > self.now
     }
 
     /// Works out whether the idle queue at a place is stopped along with others, should

@@ -124,6 +124,21 @@ const SERVED: &[Line] = &[
     Quiet(2),
 ];
 
+/// Queues 1 and 2 turn out to have work for 200 us at a time.
+const BRIEF: &[Line] = &[
+    PLAIN,
+    Queue(1, 1, 3),
+    Queue(2, 2, 9),
+    Runs(1),
+    Quiet(2),
+    Idles(1),
+    Quiet(1),
+    Runs(2),
+    Quiet(2),
+    Idles(2),
+    Quiet(1),
+];
+
 /// Queue 2 waits, has queues 1 and 3 stopped, and has enough.
 const BOTH_STOPPED: &[Line] = &[
     Starves(2),
@@ -2733,6 +2748,106 @@ pub const CASES: &[Case] = &[
             Look(1_000, &[]),
             Look(1_000, &[]),
             Look(1, &[(Stop, 1, Reason::Share)]),
+        ],
+    },
+    Case {
+        name: "an inversion passes by itself where neither queue ever has work for long",
+        scene: &[
+            Times(1, BRIEF),
+            Runs(1),
+            Starves(2),
+            Quiet(10),
+            Look(99, &[]),
+            Look(1, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a queue with work for longer than ever before is stopped at once",
+        scene: &[
+            Times(1, BRIEF),
+            Times(11, &[Runs(1), Quiet(1)]),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "deadline: a queue that is pressed for time does not wait for short work to pass",
+        scene: &[
+            Times(1, BRIEF),
+            Line::Config(|config| {
+                *config = config.with_rules(RULES);
+                config.policy = PolicyKind::Deadline;
+                config.user_priority = UserPriority::Ignore;
+            }),
+            Seen(2, |seen| seen.rule = Some(RuleId(3))),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Deadline)]),
+        ],
+    },
+    Case {
+        name: "one that is never long is stopped for one that may be",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Quiet(2),
+            Idles(1),
+            Quiet(1),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a launch that shows no waves is left for longer beside short launches",
+        scene: &[
+            Times(1, BRIEF),
+            Seen(2, |seen| {
+                seen.progress += 1;
+                seen.waves = Waves::Known(0);
+            }),
+            Times(40, &[Seen(1, runs_out), Quiet(1)]),
+            Seen(1, runs_out),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "a stop in the middle of its work does not make a queue one of short work",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::MinRun, 0);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(2),
+            Quiet(2),
+            Idles(2),
+            Quiet(1),
+            Runs(1),
+            Quiet(11),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Quiet(1),
+            Idles(2),
+            Quiet(2),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+            Runs(1),
+            Quiet(1),
+            Idles(1),
+            Quiet(10),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
         ],
     },
     Case {

@@ -192,7 +192,10 @@ impl Workload {
                 add(&[Token], true, periodic(50.0));
                 add(&[Training], false, Arrivals::Continuous);
             }
-            _ => return None,
+            _ => {
+                let count = name.strip_suffix(" queues")?.parse().ok()?;
+                return (1..=MANY).contains(&count).then(|| Self::many(count));
+            }
         }
         Some(Self {
             name: name.into(),
@@ -239,6 +242,9 @@ impl Workload {
         }
     }
 }
+
+/// The most queues that a workload of many has.
+const MANY: usize = 1_000;
 
 /// Uniform delay of a timer that a client or a kernel thread sleeps on: the
 /// default timer slack of Linux.
