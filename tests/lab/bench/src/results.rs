@@ -53,7 +53,7 @@ impl Loads {
             }
             Loads::Fifth => {
                 "fifth definitions: as the fourth, all requests arrive when they do in the \
-                 simulator, and best-effort clients prepare theirs, too"
+                 simulator, best-effort clients prepare theirs, too, and an AQL packet takes 5 us"
             }
         }
     }

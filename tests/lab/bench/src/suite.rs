@@ -11,6 +11,7 @@ use gpreempt_simulator::workload::{phases, Arrivals, Client, Source, Workload};
 use gpu_workload::spec::{Arrival, Cost, KernelSpec, QueueSpec, RunSpec, Step};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use vgpu_model::Timing;
 
 use crate::load::{heavy, run};
 
@@ -40,6 +41,16 @@ pub fn node(compute_units: u32) -> Gpu {
     Gpu {
         compute_units: compute_units.into(),
         ..like
+    }
+}
+
+/// The times of the virtual GPU's firmware for the loads. Between two kernels of a
+/// request there is what the simulator has there: a load is hundreds of kernels, and its
+/// queues would be shorter otherwise.
+pub fn timing() -> Timing {
+    Timing {
+        aql_packet: Gpu::mi300x_spx().packet_processing,
+        ..Timing::default()
     }
 }
 

@@ -213,13 +213,6 @@ fn compare(name: &str, duration: u64, config: &Config, percent: f64) {
     }
 }
 
-/// The virtual GPU with the simulator's time for a packet, which is longer.
-fn with_its_packets() -> Config {
-    let mut config = Config::default();
-    config.timing.packet = suite::node(config.cu_per_xcc()).packet_processing;
-    config
-}
-
 /// What the environment wants, or a default.
 fn wanted(name: &str, default: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| default.to_owned())
@@ -229,9 +222,11 @@ fn wanted(name: &str, default: &str) -> String {
 #[test]
 fn the_virtual_gpu_and_the_simulator_agree_on_the_same_requests() {
     let millis: u64 = wanted("GP_MILLIS", "200").parse().expect("a number");
+    let config = Config {
+        timing: suite::timing(),
+        ..Config::default()
+    };
     for name in wanted("GP_LOADS", "D").split(',') {
-        let duration = millis * 1_000_000;
-        compare(name, duration, &with_its_packets(), 10.0);
-        compare(name, duration, &Config::default(), 15.0);
+        compare(name, millis * 1_000_000, &config, 10.0);
     }
 }
