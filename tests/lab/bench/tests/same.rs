@@ -181,15 +181,15 @@ fn percentile(values: &[u64], percent: usize) -> f64 {
 }
 
 /// Compares the median and the p99 of a load's urgent requests, alone and beside the
-/// others. Each may be off by so many percent.
-fn compare(name: &str, duration: u64, config: &Config, percent: f64) {
+/// others. There the order in which workgroups find room is not the same.
+fn compare(name: &str, duration: u64, config: &Config) {
     let gpu = suite::node(config.cu_per_xcc());
     let workload = Workload::by_name(name).expect("a load of the simulator's");
     let spec = suite::spec(&workload, &gpu, duration, SEED);
     let urgent = urgent_clients(&spec);
-    for (contender, shape) in [
-        (Contender::Alone, workload.alone()),
-        (Contender::Nobody, workload.clone()),
+    for (contender, shape, percent) in [
+        (Contender::Alone, workload.alone(), 3.0),
+        (Contender::Nobody, workload.clone(), 10.0),
     ] {
         let simulated = in_the_simulator(&gpu, &shape, duration);
         let mut own = on_the_model(&only(&spec, contender), config.clone(), &urgent);
@@ -227,6 +227,6 @@ fn the_virtual_gpu_and_the_simulator_agree_on_the_same_requests() {
         ..Config::default()
     };
     for name in wanted("GP_LOADS", "D").split(',') {
-        compare(name, millis * 1_000_000, &config, 10.0);
+        compare(name, millis * 1_000_000, &config);
     }
 }
