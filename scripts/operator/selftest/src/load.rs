@@ -78,6 +78,7 @@ fn queue(name: &str, priority: u32, workgroups: u32, cost_ns: u64) -> QueueSpec 
             depth: 1,
             think_ns: 0,
         },
+        one_at_a_time: false,
         preparation_ns: 0,
         hint: false,
         start_ns: 0,

@@ -144,6 +144,11 @@ impl Device {
         self.ask(Command::SetReadPointer { when })
     }
 
+    /// Sets how many nanoseconds an AQL packet takes from now on.
+    pub fn set_aql_packet(&mut self, nanos: u64) -> Result<()> {
+        self.ask(Command::SetAqlPacket { nanos })
+    }
+
     /// Where in machine code waves were when they were saved.
     pub fn stops(&mut self) -> Result<Vec<StopReport>> {
         self.ask(Command::Stops)

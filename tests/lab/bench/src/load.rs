@@ -54,6 +54,7 @@ pub fn heavy(duration_ns: u64) -> QueueSpec {
             depth: 2,
             think_ns: 0,
         },
+        one_at_a_time: false,
         preparation_ns: 0,
         hint: false,
         start_ns: 0,

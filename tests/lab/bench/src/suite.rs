@@ -7,17 +7,20 @@
 
 use gpreempt_simulator::gpu::{Gpu, Nanos, FULL_DEMAND, SLOTS_PER_CU};
 use gpreempt_simulator::kernel::Kernel;
-use gpreempt_simulator::services::alone;
-use gpreempt_simulator::workload::{phases, Arrivals, Client, Source, Workload, SECOND};
+use gpreempt_simulator::workload::{phases, Arrivals, Client, Source, Workload};
 use gpu_workload::spec::{Arrival, Cost, KernelSpec, QueueSpec, RunSpec, Step};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use vgpu_model::Timing;
 
 use crate::load::{heavy, run};
 
 /// When the urgent clients begin: the others are in full swing by then, and a
 /// scheduler in user space has found the queues.
 pub const WARM_UP: Nanos = 40_000_000;
+/// For so long after the last urgent client has ended there is other work beside what
+/// it has begun.
+const TAIL: Nanos = 20_000_000;
 /// Most workgroups of one kernel: beyond that a kernel only has more rounds.
 const MOST_ROUNDS: u64 = 8;
 /// The registers of a compute unit's four SIMDs, for one lane.
@@ -38,6 +41,16 @@ pub fn node(compute_units: u32) -> Gpu {
     Gpu {
         compute_units: compute_units.into(),
         ..like
+    }
+}
+
+/// The times of the virtual GPU's firmware for the loads. Between two kernels of a
+/// request there is what the simulator has there: a load is hundreds of kernels, and its
+/// queues would be shorter otherwise.
+pub fn timing() -> Timing {
+    Timing {
+        aql_packet: Gpu::mi300x_spx().packet_processing,
+        ..Timing::default()
     }
 }
 
@@ -81,12 +94,11 @@ fn steps(program: &[Kernel], gpu: &Gpu) -> Vec<Step> {
     steps
 }
 
-/// The run of a workload whose urgent clients send requests for so long.
+/// The run of a workload whose urgent clients send requests for so long. What arrives
+/// when is what the simulator has with this seed, after a warm-up of this length.
 pub fn spec(workload: &Workload, gpu: &Gpu, duration: Nanos, seed: u64) -> RunSpec {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let phases = phases(workload, gpu, &mut random);
-    // The last request of each urgent client has the others' work beside it.
-    let end = WARM_UP + phases.iter().max().copied().unwrap_or(0) + duration;
     let queues = (0_u64..)
         .zip(&workload.clients)
         .zip(phases)
@@ -94,7 +106,8 @@ pub fn spec(workload: &Workload, gpu: &Gpu, duration: Nanos, seed: u64) -> RunSp
             // Random numbers of its own, or all clients would arrive together.
             let mut random = ChaCha8Rng::seed_from_u64(seed);
             random.set_stream(1 + index);
-            queue(client, gpu, [phase, end], duration, random)
+            let source = Source::new(client.arrivals.clone(), phase, random);
+            queue(client, gpu, source, duration)
         })
         .collect();
     RunSpec {
@@ -104,27 +117,17 @@ pub fn spec(workload: &Workload, gpu: &Gpu, duration: Nanos, seed: u64) -> RunSp
     }
 }
 
-fn queue(
-    client: &Client,
-    gpu: &Gpu,
-    [phase, end]: [Nanos; 2],
-    duration: Nanos,
-    random: ChaCha8Rng,
-) -> QueueSpec {
+fn queue(client: &Client, gpu: &Gpu, source: Source, duration: Nanos) -> QueueSpec {
     let program = client.model.program(gpu);
     let dispatches = program.len() as u32;
     let mut then = steps(&program, gpu);
     let first = then.remove(0);
-    let arrival = if client.urgent() {
-        open(&client.arrivals, duration, random)
+    let (start, lasts) = if client.urgent() {
+        (WARM_UP, duration)
     } else {
-        closed(&client.arrivals, alone(gpu, &program))
+        (0, WARM_UP + duration + TAIL)
     };
-    let (start_ns, duration_ns) = if client.urgent() {
-        (WARM_UP + phase, duration)
-    } else {
-        (0, end)
-    };
+    let endless = client.arrivals == Arrivals::Continuous;
     QueueSpec {
         name: client.name.clone(),
         group: client.name.clone(),
@@ -138,65 +141,42 @@ fn queue(
         kernel: first.kernel,
         dispatches_per_request: first.dispatches,
         then,
-        arrival,
-        hint: false,
-        preparation_ns: if client.urgent() {
-            client.preparation
+        arrival: if endless {
+            // It has its next kernel in the ring already.
+            Arrival::ClosedLoop {
+                depth: 2,
+                think_ns: 0,
+            }
         } else {
-            0
+            Arrival::Trace {
+                times_ns: times(source, start, lasts),
+            }
         },
-        start_ns,
-        duration_ns: Some(duration_ns),
+        // A best-effort client does not pile up work, and so it does in the simulator.
+        one_at_a_time: !client.urgent() && !endless,
+        hint: false,
+        preparation_ns: if endless { 0 } else { client.preparation },
+        start_ns: start,
+        duration_ns: Some(lasts),
         ..heavy(duration)
     }
 }
 
-/// Urgent requests arrive whether or not the last one is done.
-fn open(arrivals: &Arrivals, duration: Nanos, random: ChaCha8Rng) -> Arrival {
-    let period = |hertz: f64| (SECOND as f64 / hertz) as u64;
-    match arrivals {
-        Arrivals::Periodic { hertz } => Arrival::FixedRate {
-            period_ns: period(*hertz),
-        },
-        Arrivals::Poisson { hertz } => Arrival::Poisson {
-            mean_ns: period(*hertz),
-        },
-        Arrivals::Continuous => Arrival::ClosedLoop {
-            depth: 1,
-            think_ns: 0,
-        },
-        Arrivals::HeavyTailed { .. } | Arrivals::Bursts { .. } => {
-            let mut source = Source::new(arrivals.clone(), 0, random);
-            let times_ns = std::iter::from_fn(|| source.next_arrival())
-                .take_while(|&at| at < duration)
-                .collect();
-            Arrival::Trace { times_ns }
-        }
-    }
-}
-
-/// A best-effort client has one request at a time, so that it cannot pile up
-/// work that the end of the run would have to wait for. Undisturbed it keeps
-/// its rate.
-fn closed(arrivals: &Arrivals, time: Nanos) -> Arrival {
-    let think_ns = match arrivals {
-        Arrivals::Periodic { hertz }
-        | Arrivals::Poisson { hertz }
-        | Arrivals::HeavyTailed { hertz }
-        | Arrivals::Bursts { hertz, .. } => ((SECOND as f64 / hertz) as u64).saturating_sub(time),
-        Arrivals::Continuous => 0,
-    };
-    Arrival::ClosedLoop {
-        // Work without a pause has its next kernel in the ring already.
-        depth: if think_ns == 0 { 2 } else { 1 },
-        think_ns,
-    }
+/// The arrivals of so long a time from a moment on, counted from there.
+fn times(mut source: Source, start: Nanos, lasts: Nanos) -> Vec<u64> {
+    std::iter::from_fn(|| source.next_arrival())
+        .filter_map(|at| at.checked_sub(start))
+        .take_while(|&at| at < lasts)
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpreempt_simulator::controller::NoPreemption;
     use gpreempt_simulator::services::Model;
+    use gpreempt_simulator::simulation;
+    use gpreempt_simulator::workload::SECOND;
 
     const UNITS: u32 = 40;
 
@@ -293,19 +273,39 @@ mod tests {
         }
     }
 
+    fn trace(queue: &QueueSpec) -> &[u64] {
+        match &queue.arrival {
+            Arrival::Trace { times_ns } => times_ns,
+            _ => panic!("{} has no times", queue.name),
+        }
+    }
+
     #[test]
-    fn bursts_become_a_trace_that_ends_with_the_run() {
-        let bursts = Arrivals::Bursts {
-            hertz: 60.0,
-            burst: 100_000_000,
-            pause: 300_000_000,
-        };
-        let random = ChaCha8Rng::seed_from_u64(3);
-        let Arrival::Trace { times_ns } = open(&bursts, 3 * SECOND, random) else {
-            panic!("not a trace");
-        };
-        assert!(!times_ns.is_empty() && times_ns.is_sorted());
-        assert!(times_ns.iter().all(|&time| time < 3 * SECOND));
+    fn what_arrives_is_what_the_simulator_has() {
+        let (gpu, duration) = (node(UNITS), SECOND);
+        for name in ["D", "E", "REAL"] {
+            let workload = Workload::by_name(name).unwrap();
+            let run = spec(&workload, &gpu, duration, 3);
+            let alone = workload.alone();
+            let simulated = simulation::run(&gpu, &alone, &mut NoPreemption, 3, WARM_UP, duration);
+            let urgent = run.queues.iter().filter(|queue| queue.start_ns > 0);
+            for (queue, client) in urgent.zip(&simulated.clients) {
+                assert_eq!(queue.name, client.name);
+                let times = trace(queue);
+                assert!(
+                    times.is_sorted() && times.last() < Some(&duration),
+                    "{name}"
+                );
+                // One or two are not done, or not even submitted, when the simulator ends.
+                let arrived = times.len() as u64;
+                assert!(
+                    (client.completed..=client.completed + 2).contains(&arrived),
+                    "{name}, {}: {arrived} for {}",
+                    client.name,
+                    client.completed
+                );
+            }
+        }
     }
 
     /// With one seed for all, the five clients of a load would ring as one.
@@ -314,29 +314,38 @@ mod tests {
         for name in ["REAL", "MIX"] {
             let workload = Workload::by_name(name).unwrap();
             let run = spec(&workload, &node(UNITS), SECOND, 1);
-            let mut traces: Vec<_> = run
-                .queues
-                .iter()
-                .filter_map(|queue| match &queue.arrival {
-                    Arrival::Trace { times_ns } => Some(times_ns.clone()),
-                    _ => None,
-                })
-                .collect();
-            assert_eq!(traces.len(), 5, "{name}");
+            let mut traces: Vec<_> = run.queues.iter().map(trace).collect();
             traces.sort();
             traces.dedup();
-            assert_eq!(traces.len(), 5, "{name}");
+            assert_eq!(traces.len(), 10, "{name}");
         }
     }
 
     #[test]
-    fn a_best_effort_client_keeps_its_rate_when_nothing_disturbs_it() {
-        let periodic = Arrivals::Periodic { hertz: 100.0 };
-        let think = |time| match closed(&periodic, time) {
-            Arrival::ClosedLoop { think_ns, .. } => think_ns,
-            _ => panic!("not a closed loop"),
+    fn a_best_effort_client_has_one_request_at_a_time_and_keeps_its_rate() {
+        let of = |name: &str| {
+            let workload = Workload::by_name(name).unwrap();
+            let run = spec(&workload, &node(UNITS), SECOND, 1);
+            let others = run.queues.into_iter().filter(|queue| queue.start_ns == 0);
+            others.collect::<Vec<QueueSpec>>()
         };
-        assert_eq!(think(4_000_000), 6_000_000);
-        assert_eq!(think(12_000_000), 0);
+        for queue in of("D") {
+            assert!(queue.one_at_a_time && queue.preparation_ns == 200_000);
+            let times = trace(&queue);
+            assert!((102..=106).contains(&times.len()), "{}", times.len());
+            // By the clock, however long its requests take.
+            for (index, at) in (0..).zip(times) {
+                let late = (at - times[0]).abs_diff(10_000_000 * index);
+                assert!(late <= 50_000, "{}: {late}", queue.name);
+            }
+        }
+        for queue in of("L") {
+            let endless = Arrival::ClosedLoop {
+                depth: 2,
+                think_ns: 0,
+            };
+            assert_eq!(queue.arrival, endless);
+            assert!(!queue.one_at_a_time && queue.preparation_ns == 0);
+        }
     }
 }

@@ -112,6 +112,31 @@ fn queues_of_one_class_share_the_free_units() {
     );
 }
 
+/// A unit becomes free each 250 ns, and who has just had one is not the next to get one.
+#[test]
+fn queues_of_one_class_take_turns_where_units_become_free_one_by_one() {
+    let mut engine = Engine::new(node(4));
+    let queues: Vec<QueueIndex> = (0..3).map(|_| engine.add_queue(PipeClass::Low)).collect();
+    for (step, _) in (1..).zip(0..4) {
+        let blocker = engine.add_queue(PipeClass::High);
+        engine.submit(blocker, 0, &program(&[whole_units(1, 250 * step)]));
+    }
+    for &queue in &queues {
+        engine.submit(queue, queue as u64, &program(&[whole_units(40, 1_000)]));
+    }
+    for time in 1..=10 {
+        run_until(&mut engine, 3_000 * time);
+        let done = queues.iter().map(|&queue| engine.workgroups_done(queue));
+        let (least, most) = (done.clone().min(), done.clone().max());
+        let served: Vec<u64> = done.collect();
+        assert!(most <= least.map(|least| least + 1), "{time}: {served:?}");
+    }
+    run_idle(&mut engine);
+    assert!(queues
+        .iter()
+        .all(|&queue| engine.workgroups_done(queue) == 40));
+}
+
 #[test]
 fn residents_that_ask_for_too_much_slow_down_alike() {
     let half_slots = Kernel {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! When the requests of an open loop arrive.
 
+use std::iter::Peekable;
+
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp};
@@ -62,6 +64,12 @@ impl Iterator for Times<'_> {
     }
 }
 
+/// Leaves out what arrives until then: a client that has one request at a time, and is
+/// free again at that moment, has kept the one that it begins now.
+pub fn forget(times: &mut Peekable<Times>, until: u64) {
+    while times.next_if(|&time| time <= until).is_some() {}
+}
+
 /// FNV-1a: queues of one run must not arrive in lockstep, and the standard
 /// library's hash may change between releases.
 fn name_hash(name: &str) -> u64 {
@@ -96,6 +104,44 @@ mod tests {
             think_ns: 0,
         };
         assert_eq!(Times::new(&arrival, 0, "q").next(), None);
+    }
+
+    /// When a client begins its requests that has one at a time, each of which takes so
+    /// long.
+    fn begins(arrival: &Arrival, lasts: u64, count: usize) -> Vec<u64> {
+        let mut times = Times::new(arrival, 0, "q").peekable();
+        let (mut free, mut begins) = (0, Vec::new());
+        while begins.len() < count {
+            let Some(time) = times.next() else { break };
+            let begin = free.max(time);
+            forget(&mut times, begin);
+            begins.push(begin);
+            free = begin + lasts;
+        }
+        begins
+    }
+
+    #[test]
+    fn a_client_that_is_done_in_time_keeps_its_period() {
+        let arrival = Arrival::FixedRate { period_ns: 100 };
+        assert_eq!(begins(&arrival, 40, 4), [0, 100, 200, 300]);
+        assert_eq!(begins(&arrival, 100, 4), [0, 100, 200, 300]);
+    }
+
+    #[test]
+    fn a_client_whose_requests_take_longer_than_its_period_is_always_busy() {
+        let arrival = Arrival::FixedRate { period_ns: 100 };
+        assert_eq!(begins(&arrival, 130, 5), [0, 130, 260, 390, 520]);
+        assert_eq!(begins(&arrival, 350, 4), [0, 350, 700, 1050]);
+    }
+
+    #[test]
+    fn of_what_arrives_during_a_request_one_is_kept() {
+        let arrival = Arrival::Trace {
+            times_ns: vec![0, 10, 20, 90, 400, 410, 900],
+        };
+        // The three until 90 are one; the next comes to a client that waits.
+        assert_eq!(begins(&arrival, 100, 9), [0, 100, 400, 500, 900]);
     }
 
     #[test]

@@ -99,6 +99,10 @@ pub struct QueueSpec {
     #[serde(default)]
     pub then: Vec<Step>,
     pub arrival: Arrival,
+    /// A request begins when the one before it is done. Of those that arrive until then
+    /// one is kept, which follows at once; the others never come.
+    #[serde(default)]
+    pub one_at_a_time: bool,
     /// Work of the host between the arrival of a request and its doorbell.
     #[serde(default)]
     pub preparation_ns: u64,
@@ -296,6 +300,11 @@ impl RunSpec {
     pub fn guest(&self, gpu_ns: u64) -> Duration {
         Duration::from_nanos(gpu_ns.saturating_mul(self.dilation.into()))
     }
+
+    /// So many nanoseconds of the guest's as GPU time.
+    pub fn gpu(&self, guest_ns: u64) -> u64 {
+        guest_ns / u64::from(self.dilation)
+    }
 }
 
 impl QueueSpec {
@@ -343,6 +352,10 @@ impl QueueSpec {
                 ensure!(times_ns.is_sorted(), "times_ns must not go back in time");
             }
         }
+        ensure!(
+            !self.one_at_a_time || !matches!(self.arrival, Arrival::ClosedLoop { .. }),
+            "one_at_a_time is for arrivals by the clock: a closed loop has depth for it"
+        );
         let bounded = matches!(self.arrival, Arrival::Trace { .. })
             || self.requests.is_some()
             || self.duration_ns.is_some();
@@ -374,6 +387,7 @@ impl QueueSpec {
     pub fn slots(&self) -> u32 {
         match self.arrival {
             Arrival::ClosedLoop { depth, .. } => depth,
+            _ if self.one_at_a_time => 1,
             // An open loop must not be held back by its own bookkeeping: as many
             // requests as the ring takes, with room for a barrier packet each.
             _ => u32::try_from(u64::from(self.ring_packets) / (self.dispatches() + 2))

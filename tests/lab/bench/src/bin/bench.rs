@@ -17,6 +17,7 @@ use gpreempt_bench::plan::{experiments, Experiment, Extent, Part, Place};
 use gpreempt_bench::report;
 use gpreempt_bench::results::{Conditions, Loads, Outcome, Record, Results, SCHEMA};
 use gpreempt_bench::settings;
+use gpreempt_bench::suite;
 use gpreempt_policy::Number;
 use gpreempt_simulator::workload::Workload;
 use vgpu_model::Timing;
@@ -248,7 +249,9 @@ impl Run {
     ) -> Result<()> {
         let start = || -> Result<Arena> {
             let configuration = Configuration::new(kernel.clone(), place.dies());
-            Arena::new(configuration.start(cache, &place.needs())?, place.probes())
+            let mut guest = configuration.start(cache, &place.needs())?;
+            guest.device.set_aql_packet(suite::timing().aql_packet)?;
+            Arena::new(guest, place.probes())
         };
         let mut arena = start()?;
         let shape = &arena.guest.shape;
@@ -315,7 +318,7 @@ impl Run {
     }
 
     fn conditions(&self, kernel: &Kernel) -> Result<Conditions> {
-        let timing = Timing::default();
+        let timing = suite::timing();
         let load = load_average()?;
         Ok(Conditions {
             gpu: "virtual".into(),
@@ -372,8 +375,9 @@ fn model(timing: &Timing) -> Vec<String> {
             micros(timing.save_fixed)
         ),
         format!(
-            "a doorbell takes {} us, a packet {} us, mapping or unmapping a queue {} us",
+            "a doorbell takes {} us, an AQL packet {} us, another packet {} us, mapping or unmapping a queue {} us",
             micros(timing.doorbell),
+            micros(timing.aql_packet),
             micros(timing.packet),
             micros(timing.map_queue)
         ),

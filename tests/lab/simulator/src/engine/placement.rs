@@ -4,6 +4,7 @@
 //! they are done.
 
 use std::cmp::Reverse;
+use std::collections::VecDeque;
 
 use super::{Batch, Completion, Engine, Head, QueueIndex, Running, Switch};
 use crate::gpu::ReadPointer;
@@ -55,22 +56,27 @@ impl Engine {
             return;
         }
         for class in PipeClass::ALL.iter().rev().map(|c| *c as usize) {
-            loop {
-                let mut placed = false;
-                let waiting = self.ready[class].len();
-                for position in 0..waiting {
-                    let Some(queue) = self.ready[class].pop_front() else {
-                        break;
-                    };
-                    let share = self.free_slots / (waiting - position) as u64;
-                    placed |= self.place(queue, share);
-                    if self.queues[queue].in_ready {
+            while self.free_slots > 0 {
+                let waiting = std::mem::take(&mut self.ready[class]);
+                let mut served = VecDeque::new();
+                let mut left = waiting.len() as u64;
+                for queue in waiting {
+                    let share = self.free_slots / left;
+                    left -= 1;
+                    let placed = self.place(queue, share);
+                    if placed {
+                        served.push_back(queue);
+                    } else {
                         self.ready[class].push_back(queue);
                     }
                 }
-                if !placed {
+                if served.is_empty() {
                     break;
                 }
+                // Who gets nothing comes first the next time, even where slots become free
+                // one by one.
+                served.retain(|&queue| self.queues[queue].in_ready);
+                self.ready[class].append(&mut served);
             }
             if !self.ready[class].is_empty() {
                 return;

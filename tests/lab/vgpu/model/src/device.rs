@@ -133,6 +133,11 @@ impl Device {
         self.gpu.set_pace(pace)
     }
 
+    /// Sets how long an AQL packet takes from now on.
+    pub fn set_aql_packet(&mut self, nanos: u64) -> Result<(), ConfigError> {
+        self.gpu.set_aql_packet(nanos)
+    }
+
     pub fn faults(&self) -> &Faults {
         &self.gpu.bus().faults
     }

@@ -153,6 +153,10 @@ impl Gpu {
         self.engines.bus.config.read_pointer = when;
     }
 
+    pub fn set_aql_packet(&mut self, nanos: u64) -> Result<(), ConfigError> {
+        self.engines.bus.config.set_aql_packet(nanos)
+    }
+
     pub fn set_pace(&mut self, pace: Pace) -> Result<(), ConfigError> {
         self.engines.bus.config.set_pace(pace)
     }

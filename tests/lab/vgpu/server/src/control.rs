@@ -65,6 +65,8 @@ pub enum Command {
     SetReadPointer { when: ReadPointer },
     /// Sets how fast waves of machine code go on from now on.
     SetPace { pace: Pace },
+    /// Sets how many nanoseconds an AQL packet takes from now on.
+    SetAqlPacket { nanos: u64 },
 }
 
 /// Serves the socket until the process ends.
@@ -125,6 +127,11 @@ fn answer(command: Command, gpu: &Gpu) -> serde_json::Result<Value> {
         }
         Command::SetPace { pace } => {
             device.set_pace(pace).map_err(serde_json::Error::custom)?;
+            Ok(Value::Null)
+        }
+        Command::SetAqlPacket { nanos } => {
+            let set = device.set_aql_packet(nanos);
+            set.map_err(serde_json::Error::custom)?;
             Ok(Value::Null)
         }
     })
@@ -193,6 +200,20 @@ mod tests {
         let error = refused["error"].as_str().unwrap();
         assert!(error.contains("wave_quantum is 0"), "{error}");
         gpu.access(|device| assert_eq!(device.config().timing.instruction, 700));
+    }
+
+    #[test]
+    fn a_time_of_packets_is_taken_or_refused() {
+        let gpu = gpu();
+        let set = |nanos: u64| {
+            let line = format!(r#"{{"id":1,"command":"set_aql_packet","nanos":{nanos}}}"#);
+            reply(&line, &gpu)
+        };
+        assert!(set(5_000).get("ok").is_some());
+        let refused = set(2_000_000_000);
+        let error = refused["error"].as_str().unwrap();
+        assert!(error.contains("timing.aql_packet is 2000000000"), "{error}");
+        gpu.access(|device| assert_eq!(device.config().timing.aql_packet, 5_000));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::{Chains, Load, Outstanding, LOOK, STRIDE};
-use crate::arrival::Times;
+use crate::arrival::{forget, Times};
 use crate::clock::guest_now_ns;
 use crate::hsa::Queue;
 use crate::packet::{self, Dispatch, Packet};
@@ -31,7 +31,7 @@ impl Load {
             .spec
             .duration_ns
             .map(|duration| begin.saturating_add(guest_ns(duration)));
-        let mut times = Times::new(&self.spec.arrival, run.seed, &self.spec.name);
+        let mut times = Times::new(&self.spec.arrival, run.seed, &self.spec.name).peekable();
         let mut request = 0;
         if !self.sleep_until(begin) {
             return;
@@ -52,6 +52,9 @@ impl Load {
             let Some(slot) = self.next_free(free, end) else {
                 break;
             };
+            if self.spec.one_at_a_time {
+                forget(&mut times, run.gpu(guest_now_ns().saturating_sub(begin)));
+            }
             if let Arrival::ClosedLoop { depth, think_ns } = self.spec.arrival {
                 let follows_another = request >= u64::from(depth);
                 if follows_another && !self.sleep_until(guest_now_ns() + guest_ns(think_ns)) {

@@ -35,6 +35,7 @@ fn dilation_stretches_time_and_does_not_overflow() {
     spec.dilation = 32;
     assert_eq!(spec.guest(1000), Duration::from_nanos(32_000));
     assert_eq!(spec.guest(u64::MAX), Duration::from_nanos(u64::MAX));
+    assert_eq!(spec.gpu(32_031), 1000);
 }
 
 #[test]
@@ -71,6 +72,7 @@ fn bad_values_are_refused_by_name() {
         ("arrival", r#"{"poisson": {"mean_ns": 0}}"#, "mean_ns"),
         ("arrival", r#"{"closed_loop": {"depth": 0}}"#, "depth"),
         ("arrival", r#"{"trace": {"times_ns": [2, 1]}}"#, "times_ns"),
+        ("one_at_a_time", "true", "closed loop"),
         ("requests", "null", "never end"),
         ("colour", "1", "colour"),
     ] {
@@ -122,6 +124,10 @@ fn as_many_requests_are_outstanding_as_the_ring_takes() {
     let text = SMALL.replace(r#"{"closed_loop": {}}"#, r#"{"poisson": {"mean_ns": 5}}"#);
     let mut spec = RunSpec::parse(&text).unwrap();
     assert_eq!(spec.queues[0].slots(), 85);
+    spec.queues[0].one_at_a_time = true;
+    assert_eq!(spec.queues[0].slots(), 1);
+    spec.check().unwrap();
+    spec.queues[0].one_at_a_time = false;
     let step = spec.queues[0].steps().next().unwrap();
     spec.queues[0].then = vec![step; 126];
     assert_eq!(spec.queues[0].slots(), 1);

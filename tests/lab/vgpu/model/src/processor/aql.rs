@@ -113,7 +113,7 @@ impl CommandProcessor<'_> {
             Launch::Full => return Flow::Blocked,
             Launch::Wait => return Flow::Poll,
         }
-        Flow::Next(self.engines.bus.config.timing.packet)
+        Flow::Next(self.engines.bus.config.timing.aql_packet)
     }
 
     fn fetch_to(&mut self, key: QueueKey, target: u64) {

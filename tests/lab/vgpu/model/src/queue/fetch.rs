@@ -39,7 +39,12 @@ impl From<MemoryFault> for Failure {
 impl Queues {
     /// Schedules the next packet of a queue, if it may read one.
     pub fn kick(&mut self, bus: &mut Buses, key: QueueKey) {
-        self.fetch_after(bus, key, bus.config.timing.packet);
+        let timing = &bus.config.timing;
+        let nanos = match self.get(key).map(Queue::format) {
+            Some(Format::Aql) => timing.aql_packet,
+            _ => timing.packet,
+        };
+        self.fetch_after(bus, key, nanos);
     }
 
     fn fetch_after(&mut self, bus: &mut Buses, key: QueueKey, nanos: u64) {

@@ -26,6 +26,9 @@ pub struct Timing {
     pub doorbell: u64,
     /// To fetch and decode one packet of a ring.
     pub packet: u64,
+    /// The same of a user's AQL queue, so that it is also what lies between two kernels
+    /// of which one waits for the other.
+    pub aql_packet: u64,
     /// For the scheduler firmware to map one queue.
     pub map_queue: u64,
     /// For the scheduler firmware to unmap one queue, besides saving its waves.
@@ -53,6 +56,7 @@ impl Default for Timing {
         Timing {
             doorbell: 1_000,
             packet: 200,
+            aql_packet: 200,
             map_queue: 2_000,
             unmap_queue: 2_000,
             save_fixed: 5_000,
@@ -206,6 +210,7 @@ impl Config {
         for (name, value) in [
             ("timing.doorbell", timing.doorbell),
             ("timing.packet", timing.packet),
+            ("timing.aql_packet", timing.aql_packet),
             ("timing.map_queue", timing.map_queue),
             ("timing.unmap_queue", timing.unmap_queue),
             ("timing.save_fixed", timing.save_fixed),
@@ -222,6 +227,15 @@ impl Config {
         config.timing.instruction = pace.instruction;
         config.wave_quantum = pace.wave_quantum;
         config.wave_seed = pace.wave_seed;
+        config.check()?;
+        *self = config;
+        Ok(())
+    }
+
+    /// The time of an AQL packet, if it is one that can be.
+    pub fn set_aql_packet(&mut self, nanos: u64) -> Result<(), ConfigError> {
+        let mut config = self.clone();
+        config.timing.aql_packet = nanos;
         config.check()?;
         *self = config;
         Ok(())
@@ -259,6 +273,7 @@ mod tests {
         bad(|c| c.timing.poll = 0);
         bad(|c| c.timing.instruction = 0);
         bad(|c| c.timing.doorbell = u64::MAX);
+        bad(|c| c.timing.aql_packet = 1_000_000_001);
         bad(|c| c.log_capacity = 0);
         bad(|c| c.wave_quantum = 0);
     }
@@ -283,6 +298,16 @@ mod tests {
             assert!(error.contains(name), "{error}");
             assert_eq!(config, kept);
         }
+    }
+
+    #[test]
+    fn a_time_of_packets_that_cannot_be_changes_nothing() {
+        let mut config = Config::default();
+        config.set_aql_packet(5_000).unwrap();
+        assert_eq!(config.timing.aql_packet, 5_000);
+        let error = config.set_aql_packet(u64::MAX).unwrap_err().to_string();
+        assert!(error.contains("timing.aql_packet"), "{error}");
+        assert_eq!(config.timing.aql_packet, 5_000);
     }
 
     #[test]
