@@ -32,4 +32,9 @@ pub trait Memory {
     fn share(&mut self) -> &mut [u8] {
         &mut []
     }
+
+    /// The counters by which waves of all workgroups wait for each other (GWS).
+    fn counters(&mut self) -> &mut [u32] {
+        &mut []
+    }
 }

@@ -245,14 +245,20 @@ impl Running {
     }
 
     /// Lets its waves execute their share of instructions, if it has any.
-    pub fn advance(&mut self, memory: &mut Memory, context: &Context, config: &Config) -> Course {
+    pub fn advance(
+        &mut self,
+        memory: &mut Memory,
+        counters: &mut [u32],
+        context: &Context,
+        config: &Config,
+    ) -> Course {
         let Some(group) = &mut self.group else {
             return Course::Ended;
         };
         let phase = context.now.0 / (TURNS_OF_A_PHASE * quantum(config));
         let dice = Some(config.wave_seed).filter(|seed| *seed != 0);
         let dice = dice.map(|seed| seed.wrapping_add(phase));
-        let course = group.run(memory, context, config.wave_quantum, dice);
+        let course = group.run(memory, counters, context, config.wave_quantum, dice);
         self.ends = match course {
             Course::Runs => End::At(context.now.after(quantum(config))),
             Course::Ended => End::At(context.now),

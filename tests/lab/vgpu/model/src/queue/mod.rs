@@ -202,6 +202,11 @@ impl Queue {
             .map_or(0, |index| u64::from(index) * 4)
     }
 
+    /// Which of its process's doorbells it has: each has 8 bytes, and a process 1024.
+    pub fn doorbell_number(&self) -> u32 {
+        (self.identity.doorbell.unwrap_or(0) >> 1) & 0x3ff
+    }
+
     pub fn account(&self) -> usize {
         self.account
     }
