@@ -95,6 +95,13 @@ impl Compute {
                 }
             }
             Course::Rests => {}
+            Course::Fault(fault) if queues.retries(bus, key, fault) => {
+                let again = bus.now().after(bus.config.timing.retry);
+                running.try_again(again);
+                let xcc = die;
+                bus.clock
+                    .at(again, Event::WorkgroupEnd { xcc, index, serial });
+            }
             Course::Fault(fault) => queues.memory_fault(bus, key, fault, "machine code"),
             Course::Unknown(what) => queues.bad_packet(bus, key, what),
         }

@@ -276,6 +276,11 @@ impl Running {
         slots(self.group.as_deref())
     }
 
+    /// It goes on at that time.
+    pub fn try_again(&mut self, at: GpuNanos) {
+        self.ends = End::At(at);
+    }
+
     /// A fault keeps it from ending.
     pub fn hold(&mut self) {
         self.ends = End::Never;

@@ -94,6 +94,8 @@ pub struct Queue {
     keeps_saved: bool,
     /// Why it has stopped permanently, if it has.
     fault: Option<String>,
+    /// When the driver was told last that an access is tried again.
+    told: Option<GpuNanos>,
     account: usize,
     /// What its packets have set of dispatches, if they are PM4's.
     shader: ShaderRegisters,
@@ -122,6 +124,7 @@ impl Queue {
             restoring: 0,
             keeps_saved: false,
             fault: None,
+            told: None,
             account: 0,
             shader: ShaderRegisters::default(),
             busy_until: GpuNanos::default(),

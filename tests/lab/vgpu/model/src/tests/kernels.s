@@ -307,3 +307,13 @@ kernel turns, 0
 	ds_gws_sema_v offset:5 gds
 	s_waitcnt 0
 	s_endpgm
+
+// Adds one to the word of each item, by an atomic.
+kernel adds, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	v_lshlrev_b32 v1, 2, v0
+	v_mov_b32 v2, 1
+	s_waitcnt lgkmcnt(0)
+	global_atomic_add v1, v2, s[4:5]
+	s_waitcnt vmcnt(0)
+	s_endpgm

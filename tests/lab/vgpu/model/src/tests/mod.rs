@@ -11,3 +11,4 @@ mod manual;
 mod pm4;
 mod pm4_dispatch;
 mod preempt;
+mod retry;

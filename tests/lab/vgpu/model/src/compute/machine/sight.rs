@@ -71,6 +71,11 @@ impl Seen for Sight<'_> {
         written.map_err(|fault| self.note(fault))
     }
 
+    fn probe(&mut self, address: u64, size: usize) -> Result<(), Fault> {
+        let probed = self.memory.probe(self.space, address, size, true);
+        probed.map_err(|fault| self.note(fault))
+    }
+
     fn fetch(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
         let (page, offset) = (address & !(PAGE - 1), (address % PAGE) as usize);
         if self.code.as_ref().is_none_or(|(base, _)| *base != page) {
