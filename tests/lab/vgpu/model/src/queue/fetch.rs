@@ -11,6 +11,9 @@ use crate::terms::{Format, QueueKey, Slot};
 /// Of a message's first word, that a wave has sent it.
 const WAVE_ENCODING: u32 = 1 << 26;
 
+/// After how many tries the driver is told again of the same page.
+const SAME_PAGE: u64 = 10;
+
 /// What a queue does after a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
@@ -115,8 +118,13 @@ impl Queues {
         if is_final || !may_retry || queue.fault.is_some() {
             return false;
         }
-        if queue.told.is_none_or(|told| now.since(told) >= pause) {
-            queue.told = Some(now);
+        let page = fault.address >> 12;
+        let is_due = |(told, of)| {
+            let tries = if of == page { SAME_PAGE } else { 1 };
+            now.since(told) >= tries * pause
+        };
+        if queue.told.is_none_or(is_due) {
+            queue.told = Some((now, page));
             bus.raise(&queue.fault_interrupt(fault, true));
         }
         true

@@ -94,8 +94,8 @@ pub struct Queue {
     keeps_saved: bool,
     /// Why it has stopped permanently, if it has.
     fault: Option<String>,
-    /// When the driver was told last that an access is tried again.
-    told: Option<GpuNanos>,
+    /// When the driver was told last that an access is tried again, and of which page.
+    told: Option<(GpuNanos, u64)>,
     account: usize,
     /// What its packets have set of dispatches, if they are PM4's.
     shader: ShaderRegisters,

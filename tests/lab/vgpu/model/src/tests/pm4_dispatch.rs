@@ -14,7 +14,7 @@ use crate::testing::machine::{Launch, HANDLERS, WRITTEN};
 const INSTRUCTION: u64 = 100_000;
 const COUNT: usize = 128;
 
-fn driver(config: Config) -> (Driver, TestQueue) {
+pub(super) fn driver(config: Config) -> (Driver, TestQueue) {
     let mut driver = Driver::new(Config {
         cu_per_shader_engine: 1,
         ..config
@@ -36,7 +36,7 @@ fn slow() -> Config {
     }
 }
 
-fn written(kernel: &'static str, items: u16, groups: u32, to: u64) -> Launch<'static> {
+pub(super) fn written(kernel: &'static str, items: u16, groups: u32, to: u64) -> Launch<'static> {
     Launch {
         object: &WRITTEN,
         kernel,
@@ -46,7 +46,7 @@ fn written(kernel: &'static str, items: u16, groups: u32, to: u64) -> Launch<'st
     }
 }
 
-fn write_data(at: u64, value: u32) -> Vec<u32> {
+pub(super) fn write_data(at: u64, value: u32) -> Vec<u32> {
     let [low, high] = halves(USER + at);
     packet(opcode::WRITE_DATA, &[5 << 8, low, high, value])
 }
@@ -57,7 +57,7 @@ fn flush() -> Vec<u32> {
 }
 
 /// What `places` leaves of so many items in groups of 96, and zeros behind them.
-fn places(items: u32) -> Vec<u32> {
+pub(super) fn places(items: u32) -> Vec<u32> {
     let place = |at: u32| ((at / 96) << 16) | (at % 96);
     (0..512)
         .map(|at| if at < items { place(at) } else { 0 })
