@@ -317,3 +317,22 @@ kernel adds, 0
 	global_atomic_add v1, v2, s[4:5]
 	s_waitcnt vmcnt(0)
 	s_endpgm
+
+// Stores the last of sixteen user registers.
+kernel last_user, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	v_lshlrev_b32 v1, 2, v0
+	v_mov_b32 v2, s15
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v1, v2, s[4:5]
+	s_endpgm
+
+// A second trap handler that leaves the number of the dispatch in s6.
+	.globl numbered
+numbered:
+	s_bfe_u32 s6, ttmp11, 0x100006
+	s_add_u32 ttmp0, ttmp0, 4
+	s_addc_u32 ttmp1, ttmp1, 0
+	s_and_b32 ttmp1, ttmp1, 0xffff
+	s_setreg_b32 hwreg(HW_REG_STATUS), ttmp12
+	s_rfe_b64 [ttmp0, ttmp1]

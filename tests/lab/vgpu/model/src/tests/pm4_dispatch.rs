@@ -122,7 +122,8 @@ fn what_has_no_workgroups_is_done_at_once() {
         driver.submit_pm4(&queue, &words);
         driver.await_fence(fence);
         assert_eq!(driver.words(to, 512), places(0), "{counts:?}");
-        assert_eq!(driver.report(&queue).fault, None);
+        let report = driver.report(&queue);
+        assert_eq!((report.workgroups_done, report.fault), (0, None));
     }
 }
 
@@ -139,6 +140,7 @@ fn workgroups_are_numbered_from_the_start_on() {
     let mut expected = places(384);
     expected[..192].fill(0);
     assert_eq!(driver.words(to, 512), expected);
+    assert_eq!(driver.report(&queue).workgroups_done, 2);
     // The start means nothing where the dispatch says so.
     words = dispatch([1, 1, 1], GROUPS | initiator::FROM_ZERO);
     words.extend(release(fence, 2));
@@ -304,6 +306,9 @@ fn one_die_reads_a_queues_packets_and_runs_what_they_dispatch() {
         driver.unmap_all();
         let read = |die| driver.mqd(&queue, die, mqd::PQ_RPTR);
         assert_eq!(read(expected), read((expected + 1) % DIES));
+        // The registers are that die's.
+        let items = |die| driver.mqd(&queue, die, 8);
+        assert_eq!((items(expected), items((expected + 1) % DIES)), (64, 0));
     }
 }
 

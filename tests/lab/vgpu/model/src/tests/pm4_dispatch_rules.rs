@@ -8,7 +8,7 @@ use crate::layout::shader;
 use crate::terms::Config;
 use crate::testing::direct::{dispatch, release, set, GROUPS};
 use crate::testing::driver::{halves, packet, USER};
-use crate::testing::machine::Launch;
+use crate::testing::machine::{Launch, WRITTEN};
 
 #[test]
 fn a_queue_of_aql_packets_is_dispatched_to_by_no_others() {
@@ -77,4 +77,35 @@ fn other_bits_and_scratch_that_is_not_enabled_mean_nothing() {
     assert_eq!(driver.report(&queue).fault, None);
     assert_eq!(driver.get32(fence), 1);
     assert_eq!(driver.words(to, 512), places(192));
+}
+
+#[test]
+fn waves_find_sixteen_user_registers() {
+    const USERS: u32 = 0x1f << 1;
+    let (mut driver, queue) = driver(Config::default());
+    let (to, fence) = (driver.buffer(&[0; 64]), driver.guest(4096));
+    let launch = written("last_user", 64, 1, to);
+    let mut words = driver.registers(&launch);
+    let resources = driver.resources(&launch) & !USERS | (16 << 1);
+    words.extend(set(shader::PGM_RSRC2, &[resources]));
+    words.extend(set(shader::USER_DATA + 15, &[0x1234]));
+    words.extend(dispatch([1, 1, 1], GROUPS));
+    words.extend(release(fence, 1));
+    driver.submit_pm4(&queue, &words);
+    driver.await_fence(fence);
+    assert_eq!(driver.words(to, 64), [0x1234; 64]);
+}
+
+#[test]
+fn a_trap_handler_finds_the_number_of_the_dispatch() {
+    let (mut driver, queue) = driver(Config::default());
+    let memory = queue.process.handler_memory - USER;
+    for number in 1..4 {
+        let to = driver.buffer(&[0; 64]);
+        let code = USER + driver.next_code();
+        driver.put64(memory, code + WRITTEN.symbol("numbered"));
+        let fence = driver.launch_pm4(&queue, &written("traps", 64, 1, to));
+        driver.await_fence(fence);
+        assert_eq!(driver.words(to, 64), [number; 64]);
+    }
 }
