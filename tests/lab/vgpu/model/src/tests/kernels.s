@@ -336,3 +336,17 @@ numbered:
 	s_and_b32 ttmp1, ttmp1, 0xffff
 	s_setreg_b32 hwreg(HW_REG_STATUS), ttmp12
 	s_rfe_b64 [ttmp0, ttmp1]
+
+// Stores a workgroup's numbers along two axes, in rows of eight.
+kernel plane, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	s_lshl_b32 s6, s3, 3
+	s_add_u32 s6, s6, s2
+	s_lshl_b32 s6, s6, 2
+	s_lshl_b32 s7, s3, 16
+	s_or_b32 s7, s7, s2
+	v_mov_b32 v1, s6
+	v_mov_b32 v2, s7
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v1, v2, s[4:5]
+	s_endpgm

@@ -11,7 +11,7 @@ use crate::testing::driver::{halves, packet, Driver, TestQueue, USER};
 use crate::testing::machine::{Launch, HANDLERS, WRITTEN};
 
 /// So slow that a queue can leave between two instructions.
-const INSTRUCTION: u64 = 100_000;
+pub(super) const INSTRUCTION: u64 = 100_000;
 const COUNT: usize = 128;
 
 pub(super) fn driver(config: Config) -> (Driver, TestQueue) {
@@ -25,7 +25,7 @@ pub(super) fn driver(config: Config) -> (Driver, TestQueue) {
     (driver, queue)
 }
 
-fn slow() -> Config {
+pub(super) fn slow() -> Config {
     Config {
         wave_quantum: 1,
         timing: Timing {

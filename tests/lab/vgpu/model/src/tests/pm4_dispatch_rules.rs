@@ -2,7 +2,7 @@
 //! Which queues dispatch by PM4 packets, how many dispatches are launched at a time, and
 //! what registers say that means nothing.
 
-use super::pm4_dispatch::{driver, places, write_data, written};
+use super::pm4_dispatch::{driver, places, slow, write_data, written, INSTRUCTION};
 use crate::layout::pm4::opcode;
 use crate::layout::shader;
 use crate::terms::Config;
@@ -107,5 +107,37 @@ fn a_trap_handler_finds_the_number_of_the_dispatch() {
         let fence = driver.launch_pm4(&queue, &written("traps", 64, 1, to));
         driver.await_fence(fence);
         assert_eq!(driver.words(to, 64), [number; 64]);
+    }
+}
+
+#[test]
+fn each_axis_has_a_start_also_when_the_dispatch_was_taken_off() {
+    const SECOND_NUMBER: u32 = 1 << 8;
+    for preempted in [false, true] {
+        let (mut driver, queue) = driver(slow());
+        let (to, fence) = (driver.buffer(&[0; 64]), driver.guest(4096));
+        let launch = written("plane", 1024, 1, to);
+        let mut words = driver.registers(&launch);
+        let resources = driver.resources(&launch) | SECOND_NUMBER;
+        words.extend(set(shader::PGM_RSRC2, &[resources]));
+        words.extend(set(shader::START[0], &[1, 2, 0]));
+        words.extend(dispatch([5, 7, 1], GROUPS));
+        words.extend(release(fence, 1));
+        driver.submit_pm4(&queue, &words);
+        while preempted && driver.get32(fence) == 0 {
+            driver.run(3 * INSTRUCTION);
+            driver.unmap_all();
+            driver.map(&[queue]);
+        }
+        driver.await_fence(fence);
+        let expected = |at: u32| match (at % 8, at / 8) {
+            (x @ 1..5, y @ 2..7) => (y << 16) | x,
+            _ => 0,
+        };
+        assert_eq!(
+            driver.words(to, 64),
+            (0..64).map(expected).collect::<Vec<u32>>()
+        );
+        assert_eq!(driver.report(&queue).workgroups_done, 20);
     }
 }
