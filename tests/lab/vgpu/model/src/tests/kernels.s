@@ -350,3 +350,12 @@ kernel plane, 0
 	s_waitcnt lgkmcnt(0)
 	global_store_dword v1, v2, s[4:5]
 	s_endpgm
+
+// Stores what each wave is told of its workgroup.
+kernel told, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	v_lshlrev_b32 v1, 2, v0
+	v_mov_b32 v2, s3
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v1, v2, s[4:5]
+	s_endpgm

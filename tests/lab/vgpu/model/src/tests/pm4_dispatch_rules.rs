@@ -141,3 +141,22 @@ fn each_axis_has_a_start_also_when_the_dispatch_was_taken_off() {
         assert_eq!(driver.report(&queue).workgroups_done, 20);
     }
 }
+
+#[test]
+fn waves_are_told_how_many_they_are_and_which_is_the_first() {
+    const INFORMATION: u32 = 1 << 10;
+    const FIRST: u32 = 1 << 31;
+    let (mut driver, queue) = driver(Config::default());
+    let (to, fence) = (driver.buffer(&[0; 192]), driver.guest(4096));
+    let launch = written("told", 192, 1, to);
+    let mut words = driver.registers(&launch);
+    let resources = driver.resources(&launch) | INFORMATION;
+    words.extend(set(shader::PGM_RSRC2, &[resources]));
+    words.extend(dispatch([1, 1, 1], GROUPS));
+    words.extend(release(fence, 1));
+    driver.submit_pm4(&queue, &words);
+    driver.await_fence(fence);
+    let found = driver.words(to, 192);
+    assert_eq!(found[..64], [3 | FIRST; 64]);
+    assert_eq!(found[64..], [3; 128]);
+}
