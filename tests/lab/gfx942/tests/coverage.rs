@@ -9,7 +9,7 @@ use gfx942::wave::{Fault, Memory, Outcome, Wave};
 const TABLE: &str = include_str!("../../../data/gfx942/instructions.txt");
 
 /// How the names begin of operations that are not executed in any encoding.
-const NOT_EXECUTED: [&str; 54] = [
+const NOT_EXECUTED: [&str; 55] = [
     "v_cvt_f32_fp8",
     "v_cvt_f32_bf8",
     "v_cvt_pk_f32_fp8",
@@ -46,7 +46,8 @@ const NOT_EXECUTED: [&str; 54] = [
     "s_dcache_discard",
     "s_dcache_inv_vol",
     "s_dcache_wb_vol",
-    "ds_gws_",
+    "ds_gws_barrier",
+    "ds_gws_sema_release_all",
     "ds_append",
     "ds_consume",
     "ds_wrap_rtn_b32",
@@ -67,7 +68,7 @@ const NOT_EXECUTED: [&str; 54] = [
 ];
 
 /// One instruction at zero, and zeros elsewhere.
-struct One(Vec<u8>);
+struct One(Vec<u8>, [u32; 64]);
 
 impl Memory for One {
     fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
@@ -79,6 +80,10 @@ impl Memory for One {
 
     fn write(&mut self, _: u64, _: &[u8]) -> Result<(), Fault> {
         Ok(())
+    }
+
+    fn counters(&mut self) -> &mut [u32] {
+        &mut self.1
     }
 }
 
@@ -100,7 +105,7 @@ fn what_is_not_executed_is_listed_and_nothing_else_is() {
         let mut wave = Wave::new(0);
         // Some instructions are the trap handler's alone.
         wave.begin_handler(0);
-        let outcome = wave.step(&mut One(bytes));
+        let outcome = wave.step(&mut One(bytes, [1; 64]));
         let is_known = !matches!(outcome, Outcome::Illegal { .. });
         *executed.entry(name).or_default() |= is_known;
     }

@@ -4,7 +4,8 @@
 mod common;
 
 use common::memory::{share, Shared, ADDRESS, DATA, RESULT};
-use gfx942::wave::{Wave, LANES};
+use common::CODE;
+use gfx942::wave::{Outcome, Wave, LANES};
 
 fn byte(at: u32) -> u8 {
     (at * 3) as u8
@@ -188,4 +189,52 @@ fn patterns_say_from_where_lanes_take() {
     for (lane, found) in (0..64_u32).zip(found) {
         assert_eq!(found, lane / 32 * 32 + (((lane % 32) & and | or) ^ xor));
     }
+}
+
+/// GWS, which a bit behind the offset says.
+fn counted(name: &str, offset: u32) -> Vec<u32> {
+    let has_number = matches!(name, "ds_gws_init" | "ds_gws_sema_br");
+    let address = if has_number { ADDRESS } else { 0 };
+    share(name, offset | (1 << 16), [address, 0, 0, 0])
+}
+
+#[test]
+fn waves_take_and_give_from_counters() {
+    let mut memory = Shared::new(0);
+    memory.counters = vec![0; 64];
+    let mut wave = Wave::new(0);
+    // The first active lane says how many.
+    wave.set_exec(0b1100);
+    for (lane, value) in [(1, 7), (2, 2), (3, 9)] {
+        wave.set_vector(ADDRESS as u8, lane, value);
+    }
+    wave.set_m0(60 << 16);
+    memory.done(&mut wave, &counted("ds_gws_init", 5));
+    let mut expected = vec![0; 64];
+    // 65, modulo 64.
+    expected[1] = 2;
+    assert_eq!(memory.counters, expected);
+    let take = counted("ds_gws_sema_p", 5);
+    memory.done(&mut wave, &take);
+    memory.done(&mut wave, &take);
+    assert_eq!(memory.counters[1], 0);
+    // It stays at the instruction until another wave has given.
+    assert_eq!(memory.step(&mut wave, &take), Outcome::Counter);
+    assert_eq!((wave.pc, memory.counters[1]), (CODE, 0));
+    let mut other = Wave::new(0);
+    memory.done(&mut other, &counted("ds_gws_sema_v", 1));
+    assert_eq!(memory.counters[1], 1);
+    assert_eq!(memory.step(&mut wave, &take), Outcome::Next);
+    memory.done(&mut wave, &counted("ds_gws_sema_br", 5));
+    assert_eq!(memory.counters[1], 2);
+    // Without an active lane there is no number.
+    wave.set_exec(0);
+    memory.done(&mut wave, &counted("ds_gws_sema_br", 5));
+    memory.done(&mut wave, &counted("ds_gws_init", 5));
+    assert_eq!(memory.counters[1], 2);
+    // Nor is there a counter everywhere.
+    memory.counters.clear();
+    let outcome = memory.step(&mut wave, &take);
+    assert!(matches!(outcome, Outcome::Illegal { .. }));
+    assert_eq!(wave.pc, CODE);
 }

@@ -12,6 +12,7 @@ pub mod arrival;
 pub mod clock;
 pub mod control;
 pub mod counters;
+pub mod direct;
 pub mod group;
 pub mod hint;
 pub mod hsa;

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{bail, ensure, Context, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::direct::{Direct, Order};
 use crate::hsa::{Buffer, Place, Queue, Runtime, Signal};
 use crate::kfd::ioctl::{Kfd, OwnQueue};
 use crate::kfd::sysfs;
@@ -46,6 +47,9 @@ pub struct Job {
     pub buffers: Vec<Vec<u32>>,
     pub expected: Vec<Vec<u32>>,
     pub number: u32,
+    /// Dispatched by PM4 packets, on a queue of the lowest priority. All jobs or none.
+    #[serde(default)]
+    pub pm4: bool,
     #[serde(default)]
     pub place: Place,
     /// Dispatches follow each other until this file is there; one is made in any case.
@@ -170,20 +174,23 @@ struct Loaded<'a> {
 /// Executes jobs on a queue of the first GPU, one after the other.
 pub fn run(jobs: &[Job], say: &mut dyn FnMut(&Said) -> Result<()>) -> Result<bool> {
     let first = jobs.first().context("there is no job")?;
+    ensure!(
+        jobs.iter().all(|job| job.pm4 == first.pm4),
+        "some jobs are dispatched by PM4 packets and others are not"
+    );
     let runtime = Runtime::open()?;
     let loaded = jobs
         .iter()
         .map(|job| Loaded::new(&runtime, job))
         .collect::<Result<Vec<_>>>()?;
     // Destroyed before the memory that its packets name.
-    let queue = own_queue(&runtime, first.priority)?;
-    let done = Signal::create(&runtime, 0)?;
+    let mut ring = Ring::create(&runtime, first)?;
     let mut clean = true;
     for each in &loaded {
         say(&Said::Ready {
             code: each.code.address() + ALIGNMENT as u64,
         })?;
-        let outcome = each.repeat(&runtime, &queue, &done)?;
+        let outcome = each.repeat(&runtime, &mut ring)?;
         clean &= outcome.wrong.is_empty();
         say(&Said::Done(outcome))?;
     }
@@ -213,7 +220,7 @@ impl<'a> Loaded<'a> {
     }
 
     /// Dispatches until the job's file is there.
-    fn repeat(&self, runtime: &Runtime, queue: &Queue, done: &Signal) -> Result<Outcome> {
+    fn repeat(&self, runtime: &Runtime, ring: &mut Ring) -> Result<Outcome> {
         let job = self.job;
         let mut outcome = Outcome {
             dispatches: 0,
@@ -225,19 +232,8 @@ impl<'a> Loaded<'a> {
                     word.store(*value, Ordering::Relaxed);
                 }
             }
-            done.store(1);
-            let packet = Packet::dispatch(&Dispatch {
-                workgroups: job.groups,
-                workgroup_size: job.items,
-                private_bytes: job.private_bytes,
-                lds_bytes: job.lds_bytes,
-                kernel_object: self.code.address(),
-                kernel_arguments: self.kernarg.address(),
-                completion: done.handle(),
-                ordered: true,
-            });
-            ensure!(queue.submit(&packet, || true), "the ring is full");
-            wait(runtime, queue, done, job)?;
+            ring.submit(self)?;
+            wait(runtime, ring, job)?;
             let found: Vec<Vec<u32>> = self.buffers.iter().map(loaded).collect();
             let wrong = first_difference(&found, &job.expected, outcome.dispatches);
             outcome.wrong.extend(wrong);
@@ -245,6 +241,66 @@ impl<'a> Loaded<'a> {
             if job.stop.exists() {
                 return Ok(outcome);
             }
+        }
+    }
+}
+
+/// A queue, and how it says that a dispatch is done.
+enum Ring {
+    Aql(Queue, Signal),
+    Pm4(Direct),
+}
+
+impl Ring {
+    fn create(runtime: &Arc<Runtime>, job: &Job) -> Result<Ring> {
+        if job.pm4 {
+            return Ok(Ring::Pm4(Direct::create(runtime)?));
+        }
+        let queue = own_queue(runtime, job.priority)?;
+        Ok(Ring::Aql(queue, Signal::create(runtime, 0)?))
+    }
+
+    fn submit(&mut self, loaded: &Loaded<'_>) -> Result<()> {
+        let job = loaded.job;
+        match self {
+            Ring::Aql(queue, done) => {
+                done.store(1);
+                let packet = Packet::dispatch(&Dispatch {
+                    workgroups: job.groups,
+                    workgroup_size: job.items,
+                    private_bytes: job.private_bytes,
+                    lds_bytes: job.lds_bytes,
+                    kernel_object: loaded.code.address(),
+                    kernel_arguments: loaded.kernarg.address(),
+                    completion: done.handle(),
+                    ordered: true,
+                });
+                ensure!(queue.submit(&packet, || true), "the ring is full");
+                Ok(())
+            }
+            Ring::Pm4(direct) => direct.submit(&Order {
+                descriptor: &bytes(&job.descriptor)?,
+                entry: loaded.code.address() + ALIGNMENT as u64 + job.entry,
+                items: job.items,
+                groups: job.groups,
+                private_bytes: job.private_bytes,
+                lds_bytes: job.lds_bytes,
+                arguments: loaded.kernarg.address(),
+            }),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        match self {
+            Ring::Aql(_, done) => done.wait_below(1, LOOK),
+            Ring::Pm4(direct) => direct.wait(LOOK),
+        }
+    }
+
+    fn failure(&self) -> Option<String> {
+        match self {
+            Ring::Aql(queue, _) => queue.failure().map(|what| what.to_string()),
+            Ring::Pm4(_) => None,
         }
     }
 }
@@ -270,13 +326,13 @@ fn own_queue(runtime: &Arc<Runtime>, priority: u32) -> Result<Queue> {
     Ok(queue)
 }
 
-fn wait(runtime: &Runtime, queue: &Queue, done: &Signal, job: &Job) -> Result<()> {
+fn wait(runtime: &Runtime, ring: &Ring, job: &Job) -> Result<()> {
     let start = Instant::now();
-    while !done.wait_below(1, LOOK) {
+    while !ring.is_done() {
         if let Some(what) = runtime.exception() {
             bail!("the GPU reports a {what}");
         }
-        if let Some(what) = queue.failure() {
+        if let Some(what) = ring.failure() {
             bail!("the queue has stopped: {what}");
         }
         ensure!(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! AQL packets, as words ready for the ring.
+//! AQL packets and packets of the command processor (PM4), as words ready for the ring.
 
 const VENDOR_SPECIFIC: u32 = 0;
 const KERNEL_DISPATCH: u32 = 2;
@@ -135,6 +135,44 @@ pub fn wait_for_zero(address: u64) -> [u32; 7] {
     ]
 }
 
+/// Sets registers of dispatches, from the one with this number on.
+pub fn set_registers(first: u32, values: &[u32]) -> Vec<u32> {
+    const SET_SH_REG: u32 = 0x76;
+    const COUNTED_FROM: u32 = 0x2c00;
+    let mut words = vec![
+        command(SET_SH_REG, values.len() as u32 + 1),
+        first - COUNTED_FROM,
+    ];
+    words.extend(values);
+    words
+}
+
+/// Dispatches so many workgroups along the first axis, as the registers say.
+pub fn dispatch_workgroups(count: u32) -> [u32; 5] {
+    const DISPATCH_DIRECT: u32 = 0x15;
+    const SHADER: u32 = 1;
+    const FROM_ZERO: u32 = 1 << 2;
+    [command(DISPATCH_DIRECT, 4), count, 1, 1, SHADER | FROM_ZERO]
+}
+
+/// Writes a word when the dispatches before it are done, and what they wrote is there.
+pub fn write_when_done(address: u64, value: u32) -> [u32; 8] {
+    const RELEASE_MEM: u32 = 0x49;
+    const END_OF_PIPE: u32 = 0x14 | (5 << 8);
+    const WRITE_BACK: u32 = (1 << 15) | (1 << 17);
+    const WORD_CONFIRMED: u32 = (1 << 29) | (3 << 24);
+    [
+        command(RELEASE_MEM, 7),
+        END_OF_PIPE | WRITE_BACK,
+        WORD_CONFIRMED,
+        address as u32,
+        (address >> 32) as u32,
+        value,
+        0,
+        0,
+    ]
+}
+
 /// The header of a packet of the command processor with a number of words behind it.
 fn command(opcode: u32, words: u32) -> u32 {
     (3 << 30) | ((words - 1) << 16) | (opcode << 8)
@@ -240,6 +278,17 @@ mod tests {
             (write[2], write[3], write[4]),
             (0x5566_7788, 0x1122_3344, 9)
         );
+    }
+
+    #[test]
+    fn a_dispatch_by_registers_is_three_packets() {
+        let words = set_registers(0x2e07, &[64, 1, 1]);
+        assert_eq!(words, [0xc003_7600, 0x207, 64, 1, 1]);
+        assert_eq!(dispatch_workgroups(7), [0xc003_1500, 7, 1, 1, 5]);
+        let words = write_when_done(0x1_2345_6788, 9);
+        assert_eq!(words[0], 0xc006_4900);
+        assert_eq!(words[2] >> 29, 1, "32 bits are written");
+        assert_eq!(words[3..6], [0x2345_6788, 1, 9]);
     }
 
     #[test]

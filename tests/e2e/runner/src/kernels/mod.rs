@@ -37,6 +37,7 @@ pub struct Case {
     buffers: Vec<Vec<u32>>,
     expected: Vec<Vec<u32>>,
     number: u32,
+    pm4: bool,
     /// About how many instructions a wave of it executes.
     pub instructions: u64,
 }
@@ -64,6 +65,7 @@ impl Case {
             expected: vec![a.clone(), b.clone(), data.results],
             buffers: vec![a, b, to],
             number: data.number,
+            pm4: false,
             instructions,
         }
     }
@@ -82,6 +84,7 @@ impl Case {
                 buffers: vec![vec![0; 128 * groups as usize]],
                 expected: vec![host::state(groups)],
                 number: 0,
+                pm4: false,
                 instructions: 480,
             },
             Case::compiled("add", by_item, host::add(count, seed), 20),
@@ -95,6 +98,11 @@ impl Case {
                 ..Case::compiled("scratch", by_item, host::scratch(count, seed), 1_500)
             },
         ]
+    }
+
+    /// The same, dispatched by PM4 packets.
+    pub fn by_packets(self) -> Case {
+        Case { pm4: true, ..self }
     }
 
     /// Those of the cases whose kernels are named, or all without a name.
@@ -130,6 +138,7 @@ impl Case {
             buffers: self.buffers.clone(),
             expected: self.expected.clone(),
             number: self.number,
+            pm4: self.pm4,
             stop: PathBuf::from(stop),
             patience_ms: DISPATCH_PATIENCE_MS,
             ..Job::default()

@@ -29,6 +29,12 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         suite: Suite::E2e,
+        name: "machine code of PM4 packets goes on where it was preempted",
+        needs: Needs::ANY,
+        run: preempted_packets,
+    },
+    Scenario {
+        suite: Suite::E2e,
         name: "machine code goes on where it was preempted",
         needs: Needs::ANY,
         run: preempted,
@@ -182,6 +188,15 @@ fn urgent(guest: &Guest) -> serde_json::Value {
     )
 }
 
+/// The kernel whose waves have everything that can be lost.
+const BY_PACKETS: &str = "state";
+
+fn preempted_packets(guest: &mut Guest) -> Result<()> {
+    let cases = Case::chosen(Case::all(groups(guest), seed()?), BY_PACKETS)?;
+    let cases: Vec<Case> = cases.into_iter().map(Case::by_packets).collect();
+    preempted_cases(guest, "transaction=driver", &cases)
+}
+
 fn preempted(guest: &mut Guest) -> Result<()> {
     preempted_with(guest, "transaction=driver")
 }
@@ -197,14 +212,18 @@ fn preempted_by_descriptor(guest: &mut Guest) -> Result<()> {
 }
 
 fn preempted_with(guest: &mut Guest, parameters: &str) -> Result<()> {
+    let cases = cases(guest)?;
+    preempted_cases(guest, parameters, &cases)
+}
+
+fn preempted_cases(guest: &mut Guest, parameters: &str, cases: &[Case]) -> Result<()> {
     let module = unrestrained(guest, parameters)?;
     let urgent = urgent(guest);
     let load = Load::start(guest, json!({"queues": [urgent]}))?;
     // As often as a long run wants it, or a short one.
     let goal = if guest.cycles > 500 { 1_000 } else { 20 };
-    let cases = cases(guest)?;
     let mut accounts = Accounts::new(guest)?;
-    let run = Run::start(guest, &cases)?;
+    let run = Run::start(guest, cases)?;
     for (at, case) in cases.iter().enumerate() {
         let line = stopped_often(guest, &mut accounts, &run, (at, case), goal)?;
         println!("        {}", line);

@@ -109,7 +109,12 @@ impl Wave {
         }
         let instruction = indexed::moved(self, instruction);
         match dispatch(self, &instruction, memory) {
-            Ok(outcome) => outcome,
+            Ok(outcome) => {
+                if outcome == Outcome::Counter {
+                    self.pc = at;
+                }
+                outcome
+            }
             Err(stop) => {
                 self.pc = at;
                 match stop {

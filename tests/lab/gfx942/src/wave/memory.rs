@@ -17,6 +17,11 @@ pub trait Memory {
     /// Puts `from` at `address`, or changes nothing.
     fn write(&mut self, address: u64, from: &[u8]) -> Result<(), Fault>;
 
+    /// Whether so many bytes could be written.
+    fn probe(&mut self, _address: u64, _size: usize) -> Result<(), Fault> {
+        Ok(())
+    }
+
     /// Fills `into` with code. What is there need not be looked up anew for each
     /// instruction.
     fn fetch(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
@@ -30,6 +35,11 @@ pub trait Memory {
 
     /// The local data share of the wave's workgroup, as many bytes as it has.
     fn share(&mut self) -> &mut [u8] {
+        &mut []
+    }
+
+    /// The counters by which waves of all workgroups wait for each other (GWS).
+    fn counters(&mut self) -> &mut [u32] {
         &mut []
     }
 }

@@ -19,6 +19,9 @@ pub enum Outcome {
     Fault(Fault),
     /// The wave waits for the others of its workgroup.
     Barrier,
+    /// The wave waits for a counter that is at zero. The program counter is still at
+    /// the instruction.
+    Counter,
     /// The wave does nothing for a while, in units of 64 clocks.
     Sleep(u16),
     /// The wave has stopped itself until somebody lets it go on.

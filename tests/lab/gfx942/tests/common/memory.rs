@@ -63,6 +63,7 @@ pub fn buffer(name: &str, offset: u32, offen: bool, idxen: bool) -> Vec<u32> {
 pub struct Shared {
     pub bytes: Bytes,
     pub share: Vec<u8>,
+    pub counters: Vec<u32>,
 }
 
 impl Memory for Shared {
@@ -77,6 +78,10 @@ impl Memory for Shared {
     fn share(&mut self) -> &mut [u8] {
         &mut self.share
     }
+
+    fn counters(&mut self) -> &mut [u32] {
+        &mut self.counters
+    }
 }
 
 impl Shared {
@@ -85,6 +90,7 @@ impl Shared {
         Self {
             bytes: Bytes::default(),
             share: (0..size).map(|at| (at * 3) as u8).collect(),
+            counters: Vec::new(),
         }
     }
 

@@ -210,6 +210,10 @@ pub fn execute(
         change,
         Change::CompareSwap | Change::CompareSwapFloat | Change::MaskOr
     );
+    // All or none: what faults may be executed again.
+    for lane in lanes(wave) {
+        place(wave, lane)?.probe(memory, bytes.into())?;
+    }
     let mut results = [None; LANES];
     for lane in lanes(wave) {
         let data = number(wave, words.data, lane, 0, bytes)?;

@@ -8,6 +8,7 @@ mod atomic;
 mod cross;
 mod descriptor;
 mod place;
+mod semaphore;
 mod share;
 mod transfer;
 

@@ -67,6 +67,14 @@ impl Place {
         }
     }
 
+    /// Whether it can be written, as far as that is asked of atomics.
+    pub fn probe(self, memory: &mut impl Memory, size: usize) -> Result<(), Fault> {
+        match self {
+            Self::Memory(address) => memory.probe(address, size),
+            _ => Ok(()),
+        }
+    }
+
     pub fn write(self, memory: &mut impl Memory, from: &[u8]) -> Result<(), Fault> {
         match self {
             Self::Memory(address) => memory.write(address, from),

@@ -6,7 +6,7 @@ use super::super::{Done, Stop};
 use super::atomic::{self, Change};
 use super::place::Place;
 use super::transfer::{load, store, Transfer};
-use super::{access, cross, little_endian};
+use super::{access, cross, little_endian, semaphore};
 use crate::code::{Access, Instruction, Operand, Role};
 use crate::wave::{Memory, Outcome, Wave, LANES};
 
@@ -132,6 +132,9 @@ fn transfer(name: &str) -> Option<Transfer> {
 pub fn execute(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Memory) -> Done {
     let name = instruction.operation.name();
     let name = name.strip_prefix("ds_").ok_or(Stop::Unknown)?;
+    if instruction.properties().has_global_share() {
+        return semaphore::execute(wave, instruction, memory);
+    }
     if name == "nop" {
         return Ok(Outcome::Next);
     }

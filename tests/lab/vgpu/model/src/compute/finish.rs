@@ -17,6 +17,7 @@ pub fn context(bus: &Buses, queue: &Queue, die: u32) -> Context {
         space: queue.space(),
         settings: queue.settings(),
         die,
+        doorbell: queue.doorbell_number(),
         now: bus.now(),
         handler_turns: bus.config.handler_turns,
         spoil: bus.faults.spoiled_waves,
@@ -75,7 +76,8 @@ impl Compute {
         let queue = queues.get(key)?;
         let context = context(bus, queue, die);
         let running = &mut resident.running;
-        let course = running.advance(&mut bus.memory, &context, &bus.config);
+        let counters = &mut self.counters[die as usize];
+        let course = running.advance(&mut bus.memory, counters, &context, &bus.config);
         let ends = running.ends();
         if let Some(group) = running.group_mut() {
             self.executed += group.take_executed();
@@ -93,6 +95,13 @@ impl Compute {
                 }
             }
             Course::Rests => {}
+            Course::Fault(fault) if queues.retries(bus, key, fault) => {
+                let again = bus.now().after(bus.config.timing.retry);
+                running.try_again(again);
+                let xcc = die;
+                bus.clock
+                    .at(again, Event::WorkgroupEnd { xcc, index, serial });
+            }
             Course::Fault(fault) => queues.memory_fault(bus, key, fault, "machine code"),
             Course::Unknown(what) => queues.bad_packet(bus, key, what),
         }

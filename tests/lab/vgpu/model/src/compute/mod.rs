@@ -34,11 +34,16 @@ use crate::terms::{Config, QueueKey, ReadPointer};
 use die::Die;
 use load::Load;
 
+/// Counters of a die.
+const COUNTERS: usize = 64;
+
 pub struct Compute {
     dies: Vec<Die>,
     units_per_engine: usize,
     /// What each queue that is loaded has in flight.
     loads: BTreeMap<QueueKey, Load>,
+    /// Of each die, those by which waves of different workgroups wait (GWS).
+    counters: Vec<[u32; COUNTERS]>,
     /// Instructions that were executed since the owner asked the last time.
     executed: u64,
 }
@@ -49,6 +54,7 @@ impl Compute {
             dies: (0..config.xcc_count).map(|_| Die::new(config)).collect(),
             units_per_engine: config.cu_per_shader_engine as usize,
             loads: BTreeMap::new(),
+            counters: vec![[0; COUNTERS]; config.xcc_count as usize],
             executed: 0,
         }
     }

@@ -245,14 +245,20 @@ impl Running {
     }
 
     /// Lets its waves execute their share of instructions, if it has any.
-    pub fn advance(&mut self, memory: &mut Memory, context: &Context, config: &Config) -> Course {
+    pub fn advance(
+        &mut self,
+        memory: &mut Memory,
+        counters: &mut [u32],
+        context: &Context,
+        config: &Config,
+    ) -> Course {
         let Some(group) = &mut self.group else {
             return Course::Ended;
         };
         let phase = context.now.0 / (TURNS_OF_A_PHASE * quantum(config));
         let dice = Some(config.wave_seed).filter(|seed| *seed != 0);
         let dice = dice.map(|seed| seed.wrapping_add(phase));
-        let course = group.run(memory, context, config.wave_quantum, dice);
+        let course = group.run(memory, counters, context, config.wave_quantum, dice);
         self.ends = match course {
             Course::Runs => End::At(context.now.after(quantum(config))),
             Course::Ended => End::At(context.now),
@@ -268,6 +274,11 @@ impl Running {
     /// The parts of scratch that its waves have.
     pub fn slots(&self) -> Vec<ScratchSlot> {
         slots(self.group.as_deref())
+    }
+
+    /// It goes on at that time.
+    pub fn try_again(&mut self, at: GpuNanos) {
+        self.ends = End::At(at);
     }
 
     /// A fault keeps it from ending.

@@ -159,6 +159,7 @@ impl Hws {
             write_address: listed.write_address,
             doorbell: listed.doorbell,
             is_static: listed.is_static,
+            settings: process.settings,
         };
         slot::load_listed(engines, &listed).map(Some)
     }

@@ -115,7 +115,7 @@ fn parse(engines: &mut Engines, address: u64, dwords: u32) -> Result<Parsed, Mem
                     root: packet.page_table(),
                     quantum: packet.quantum(),
                     settings: WaveSettings::new(
-                        packet.memory_bases(),
+                        [packet.memory_config(), packet.memory_bases()],
                         packet.trap_handler(),
                         packet.trap_memory(),
                     ),

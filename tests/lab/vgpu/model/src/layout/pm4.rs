@@ -154,6 +154,7 @@ packets! {
         quantum: u32 = |b| (word(b, 0) >> 25) & 0x7f,
         page_table: u64 = |b| wide(b, 1),
         memory_bases: u32 = |b| word(b, 3),
+        memory_config: u32 = |b| word(b, 4),
         trap_handler: u64 = |b| wide(b, 5),
         trap_memory: u64 = |b| wide(b, 7),
     }

@@ -35,6 +35,8 @@ pub enum FaultCause {
     Forbidden,
     /// The entry leads outside video or guest memory.
     Nowhere,
+    /// The driver has marked the entry: no further try is worth it.
+    Final,
 }
 
 /// An access that the page tables or the host refused.

@@ -15,6 +15,10 @@ const PDE_AS_PTE: u64 = 1 << 54;
 /// 2 MiB (the driver calls this bit "translate further").
 pub(super) const FURTHER: u64 = 1 << 56;
 
+/// What the driver writes for a page that it has no memory for, so that accesses to it
+/// are not tried again: a big page, further, and code, but not valid.
+const FINAL: u64 = PDE_AS_PTE | FURTHER | (1 << 4);
+
 impl Memory {
     fn target(&self, entry: u64, offset: u64) -> Target {
         let address = (entry & ADDRESS).wrapping_add(offset);
@@ -86,10 +90,11 @@ impl Memory {
         let mut entry = root | VALID;
         for (level, shift) in [39u32, 30, 21, 12].into_iter().enumerate() {
             let index = (address >> shift) & 0x1ff;
-            entry = self
-                .load_entry(self.target(entry, index * 8))
-                .filter(|entry| entry & VALID != 0)
-                .ok_or_else(|| fault(FaultCause::NotMapped))?;
+            entry = match self.load_entry(self.target(entry, index * 8)) {
+                Some(entry) if entry & VALID != 0 => entry,
+                Some(entry) if entry & FINAL == FINAL => return Err(fault(FaultCause::Final)),
+                _ => return Err(fault(FaultCause::NotMapped)),
+            };
             let last =
                 level == 3 || entry & PDE_AS_PTE != 0 || (level == 2 && entry & FURTHER == 0);
             if last {

@@ -11,6 +11,9 @@ use crate::terms::{Format, QueueKey, Slot};
 /// Of a message's first word, that a wave has sent it.
 const WAVE_ENCODING: u32 = 1 << 26;
 
+/// After how many tries the driver is told again of the same page.
+const SAME_PAGE: u64 = 10;
+
 /// What a queue does after a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
@@ -108,6 +111,46 @@ impl Queues {
         bus.raise(&queue.processor_interrupt(source::BAD_OPCODE, 0));
     }
 
+    /// Whether an access that found no memory is to be tried again. The driver is told,
+    /// but not each time.
+    pub fn retries(&mut self, bus: &mut Buses, key: QueueKey, fault: MemoryFault) -> bool {
+        let (now, pause) = (bus.now(), bus.config.timing.retry);
+        let Some(queue) = self.get_mut(key) else {
+            return false;
+        };
+        let is_final = matches!(fault.cause, FaultCause::Final | FaultCause::Nowhere);
+        let may_retry = queue.role().is_user() && queue.settings().retries;
+        if is_final || !may_retry || queue.fault.is_some() {
+            return false;
+        }
+        let page = fault.address >> 12;
+        let is_due = |(told, of)| {
+            let tries = if of == page { SAME_PAGE } else { 1 };
+            now.since(told) >= tries * pause
+        };
+        if queue.told.is_none_or(is_due) {
+            queue.told = Some((now, page));
+            bus.raise(&queue.fault_interrupt(fault, true));
+        }
+        true
+    }
+
+    /// What a queue does whose packet found no memory: it stops, unless the packet is to be
+    /// tried again.
+    pub fn fault_of_packet(
+        &mut self,
+        bus: &mut Buses,
+        key: QueueKey,
+        fault: MemoryFault,
+        doing: &str,
+    ) -> Flow {
+        if self.retries(bus, key, fault) {
+            return Flow::Next(bus.config.timing.retry);
+        }
+        self.memory_fault(bus, key, fault, doing);
+        Flow::Blocked
+    }
+
     /// Stops a queue that accessed memory it must not, and tells the driver.
     pub fn memory_fault(
         &mut self,
@@ -124,7 +167,7 @@ impl Queues {
             return;
         };
         if queue.role().is_user() {
-            bus.raise(&queue.fault_interrupt(fault));
+            bus.raise(&queue.fault_interrupt(fault, false));
         }
     }
 }
@@ -163,7 +206,7 @@ impl Queue {
         }
     }
 
-    fn fault_interrupt(&self, fault: MemoryFault) -> Interrupt {
+    fn fault_interrupt(&self, fault: MemoryFault, retries: bool) -> Interrupt {
         let is_sdma = self.slot().is_none();
         let page = fault.address >> 12;
         let access = if fault.write { 1 << 5 } else { 1 << 4 };
@@ -181,7 +224,9 @@ impl Queue {
             node: if is_sdma { 0 } else { xcc_node(self.home) },
             data: [
                 page as u32,
-                (page >> 32) as u32 & 0xf | (u32::from(fault.write) << 5),
+                (page >> 32) as u32 & 0xf
+                    | (u32::from(fault.write) << 5)
+                    | (u32::from(retries) << 7),
                 0,
                 0,
             ],

@@ -94,6 +94,8 @@ pub struct Queue {
     keeps_saved: bool,
     /// Why it has stopped permanently, if it has.
     fault: Option<String>,
+    /// When the driver was told last that an access is tried again, and of which page.
+    told: Option<(GpuNanos, u64)>,
     account: usize,
     /// What its packets have set of dispatches, if they are PM4's.
     shader: ShaderRegisters,
@@ -122,6 +124,7 @@ impl Queue {
             restoring: 0,
             keeps_saved: false,
             fault: None,
+            told: None,
             account: 0,
             shader: ShaderRegisters::default(),
             busy_until: GpuNanos::default(),
@@ -200,6 +203,11 @@ impl Queue {
         self.identity
             .doorbell
             .map_or(0, |index| u64::from(index) * 4)
+    }
+
+    /// Which of its process's doorbells it has: each has 8 bytes, and a process 1024.
+    pub fn doorbell_number(&self) -> u32 {
+        (self.identity.doorbell.unwrap_or(0) >> 1) & 0x3ff
     }
 
     pub fn account(&self) -> usize {

@@ -50,7 +50,7 @@ fn wave_settings(bus: &Buses, die: u32, vmid: u32) -> WaveSettings {
     let get = |register| bus.registers.of_space(die, vmid, register);
     let wide = |low: u32| u64::from(get(low)) | (u64::from(get(low + 1)) << 32);
     WaveSettings::new(
-        get(gc::SH_MEM_BASES),
+        [get(gc::SH_MEM_CONFIG), get(gc::SH_MEM_BASES)],
         wide(gc::SQ_SHADER_TBA_LO),
         wide(gc::SQ_SHADER_TMA_LO),
     )

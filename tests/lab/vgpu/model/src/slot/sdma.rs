@@ -80,6 +80,7 @@ pub struct ListedRing {
     pub write_address: u64,
     pub doorbell: u32,
     pub is_static: bool,
+    pub settings: WaveSettings,
 }
 
 /// Loads a queue of the runlist from its descriptor.
@@ -122,7 +123,7 @@ pub fn load_listed(engines: &mut Engines, listed: &ListedRing) -> Result<QueueKe
         report_address: report & !3,
         pipe_priority: 0,
         is_static: listed.is_static,
-        settings: WaveSettings::default(),
+        settings: listed.settings,
     };
     let queue = Queue::new(identity, 0, 1, read, write.unwrap_or(read))
         .with_descriptor(listed.descriptor, 0)

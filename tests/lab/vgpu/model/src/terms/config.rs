@@ -41,6 +41,8 @@ pub struct Timing {
     pub instruction: u64,
     /// Between two reads of a signal or memory word that a packet waits for.
     pub poll: u64,
+    /// Between two tries of what finds no memory.
+    pub retry: u64,
     /// One unit of SET_RESOURCES.unmap_latency: 100 ms of the guest's time,
     /// which passes 32 times as fast.
     pub unmap_latency_unit: u64,
@@ -63,6 +65,7 @@ impl Default for Timing {
             save_bytes_per_microsecond: 5_300_000,
             instruction: 20,
             poll: 5_000,
+            retry: 20_000,
             unmap_latency_unit: 3_125_000,
             process_quantum_unit: 1_000_000,
             sdma_bytes_per_microsecond: 400_000,

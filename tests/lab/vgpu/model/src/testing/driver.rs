@@ -53,6 +53,9 @@ struct KernelRing {
     doorbell: u64,
 }
 
+/// Of SH_MEM_CONFIG.
+const RETRY_DISABLE: u32 = 1 << 12;
+
 #[derive(Clone, Copy)]
 pub struct TestProcess {
     pub pasid: u32,
@@ -60,6 +63,8 @@ pub struct TestProcess {
     /// Where its trap handler is, or 0, and the handler's memory.
     pub handler: u64,
     pub handler_memory: u64,
+    /// Accesses that find no memory are tried again.
+    pub retries: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -447,7 +452,33 @@ impl Driver {
             root: root | 1,
             handler: 0,
             handler_memory: 0,
+            retries: false,
         }
+    }
+
+    /// Puts another entry into a process's page table, for the page that it sees at this
+    /// address. Returns the one that was there.
+    pub fn set_entry(&mut self, process: &TestProcess, address: u64, entry: u64) -> u64 {
+        let mut at = process.root & !1;
+        for shift in [39, 30, 21] {
+            let mut bytes = [0; 8];
+            self.vram
+                .read(at + ((address >> shift) & 0x1ff) * 8, &mut bytes);
+            at = u64::from_le_bytes(bytes) & 0xffff_ffff_f000;
+        }
+        at += ((address >> 12) & 0x1ff) * 8;
+        let mut bytes = [0; 8];
+        self.vram.read(at, &mut bytes);
+        self.video_put64(at, entry);
+        u64::from_le_bytes(bytes)
+    }
+
+    /// The words of the newest interrupt.
+    pub fn last_interrupt(&mut self) -> [u32; 8] {
+        let base = u64::from(self.read_reg(ih::IH_RB_BASE)) << 8;
+        let behind = u64::from(self.read_reg(ih::IH_RB_WPTR));
+        let first = base + behind - 32;
+        [0, 1, 2, 3, 4, 5, 6, 7].map(|at| self.get32(first + at * 4))
     }
 
     /// An AQL queue with 64 packets and room for its waves.
@@ -517,7 +548,7 @@ impl Driver {
     }
 
     /// Packets of a runlist for queues in the order of their processes.
-    fn runlist(&self, queues: &[TestQueue]) -> Vec<u32> {
+    pub fn runlist(&self, queues: &[TestQueue]) -> Vec<u32> {
         let mut words = Vec::new();
         let mut last = None;
         for queue in queues {
@@ -527,6 +558,7 @@ impl Driver {
                 body[0] = process.pasid | (10 << 25);
                 [body[1], body[2]] = halves(process.root);
                 body[3] = MEMORY_BASES;
+                body[4] = if process.retries { 0 } else { RETRY_DISABLE };
                 [body[5], body[6]] = halves(process.handler >> 8);
                 [body[7], body[8]] = halves(process.handler_memory >> 8);
                 words.extend(packet(opcode::MAP_PROCESS, &body));
@@ -555,6 +587,11 @@ impl Driver {
 
     pub fn run_list_of(&mut self, queues: &[TestQueue], processes: u32) {
         let words = self.runlist(queues);
+        self.run_list_in(&words, processes);
+    }
+
+    /// Hands the scheduler a runlist of these packets.
+    pub fn run_list_in(&mut self, words: &[u32], processes: u32) {
         let buffer = self.guest(words.len() as u64 * 4);
         for (index, word) in words.iter().enumerate() {
             self.put32(buffer + index as u64 * 4, *word);

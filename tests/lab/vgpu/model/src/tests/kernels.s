@@ -262,3 +262,100 @@ second:
 	s_and_b32 ttmp1, ttmp1, 0xffff
 	s_setreg_b32 hwreg(HW_REG_STATUS), ttmp12
 	s_rfe_b64 [ttmp0, ttmp1]
+
+// Stores both halves of EXEC after a wave has asked for its queue's doorbell.
+kernel doorbell, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	v_lshlrev_b32 v1, 2, v0
+	s_mov_b64 s[6:7], exec
+	s_mov_b32 exec_lo, 0x80000000
+	s_mov_b32 exec_hi, 0x1234
+	s_sendmsg sendmsg(MSG_GET_DOORBELL)
+.Lunanswered:
+	s_nop 7
+	s_bitcmp0_b32 exec_lo, 31
+	s_cbranch_scc0 .Lunanswered
+	s_mov_b64 s[8:9], exec
+	s_mov_b64 exec, s[6:7]
+	v_mov_b32 v2, s8
+	v_mov_b32 v3, s9
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v1, v2, s[4:5]
+	global_store_dword v1, v3, s[4:5] offset:256
+	s_endpgm
+
+// Lets one wave at a time through the semaphore of `turns`.
+kernel one_at_a_time, 0
+	s_mov_b32 m0, 0x20000
+	v_mov_b32 v2, 1
+	ds_gws_init v2 offset:3 gds
+	s_waitcnt 0
+	s_endpgm
+
+// Adds one to a word, by reading and writing it.
+kernel turns, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	s_mov_b32 m0, 0
+	s_waitcnt lgkmcnt(0)
+	ds_gws_sema_p offset:5 gds
+	s_waitcnt 0
+	s_load_dword s6, s[4:5], 0x0 glc
+	s_waitcnt lgkmcnt(0)
+	s_add_u32 s6, s6, 1
+	s_store_dword s6, s[4:5], 0x0 glc
+	s_waitcnt lgkmcnt(0)
+	ds_gws_sema_v offset:5 gds
+	s_waitcnt 0
+	s_endpgm
+
+// Adds one to the word of each item, by an atomic.
+kernel adds, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	v_lshlrev_b32 v1, 2, v0
+	v_mov_b32 v2, 1
+	s_waitcnt lgkmcnt(0)
+	global_atomic_add v1, v2, s[4:5]
+	s_waitcnt vmcnt(0)
+	s_endpgm
+
+// Stores the last of sixteen user registers.
+kernel last_user, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	v_lshlrev_b32 v1, 2, v0
+	v_mov_b32 v2, s15
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v1, v2, s[4:5]
+	s_endpgm
+
+// A second trap handler that leaves the number of the dispatch in s6.
+	.globl numbered
+numbered:
+	s_bfe_u32 s6, ttmp11, 0x100006
+	s_add_u32 ttmp0, ttmp0, 4
+	s_addc_u32 ttmp1, ttmp1, 0
+	s_and_b32 ttmp1, ttmp1, 0xffff
+	s_setreg_b32 hwreg(HW_REG_STATUS), ttmp12
+	s_rfe_b64 [ttmp0, ttmp1]
+
+// Stores a workgroup's numbers along two axes, in rows of eight.
+kernel plane, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	s_lshl_b32 s6, s3, 3
+	s_add_u32 s6, s6, s2
+	s_lshl_b32 s6, s6, 2
+	s_lshl_b32 s7, s3, 16
+	s_or_b32 s7, s7, s2
+	v_mov_b32 v1, s6
+	v_mov_b32 v2, s7
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v1, v2, s[4:5]
+	s_endpgm
+
+// Stores what each wave is told of its workgroup.
+kernel told, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	v_lshlrev_b32 v1, 2, v0
+	v_mov_b32 v2, s3
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v1, v2, s[4:5]
+	s_endpgm

@@ -3,7 +3,7 @@
 
 use crate::memory::{FaultCause, MemoryFault};
 use crate::terms::Config;
-use crate::testing::driver::{Driver, TestQueue, Work};
+use crate::testing::driver::{Driver, TestQueue, Work, USER};
 use crate::testing::machine::{arguments, Launch, COMPILED, WRITTEN};
 
 fn config(xcc_count: u32) -> Config {
@@ -127,7 +127,7 @@ fn items_find_their_places_in_registers() {
         kernel: "places",
         items: 96,
         groups: 3,
-        arguments: (crate::testing::driver::USER + to).to_le_bytes().to_vec(),
+        arguments: (USER + to).to_le_bytes().to_vec(),
     };
     let signal = driver.launch(&queue, &launch);
     driver.await_signal(signal);
@@ -149,4 +149,30 @@ fn a_wave_that_never_ends_can_be_stopped() {
     driver.run_until(1_000_000_000, |driver| driver.fence_is_written());
     assert_eq!(driver.report(&queue).workgroups_resident, 0);
     assert!(!driver.is_signalled(signal));
+}
+
+#[test]
+fn waves_are_told_their_queues_doorbell() {
+    let (mut driver, first) = driver(1);
+    let queues = [
+        first,
+        driver.queue(first.process, 1),
+        driver.queue(first.process, 1),
+    ];
+    driver.map(&queues);
+    for (number, queue) in (0..).zip(queues) {
+        let to = driver.buffer(&[0xffff; 128]);
+        let launch = Launch {
+            object: &WRITTEN,
+            kernel: "doorbell",
+            items: 64,
+            groups: 1,
+            arguments: (USER + to).to_le_bytes().to_vec(),
+        };
+        let signal = driver.launch(&queue, &launch);
+        driver.await_signal(signal);
+        // The first one has the doorbell at 0x4000, a multiple of a process's 8 KiB.
+        assert_eq!(driver.words(to, 64), [number; 64]);
+        assert_eq!(driver.words(to + 256, 64), [0x1234; 64]);
+    }
 }

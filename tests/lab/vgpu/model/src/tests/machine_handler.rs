@@ -154,3 +154,44 @@ fn beside_four_registers_the_handler_loses_accumulation_registers() {
         );
     }
 }
+
+#[test]
+fn waves_that_wait_for_a_semaphore_are_saved_and_go_on_waiting() {
+    const GROUPS: u32 = 40;
+    let (mut driver, queue) = driver();
+    let to = driver.buffer(&[0]);
+    let mut launch = Launch {
+        object: &WRITTEN,
+        kernel: "turns",
+        items: 1,
+        groups: GROUPS,
+        arguments: (USER + to).to_le_bytes().to_vec(),
+    };
+    // Until somebody opens it nobody passes.
+    let signal = driver.launch(&queue, &launch);
+    driver.run(10 * INSTRUCTION);
+    assert_eq!(driver.words(to, 1), [0]);
+    assert_eq!(
+        driver.report(&queue).workgroups_resident,
+        u64::from(GROUPS),
+        "all wait"
+    );
+    let other = driver.queue(queue.process, 1);
+    driver.map(&[queue, other]);
+    launch.kernel = "one_at_a_time";
+    launch.groups = 1;
+    let opened = driver.launch(&other, &launch);
+    driver.await_signal(opened);
+    for _ in 0..1000 {
+        driver.run(3 * INSTRUCTION);
+        driver.unmap_all();
+        if driver.is_signalled(signal) {
+            break;
+        }
+        driver.map(&[queue]);
+    }
+    assert!(driver.is_signalled(signal), "{:?}", driver.report(&queue));
+    assert!(driver.report(&queue).saves > 10);
+    // Two at a time would have lost sums.
+    assert_eq!(driver.words(to, 1), [GROUPS]);
+}

@@ -10,4 +10,6 @@ mod machine_scratch;
 mod manual;
 mod pm4;
 mod pm4_dispatch;
+mod pm4_dispatch_rules;
 mod preempt;
+mod retry;

@@ -11,10 +11,10 @@ use crate::testing::driver::{halves, packet, Driver, TestQueue, USER};
 use crate::testing::machine::{Launch, HANDLERS, WRITTEN};
 
 /// So slow that a queue can leave between two instructions.
-const INSTRUCTION: u64 = 100_000;
+pub(super) const INSTRUCTION: u64 = 100_000;
 const COUNT: usize = 128;
 
-fn driver(config: Config) -> (Driver, TestQueue) {
+pub(super) fn driver(config: Config) -> (Driver, TestQueue) {
     let mut driver = Driver::new(Config {
         cu_per_shader_engine: 1,
         ..config
@@ -25,7 +25,7 @@ fn driver(config: Config) -> (Driver, TestQueue) {
     (driver, queue)
 }
 
-fn slow() -> Config {
+pub(super) fn slow() -> Config {
     Config {
         wave_quantum: 1,
         timing: Timing {
@@ -36,7 +36,7 @@ fn slow() -> Config {
     }
 }
 
-fn written(kernel: &'static str, items: u16, groups: u32, to: u64) -> Launch<'static> {
+pub(super) fn written(kernel: &'static str, items: u16, groups: u32, to: u64) -> Launch<'static> {
     Launch {
         object: &WRITTEN,
         kernel,
@@ -46,7 +46,7 @@ fn written(kernel: &'static str, items: u16, groups: u32, to: u64) -> Launch<'st
     }
 }
 
-fn write_data(at: u64, value: u32) -> Vec<u32> {
+pub(super) fn write_data(at: u64, value: u32) -> Vec<u32> {
     let [low, high] = halves(USER + at);
     packet(opcode::WRITE_DATA, &[5 << 8, low, high, value])
 }
@@ -57,7 +57,7 @@ fn flush() -> Vec<u32> {
 }
 
 /// What `places` leaves of so many items in groups of 96, and zeros behind them.
-fn places(items: u32) -> Vec<u32> {
+pub(super) fn places(items: u32) -> Vec<u32> {
     let place = |at: u32| ((at / 96) << 16) | (at % 96);
     (0..512)
         .map(|at| if at < items { place(at) } else { 0 })
@@ -122,7 +122,8 @@ fn what_has_no_workgroups_is_done_at_once() {
         driver.submit_pm4(&queue, &words);
         driver.await_fence(fence);
         assert_eq!(driver.words(to, 512), places(0), "{counts:?}");
-        assert_eq!(driver.report(&queue).fault, None);
+        let report = driver.report(&queue);
+        assert_eq!((report.workgroups_done, report.fault), (0, None));
     }
 }
 
@@ -139,6 +140,7 @@ fn workgroups_are_numbered_from_the_start_on() {
     let mut expected = places(384);
     expected[..192].fill(0);
     assert_eq!(driver.words(to, 512), expected);
+    assert_eq!(driver.report(&queue).workgroups_done, 2);
     // The start means nothing where the dispatch says so.
     words = dispatch([1, 1, 1], GROUPS | initiator::FROM_ZERO);
     words.extend(release(fence, 2));
@@ -304,6 +306,9 @@ fn one_die_reads_a_queues_packets_and_runs_what_they_dispatch() {
         driver.unmap_all();
         let read = |die| driver.mqd(&queue, die, mqd::PQ_RPTR);
         assert_eq!(read(expected), read((expected + 1) % DIES));
+        // The registers are that die's.
+        let items = |die| driver.mqd(&queue, die, 8);
+        assert_eq!((items(expected), items((expected + 1) % DIES)), (64, 0));
     }
 }
 

@@ -12,9 +12,11 @@ use crate::terms::{GpuNanos, Spoil, WaveSettings};
 
 const STATUS_HALT: u32 = 1 << 13;
 
-/// Messages that waves send: one for the driver, and that they can be saved.
+/// Messages that waves send: one for the driver, that they can be saved, and that they
+/// want to know their queue's doorbell.
 const MESSAGE_INTERRUPT: u16 = 1;
 const MESSAGE_SAVE: u16 = 4;
+const MESSAGE_DOORBELL: u16 = 10;
 const MESSAGES: u16 = 0xf;
 
 /// Bytes of `s_barrier` and of `s_trap`.
@@ -26,6 +28,8 @@ pub struct Context {
     pub space: Space,
     pub settings: WaveSettings,
     pub die: u32,
+    /// Which of its process's doorbells is the queue's.
+    pub doorbell: u32,
     pub now: GpuNanos,
     /// As in the configuration.
     pub handler_turns: u64,
@@ -149,6 +153,7 @@ impl Group {
     pub fn run(
         &mut self,
         memory: &mut Memory,
+        counters: &mut [u32],
         context: &Context,
         steps: u32,
         dice: Option<u64>,
@@ -160,7 +165,7 @@ impl Group {
             notices,
             executed,
         } = self;
-        let mut sight = Sight::new(memory, context.space, share, context.now);
+        let mut sight = Sight::new(memory, context.space, share, counters, context.now);
         for (index, member) in (0..).zip(members.iter_mut()) {
             if dice.is_some_and(|dice| member.rests(dice, index)) {
                 continue;
@@ -170,9 +175,10 @@ impl Group {
                     break;
                 }
                 *executed += 1;
-                let step = member.step(&mut sight, context.settings.handler, notices);
-                if let Err(course) = step {
-                    return course;
+                match member.step(&mut sight, context, notices) {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(course) => return course,
                 }
             }
         }
@@ -210,16 +216,19 @@ impl Member {
         mixed & 1 != 0
     }
 
-    /// Executes an instruction. What a wave cannot do by itself becomes of the workgroup.
+    /// Executes an instruction, and returns whether the wave goes on in this turn. What a
+    /// wave cannot do by itself becomes of the workgroup.
     pub(super) fn step(
         &mut self,
         sight: &mut Sight<'_>,
-        handler: u64,
+        context: &Context,
         notices: &mut Vec<Notice>,
-    ) -> Result<(), Course> {
+    ) -> Result<bool, Course> {
+        let handler = context.settings.handler;
         let wave = &mut self.wave;
         match wave.step(sight) {
             Outcome::Next | Outcome::Sleep(_) => {}
+            Outcome::Counter => return Ok(false),
             Outcome::Ended => self.state = State::Ended,
             Outcome::Barrier => self.state = State::Waits,
             Outcome::Halted => {
@@ -232,6 +241,10 @@ impl Member {
                     privileged: wave.is_privileged(),
                 }),
                 MESSAGE_SAVE if wave.is_privileged() => wave.set_exec(self.area),
+                MESSAGE_DOORBELL => {
+                    let upper = wave.exec() >> 32 << 32;
+                    wave.set_exec(upper | u64::from(context.doorbell));
+                }
                 _ => {}
             },
             // Without a handler a trap does nothing.
@@ -258,7 +271,7 @@ impl Member {
         if halts && !self.wave.is_privileged() && self.state == State::Runs {
             self.state = State::Halted;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// A wave that waits at a barrier has not passed it: it comes there again.

@@ -151,14 +151,14 @@ impl Group {
         is_done: impl Fn(&mut Member) -> bool,
     ) -> Result<(), Trouble> {
         self.settle(context);
-        let handler = context.settings.handler;
         let Group {
             members,
             share,
             notices,
             ..
         } = self;
-        let mut sight = Sight::new(memory, context.space, share, context.now);
+        // A handler takes from no counter.
+        let mut sight = Sight::new(memory, context.space, share, &mut [], context.now);
         for _ in 0..context.handler_turns {
             let mut moved = false;
             for member in members.iter_mut().filter(|m| m.state != State::Ended) {
@@ -166,7 +166,7 @@ impl Group {
                     continue;
                 }
                 moved = true;
-                member.step(&mut sight, handler, notices)?;
+                member.step(&mut sight, context, notices)?;
             }
             if !moved {
                 let waits = members.iter().any(|m| m.state == State::Waits);

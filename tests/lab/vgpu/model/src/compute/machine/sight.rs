@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a wave sees of memory: its process's address space, the local memory of its
-//! workgroup, and the clock.
+//! workgroup, the counters of its die, and the clock.
 
 use gfx942::wave::{Fault, Memory as Seen};
 
@@ -13,6 +13,7 @@ pub struct Sight<'a> {
     memory: &'a mut Memory,
     space: Space,
     share: &'a mut [u8],
+    counters: &'a mut [u32],
     now: GpuNanos,
     /// The page of code that was fetched last. Nothing else happens on the GPU while
     /// this value lives.
@@ -25,12 +26,14 @@ impl<'a> Sight<'a> {
         memory: &'a mut Memory,
         space: Space,
         share: &'a mut [u8],
+        counters: &'a mut [u32],
         now: GpuNanos,
     ) -> Sight<'a> {
         Sight {
             memory,
             space,
             share,
+            counters,
             now,
             code: None,
             fault: None,
@@ -68,6 +71,11 @@ impl Seen for Sight<'_> {
         written.map_err(|fault| self.note(fault))
     }
 
+    fn probe(&mut self, address: u64, size: usize) -> Result<(), Fault> {
+        let probed = self.memory.probe(self.space, address, size, true);
+        probed.map_err(|fault| self.note(fault))
+    }
+
     fn fetch(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
         let (page, offset) = (address & !(PAGE - 1), (address % PAGE) as usize);
         if self.code.as_ref().is_none_or(|(base, _)| *base != page) {
@@ -92,5 +100,9 @@ impl Seen for Sight<'_> {
 
     fn share(&mut self) -> &mut [u8] {
         self.share
+    }
+
+    fn counters(&mut self) -> &mut [u32] {
+        self.counters
     }
 }

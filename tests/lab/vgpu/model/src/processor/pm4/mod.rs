@@ -188,7 +188,8 @@ impl<'a> CommandProcessor<'a> {
         Flow::Blocked
     }
 
-    /// Stops the queue because it accessed memory that it must not.
+    /// Stops the queue because it accessed memory that it must not, unless that is to be
+    /// tried again.
     pub(super) fn stop_for_memory(
         &mut self,
         key: QueueKey,
@@ -198,8 +199,7 @@ impl<'a> CommandProcessor<'a> {
         let engines = &mut *self.engines;
         engines
             .queues
-            .memory_fault(&mut engines.bus, key, fault, doing);
-        Flow::Blocked
+            .fault_of_packet(&mut engines.bus, key, fault, doing)
     }
 }
 

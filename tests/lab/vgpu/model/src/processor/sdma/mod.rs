@@ -51,10 +51,8 @@ pub fn fetch(engines: &mut Engines, key: QueueKey) -> Flow {
         }
         Ok((_, Outcome::Wait)) => Flow::Poll,
         Err(Failure::Memory(fault)) => {
-            engines
-                .queues
-                .memory_fault(&mut engines.bus, key, fault, "SDMA packet");
-            Flow::Blocked
+            let (queues, bus) = (&mut engines.queues, &mut engines.bus);
+            queues.fault_of_packet(bus, key, fault, "SDMA packet")
         }
         Err(Failure::Packet(reason)) => {
             engines.queues.fail(&mut engines.bus, key, reason);
