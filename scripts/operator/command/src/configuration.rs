@@ -136,7 +136,7 @@ pub fn apply(
     }
     let resolved = found.resolve(&config, &now);
     let due = differences(&now, &as_shown(host, &resolved.config));
-    let applied = make(&mut host.clone(), due).map_err(|refusal| {
+    let applied = make(&mut host.clone(), &now, due).map_err(|refusal| {
         // What is not in force cannot make the host fail.
         match (noted != known).then(|| known.write(host)) {
             Some(Err(error)) => Refusal(format!("{refusal}; {error}")),

@@ -404,7 +404,7 @@ pub fn follow(host: &mut Host, found: &Found) -> Result<Followed, Refusal> {
         note_given(host, &own)?;
     }
     for difference in due {
-        match make(host, vec![difference.clone()]) {
+        match make(host, &now, vec![difference.clone()]) {
             Ok(applied) => followed.changes.extend(applied.changes),
             Err(refusal) => followed
                 .refused

@@ -22,6 +22,7 @@ pub mod host;
 pub mod kernel;
 pub mod ledger;
 pub mod metrics;
+pub mod modes;
 pub mod names;
 pub mod noted;
 pub mod parameters;
