@@ -68,7 +68,7 @@ impl Modes {
         }
     }
 
-    /// Refuses to have a GPU do more where a mode is not what it was here.
+    /// Refuses to have a GPU do more where somebody else has one do less by now.
     pub fn check(&self, kernel: &dyn Kernel, setting: Setting<'_>) -> Result<(), Refusal> {
         let now = match kernel.modes() {
             Ok(now) => now,
@@ -79,12 +79,13 @@ impl Modes {
         if !now.has_more_done_by(setting) {
             return Ok(());
         }
-        let mut names = self.own.keys().chain(now.own.keys());
-        let other = match now.all == self.all {
-            true => names
-                .find(|gpu| now.own.get(*gpu) != self.own.get(*gpu) && kernel.is_there(gpu))
+        let mut gpus = self.own.keys().chain(now.own.keys());
+        let does_less = |gpu| activity(now.mode(gpu)) < activity(self.mode(gpu));
+        let other = match does_less(None) {
+            true => Some("the mode".to_owned()),
+            false => gpus
+                .find(|gpu| does_less(Some(gpu)) && kernel.is_there(gpu))
                 .map(|gpu| format!("the mode of GPU {gpu}")),
-            false => Some("the mode".to_owned()),
         };
         match other {
             None => Ok(()),
@@ -109,8 +110,11 @@ impl Modes {
     }
 
     fn has_more_done_by(&self, setting: Setting<'_>) -> bool {
-        let own = setting.gpu.and_then(|gpu| self.own.get(gpu));
-        let before = own.unwrap_or(&self.all);
-        activity(setting.mode.unwrap_or(&self.all)) > activity(before)
+        activity(setting.mode.unwrap_or(&self.all)) > activity(self.mode(setting.gpu))
+    }
+
+    /// The mode that one GPU has, or those that have none of their own.
+    fn mode(&self, gpu: Option<&str>) -> &str {
+        gpu.and_then(|gpu| self.own.get(gpu)).unwrap_or(&self.all)
     }
 }
