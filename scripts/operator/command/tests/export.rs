@@ -4,6 +4,12 @@
 mod host;
 mod server;
 
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
 use host::{Host, DEBUGFS, QUEUES};
 use server::{exporting, Server};
 
@@ -190,10 +196,37 @@ fn a_file_is_replaced_and_its_sums_outlive_queues_and_runs() {
 }
 
 #[test]
+fn a_write_that_fails_is_said_and_does_not_end_what_goes_on() {
+    let host = exporting();
+    let file = host.0.path().join("metrics.prom");
+    fs::create_dir(&file).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_gpreempt"))
+        .arg("--root")
+        .arg(host.0.path())
+        .args(["export", "--interval", "0.1", "--output"])
+        .arg(&file)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    errors.read_line(&mut said).unwrap();
+    assert!(said.contains("it is no ordinary file"), "{said}");
+    fs::remove_dir(&file).unwrap();
+    while !file.is_file() {
+        assert!(child.try_wait().unwrap().is_none(), "it has ended");
+        sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
 fn the_command_line_is_refused_where_it_says_two_things() {
     let host = exporting();
     for line in [
         "export|--interval|3",
+        "export|--output|x|--interval|0",
         "export|--public",
         "export|--listen|localhost",
         "export|--listen|127.0.0.1:0|--output|x",
