@@ -112,7 +112,11 @@ fn a_rule_that_is_typed_waits_for_its_turn() {
     let first = gpreempt_operator::host::Host::new(host.0.path())
         .turn()
         .unwrap();
-    for (line, file) in [("rules|add|1 comm=x prio=3", "add"), ("rules|del|1", "del")] {
+    for (line, file) in [
+        ("rules|add|1 comm=x prio=3", "add"),
+        ("rules|del|1", "del"),
+        ("rules|save", "del"),
+    ] {
         let mut second = start(&host, line);
         while !waits(second.id(), DEBUGFS, &host) {
             assert!(second.try_wait().unwrap().is_none(), "it did not wait");
@@ -125,6 +129,16 @@ fn a_rule_that_is_typed_waits_for_its_turn() {
     drop(first);
     assert!(start(&host, "rules|del|1").wait().unwrap().success());
     assert_eq!(host.read(&format!("{FAUX}/rules_del")), "1");
+}
+
+#[test]
+fn what_a_name_stands_for_is_looked_up_before_the_turn() {
+    let host = host();
+    let _first = gpreempt_operator::host::Host::new(host.0.path())
+        .turn()
+        .unwrap();
+    let text = host.refuses("rules|add|1 unit=a.service prio=3");
+    assert!(text.contains("a.service does not run"), "{text}");
 }
 
 #[test]

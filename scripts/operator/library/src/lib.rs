@@ -10,6 +10,7 @@
 pub mod apply;
 pub mod attempts;
 pub mod cgroups;
+pub mod compare;
 pub mod config;
 pub mod containers;
 pub mod doctor;
