@@ -226,7 +226,6 @@ fn the_command_line_is_refused_where_it_says_two_things() {
     let host = exporting();
     for line in [
         "export|--interval|3",
-        "export|--output|x|--interval|0",
         "export|--public",
         "export|--listen|localhost",
         "export|--listen|127.0.0.1:0|--output|x",

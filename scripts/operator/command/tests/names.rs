@@ -158,7 +158,12 @@ fn metrics_compare_with_what_was_noted_and_read_no_files_of_runtimes() {
     host.file(MODE, "enforce\n");
     in_force(&host, &[&rule, "20 comm=x prio=3"]);
     assert!(holds(&host));
-    // What is called so now is not looked at, and neither is what cannot be read.
+    // What cannot be read now would leave open which rules are for the name.
+    let file = format!("var/lib/docker/containers/{NUMBER}/config.v2.json");
+    host.file(&file, "broken");
+    in_force(&host, &[&rule, "11 cgroup=/q prio=2", "20 comm=x prio=3"]);
+    assert!(!holds(&host), "somebody has typed one");
+    in_force(&host, &[&rule, "20 comm=x prio=3"]);
     fs::remove_dir(cgroup(&host)).unwrap();
     assert!(holds(&host));
     in_force(&host, &["20 comm=x prio=3"]);

@@ -137,7 +137,13 @@ fn what_a_name_stands_for_is_looked_up_before_the_turn() {
     let _first = gpreempt_operator::host::Host::new(host.0.path())
         .turn()
         .unwrap();
-    let text = host.refuses("rules|add|1 unit=a.service prio=3");
+    let mut second = start(&host, "rules|add|1 unit=a.service prio=3");
+    while second.try_wait().unwrap().is_none() {
+        assert!(!waits(second.id(), DEBUGFS, &host), "it waits");
+        sleep(Duration::from_millis(1));
+    }
+    let output = second.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
     assert!(text.contains("a.service does not run"), "{text}");
 }
 

@@ -420,7 +420,7 @@ fn a_container_whose_description_is_too_long_keeps_no_other_from_its_name() {
     // Many at once do not use up what there is to be read for the others.
     for place in 0..40 {
         let number = number("0", &format!("{place:03}"));
-        let text = format!("{{\"Name\":\"/x\"}}{}", " ".repeat(4_000_000));
+        let text = format!("{:<1$}", "{\"Name\":\"/x\"}", 4 << 20);
         tree.file(
             &format!("var/lib/docker/containers/{number}/config.v2.json"),
             &text,
