@@ -69,8 +69,8 @@ pub enum Command {
         /// write them to a file of node_exporter's, replacing it as a whole
         #[arg(long, conflicts_with = "listen")]
         output: Option<PathBuf>,
-        /// write the file again and again, with so many seconds in between
-        #[arg(long, requires = "output", value_parser = seconds)]
+        /// write the file again and again, with so many seconds in between, 0.1 at least
+        #[arg(long, requires = "output", value_parser = interval)]
         interval: Option<f64>,
         /// answer at this address (default: 127.0.0.1:9743)
         #[arg(long, num_args = 0..=1, default_missing_value = "127.0.0.1:9743")]
@@ -183,6 +183,14 @@ fn seconds(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "give seconds, from 0 to 86400".to_owned())
 }
 
+/// A time that leaves the module alone in between, which each look waits for.
+fn interval(text: &str) -> Result<f64, String> {
+    let number = seconds(text).ok();
+    number
+        .filter(|seconds| *seconds >= 0.1)
+        .ok_or_else(|| "give seconds, from 0.1 to 86400".to_owned())
+}
+
 /// So many that a collector can still bear them, with a dozen numbers for each.
 fn workloads(text: &str) -> Result<usize, String> {
     let number = text.parse().ok();
@@ -213,6 +221,9 @@ mod tests {
         assert_eq!(seconds("0.5"), Ok(0.5));
         for wrong in ["-1", "NaN", "inf", "soon", "86401"] {
             assert!(seconds(wrong).is_err(), "{wrong}");
+            assert!(interval(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(interval("0.1"), Ok(0.1));
+        assert!(interval("0.09").is_err() && interval("0").is_err());
     }
 }

@@ -176,8 +176,10 @@ pub fn add_rule(host: &Host, words: &[String]) -> Result<Outcome, Refusal> {
         return change_rules(host, "add", words);
     }
     let rule = Rule::typed(&text).map_err(Refusal)?;
+    // Files of users are not waited for while others wait for their turn.
+    let paths = follow::look_up(host, &rule)?;
     let turn = host.turn()?;
-    follow::add(&mut host.clone(), &rule)?;
+    follow::add(&mut host.clone(), &rule, &paths)?;
     drop(turn);
     rules_after(host)
 }

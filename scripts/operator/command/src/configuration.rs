@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gpreempt_operator::apply::{as_shown, differences, make, Difference, Waiting};
 use gpreempt_operator::attempts::Attempts;
+use gpreempt_operator::compare;
 use gpreempt_operator::config::{Config, Fault, Wrong, PLACE};
 use gpreempt_operator::file::replace;
 use gpreempt_operator::follow;
@@ -136,7 +137,7 @@ pub fn apply(
     }
     let resolved = found.resolve(&config, &now);
     let due = differences(&now, &as_shown(host, &resolved.config));
-    let applied = make(&mut host.clone(), due).map_err(|refusal| {
+    let applied = make(&mut host.clone(), &now, due).map_err(|refusal| {
         // What is not in force cannot make the host fail.
         match (noted != known).then(|| known.write(host)) {
             Some(Err(error)) => Refusal(format!("{refusal}; {error}")),
@@ -210,17 +211,21 @@ pub fn good(host: &Host) -> Result<Outcome, Refusal> {
 }
 
 pub fn save(host: &Host, file: Option<PathBuf>) -> Result<Outcome, Refusal> {
+    let old = Config::read(&host.path(PLACE));
+    let old = old.unwrap_or_else(|_| Config::new());
+    // Files of users are not waited for while others wait for their turn.
+    let names = save::Names::new(host, &old);
+    let turn = host.turn()?;
     let now = host.state()?;
     let (mut config, fleeting) = save::in_force(&now);
-    follow::names_again(host, &now, &mut config);
+    names.put_back(host, &now, &mut config);
+    let gone = words(&save::keep_waiting(host, &old, &mut config));
     // A GPU that is not there cannot show the values of its own.
-    if let Ok(file) = Config::read(&host.path(PLACE)) {
-        let mut absent = file.gpus;
-        absent.retain(|gpu, _| !now.gpus.contains_key(gpu));
-        config.gpus.extend(absent);
-    }
+    let mut absent = old.gpus;
+    absent.retain(|gpu, _| !now.gpus.contains_key(gpu));
+    config.gpus.extend(absent);
     let text = save::toml(&config);
-    let left_out = words(&fleeting);
+    let fleeting = words(&fleeting);
     let mut lines = Vec::new();
     let file = if file.as_deref() == Some(Path::new("-")) {
         lines.extend(text.lines().map(String::from));
@@ -231,11 +236,12 @@ pub fn save(host: &Host, file: Option<PathBuf>) -> Result<Outcome, Refusal> {
         lines.push(format!("{} has what is in force", path.display()));
         path.display().to_string()
     };
-    lines.extend(
-        left_out
-            .iter()
-            .map(|rule| format!("# left out, because a process number does not last: {rule}")),
-    );
+    drop(turn);
+    let why = |rule| format!("# left out, because a process number does not last: {rule}");
+    lines.extend(fleeting.iter().map(why));
+    let why = |rule| format!("# left out, because it is not in force any more: {rule}");
+    lines.extend(gone.iter().map(why));
+    let left_out = [fleeting, gone].concat();
     Ok(Outcome::good(lines, Report::Save { file, left_out }))
 }
 
@@ -251,7 +257,7 @@ pub fn standing(host: &Host) -> Option<Standing> {
     };
     match Config::read(&path) {
         Ok(config) => {
-            match follow::compare(host, &config) {
+            match compare::compare(host, &config) {
                 Ok(found) => {
                     standing.differences = found.differences;
                     standing.waiting = found.waiting;

@@ -58,14 +58,15 @@ fn to_file(host: &Host, path: &Path, export: &Export) -> Result<(), Refusal> {
     let mut ledger = kept(host);
     loop {
         let (metrics, refusal) = collect(host, &mut ledger, export.most);
-        replace(path, &text(&metrics, Format::Prometheus), 0o644)?;
+        let written = replace(path, &text(&metrics, Format::Prometheus), 0o644);
         // Names and numbers can always be written.
         let sums = serde_json::to_string(&ledger).unwrap_or_default();
-        replace(&host.path(LEDGER), &sums, 0o600)?;
+        let kept = replace(&host.path(LEDGER), &sums, 0o600);
         let Some(interval) = export.interval else {
-            return refusal.map_or(Ok(()), Err);
+            return written.and(kept).and(refusal.map_or(Ok(()), Err));
         };
-        if let Some(refusal) = refusal {
+        // There may be room again the next time.
+        for refusal in [written.err(), kept.err(), refusal].into_iter().flatten() {
             complain(&refusal);
         }
         std::thread::sleep(Duration::from_secs_f64(interval));

@@ -426,6 +426,37 @@ fn what_is_in_force_is_saved_as_a_file_that_says_the_same() {
 }
 
 #[test]
+fn a_rule_that_waits_for_its_cgroup_is_not_lost_when_all_is_saved() {
+    let host = host();
+    let rule = |id: u32, whom: &str| format!("[[rule]]\nid = {id}\n{whom}\nprio = 3\n");
+    let waiting = rule(5, "cgroup = \"/waits\"");
+    let all = [
+        waiting.clone(),
+        rule(6, "cgroup = \"/there\""),
+        rule(7, "cgroup = \"/gone\""),
+        rule(8, "comm = \"x\""),
+    ];
+    host.file(FILE, &all.concat());
+    host.file("sys/fs/cgroup/there/cgroup.procs", "");
+    show_rules(&host, &[("7 comm=y prio=3", false)]);
+    let text = host.says("rules|save");
+    let left: Vec<&str> = text.lines().filter(|line| line.starts_with('#')).collect();
+    assert_eq!(
+        left,
+        [
+            "# left out, because it is not in force any more: 6 cgroup=/there prio=3",
+            "# left out, because it is not in force any more: 8 comm=x prio=3"
+        ]
+    );
+    let saved = host.read(FILE);
+    assert!(
+        saved.contains(&format!("{waiting}\n{}", rule(7, "comm = \"y\""))),
+        "{saved}"
+    );
+    assert_eq!(saved.matches("[[rule]]").count(), 2, "{saved}");
+}
+
+#[test]
 fn what_is_in_force_is_saved_to_a_file_of_the_current_folder() {
     let host = host();
     let output = Command::new(env!("CARGO_BIN_EXE_gpreempt"))

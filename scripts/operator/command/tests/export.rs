@@ -4,6 +4,12 @@
 mod host;
 mod server;
 
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
 use host::{Host, DEBUGFS, QUEUES};
 use server::{exporting, Server};
 
@@ -187,6 +193,32 @@ fn a_file_is_replaced_and_its_sums_outlive_queues_and_runs() {
     assert_eq!(value(&host.read("metrics.prom"), &sample), "12.0");
     let wrong = format!("export|--output|{}", host.0.path().display());
     assert!(host.refuses(&wrong).contains("it is no ordinary file"));
+}
+
+#[test]
+fn a_write_that_fails_is_said_and_does_not_end_what_goes_on() {
+    let host = exporting();
+    let file = host.0.path().join("metrics.prom");
+    fs::create_dir(&file).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_gpreempt"))
+        .arg("--root")
+        .arg(host.0.path())
+        .args(["export", "--interval", "0.1", "--output"])
+        .arg(&file)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    errors.read_line(&mut said).unwrap();
+    assert!(said.contains("it is no ordinary file"), "{said}");
+    fs::remove_dir(&file).unwrap();
+    while !file.is_file() {
+        assert!(child.try_wait().unwrap().is_none(), "it has ended");
+        sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]

@@ -143,6 +143,41 @@ fn what_comes_and_goes_is_followed_and_nothing_else() {
 }
 
 #[test]
+fn metrics_compare_with_what_was_noted_and_read_no_files_of_runtimes() {
+    let host = host();
+    let rule = format!("10 cgroup={} prio=2", path());
+    let latency = format!("{DEBUGFS}/latency.json");
+    host.file(&latency, r#"{"schema":1,"nodes":[]}"#);
+    let holds = |host: &Host| {
+        let text = host.says("export");
+        text.contains("amd_gpreempt_configuration_in_force 1\n")
+    };
+    in_force(&host, &[&rule, "20 comm=x prio=3"]);
+    assert!(!holds(&host), "it has not been applied");
+    host.says("apply");
+    host.file(MODE, "enforce\n");
+    in_force(&host, &[&rule, "20 comm=x prio=3"]);
+    assert!(holds(&host));
+    // What cannot be read now would leave open which rules are for the name.
+    let file = format!("var/lib/docker/containers/{NUMBER}/config.v2.json");
+    host.file(&file, "broken");
+    in_force(&host, &[&rule, "11 cgroup=/q prio=2", "20 comm=x prio=3"]);
+    assert!(!holds(&host), "somebody has typed one");
+    in_force(&host, &[&rule, "20 comm=x prio=3"]);
+    fs::remove_dir(cgroup(&host)).unwrap();
+    assert!(holds(&host));
+    in_force(&host, &["20 comm=x prio=3"]);
+    assert!(
+        holds(&host),
+        "it comes back when it is followed the next time"
+    );
+    in_force(&host, &[&rule, "11 cgroup=/q prio=2", "20 comm=x prio=3"]);
+    assert!(!holds(&host), "somebody has typed one");
+    in_force(&host, &[&rule]);
+    assert!(!holds(&host));
+}
+
+#[test]
 fn only_what_was_applied_is_followed() {
     let host = host();
     in_force(&host, &[]);
@@ -251,11 +286,14 @@ fn what_is_saved_has_the_names_that_were_applied_unless_they_are_contradicted() 
     assert!(!text.contains("id = 10"), "{text}");
     let text = saved(&["10 comm=z prio=2"]);
     assert!(
-        text.contains("comm = \"z\"") && !text.contains("trainer"),
+        text.contains("comm = \"z\"") && !text.contains("container ="),
         "{text}"
     );
     let text = saved(&[&rule, "11 comm=z prio=2"]);
-    assert!(text.contains(&plain) && !text.contains("trainer"), "{text}");
+    assert!(
+        text.contains(&plain) && !text.contains("container ="),
+        "{text}"
+    );
     // It waits, and a rule of the time before has not gone yet.
     fs::remove_dir(cgroup(&host)).unwrap();
     assert!(saved(&["20 comm=x prio=3"]).contains(named));
@@ -272,8 +310,28 @@ fn what_is_saved_has_the_names_that_were_applied_unless_they_are_contradicted() 
     }
     host.file(FILE, "mode = \"off\"\n");
     host.says("apply");
+    // Nothing is noted now, as after a stop of the unit, so that the file's names count.
     host.file(FILE, CONFIG);
-    assert!(saved(&[&rule]).contains(&plain));
+    let text = saved(&[&rule]);
+    assert!(text.contains(named) && !text.contains("cgroup"), "{text}");
+    fs::create_dir(cgroup(&host)).unwrap();
+    for rules in [[rule.as_str()].as_slice(), &[]] {
+        let text = saved(rules);
+        assert!(text.contains(named) && !text.contains("cgroup"), "{text}");
+        assert!(
+            text.contains("not in force any more: 20 comm=x prio=3"),
+            "{text}"
+        );
+    }
+    host.file("sys/fs/cgroup/q/cgroup.procs", "");
+    for other in ["11 cgroup=/q prio=2", "10 comm=z prio=2"] {
+        let text = saved(&[other]);
+        assert!(!text.contains(named), "{text}");
+        assert!(
+            text.contains("# left out, because it is not in force any more: 10 container=trainer"),
+            "{text}"
+        );
+    }
 }
 
 #[test]

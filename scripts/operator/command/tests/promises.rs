@@ -6,6 +6,7 @@ mod host;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -268,12 +269,35 @@ fn the_units_call_what_the_command_understands() {
     }
     let ours: Vec<&str> = lines
         .iter()
-        .filter_map(|line| line.strip_prefix("/usr/sbin/gpreempt "))
+        .filter_map(|line| line.split_once("/usr/sbin/gpreempt "))
+        .map(|(_, words)| words.trim_end_matches('\''))
         .collect();
     assert_eq!(ours.len(), 5, "{lines:?}");
     let host = full_host();
     for line in ours {
         host.says(&line.replace(' ', "|"));
+    }
+}
+
+#[test]
+fn that_the_unit_is_stopped_counts_only_while_the_host_shuts_down() {
+    let unit = project("scripts/package/host/amd-gpreempt.service");
+    let (_, line) = unit.split_once("\nExecStop=/bin/sh -c '").unwrap();
+    let (line, _) = line.split_once("'\n").unwrap();
+    // What systemd makes of it.
+    let line = line
+        .replace("$$", "$")
+        .replace("/usr/sbin/gpreempt", "/bin/echo");
+    for (job, said) in [("", ""), ("0", ""), ("712", "good\n")] {
+        let host = Host::new();
+        host.file("systemctl", &format!("#!/bin/sh\necho {job}\n"));
+        let program = host.0.path().join("systemctl");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", &line]).env("PATH", host.0.path());
+        let output = shell.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), said, "{job}");
     }
 }
 
@@ -390,7 +414,7 @@ fn the_unit_that_follows_names_sees_what_is_named_and_what_was_applied() {
     );
     let timer = unit("-names.timer");
     assert!(
-        timer.contains("\nBindsTo=amd-gpreempt.service\n"),
+        timer.contains("\nBindsTo=dev-amd_gpreempt.device\n"),
         "{timer}"
     );
 }

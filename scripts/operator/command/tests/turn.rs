@@ -4,12 +4,12 @@
 mod host;
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{symlink, MetadataExt, OpenOptionsExt};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use host::{Host, FAUX};
+use host::{Host, DEBUGFS, FAUX};
 
 const FILE: &str = "etc/amd-gpreempt/config.toml";
 const PARAMETERS: &str = "sys/module/amd_gpreempt/parameters";
@@ -60,7 +60,7 @@ fn a_second_apply_waits_for_the_first() {
         .turn()
         .unwrap();
     let mut second = apply(&host);
-    while !waits(second.id(), &format!("{FAUX}/rules_add"), &host) {
+    while !waits(second.id(), DEBUGFS, &host) {
         assert!(second.try_wait().unwrap().is_none(), "it did not wait");
         sleep(Duration::from_millis(1));
     }
@@ -70,15 +70,55 @@ fn a_second_apply_waits_for_the_first() {
     assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "77");
 }
 
+/// A unit with a network of its own has a sysfs of its own, with other files.
+#[test]
+fn a_unit_waits_for_a_person_at_the_prompt() {
+    let (person, unit) = (host(), host());
+    let tables = unit.0.path().join(DEBUGFS);
+    fs::remove_dir_all(&tables).unwrap();
+    symlink(person.0.path().join(DEBUGFS), &tables).unwrap();
+    let first = gpreempt_operator::host::Host::new(person.0.path())
+        .turn()
+        .unwrap();
+    let mut second = apply(&unit);
+    while !waits(second.id(), DEBUGFS, &unit) {
+        assert!(second.try_wait().unwrap().is_none(), "it did not wait");
+        sleep(Duration::from_millis(1));
+    }
+    drop(first);
+    assert!(second.wait().unwrap().success());
+}
+
+#[test]
+fn rules_can_be_typed_without_the_tables_one_after_the_other() {
+    let host = host();
+    fs::remove_dir_all(host.0.path().join(DEBUGFS)).unwrap();
+    let first = gpreempt_operator::host::Host::new(host.0.path())
+        .turn()
+        .unwrap();
+    let mut second = start(&host, "rules|del|1");
+    while !waits(second.id(), &format!("{FAUX}/rules_add"), &host) {
+        assert!(second.try_wait().unwrap().is_none(), "it did not wait");
+        sleep(Duration::from_millis(1));
+    }
+    drop(first);
+    assert!(second.wait().unwrap().success());
+    assert_eq!(host.read(&format!("{FAUX}/rules_del")), "1");
+}
+
 #[test]
 fn a_rule_that_is_typed_waits_for_its_turn() {
     let host = host();
     let first = gpreempt_operator::host::Host::new(host.0.path())
         .turn()
         .unwrap();
-    for (line, file) in [("rules|add|1 comm=x prio=3", "add"), ("rules|del|1", "del")] {
+    for (line, file) in [
+        ("rules|add|1 comm=x prio=3", "add"),
+        ("rules|del|1", "del"),
+        ("rules|save", "del"),
+    ] {
         let mut second = start(&host, line);
-        while !waits(second.id(), &format!("{FAUX}/rules_add"), &host) {
+        while !waits(second.id(), DEBUGFS, &host) {
             assert!(second.try_wait().unwrap().is_none(), "it did not wait");
             sleep(Duration::from_millis(1));
         }
@@ -89,6 +129,22 @@ fn a_rule_that_is_typed_waits_for_its_turn() {
     drop(first);
     assert!(start(&host, "rules|del|1").wait().unwrap().success());
     assert_eq!(host.read(&format!("{FAUX}/rules_del")), "1");
+}
+
+#[test]
+fn what_a_name_stands_for_is_looked_up_before_the_turn() {
+    let host = host();
+    let _first = gpreempt_operator::host::Host::new(host.0.path())
+        .turn()
+        .unwrap();
+    let mut second = start(&host, "rules|add|1 unit=a.service prio=3");
+    while second.try_wait().unwrap().is_none() {
+        assert!(!waits(second.id(), DEBUGFS, &host), "it waits");
+        sleep(Duration::from_millis(1));
+    }
+    let output = second.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("a.service does not run"), "{text}");
 }
 
 #[test]
@@ -125,6 +181,7 @@ fn a_program_that_is_told_to_end_applies_the_whole_first() {
 fn who_may_not_change_the_module_is_told_what_is_missing() {
     let host = host();
     fs::remove_file(host.0.path().join(FAUX).join("rules_add")).unwrap();
+    fs::remove_dir_all(host.0.path().join(DEBUGFS)).unwrap();
     let text = host.refuses("apply");
     assert!(
         text.contains("cannot open ") && text.contains("rules_add"),

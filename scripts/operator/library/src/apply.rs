@@ -10,6 +10,7 @@ use crate::config::{Access, Config};
 use crate::gpu::Gpus;
 use crate::host::Refusal;
 use crate::kernel::{Added, InForce, Kernel, State};
+use crate::modes::{Modes, Setting};
 use crate::rule::{Rule, MOST_RULES};
 
 /// One difference between what is in force and what should be.
@@ -268,15 +269,23 @@ pub fn as_shown(kernel: &dyn Kernel, wanted: &Config) -> Config {
 
 /// Makes the differences go. When one of them cannot be, what was is put back.
 pub fn apply(kernel: &mut dyn Kernel, wanted: &Config) -> Result<Applied, Refusal> {
-    let all = drift(kernel, wanted)?;
-    make(kernel, all)
+    let now = kernel.state()?;
+    let all = differences(&now, &as_shown(kernel, wanted));
+    make(kernel, &now, all)
 }
 
-/// Makes these differences go, in their order, or none of them.
-pub fn make(kernel: &mut dyn Kernel, all: Vec<Difference>) -> Result<Applied, Refusal> {
+/// Makes these differences to a state go, in their order, or none of them. A mode that
+/// somebody else sets meanwhile so that less is done stays.
+pub fn make(
+    kernel: &mut dyn Kernel,
+    now: &State,
+    all: Vec<Difference>,
+) -> Result<Applied, Refusal> {
+    let mut modes = Modes::of(now);
     let mut applied = Applied::default();
     for difference in all {
-        match carry_out(kernel, &difference) {
+        let step = |kernel: &mut dyn Kernel| carry_out(kernel, &difference);
+        match set(kernel, &mut modes, Setting::wanted(&difference), step) {
             Ok(true) => applied.changes.push(difference),
             Ok(false) => {
                 // A GPU that has gone waits once, with all its values.
@@ -285,10 +294,29 @@ pub fn make(kernel: &mut dyn Kernel, all: Vec<Difference>) -> Result<Applied, Re
                 // The rule that it replaces may have had to go.
                 applied.changes.extend(replaced(&difference));
             }
-            Err(refusal) => return Err(put_back(kernel, applied, &difference, refusal)),
+            Err(refusal) => {
+                return Err(put_back(kernel, &mut modes, applied, &difference, refusal))
+            }
         }
     }
     Ok(applied)
+}
+
+/// Has a step made that may set a mode, unless that is somebody else's by now.
+fn set<T>(
+    kernel: &mut dyn Kernel,
+    modes: &mut Modes,
+    setting: Option<Setting<'_>>,
+    step: impl FnOnce(&mut dyn Kernel) -> Result<T, Refusal>,
+) -> Result<T, Refusal> {
+    if let Some(setting) = setting {
+        modes.check(kernel, setting)?;
+    }
+    let done = step(kernel)?;
+    if let Some(setting) = setting {
+        modes.note(setting);
+    }
+    Ok(done)
 }
 
 /// What waits where a change could not be made yet.
@@ -350,6 +378,7 @@ fn delete(kernel: &mut dyn Kernel, rule: &Rule) -> Result<(), Refusal> {
 /// Undoes what was done, the last first, and says how that went.
 fn put_back(
     kernel: &mut dyn Kernel,
+    modes: &mut Modes,
     applied: Applied,
     failed: &Difference,
     refusal: Refusal,
@@ -358,7 +387,8 @@ fn put_back(
     // A step that failed in its middle is undone as well.
     let half = matches!(failed, Difference::Access { .. }).then(|| failed.clone());
     for change in applied.changes.iter().chain(&half).rev() {
-        if let Err(error) = undo(kernel, change) {
+        let step = |kernel: &mut dyn Kernel| undo(kernel, change);
+        if let Err(error) = set(kernel, modes, Setting::before(change), step) {
             left.push(format!("{} ({error})", before(change)));
         }
     }

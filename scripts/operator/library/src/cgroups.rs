@@ -59,6 +59,12 @@ pub struct Cgroups {
     left: usize,
 }
 
+/// Whether there is a cgroup of this path.
+pub fn is_there(host: &Host, path: &[u8]) -> bool {
+    let below = path.strip_prefix(b"/").unwrap_or(path);
+    tree(host).join(OsStr::from_bytes(below)).is_dir()
+}
+
 impl Cgroups {
     pub fn new(host: &Host, user: Option<u32>) -> Cgroups {
         let tree = tree(host);

@@ -26,9 +26,20 @@ pub struct Container {
     pub running: Running,
     pub names: BTreeSet<String>,
     pub labels: BTreeMap<String, String>,
+    /// Why its names and labels cannot be said, if they cannot.
+    pub unknown: Option<Refusal>,
 }
 
 impl Container {
+    fn new(running: Running) -> Container {
+        Container {
+            running,
+            names: BTreeSet::new(),
+            labels: BTreeMap::new(),
+            unknown: None,
+        }
+    }
+
     /// Whether a text begins its number.
     pub fn begins_with(&self, text: &str) -> bool {
         text.len() >= SHORT && self.running.number.starts_with(text)
@@ -43,7 +54,8 @@ pub struct Account {
     pub home: PathBuf,
 }
 
-/// The containers that the system runs, or a user.
+/// The containers that the system runs, or a user. One that cannot be described is
+/// among them, and keeps no other from it.
 pub fn containers(host: &Host, user: Option<&Account>) -> Result<Vec<Container>, Refusal> {
     let running = Cgroups::new(host, user.map(|user| user.number)).containers()?;
     if running.is_empty() {
@@ -53,8 +65,17 @@ pub fn containers(host: &Host, user: Option<&Account>) -> Result<Vec<Container>,
     let numbers: BTreeSet<&str> = running.iter().map(|one| one.number.as_str()).collect();
     let mut keepers = Keepers::new(host, user, &numbers)?;
     let mut all = Vec::new();
-    for one in running {
-        all.extend(keepers.describe(one)?);
+    let count = running.len();
+    for (done, one) in running.into_iter().enumerate() {
+        let others = keepers.reader.hold_back(count - done);
+        let found = keepers.describe(one.clone());
+        keepers.reader.give_back(others);
+        all.extend(found.unwrap_or_else(|why| {
+            Some(Container {
+                unknown: Some(why),
+                ..Container::new(one)
+            })
+        }));
     }
     Ok(all)
 }
@@ -161,11 +182,7 @@ impl Keepers {
     /// that of a pod does.
     fn describe(&mut self, running: Running) -> Result<Option<Container>, Refusal> {
         let number = running.number.clone();
-        let mut container = Container {
-            running,
-            names: BTreeSet::new(),
-            labels: BTreeMap::new(),
-        };
+        let mut container = Container::new(running);
         let kept = self.docker.join(&number).join("config.v2.json");
         if let Some(docker) = self.reader.json::<Docker>(&kept)? {
             // It has a slash in front, from a time when names were paths.
@@ -176,12 +193,17 @@ impl Keepers {
         }
         let names = self.listed.get(&number).into_iter().flatten();
         container.names.extend(names.cloned());
-        let bundles = self.containerd.iter().map(|folder| folder.join(&number));
-        let of_storage = |folder: &PathBuf| folder.join(&number).join("userdata");
-        for bundle in bundles.chain(self.storage.iter().map(of_storage)) {
+        // What a runtime does not say itself, whoever made the pod may have.
+        let of_containerd = |folder: &PathBuf| (folder.join(&number), "io.kubernetes.cri-o.");
+        let of_storage =
+            |folder: &PathBuf| (folder.join(&number).join("userdata"), "io.kubernetes.cri.");
+        let bundles = self.containerd.iter().map(of_containerd);
+        for (bundle, foreign) in bundles.chain(self.storage.iter().map(of_storage)) {
             let bundle: Option<Bundle> = self.reader.json(&bundle.join("config.json"))?;
             let notes = bundle.and_then(|bundle| bundle.annotations);
-            if !container.take_notes(notes.unwrap_or_default()) {
+            let mut notes = notes.unwrap_or_default();
+            notes.retain(|note, _| !note.starts_with(foreign));
+            if !container.take_notes(notes) {
                 return Ok(None);
             }
         }
@@ -202,6 +224,12 @@ impl Container {
                 return false;
             }
         }
+        let labels = notes.get("io.kubernetes.cri-o.Labels");
+        let labels = labels.map(|text| serde_json::from_str(text).unwrap_or_default());
+        let labels: BTreeMap<String, String> = labels.unwrap_or_default();
+        // What the kubelet says is said after whatever else there is.
+        self.labels.extend(notes.clone());
+        self.labels.extend(labels);
         for (note, label) in [
             (
                 "io.kubernetes.cri.container-name",
@@ -218,11 +246,6 @@ impl Container {
                 self.labels.insert(label.into(), value.clone());
             }
         }
-        if let Some(text) = notes.get("io.kubernetes.cri-o.Labels") {
-            let labels: BTreeMap<String, String> = serde_json::from_str(text).unwrap_or_default();
-            self.labels.extend(labels);
-        }
-        self.labels.extend(notes);
         let named = ["io.kubernetes.container.name", "nerdctl/name"];
         let names = named.iter().filter_map(|label| self.labels.get(*label));
         self.names.extend(names.cloned());

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::compare::compare_noted;
 use crate::config::{Config, Wrong, PLACE};
-use crate::follow::compare;
 use crate::host::{Host, Refusal};
 use crate::kernel::Kernel;
 use crate::ledger::{self, Amount, Ledger, Sighting};
@@ -438,7 +438,7 @@ fn configuration(host: &Host) -> Vec<Metric> {
     );
     let path = host.path(PLACE);
     let holds = match Config::read(&path) {
-        Ok(config) => compare(host, &config).is_ok_and(|found| found.differences.is_empty()),
+        Ok(config) => compare_noted(host, &config).is_ok_and(|found| found.differences.is_empty()),
         Err(Wrong::Unreadable(_)) if !path.exists() => return Vec::new(),
         Err(_) => false,
     };

@@ -3,14 +3,17 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::unistd::Uid;
 
 use crate::host::{cannot, Refusal};
 
 /// Writes a file as a whole: it is the old one or the new one at any time, also
-/// after the host has failed. Where the path is a link, the file that it leads to
-/// is written.
+/// after the host has failed. Where the path is a link that nobody but root and the
+/// caller can have made, the file that it leads to is written.
 pub fn replace(path: &Path, text: &str, mode: u32) -> Result<(), Refusal> {
     replace_bytes(path, text.as_bytes(), mode)
 }
@@ -19,10 +22,7 @@ pub fn replace(path: &Path, text: &str, mode: u32) -> Result<(), Refusal> {
 pub fn replace_bytes(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Refusal> {
     let wrong = |error: io::Error| cannot("write", path, &error);
     let target = target(path)?;
-    let directory = match target.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
+    let directory = folder(&target);
     fs::create_dir_all(directory).map_err(wrong)?;
     let mut name = target.file_name().unwrap_or_default().to_owned();
     // Two programs that write at the same time have a file each.
@@ -65,26 +65,63 @@ pub fn remove(path: &Path) -> Result<(), Refusal> {
     }
 }
 
+/// The most links that lead from one to the next, as the kernel has it.
+const MOST_LINKS: usize = 40;
+
 /// The file to be replaced, which is not there or an ordinary one: a device or a
 /// pipe would be gone afterwards.
 fn target(path: &Path) -> Result<PathBuf, Refusal> {
-    if fs::symlink_metadata(path).is_err() {
-        return Ok(path.to_owned());
+    let wrong = |error: io::Error| cannot("write", path, &error);
+    let mut target = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let data = match fs::symlink_metadata(&target) {
+            // A link that leads nowhere is a mistake.
+            Err(error) if target != path => return Err(wrong(error)),
+            Err(_) => return Ok(target),
+            Ok(data) => data,
+        };
+        if data.is_file() {
+            return Ok(target);
+        }
+        if !data.is_symlink() {
+            return Err(Refusal(format!(
+                "cannot write {}: it is no ordinary file: name another one, or - for the terminal",
+                path.display()
+            )));
+        }
+        if !is_trusted(&target, &data).map_err(wrong)? {
+            return Err(Refusal(format!(
+                "cannot write {}: {} is a link that others may have made: \
+                 name the file that it leads to, or remove it",
+                path.display(),
+                target.display()
+            )));
+        }
+        let next = fs::read_link(&target).map_err(wrong)?;
+        target = folder(&target).join(next);
     }
-    let target = fs::canonicalize(path).map_err(|error| cannot("write", path, &error))?;
-    match fs::metadata(&target) {
-        Ok(data) if !data.is_file() => Err(Refusal(format!(
-            "cannot write {}: it is no ordinary file: name another one, or - for the terminal",
-            path.display()
-        ))),
-        _ => Ok(target),
+    Err(wrong(Errno::ELOOP.into()))
+}
+
+/// Whether a link, and everything else in its folder, is of nobody's making but root's
+/// and the caller's.
+fn is_trusted(link: &Path, data: &fs::Metadata) -> io::Result<bool> {
+    let folder = fs::metadata(folder(link))?;
+    let own = |data: &fs::Metadata| data.uid() == 0 || data.uid() == Uid::effective().as_raw();
+    Ok(own(data) && own(&folder) && folder.mode() & 0o022 == 0)
+}
+
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{symlink, FileTypeExt};
+    use std::os::unix::fs::{chown, lchown, symlink, FileTypeExt, PermissionsExt};
     use std::os::unix::net::UnixListener;
 
     fn names(directory: &Path) -> Vec<String> {
@@ -106,6 +143,45 @@ mod tests {
         assert_eq!(fs::read_to_string(&file).unwrap(), "new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(names(directory.path()), ["file", "link"]);
+    }
+
+    #[test]
+    fn a_link_that_others_may_have_made_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().canonicalize().unwrap();
+        let (victim, open) = (place.join("victim"), place.join("open"));
+        fs::write(&victim, "precious").unwrap();
+        fs::create_dir(&open).unwrap();
+        symlink(&victim, open.join("link")).unwrap();
+        // One that leads to it by way of one that may be followed, and by itself.
+        symlink("open/link", place.join("first")).unwrap();
+        let refused = |path: &Path| {
+            let refusal = replace(path, "new", 0o600).unwrap_err().to_string();
+            assert!(
+                refusal.contains("open/link is a link that others may have made"),
+                "{refusal}"
+            );
+            assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        };
+        for mode in [0o1777, 0o775, 0o702] {
+            fs::set_permissions(&open, fs::Permissions::from_mode(mode)).unwrap();
+            refused(&open.join("link"));
+            refused(&place.join("first"));
+        }
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).unwrap();
+        // Only root can give the folder or the link to somebody else.
+        if chown(&open, Some(7), None).is_ok() {
+            refused(&open.join("link"));
+            chown(&open, Some(0), None).unwrap();
+            lchown(open.join("link"), Some(7), None).unwrap();
+            refused(&open.join("link"));
+            lchown(open.join("link"), Some(0), None).unwrap();
+        }
+        replace(&place.join("first"), "new", 0o600).unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "new");
+        symlink("round", place.join("round")).unwrap();
+        let refusal = replace(&place.join("round"), "new", 0o600).unwrap_err();
+        assert!(refusal.0.contains("symbolic links"), "{refusal}");
     }
 
     #[test]

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use crate::apply::{as_shown, differences, make, Difference};
+use crate::apply::{differences, make, Difference};
 use crate::config::{Config, PLACE};
 use crate::host::{Host, Refusal};
 use crate::kernel::{InForce, Kernel, State};
@@ -54,16 +54,16 @@ impl std::fmt::Display for Waiting {
 
 /// A rule with a name, and the numbers that it may give to rules of the kernel.
 #[derive(Clone, Debug)]
-struct Block {
-    rule: Rule,
+pub(crate) struct Block {
+    pub(crate) rule: Rule,
     name: Name,
-    last: u32,
+    pub(crate) last: u32,
 }
 
 impl Block {
     /// Whether a rule of the kernel may be one that this one stands for: it does the
     /// same, for a cgroup, and has one of the numbers.
-    fn has(&self, rule: &Rule) -> bool {
+    pub(crate) fn has(&self, rule: &Rule) -> bool {
         let mut own = self.rule.effect;
         own.id = rule.effect.id;
         (self.rule.id()..=self.last).contains(&rule.id())
@@ -120,7 +120,7 @@ pub struct Resolved {
     /// Without names.
     pub config: Config,
     pub waiting: Vec<Waiting>,
-    blocks: Vec<Block>,
+    pub(crate) blocks: Vec<Block>,
 }
 
 impl Resolved {
@@ -152,6 +152,15 @@ impl Resolved {
             let (paths, why) = match find(&block.name) {
                 Answer::Paths(paths) => (paths, None),
                 Answer::Nothing(why) => (Vec::new(), Some(why)),
+                Answer::Partly {
+                    mut paths,
+                    unknown,
+                    why,
+                } => {
+                    let kept = in_force(block, now).into_iter();
+                    paths.extend(kept.filter(|path| unknown.contains(path)));
+                    (paths, Some(why))
+                }
                 // What is in force is better than nothing.
                 Answer::Unknown(why) => (in_force(block, now), Some(why)),
             };
@@ -187,7 +196,7 @@ impl Resolved {
 
     /// The rule with a name to which a difference is due, where it is due to nothing
     /// else and only what was added for a name has to go.
-    fn cause(&self, difference: &Difference, given: &Given) -> Option<&Rule> {
+    pub(crate) fn cause(&self, difference: &Difference, given: &Given) -> Option<&Rule> {
         match difference {
             Difference::Rule { wanted, now } => {
                 let origin = self.origin(wanted)?;
@@ -222,16 +231,20 @@ fn left_over(block: &Block, without: usize, room: usize, with: usize) -> Option<
 fn in_force(block: &Block, now: &State) -> Vec<Vec<u8>> {
     let own = now.rules.iter().filter(|one| !one.dead);
     let own = own.filter(|one| block.has(&one.rule));
-    own.filter_map(|one| match &one.rule.subject {
+    own.filter_map(|one| path(&one.rule)).collect()
+}
+
+/// The cgroup for which a rule is.
+fn path(rule: &Rule) -> Option<Vec<u8>> {
+    match &rule.subject {
         Subject::Cgroup(path) => Some(path.clone()),
         _ => None,
-    })
-    .collect()
+    }
 }
 
 /// The rules with names, each with the numbers up to the next rule's. `rules` are in
 /// the order of their numbers.
-fn blocks(rules: &[Rule]) -> Vec<Block> {
+pub(crate) fn blocks(rules: &[Rule]) -> Vec<Block> {
     let most = u32::try_from(MOST_RULES).unwrap_or(u32::MAX);
     let block = |(place, rule): (usize, &Rule)| {
         let Subject::Named(name) = &rule.subject else {
@@ -249,59 +262,6 @@ fn blocks(rules: &[Rule]) -> Vec<Block> {
         })
     };
     rules.iter().enumerate().filter_map(block).collect()
-}
-
-/// How a configuration compares with what is in force.
-#[derive(Clone, Debug, Default)]
-pub struct Comparison {
-    pub differences: Vec<String>,
-    /// What is no difference, since it is followed.
-    pub waiting: Vec<String>,
-}
-
-/// Compares a configuration with what is in force. What comes and goes under a name
-/// that was applied is no difference.
-pub fn compare(host: &Host, config: &Config) -> Result<Comparison, Refusal> {
-    let now = host.state()?;
-    let resolved = Found::new(host, config).resolve(config, &now);
-    let applied = applied(host).unwrap_or_default();
-    let given = given(host).unwrap_or_default();
-    let is_applied = |rule: &Rule| applied.rules.contains(rule);
-    let mut comparison = Comparison::default();
-    for block in resolved.blocks.iter().filter(|one| !is_applied(&one.rule)) {
-        let text = format!("rule '{}' has not been applied", block.rule);
-        comparison.differences.push(text);
-    }
-    let waiting = resolved.waiting.iter().filter(|one| is_applied(&one.rule));
-    comparison.waiting.extend(waiting.map(Waiting::to_string));
-    let shown = as_shown(host, &resolved.config);
-    for difference in differences(&now, &shown) {
-        match resolved.cause(&difference, &given) {
-            Some(rule) if is_applied(rule) => comparison.waiting.push(format!(
-                "{difference}, until '{}' is followed the next time",
-                rule_name(rule)
-            )),
-            _ if matches!(difference, Difference::Absent(_)) => {
-                comparison.waiting.push(difference.to_string());
-            }
-            _ => comparison.differences.push(difference.to_string()),
-        }
-    }
-    for block in blocks(&applied.rules) {
-        if !config.rules.contains(&block.rule) {
-            let rule = block.rule;
-            let text = format!("rule '{rule}' is followed and should not be");
-            comparison.differences.push(text);
-        }
-    }
-    Ok(comparison)
-}
-
-fn rule_name(rule: &Rule) -> String {
-    match &rule.subject {
-        Subject::Named(name) => name.to_string(),
-        _ => rule.to_string(),
-    }
 }
 
 /// What has the name for which a rule is in force, as it was applied.
@@ -348,6 +308,25 @@ impl Found {
                 .map(|block| (block.name.clone(), finder.find(&block.name)))
                 .collect(),
         )
+    }
+
+    /// What they stood for when they were last followed.
+    pub fn noted(host: &Host, config: &Config) -> Result<Found, Refusal> {
+        let given = given(host)?;
+        let rules: Vec<Rule> = given
+            .iter()
+            .filter_map(|one| Rule::parse(one).ok())
+            .collect();
+        let blocks = blocks(&config.rules).into_iter();
+        let answer = |block: &Block| {
+            let own = rules.iter().filter(|rule| block.has(rule));
+            Answer::Paths(own.filter_map(path).collect())
+        };
+        Ok(Found(
+            blocks
+                .map(|block| (block.name.clone(), answer(&block)))
+                .collect(),
+        ))
     }
 
     fn of(&self, name: &Name) -> Answer {
@@ -404,7 +383,7 @@ pub fn follow(host: &mut Host, found: &Found) -> Result<Followed, Refusal> {
         note_given(host, &own)?;
     }
     for difference in due {
-        match make(host, vec![difference.clone()]) {
+        match make(host, &now, vec![difference.clone()]) {
             Ok(applied) => followed.changes.extend(applied.changes),
             Err(refusal) => followed
                 .refused
@@ -414,21 +393,26 @@ pub fn follow(host: &mut Host, found: &Found) -> Result<Followed, Refusal> {
     Ok(followed)
 }
 
-/// Adds a rule that somebody has typed, for what its name stands for now: for all of
-/// it, or nothing.
-pub fn add(host: &mut Host, rule: &Rule) -> Result<(), Refusal> {
+/// The cgroups that the name of a rule stands for, which somebody types.
+pub fn look_up(host: &Host, rule: &Rule) -> Result<Vec<Vec<u8>>, Refusal> {
+    let Subject::Named(name) = &rule.subject else {
+        return Ok(Vec::new());
+    };
+    match Finder::new(host).find(name) {
+        Answer::Paths(paths) | Answer::Partly { paths, .. } => Ok(paths),
+        Answer::Nothing(why) | Answer::Unknown(why) => Err(Refusal(format!(
+            "{name}: {why}; to have it waited for, write the rule to /{PLACE}"
+        ))),
+    }
+}
+
+/// Adds a rule that somebody has typed, for these cgroups, which its name stands for: for
+/// all of it, or nothing.
+pub fn add(host: &mut Host, rule: &Rule, paths: &[Vec<u8>]) -> Result<(), Refusal> {
     let Subject::Named(name) = &rule.subject else {
         return host.add_rule(rule).map(|_| ());
     };
     let now = host.state()?;
-    let paths = match Finder::new(host).find(name) {
-        Answer::Paths(paths) => paths,
-        Answer::Nothing(why) | Answer::Unknown(why) => {
-            return Err(Refusal(format!(
-                "{name}: {why}; to have it waited for, write the rule to /{PLACE}"
-            )));
-        }
-    };
     let others = now.rules.iter().map(|one| one.rule.clone());
     let mut rules: Vec<Rule> = others.filter(|one| one.id() > rule.id()).collect();
     rules.push(rule.clone());
@@ -437,7 +421,7 @@ pub fn add(host: &mut Host, rule: &Rule) -> Result<(), Refusal> {
     rules.retain(|one| !own.iter().any(|block| block.has(one)));
     rules.sort_by_key(Rule::id);
     for block in blocks(&rules).iter().filter(|block| block.rule == *rule) {
-        let added = block.spread(&paths, &now, Others::Give, MOST_RULES);
+        let added = block.spread(paths, &now, Others::Give, MOST_RULES);
         if added.len() < paths.len() {
             let why = left_over(block, paths.len() - added.len(), MOST_RULES, added.len());
             return Err(Refusal(format!("{name}: {}", why.unwrap_or_default())));
@@ -449,29 +433,4 @@ pub fn add(host: &mut Host, rule: &Rule) -> Result<(), Refusal> {
         }
     }
     Ok(())
-}
-
-/// Puts the names that were applied in the place of the rules that they stand for,
-/// unless what is in force contradicts them.
-pub fn names_again(host: &Host, now: &State, saved: &mut Config) {
-    let (Ok(applied), Ok(given)) = (applied(host), given(host)) else {
-        return;
-    };
-    let resolved = Found::new(host, &applied).resolve(&applied, now);
-    for block in &resolved.blocks {
-        let is_in_force = |rule: &Rule| {
-            let mut all = now.rules.iter();
-            all.any(|one| one.rule == *rule && !one.dead)
-        };
-        let mut own = resolved.config.rules.iter().filter(|rule| block.has(rule));
-        let is_own = |rule: &Rule| block.has(rule) && given.contains(&rule.to_string());
-        let others = saved.rules.iter().filter(|rule| !is_own(rule));
-        let numbers = block.rule.id()..=block.last;
-        let is_free = !others.map(Rule::id).any(|id| numbers.contains(&id));
-        if is_free && own.all(is_in_force) {
-            saved.rules.retain(|rule| !is_own(rule));
-            saved.rules.push(block.rule.clone());
-        }
-    }
-    saved.rules.sort_by_key(Rule::id);
 }

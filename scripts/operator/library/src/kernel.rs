@@ -17,6 +17,7 @@ use crate::apply::activity;
 use crate::config::Access;
 use crate::gpu::Gpus;
 use crate::host::{cannot, Host, Refusal, MODULE};
+use crate::modes::Modes;
 use crate::parameters::{self, Parameters};
 use crate::rule::Rule;
 
@@ -58,6 +59,10 @@ pub enum Added {
 pub trait Kernel {
     /// What is in force now.
     fn state(&self) -> Result<State, Refusal>;
+    /// The modes that are in force now.
+    fn modes(&self) -> Result<Modes, Refusal> {
+        Ok(Modes::of(&self.state()?))
+    }
     fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), Refusal>;
     /// Gives a GPU a value of its own, or with none the one for all again.
     fn set_own(&mut self, gpu: &str, name: &str, value: Option<&str>) -> Result<(), Refusal>;
@@ -274,6 +279,13 @@ impl Kernel for Host {
             gpus: self.gpus()?,
             rules: self.rules_in_force()?,
             access: self.access()?,
+        })
+    }
+
+    fn modes(&self) -> Result<Modes, Refusal> {
+        Ok(Modes {
+            all: self.parameter("mode")?,
+            own: self.own_modes()?,
         })
     }
 

@@ -10,6 +10,7 @@
 pub mod apply;
 pub mod attempts;
 pub mod cgroups;
+pub mod compare;
 pub mod config;
 pub mod containers;
 pub mod doctor;
@@ -22,6 +23,7 @@ pub mod host;
 pub mod kernel;
 pub mod ledger;
 pub mod metrics;
+pub mod modes;
 pub mod names;
 pub mod noted;
 pub mod parameters;

@@ -55,6 +55,19 @@ impl Reader {
         }
     }
 
+    /// Leaves what follows its part of what may be read, where as many parts are needed,
+    /// and says how much is kept from it.
+    pub fn hold_back(&mut self, parts: usize) -> u64 {
+        let parts = u64::try_from(parts).unwrap_or(u64::MAX).max(1);
+        let own = self.left.bytes / parts;
+        std::mem::replace(&mut self.left.bytes, own) - own
+    }
+
+    /// What was kept from one may be read again.
+    pub fn give_back(&mut self, bytes: u64) {
+        self.left.bytes += bytes;
+    }
+
     /// What is in a file, which may not be there. It is not repeated to others.
     pub fn json<T: DeserializeOwned>(&mut self, path: &Path) -> Result<Option<T>, Refusal> {
         let wrong = |error: io::Error| cannot("read", path, &error);

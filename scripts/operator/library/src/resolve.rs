@@ -16,6 +16,12 @@ use crate::names::{Name, Part};
 pub enum Answer {
     /// In the order of their paths, each once, and at least one.
     Paths(Vec<Vec<u8>>),
+    /// The same, and there are others of which it cannot be said, and why.
+    Partly {
+        paths: Vec<Vec<u8>>,
+        unknown: Vec<Vec<u8>>,
+        why: String,
+    },
     /// There is nothing of that name now, and why.
     Nothing(String),
     /// It cannot be said, and why.
@@ -42,8 +48,14 @@ impl<'h> Finder<'h> {
         let account = match &name.user {
             None => None,
             Some(user) => match account(self.host, user) {
-                Some(account) => Some(account),
-                None => return Answer::Nothing(format!("there is no user '{user}'")),
+                Ok(Some(account)) => Some(account),
+                Ok(None) => return Answer::Nothing(format!("there is no user '{user}'")),
+                Err(error) => {
+                    return Answer::Unknown(format!(
+                        "who user '{user}' is cannot be found out now: {}",
+                        error.desc()
+                    ))
+                }
             },
         };
         match &name.part {
@@ -67,9 +79,10 @@ impl<'h> Finder<'h> {
             Part::Label { key, value } => match self.containers(account.as_ref()) {
                 Ok(all) => {
                     let has = |one: &&Container| one.labels.get(key) == Some(value);
-                    several(all.iter().filter(has), || {
+                    let found = several(all.iter().filter(has), || {
                         "no container with that label runs".into()
-                    })
+                    });
+                    in_part(found, all)
                 }
                 Err(refusal) => Answer::Unknown(refusal.to_string()),
             },
@@ -101,11 +114,29 @@ fn several<'c>(found: impl Iterator<Item = &'c Container>, why: impl FnOnce() ->
     }
 }
 
+/// An answer by names, where there are containers whose names cannot be said.
+fn in_part(answer: Answer, all: &[Container]) -> Answer {
+    let Some(why) = all.iter().find_map(|one| one.unknown.as_ref()) else {
+        return answer;
+    };
+    let why = why.to_string();
+    let unknown = all.iter().filter(|one| one.unknown.is_some());
+    match answer {
+        Answer::Paths(paths) => Answer::Partly {
+            paths,
+            unknown: unknown.map(|one| one.running.path.clone()).collect(),
+            why,
+        },
+        _ => Answer::Unknown(why),
+    }
+}
+
 /// All containers of a name, or the one whose number begins so.
 fn by_name(all: &[Container], text: &str) -> Answer {
     let named = |one: &&Container| one.names.contains(text);
-    if let Answer::Paths(paths) = several(all.iter().filter(named), String::new) {
-        return Answer::Paths(paths);
+    let found = several(all.iter().filter(named), String::new);
+    if matches!(found, Answer::Paths(_)) {
+        return in_part(found, all);
     }
     let mut numbers: Vec<&str> = Vec::new();
     for one in all.iter().filter(|one| one.begins_with(text)) {
@@ -113,9 +144,11 @@ fn by_name(all: &[Container], text: &str) -> Answer {
     }
     numbers.dedup();
     match numbers.len() {
-        0 | 1 => several(all.iter().filter(|one| one.begins_with(text)), || {
-            "no container of that name runs".into()
-        }),
+        0 => in_part(
+            Answer::Nothing("no container of that name runs".into()),
+            all,
+        ),
+        1 => several(all.iter().filter(|one| one.begins_with(text)), String::new),
         many => Answer::Nothing(format!(
             "{many} containers have numbers that begin so: give more digits"
         )),
@@ -123,8 +156,8 @@ fn by_name(all: &[Container], text: &str) -> Answer {
 }
 
 /// A user by name or number, as the system's own list has it, or else whoever else is
-/// asked for users.
-fn account(host: &Host, user: &str) -> Option<Account> {
+/// asked for users, who may not answer.
+fn account(host: &Host, user: &str) -> nix::Result<Option<Account>> {
     let number: Option<u32> = user.parse().ok();
     let list = host.try_read("etc/passwd").unwrap_or_default();
     let listed = list.lines().find_map(|line| {
@@ -135,27 +168,52 @@ fn account(host: &Host, user: &str) -> Option<Account> {
             home: below_root(PathBuf::from(fields.get(5).unwrap_or(&""))),
         })
     });
-    listed.or_else(|| {
-        let found = match number {
-            Some(number) => User::from_uid(Uid::from_raw(number)),
-            None => User::from_name(user),
-        };
-        let home = found.ok().flatten();
-        match (home, number) {
-            (Some(found), _) => Some(Account {
-                number: found.uid.as_raw(),
-                home: below_root(found.dir),
-            }),
-            // A number needs no entry to have processes.
-            (None, Some(number)) => Some(Account {
-                number,
-                home: PathBuf::from("nonexistent"),
-            }),
-            (None, None) => None,
-        }
+    if listed.is_some() {
+        return Ok(listed);
+    }
+    let found = match number {
+        Some(number) => User::from_uid(Uid::from_raw(number)),
+        None => User::from_name(user),
+    };
+    told(found, number)
+}
+
+/// An account as whoever was asked for it has told.
+fn told(found: nix::Result<Option<User>>, number: Option<u32>) -> nix::Result<Option<Account>> {
+    Ok(match (found?, number) {
+        (Some(found), _) => Some(Account {
+            number: found.uid.as_raw(),
+            home: below_root(found.dir),
+        }),
+        // A number needs no entry to have processes.
+        (None, Some(number)) => Some(Account {
+            number,
+            home: PathBuf::from("nonexistent"),
+        }),
+        (None, None) => None,
     })
 }
 
 fn below_root(path: PathBuf) -> PathBuf {
     path.strip_prefix("/").map(PathBuf::from).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::errno::Errno;
+
+    #[test]
+    fn that_nobody_answers_does_not_mean_that_there_is_no_such_user() {
+        for number in [None, Some(7)] {
+            assert_eq!(
+                told(Err(Errno::ECONNREFUSED), number),
+                Err(Errno::ECONNREFUSED)
+            );
+        }
+        assert_eq!(told(Ok(None), None), Ok(None));
+        let home = PathBuf::from("nonexistent");
+        let number = 7;
+        assert_eq!(told(Ok(None), Some(7)), Ok(Some(Account { number, home })));
+    }
 }

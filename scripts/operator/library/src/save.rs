@@ -3,10 +3,14 @@
 
 use std::fmt::Write;
 
+use crate::cgroups::is_there;
 use crate::config::{Access, Config};
+use crate::follow::{Found, Resolved};
+use crate::host::Host;
 use crate::kernel::State;
+use crate::noted::{applied, given, Given};
 use crate::parameters;
-use crate::rule::{escaped, Rule, Subject};
+use crate::rule::{escaped, Rule, Subject, MOST_RULES};
 
 /// The text of a file that says this, and no more than it has to.
 pub fn toml(config: &Config) -> String {
@@ -65,6 +69,89 @@ pub fn in_force(state: &State) -> (Config, Vec<Rule>) {
     };
     config.parameters.extend(state.parameters.clone());
     (config, fleeting)
+}
+
+/// The names that rules in force may stand for.
+pub struct Names {
+    config: Config,
+    found: Found,
+    /// The rules that were added for them, where that is noted.
+    given: Option<Given>,
+}
+
+impl Names {
+    /// Those that were applied; where none is noted, as after the unit was stopped, those
+    /// of the host's file.
+    pub fn new(host: &Host, file: &Config) -> Names {
+        let (applied, given) = (applied(host), given(host));
+        let (config, given) = match (applied, given) {
+            (Ok(applied), Ok(given)) if !applied.rules.is_empty() => (applied, Some(given)),
+            _ => (file.clone(), None),
+        };
+        Names {
+            found: Found::new(host, &config),
+            config,
+            given,
+        }
+    }
+
+    /// Puts them in the place of the rules that they stand for, unless what is in force
+    /// contradicts them.
+    pub fn put_back(&self, host: &Host, now: &State, saved: &mut Config) {
+        let resolved = self.found.resolve(&self.config, now);
+        let given = self.given.clone();
+        let given = given.unwrap_or_else(|| standing(host, &resolved, now));
+        for block in &resolved.blocks {
+            let is_in_force = |rule: &Rule| {
+                let mut all = now.rules.iter();
+                all.any(|one| one.rule == *rule && !one.dead)
+            };
+            let mut own = resolved.config.rules.iter().filter(|rule| block.has(rule));
+            let is_own = |rule: &Rule| block.has(rule) && given.contains(&rule.to_string());
+            let others = saved.rules.iter().filter(|rule| !is_own(rule));
+            let numbers = block.rule.id()..=block.last;
+            let is_free = !others.map(Rule::id).any(|id| numbers.contains(&id));
+            // What is not followed need not be in force.
+            if is_free && (self.given.is_none() || own.all(is_in_force)) {
+                saved.rules.retain(|rule| !is_own(rule));
+                saved.rules.push(block.rule.clone());
+            }
+        }
+        saved.rules.sort_by_key(Rule::id);
+    }
+}
+
+/// The rules in force that names stand for by now, or did before their cgroups went.
+fn standing(host: &Host, resolved: &Resolved, now: &State) -> Given {
+    let mut given = resolved.given();
+    let is_gone = |rule: &Rule| match &rule.subject {
+        Subject::Cgroup(path) => !is_there(host, path),
+        _ => false,
+    };
+    let all = now.rules.iter().map(|one| &one.rule);
+    let gone = all.filter(|rule| resolved.origin(rule).is_some() && is_gone(rule));
+    given.extend(gone.map(Rule::to_string));
+    given
+}
+
+/// Keeps the rules of a file that wait for their cgroups, and says which of its rules are
+/// not in what is saved.
+pub fn keep_waiting(host: &Host, file: &Config, saved: &mut Config) -> Vec<Rule> {
+    let mut gone = Vec::new();
+    for rule in &file.rules {
+        let has_number = saved.rules.iter().any(|one| one.id() == rule.id());
+        match &rule.subject {
+            Subject::Named(_) if saved.rules.contains(rule) => {}
+            Subject::Named(_) => gone.push(rule.clone()),
+            _ if has_number => {}
+            Subject::Cgroup(path) if !is_there(host, path) && saved.rules.len() < MOST_RULES => {
+                saved.rules.push(rule.clone());
+            }
+            _ => gone.push(rule.clone()),
+        }
+    }
+    saved.rules.sort_by_key(Rule::id);
+    gone
 }
 
 fn write_rule(out: &mut String, rule: &Rule) {

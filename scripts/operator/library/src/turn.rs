@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Changing the module alone, and to the end.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
+use std::io;
 
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 
-use crate::host::{cannot, Host, Refusal};
+use crate::host::{cannot, Host, Refusal, MODULE};
 use crate::kernel::rules_path;
 
 /// As long as it is there, no other program has one for this host, and the thread
@@ -23,10 +24,21 @@ impl Host {
     /// Waits until no other program has its turn.
     pub fn turn(&self) -> Result<Turn, Refusal> {
         self.need_module()?;
-        // Only root can open this file, so that nobody else can keep others waiting.
-        let path = self.path(rules_path("add"));
-        let wrong = |error: std::io::Error| cannot("open", &path, &error);
-        let mut file = OpenOptions::new().write(true).open(&path).map_err(wrong)?;
+        // One folder for all programs of the host: a unit without a network has a sysfs of
+        // its own, where a lock excludes nobody else. Only root can open either, so that
+        // nobody else can keep others waiting.
+        let tables = self.path("sys/kernel/debug").join(MODULE);
+        let (path, opened) = match File::open(&tables) {
+            // Nothing is applied without the tables; rules can still be typed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let rules = self.path(rules_path("add"));
+                let opened = File::options().write(true).open(&rules);
+                (rules, opened)
+            }
+            opened => (tables, opened),
+        };
+        let wrong = |error: io::Error| cannot("open", &path, &error);
+        let mut file = opened.map_err(wrong)?;
         let lock = loop {
             match Flock::lock(file, FlockArg::LockExclusive) {
                 Ok(lock) => break lock,

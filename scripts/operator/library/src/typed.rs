@@ -14,11 +14,11 @@ pub fn add_all(kernel: &mut dyn Kernel, now: &State, rules: Vec<Rule>) -> Result
         let now = all.find(|one| one.rule.id() == wanted.id()).cloned();
         Difference::Rule { wanted, now }
     });
-    let applied = make(kernel, due.collect())?;
+    let applied = make(kernel, now, due.collect())?;
     if applied.waiting.is_empty() {
         return Ok(true);
     }
-    make(kernel, reversed(applied))?;
+    make(kernel, now, reversed(applied))?;
     Ok(false)
 }
 

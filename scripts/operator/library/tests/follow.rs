@@ -152,6 +152,31 @@ fn what_cannot_be_looked_up_stays_as_it_is() {
 }
 
 #[test]
+fn one_that_cannot_be_looked_up_stays_as_it_is_among_others() {
+    let now = state(&[
+        "10 cgroup=/b prio=3",
+        "11 cgroup=/c prio=3",
+        "12 cgroup=/gone prio=3",
+    ]);
+    let bytes = |paths: &[&str]| paths.iter().map(|path| path.as_bytes().to_vec()).collect();
+    let mut find = |_: &_| Answer::Partly {
+        paths: bytes(&["/a", "/c"]),
+        unknown: bytes(&["/b", "/never"]),
+        why: "a file is too long".into(),
+    };
+    let resolved = Resolved::new(&config(&THREE[1..2]), &now, Others::Give, &mut find);
+    assert_eq!(
+        texts(&resolved.config.rules),
+        [
+            "10 cgroup=/b prio=3",
+            "11 cgroup=/c prio=3",
+            "12 cgroup=/a prio=3"
+        ]
+    );
+    assert!(resolved.waiting[0].to_string().ends_with("is too long"));
+}
+
+#[test]
 fn rules_that_somebody_has_typed_keep_their_numbers_while_names_are_followed() {
     let now = state(&["10 comm=y prio=3", "12 cgroup=/q prio=4"]);
     let running = runs("label=team=a", &["/a", "/b"]);

@@ -354,6 +354,87 @@ fn containers_of_the_kubelet_have_the_labels_that_it_gives() {
 }
 
 #[test]
+fn a_pod_does_not_say_what_its_runtime_says() {
+    let tree = Tree::new();
+    let (crio, containerd) = (number("e", "3"), number("e", "4"));
+    tree.file(
+        &format!("{STORAGE}/{crio}/userdata/config.json"),
+        r#"{"annotations":{"io.kubernetes.cri-o.ContainerType":"container",
+        "io.kubernetes.cri.container-type":"sandbox","io.kubernetes.cri.container-name":"server",
+        "io.kubernetes.cri.sandbox-namespace":"web","io.kubernetes.pod.namespace":"web",
+        "io.kubernetes.cri-o.Labels":"{\"io.kubernetes.pod.namespace\":\"ml\",\"io.kubernetes.container.name\":\"trainer\"}"}}"#,
+    );
+    tree.file(
+        &format!("{CONTAINERD}/k8s.io/{containerd}/config.json"),
+        r#"{"annotations":{"io.kubernetes.cri.container-type":"container",
+        "io.kubernetes.cri-o.ContainerType":"sandbox","io.kubernetes.pod.namespace":"web",
+        "io.kubernetes.cri-o.Labels":"{\"io.kubernetes.container.name\":\"server\"}",
+        "io.kubernetes.cri.container-name":"trainer","io.kubernetes.cri.sandbox-namespace":"ml"}}"#,
+    );
+    tree.runs(&format!("kubepods/pod8/{crio}"));
+    tree.runs(&format!("kubepods/pod9/{containerd}"));
+    let both = [
+        format!("/kubepods/pod8/{crio}"),
+        format!("/kubepods/pod9/{containerd}"),
+    ];
+    assert_eq!(tree.paths("container=trainer"), both);
+    assert_eq!(tree.paths("label=io.kubernetes.pod.namespace=ml"), both);
+    tree.nothing("container=server");
+    tree.nothing("label=io.kubernetes.pod.namespace=web");
+}
+
+#[test]
+fn a_container_whose_description_is_too_long_keeps_no_other_from_its_name() {
+    let tree = Tree::new();
+    let (long, good) = (number("a", "1"), number("b", "2"));
+    for number in [&long, &good] {
+        tree.docker(number, "trainer", r#"{"team":"a"}"#);
+        tree.runs(&format!("docker/{number}"));
+    }
+    let file = format!("var/lib/docker/containers/{long}/config.v2.json");
+    let text = fs::read_to_string(tree.0.path().join(&file)).unwrap();
+    let path = |number: &str| format!("/docker/{number}").into_bytes();
+    assert_eq!(tree.paths("container=trainer").len(), 2);
+    tree.file(&file, &format!("{text}{}", " ".repeat(4 << 20)));
+    for words in ["container=trainer", "label=team=a"] {
+        let Answer::Partly {
+            paths,
+            unknown,
+            why,
+        } = tree.answer(words)
+        else {
+            panic!("{words}: {:?}", tree.answer(words));
+        };
+        assert_eq!((paths, unknown), (vec![path(&good)], vec![path(&long)]));
+        assert!(
+            why.contains(&file) && why.contains("more than is looked at"),
+            "{why}"
+        );
+    }
+    for words in ["container=other", "label=team=b"] {
+        let answer = tree.answer(words);
+        assert!(matches!(answer, Answer::Unknown(_)), "{words}: {answer:?}");
+    }
+    // Its number is known all the same.
+    assert_eq!(tree.paths(&format!("container={}", &long[..12])).len(), 1);
+    // Many at once do not use up what there is to be read for the others.
+    for place in 0..40 {
+        let number = number("0", &format!("{place:03}"));
+        let text = format!("{:<1$}", "{\"Name\":\"/x\"}", 4 << 20);
+        tree.file(
+            &format!("var/lib/docker/containers/{number}/config.v2.json"),
+            &text,
+        );
+        tree.runs(&format!("docker/{number}"));
+    }
+    let Answer::Partly { paths, unknown, .. } = tree.answer("container=trainer") else {
+        panic!("{:?}", tree.answer("container=trainer"));
+    };
+    assert_eq!(paths, [path(&good)]);
+    assert!(unknown.len() > 1, "{unknown:?}");
+}
+
+#[test]
 fn what_a_user_calls_his_containers_is_for_himself() {
     let tree = Tree::new();
     let (own, copied) = (number("f", "1"), number("f", "2"));

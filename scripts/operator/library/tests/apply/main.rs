@@ -85,6 +85,60 @@ fn a_rule_waits_for_its_cgroup_and_the_old_one_of_its_number_goes() {
     assert_eq!(module.state.rules[0].rule, wanted.rules[0]);
 }
 
+#[test]
+fn a_mode_that_somebody_sets_meanwhile_so_that_less_is_done_stays() {
+    let graced = |text: &str| format!("[parameters]\ngrace_us = 7\n{text}");
+    let own = |mode: &str| format!("[gpu.\"{}\"]\nmode = \"{mode}\"\n", GPUS[0]);
+    for (old, new, braked, mode, tried) in [
+        // The last step has more done.
+        (
+            String::new(),
+            format!("mode = \"enforce\"\n{}", graced("")),
+            (0, "off"),
+            "off",
+            vec!["grace_us=7", "grace_us=20"],
+        ),
+        // Undoing the first step has more done.
+        (
+            "mode = \"enforce\"".to_owned(),
+            graced(""),
+            (1, "off"),
+            "off",
+            vec!["mode=observe", "grace_us=7"],
+        ),
+        // One GPU has less done, and somebody does not want more on any.
+        (
+            format!("mode = \"enforce\"\n{}", own("observe")),
+            format!("mode = \"enforce\"\n{}", graced(&own("enforce"))),
+            (0, "observe"),
+            "observe",
+            vec!["grace_us=7", "grace_us=20"],
+        ),
+        // The mode of one GPU is given up by somebody.
+        (
+            own("enforce"),
+            format!("mode = \"enforce\"\n{}", graced(&own("enforce"))),
+            (0, "observe"),
+            "observe",
+            vec!["grace_us=7", "grace_us=20"],
+        ),
+    ] {
+        let mut module = Module::with(&old);
+        module.braked = Some(braked);
+        module.refused = (braked.0 == 1).then_some(1);
+        let refusal = apply(&mut module, &config(&new)).unwrap_err().to_string();
+        assert!(refusal.contains("has been set meanwhile"), "{refusal}");
+        assert_eq!(module.tried, tried);
+        assert_eq!(module.state.parameters["mode"], mode);
+        let left = module.state.gpus[GPUS[0]].get("mode");
+        assert!(left.is_none_or(|left| activity(left) <= activity(mode)));
+        assert_eq!(
+            refusal.ends_with("; everything is as it was"),
+            braked.0 == 0
+        );
+    }
+}
+
 /// A module with a rule of the operator's for a process, which ends when anything changes.
 fn with_ending_process(rule: &str) -> Module {
     let mut module = Module::new();

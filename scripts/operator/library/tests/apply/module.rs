@@ -27,6 +27,8 @@ pub struct Module {
     pub all_refused_from: Option<usize>,
     /// A GPU that goes before the change of that number is tried.
     pub going: Option<(usize, &'static str)>,
+    /// The change of that number, and the mode that somebody sets right after it.
+    pub braked: Option<(usize, &'static str)>,
     /// The modes of the GPUs at first and after each change.
     pub modes: Vec<Vec<usize>>,
 }
@@ -49,6 +51,7 @@ impl Module {
             tried: Vec::new(),
             refused: None,
             going: None,
+            braked: None,
             all_refused_from: None,
             modes: Vec::new(),
         }
@@ -73,6 +76,12 @@ impl Module {
         self.tried.push(what.clone());
         if let Some((_, gpu)) = self.going.filter(|(at, _)| *at == number) {
             self.state.gpus.remove(gpu);
+        }
+        if let Some((_, mode)) = self.braked.filter(|(at, _)| *at == number) {
+            self.state.parameters.insert("mode", mode.to_owned());
+            for own in self.state.gpus.values_mut() {
+                own.retain(|name, own| *name != "mode" || activity(own) <= activity(mode));
+            }
         }
         let ending = &self.ending;
         let stays =

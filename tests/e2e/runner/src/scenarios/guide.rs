@@ -34,7 +34,7 @@ const BEGINNINGS: [&str; 8] = [
 ];
 
 /// Commands that do not run here, and why.
-const ELSEWHERE: [(&str, &str); 19] = [
+const ELSEWHERE: [(&str, &str); 20] = [
     ("sudo apt ", "scripts/test/system and scripts/test/dkms"),
     ("sudo update-initramfs ", "it reboots the host"),
     ("make deb", "scripts/test/dkms"),
@@ -53,7 +53,11 @@ const ELSEWHERE: [(&str, &str); 19] = [
     ("sudo fuser ", "a program of Debian's"),
     ("echo 0000:c1:00.0 ", "hotplug.rs"),
     ("sudo rmmod ", "every scenario, at its end"),
-    ("sudo cp ", "see `apply`"),
+    ("sudo install ", "see `apply`"),
+    (
+        "sudo rm -f ",
+        "scripts/test/system removes the files itself",
+    ),
 ];
 
 /// The commands of a document, without what is said about them.
@@ -155,7 +159,8 @@ fn apply(guest: &mut Guest) -> Result<()> {
         says.contains("mode is observe and should be enforce"),
         "{says}"
     );
-    shell(guest, "sudo cp new.toml /etc/amd-gpreempt/config.toml")?;
+    let installed = "sudo install -D -m 644 new.toml /etc/amd-gpreempt/config.toml";
+    shell(guest, installed)?;
     let says = shell(guest, "sudo gpreempt apply")?;
     ensure!(says.contains("is in force"), "{says}");
     Ok(())

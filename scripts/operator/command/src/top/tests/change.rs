@@ -164,7 +164,8 @@ fn a_process_that_has_the_number_of_another_one_gets_no_rule_for_that() {
 fn a_change_waits_for_its_turn() {
     let tree = Tree::new();
     let file = rules_path("add");
-    let node = fs::metadata(tree.host.path(&file)).unwrap().ino();
+    let tables = tree.host.path(RULES);
+    let node = fs::metadata(tables.parent().unwrap()).unwrap().ino();
     let mode = Change::Mode(Mode::Off);
     for (change, file) in [
         (tree.delete(4), rules_path("del")),
