@@ -98,7 +98,7 @@ fn differences(
 /// Says in the log how the driver differs.
 fn refuse<R>(difference: kernel::fmt::Arguments<'_>) -> Result<R> {
     pr_err!(
-        "the amdgpu that is loaded is not the one that this module was built for: {}; build the module again (dkms install, or make install)\n",
+        "the amdgpu that is loaded is not the one that this module was built for: {}; build the module again (dkms unbuild and dkms install, or make install)\n",
         difference
     );
     Err(ENOEXEC)
