@@ -27,8 +27,6 @@ use kfd::operator::sysfs::ParametersFolder;
 
 /// What the threads of a GPU's nodes have in common.
 pub(crate) struct Post {
-    /// There before anything is stopped, and removed before the folder that it is in.
-    _parameters: Option<ParametersFolder>,
     folder: GpuFolder,
     gpu: Arc<Gpu<Engine>>,
 }
@@ -36,18 +34,7 @@ pub(crate) struct Post {
 impl Post {
     pub(crate) fn new(shared: &Shared, gpu: Arc<Gpu<Engine>>) -> Result<Arc<Self>> {
         let folder = GpuFolder::new(shared.root(), gpu.device().name())?;
-        let parameters = ParametersFolder::new(&folder).inspect_err(|error| {
-            pr_warn!(
-                "{} can have no parameters of its own until it is bound again: {:?}\n",
-                gpu_name(gpu.device()),
-                error
-            );
-        });
-        let post = Self {
-            _parameters: parameters.ok(),
-            folder,
-            gpu,
-        };
+        let post = Self { folder, gpu };
         Ok(Arc::new(post, GFP_KERNEL)?)
     }
 }
@@ -93,6 +80,15 @@ impl Monitor {
         }
     }
 
+    /// Adds the folder of the GPU's parameters, which are to be there before anything is
+    /// stopped.
+    fn show_parameters(&self, folder: &mut Option<ParametersFolder>) -> Result {
+        if self.index == 0 && folder.is_none() {
+            *folder = Some(ParametersFolder::new(&self.post.folder)?);
+        }
+        Ok(())
+    }
+
     /// Adds or removes the node's folder until it is there exactly if the node is. To be
     /// called without the node's mutex: removing a folder waits for readers of its
     /// files, which take it.
@@ -133,6 +129,7 @@ impl Monitor {
 impl Body for Monitor {
     fn run(&self, running: &mut Running) {
         let gpu = &self.post.gpu;
+        let mut parameters = None;
         let mut folder = None;
         let mut others = KVec::new();
         let mut complete = true;
@@ -141,6 +138,7 @@ impl Body for Monitor {
                 self.start_all_for_sleep();
             }
             running.freeze();
+            let shown = self.show_parameters(&mut parameters);
             // Read before the look, so that what happens during it leads to another.
             let seen = self.alarm.heard();
             let passed = gpu.with(self.index, |gpu, engine| {
@@ -149,8 +147,8 @@ impl Body for Monitor {
             });
             let (next, count) = passed.unwrap_or((None, 0));
             let count = count.min(MAX_NODES);
-            let followed = self
-                .follow_node(count, &mut folder)
+            let followed = shown
+                .and(self.follow_node(count, &mut folder))
                 .and(self.follow_others(count, &mut others));
             if complete && followed.is_err() {
                 pr_warn!(
