@@ -23,9 +23,9 @@ use crate::terms::time::Nanos;
 const OUTLIER: u64 = 4;
 const FIRST_MOST: Nanos = Nanos::from_micros(1_000);
 
-/// How many transactions last as long as the longest inversion that is left to pass, and
-/// how long that is at least.
-const BRIEF: u64 = 4;
+/// How many times `cost_ratio` transactions last as long as the longest inversion that is
+/// left to pass, and how long that is at least.
+const BRIEF: u64 = 2;
 const BRIEF_LEAST: Nanos = Nanos::from_micros(1_000);
 
 /// How often the floor is doubled at most.
@@ -82,8 +82,15 @@ impl Thrash {
 
     /// How long an inversion is left to pass by itself, where it does: a few transactions,
     /// for one of them disturbs all that run at that time, and not the waiting one alone.
+    /// None at all where costs do not matter.
     pub(crate) fn brief(&self, config: &Config<'_>) -> Nanos {
-        self.cost(config).times(BRIEF).max(BRIEF_LEAST)
+        match u64::from(config.get(Number::CostRatio)) {
+            0 => Nanos::ZERO,
+            ratio => {
+                let brief = self.cost(config).times(ratio.saturating_mul(BRIEF));
+                brief.max(BRIEF_LEAST)
+            }
+        }
     }
 
     /// The time from a transaction to the next stop.

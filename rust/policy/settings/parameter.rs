@@ -115,7 +115,7 @@ numbers! {
     SwitchCost "switch_cost_us" Micros 200 0..=1_000_000
         "What a transaction is assumed to cost before the first one was measured.";
     CostRatio "cost_ratio" Count 2 0..=1_000
-        "The shortest time from one transaction to the next stop, in measured costs of a transaction.";
+        "The shortest time from one transaction to the next stop, in measured costs of a transaction; 0 also leaves no inversion to pass by itself.";
     StopBudget "stop_budget_ms" Millis 500 1..=1_000
         "How much stopped time each process may cause in a second by a priority that no rule gave it; 1000 is no limit.";
     CoolDown "cool_down_ms" Millis 100 1..=60_000

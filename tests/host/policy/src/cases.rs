@@ -36,6 +36,11 @@ fn plain(config: &mut Config<'static>) {
     }
 }
 
+/// What a transaction costs matters.
+fn costs_matter(config: &mut Config<'static>) {
+    let _ = config.set(Number::CostRatio, 1);
+}
+
 /// Its process writes that it prepares a request.
 fn hints(seen: &mut Observation) {
     seen.hint = Some(seen.hint.unwrap_or(0).wrapping_add(1));
@@ -127,6 +132,7 @@ const SERVED: &[Line] = &[
 /// Queues 1 and 2 turn out to have work for 200 us at a time.
 const BRIEF: &[Line] = &[
     PLAIN,
+    Line::Config(costs_matter),
     Queue(1, 1, 3),
     Queue(2, 2, 9),
     Runs(1),
@@ -2789,9 +2795,21 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "where costs do not matter, no inversion is left to pass by itself",
+        scene: &[
+            Times(1, BRIEF),
+            PLAIN,
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
         name: "one that is never long is stopped for one that may be",
         scene: &[
             PLAIN,
+            Line::Config(costs_matter),
             Queue(1, 1, 3),
             Queue(2, 2, 9),
             Runs(1),
@@ -2821,6 +2839,7 @@ pub const CASES: &[Case] = &[
         name: "a stop in the middle of its work does not make a queue one of short work",
         scene: &[
             PLAIN,
+            Line::Config(costs_matter),
             Line::Config(|config| {
                 let _ = config.set(Number::MinRun, 0);
             }),

@@ -62,6 +62,7 @@ const BUGS: &[Bug] = &[
     Bug("memory/work.rs", "_ => self.spell.since(),", "_ => self.moved,", "a queue with work for longer than ever before is stopped at once"),
     Bug("memory/work.rs", "0 => self.spell.since().max(self.moved),", "0 => self.spell.since(),", "a launch that shows no waves is left for longer beside short launches"),
     Bug("memory/work.rs", "if self.is_doubtful() { DOUBTFUL } else { 1 }", "1", "a launch that shows no waves is left for longer beside short launches"),
+    Bug("memory/thrash.rs", "0 => Nanos::ZERO,", "0 => BRIEF_LEAST,", "where costs do not matter, no inversion is left to pass by itself"),
     Bug("memory/spell.rs", "self.cut = true;", "", "a stop in the middle of its work does not make a queue one of short work"),
     Bug("pass/stop.rs", "if claim.reason != Reason::Inversion {", "if false {", "deadline: a queue that is pressed for time does not wait for short work to pass"),
     Bug("algorithm/deadline.rs", " && pressed(context.now, waiting)", "", "deadline: equals share the GPU until a deadline presses"),
