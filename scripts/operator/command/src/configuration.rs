@@ -219,7 +219,8 @@ pub fn save(host: &Host, file: Option<PathBuf>) -> Result<Outcome, Refusal> {
     let now = host.state()?;
     let (mut config, fleeting) = save::in_force(&now);
     names.put_back(host, &now, &mut config);
-    let gone = words(&save::keep_waiting(host, &old, &mut config));
+    let others = save::keep_waiting(host, &old, &mut config);
+    let (waiting, gone) = (words(&others.waiting), words(&others.gone));
     // A GPU that is not there cannot show the values of its own.
     let mut absent = old.gpus;
     absent.retain(|gpu, _| !now.gpus.contains_key(gpu));
@@ -239,6 +240,8 @@ pub fn save(host: &Host, file: Option<PathBuf>) -> Result<Outcome, Refusal> {
     drop(turn);
     let why = |rule| format!("# left out, because a process number does not last: {rule}");
     lines.extend(fleeting.iter().map(why));
+    let why = |rule| format!("# kept, because it waits for its cgroup: {rule}");
+    lines.extend(waiting.iter().map(why));
     let why = |rule| format!("# left out, because it is not in force any more: {rule}");
     lines.extend(gone.iter().map(why));
     let left_out = [fleeting, gone].concat();

@@ -444,6 +444,7 @@ fn a_rule_that_waits_for_its_cgroup_is_not_lost_when_all_is_saved() {
     assert_eq!(
         left,
         [
+            "# kept, because it waits for its cgroup: 5 cgroup=/waits prio=3",
             "# left out, because it is not in force any more: 6 cgroup=/there prio=3",
             "# left out, because it is not in force any more: 8 comm=x prio=3"
         ]

@@ -134,10 +134,22 @@ fn standing(host: &Host, resolved: &Resolved, now: &State) -> Given {
     given
 }
 
-/// Keeps the rules of a file that wait for their cgroups, and says which of its rules are
-/// not in what is saved.
-pub fn keep_waiting(host: &Host, file: &Config, saved: &mut Config) -> Vec<Rule> {
-    let mut gone = Vec::new();
+/// What became of the rules of a file that are not in force.
+#[derive(Clone, Debug, Default)]
+pub struct NotInForce {
+    /// They wait for their cgroups and are kept.
+    pub waiting: Vec<Rule>,
+    /// They are not saved.
+    pub gone: Vec<Rule>,
+}
+
+/// Keeps the rules of a file that wait for their cgroups, since nobody can tell them from
+/// ones that were deleted.
+pub fn keep_waiting(host: &Host, file: &Config, saved: &mut Config) -> NotInForce {
+    let NotInForce {
+        mut waiting,
+        mut gone,
+    } = NotInForce::default();
     for rule in &file.rules {
         let has_number = saved.rules.iter().any(|one| one.id() == rule.id());
         match &rule.subject {
@@ -145,13 +157,14 @@ pub fn keep_waiting(host: &Host, file: &Config, saved: &mut Config) -> Vec<Rule>
             Subject::Named(_) => gone.push(rule.clone()),
             _ if has_number => {}
             Subject::Cgroup(path) if !is_there(host, path) && saved.rules.len() < MOST_RULES => {
+                waiting.push(rule.clone());
                 saved.rules.push(rule.clone());
             }
             _ => gone.push(rule.clone()),
         }
     }
     saved.rules.sort_by_key(Rule::id);
-    gone
+    NotInForce { waiting, gone }
 }
 
 fn write_rule(out: &mut String, rule: &Rule) {

@@ -343,8 +343,15 @@ fn configuration(guest: &mut Guest) -> Result<()> {
     );
 
     waits_for_its_cgroup(guest)?;
+    // While its cgroup is not there, nobody can tell whether it waits or is not wanted.
+    let rule = "3 cgroup=/later prio=9";
     shown(guest, "rules del 3")?;
-    shown(guest, "rules save")?;
+    let kept = format!("kept, because it waits for its cgroup: {rule}");
+    says(&shown(guest, "rules save")?, &[&kept])?;
+    guest.agent().shell("mkdir /sys/fs/cgroup/later")?;
+    let gone = format!("left out, because it is not in force any more: {rule}");
+    says(&shown(guest, "rules save")?, &[&gone])?;
+    guest.agent().shell("rmdir /sys/fs/cgroup/later")?;
     says(&shown(guest, "status")?, &["config.toml is in force"])?;
     module.unload(guest)?;
     guest.agent().shell("rm -r /etc/amd-gpreempt")?;
