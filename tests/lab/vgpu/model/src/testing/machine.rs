@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use super::driver::{halves, Driver, TestProcess, TestQueue, USER};
 use crate::layout::descriptor as mqd;
-use crate::terms::Bus;
+use crate::terms::{Bus, Config, Timing};
 
 #[allow(dead_code)] // Waves without a device need more of it.
 #[path = "../../../../gfx942/tests/common/object.rs"]
@@ -27,6 +27,21 @@ const WANTED: &str = "the tests of machine code need clang-19 and the driver's s
 fn root() -> PathBuf {
     let root = std::env::var_os("GP_INSIDE_ROOT");
     PathBuf::from(root.expect(WANTED))
+}
+
+/// So slow that a queue can leave between two instructions.
+pub const INSTRUCTION: u64 = 100_000;
+
+/// A GPU on which each wave makes one such instruction after the other.
+pub fn slow() -> Config {
+    Config {
+        wave_quantum: 1,
+        timing: Timing {
+            instruction: INSTRUCTION,
+            ..Timing::default()
+        },
+        ..Config::default()
+    }
 }
 
 /// Kernels of the crate `gfx942`, and those that are written for these tests.

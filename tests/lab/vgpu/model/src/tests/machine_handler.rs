@@ -3,28 +3,19 @@
 //! by the driver's own handler.
 
 use crate::layout::descriptor as mqd;
-use crate::terms::{Config, Timing};
+use crate::terms::Config;
 use crate::testing::driver::{Driver, TestQueue, USER};
-use crate::testing::machine::{Launch, HANDLERS, WRITTEN};
-
-/// So slow that a queue can leave between two instructions.
-const INSTRUCTION: u64 = 100_000;
+use crate::testing::machine::{slow, Launch, HANDLERS, INSTRUCTION, WRITTEN};
 
 fn driver() -> (Driver, TestQueue) {
     driver_with(&HANDLERS[0])
 }
 
 fn driver_with(handler: &[u8]) -> (Driver, TestQueue) {
-    let config = Config {
+    let mut driver = Driver::new(Config {
         cu_per_shader_engine: 1,
-        wave_quantum: 1,
-        timing: Timing {
-            instruction: INSTRUCTION,
-            ..Timing::default()
-        },
-        ..Config::default()
-    };
-    let mut driver = Driver::new(config);
+        ..slow()
+    });
     let process = driver.process_with_handler(0x8001, handler);
     let queue = driver.queue(process, 1);
     driver.map(&[queue]);

@@ -5,10 +5,7 @@
 use crate::layout::descriptor as mqd;
 use crate::terms::{Config, Faults, Spoil, Timing};
 use crate::testing::driver::{Driver, TestQueue, USER};
-use crate::testing::machine::{arguments, Launch, COMPILED, HANDLERS, WRITTEN};
-
-/// So slow that a queue can leave between two instructions.
-const INSTRUCTION: u64 = 100_000;
+use crate::testing::machine::{arguments, slow, Launch, COMPILED, HANDLERS, INSTRUCTION, WRITTEN};
 
 /// What `state` is: two waves, and where the save area has what of the first.
 const ITEMS: usize = 128;
@@ -21,16 +18,11 @@ const PC: u64 = HARDWARE + 4;
 const EXEC: u64 = HARDWARE + 12;
 const SHARE: u64 = HARDWARE + 128;
 
-fn slow(xcc_count: u32) -> Config {
+fn slow_on(xcc_count: u32) -> Config {
     Config {
         xcc_count,
         cu_per_shader_engine: 1,
-        wave_quantum: 1,
-        timing: Timing {
-            instruction: INSTRUCTION,
-            ..Timing::default()
-        },
-        ..Config::default()
+        ..slow()
     }
 }
 
@@ -54,7 +46,7 @@ struct Begun {
 
 impl Begun {
     fn new(handler: &[u8]) -> Begun {
-        let (mut driver, queue) = driver(slow(1), handler);
+        let (mut driver, queue) = driver(slow_on(1), handler);
         let sums = driver.buffer(&[0; ITEMS]);
         let launch = Launch {
             object: &WRITTEN,
@@ -270,7 +262,7 @@ fn a_program_counter_off_by_an_instruction_is_noticed() {
 
 #[test]
 fn a_wave_whose_neighbour_has_ended_is_saved_alone() {
-    let (mut driver, queue) = driver(slow(1), &HANDLERS[0]);
+    let (mut driver, queue) = driver(slow_on(1), &HANDLERS[0]);
     let count = driver.buffer(&[0]);
     let launch = Launch {
         object: &WRITTEN,
@@ -347,7 +339,7 @@ fn compiled_kernels_survive_preemption_at_any_moment() {
 #[test]
 fn a_queue_without_a_handler_stops_when_its_waves_are_to_be_saved() {
     for handler in [&[][..], &[0xff; 64][..]] {
-        let (mut driver, mut queue) = driver(slow(1), handler);
+        let (mut driver, mut queue) = driver(slow_on(1), handler);
         if handler.is_empty() {
             queue.process.handler = 0;
             driver.unmap_all();

@@ -5,13 +5,11 @@
 use crate::layout::descriptor as mqd;
 use crate::layout::pm4::{initiator, opcode};
 use crate::layout::shader;
-use crate::terms::{Bus, Config, Timing};
+use crate::terms::{Bus, Config};
 use crate::testing::direct::{dispatch, release, set, GROUPS, ITEMS};
 use crate::testing::driver::{halves, packet, Driver, TestQueue, USER};
-use crate::testing::machine::{Launch, HANDLERS, WRITTEN};
+use crate::testing::machine::{slow, Launch, HANDLERS, INSTRUCTION, WRITTEN};
 
-/// So slow that a queue can leave between two instructions.
-pub(super) const INSTRUCTION: u64 = 100_000;
 const COUNT: usize = 128;
 
 pub(super) fn driver(config: Config) -> (Driver, TestQueue) {
@@ -23,17 +21,6 @@ pub(super) fn driver(config: Config) -> (Driver, TestQueue) {
     let queue = driver.pm4_queue(process);
     driver.map(&[queue]);
     (driver, queue)
-}
-
-pub(super) fn slow() -> Config {
-    Config {
-        wave_quantum: 1,
-        timing: Timing {
-            instruction: INSTRUCTION,
-            ..Timing::default()
-        },
-        ..Config::default()
-    }
 }
 
 pub(super) fn written(kernel: &'static str, items: u16, groups: u32, to: u64) -> Launch<'static> {

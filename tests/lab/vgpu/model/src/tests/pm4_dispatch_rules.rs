@@ -2,13 +2,13 @@
 //! Which queues dispatch by PM4 packets, how many dispatches are launched at a time, and
 //! what registers say that means nothing.
 
-use super::pm4_dispatch::{driver, places, slow, write_data, written, INSTRUCTION};
+use super::pm4_dispatch::{driver, places, write_data, written};
 use crate::layout::pm4::opcode;
 use crate::layout::shader;
 use crate::terms::Config;
 use crate::testing::direct::{dispatch, release, set, GROUPS};
 use crate::testing::driver::{halves, packet, USER};
-use crate::testing::machine::{Launch, WRITTEN};
+use crate::testing::machine::{slow, Launch, INSTRUCTION, WRITTEN};
 
 #[test]
 fn a_queue_of_aql_packets_is_dispatched_to_by_no_others() {

@@ -6,9 +6,8 @@ use crate::layout::pm4::opcode;
 use crate::memory::FB_BASE;
 use crate::terms::{Config, Timing};
 use crate::testing::driver::{halves, packet, Driver, TestProcess, TestQueue, USER};
-use crate::testing::machine::{Launch, HANDLERS, WRITTEN};
+use crate::testing::machine::{slow, Launch, HANDLERS, INSTRUCTION, WRITTEN};
 
-const INSTRUCTION: u64 = 100_000;
 const PAGE: u64 = 4096;
 /// Of the second word that an interrupt has of a fault: a write, and one that is tried
 /// again.
@@ -20,12 +19,7 @@ const FINAL: u64 = (1 << 4) | (1 << 54) | (1 << 56);
 fn driver(retries: bool) -> (Driver, TestProcess) {
     let mut driver = Driver::new(Config {
         cu_per_shader_engine: 1,
-        wave_quantum: 1,
-        timing: Timing {
-            instruction: INSTRUCTION,
-            ..Timing::default()
-        },
-        ..Config::default()
+        ..slow()
     });
     let process = TestProcess {
         retries,
