@@ -3,15 +3,10 @@
 //! and addresses: the device lives, and a wave that never ends can be stopped.
 
 use vgpu_model::testing::driver::{halves, USER};
-use vgpu_model::{Bus, Config, Timing, Vram};
+use vgpu_model::{Bus, Vram};
 
-use super::scene::{Scene, LONG};
+use super::scene::{Scene, INSTRUCTION, LONG};
 use crate::input::Input;
-
-/// So slow that a wave executes a thousand instructions while anything is waited for.
-const INSTRUCTION: u64 = 20_000;
-/// A handler that does not end is given up soon.
-const HANDLER_TURNS: u64 = 2_000;
 
 const PAGE: u64 = 4096;
 const DESCRIPTOR: u64 = 0;
@@ -41,15 +36,7 @@ const PREAMBLE: [u32; 10] = [
 ];
 
 pub fn code(input: &[u8]) {
-    let mut scene = Scene::of(Config {
-        wave_quantum: 16,
-        handler_turns: HANDLER_TURNS,
-        timing: Timing {
-            instruction: INSTRUCTION,
-            ..Timing::default()
-        },
-        ..Config::default()
-    });
+    let mut scene = Scene::new();
     let mut input = Input::new(input);
     let base = scene.driver.guest(BYTES);
     let flags = input.u8();

@@ -4,7 +4,7 @@
 //! has panicked, time still passes, and the device can still say how it is.
 
 use vgpu_model::testing::driver::{Driver, TestProcess, TestQueue, Work};
-use vgpu_model::Config;
+use vgpu_model::{Config, Timing};
 
 /// Guest memory. Each queue has room for its waves in it, of four units.
 const GUEST: u64 = 12 << 20;
@@ -13,6 +13,13 @@ pub const LONG: u64 = 20_000_000;
 /// How many events of the GPU may come to pass in that time: one each nanosecond, as the
 /// words of a long buffer are executed.
 const MOST_EVENTS: u64 = LONG;
+
+/// What a wave takes to execute an instruction of machine code: so long that it executes
+/// a thousand of them while anything is waited for. Any packet may be a dispatch whose
+/// waves never end.
+pub const INSTRUCTION: u64 = 20_000;
+/// A handler that does not end is given up soon.
+const HANDLER_TURNS: u64 = 2_000;
 
 pub struct Scene {
     pub driver: Driver,
@@ -23,15 +30,16 @@ pub struct Scene {
 impl Scene {
     /// Everything is mapped, and one queue has work.
     pub fn new() -> Scene {
-        Scene::of(Config::default())
-    }
-
-    /// The same with other settings of the device.
-    pub fn of(config: Config) -> Scene {
         let config = Config {
             cu_per_shader_engine: 1,
             log_capacity: 64,
-            ..config
+            wave_quantum: 16,
+            handler_turns: HANDLER_TURNS,
+            timing: Timing {
+                instruction: INSTRUCTION,
+                ..Timing::default()
+            },
+            ..Config::default()
         };
         let mut driver = Driver::with_guest(config, GUEST);
         let processes = [driver.process(40), driver.process(41)];
