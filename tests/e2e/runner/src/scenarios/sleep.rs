@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The system is put to sleep while queues are stopped.
 
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
 use anyhow::{ensure, Result};
+use vgpu_model::{HiqAction, HiqRecord};
 
 use super::preemption::{inversion, wait_for_heavy, PATIENCE, UNBOUNDED};
 use crate::guest::Guest;
@@ -32,26 +30,22 @@ pub(super) fn freezes(guest: &mut Guest) -> Result<()> {
     guest.wait_until("only the heavy queue does not run", PATIENCE, |guest| {
         Ok(mapped(guest)? == ALL - 1)
     })?;
-    // The system's own test of suspend, which thaws it after five seconds.
+    let mark = guest.device.hiq_mark()?;
+    // The system's own test of suspend, which thaws it after five seconds. The shell may
+    // be frozen before it can answer.
     guest.agent().shell(
         "rm -f /tmp/thawed; (echo freezer >/sys/power/pm_test && echo freeze >/sys/power/state; \
          echo none >/sys/power/pm_test; echo >/tmp/thawed) >/dev/null 2>&1 &",
     )?;
-    let begin = Instant::now();
-    let mut all_since = None;
-    // An awake module would stop the heavy queue again at once.
-    while all_since.is_none_or(|since: Instant| since.elapsed() < FROZEN) {
-        ensure!(begin.elapsed() < PATIENCE, "a queue stays stopped");
-        if mapped(guest)? == ALL {
-            all_since.get_or_insert_with(Instant::now);
-        } else {
-            all_since = None;
-        }
-        sleep(Duration::from_millis(50));
-    }
     guest.wait_until("the system is awake", PATIENCE, |guest| {
         Ok(guest.agent().read_file("/tmp/thawed").is_ok())
     })?;
+    let longest = longest_with_all(&guest.device.hiq(mark)?);
+    ensure!(
+        longest > FROZEN,
+        "a queue stayed stopped while the system was frozen: all ran for {longest} ns of the \
+         GPU's time at most"
+    );
     wait_for_heavy(guest, &load, true)?;
     ensure!(Table::Stats.sum(guest, "failures")? == 0);
     load.stop(guest)?;
@@ -61,7 +55,22 @@ pub(super) fn freezes(guest: &mut Guest) -> Result<()> {
 
 /// The queues of both programs: one that they use and one of the runtime's own.
 const ALL: usize = 4;
-const FROZEN: Duration = Duration::from_millis(1500);
+/// Nanoseconds of the GPU that all queues run while the system is frozen: a fifth of what
+/// the freeze takes, and longer than a module that is awake lets an inversion last.
+const FROZEN: u64 = 32_000_000;
+
+/// For how long all queues were mapped at a time, at most, as the firmware's packets tell.
+fn longest_with_all(records: &[HiqRecord]) -> u64 {
+    let is_unmap = |record: &&HiqRecord| matches!(record.action, HiqAction::Unmap { .. });
+    let spells = records.iter().enumerate().filter_map(|(at, record)| {
+        let HiqAction::RunList { queues, .. } = record.action else {
+            return None;
+        };
+        let end = records[at..].iter().find(is_unmap)?.fetched;
+        (queues as usize == ALL).then(|| end.since(record.completed.unwrap_or(record.fetched)))
+    });
+    spells.max().unwrap_or(0)
+}
 
 fn mapped(guest: &mut Guest) -> Result<usize> {
     Ok(guest.device.mapped()?.len())
