@@ -18,7 +18,12 @@ use crate::snapshot::Snapshot;
 /// An emulated boot with the load of amdgpu takes a minute on a quiet machine.
 const BOOT_PATIENCE: Duration = Duration::from_secs(900);
 const START_PATIENCE: Duration = Duration::from_secs(300);
+/// How long QEMU may take to end once it takes no commands any more.
+const END_PATIENCE: Duration = Duration::from_secs(2);
 const PORTS: usize = 4;
+
+/// What QEMU says, among a machine's files.
+const LOG: &str = "qemu.log";
 
 /// How long a guest may take to let go of a disk. It waits some seconds, in case the
 /// operator presses the button again.
@@ -132,13 +137,13 @@ impl Machine {
             .arg("-qmp")
             .arg(format!("unix:{},server=on,wait=off", path("qmp").display()))
             .args(more)
-            .stderr(File::create(path("qemu.log"))?);
+            .stderr(File::create(path(LOG))?);
         if console == Console::File {
             command.stdin(Stdio::null()).stdout(Stdio::null());
         }
         let process = command.spawn().context("cannot start QEMU")?;
         let said = || {
-            let text = fs::read_to_string(path("qemu.log")).unwrap_or_default();
+            let text = fs::read_to_string(path(LOG)).unwrap_or_default();
             format!("QEMU did not start; it said: {text}")
         };
         let qmp = Qmp::connect(&path("qmp"), START_PATIENCE).with_context(said)?;
@@ -168,15 +173,33 @@ impl Machine {
         .map(String::from);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let mut machine = Machine::start(image, work, Console::File, &arguments)?;
-        machine.boot_and_save(&work.join("state")).with_context(|| {
+        let saved = machine.boot_and_save(&work.join("state"));
+        saved.with_context(|| {
             let console = fs::read_to_string(work.join("console")).unwrap_or_default();
             let lines: Vec<&str> = console.lines().rev().take(30).collect();
             let lines: Vec<&str> = lines.into_iter().rev().collect();
             format!(
-                "the guest does not start; its console ends:\n{}",
+                "the guest does not start; {}; its console ends:\n{}",
+                machine.fate(work),
                 lines.join("\n")
             )
         })
+    }
+
+    /// What has become of QEMU, after something went wrong.
+    fn fate(&mut self, directory: &Path) -> String {
+        let end = Instant::now() + END_PATIENCE;
+        let status = loop {
+            match self.process.try_wait() {
+                Ok(None) if Instant::now() < end => thread::sleep(Duration::from_millis(20)),
+                other => break other,
+            }
+        };
+        let said = fs::read_to_string(directory.join(LOG)).unwrap_or_default();
+        match status {
+            Ok(Some(status)) => format!("QEMU ended with {status} and said: {said}"),
+            _ => format!("QEMU is there and said: {said}"),
+        }
     }
 
     fn boot_and_save(&mut self, state: &Path) -> Result<()> {
