@@ -7,6 +7,7 @@ use crate::algorithm::standing::Standing;
 use crate::memory::queue::Queue;
 use crate::memory::stop::Stop;
 use crate::terms::decision::Reason;
+use crate::terms::rule::Reservation;
 use crate::terms::time::Nanos;
 
 /// What an algorithm knows beside the queues.
@@ -44,6 +45,13 @@ pub(crate) trait Algorithm {
 
     /// Whether work for `other` could lead to a stop of `running`.
     fn contests(&self, other: &Standing, running: &Standing) -> bool;
+
+    /// The share that it keeps for the queue. What another algorithm promised does not
+    /// bind it.
+    fn promises(&self, queue: &Queue) -> Option<Reservation> {
+        let _ = queue;
+        None
+    }
 
     /// The queue wants the GPU after it did not.
     fn wakes(&self, context: &Context, queue: &mut Queue) {

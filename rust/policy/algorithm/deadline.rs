@@ -21,6 +21,7 @@ use crate::algorithm::strict::Strict;
 use crate::memory::queue::Queue;
 use crate::memory::stop::Stop;
 use crate::terms::decision::Reason;
+use crate::terms::rule::Reservation;
 use crate::terms::time::Nanos;
 
 /// Deadlines within levels.
@@ -81,6 +82,10 @@ impl Algorithm for Deadline {
         Strict.contests(other, running) || (other.level() == running.level() && other.is_reserved())
     }
 
+    fn promises(&self, queue: &Queue) -> Option<Reservation> {
+        queue.rating().reservation()
+    }
+
     /// A new period begins, unless what is left of the old budget may still be
     /// used before the old deadline without exceeding the reserved share.
     fn wakes(&self, context: &Context, queue: &mut Queue) {
@@ -119,7 +124,6 @@ mod tests {
     use crate::settings::config::Config;
     use crate::settings::limits::Limits;
     use crate::terms::priority::Priority;
-    use crate::terms::rule::Reservation;
 
     fn context(now: u64) -> Context {
         Context {

@@ -122,7 +122,7 @@ impl Pass<'_, '_> {
             self.algorithm.charge(&self.context, queue, ran);
         }
         if queue.work().wants() {
-            let reserved = queue.rating().reservation();
+            let reserved = self.algorithm.promises(queue);
             queue.account_mut().promise(now, reserved);
             if !mattered {
                 self.algorithm.wakes(&self.context, queue);

@@ -2927,6 +2927,23 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "deadline: a period begins where the policy comes while there is work",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| *config = config.with_rules(RULES)),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Seen(2, |seen| seen.rule = Some(RuleId(4))),
+            Runs(1),
+            Starves(2),
+            Quiet(600),
+            Line::Config(|config| config.policy = PolicyKind::Deadline),
+            Quiet(10),
+            Look(24_099, &[]),
+            Look(1, &[(Stop, 1, Reason::Deadline)]),
+        ],
+    },
+    Case {
         name: "deadline: the earlier one comes first within a level",
         scene: &[
             PLAIN,

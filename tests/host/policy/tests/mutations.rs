@@ -57,6 +57,7 @@ const BUGS: &[Bug] = &[
     Bug("algorithm/strict.rs", "Keep::TurnOver", "Keep::Yes", "equal queues take turns where their level has a timeslice"),
     Bug("algorithm/fair.rs", "virtual_time(waiting.effective(), context.fair_slice)", "context.fair_slice", "fair: equals take turns of a slice at any level"),
     Bug("pass/ingest.rs", "queue.account_mut().promise(now, reserved);", "", "deadline: a period begins where a reservation comes while there is work"),
+    Bug("pass/ingest.rs", "self.algorithm.promises(queue)", "queue.rating().reservation()", "deadline: a period begins where the policy comes while there is work"),
     Bug("memory/account.rs", "if self.promised != promised {", "if self.promised.is_none() {", "deadline: another reservation has a period of its own"),
     Bug("pass/stop.rs", "occupies && !self.passes_by_itself(at, claim)", "occupies", "an inversion passes by itself where neither queue ever has work for long"),
     Bug("memory/work.rs", "_ => self.spell.since(),", "_ => self.moved,", "a queue with work for longer than ever before is stopped at once"),
