@@ -9,7 +9,10 @@ pub mod corpus;
 mod input;
 mod targets;
 
-use targets::{control, device, machine, packets, parameters, protocol, rules, tables, type_info};
+use targets::{
+    configuration, control, device, machine, packets, parameters, protocol, rules, tables, trace,
+    type_info,
+};
 
 /// One thing that is tried.
 pub struct Target {
@@ -25,6 +28,11 @@ pub const TARGETS: &[Target] = &[
         name: "aql",
         longest: 1024,
         run: packets::aql,
+    },
+    Target {
+        name: "configuration",
+        longest: 1024,
+        run: configuration::file,
     },
     Target {
         name: "control",
@@ -75,6 +83,11 @@ pub const TARGETS: &[Target] = &[
         name: "tables",
         longest: 512,
         run: tables::entries,
+    },
+    Target {
+        name: "trace",
+        longest: 1024,
+        run: trace::lines,
     },
     Target {
         name: "type-info",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is tried.
 
+pub mod configuration;
 pub mod control;
 pub mod device;
 pub mod machine;
@@ -10,4 +11,5 @@ pub mod protocol;
 pub mod rules;
 pub mod scene;
 pub mod tables;
+pub mod trace;
 pub mod type_info;
