@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
@@ -12,15 +13,19 @@ use std::time::{Duration, Instant};
 
 use anyhow::{bail, Context, Result};
 use e2e_protocol::{Finished, Program, Status};
+use nix::errno::Errno;
+use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
 use nix::sys::signal::{kill, killpg, Signal};
 use nix::sys::wait::{waitid, Id, WaitPidFlag};
 use nix::unistd::Pid;
 
 /// More of one stream than this is cut off, and said to be.
 const OUTPUT_LIMIT: usize = 8 << 20;
-/// How long to wait for the last output of a program that has ended: a child of
-/// it may hold its streams open for ever.
+/// How long to wait for more output of a program that has ended: a child of it may hold
+/// its streams open for ever. What the program itself has printed is waited for in any
+/// case.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 #[derive(Clone, Copy)]
 enum Stream {
@@ -38,6 +43,8 @@ struct State {
 
 struct Running {
     pid: Pid,
+    /// What was read from them is in the state whenever that is not held.
+    pipes: [OwnedFd; 2],
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -164,11 +171,22 @@ impl Running {
                 .expect("no holder panics")
                 .0;
         }
-        let (state, _) = self
-            .changed
-            .wait_timeout_while(state, LAST_OUTPUT, |state| state.open_streams > 0)
-            .expect("no holder panics");
+        let deadline = Instant::now() + LAST_OUTPUT;
+        while state.open_streams > 0 && (Instant::now() < deadline || self.has_more()) {
+            state = self
+                .changed
+                .wait_timeout(state, LOOK_AGAIN)
+                .expect("no holder panics")
+                .0;
+        }
         state.finished()
+    }
+
+    /// Whether there is output that was not read yet.
+    fn has_more(&self) -> bool {
+        self.pipes
+            .iter()
+            .any(|pipe| readable(pipe.as_fd(), PollTimeout::ZERO))
     }
 
     fn printed(&self) -> (String, String) {
@@ -208,8 +226,13 @@ fn start(program: &Program) -> Result<Arc<Running>> {
         .process_group(0)
         .spawn()
         .with_context(|| format!("starting {:?}", program.program))?;
+    let (Some(output), Some(errors)) = (child.stdout.take(), child.stderr.take()) else {
+        bail!("{:?} has no streams", program.program);
+    };
+    let pipe = |pipe: BorrowedFd<'_>| pipe.try_clone_to_owned();
     let running = Arc::new(Running {
         pid: Pid::from_raw(i32::try_from(child.id())?),
+        pipes: [pipe(output.as_fd())?, pipe(errors.as_fd())?],
         state: Mutex::new(State {
             open_streams: 2,
             ..State::default()
@@ -222,26 +245,40 @@ fn start(program: &Program) -> Result<Arc<Running>> {
         // program that reads nothing may still do its work.
         thread::spawn(move || pipe.write_all(input.as_bytes()));
     }
-    if let (Some(output), Some(errors)) = (child.stdout.take(), child.stderr.take()) {
-        collect(&running, Stream::Output, output);
-        collect(&running, Stream::Errors, errors);
-    }
+    collect(&running, Stream::Output, output);
+    collect(&running, Stream::Errors, errors);
     await_end(&running, child);
     Ok(running)
 }
 
-fn collect(running: &Arc<Running>, stream: Stream, mut pipe: impl Read + Send + 'static) {
+/// Waits until there is something to read, or the other end is closed.
+fn readable(pipe: BorrowedFd<'_>, patience: PollTimeout) -> bool {
+    let mut pipes = [PollFd::new(pipe, PollFlags::POLLIN)];
+    loop {
+        match poll(&mut pipes, patience) {
+            Err(Errno::EINTR) => {}
+            _ => {
+                let found = pipes[0].revents().unwrap_or(PollFlags::empty());
+                return found.contains(PollFlags::POLLIN);
+            }
+        }
+    }
+}
+
+fn collect(running: &Arc<Running>, stream: Stream, mut pipe: impl Read + AsFd + Send + 'static) {
     let running = Arc::clone(running);
     thread::spawn(move || {
         let mut buffer = [0; 16 << 10];
         loop {
+            readable(pipe.as_fd(), PollTimeout::NONE);
+            // Nobody else reads from it, so that this does not wait.
+            let mut state = running.state.lock().expect("no holder panics");
             let read = match pipe.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(read) => read,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(_) => break,
             };
-            let mut state = running.state.lock().expect("no holder panics");
             let kept = match stream {
                 Stream::Output => &mut state.output,
                 Stream::Errors => &mut state.errors,
@@ -328,6 +365,18 @@ mod tests {
     }
 
     #[test]
+    fn all_that_it_printed_is_there_although_a_child_holds_its_streams() {
+        const MIB: usize = 1 << 20;
+        let script = shell("sleep 1000 & head -c 4194304 /dev/zero; echo $! >&2");
+        for _ in 0..20 {
+            let end = Programs::default().run(&script, LONG).unwrap();
+            assert_eq!((end.status, end.stdout.len()), (Status::Exited(0), 4 * MIB));
+            let child = Pid::from_raw(end.stderr.trim().parse().unwrap());
+            kill(child, Signal::SIGKILL).unwrap();
+        }
+    }
+
+    #[test]
     fn a_missing_program_is_an_error() {
         let program = Program {
             program: "/nonexistent".to_owned(),
@@ -340,8 +389,11 @@ mod tests {
     #[test]
     fn a_program_that_takes_too_long_is_killed_with_its_children() {
         let script = shell("sleep 1000 & echo $!; wait");
-        let end = Programs::default()
-            .run(&script, Duration::from_millis(500))
+        // A busy host may keep the shell from printing anything in the first of these.
+        let end = (0..8)
+            .map(|attempt| Duration::from_millis(500 << attempt))
+            .map(|time| Programs::default().run(&script, time).unwrap())
+            .find(|end| !end.stdout.is_empty())
             .unwrap();
         assert_eq!(end.status, Status::TimedOut);
         let child: i32 = end.stdout.trim().parse().unwrap();
