@@ -67,7 +67,8 @@ impl Guest {
             let disk = directory.path().join("disk");
             write_disk(&disk, &Self::files(image)?)?;
             let device = Device::start(shape, directory.path(), "gpu")?;
-            let mut machine = Machine::restore(image, &snapshot, directory.path(), at)?;
+            let mut machine = Machine::restore(image, &snapshot, directory.path(), at)
+                .inspect_err(|_| snapshot.discard())?;
             machine.plug_gpu(Slot::Gpu, device.socket())?;
             machine.plug_disk(Slot::Disk, &disk)?;
             Ok((machine, device))

@@ -49,6 +49,12 @@ impl Snapshot {
         state(&self.directory)
     }
 
+    /// Has it made anew the next time: it does not load.
+    pub fn discard(&self) {
+        // One that cannot be removed, or is gone, is found out the next time as well.
+        let _ = fs::remove_file(self.state());
+    }
+
     /// `make` writes the state into the directory that it is given.
     fn get(folder: &Path, key: &str, make: impl Fn(&Path) -> Result<()>) -> Result<Snapshot> {
         make_directory(folder)?;
@@ -197,6 +203,21 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(names(folder.path()), ["one.lock"]);
         assert!(Snapshot::get(folder.path(), "one", write).is_ok());
+    }
+
+    #[test]
+    fn one_that_does_not_load_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Snapshot::get(folder.path(), "one", write).unwrap();
+        first.discard();
+        drop(first);
+        let made = AtomicU32::new(0);
+        let again = Snapshot::get(folder.path(), "one", |place| {
+            made.fetch_add(1, Ordering::Relaxed);
+            write(place)
+        });
+        assert!(again.unwrap().state().exists());
+        assert_eq!(made.into_inner(), 1);
     }
 
     #[test]
