@@ -184,6 +184,7 @@ it_loads_while_the_driver_lets_go_of_the_device() {
 	: >/tmp/ended
 	{ echo "$device" >"$bus/unbind"; echo unbind >>/tmp/ended; } &
 	sleep 0.3
+	[ ! -s /tmp/ended ] || { echo "    # the driver was too fast"; return 1; }
 	{ load; echo load >>/tmp/ended; } &
 	eventually both_ended || return 1
 	echo 0 >$fake/remove_ms
@@ -458,7 +459,7 @@ unloading_waits_until_queues_can_be_started() {
 		pass_by
 		stop_while 1 $condition || return 1
 		(
-			sleep 1
+			sleep 0.3
 			echo 0 >$fake/halted
 			echo 0 >$fake/unmap_error
 		) &
@@ -744,9 +745,9 @@ the_driver_waits_while_it_unloads() {
 	stop_while 1 halt || return 1
 	: >/tmp/ended
 	{ unload; echo unload >>/tmp/ended; } &
-	sleep 1
+	sleep 0.5
 	{ echo "$device" >"$bus/unbind"; echo unbind >>/tmp/ended; } &
-	sleep 1
+	sleep 0.5
 	[ ! -s /tmp/ended ] || return 1
 	eventually both_ended || return 1
 	echo "$device" >"$bus/bind"

@@ -68,7 +68,7 @@ void gp_fake_wait_while_hung(void *dqm)
 /* gp_fake_is_dead() - wait as for firmware that does not answer, if it is so */
 bool gp_fake_is_dead(void)
 {
-	unsigned int together, patience = 300;
+	unsigned int together, patience = 3000;
 
 	if (!READ_ONCE(dead))
 		return false;
