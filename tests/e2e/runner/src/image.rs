@@ -85,8 +85,11 @@ impl Image {
         // use, and the kernel would then not place the video memory there.
         // no_timer_check: on a busy host the kernel may see too few ticks of a timer
         // that works, and do without it.
+        // The kernel's watchdogs have three times their usual patience, for the same
+        // reason. A guest that hangs still meets them.
         format!(
-            "console=ttyS0 loglevel=4 panic=-1 mitigations=off pci=no_e820 no_timer_check {}",
+            "console=ttyS0 loglevel=4 panic=-1 mitigations=off pci=no_e820 no_timer_check \
+             rcupdate.rcu_cpu_stall_timeout=63 watchdog_thresh=30 {}",
             self.append
         )
         .trim_end()

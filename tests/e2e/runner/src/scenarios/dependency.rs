@@ -47,6 +47,19 @@ fn chained(guest: &Guest, urgent_group: &str, barrier: &str) -> Value {
     })
 }
 
+/// Runs a load whose dependency is hidden, and returns what was done to its low queue, and
+/// whose the urgent one was.
+fn buffered(guest: &mut Guest) -> Result<(Vec<Value>, u32)> {
+    let specification = chained(guest, "urgent", "buffer");
+    let load = Load::start(guest, specification)?;
+    let (low, urgent) = (load.pid("low")?, load.pid("urgent")?);
+    let report = load.finish(guest)?;
+    in_order(&report, "low", "urgent", REQUESTS)?;
+    let mut events = Table::Events.read(guest)?;
+    events.retain(|event| event["pid"] == low && event["fate"] == "done");
+    Ok((events, urgent))
+}
+
 /// No bound and no budget would ever end a stop here: only that the urgent queue
 /// makes no progress tells that it waits for the one that is stopped for it.
 fn hidden(guest: &mut Guest) -> Result<()> {
@@ -59,14 +72,14 @@ fn hidden(guest: &mut Guest) -> Result<()> {
              noprogress_ms={NO_PROGRESS_MS} cool_down_ms={COOL_DOWN_MS}"
         ),
     )?;
-    let specification = chained(guest, "urgent", "buffer");
-    let load = Load::start(guest, specification)?;
-    let (low, urgent) = (load.pid("low")?, load.pid("urgent")?);
-    let report = load.finish(guest)?;
-    in_order(&report, "low", "urgent", REQUESTS)?;
-
-    let mut events = Table::Events.read(guest)?;
-    events.retain(|event| event["pid"] == low && event["fate"] == "done");
+    let (mut events, mut urgent) = (Vec::new(), 0);
+    for _ in 0..4 {
+        (events, urgent) = buffered(guest)?;
+        // On a busy host the urgent request may come when the low queue is done.
+        if !reasons(&events).is_empty() {
+            break;
+        }
+    }
     let reasons = reasons(&events);
     ensure!(
         reasons.contains("no-progress") && reasons.is_subset(&["no-progress", "calm"].into()),

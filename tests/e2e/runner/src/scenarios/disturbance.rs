@@ -242,14 +242,18 @@ fn video_memory(guest: &mut Guest) -> Result<()> {
         // The driver may take the memory of the urgent process instead, and give it
         // back at the cost of the newcomer, again and again. The one that was last
         // given memory is the last to lose it to the next newcomer.
-        for _ in 0..5 {
+        for attempt in 0..5 {
             let before = evicted_ms(guest, &contention)?;
             let pressure = fill_video_memory(guest)?;
             // It may be back before anybody has seen it held.
-            let evicted = guest.wait_until("the driver has evicted it", AWHILE, |guest| {
-                let row = contention.heavy(guest)?.context("the queue is gone")?;
-                Ok(row["state"] == "held" || evicted_ms(guest, &contention)? > before)
-            });
+            let evicted = guest.wait_until(
+                "the driver has evicted it",
+                AWHILE * (1 << attempt),
+                |guest| {
+                    let row = contention.heavy(guest)?.context("the queue is gone")?;
+                    Ok(row["state"] == "held" || evicted_ms(guest, &contention)? > before)
+                },
+            );
             pressure.stop(guest)?;
             if evicted.is_ok() {
                 return Ok(());

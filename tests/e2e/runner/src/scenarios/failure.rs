@@ -127,9 +127,9 @@ fn not_again(guest: &mut Guest) -> Result<()> {
     // A pause that the scenario does not outlast.
     let settings = format!("mode=enforce retry_max_ms=3600000 {UNBOUNDED}");
     let module = Module::load(guest, &settings)?;
-    set_driver_patience(guest, "500")?;
     let load = start_load(guest, 0, json!({}))?;
     wait_until_stopped(guest, &load, 0)?;
+    let usual = set_driver_patience(guest, "500")?;
     guest.device.set_faults(Faults {
         hung: true,
         ..Faults::default()
@@ -157,6 +157,7 @@ fn not_again(guest: &mut Guest) -> Result<()> {
 
     module.set(guest, "mode", "enforce")?;
     reset_gpu(guest)?;
+    set_driver_patience(guest, &usual)?;
     load.end(guest)?;
     is_in_state(guest, "armed")?;
     let load = start_load(guest, 0, json!({}))?;
@@ -182,11 +183,11 @@ fn in_a_row(guest: &mut Guest) -> Result<()> {
             "mode=enforce {UNBOUNDED} disarm_after=2 retry_ms={RETRY_MS} retry_max_ms=3600000"
         ),
     )?;
-    let usual = set_driver_patience(guest, "500")?;
     for failure in 1..=2 {
         is_in_state(guest, "armed")?;
         let load = start_load(guest, 0, json!({}))?;
         wait_until_stopped(guest, &load, 0)?;
+        let usual = set_driver_patience(guest, "500")?;
         let resets = guest.times_in_log(RESET)?;
         guest.device.set_faults(Faults {
             hung: true,
@@ -204,9 +205,9 @@ fn in_a_row(guest: &mut Guest) -> Result<()> {
         guest.wait_until("the GPU is reset", PATIENCE, |guest| {
             Ok(guest.times_in_log(RESET)? > resets)
         })?;
+        set_driver_patience(guest, &usual)?;
         load.end(guest)?;
     }
-    set_driver_patience(guest, &usual)?;
     is_in_state(guest, "disarmed")?;
     let said = format!("disarmed: too many transactions failed, the last because {FAILURE}");
     guest.wait_for_log(&said, PATIENCE)?;
@@ -279,12 +280,18 @@ pub(super) fn survives_unyielding(guest: &mut Guest, parameters: &str) -> Result
         .context("no queue is mapped")?
         .queue
         .doorbell;
+    let resets = |guest: &mut Guest| -> Result<usize> {
+        Ok(guest.times_in_log("Queues reset on")? + guest.times_in_log(") succeeded!")?)
+    };
+    let before = resets(guest)?;
     guest.device.set_faults(Faults {
         unyielding: [doorbell].into(),
         ..Faults::default()
     })?;
     module.set(guest, "mode", "enforce")?;
-    guest.wait_for_log("reset", PATIENCE)?;
+    guest.wait_until("the queue or the GPU is reset", PATIENCE, |guest| {
+        Ok(resets(guest)? > before)
+    })?;
     guest.device.set_faults(Faults::default())?;
     load.kill(guest)?;
     Contention { module, load }.start_over(guest)

@@ -76,14 +76,15 @@ fn device_ns(guest_ms: u64) -> u64 {
     guest_ms * 1_000_000 / u64::from(DILATION)
 }
 
-/// A queue that always has work for the whole GPU.
+/// A queue that always has work for the whole GPU, also while a busy host keeps its program
+/// from running.
 fn greedy(name: &str, grid: u32, priority: u32) -> Value {
     queue(
         name,
         grid,
         500_000,
         json!({"group": name, "priority": priority, "requests": 1_000_000,
-            "arrival": {"closed_loop": {"depth": 2}}}),
+            "arrival": {"closed_loop": {"depth": 8}}}),
     )
 }
 
@@ -258,8 +259,9 @@ fn thrash(guest: &mut Guest) -> Result<()> {
         wait_for_saves(guest, &mut accounts, low, 1)?;
         let begin = now(guest)?;
         let before = accounts.get(guest, low)?;
-        guest.wait_until("the device's seconds are over", PATIENCE, |guest| {
-            Ok(now(guest)? - begin >= device_ns(SECONDS * 1000))
+        guest.wait_until("there is a save within the seconds", PATIENCE, |guest| {
+            let over = now(guest)? - begin >= device_ns(SECONDS * 1000);
+            Ok(over && accounts.get(guest, low)?.saves > before.saves)
         })?;
         let after = accounts.get(guest, low)?;
         let saves = after.saves - before.saves;
@@ -283,13 +285,17 @@ fn stopped_share(
     grid: u32,
     starts: usize,
 ) -> Result<f64> {
+    let by_budget = |guest: &mut Guest| -> Result<usize> {
+        let events = Table::Events.read(guest)?;
+        let is_one = |event: &&Value| event["reason"] == "budget" && event["fate"] == "done";
+        Ok(events.iter().filter(is_one).count())
+    };
     wait_for_saves(guest, accounts, grid, 1)?;
+    let already = by_budget(guest)?;
     let begin = now(guest)?;
     let before = accounts.get(guest, grid)?;
     guest.wait_until("the budget has started it", PATIENCE, |guest| {
-        let events = Table::Events.read(guest)?;
-        let by_budget = |event: &&Value| event["reason"] == "budget" && event["fate"] == "done";
-        Ok(events.iter().filter(by_budget).count() >= starts)
+        Ok(by_budget(guest)? >= already + starts)
     })?;
     let after = accounts.get(guest, grid)?;
     let elapsed = now(guest)? - begin;

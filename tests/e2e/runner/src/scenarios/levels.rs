@@ -2,7 +2,7 @@
 //! The sixteen levels are sixteen: told apart in one process and across
 //! processes, and overridden by rules of each kind while work runs.
 
-use anyhow::{ensure, Context, Result};
+use anyhow::{ensure, Result};
 use serde_json::{json, Value};
 use vgpu_model::QueueReport;
 
@@ -149,14 +149,16 @@ fn two_processes(guest: &mut Guest) -> Result<()> {
     module.unload(guest)
 }
 
-/// The rule and the priority that count for a process's queue.
+/// The rule and the priority that count for a process's queue. There is neither until the
+/// module has looked.
 pub(super) fn judged(guest: &mut Guest, pid: u32) -> Result<(Option<u64>, Option<u64>)> {
     let rows = Table::Queues.read(guest)?;
     let row = rows
         .iter()
-        .find(|row| row["pid"] == pid && row["internal"] == false)
-        .context("the module does not see the queue")?;
-    Ok((row["rule"].as_u64(), row["eff_prio"].as_u64()))
+        .find(|row| row["pid"] == pid && row["internal"] == false);
+    Ok(row.map_or((None, None), |row| {
+        (row["rule"].as_u64(), row["eff_prio"].as_u64())
+    }))
 }
 
 /// Two processes that claim the same: only rules make a difference.

@@ -167,10 +167,14 @@ fn command(guest: &mut Guest) -> Result<()> {
     let load = Load::start(guest, inversion(guest))?;
     wait_for_heavy(guest, &load, true)?;
     let (low, high) = (load.pid("heavy")?, load.pid("urgent")?);
-    let top = shown(guest, "top --once")?;
+    // A queue that is idle for a moment has the other one started.
+    let mut top = String::new();
+    guest.wait_until("the heavy queue is shown as stopped", PATIENCE, |guest| {
+        top = shown(guest, "top --once")?;
+        // GPU PID COMMAND QUEUE PRIO EFF STATE
+        Ok(line_of(&top, low)?[6] == "stopped")
+    })?;
     says(&top, &["mode enforce", "workload", "1 stopped"])?;
-    // GPU PID COMMAND QUEUE PRIO EFF STATE
-    ensure!(line_of(&top, low)?[6] == "stopped", "{top}");
     says(
         &shown(guest, "events")?,
         &["stop", "inversion", &format!("{low}/"), &format!("{high}/")],

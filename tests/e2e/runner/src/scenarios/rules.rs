@@ -85,7 +85,9 @@ fn renamed_and_moved(guest: &mut Guest) -> Result<()> {
     let [train, infer] = two_equals(guest, &mut accounts)?;
     let (train_pid, infer_pid) = (train.pid("work")?, infer.pid("work")?);
     let of_none = (None, Some(7));
-    ensure!(judged(guest, train_pid)? == of_none && judged(guest, infer_pid)? == of_none);
+    guest.wait_until("neither comes under a rule", PATIENCE, |guest| {
+        Ok(judged(guest, train_pid)? == of_none && judged(guest, infer_pid)? == of_none)
+    })?;
     let to = |guest: &mut Guest, pid: u32, group: &str| {
         let line = format!("echo {pid} >{group}/cgroup.procs");
         guest.agent().shell(&line).map(|_| ())
@@ -169,7 +171,8 @@ fn moved_without_main_thread(guest: &mut Guest) -> Result<()> {
             .agent()
             .shell(&format!("echo {pid} >{group}/cgroup.procs"))?;
         guest.wait_until("its rule is that of its new cgroup", PATIENCE, |guest| {
-            Ok(judged(guest, pid)?.0 == rule)
+            let (found, level) = judged(guest, pid)?;
+            Ok(found == rule && level.is_some())
         })?;
     }
     program.stop(guest).map(|_| ())
@@ -214,7 +217,11 @@ fn same_number(guest: &mut Guest) -> Result<()> {
         }
         ahead = got.saturating_sub(last).clamp(1, 50);
     };
-    let judgement = judged(guest, pid)?;
+    let mut judgement = judged(guest, pid)?;
+    guest.wait_until("the next one is seen", PATIENCE, |guest| {
+        judgement = judged(guest, pid)?;
+        Ok(judgement.1.is_some())
+    })?;
     ensure!(judgement == (None, Some(7)), "the next one: {judgement:?}");
     let rules = "/sys/kernel/debug/amd_gpreempt/rules";
     ensure!(guest.agent().read_file(rules)?.is_empty());

@@ -2,7 +2,7 @@
 //! The system is put to sleep while queues are stopped.
 
 use anyhow::{ensure, Result};
-use vgpu_model::{HiqAction, HiqRecord};
+use vgpu_model::{GpuNanos, HiqAction, HiqRecord};
 
 use super::preemption::{inversion, wait_for_heavy, PATIENCE, UNBOUNDED};
 use crate::guest::Guest;
@@ -27,20 +27,29 @@ pub(super) fn freezes(guest: &mut Guest) -> Result<()> {
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
     let load = Load::start(guest, inversion(guest))?;
     wait_for_heavy(guest, &load, true)?;
+    let mark = guest.device.hiq_mark()?;
     guest.wait_until("only the heavy queue does not run", PATIENCE, |guest| {
         Ok(mapped(guest)? == ALL - 1)
     })?;
-    let mark = guest.device.hiq_mark()?;
     // The system's own test of suspend, which thaws it after five seconds. The shell may
     // be frozen before it can answer.
     guest.agent().shell(
-        "rm -f /tmp/thawed; (echo freezer >/sys/power/pm_test && echo freeze >/sys/power/state; \
-         echo none >/sys/power/pm_test; echo >/tmp/thawed) >/dev/null 2>&1 &",
+        "rm -f /tmp/thawed; (echo freezer >/sys/power/pm_test && echo freeze >/sys/power/state && \
+         echo yes >/tmp/slept || echo no >/tmp/slept; \
+         echo none >/sys/power/pm_test; mv /tmp/slept /tmp/thawed) >/dev/null 2>&1 &",
     )?;
     guest.wait_until("the system is awake", PATIENCE, |guest| {
-        Ok(guest.agent().read_file("/tmp/thawed").is_ok())
+        let slept = guest.agent().read_file("/tmp/thawed");
+        let slept = slept.map(|text| text.trim() == "yes");
+        ensure!(
+            slept.as_ref().map_or(true, |slept| *slept),
+            "the system refuses to sleep"
+        );
+        Ok(slept.is_ok())
     })?;
-    let longest = longest_with_all(&guest.device.hiq(mark)?);
+    let records = guest.device.hiq(mark)?;
+    let now = guest.device.state()?.now;
+    let longest = longest_with_all(&records, now);
     ensure!(
         longest > FROZEN,
         "a queue stayed stopped while the system was frozen: all ran for {longest} ns of the \
@@ -60,13 +69,14 @@ const ALL: usize = 4;
 const FROZEN: u64 = 32_000_000;
 
 /// For how long all queues were mapped at a time, at most, as the firmware's packets tell.
-fn longest_with_all(records: &[HiqRecord]) -> u64 {
+fn longest_with_all(records: &[HiqRecord], now: GpuNanos) -> u64 {
     let is_unmap = |record: &&HiqRecord| matches!(record.action, HiqAction::Unmap { .. });
     let spells = records.iter().enumerate().filter_map(|(at, record)| {
         let HiqAction::RunList { queues, .. } = record.action else {
             return None;
         };
-        let end = records[at..].iter().find(is_unmap)?.fetched;
+        let next = records[at..].iter().find(is_unmap);
+        let end = next.map_or(now, |unmap| unmap.fetched);
         (queues as usize == ALL).then(|| end.since(record.completed.unwrap_or(record.fetched)))
     });
     spells.max().unwrap_or(0)

@@ -211,8 +211,9 @@ fn removed(guest: &mut Guest) -> Result<()> {
         queues.iter().all(|row| row["gpu"] == *first.gpu),
         "{queues:?}"
     );
-    let count = running(second(guest)?)?;
-    ensure!(count == QUEUES, "{count} queues of the second GPU run");
+    guest.wait_until("all queues of the second GPU run", PATIENCE, |guest| {
+        Ok(running(second(guest)?)? == QUEUES)
+    })?;
     let before = first.load.completed(guest, "urgent")?;
     guest.wait_until("the urgent work goes on", PATIENCE, |guest| {
         Ok(first.load.completed(guest, "urgent")? > before)
