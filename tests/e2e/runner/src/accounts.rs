@@ -33,17 +33,32 @@ impl Accounts {
     /// The account of the queue with grids of so many workgroups, once it has
     /// begun its first.
     pub fn find(&mut self, guest: &mut Guest, workgroups: u32) -> Result<Option<QueueReport>> {
+        let all = self.find_all(guest, &[workgroups])?;
+        Ok(all.and_then(|mut all| all.pop()))
+    }
+
+    /// The accounts of queues by their grids, once each has begun its first.
+    pub fn find_all(
+        &mut self,
+        guest: &mut Guest,
+        grids: &[u32],
+    ) -> Result<Option<Vec<QueueReport>>> {
         for record in guest.device.timeline(self.next)? {
             self.next = record.sequence + 1;
             if let TimelineChange::DispatchBegins { workgroups, .. } = record.change {
                 self.known.insert(workgroups, record.queue);
             }
         }
-        let Some(id) = self.known.get(&u64::from(workgroups)) else {
+        let known: Option<Vec<QueueId>> = grids
+            .iter()
+            .map(|&grid| self.known.get(&u64::from(grid)).copied())
+            .collect();
+        let Some(known) = known else {
             return Ok(None);
         };
         let queues = guest.device.queues()?;
-        Ok(queues.into_iter().find(|report| report.queue == *id))
+        let report = |id| queues.iter().find(|report| report.queue == id).cloned();
+        Ok(known.into_iter().map(report).collect())
     }
 
     /// The same, of a queue that must have begun.

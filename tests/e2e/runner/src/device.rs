@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use vgpu_model::{
     Began, Faults, HiqRecord, Moment, Pace, QueueKind, QueueReport, ReadPointer, RegisterReport,
-    StateDump, StopReport, TimelineRecord,
+    StaleReport, StateDump, StopReport, TimelineRecord,
 };
 use vgpu_server::control::Command;
 
@@ -157,6 +157,16 @@ impl Device {
     /// Sets how fast waves of machine code go on.
     pub fn set_pace(&mut self, pace: Pace) -> Result<()> {
         self.ask(Command::SetPace { pace })
+    }
+
+    /// Begins strict mode, with nothing cached, or ends it.
+    pub fn set_strict(&mut self, strict: bool) -> Result<()> {
+        self.ask(Command::SetStrict { strict })
+    }
+
+    /// What strict mode has found, if it is on.
+    pub fn stale(&mut self) -> Result<Option<StaleReport>> {
+        self.ask(Command::Stale)
     }
 
     /// Replaces the faults in force, and forgets those that wait for their moment.

@@ -31,4 +31,5 @@ pub mod scenario;
 pub mod scenarios;
 pub mod snapshot;
 pub mod storm;
+pub mod strict;
 pub mod tracing;

@@ -19,6 +19,7 @@ use crate::log::objections;
 use crate::machine::Console;
 use crate::plan::{Extent, Group};
 use crate::storm::Plan;
+use crate::strict;
 
 /// Which command runs a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -276,7 +277,11 @@ fn run_one(
         } else {
             ReadPointer::Launch
         })?;
-    (scenario.run)(guest)?;
+    if strict::always() {
+        strict::strictly(guest, scenario.run)?;
+    } else {
+        (scenario.run)(guest)?;
+    }
     background::end_all(guest)?;
     if scenario.suite == Suite::Vgpu {
         check_registers(guest)?;

@@ -75,8 +75,9 @@ pub const KNOWN: &[&str] = &[
     "Cannot dump process when queues",
     "Failed to create process VM object",
     "Getting device by id failed",
-    // The operator draws parameters that do not go together.
+    // The operator draws parameters that do not go together, and rules that are gone.
     "transaction=direct is for backend=hws alone",
+    "there is no rule ",
 ];
 
 /// Runs a storm, after which the guest's GPU must be as it was.

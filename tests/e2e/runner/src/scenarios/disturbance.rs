@@ -14,6 +14,7 @@ use crate::guest::Guest;
 use crate::module::Table;
 use crate::run_list::{self, RunList};
 use crate::scenario::{Needs, Scenario, Suite};
+use crate::strict::strictly;
 
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -66,7 +67,7 @@ pub const SCENARIOS: &[Scenario] = &[
             one_die: true,
             ..Needs::ANY
         },
-        run: video_memory,
+        run: |guest| strictly(guest, video_memory),
     },
     Scenario {
         suite: Suite::E2e,

@@ -4,7 +4,7 @@
 
 use anyhow::{Context, Result};
 
-use super::repetition::preempted_again_and_again;
+use super::burst::preempted_in_bursts;
 use super::{failure, hotplug, preemption, sleep};
 use crate::background;
 use crate::guest::Guest;
@@ -12,9 +12,8 @@ use crate::scenario::{check_log, Needs, Scenario, Suite};
 
 pub const SCENARIOS: &[Scenario] = &[
     lasting("endurance: preemptions", Needs::ANY, |guest| {
-        let saves = preempted_again_and_again(guest, "")?;
-        add(guest, "preemptions", saves);
-        Ok(())
+        let preemptions = preempted_in_bursts(guest)?;
+        add(guest, "preemptions", preemptions)
     }),
     lasting("endurance: unload", Needs::ANY, |guest| {
         repeat(guest, "unload", preemption::unload_with_stopped)
@@ -49,15 +48,16 @@ fn repeat(guest: &mut Guest, name: &str, run: fn(&mut Guest) -> Result<()>) -> R
     for time in 1..=guest.cycles {
         run(guest)
             .and_then(|()| background::end_all(guest))
-            .and_then(|()| check_log(guest))
+            .and_then(|()| add(guest, name, 1))
             .with_context(|| format!("the {time}th time"))?;
-        add(guest, name, 1);
     }
     Ok(())
 }
 
-/// Says that so many more went well.
-pub(super) fn add(guest: &Guest, name: &str, count: u64) {
+/// Says that so many more went well, unless the kernel has reported something.
+pub(super) fn add(guest: &mut Guest, name: &str, count: u64) -> Result<()> {
+    check_log(guest)?;
     let (series, xcc) = (&guest.image.kernel.series, guest.shape.xcc);
     println!("sum\t{name}\t{series}\t{xcc}\t{count}");
+    Ok(())
 }

@@ -275,8 +275,10 @@ fn outcome(guest: &mut Guest, scene: &Scene, fault: Fault, state: State) -> Resu
             };
             Ok(over || troubles(guest)? > scene.troubles)
         })?;
-    } else if fault == Fault::Hung {
-        // What hangs does so until a reset, and the driver finds out when it asks.
+    }
+    if fault == Fault::Hung && troubles(guest)? == scene.troubles {
+        // What hangs does so until a reset, and the driver finds out when it asks. Nobody
+        // waits for an answer to a run list.
         let line = ["workload", "copy", "--bytes", "4096"];
         Background::start(guest, &line, Expect::Anything)?;
         guest.wait_until("the driver finds out", PATIENCE, |guest| {

@@ -2,6 +2,7 @@
 //! All scenarios, by what they are about.
 
 mod background;
+mod burst;
 mod contention;
 mod contexts;
 mod crowd;

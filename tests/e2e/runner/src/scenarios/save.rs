@@ -12,6 +12,7 @@ use crate::background::{Background, Expect};
 use crate::guest::Guest;
 use crate::load::{queue, Load};
 use crate::scenario::{Needs, Scenario, Suite};
+use crate::strict::strictly;
 
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -42,7 +43,7 @@ pub const SCENARIOS: &[Scenario] = &[
             small: true,
             ..Needs::ANY
         },
-        run: eviction,
+        run: |guest| strictly(guest, eviction),
     },
 ];
 

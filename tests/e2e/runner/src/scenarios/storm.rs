@@ -42,8 +42,7 @@ fn asked_for(guest: &mut Guest) -> Result<()> {
     }
     let outcome = run(guest, plan)?;
     say(plan.seed, &outcome);
-    add(guest, "storm without the module", plan.seconds);
-    Ok(())
+    add(guest, "storm without the module", plan.seconds)
 }
 
 /// The same storm without the module, for some time, and with it.
@@ -66,8 +65,7 @@ fn both(guest: &mut Guest, seed: u64, alone: u64, seconds: u64) -> Result<()> {
     ensure!(same > 0, "no life was lived twice");
     say(seed, &with);
     println!("        {same} results are the same without the module");
-    add(guest, "storm", seconds);
-    Ok(())
+    add(guest, "storm", seconds)
 }
 
 fn say(seed: u64, outcome: &Outcome) {

@@ -113,6 +113,9 @@ fn write_graphics(engines: &mut Engines, xcc: u32, register: u32, value: u32) {
                 preempt::force_exit(engines, key, 1 << xcc);
             }
         }
+        gc::VM_INVALIDATE_ENG0_REQ..=gc::VM_INVALIDATE_ENG17_REQ => {
+            bus.flush_spaces(value & 0xffff, xcc);
+        }
         gc::CPC_INT_STATUS if value & (1 << 29) != 0 => bus.raise(&Interrupt {
             client: client::COMMAND_PROCESSOR,
             source: source::PRIVILEGED_QUEUE,

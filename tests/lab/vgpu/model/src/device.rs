@@ -7,7 +7,7 @@ use crate::memory::Memory;
 use crate::registers::RegisterReport;
 use crate::terms::{
     Began, Bus, Config, ConfigError, Faults, GpuNanos, HiqRecord, Moment, Pace, QueueReport,
-    ReadPointer, StateDump, StopReport, TimelineRecord, UnitsRecord, Vram,
+    ReadPointer, StaleReport, StateDump, StopReport, TimelineRecord, UnitsRecord, Vram,
 };
 
 /// Bytes of one doorbell write.
@@ -136,6 +136,17 @@ impl Device {
     /// Sets how long an AQL packet takes from now on.
     pub fn set_aql_packet(&mut self, nanos: u64) -> Result<(), ConfigError> {
         self.gpu.set_aql_packet(nanos)
+    }
+
+    /// Begins strict mode, with nothing cached, or ends it: translations are cached until
+    /// the driver has them forgotten.
+    pub fn set_strict(&mut self, strict: bool) {
+        self.gpu.set_strict(strict);
+    }
+
+    /// What strict mode has found.
+    pub fn stale(&self) -> Option<StaleReport> {
+        self.gpu.bus().memory.stale()
     }
 
     pub fn faults(&self) -> &Faults {

@@ -131,6 +131,12 @@ impl Gpu {
         }
     }
 
+    pub fn set_strict(&mut self, strict: bool) {
+        let bus = &mut self.engines.bus;
+        bus.memory
+            .set_strict(strict.then_some(bus.config.xcc_count));
+    }
+
     pub fn set_faults(&mut self, faults: Faults) {
         let engines = &mut self.engines;
         engines.bus.set_faults(faults);

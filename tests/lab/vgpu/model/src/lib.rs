@@ -51,5 +51,6 @@ pub use registers::{Block, RegisterReport};
 pub use terms::{
     Began, Bus, BusError, Config, ConfigError, Faults, Fence, GpuNanos, HiqAction, HiqRecord,
     MappedQueue, Moment, Occupancy, Pace, QueueId, QueueKind, QueueReport, ReadPointer, Spoil,
-    StateDump, StopReport, TimelineChange, TimelineRecord, Timing, UnitsRecord, Vram,
+    StaleAccess, StaleReport, StateDump, StopReport, TimelineChange, TimelineRecord, Timing,
+    UnitsRecord, Vram,
 };

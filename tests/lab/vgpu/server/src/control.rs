@@ -67,6 +67,10 @@ pub enum Command {
     SetPace { pace: Pace },
     /// Sets how many nanoseconds an AQL packet takes from now on.
     SetAqlPacket { nanos: u64 },
+    /// Begins strict mode, with nothing cached, or ends it.
+    SetStrict { strict: bool },
+    /// What strict mode has found.
+    Stale,
 }
 
 /// Serves the socket until the process ends.
@@ -134,6 +138,11 @@ fn answer(command: Command, gpu: &Gpu) -> serde_json::Result<Value> {
             set.map_err(serde_json::Error::custom)?;
             Ok(Value::Null)
         }
+        Command::SetStrict { strict } => {
+            device.set_strict(strict);
+            Ok(Value::Null)
+        }
+        Command::Stale => serde_json::to_value(device.stale()),
     })
 }
 
@@ -200,6 +209,17 @@ mod tests {
         let error = refused["error"].as_str().unwrap();
         assert!(error.contains("wave_quantum is 0"), "{error}");
         gpu.access(|device| assert_eq!(device.config().timing.instruction, 700));
+    }
+
+    #[test]
+    fn strict_mode_finds_nothing_until_it_is_on() {
+        let gpu = gpu();
+        let stale = || reply(r#"{"id":1,"command":"stale"}"#, &gpu);
+        assert_eq!(stale(), json!({"id": 1, "ok": null}));
+        reply(r#"{"id":2,"command":"set_strict","strict":true}"#, &gpu);
+        assert_eq!(stale()["ok"], json!({"accesses": 0, "first": []}));
+        reply(r#"{"id":3,"command":"set_strict","strict":false}"#, &gpu);
+        assert_eq!(stale()["ok"], Value::Null);
     }
 
     #[test]

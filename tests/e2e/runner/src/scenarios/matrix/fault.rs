@@ -159,6 +159,16 @@ impl Fault {
                 guest.expect_log(text);
             }
         }
+        if self == Fault::Hung {
+            // What the driver asks for meanwhile is not done.
+            for text in [
+                "timeout, signaled seq=",
+                "destroy queue",
+                "Failed to quiesce KFD",
+            ] {
+                guest.expect_log(text);
+            }
+        }
         if self == Fault::Memory {
             PAGE_FAULT.iter().for_each(|text| guest.expect_log(text));
         }

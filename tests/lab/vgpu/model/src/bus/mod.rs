@@ -56,6 +56,7 @@ impl Buses {
     pub fn reset(&mut self) {
         self.registers = RegisterFile::new(&self.config, self.memory.vram_bytes(), FB_BASE);
         self.memory.set_gart(Gart::default());
+        self.memory.forget_translations();
         self.clock.clear();
         self.faults.hung = false;
         self.faults.copies_hung = false;

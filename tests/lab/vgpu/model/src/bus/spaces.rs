@@ -14,13 +14,40 @@ impl Buses {
         if vmid == 0 {
             return Space::Kernel;
         }
-        let base = match die {
-            Some(die) => xcc_base(die) + gc::VM_CONTEXT0_PAGE_TABLE_BASE_ADDR_LO32,
-            None => mmhub::VM_CONTEXT0_PAGE_TABLE_BASE_ADDR_LO32,
-        } + 2 * vmid;
-        Space::Process {
-            root: self.registers.get_wide(base, base + 1),
+        let root = match die {
+            Some(die) => self.table_of(vmid, die),
+            None => {
+                let low = mmhub::VM_CONTEXT0_PAGE_TABLE_BASE_ADDR_LO32 + 2 * vmid;
+                self.registers.get_wide(low, low + 1)
+            }
+        };
+        Space::Process { root }
+    }
+
+    /// The page table that a die's registers give an address space.
+    fn table_of(&self, vmid: u32, die: u32) -> u64 {
+        let low = xcc_base(die) + gc::VM_CONTEXT0_PAGE_TABLE_BASE_ADDR_LO32 + 2 * vmid;
+        self.registers.get_wide(low, low + 1)
+    }
+
+    /// The driver has a die forget the translations of these address spaces, a bit each.
+    pub fn flush_spaces(&mut self, vmids: u32, die: u32) {
+        for vmid in (1..16).filter(|vmid| (vmids >> vmid) & 1 != 0) {
+            let pasid = self.pasid_of(vmid);
+            let table = self.table_of(vmid, die);
+            self.memory
+                .flush((pasid != 0).then_some(pasid), &[table], die);
         }
+    }
+
+    /// The driver has a die forget the translations of a process, whether or not it has an
+    /// address space now.
+    pub fn flush_process(&mut self, pasid: u32, die: u32) {
+        let tables: Vec<u64> = (1..16)
+            .filter(|vmid| self.pasid_of(*vmid) == pasid)
+            .map(|vmid| self.table_of(vmid, die))
+            .collect();
+        self.memory.flush(Some(pasid), &tables, die);
     }
 
     /// The driver changed the location of the kernel's flat table.

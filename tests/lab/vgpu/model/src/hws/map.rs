@@ -49,6 +49,8 @@ impl Hws {
         if let Some((vmid, _)) = known {
             return Some(*vmid);
         }
+        let root = self.processes[process].root;
+        engines.bus.memory.give_table(root, pasid);
         let vmid = (1..16)
             .find(|vmid| (self.vmid_mask >> vmid) & 1 != 0 && !self.vmids.contains_key(vmid))?;
         self.vmids.insert(vmid, pasid);

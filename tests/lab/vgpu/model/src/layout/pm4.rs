@@ -178,6 +178,10 @@ packets! {
         pasid: u32 = |b| word(b, 1) & 0xffff,
     }
 
+    InvalidateTlbs {
+        pasid: u32 = |b| (word(b, 0) >> 5) & 0xffff,
+    }
+
     QueryStatus {
         address: u64 = |b| wide(b, 2) & !3,
         value: u64 = |b| wide(b, 4),

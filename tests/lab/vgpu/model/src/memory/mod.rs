@@ -2,13 +2,21 @@
 //! Memory as the GPU addresses it: video memory, the kernel's flat aperture
 //! onto guest pages (GART), and each process's four-level page table.
 //!
-//! Translations are never cached: each walk reads the tables as they are.
+//! Each access goes where the tables lead at that time. In strict mode a cache beside it
+//! notes where an access would have gone that met a translation of before.
 
+mod cache;
 #[cfg(test)]
 mod tests;
 mod translate;
 
-use crate::terms::{Bus, Vram};
+use std::cell::RefCell;
+use std::fmt;
+
+use crate::terms::{Bus, StaleReport, Vram};
+use cache::Cache;
+
+const PAGE: u64 = 4096;
 
 /// Where video memory starts in the GPU's own address space.
 pub const FB_BASE: u64 = 0x80_0000_0000;
@@ -64,11 +72,32 @@ enum Target {
     Guest(u64),
 }
 
+impl Target {
+    /// Where the page begins of which this is the place of an address.
+    fn page(self, address: u64) -> Target {
+        match self {
+            Target::Vram(offset) => Target::Vram(offset.wrapping_sub(address % PAGE)),
+            Target::Guest(at) => Target::Guest(at.wrapping_sub(address % PAGE)),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Vram(offset) => write!(out, "video memory {offset:#x}"),
+            Target::Guest(address) => write!(out, "guest memory {address:#x}"),
+        }
+    }
+}
+
 /// The bus for memory: all reads and writes of the engines go through it.
 pub struct Memory {
     bus: Box<dyn Bus>,
     vram: Box<dyn Vram>,
     gart: Gart,
+    /// In strict mode. Reads, which change nothing else, note their translations in it.
+    cache: RefCell<Option<Cache>>,
 }
 
 impl Memory {
@@ -77,6 +106,42 @@ impl Memory {
             bus,
             vram,
             gart: Gart::default(),
+            cache: RefCell::new(None),
+        }
+    }
+
+    /// Begins strict mode for so many dies, with nothing cached, or ends it.
+    pub fn set_strict(&mut self, dies: Option<u32>) {
+        *self.cache.get_mut() = dies.map(Cache::new);
+    }
+
+    /// The accesses that met a translation which the driver should have had forgotten;
+    /// `None` unless in strict mode.
+    pub fn stale(&self) -> Option<StaleReport> {
+        let cache = self.cache.borrow();
+        cache.as_ref().map(|cache| cache.report().clone())
+    }
+
+    /// A reset leaves nothing in any cache.
+    pub fn forget_translations(&mut self) {
+        if let Some(cache) = self.cache.get_mut() {
+            cache.clear();
+        }
+    }
+
+    /// A process is given an address space with this page table.
+    pub fn give_table(&mut self, root: u64, pasid: u32) {
+        if let Some(cache) = self.cache.get_mut() {
+            cache.given(root, pasid);
+        }
+    }
+
+    /// The driver has a die forget the translations of a process, and of these tables.
+    pub fn flush(&mut self, pasid: Option<u32>, roots: &[u64], die: u32) {
+        if let Some(cache) = self.cache.get_mut() {
+            let mut all = pasid.map_or(Vec::new(), |pasid| cache.owned(pasid));
+            all.extend(roots);
+            cache.flush(&all, die);
         }
     }
 

@@ -2,9 +2,8 @@
 //! Where an address leads: the kernel's apertures and the walk of a process's
 //! page table.
 
-use super::{FaultCause, Memory, MemoryFault, Space, Target, FB_BASE};
+use super::{FaultCause, Memory, MemoryFault, Space, Target, FB_BASE, PAGE};
 
-const PAGE: u64 = 4096;
 const ADDRESS: u64 = 0x0000_ffff_ffff_f000;
 pub(super) const VALID: u64 = 1 << 0;
 pub(super) const SYSTEM: u64 = 1 << 1;
@@ -75,7 +74,13 @@ impl Memory {
                 }
                 Ok((Target::Guest(address), rest))
             }
-            Space::Process { root } => self.walk(root, address, write),
+            Space::Process { root } => {
+                let found = self.walk(root, address, write);
+                if let Some(cache) = self.cache.borrow_mut().as_mut() {
+                    cache.accessed(root, address, write, &found);
+                }
+                found
+            }
         }
     }
 

@@ -15,8 +15,8 @@ pub use fault::{Began, Faults, Fence, Moment, Schedule, Spoil};
 pub use host::{Bus, BusError, Vram};
 pub use name::{Exit, Format, QueueKey, Role, SdmaRing, Seat, Slot};
 pub use report::{
-    HiqAction, HiqRecord, MappedQueue, Occupancy, QueueId, QueueKind, QueueReport, StateDump,
-    StopReport, TimelineChange, TimelineRecord, UnitsRecord,
+    HiqAction, HiqRecord, MappedQueue, Occupancy, QueueId, QueueKind, QueueReport, StaleAccess,
+    StaleReport, StateDump, StopReport, TimelineChange, TimelineRecord, UnitsRecord,
 };
 pub use time::GpuNanos;
 pub use wave::WaveSettings;

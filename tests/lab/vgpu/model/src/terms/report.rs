@@ -62,6 +62,27 @@ pub struct QueueReport {
     pub fault: Option<String>,
 }
 
+/// In strict mode, the accesses that met a cached translation which the tables no longer
+/// have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StaleReport {
+    /// How many there were: of each translation that was missed, the first.
+    pub accesses: u64,
+    /// The first hundred.
+    pub first: Vec<StaleAccess>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StaleAccess {
+    /// The root of the process's page table.
+    pub table: u64,
+    pub address: u64,
+    pub write: bool,
+    /// Where the page was, and where it is.
+    pub cached: String,
+    pub now: String,
+}
+
 /// At which instructions waves of a queue were when they were saved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopReport {

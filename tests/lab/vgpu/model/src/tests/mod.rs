@@ -13,3 +13,4 @@ mod pm4_dispatch;
 mod pm4_dispatch_rules;
 mod preempt;
 mod retry;
+mod strict;

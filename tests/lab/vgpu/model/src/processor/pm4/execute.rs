@@ -63,9 +63,12 @@ impl CommandProcessor<'_> {
             | opcode::PFP_SYNC_ME
             | opcode::CLEAR_STATE
             | opcode::CONTEXT_CONTROL
-            | opcode::RUN_CLEANER_SHADER
-            // Translations are never cached, so there is nothing to flush.
-            | opcode::INVALIDATE_TLBS => Outcome::Done,
+            | opcode::RUN_CLEANER_SHADER => Outcome::Done,
+            opcode::INVALIDATE_TLBS if carrier.is_privileged() => {
+                let packet = pm4::InvalidateTlbs(body);
+                self.engines.bus.flush_process(packet.pasid(), carrier.home);
+                Outcome::Done
+            }
             opcode::SET_UCONFIG_REG if carrier.is_privileged() => {
                 self.set_registers(&carrier, body)
             }
