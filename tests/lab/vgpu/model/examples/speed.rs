@@ -45,7 +45,9 @@ fn rate((kernel, groups, items, number): (&'static str, u32, u16, u32)) -> f64 {
     let queue = driver.queue(process, 1);
     driver.map(&[queue]);
     // Numbers that are also doubles, of two words each.
-    let words = |at: u32| [at, (f64::from(at + 1).to_bits() >> 32) as u32];
+    // No half of a word is a half that is no number.
+    let upper = |at: u32| (f64::from(at + 1).to_bits() >> 32) as u32 & 0xffff_8000;
+    let words = |at: u32| [at, upper(at)];
     let numbers: Vec<u32> = (0..COUNT).flat_map(words).collect();
     let buffers = [0; 3].map(|_| driver.buffer(&numbers));
     let mut launch = || {

@@ -2,13 +2,17 @@
 //! Memory as the GPU addresses it: video memory, the kernel's flat aperture
 //! onto guest pages (GART), and each process's four-level page table.
 //!
-//! Translations are never cached: each walk reads the tables as they are.
+//! Each walk reads the tables as they are. Who makes many accesses in one turn may keep
+//! where pages lead, see [`Lookups`].
 
+mod lookups;
 #[cfg(test)]
 mod tests;
 mod translate;
 
 use crate::terms::{Bus, Vram};
+
+pub use lookups::Lookups;
 
 /// Where video memory starts in the GPU's own address space.
 pub const FB_BASE: u64 = 0x80_0000_0000;
