@@ -5,7 +5,7 @@
 mod common;
 
 use common::memory::{
-    buffer, flat, set_whole, Shared, ADDRESS, DATA, FLAT, GLOBAL, OFF, RESULT, SCRATCH,
+    buffer, flat, set_whole, whole, Shared, ADDRESS, DATA, FLAT, GLOBAL, OFF, RESULT, SCRATCH,
 };
 use gfx942::wave::{Fault, HardwareRegister, Outcome, Wave, LANES};
 
@@ -179,6 +179,81 @@ fn a_fault_names_the_address_and_leaves_the_registers() {
         // A lane that is not active asks for nothing.
         wave.set_exec(!(1 << 9));
         memory.done(&mut wave, &flat(name, GLOBAL, OFF, 0, false));
+    }
+}
+
+/// Lanes whose places follow each other, with gaps where lanes are not active.
+fn neighbours(wave: &mut Wave, size: u64) {
+    for lane in 0..LANES {
+        let next = if lane < 40 { lane } else { lane + 1 };
+        set_whole(wave, ADDRESS, lane, PLACE + next as u64 * size);
+    }
+    wave.set_exec(!((1 << 7) | (3 << 20)));
+}
+
+#[test]
+fn neighbouring_lanes_load_and_store_what_is_theirs() {
+    for (name, make) in LOADS {
+        let size = match name {
+            _ if name.contains("byte") => 1,
+            _ if name.contains("short") => 2,
+            _ => 4 * make(0).len() as u64,
+        };
+        let mut memory = memory();
+        let mut wave = wave();
+        neighbours(&mut wave, size);
+        memory.done(&mut wave, &flat(name, GLOBAL, OFF, 0, false));
+        for lane in 0..LANES {
+            let at = whole(&wave, ADDRESS, lane) - PLACE;
+            let old = vec![OLD; make(0).len()];
+            let expected = if wave.is_active(lane) { make(at) } else { old };
+            for (register, value) in (RESULT..).zip(expected) {
+                assert_eq!(wave.vector(register as u8, lane), value, "{name} {lane}");
+            }
+        }
+    }
+    let mut memory = memory();
+    let mut wave = wave();
+    neighbours(&mut wave, 4);
+    memory.done(&mut wave, &flat("flat_store_dword", GLOBAL, OFF, 0, false));
+    for lane in 0..LANES {
+        let at = whole(&wave, ADDRESS, lane);
+        let expected = match wave.is_active(lane) {
+            true => wave.vector(DATA as u8, lane),
+            false => expected(at - PLACE, 4),
+        };
+        assert_eq!(memory.number(at, 4), u64::from(expected), "{lane}");
+    }
+    // Between the lanes that have a gap between them.
+    assert_eq!(memory.number(PLACE + 160, 4), u64::from(expected(160, 4)));
+}
+
+#[test]
+fn of_neighbouring_lanes_those_before_a_fault_are_done() {
+    for (name, write) in [("flat_load_dword", false), ("flat_store_dword", true)] {
+        let mut memory = memory();
+        let mut wave = wave();
+        for lane in 0..LANES {
+            set_whole(&mut wave, ADDRESS, lane, PLACE + lane as u64 * 4);
+        }
+        let address = PLACE + 9 * 4;
+        memory.bytes.0.remove(&(address + 2));
+        let mut before = wave.clone();
+        before.pc = common::CODE;
+        let outcome = memory.step(&mut wave, &flat(name, GLOBAL, OFF, 0, false));
+        assert_eq!(outcome, Outcome::Fault(Fault { address, write }));
+        assert_eq!(wave, before);
+        for lane in (0..LANES as u64).filter(|lane| *lane != 9) {
+            let data = wave.vector(DATA as u8, lane as usize);
+            let is_stored = write && lane < 9;
+            let expected = if is_stored {
+                data
+            } else {
+                expected(lane * 4, 4)
+            };
+            let found = memory.number(PLACE + lane * 4, 4);
+            assert_eq!(found, u64::from(expected), "{name} {lane}");
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use super::operands::immediate;
 use super::{indexed, Done, Stop};
 use crate::code::{Instruction, Operation};
-use crate::wave::{Outcome, Wave};
+use crate::wave::{Memory, Outcome, Wave};
 
 /// Whether a branch is taken, if the operation is one.
 fn branches(wave: &Wave, operation: Operation) -> Option<bool> {
@@ -20,7 +20,7 @@ fn branches(wave: &Wave, operation: Operation) -> Option<bool> {
     })
 }
 
-pub fn execute(wave: &mut Wave, instruction: &Instruction) -> Done {
+pub fn execute(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Memory) -> Done {
     let operation = instruction.operation;
     let number = immediate(instruction, 0).unwrap_or(0);
     if let Some(taken) = branches(wave, operation) {
@@ -35,11 +35,14 @@ pub fn execute(wave: &mut Wave, instruction: &Instruction) -> Done {
         // their order, so that there is nothing to wait for or to throw away.
         Operation::s_nop
         | Operation::s_waitcnt
-        | Operation::s_icache_inv
         | Operation::s_setprio
         | Operation::s_ttracedata
         | Operation::s_incperflevel
         | Operation::s_decperflevel => Outcome::Next,
+        Operation::s_icache_inv => {
+            memory.forget_code();
+            Outcome::Next
+        }
         Operation::s_set_gpr_idx_off => {
             indexed::stop(wave);
             Outcome::Next

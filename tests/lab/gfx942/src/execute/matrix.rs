@@ -7,6 +7,9 @@
 //! through the parts of the sum, then through the blocks. Of the result a lane has a
 //! column's elements in groups of four rows.
 
+use std::sync::LazyLock;
+
+use super::by_operation::ByOperation;
 use super::operands::{constant_32, constant_64, operand};
 use super::registers::{read_dword, write_dword};
 use super::{Done, Stop};
@@ -28,6 +31,13 @@ impl Element {
         }
     }
 }
+
+/// The most elements of a factor, of eight in each lane, and of a result.
+const FACTORS: usize = 8 * LANES;
+const RESULTS: usize = 32 * LANES;
+
+static ALL: LazyLock<ByOperation<Measures>> =
+    LazyLock::new(|| ByOperation::new(|operation| Measures::of(operation.name())));
 
 /// The measures of an instruction, which its name has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +92,16 @@ impl Measures {
         (lane, depth % own)
     }
 
+    const fn results(&self) -> usize {
+        self.rows * self.columns * self.blocks
+    }
+
+    /// The same of the elements of the result in their order.
+    fn place(&self, at: usize) -> (usize, usize) {
+        let (column, rest) = (at % self.columns, at / self.columns);
+        self.result(rest % self.rows, column, rest / self.rows)
+    }
+
     /// The lane that has this element of the result, and which of its elements it is.
     fn result(&self, row: usize, column: usize, block: usize) -> (usize, usize) {
         let height = match self.element {
@@ -123,6 +143,16 @@ fn element(
     })
 }
 
+/// The numbers of an instruction. Factors go through the rows or columns, then through the
+/// sum's direction; the addend and the result through the columns, then the rows. Blocks
+/// follow each other.
+struct Numbers {
+    measures: Measures,
+    first: [u64; FACTORS],
+    second: [u64; FACTORS],
+    results: [u64; RESULTS],
+}
+
 /// One element of the result: products are exact, and each sum is rounded to the
 /// nearest, in the order of the elements.
 fn sum(element: Element, start: u64, products: impl Iterator<Item = (u64, u64)>) -> u64 {
@@ -146,42 +176,203 @@ fn sum(element: Element, start: u64, products: impl Iterator<Item = (u64, u64)>)
     }
 }
 
+impl Numbers {
+    fn of(
+        wave: &Wave,
+        measures: Measures,
+        [first, second, addend]: [Operand; 3],
+    ) -> Result<Self, Stop> {
+        let bits = measures.element.bits();
+        let mut numbers = Self {
+            measures,
+            first: [0; FACTORS],
+            second: [0; FACTORS],
+            results: [0; RESULTS],
+        };
+        let Measures { rows, depth, .. } = measures;
+        let factors = numbers.first.iter_mut().zip(&mut numbers.second);
+        for (at, (left, right)) in factors.take(rows * depth * measures.blocks).enumerate() {
+            let (along, deep, block) = (at % rows, at / rows % depth, at / (rows * depth));
+            let place = measures.factor(along, deep, block);
+            *left = element(wave, first, place, bits)?;
+            *right = element(wave, second, place, bits)?;
+        }
+        for (at, result) in numbers
+            .results
+            .iter_mut()
+            .take(measures.results())
+            .enumerate()
+        {
+            *result = element(wave, addend, measures.place(at), bits.max(32))?;
+        }
+        Ok(numbers)
+    }
+
+    /// The factors of one block, a row or a column of them for each step of the sum.
+    fn block(&self, block: usize) -> impl Iterator<Item = (&[u64], &[u64])> {
+        let Measures { rows, depth, .. } = self.measures;
+        let from = block * rows * depth;
+        let parts = |all| {
+            <[u64]>::chunks_exact(all, rows)
+                .skip(from / rows)
+                .take(depth)
+        };
+        parts(&self.first).zip(parts(&self.second))
+    }
+
+    /// Element by element.
+    fn multiply(&mut self) {
+        let Measures { columns, .. } = self.measures;
+        let mut results = self.results;
+        let of_block = self.measures.rows * columns;
+        for (at, result) in results.iter_mut().take(self.measures.results()).enumerate() {
+            let (row, column) = (at % of_block / columns, at % columns);
+            let products = self.block(at / of_block).map(|(left, right)| {
+                let of = |factors: &[u64], at| factors.get(at).copied().unwrap_or(0);
+                (of(left, row), of(right, column))
+            });
+            *result = sum(self.measures.element, *result, products);
+        }
+        self.results = results;
+    }
+
+    /// The same by the host's arithmetic, all columns at once; false, and nothing is done,
+    /// if that is not the same. Hosts round to the nearest and keep subnormal numbers, but
+    /// do not agree about what is no number.
+    fn multiply_as_the_host(&mut self) -> bool {
+        let Element::Float(format) = self.measures.element else {
+            return false;
+        };
+        if format == DOUBLE {
+            return false;
+        }
+        // A half or the upper half of a single is a single without any rounding.
+        let single = |bits: u64| match format {
+            SINGLE => f32::from_bits(bits as u32),
+            BRAIN => f32::from_bits((bits as u32) << 16),
+            _ => f32::from_bits(round(format.unpack(bits), SINGLE, Rounding::Even) as u32),
+        };
+        let Measures { rows, columns, .. } = self.measures;
+        let mut sums = [0.0_f32; RESULTS];
+        for (sum, bits) in sums.iter_mut().zip(&self.results) {
+            *sum = f32::from_bits(*bits as u32);
+        }
+        for (block, sums) in (0..self.measures.blocks).zip(sums.chunks_mut(rows * columns)) {
+            for (left, right) in self.block(block) {
+                let mut row = [0.0; 32];
+                for (to, from) in row.iter_mut().zip(right) {
+                    *to = single(*from);
+                }
+                for (sums, left) in sums.chunks_exact_mut(columns).zip(left) {
+                    let left = single(*left);
+                    for (sum, right) in sums.iter_mut().zip(&row) {
+                        *sum = match format {
+                            // The product has few enough bits to be exact by itself.
+                            HALF => left * right + *sum,
+                            _ => left.mul_add(*right, *sum),
+                        };
+                    }
+                }
+            }
+        }
+        let sums = sums.iter().take(self.measures.results());
+        if sums.clone().any(|sum| sum.is_nan()) {
+            return false;
+        }
+        for (result, sum) in self.results.iter_mut().zip(sums) {
+            *result = sum.to_bits().into();
+        }
+        true
+    }
+}
+
 pub fn execute(wave: &mut Wave, instruction: &Instruction) -> Done {
-    let measures = Measures::of(instruction.operation.name()).ok_or(Stop::Unknown)?;
+    let measures = ALL.get(instruction.operation).ok_or(Stop::Unknown)?;
     if instruction.modifiers != Modifiers::Matrix(Matrix::default()) {
         return Err(Stop::Unknown);
     }
     let to = operand(instruction, 0)?;
-    let (first, second) = (operand(instruction, 1)?, operand(instruction, 2)?);
-    let addend = operand(instruction, 3)?;
-    let bits = measures.element.bits();
-    let result_bits = bits.max(32);
-    let mut results = Vec::new();
-    for block in 0..measures.blocks {
-        for row in 0..measures.rows {
-            for column in 0..measures.columns {
-                let place = measures.result(row, column, block);
-                let start = element(wave, addend, place, result_bits)?;
-                let mut products = Vec::with_capacity(measures.depth);
-                for depth in 0..measures.depth {
-                    let left = measures.factor(row, depth, block);
-                    let right = measures.factor(column, depth, block);
-                    products.push((
-                        element(wave, first, left, bits)?,
-                        element(wave, second, right, bits)?,
-                    ));
-                }
-                let value = sum(measures.element, start, products.into_iter());
-                results.push((place, value));
-            }
-        }
+    let sources = [
+        operand(instruction, 1)?,
+        operand(instruction, 2)?,
+        operand(instruction, 3)?,
+    ];
+    let mut numbers = Numbers::of(wave, measures, sources)?;
+    if !numbers.multiply_as_the_host() {
+        numbers.multiply();
     }
-    for ((lane, at), value) in results {
-        let from = (at * result_bits / 32) as u8;
-        write_dword(wave, to, lane, from, value as u32);
-        if result_bits == 64 {
-            write_dword(wave, to, lane, from + 1, (value >> 32) as u32);
+    let dwords = measures.element.bits().div_ceil(32);
+    for (at, value) in numbers.results.iter().take(measures.results()).enumerate() {
+        let (lane, at) = measures.place(at);
+        let from = (at * dwords) as u8;
+        write_dword(wave, to, lane, from, *value as u32);
+        if dwords == 2 {
+            write_dword(wave, to, lane, from + 1, (*value >> 32) as u32);
         }
     }
     Ok(Outcome::Next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::Operation;
+
+    /// Numbers of all sizes; with `rare` set also those that are none, or infinite.
+    fn number(state: &mut u64, format: Format, rare: bool) -> u64 {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        let all = format.sign() | (format.sign() - 1);
+        let bits = state.rotate_right(9) & all;
+        let near_one = bits & !format.infinity() | ((format.bias() as u64) << format.fraction);
+        match *state % 8 {
+            0 => bits & format.sign(),
+            // Subnormal.
+            1 => bits & !format.infinity(),
+            2 | 3 if rare || format.magnitude(bits) < format.infinity() => bits,
+            _ => near_one,
+        }
+    }
+
+    #[test]
+    fn the_host_multiplies_as_it_is_done_element_by_element() {
+        let mut state = 99;
+        let mut by_the_host = 0;
+        for operation in Operation::ALL {
+            let Some(measures) = ALL.get(*operation) else {
+                continue;
+            };
+            for rare in [false, false, true] {
+                let Element::Float(format) = measures.element else {
+                    continue;
+                };
+                let to = if format == DOUBLE { DOUBLE } else { SINGLE };
+                let mut numbers = Numbers {
+                    measures,
+                    first: [0; FACTORS].map(|_| number(&mut state, format, rare)),
+                    second: [0; FACTORS].map(|_| number(&mut state, format, rare)),
+                    results: [0; RESULTS].map(|_| number(&mut state, to, rare)),
+                };
+                let count = measures.results();
+                let before = numbers.results;
+                let done = numbers.multiply_as_the_host();
+                let found = numbers.results;
+                if !done {
+                    assert_eq!(found, before, "{}", operation.name());
+                    continue;
+                }
+                numbers.results = before;
+                numbers.multiply();
+                assert_eq!(
+                    found[..count],
+                    numbers.results[..count],
+                    "{}",
+                    operation.name()
+                );
+                by_the_host += 1;
+            }
+        }
+        assert!(by_the_host >= 20, "{by_the_host}");
+    }
 }

@@ -2,7 +2,9 @@
 //! What instructions do to a wave. An instruction without a meaning here is
 //! [`Outcome::Illegal`], as one that the hardware does not know.
 
+mod by_operation;
 mod control;
+mod decoded;
 mod exchange;
 mod hardware;
 mod indexed;
@@ -20,7 +22,7 @@ mod source;
 mod vector;
 mod whole;
 
-use crate::code::{decode, Encoding, Instruction};
+use crate::code::{Encoding, Instruction};
 use crate::wave::{HardwareRegister, Memory, Outcome, Wave};
 
 /// An instruction that stops short: it has no meaning here, or wants memory that is
@@ -44,7 +46,7 @@ fn dispatch(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Memory
         Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc | Encoding::Sopk => {
             scalar::execute(wave, instruction)
         }
-        Encoding::Sopp => control::execute(wave, instruction),
+        Encoding::Sopp => control::execute(wave, instruction, memory),
         Encoding::Smem => scalar_memory::execute(wave, instruction, memory),
         Encoding::Vop1
         | Encoding::Vop2
@@ -82,13 +84,13 @@ fn is_skipped(wave: &Wave, encoding: Encoding) -> bool {
 /// have four.
 fn fetch(pc: u64, memory: &mut impl Memory) -> Result<([u8; 8], usize), crate::wave::Fault> {
     let mut bytes = [0; 8];
-    let (first, second) = bytes.split_at_mut(4);
+    if memory.fetch(pc, &mut bytes).is_ok() {
+        return Ok((bytes, 8));
+    }
+    let mut bytes = [0; 8];
+    let (first, _) = bytes.split_at_mut(4);
     memory.fetch(pc, first)?;
-    let size = match memory.fetch(pc.wrapping_add(4), second) {
-        Ok(()) => 8,
-        Err(_) => 4,
-    };
-    Ok((bytes, size))
+    Ok((bytes, 4))
 }
 
 impl Wave {
@@ -100,7 +102,7 @@ impl Wave {
             Err(fault) => return Outcome::Fault(fault),
         };
         let illegal = Outcome::Illegal { address: at, bytes };
-        let Ok(instruction) = decode(bytes.get(..size).unwrap_or(&bytes)) else {
+        let Some(instruction) = decoded::instruction(bytes, size) else {
             return illegal;
         };
         self.pc = at.wrapping_add(instruction.size.into());

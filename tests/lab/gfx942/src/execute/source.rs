@@ -104,22 +104,64 @@ impl Source {
         })
     }
 
-    /// What the source is to all lanes, if it is 32 bits without modifiers.
+    /// What the source is to all lanes, if it is a whole register of 32 bits.
     pub fn lanes(&self, wave: &Wave) -> Option<[u32; LANES]> {
-        let is_plain = !self.absolute && !self.negative && !self.upper && !self.extend;
-        if !is_plain || self.part != Part::Whole || bits(self.kind) != 32 {
+        if self.part != Part::Whole || self.upper || bits(self.kind) != 32 {
             return None;
         }
-        match self.operand {
-            Operand::Vector { first, dwords: 1 } => Some(wave.lanes(first)),
-            Operand::Vector { .. } => None,
-            _ => Some([self.read(wave, 0).ok()? as u32; LANES]),
+        let mut lanes = match self.operand {
+            Operand::Vector { first, dwords: 1 } => wave.lanes(first),
+            Operand::Vector { .. } => return None,
+            _ => [raw(wave, self.operand, self.kind, 0).ok()? as u32; LANES],
+        };
+        let sign = 1 << 31;
+        if self.absolute {
+            lanes.iter_mut().for_each(|lane| *lane &= !sign);
         }
+        if self.negative {
+            lanes.iter_mut().for_each(|lane| *lane ^= sign);
+        }
+        Some(lanes)
     }
 
-    /// What the source is to this lane.
-    pub fn read(&self, wave: &Wave, lane: usize) -> Result<u64, Stop> {
-        raw(wave, self.operand, self.kind, lane).map(|value| self.modified(value))
+    /// The same of 64 bits, or of 32 bits that are extended by zeros.
+    pub fn wide_lanes(&self, wave: &Wave) -> Option<[u64; LANES]> {
+        let is_whole = self.part == Part::Whole && bits(self.kind) >= 32;
+        is_whole.then(|| self.all(wave).ok())?
+    }
+
+    /// What the source is to each lane.
+    pub fn all(&self, wave: &Wave) -> Result<[u64; LANES], Stop> {
+        let mut values = [0; LANES];
+        match self.operand {
+            Operand::Vector { first, dwords } => {
+                let lower = wave.lanes(first);
+                let upper = match dwords {
+                    1 => [0; LANES],
+                    2 => wave.lanes(first.saturating_add(1)),
+                    _ => return Err(Stop::Unknown),
+                };
+                for (value, (lower, upper)) in values.iter_mut().zip(lower.iter().zip(&upper)) {
+                    *value = u64::from(*lower) | (u64::from(*upper) << 32);
+                }
+            }
+            _ => values = [raw(wave, self.operand, self.kind, 0)?; LANES],
+        }
+        if self.is_plain() {
+            let ones = u64::MAX >> (64 - bits(self.kind));
+            values.iter_mut().for_each(|value| *value &= ones);
+        } else {
+            values
+                .iter_mut()
+                .for_each(|value| *value = self.modified(*value));
+        }
+        Ok(values)
+    }
+
+    /// Whether its bits are taken as they are.
+    fn is_plain(&self) -> bool {
+        let is_other = self.absolute || self.negative || self.upper || self.extend;
+        !is_other && self.part == Part::Whole
     }
 
     /// A number of these bits as the source's modifiers make it.

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The shortest way through the commonest vector instructions: those on whole registers of
-//! 32 bits without modifiers. Results are what `vector` calculates lane by lane; whatever
-//! is not plain is left to it.
+//! The shortest way through the commonest vector instructions: those on whole registers,
+//! with signs at most. All lanes are worked on in one loop, for which the compiler uses the
+//! host's vector unit. Results are what `vector` calculates lane by lane; whatever is not
+//! plain is left to it.
 
 use super::lane::Modes;
 use super::source::Source;
 use crate::code::{Operand, Operation};
-use crate::float::{Rounding, SINGLE};
+use crate::float::{Format, Rounding, DOUBLE, SINGLE};
 use crate::wave::{Wave, LANES};
 
 type Lanes = [u32; LANES];
+type WideLanes = [u64; LANES];
 
 fn one(from: &Lanes, does: impl Fn(u32) -> u32) -> Lanes {
     std::array::from_fn(|lane| does(from[lane]))
@@ -64,24 +66,96 @@ fn singles(operation: Operation, count: usize, of: &[Lanes; 3]) -> Option<Lanes>
     sums.iter().all(is_number).then_some(sums)
 }
 
-fn are_as_the_hosts(modes: &Modes) -> bool {
-    modes.rounding(SINGLE) == Rounding::Even && modes.keeps_subnormals(SINGLE)
+/// The same on integers of 64 bits.
+fn wide_integers(operation: Operation, count: usize, of: &[WideLanes; 3]) -> Option<WideLanes> {
+    let [first, second, third] = of;
+    let two = |does: fn(u64, u64) -> u64| -> WideLanes {
+        std::array::from_fn(|lane| does(first[lane], second[lane]))
+    };
+    Some(match (operation, count) {
+        (Operation::v_lshlrev_b64, 2) => two(|by, value| value << (by & 63)),
+        (Operation::v_lshrrev_b64, 2) => two(|by, value| value >> (by & 63)),
+        (Operation::v_lshl_add_u64, 3) => std::array::from_fn(|lane| {
+            (first[lane] << (second[lane] & 7)).wrapping_add(third[lane])
+        }),
+        _ => return None,
+    })
 }
 
-/// Executes an instruction whose sources have no modifiers, if it is one of those that
-/// are known here.
+/// The same on doubles.
+fn doubles(operation: Operation, count: usize, of: &[WideLanes; 3]) -> Option<WideLanes> {
+    let double = f64::from_bits;
+    let [first, second, third] = of;
+    let sums: WideLanes = match (operation, count) {
+        (Operation::v_add_f64, 2) => {
+            std::array::from_fn(|lane| (double(first[lane]) + double(second[lane])).to_bits())
+        }
+        (Operation::v_mul_f64, 2) => {
+            std::array::from_fn(|lane| (double(first[lane]) * double(second[lane])).to_bits())
+        }
+        (Operation::v_fma_f64 | Operation::v_fmac_f64, 3) => std::array::from_fn(|lane| {
+            let (left, right) = (double(first[lane]), double(second[lane]));
+            left.mul_add(right, double(third[lane])).to_bits()
+        }),
+        _ => return None,
+    };
+    let is_number = |bits: &u64| !double(*bits).is_nan();
+    sums.iter().all(is_number).then_some(sums)
+}
+
+fn are_as_the_hosts(modes: &Modes, format: Format) -> bool {
+    modes.rounding(format) == Rounding::Even && modes.keeps_subnormals(format)
+}
+
+/// Executes an instruction with a result of 64 bits.
+fn execute_wide(
+    wave: &mut Wave,
+    operation: Operation,
+    sources: &[Option<Source>; 3],
+    to: u8,
+) -> Option<()> {
+    let is_known = matches!(
+        operation,
+        Operation::v_lshlrev_b64
+            | Operation::v_lshrrev_b64
+            | Operation::v_lshl_add_u64
+            | Operation::v_add_f64
+            | Operation::v_mul_f64
+            | Operation::v_fma_f64
+            | Operation::v_fmac_f64
+    );
+    // There must be a second register for the result.
+    let upper = to.checked_add(1).filter(|_| is_known)?;
+    let mut of = [[0; LANES]; 3];
+    for (lanes, source) in of.iter_mut().zip(sources) {
+        if let Some(source) = source {
+            *lanes = source.wide_lanes(wave)?;
+        }
+    }
+    let count = sources.iter().flatten().count();
+    let results = wide_integers(operation, count, &of).or_else(|| {
+        let modes = Modes::of(wave);
+        are_as_the_hosts(&modes, DOUBLE).then(|| doubles(operation, count, &of))?
+    })?;
+    wave.set_lanes(to, &results.map(|result| result as u32));
+    wave.set_lanes(upper, &results.map(|result| (result >> 32) as u32));
+    Some(())
+}
+
+/// Executes an instruction whose sources have no modifiers but signs, if it is one of
+/// those that are known here.
 pub fn execute(
     wave: &mut Wave,
     operation: Operation,
     sources: &[Option<Source>; 3],
     to: Operand,
 ) -> Option<()> {
-    let Operand::Vector {
-        first: to,
-        dwords: 1,
-    } = to
-    else {
-        return None;
+    let to = match to {
+        Operand::Vector { first, dwords: 1 } => first,
+        Operand::Vector { first, dwords: 2 } => {
+            return execute_wide(wave, operation, sources, first);
+        }
+        _ => return None,
     };
     let mut of = [[0; LANES]; 3];
     for (lanes, source) in of.iter_mut().zip(sources) {
@@ -92,7 +166,7 @@ pub fn execute(
     let count = sources.iter().flatten().count();
     let results = integers(operation, count, &of).or_else(|| {
         let modes = Modes::of(wave);
-        are_as_the_hosts(&modes).then(|| singles(operation, count, &of))?
+        are_as_the_hosts(&modes, SINGLE).then(|| singles(operation, count, &of))?
     })?;
     wave.set_lanes(to, &results);
     Some(())

@@ -28,6 +28,9 @@ pub trait Memory {
         self.read(address, into)
     }
 
+    /// The program says that code in memory is not what was fetched before.
+    fn forget_code(&mut self) {}
+
     /// What the clock says that programs can read.
     fn clock(&mut self) -> u64 {
         0

@@ -98,6 +98,11 @@ impl Device {
         self.gpu.bus().accounts.stops()
     }
 
+    /// Instructions of machine code that waves have executed since the device was made.
+    pub fn instructions(&self) -> u64 {
+        self.gpu.instructions()
+    }
+
     /// Packets of the scheduler firmware's ring from a sequence number on.
     pub fn hiq_log(&self, from: u64) -> Vec<HiqRecord> {
         self.gpu.bus().accounts.hiq_since(from)

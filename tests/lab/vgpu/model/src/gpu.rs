@@ -21,6 +21,8 @@ pub struct Gpu {
     engines: Engines,
     hws: Hws,
     resets: u64,
+    /// Instructions of machine code that were executed.
+    instructions: u64,
 }
 
 impl Gpu {
@@ -29,6 +31,7 @@ impl Gpu {
             engines: Engines::new(bus),
             hws: Hws::default(),
             resets: 0,
+            instructions: 0,
         }
     }
 
@@ -61,11 +64,11 @@ impl Gpu {
     }
 
     pub fn advance_to(&mut self, now: GpuNanos) {
-        let mut executed = 0;
+        let enough = self.instructions + INSTRUCTIONS;
         while let Some(event) = self.engines.bus.clock.pop(now) {
             self.run(event);
-            executed += self.engines.compute.take_executed();
-            if executed >= INSTRUCTIONS {
+            self.instructions += self.engines.compute.take_executed();
+            if self.instructions >= enough {
                 return;
             }
         }
@@ -165,6 +168,10 @@ impl Gpu {
 
     pub fn set_pace(&mut self, pace: Pace) -> Result<(), ConfigError> {
         self.engines.bus.config.set_pace(pace)
+    }
+
+    pub fn instructions(&self) -> u64 {
+        self.instructions
     }
 
     pub fn timeline(&mut self, from: u64) -> Vec<TimelineRecord> {

@@ -98,23 +98,16 @@ impl Mapping {
     fn read(&self, offset: u64, data: &mut [u8]) {
         assert!(self.holds(offset, data.len()));
         let mut at = offset as usize;
-        if let (4, 0) = (data.len(), at % 4) {
-            data.copy_from_slice(&self.word(at).load(Ordering::Acquire).to_le_bytes());
-            return;
-        }
-        let (head, body) = data.split_at_mut(unaligned(at).min(data.len()));
-        for byte in head {
-            *byte = self.byte(at).load(Ordering::Relaxed);
-            at += 1;
-        }
-        let mut longs = body.chunks_exact_mut(8);
-        for long in &mut longs {
-            long.copy_from_slice(&self.long(at).load(Ordering::Acquire).to_le_bytes());
-            at += 8;
-        }
-        for byte in longs.into_remainder() {
-            *byte = self.byte(at).load(Ordering::Relaxed);
-            at += 1;
+        let mut rest = data;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at_mut(together(at, rest.len()));
+            match now.len() {
+                8 => now.copy_from_slice(&self.long(at).load(Ordering::Acquire).to_le_bytes()),
+                4 => now.copy_from_slice(&self.word(at).load(Ordering::Acquire).to_le_bytes()),
+                _ => now.fill(self.byte(at).load(Ordering::Relaxed)),
+            }
+            at += now.len();
+            rest = later;
         }
     }
 
@@ -122,28 +115,20 @@ impl Mapping {
     fn write(&self, offset: u64, data: &[u8]) {
         assert!(self.holds(offset, data.len()));
         let mut at = offset as usize;
-        if let (Ok(word), 0) = (<[u8; 4]>::try_from(data), at % 4) {
-            self.word(at)
-                .store(u32::from_le_bytes(word), Ordering::Release);
-            return;
-        }
-        let (head, body) = data.split_at(unaligned(at).min(data.len()));
-        for &byte in head {
-            self.byte(at).store(byte, Ordering::Relaxed);
-            at += 1;
-        }
-        let mut longs = body.chunks_exact(8);
-        for long in &mut longs {
-            let long = long
+        let mut rest = data;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(together(at, rest.len()));
+            let value = now
                 .iter()
                 .rev()
                 .fold(0, |sum, &byte| (sum << 8) | u64::from(byte));
-            self.long(at).store(long, Ordering::Release);
-            at += 8;
-        }
-        for &byte in longs.remainder() {
-            self.byte(at).store(byte, Ordering::Relaxed);
-            at += 1;
+            match now.len() {
+                8 => self.long(at).store(value, Ordering::Release),
+                4 => self.word(at).store(value as u32, Ordering::Release),
+                _ => self.byte(at).store(value as u8, Ordering::Relaxed),
+            }
+            at += now.len();
+            rest = later;
         }
     }
 
@@ -162,9 +147,14 @@ impl Mapping {
     }
 }
 
-/// Bytes up to the next address that is a multiple of 8.
-fn unaligned(at: usize) -> usize {
-    at.wrapping_neg() % 8
+/// How many bytes of an access are read or written at once: as many as are aligned, so
+/// that each aligned word is a single access, also among others.
+fn together(at: usize, left: usize) -> usize {
+    match (at % 8, left) {
+        (0, 8..) => 8,
+        (0 | 4, 4..) => 4,
+        _ => 1,
+    }
 }
 
 impl Drop for Mapping {

@@ -2,7 +2,9 @@
 //! What vector comparisons say of one lane's numbers.
 
 use std::cmp::Ordering;
+use std::sync::LazyLock;
 
+use super::super::by_operation::ByOperation;
 use super::modes::Modes;
 use crate::code::Operation;
 use crate::float::{Format, DOUBLE, HALF, SINGLE};
@@ -126,8 +128,15 @@ fn class(format: Format, bits: u64) -> u32 {
     }
 }
 
+static ALL: LazyLock<ByOperation<Comparison>> =
+    LazyLock::new(|| ByOperation::new(Comparison::named));
+
 impl Comparison {
     pub fn of(operation: Operation) -> Option<Self> {
+        ALL.get(operation)
+    }
+
+    fn named(operation: Operation) -> Option<Self> {
         let name = operation.name();
         let (rest, sets_exec) = match name.strip_prefix("v_cmpx_") {
             Some(rest) => (rest, true),

@@ -3,6 +3,7 @@
 //! address of its own. A load that faults changes no register; of a store that faults
 //! the lanes before are in memory.
 
+mod accesses;
 mod address;
 mod atomic;
 mod cross;
@@ -16,6 +17,7 @@ use super::registers::{lanes, read_dword, write_dwords, Dwords};
 use super::{Done, Stop};
 use crate::code::{Access, Encoding, Instruction, Modifiers, Operand, Operation, Role};
 use crate::wave::{Memory, Outcome, Wave, LANES};
+use accesses::{Accesses, MOST};
 use address::Addresses;
 use place::Place;
 use transfer::{Half, Load, Transfer};
@@ -62,16 +64,15 @@ fn load(
     load: Load,
     place: impl Fn(&Wave, usize) -> Result<Place, Stop>,
 ) -> Done {
+    let size = usize::from(load.bytes);
+    let accesses = Accesses::of(wave, size, place)?;
+    let mut bytes = [0; MOST];
+    accesses.in_runs(&mut bytes, |place, bytes| place.read(memory, bytes))?;
     let mut results = [None; LANES];
-    for lane in lanes(wave) {
-        let mut bytes = [0; 16];
-        let wanted = bytes
-            .get_mut(..usize::from(load.bytes))
-            .ok_or(Stop::Unknown)?;
-        place(wave, lane)?.read(memory, wanted)?;
+    for (lane, own) in accesses.lanes().zip(bytes.chunks_exact(size)) {
         let old = read_dword(wave, to, lane, 0)?;
         if let Some(result) = results.get_mut(lane) {
-            *result = Some(loaded(load, wanted, old));
+            *result = Some(loaded(load, own, old));
         }
     }
     write_dwords(wave, to, &results)
@@ -85,18 +86,19 @@ fn store(
     upper: bool,
     place: impl Fn(&Wave, usize) -> Result<Place, Stop>,
 ) -> Done {
-    for lane in lanes(wave) {
-        let mut data = [0; 16];
-        for (at, four) in (0..).zip(data.chunks_exact_mut(4)) {
-            if at * 4 < bytes {
-                let value = read_dword(wave, from, lane, at)?;
-                let value = if upper { value >> 16 } else { value };
-                four.copy_from_slice(&value.to_le_bytes());
+    let size = usize::from(bytes);
+    let accesses = Accesses::of(wave, size, place)?;
+    let mut data = [0; MOST];
+    for (lane, own) in accesses.lanes().zip(data.chunks_exact_mut(size)) {
+        for (at, four) in (0..).zip(own.chunks_mut(4)) {
+            let value = read_dword(wave, from, lane, at)?;
+            let value = if upper { value >> 16 } else { value };
+            for (to, byte) in four.iter_mut().zip(value.to_le_bytes()) {
+                *to = byte;
             }
         }
-        let written = data.get(..usize::from(bytes)).ok_or(Stop::Unknown)?;
-        place(wave, lane)?.write(memory, written)?;
     }
+    accesses.in_runs(&mut data, |place, bytes| place.write(memory, bytes))?;
     Ok(Outcome::Next)
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! DS: the local data share, and moving between lanes by way of it.
 
+use std::sync::LazyLock;
+
+use super::super::by_operation::ByOperation;
 use super::super::registers::{lanes, read_dword, write_dwords};
 use super::super::{Done, Stop};
 use super::atomic::{self, Change};
@@ -117,6 +120,9 @@ fn two(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Memory, nam
     }
 }
 
+static ALL: LazyLock<ByOperation<Transfer>> =
+    LazyLock::new(|| ByOperation::new(|of| transfer(of.name().strip_prefix("ds_")?)));
+
 fn transfer(name: &str) -> Option<Transfer> {
     if let Some(of) = name.strip_prefix("read_") {
         return load(of).map(Transfer::Load);
@@ -144,7 +150,7 @@ pub fn execute(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Mem
     if has_two(name) {
         return two(wave, instruction, memory, name);
     }
-    let transfer = transfer(name).ok_or(Stop::Unknown)?;
+    let transfer = ALL.get(instruction.operation).ok_or(Stop::Unknown)?;
     let access = access(instruction)?;
     let address = instruction.operand_of(Role::Address).ok_or(Stop::Unknown)?;
     let place = |wave: &Wave, lane| {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a memory instruction moves, by its name.
 
+use std::sync::LazyLock;
+
+use super::super::by_operation::ByOperation;
 use super::atomic::Change;
 use crate::code::Operation;
 
@@ -64,9 +67,15 @@ pub fn store(of: &str) -> Option<Transfer> {
     Some(Transfer::Store { bytes, upper })
 }
 
+static ALL: LazyLock<ByOperation<Transfer>> = LazyLock::new(|| ByOperation::new(Transfer::named));
+
 impl Transfer {
     /// What an instruction of FLAT, GLOBAL, SCRATCH or MUBUF moves.
     pub fn of(operation: Operation) -> Option<Self> {
+        ALL.get(operation)
+    }
+
+    fn named(operation: Operation) -> Option<Self> {
         let (_, name) = operation.name().split_once('_')?;
         if let Some(of) = name.strip_prefix("load_") {
             return load(of.strip_prefix("lds_").unwrap_or(of)).map(Self::Load);

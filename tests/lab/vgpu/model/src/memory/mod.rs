@@ -2,10 +2,12 @@
 //! Memory as the GPU addresses it: video memory, the kernel's flat aperture
 //! onto guest pages (GART), and each process's four-level page table.
 //!
-//! Each access goes where the tables lead at that time. In strict mode a cache beside it
-//! notes where an access would have gone that met a translation of before.
+//! Each walk reads the tables as they are. Who makes many accesses in one turn may keep
+//! where pages lead, see [`Lookups`]. In strict mode a cache beside it notes where an access
+//! would have gone that met a translation of before.
 
 mod cache;
+mod lookups;
 #[cfg(test)]
 mod tests;
 mod translate;
@@ -17,6 +19,8 @@ use crate::terms::{Bus, StaleReport, Vram};
 use cache::Cache;
 
 const PAGE: u64 = 4096;
+
+pub use lookups::Lookups;
 
 /// Where video memory starts in the GPU's own address space.
 pub const FB_BASE: u64 = 0x80_0000_0000;

@@ -287,4 +287,96 @@ fn there_is_an_end_to_what_is_told() {
     }
     let report = f.memory.stale().unwrap();
     assert_eq!((report.accesses, report.first.len()), (150, 100));
+#[test]
+fn what_was_looked_up_stays_for_its_kind_of_access_and_faults_do_not() {
+    let mut f = fixture();
+    directories(&mut f);
+    let table = ROOT + 3 * PAGE;
+    f.entry(table, 5, 0x20_0000 | VALID | READABLE);
+    f.entry(table, 6, 0x3000 | RW | SYSTEM);
+    f.memory.vram_write(0x20_0ffc, &[1, 2, 3, 4]);
+    f.bus.write(0x3000, &[5, 6, 7, 8]).unwrap();
+    let space = Space::Process { root: ROOT | VALID };
+    let (mut kept, at) = (Lookups::default(), 6 * PAGE - 4);
+    let mut bytes = [0; 8];
+    for (from, expected) in [(0, [1, 2, 3, 4]), (4, [5, 6, 7, 8])] {
+        let four = &mut bytes[..4];
+        f.memory
+            .read_again(space, &mut kept, at + from, four)
+            .unwrap();
+        assert_eq!(four, expected);
+    }
+    // Across the border of the two.
+    f.memory
+        .read_again(space, &mut kept, at, &mut bytes)
+        .unwrap();
+    assert_eq!(bytes, [1, 2, 3, 4, 5, 6, 7, 8]);
+    // That it can be read does not say that it can be written.
+    let fault = |address, write, cause| MemoryFault {
+        address,
+        write,
+        cause,
+    };
+    let refused = f.memory.write_again(space, &mut kept, at, &[9; 4]);
+    assert_eq!(refused, Err(fault(at, true, FaultCause::Forbidden)));
+    let missing = f
+        .memory
+        .read_again(space, &mut kept, 7 * PAGE + 8, &mut bytes);
+    assert_eq!(
+        missing,
+        Err(fault(7 * PAGE + 8, false, FaultCause::NotMapped))
+    );
+    // What was refused is looked up again.
+    f.entry(table, 5, 0x20_0000 | RW);
+    f.entry(table, 7, 0x5000 | RW | SYSTEM);
+    f.memory.write_again(space, &mut kept, at, &[9; 4]).unwrap();
+    assert_eq!(f.memory.vram_read(0x20_0ffc), 0x0909_0909);
+    assert_eq!(
+        f.memory
+            .read_again(space, &mut kept, 7 * PAGE + 8, &mut bytes),
+        Ok(())
+    );
+    // What was found is not, until nothing is kept any more.
+    f.entry(table, 6, 0x4000 | RW | SYSTEM);
+    f.bus.write(0x4000, &[10]).unwrap();
+    let mut byte = [0];
+    f.memory
+        .read_again(space, &mut kept, 6 * PAGE, &mut byte)
+        .unwrap();
+    assert_eq!(byte, [5]);
+    let mut nothing = Lookups::default();
+    f.memory
+        .read_again(space, &mut nothing, 6 * PAGE, &mut byte)
+        .unwrap();
+    assert_eq!(byte, [10]);
+    // A page with the same place among those that are kept.
+    f.entry(table, 6 + 64, 0x6000 | RW | SYSTEM);
+    f.bus.write(0x6000, &[11]).unwrap();
+    f.memory
+        .read_again(space, &mut nothing, 70 * PAGE, &mut byte)
+        .unwrap();
+    assert_eq!(byte, [11]);
+}
+
+#[test]
+fn what_leads_out_of_memory_is_not_kept() {
+    let mut f = fixture();
+    directories(&mut f);
+    f.entry(ROOT + 3 * PAGE, 5, (16 << 20) | RW);
+    f.entry(ROOT + 3 * PAGE, 6, (8 << 20) | RW | SYSTEM);
+    let space = Space::Process { root: ROOT | VALID };
+    for address in [5 * PAGE + 12, 6 * PAGE + 12] {
+        let mut kept = Lookups::default();
+        for _ in 0..2 {
+            let fault = |write| MemoryFault {
+                address,
+                write,
+                cause: FaultCause::Nowhere,
+            };
+            let read = f.memory.read_again(space, &mut kept, address, &mut [0; 4]);
+            assert_eq!(read, Err(fault(false)));
+            let written = f.memory.write_again(space, &mut kept, address, &[0; 4]);
+            assert_eq!(written, Err(fault(true)));
+        }
+    }
 }

@@ -13,7 +13,8 @@ pub struct BusError {
 /// Direct memory access and interrupts.
 ///
 /// Aligned reads and writes of 4 and 8 bytes must be single accesses, since a
-/// CPU of the guest may use the same word; longer ones need not be. An access
+/// CPU of the guest may use the same word; of longer ones, each aligned word of 4
+/// bytes. An access
 /// never waits. The guest may take memory away at any time: that is a
 /// [`BusError`], not a crash.
 pub trait Bus: Send {

@@ -359,3 +359,37 @@ kernel told, 0
 	s_waitcnt lgkmcnt(0)
 	global_store_dword v1, v2, s[4:5]
 	s_endpgm
+
+// Changes one of its own instructions, executes it again, and stores what it leaves.
+kernel changes, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	s_mov_b32 s7, 0
+	s_getpc_b64 s[8:9]
+	v_mov_b32 v1, 0
+	v_mov_b32 v4, s8
+	v_mov_b32 v5, s9
+changed:
+	v_mov_b32 v2, 1
+	s_cmp_lg_u32 s7, 0
+	s_cbranch_scc1 done
+	s_mov_b32 s7, 1
+	// v_mov_b32 v2, 2, to what is 12 bytes behind s_getpc_b64.
+	v_mov_b32 v3, 0x7e040282
+	global_store_dword v[4:5], v3, off offset:12
+	s_waitcnt vmcnt(0) lgkmcnt(0)
+	s_icache_inv
+	s_branch changed
+done:
+	global_store_dword v1, v2, s[4:5]
+	s_endpgm
+
+// Stores a number that tests change.
+kernel constant, 0
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	v_mov_b32 v1, 0
+	.globl number
+number:
+	v_mov_b32 v2, 1
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v1, v2, s[4:5]
+	s_endpgm

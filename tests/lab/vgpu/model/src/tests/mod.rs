@@ -4,6 +4,7 @@
 mod dispatch;
 mod fault;
 mod machine;
+mod machine_changes;
 mod machine_handler;
 mod machine_preempt;
 mod machine_scratch;

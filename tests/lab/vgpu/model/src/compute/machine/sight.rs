@@ -1,13 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a wave sees of memory: its process's address space, the local memory of its
 //! workgroup, the counters of its die, and the clock.
+//!
+//! Where pages lead, and lines of code, are kept while a [`Sight`] lives, which is a
+//! workgroup's turn. That is sound because nobody may rely on less:
+//! - Who changes page tables has to ask for a flush before relying on the change. That is
+//!   a packet or a register, which the GPU gets to between turns. An address that leads
+//!   nowhere is not kept, so that it can be tried again.
+//! - Who changes code has to wait until nobody executes it, or tells the wave that does by
+//!   `s_icache_inv`, which drops all lines. Code that others load at the same address,
+//!   another process's code, and what a trap handler has changed are of other turns.
+//!
+//! What bytes mean is kept for longer, but that depends on the bytes alone.
 
 use gfx942::wave::{Fault, Memory as Seen};
 
-use crate::memory::{Memory, MemoryFault, Space};
+use crate::memory::{Lookups, Memory, MemoryFault, Space};
 use crate::terms::GpuNanos;
 
 const PAGE: u64 = 4096;
+/// Bytes of a line of code, and how many lines are kept.
+const LINE: u64 = 256;
+const LINES: usize = 16;
+/// No line has this address.
+const EMPTY: u64 = u64::MAX;
+
+/// Code as it was fetched.
+struct Code {
+    addresses: [u64; LINES],
+    lines: [[u8; LINE as usize]; LINES],
+}
 
 pub struct Sight<'a> {
     memory: &'a mut Memory,
@@ -15,9 +37,8 @@ pub struct Sight<'a> {
     share: &'a mut [u8],
     counters: &'a mut [u32],
     now: GpuNanos,
-    /// The page of code that was fetched last. Nothing else happens on the GPU while
-    /// this value lives.
-    code: Option<(u64, Vec<u8>)>,
+    lookups: Lookups,
+    code: Code,
     fault: Option<MemoryFault>,
 }
 
@@ -35,7 +56,11 @@ impl<'a> Sight<'a> {
             share,
             counters,
             now,
-            code: None,
+            lookups: Lookups::default(),
+            code: Code {
+                addresses: [EMPTY; LINES],
+                lines: [[0; LINE as usize]; LINES],
+            },
             fault: None,
         }
     }
@@ -52,11 +77,29 @@ impl<'a> Sight<'a> {
             write: fault.write,
         }
     }
+
+    /// The line of code with this address in it.
+    fn line(&mut self, address: u64) -> Result<&[u8; LINE as usize], Fault> {
+        let first = address - address % LINE;
+        let at = (address / LINE) as usize % LINES;
+        if self.code.addresses[at] != first {
+            self.code.addresses[at] = EMPTY;
+            let line = &mut self.code.lines[at];
+            let read = self
+                .memory
+                .read_again(self.space, &mut self.lookups, first, line);
+            read.map_err(|fault| self.note(MemoryFault { address, ..fault }))?;
+            self.code.addresses[at] = first;
+        }
+        Ok(&self.code.lines[at])
+    }
 }
 
 impl Seen for Sight<'_> {
     fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
-        let read = self.memory.read(self.space, address, into);
+        let read = self
+            .memory
+            .read_again(self.space, &mut self.lookups, address, into);
         read.map_err(|fault| self.note(fault))
     }
 
@@ -67,7 +110,9 @@ impl Seen for Sight<'_> {
             true => self.memory.probe(self.space, address, from.len(), true),
             false => Ok(()),
         };
-        let written = probed.and_then(|()| self.memory.write(self.space, address, from));
+        let (memory, space) = (&mut *self.memory, self.space);
+        let written =
+            probed.and_then(|()| memory.write_again(space, &mut self.lookups, address, from));
         written.map_err(|fault| self.note(fault))
     }
 
@@ -77,21 +122,18 @@ impl Seen for Sight<'_> {
     }
 
     fn fetch(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
-        let (page, offset) = (address & !(PAGE - 1), (address % PAGE) as usize);
-        if self.code.as_ref().is_none_or(|(base, _)| *base != page) {
-            let mut bytes = vec![0; PAGE as usize];
-            let read = self.memory.read(self.space, page, &mut bytes);
-            read.map_err(|fault| self.note(MemoryFault { address, ..fault }))?;
-            self.code = Some((page, bytes));
+        let offset = (address % LINE) as usize;
+        let here = into.len().min(LINE as usize - offset);
+        let (first, rest) = into.split_at_mut(here);
+        first.copy_from_slice(&self.line(address)?[offset..offset + here]);
+        if rest.is_empty() {
+            return Ok(());
         }
-        let bytes = self.code.as_ref().map_or(&[][..], |(_, bytes)| bytes);
-        match bytes.get(offset..offset + into.len()) {
-            Some(found) => {
-                into.copy_from_slice(found);
-                Ok(())
-            }
-            None => self.read(address, into),
-        }
+        self.fetch(address.wrapping_add(here as u64), rest)
+    }
+
+    fn forget_code(&mut self) {
+        self.code.addresses = [EMPTY; LINES];
     }
 
     fn clock(&mut self) -> u64 {
