@@ -26,8 +26,9 @@ use crate::terms::time::Nanos;
 /// its turn, and a queue waits for its own, whoever runs.
 const PLACES: usize = 24;
 
-/// How many times as long an inversion is left to pass by itself where queues take turns.
-const TURNS: u64 = 6;
+/// How many times as long an inversion is left to pass by itself where queues take turns,
+/// at most: once for each time that they would fill the places.
+const MOST_TURNS: u64 = 6;
 
 impl Pass<'_, '_> {
     /// Stops the queues that a waiting queue may preempt.
@@ -129,7 +130,8 @@ impl Pass<'_, '_> {
         }
         let crowded = self.queues.len() > PLACES;
         let brief = self.thrash.brief(self.config);
-        let brief = brief.times(if crowded { TURNS } else { 1 });
+        let turns = (self.queues.len() / PLACES) as u64;
+        let brief = brief.times(turns.clamp(1, MOST_TURNS));
         let running = self.queues.get(at);
         let waiting = self.queues.get(claim.beneficiary_at);
         let running = running.and_then(|queue| queue.work().brief_until(brief, crowded));

@@ -12,10 +12,16 @@ use gpreempt_policy::{
 const PLACES: u64 = 24;
 /// How far apart looks are.
 const LOOK: u32 = 100;
-/// How long an inversion is left among queues that have places, and how many times as
-/// long among more.
+/// How long an inversion is left among queues that have places.
 const BRIEF: u32 = 1_000;
-const TURNS: u32 = 6;
+/// Numbers of queues in a crowd, and how many times as long it is left there.
+const CROWDS: [(u64, u32); 5] = [
+    (PLACES + 1, 1),
+    (2 * PLACES - 1, 1),
+    (2 * PLACES, 2),
+    (6 * PLACES, 6),
+    (8 * PLACES, 6),
+];
 
 /// A node on which queue 1 is low and queue 2 is high; all others are idle.
 struct Node {
@@ -35,7 +41,7 @@ impl Node {
         }
         let level = |queue| if queue == 1 { 3 } else { 9 };
         let mut node = Node {
-            scheduler: Scheduler::new(Vectors::new(64, 64)),
+            scheduler: Scheduler::new(Vectors::new(256, 256)),
             config,
             seen: (1..=queues).map(|q| idle(q, q, level(q))).collect(),
             now: Nanos(10_000_000_000),
@@ -98,12 +104,8 @@ impl Node {
 
 #[test]
 fn of_queues_that_are_not_known_only_those_in_a_crowd_are_taken_to_be_brief() {
-    for (queues, lasts) in [
-        (2, LOOK),
-        (PLACES, LOOK),
-        (PLACES + 1, TURNS * BRIEF),
-        (40, TURNS * BRIEF),
-    ] {
+    let crowds = CROWDS.map(|(queues, times)| (queues, times * BRIEF));
+    for (queues, lasts) in [(2, LOOK), (PLACES, LOOK)].into_iter().chain(crowds) {
         let mut node = Node::new(queues);
         node.run();
         node.wait();
@@ -113,7 +115,8 @@ fn of_queues_that_are_not_known_only_those_in_a_crowd_are_taken_to_be_brief() {
 
 #[test]
 fn queues_of_short_work_are_left_for_longer_in_a_crowd() {
-    for (queues, lasts) in [(PLACES, BRIEF), (PLACES + 1, TURNS * BRIEF)] {
+    let crowds = CROWDS.map(|(queues, times)| (queues, times * BRIEF));
+    for (queues, lasts) in [(PLACES, BRIEF)].into_iter().chain(crowds) {
         let mut node = Node::new(queues);
         // Each of them has worked for a short time.
         node.run();
@@ -133,7 +136,7 @@ fn queues_of_short_work_are_left_for_longer_in_a_crowd() {
 fn what_has_run_for_long_is_stopped_at_once_in_a_crowd_too() {
     let mut node = Node::new(PLACES + 1);
     node.run();
-    node.quiet(TURNS * BRIEF);
+    node.quiet(BRIEF);
     node.wait();
     assert_eq!(node.lasts(), LOOK);
 }
@@ -142,7 +145,7 @@ fn what_has_run_for_long_is_stopped_at_once_in_a_crowd_too() {
 fn what_is_known_to_run_for_long_is_stopped_at_once_in_a_crowd_too() {
     let mut node = Node::new(PLACES + 1);
     node.run();
-    node.quiet(TURNS * BRIEF + LOOK);
+    node.quiet(BRIEF + LOOK);
     node.rest();
     node.quiet(500);
     node.run();
