@@ -81,6 +81,9 @@ pub(crate) struct Work {
     want: Want,
     /// Since when it has wanted something without a break.
     pending_since: Nanos,
+    /// When it last got something to launch that had nothing, as far as was seen: it may
+    /// still have been busy in its spell with a launch whose waves were not counted.
+    asked: Nanos,
     /// Looks at it since then.
     looks: u32,
     /// How often in a row a doubtful launch turned out to be finished.
@@ -137,9 +140,13 @@ impl Work {
     /// in ignorance does not count as waiting.
     pub(crate) fn take_in(&mut self, now: Nanos, limits: &Limits, seen: &Observation, free: bool) {
         let was_busy = self.is_busy();
+        let had_nothing = self.backlog == 0 && !self.has_waves();
         let moved = seen.progress != self.progress;
         self.active = seen.state == QueueState::Active;
         self.backlog = seen.backlog.unwrap_or(self.backlog);
+        if had_nothing && self.backlog > 0 {
+            self.asked = now;
+        }
         self.head = seen.head;
         self.progress = seen.progress;
         self.waves = seen.waves;
@@ -346,13 +353,13 @@ impl Work {
 
     /// Until when it is left to the hardware to be done with it, where it is known never to
     /// have work for longer than this: with what it has by now, or with its last launch.
-    pub(crate) fn brief_until(&self, most: Nanos) -> Option<Nanos> {
-        if !self.spell.is_within(most) || self.spell.is_cut() {
+    pub(crate) fn brief_until(&self, most: Nanos, or_new: bool) -> Option<Nanos> {
+        if !self.spell.is_within(most, or_new) || self.spell.is_cut() {
             return None;
         }
         let since = match self.backlog {
             0 => self.spell.since().max(self.moved),
-            _ => self.spell.since(),
+            _ => self.spell.since().max(self.asked),
         };
         Some(since.after(most))
     }
@@ -360,12 +367,19 @@ impl Work {
     /// Until when it is left to the hardware to make room for it, where it is known never
     /// to have work for longer than this. A launch that shows no waves was most likely
     /// finished between two looks.
-    pub(crate) fn patient_until(&self, most: Nanos) -> Option<Nanos> {
+    ///
+    /// What it asked for while such a launch was in doubt is left as long as any other:
+    /// that it had wanted something before was a mistake.
+    pub(crate) fn patient_until(&self, most: Nanos, or_new: bool) -> Option<Nanos> {
         /// How many times as long a doubtful launch is left.
         const DOUBTFUL: u64 = 4;
-        let times = if self.is_doubtful() { DOUBTFUL } else { 1 };
-        let within = self.spell.is_within(most);
-        within.then(|| self.pending_since.after(most.times(times)))
+        let (since, times) = if self.is_doubtful() {
+            (self.pending_since, DOUBTFUL)
+        } else {
+            (self.pending_since.max(self.asked), 1)
+        };
+        let within = self.spell.is_within(most, or_new);
+        within.then(|| since.after(most.times(times)))
     }
 
     /// Its last launch may run, and its waves have not been counted yet: they are

@@ -22,6 +22,14 @@ use crate::terms::decision::Reason;
 use crate::terms::priority::Priority;
 use crate::terms::time::Nanos;
 
+/// How many queues the hardware has places for. Of more than that the firmware gives each
+/// its turn, and a queue waits for its own, whoever runs.
+const PLACES: usize = 24;
+
+/// How many times as long an inversion is left to pass by itself where queues take turns,
+/// at most: once for each time that they would fill the places.
+const MOST_TURNS: u64 = 6;
+
 impl Pass<'_, '_> {
     /// Stops the queues that a waiting queue may preempt.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
@@ -120,11 +128,14 @@ impl Pass<'_, '_> {
         if claim.reason != Reason::Inversion {
             return false;
         }
+        let crowded = self.queues.len() > PLACES;
         let brief = self.thrash.brief(self.config);
+        let turns = (self.queues.len() / PLACES) as u64;
+        let brief = brief.times(turns.clamp(1, MOST_TURNS));
         let running = self.queues.get(at);
         let waiting = self.queues.get(claim.beneficiary_at);
-        let running = running.and_then(|queue| queue.work().brief_until(brief));
-        let waiting = waiting.and_then(|queue| queue.work().patient_until(brief));
+        let running = running.and_then(|queue| queue.work().brief_until(brief, crowded));
+        let waiting = waiting.and_then(|queue| queue.work().patient_until(brief, crowded));
         let (Some(running), Some(waiting)) = (running, waiting) else {
             return false;
         };

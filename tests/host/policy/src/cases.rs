@@ -2836,6 +2836,42 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a queue that gets more work while it runs is as long at work as before",
+        scene: &[
+            Times(1, BRIEF),
+            Seen(1, runs_out),
+            Quiet(1),
+            Times(
+                6,
+                &[
+                    Seen(1, |seen| seen.backlog = Some(1)),
+                    Quiet(1),
+                    Seen(1, runs_out),
+                    Quiet(1),
+                ],
+            ),
+            Seen(1, |seen| seen.backlog = Some(1)),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
+        name: "work that comes while a launch is in doubt is left for as long as any other",
+        scene: &[
+            Times(1, BRIEF),
+            Seen(2, |seen| {
+                seen.progress += 1;
+                seen.waves = Waves::Known(0);
+            }),
+            Times(30, &[Seen(1, runs_out), Quiet(1)]),
+            Starves(2),
+            Times(10, &[Seen(1, runs_out), Quiet(1)]),
+            Seen(1, runs_out),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+        ],
+    },
+    Case {
         name: "a stop in the middle of its work does not make a queue one of short work",
         scene: &[
             PLAIN,

@@ -4,8 +4,10 @@
 use anyhow::{Context, Result};
 use gpreempt_policy::Number;
 use gpu_workload::report::QueueIdentity;
+use gpu_workload::spec::{QueueSpec, RunSpec};
 use serde_json::Value;
 
+use crate::measure::URGENT_PRIORITY;
 use crate::settings;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,6 +30,8 @@ pub enum Contender {
     Claimed,
     /// The module with `transaction=direct`.
     Direct,
+    /// The module, to which urgent clients also say when they begin to prepare a request.
+    Hints,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,7 +71,7 @@ impl Policy {
 }
 
 impl Contender {
-    pub const ALL: [Contender; 13] = [
+    pub const ALL: [Contender; 14] = [
         Contender::Alone,
         Contender::Nobody,
         Contender::Classes,
@@ -77,6 +81,7 @@ impl Contender {
         Contender::Claimed,
         STRICT,
         Contender::Direct,
+        Contender::Hints,
         Contender::Module(Backend::Hws, Policy::Fair),
         Contender::Module(Backend::Hws, Policy::Deadline),
         Contender::Module(Backend::Process, Policy::Strict),
@@ -94,6 +99,7 @@ impl Contender {
             Contender::Reset => "reset",
             Contender::Claimed => "claimed",
             Contender::Direct => "direct",
+            Contender::Hints => "hints",
             Contender::Module(Backend::Hws, Policy::Strict) => "strict",
             Contender::Module(Backend::Hws, Policy::Fair) => "fair",
             Contender::Module(Backend::Hws, Policy::Deadline) => "deadline",
@@ -127,6 +133,9 @@ impl Contender {
             }
             Contender::Claimed => "amd_gpreempt as it is installed, without a rule",
             Contender::Direct => "amd_gpreempt, transaction=direct",
+            Contender::Hints => {
+                "amd_gpreempt with a rule, and a hint where an urgent client begins to prepare a request"
+            }
             Contender::Module(Backend::Hws, Policy::Strict) => {
                 "amd_gpreempt as it is installed, with a rule for each urgent client"
             }
@@ -144,7 +153,7 @@ impl Contender {
     pub fn parameters(self, others: &[(Number, u32)], dilation: u32) -> Option<String> {
         let (backend, policy, transaction) = match self {
             Contender::Module(backend, policy) => (backend, policy, "driver"),
-            Contender::Claimed => (Backend::Hws, Policy::Strict, "driver"),
+            Contender::Claimed | Contender::Hints => (Backend::Hws, Policy::Strict, "driver"),
             Contender::Direct => (Backend::Hws, Policy::Strict, "direct"),
             _ => return None,
         };
@@ -164,6 +173,18 @@ impl Contender {
     /// Whether an operator's rules say who is urgent.
     pub fn by_rule(self) -> bool {
         self.is_module() && self != Contender::Claimed
+    }
+
+    /// Whether it is something of its own under a load. Where an urgent client prepares
+    /// nothing, a hint comes with the doorbell and tells nothing that the doorbell does not.
+    pub fn means_something(self, spec: &RunSpec) -> bool {
+        let urgent = |queue: &&QueueSpec| queue.priority >= URGENT_PRIORITY;
+        self != Contender::Hints
+            || spec
+                .queues
+                .iter()
+                .filter(urgent)
+                .any(|queue| queue.preparation_ns > 0)
     }
 }
 
@@ -279,7 +300,7 @@ mod tests {
             .filter(|c| c.by_rule())
             .map(Contender::name)
             .collect();
-        assert_eq!(module[..3], ["claimed", "strict", "direct"]);
+        assert_eq!(module[..4], ["claimed", "strict", "direct", "hints"]);
         assert_eq!(ruled, module[1..]);
         let direct = Contender::Direct.parameters(&[], 32).unwrap();
         assert!(direct.contains("transaction=direct"), "{direct}");

@@ -158,7 +158,7 @@ impl Arena {
         if let Some(module) = module {
             module.unload(&mut self.guest)?;
         }
-        self.evaluate(report, processor, &urgent_clients(spec))
+        self.evaluate(report, processor, spec, contender)
     }
 
     /// What the device has logged since the last call.
@@ -178,8 +178,10 @@ impl Arena {
         &mut self,
         report: RunReport,
         processor: Option<f64>,
-        clients: &BTreeSet<String>,
+        spec: &RunSpec,
+        contender: Contender,
     ) -> Result<Run> {
+        let clients = &urgent_clients(spec);
         let (packets, timeline) = self.logs()?;
         let urgent: BTreeSet<QueueId> = self
             .guest
@@ -210,6 +212,7 @@ impl Arena {
             timeline: &timeline,
             urgent: &urgent,
             requests: &requests,
+            hints: contender == Contender::Hints,
             calls: &calls,
         }
         .preemptions();
@@ -290,6 +293,11 @@ pub fn only(spec: &RunSpec, contender: Contender) -> RunSpec {
                 queue.priority = NORMAL_PRIORITY;
             }
         }
+        Contender::Hints => {
+            for queue in &mut spec.queues {
+                queue.hint = queue.priority >= URGENT_PRIORITY;
+            }
+        }
         _ => {}
     }
     spec
@@ -354,6 +362,18 @@ mod tests {
         assert_eq!(priorities(Contender::Nobody), [7, 7]);
         assert_eq!(priorities(Contender::Classes), [12, 2]);
         assert_eq!(urgent_clients(&both).len(), 1);
+    }
+
+    #[test]
+    fn urgent_clients_give_hints_under_that_name_alone() {
+        let both = run(vec![urgent(1_000), heavy(1_000)]);
+        for contender in Contender::ALL {
+            let spec = only(&both, contender);
+            let hints: Vec<bool> = spec.queues.iter().map(|queue| queue.hint).collect();
+            let wanted = contender == Contender::Hints;
+            assert_eq!(hints[0], wanted, "{contender:?}");
+            assert!(!hints[1..].contains(&true), "{contender:?}");
+        }
     }
 
     #[test]

@@ -166,13 +166,14 @@ impl Extent {
 }
 
 /// On every load.
-const ALWAYS: [Contender; 6] = [
+const ALWAYS: [Contender; 7] = [
     Contender::Alone,
     Contender::Nobody,
     Contender::Classes,
     Contender::Poller,
     Contender::Claimed,
     STRICT,
+    Contender::Hints,
 ];
 /// Besides, on those loads that tell them apart.
 const SOMETIMES: [Contender; 6] = [
@@ -185,17 +186,29 @@ const SOMETIMES: [Contender; 6] = [
 ];
 const TELLING: [&str; 3] = ["A", "D", "L"];
 const THREE: [Contender; 3] = [Contender::Alone, Contender::Classes, STRICT];
+/// Where the time to prepare a request is varied, of which a hint makes use.
+const FOUR: [Contender; 4] = [
+    Contender::Alone,
+    Contender::Classes,
+    STRICT,
+    Contender::Hints,
+];
 
 /// The experiments of a part, for a GPU with so many units.
 pub fn experiments(part: Part, units: u32, extent: &Extent) -> Vec<Experiment> {
     let gpu = suite::node(units);
-    let of = |workload: &Workload, x, contenders: &[Contender]| Experiment {
-        part,
-        load: workload.name.clone(),
-        x,
-        spec: suite::spec(workload, &gpu, extent.duration(part, workload), 1),
-        contenders: extent.contenders(contenders),
-        settings: Vec::new(),
+    let of = |workload: &Workload, x, contenders: &[Contender]| {
+        let spec = suite::spec(workload, &gpu, extent.duration(part, workload), 1);
+        let mut contenders = extent.contenders(contenders);
+        contenders.retain(|contender| contender.means_something(&spec));
+        Experiment {
+            part,
+            load: workload.name.clone(),
+            x,
+            spec,
+            contenders,
+            settings: Vec::new(),
+        }
     };
     let named = |name: &str| Workload::by_name(name).expect("a name of the simulator's");
     match part {
@@ -215,7 +228,7 @@ pub fn experiments(part: Part, units: u32, extent: &Extent) -> Vec<Experiment> {
             .into_iter()
             .map(|micros| {
                 let workload = Workload::preparation(micros * 1_000);
-                of(&workload, Some(micros as f64), &THREE)
+                of(&workload, Some(micros as f64), &FOUR)
             })
             .collect(),
         Part::Rate => extent
@@ -370,6 +383,19 @@ mod tests {
                     assert!(!hws || !without, "{part:?} {contender:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn hints_are_given_wherever_there_is_time_before_the_doorbell() {
+        for experiment in experiments(Part::Loads, 40, &extent()) {
+            let hints = experiment.contenders.contains(&Contender::Hints);
+            assert!(hints, "{}", experiment.load);
+        }
+        for experiment in experiments(Part::Preparation, 40, &extent()) {
+            let hints = experiment.contenders.contains(&Contender::Hints);
+            assert_eq!(hints, experiment.x > Some(0.0), "{}", experiment.load);
+            assert!(experiment.contenders.len() >= THREE.len());
         }
     }
 

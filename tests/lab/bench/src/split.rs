@@ -24,8 +24,8 @@ pub struct Call {
 /// Times are GPU nanoseconds. What no clock has seen is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Split {
-    /// From the urgent doorbell, or the last urgent workgroup's end where that is
-    /// later, to the call: looks, grace and decision.
+    /// From the urgent doorbell, or from the hint before it, or from the last urgent
+    /// workgroup's end where that is later, to the call: looks, grace and decision.
     pub detection: Option<u64>,
     /// From the call to the firmware reading the packet.
     pub command: Option<u64>,
@@ -38,19 +38,25 @@ pub struct Split {
     pub edit: u64,
     /// The firmware puts the others back.
     pub runlist: u64,
+    /// From then to the urgent doorbell, where a hint came before it: the GPU was free
+    /// for so long before it had to be.
+    pub ahead: Option<u64>,
     /// From then to the first urgent workgroup, where the urgent queue had to be
     /// put back, too; 0 when it ran before that.
     pub launch: u64,
     /// From the call, or from the packet where no call was seen, to the first
-    /// urgent workgroup.
+    /// urgent workgroup, without what the GPU was free ahead.
     pub total: u64,
+    /// From the beginning of the detection to the urgent doorbell, where a hint came
+    /// before it: so long nobody waited.
+    pub announced: Option<u64>,
     /// Bytes of the waves that were saved.
     pub bytes: u64,
 }
 
 impl Split {
     /// The parts in order, with their names.
-    pub fn parts(&self) -> [(&'static str, Option<u64>); 7] {
+    pub fn parts(&self) -> [(&'static str, Option<u64>); 8] {
         [
             ("detection", self.detection),
             ("command", self.command),
@@ -58,8 +64,16 @@ impl Split {
             ("query status", Some(self.query)),
             ("edit", Some(self.edit)),
             ("run list", Some(self.runlist)),
+            ("ahead", self.ahead),
             ("launch", Some(self.launch)),
         ]
+    }
+
+    /// From the urgent doorbell to the first urgent workgroup, or from the end of the
+    /// urgent workgroup before it where that is later.
+    pub fn end_to_end(&self) -> Option<u64> {
+        let all = self.detection? + self.total + self.ahead.unwrap_or(0);
+        Some(all.saturating_sub(self.announced.unwrap_or(0)))
     }
 }
 
@@ -70,6 +84,8 @@ pub struct Logs<'a> {
     pub urgent: &'a BTreeSet<QueueId>,
     /// Of urgent queues, in any order.
     pub requests: &'a [Sample],
+    /// The urgent clients gave a hint when a request arrived.
+    pub hints: bool,
     pub calls: &'a [Call],
 }
 
@@ -114,23 +130,34 @@ impl Logs<'_> {
         let began = call.map_or(from, |call| call.begin);
         // The request that waits longest. None waits when queues are put back, or
         // when somebody else has the queues unmapped.
+        let known = |request: &Sample| {
+            if self.hints {
+                request.arrival_ns
+            } else {
+                request.submit_ns
+            }
+        };
         let waiting = self
             .requests
             .iter()
-            .filter(|request| request.submit_ns <= began && request.end_ns > to)
+            .filter(|request| known(request) <= began && request.end_ns > to)
             .min_by_key(|request| request.submit_ns)?;
         let idle = self.urgent_idle_since(from)?;
-        let since = waiting.submit_ns.max(idle);
+        let since = known(waiting).max(idle);
         let first = self.first_urgent_wave(to, next)?;
+        let before = |from: u64| self.hints.then(|| waiting.submit_ns.saturating_sub(from));
+        let ahead = before(mapped);
         Some(Split {
+            ahead,
+            announced: before(since),
             detection: call.map(|call| call.begin.saturating_sub(since)),
             command: call.map(|call| from - call.begin),
             unmap: to - from,
             query: fence.saturating_sub(query.fetched.0.max(to)),
             edit: runlist.fetched.0.saturating_sub(fence),
             runlist: mapped - runlist.fetched.0,
-            launch: first.saturating_sub(mapped),
-            total: first - began,
+            launch: first.saturating_sub(mapped + ahead.unwrap_or(0)),
+            total: (first - began).saturating_sub(ahead.unwrap_or(0)),
             bytes,
         })
     }
@@ -252,6 +279,7 @@ mod tests {
         packets: Vec<HiqRecord>,
         timeline: Vec<TimelineRecord>,
         requests: Vec<Sample>,
+        hints: bool,
         calls: Vec<Call>,
     }
 
@@ -264,6 +292,7 @@ mod tests {
                     record(420, URGENT, TimelineChange::Waves { count: 4 }),
                 ],
                 requests: vec![request(100, 500)],
+                hints: false,
                 calls: vec![Call {
                     begin: 300,
                     unmapped: 380,
@@ -279,6 +308,7 @@ mod tests {
                 timeline: &self.timeline,
                 urgent: &[URGENT].into(),
                 requests: &self.requests,
+                hints: self.hints,
                 calls: &self.calls,
             }
             .preemptions()
@@ -298,13 +328,53 @@ mod tests {
             query: 2,
             edit: 48,
             runlist: 10,
+            ahead: None,
             launch: 10,
             total: 120,
+            announced: None,
             bytes: 1000,
         };
         assert_eq!(split, expected);
         let parts: u64 = split.parts().iter().skip(1).filter_map(|part| part.1).sum();
         assert_eq!(parts, split.total);
+        assert_eq!(split.end_to_end(), Some(320));
+    }
+
+    /// A hint at 100, and a doorbell at another time.
+    fn announced(doorbell: u64) -> Scene {
+        let mut scene = Scene::new();
+        scene.hints = true;
+        scene.requests[0].submit_ns = doorbell;
+        scene
+    }
+
+    #[test]
+    fn after_a_hint_only_what_follows_the_doorbell_is_waited_for() {
+        // In the middle of the transaction.
+        let split = announced(360).split()[0];
+        assert_eq!((split.detection, split.ahead), (Some(200), Some(0)));
+        assert_eq!((split.launch, split.total), (10, 120));
+        assert_eq!(split.announced, Some(260));
+        assert_eq!(split.end_to_end(), Some(60));
+        // After it.
+        let split = announced(415).split()[0];
+        assert_eq!((split.ahead, split.launch), (Some(5), 5));
+        assert_eq!(split.total, 115);
+        assert_eq!(split.end_to_end(), Some(5));
+        // The urgent client was busy with another request until after the doorbell.
+        let mut scene = announced(150);
+        let waves = |at, count| record(at, URGENT, TimelineChange::Waves { count });
+        scene.timeline.splice(0..0, [waves(110, 4), waves(180, 0)]);
+        let split = scene.split()[0];
+        assert_eq!((split.detection, split.announced), (Some(120), Some(0)));
+        assert_eq!(split.end_to_end(), Some(240));
+    }
+
+    #[test]
+    fn what_is_stopped_before_the_doorbell_is_no_preemption_without_a_hint() {
+        let mut scene = announced(360);
+        scene.hints = false;
+        assert_eq!(scene.split(), []);
     }
 
     #[test]

@@ -58,7 +58,7 @@ struct Hardware {
     loads: Vec<String>,
     /// Contenders to run.
     #[arg(long, value_delimiter = ',', value_parser = contender,
-        default_value = "alone,none,classes,poller,reset,claimed,strict,direct,fair,deadline,process")]
+        default_value = "alone,none,classes,poller,reset,claimed,strict,direct,hints,fair,deadline,process")]
     contenders: Vec<Contender>,
     /// Where results, tables and plots are written.
     #[arg(long)]
