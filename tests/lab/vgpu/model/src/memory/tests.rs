@@ -287,6 +287,8 @@ fn there_is_an_end_to_what_is_told() {
     }
     let report = f.memory.stale().unwrap();
     assert_eq!((report.accesses, report.first.len()), (150, 100));
+}
+
 #[test]
 fn what_was_looked_up_stays_for_its_kind_of_access_and_faults_do_not() {
     let mut f = fixture();
