@@ -130,7 +130,7 @@ impl Pass<'_, '_> {
         }
         let crowded = self.queues.len() > PLACES;
         let brief = self.thrash.brief(self.config);
-        let turns = (self.queues.len() / PLACES) as u64;
+        let turns = u64::try_from(self.queues.len() / PLACES).unwrap_or(MOST_TURNS);
         let brief = brief.times(turns.clamp(1, MOST_TURNS));
         let running = self.queues.get(at);
         let waiting = self.queues.get(claim.beneficiary_at);
