@@ -31,6 +31,9 @@ impl Spell {
     /// run or is kept from it.
     pub(crate) fn follow(&mut self, now: Nanos, was_busy: bool, is_busy: bool, may_run: bool) {
         if !may_run {
+            if was_busy && !self.cut {
+                self.outlast(now);
+            }
             self.cut = true;
         } else if was_busy && !is_busy {
             self.end(now);
@@ -42,6 +45,12 @@ impl Spell {
         if may_run && !is_busy {
             self.cut = false;
         }
+    }
+
+    /// One that is cut short would have lasted longer.
+    fn outlast(&mut self, now: Nanos) {
+        let lasted = now.since(self.since);
+        self.typical = self.typical.max(Some(lasted));
     }
 
     fn end(&mut self, now: Nanos) {
@@ -91,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn one_in_which_it_was_kept_from_running_says_nothing() {
+    fn one_in_which_it_was_kept_from_running_lasted_at_least_until_then() {
         let mut seen = Spell::default();
         seen.follow(Nanos(1_000), false, true, true);
         seen.follow(Nanos(1_100), true, false, false);
@@ -99,7 +108,9 @@ mod tests {
         seen.follow(Nanos(2_000), false, true, true);
         assert!(seen.is_cut());
         seen.follow(Nanos(2_010), true, false, true);
-        assert!(!seen.is_within(Nanos::NEVER, false) && !seen.is_cut());
+        assert!(!seen.is_cut());
+        // It had lasted for so long when it was cut.
+        assert!(seen.is_within(Nanos(100), false) && !seen.is_within(Nanos(99), false));
         spell(&mut seen, 3_000, 3_300);
         assert!(seen.is_within(Nanos(300), false) && !seen.is_within(Nanos(299), false));
     }

@@ -354,12 +354,15 @@ impl Work {
     /// Until when it is left to the hardware to be done with it, where it is known never to
     /// have work for longer than this: with what it has by now, or with its last launch.
     pub(crate) fn brief_until(&self, most: Nanos, or_new: bool) -> Option<Nanos> {
+        // Where waves are not counted, nothing would ever be known of it.
+        let or_new = or_new && matches!(self.waves, Waves::Known(_));
         if !self.spell.is_within(most, or_new) || self.spell.is_cut() {
             return None;
         }
+        // Only of one that is known to be brief is each launch a beginning.
         let since = match self.backlog {
-            0 => self.spell.since().max(self.moved),
-            _ => self.spell.since().max(self.asked),
+            0 if self.spell.is_within(most, false) => self.spell.since().max(self.moved),
+            _ => self.spell.since(),
         };
         Some(since.after(most))
     }

@@ -30,6 +30,9 @@ const PLACES: usize = 24;
 /// at most: once for each time that they would fill the places.
 const MOST_TURNS: u64 = 6;
 
+/// How long it is left for that reason at most: anybody may open queues.
+const LONGEST_TURNS: Nanos = Nanos(8_000_000);
+
 impl Pass<'_, '_> {
     /// Stops the queues that a waiting queue may preempt.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
@@ -131,7 +134,8 @@ impl Pass<'_, '_> {
         let crowded = self.queues.len() > PLACES;
         let brief = self.thrash.brief(self.config);
         let turns = u64::try_from(self.queues.len() / PLACES).unwrap_or(MOST_TURNS);
-        let brief = brief.times(turns.clamp(1, MOST_TURNS));
+        let turns = brief.times(turns.clamp(1, MOST_TURNS));
+        let brief = brief.max(turns.min(LONGEST_TURNS));
         let running = self.queues.get(at);
         let waiting = self.queues.get(claim.beneficiary_at);
         let running = running.and_then(|queue| queue.work().brief_until(brief, crowded));

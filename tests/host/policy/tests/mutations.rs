@@ -60,7 +60,7 @@ const BUGS: &[Bug] = &[
     Bug("pass/ingest.rs", "self.algorithm.promises(queue)", "queue.rating().reservation()", "deadline: a period begins where the policy comes while there is work"),
     Bug("memory/account.rs", "if self.promised != promised {", "if self.promised.is_none() {", "deadline: another reservation has a period of its own"),
     Bug("pass/stop.rs", "occupies && !self.passes_by_itself(at, claim)", "occupies", "an inversion passes by itself where neither queue ever has work for long"),
-    Bug("memory/work.rs", "_ => self.spell.since().max(self.asked),", "_ => self.moved,", "a queue with work for longer than ever before is stopped at once"),
+    Bug("memory/work.rs", "_ => self.spell.since(),", "_ => self.moved,", "a queue with work for longer than ever before is stopped at once"),
     Bug("memory/work.rs", "0 => self.spell.since().max(self.moved),", "0 => self.spell.since(),", "a launch that shows no waves is left for longer beside short launches"),
     Bug("memory/work.rs", "self.backlog == 0 && !self.has_waves();", "self.backlog == 0;", "a queue that gets more work while it runs is as long at work as before"),
     Bug("memory/work.rs", "(self.pending_since, DOUBTFUL)", "(self.pending_since, 1)", "a launch that shows no waves is left for longer beside short launches"),

@@ -5,7 +5,7 @@
 use gpreempt_host_tests::cases::idle;
 use gpreempt_host_tests::Vectors;
 use gpreempt_policy::{
-    Action, Config, Decision, Head, Mode, Nanos, Number, Observation, Scheduler, Waves,
+    Action, Config, Decision, Head, Mode, Nanos, Number, Observation, QueueState, Scheduler, Waves,
 };
 
 /// How many queues the hardware has places for.
@@ -91,7 +91,7 @@ impl Node {
 
     /// For how long queue 1 runs on beside queue 2 from the look on that sees the latter.
     fn lasts(&mut self) -> u32 {
-        for looks in 0..200 {
+        for looks in 0..400 {
             let made = self.look();
             if made.contains(&(Action::Stop, 1)) {
                 return looks * LOOK;
@@ -130,6 +130,73 @@ fn queues_of_short_work_are_left_for_longer_in_a_crowd() {
         node.wait();
         assert_eq!(node.lasts(), lasts, "{queues}");
     }
+}
+
+/// A transaction that costs much leaves an inversion for long by itself, and a crowd adds
+/// nothing to it; one that costs less is left for no longer than this in a crowd.
+#[test]
+fn a_crowd_has_nothing_left_for_longer_than_eight_milliseconds() {
+    for (cost, queues, lasts) in [
+        (500, PLACES + 1, 2_000),
+        (500, 3 * PLACES, 6_000),
+        (500, 6 * PLACES, 8_000),
+        (5_000, PLACES + 1, 20_000),
+        (5_000, 6 * PLACES, 20_000),
+    ] {
+        let mut node = Node::new(queues);
+        assert_eq!(node.config.set(Number::SwitchCost, cost), Ok(()));
+        node.run();
+        node.wait();
+        assert_eq!(node.lasts(), lasts, "{cost} {queues}");
+    }
+}
+
+#[test]
+fn where_waves_are_not_counted_a_new_queue_is_stopped_at_once() {
+    let mut node = Node::new(6 * PLACES);
+    node.run();
+    node.seen[0].waves = Waves::Unknown;
+    node.wait();
+    assert_eq!(node.lasts(), LOOK);
+}
+
+#[test]
+fn each_launch_of_a_new_queue_is_not_a_beginning() {
+    let mut node = Node::new(PLACES + 1);
+    node.run();
+    node.seen[0].backlog = Some(0);
+    for _ in 0..BRIEF / LOOK {
+        node.quiet(LOOK);
+        node.seen[0].progress += 1;
+    }
+    node.wait();
+    assert_eq!(node.lasts(), LOOK);
+}
+
+#[test]
+fn what_was_stopped_is_known_to_have_run_for_as_long_as_it_had() {
+    let mut node = Node::new(PLACES + 1);
+    node.run();
+    node.wait();
+    assert_eq!(node.lasts(), BRIEF);
+    // The urgent work is done, and the other one is started and comes to its end.
+    node.seen[0].state = QueueState::StoppedByUs;
+    node.quiet(LOOK);
+    node.seen[1].backlog = Some(0);
+    node.seen[1].progress += 1;
+    while node.look() != [(Action::Start, 1)] {}
+    node.seen[0].state = QueueState::Active;
+    node.quiet(2 * LOOK);
+    node.rest();
+    // The urgent one has short work again, and then no guard keeps the next stop back.
+    node.seen[1].progress += 1;
+    node.seen[1].waves = Waves::Known(64);
+    node.quiet(200);
+    node.seen[1].waves = Waves::Known(0);
+    node.quiet(10_000);
+    node.run();
+    node.wait();
+    assert_eq!(node.lasts(), LOOK);
 }
 
 #[test]
