@@ -22,10 +22,10 @@ use nix::unistd::Pid;
 /// More of one stream than this is cut off, and said to be.
 const OUTPUT_LIMIT: usize = 8 << 20;
 /// How long to wait for more output of a program that has ended: a child of it may hold
-/// its streams open for ever. What the program itself has printed is waited for in any
-/// case.
+/// its streams open for ever.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// The same while there is some, as of a child that never pauses.
+const ALL_OUTPUT: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Copy)]
 enum Stream {
@@ -171,22 +171,24 @@ impl Running {
                 .expect("no holder panics")
                 .0;
         }
-        let deadline = Instant::now() + LAST_OUTPUT;
-        while state.open_streams > 0 && (Instant::now() < deadline || self.has_more()) {
+        let end = Instant::now();
+        while state.open_streams > 0 && end.elapsed() < self.patience() {
             state = self
                 .changed
-                .wait_timeout(state, LOOK_AGAIN)
+                .wait_timeout(state, LAST_OUTPUT / 25)
                 .expect("no holder panics")
                 .0;
         }
         state.finished()
     }
 
-    /// Whether there is output that was not read yet.
-    fn has_more(&self) -> bool {
-        self.pipes
-            .iter()
-            .any(|pipe| readable(pipe.as_fd(), PollTimeout::ZERO))
+    /// How long to wait for output after the end: longer if there is some.
+    fn patience(&self) -> Duration {
+        let mut pipes = self.pipes.iter();
+        match pipes.any(|pipe| readable(pipe.as_fd(), PollTimeout::ZERO)) {
+            true => ALL_OUTPUT,
+            false => LAST_OUTPUT,
+        }
     }
 
     fn printed(&self) -> (String, String) {
@@ -258,8 +260,8 @@ fn readable(pipe: BorrowedFd<'_>, patience: PollTimeout) -> bool {
         match poll(&mut pipes, patience) {
             Err(Errno::EINTR) => {}
             _ => {
-                let found = pipes[0].revents().unwrap_or(PollFlags::empty());
-                return found.contains(PollFlags::POLLIN);
+                let found = pipes[0].revents();
+                return found.is_some_and(|found| found.contains(PollFlags::POLLIN));
             }
         }
     }
@@ -366,11 +368,10 @@ mod tests {
 
     #[test]
     fn all_that_it_printed_is_there_although_a_child_holds_its_streams() {
-        const MIB: usize = 1 << 20;
         let script = shell("sleep 1000 & head -c 4194304 /dev/zero; echo $! >&2");
         for _ in 0..20 {
             let end = Programs::default().run(&script, LONG).unwrap();
-            assert_eq!((end.status, end.stdout.len()), (Status::Exited(0), 4 * MIB));
+            assert_eq!((end.status, end.stdout.len()), (Status::Exited(0), 4 << 20));
             let child = Pid::from_raw(end.stderr.trim().parse().unwrap());
             kill(child, Signal::SIGKILL).unwrap();
         }
@@ -482,11 +483,8 @@ mod tests {
         let programs = Programs::default();
         let end = programs.run(&shell("sleep 1000 & echo $!"), LONG).unwrap();
         assert_eq!(end.status, Status::Exited(0));
-        kill(
-            Pid::from_raw(end.stdout.trim().parse().unwrap()),
-            Signal::SIGKILL,
-        )
-        .unwrap();
+        let child = Pid::from_raw(end.stdout.trim().parse().unwrap());
+        kill(child, Signal::SIGKILL).unwrap();
     }
 
     #[test]

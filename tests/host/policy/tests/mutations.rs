@@ -61,7 +61,7 @@ const BUGS: &[Bug] = &[
     Bug("memory/account.rs", "if self.promised != promised {", "if self.promised.is_none() {", "deadline: another reservation has a period of its own"),
     Bug("pass/stop.rs", "occupies && !self.passes_by_itself(at, claim)", "occupies", "an inversion passes by itself where neither queue ever has work for long"),
     Bug("memory/work.rs", "_ => self.spell.since(),", "_ => self.moved,", "a queue with work for longer than ever before is stopped at once"),
-    Bug("memory/work.rs", "0 => self.spell.since().max(self.moved),", "0 => self.spell.since(),", "a launch that shows no waves is left for longer beside short launches"),
+    Bug("memory/work.rs", "is_within(most, false) => self.spell.since().max(self.moved),", "is_within(most, false) => self.spell.since(),", "a launch that shows no waves is left for longer beside short launches"),
     Bug("memory/work.rs", "self.backlog == 0 && !self.has_waves();", "self.backlog == 0;", "a queue that gets more work while it runs is as long at work as before"),
     Bug("memory/work.rs", "(self.pending_since, DOUBTFUL)", "(self.pending_since, 1)", "a launch that shows no waves is left for longer beside short launches"),
     Bug("memory/work.rs", "(self.pending_since.max(self.asked), 1)", "(self.pending_since, 1)", "work that comes while a launch is in doubt is left for as long as any other"),
