@@ -111,7 +111,7 @@ mod tests {
         assert!(!seen.is_cut());
         // It had lasted for so long when it was cut.
         assert!(seen.is_within(Nanos(100), false) && !seen.is_within(Nanos(99), false));
-        spell(&mut seen, 3_000, 3_300);
-        assert!(seen.is_within(Nanos(300), false) && !seen.is_within(Nanos(299), false));
+        spell(&mut seen, 3_000, 3_060);
+        assert!(seen.is_within(Nanos(60), false) && !seen.is_within(Nanos(59), false));
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{json, Value};
 use vgpu_model::QueueReport;
 
 use super::preemption::PATIENCE;
-use super::repetition::unrestrained;
+use super::repetition::{in_short_stretches, unrestrained};
 use crate::accounts::Accounts;
 use crate::guest::Guest;
 use crate::load::{queue, Load};
@@ -113,14 +113,7 @@ pub(super) fn preempted_in_bursts(guest: &mut Guest) -> Result<u64> {
             Ok(count >= goal)
         },
     )?;
-    for report in &all {
-        // Time on the compute units for each time that it was taken from them.
-        let slice = report.running_time / report.saves.max(1);
-        ensure!(
-            slice < COST_NS / 2,
-            "it ran for {slice} ns at a stretch, which proves nothing: {report:?}"
-        );
-    }
+    in_short_stretches(&all, COST_NS / 2)?;
     load.stop(guest)?;
     // Every workgroup of every queue ran exactly once.
     load.finish(guest)?;

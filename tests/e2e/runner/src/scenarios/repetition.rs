@@ -28,6 +28,18 @@ fn hundreds(guest: &mut Guest) -> Result<()> {
     preempted_again_and_again(guest, "").map(drop)
 }
 
+/// Checks that no queue ever ran for so long before it was taken off the compute units.
+pub(super) fn in_short_stretches(reports: &[QueueReport], long_ns: u64) -> Result<()> {
+    for report in reports {
+        let stretch = report.running_time / report.saves.max(1);
+        ensure!(
+            stretch < long_ns,
+            "it ran for {stretch} ns at a stretch, which proves nothing: {report:?}"
+        );
+    }
+    Ok(())
+}
+
 /// The module, which stops and starts as often as it can. `parameters` are others of it.
 pub(super) fn unrestrained(guest: &mut Guest, parameters: &str) -> Result<Module> {
     Module::load(
@@ -79,14 +91,7 @@ pub(super) fn preempted_again_and_again(guest: &mut Guest, parameters: &str) -> 
             Ok(reports.len() == grids.len() && done && saves >= goal)
         },
     )?;
-    for report in &reports {
-        // Time on the compute units for each time that it was taken from them.
-        let slice = report.running_time / report.saves.max(1);
-        ensure!(
-            slice < COST_NS / 2,
-            "it ran for {slice} ns at a stretch, which proves nothing: {report:?}"
-        );
-    }
+    in_short_stretches(&reports, COST_NS / 2)?;
     load.stop(guest)?;
     // Every workgroup of every queue ran exactly once.
     load.finish(guest)?;
