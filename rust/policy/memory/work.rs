@@ -81,11 +81,11 @@ pub(crate) struct Work {
     want: Want,
     /// Since when it has wanted something without a break.
     pending_since: Nanos,
+    /// Looks at it since then.
+    looks: u32,
     /// When it last got something to launch that had nothing, as far as was seen: it may
     /// still have been busy in its spell with a launch whose waves were not counted.
     asked: Nanos,
-    /// Looks at it since then.
-    looks: u32,
     /// How often in a row a doubtful launch turned out to be finished.
     doubts: u32,
     /// Looks in a row in which its last launch may run and no waves were counted.

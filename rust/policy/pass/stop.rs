@@ -131,11 +131,12 @@ impl Pass<'_, '_> {
         if claim.reason != Reason::Inversion {
             return false;
         }
-        let crowded = self.queues.len() > PLACES;
+        let queues = self.queues.len();
+        let crowded = queues > PLACES;
         let brief = self.thrash.brief(self.config);
-        let turns = u64::try_from(self.queues.len() / PLACES).unwrap_or(MOST_TURNS);
-        let turns = brief.times(turns.clamp(1, MOST_TURNS));
-        let brief = brief.max(turns.min(LONGEST_TURNS));
+        let turns = u64::try_from(queues / PLACES).unwrap_or(MOST_TURNS);
+        let in_turns = brief.times(turns.min(MOST_TURNS)).min(LONGEST_TURNS);
+        let brief = brief.max(in_turns);
         let running = self.queues.get(at);
         let waiting = self.queues.get(claim.beneficiary_at);
         let running = running.and_then(|queue| queue.work().brief_until(brief, crowded));

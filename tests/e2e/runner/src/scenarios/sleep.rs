@@ -6,7 +6,7 @@ use vgpu_model::{GpuNanos, HiqAction, HiqRecord};
 
 use super::preemption::{inversion, wait_for_heavy, PATIENCE, UNBOUNDED};
 use crate::guest::Guest;
-use crate::load::Load;
+use crate::load::{Load, DILATION};
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
@@ -64,9 +64,9 @@ pub(super) fn freezes(guest: &mut Guest) -> Result<()> {
 
 /// The queues of both programs: one that they use and one of the runtime's own.
 const ALL: usize = 4;
-/// Nanoseconds of the GPU that all queues run while the system is frozen: a fifth of what
-/// the freeze takes, and longer than a module that is awake lets an inversion last.
-const FROZEN: u64 = 32_000_000;
+/// Nanoseconds of the GPU that all queues run while the system is frozen: 1.5 s of the five
+/// that the freeze takes, and longer than a module that is awake lets an inversion last.
+const FROZEN: u64 = 1_500_000_000 / DILATION as u64;
 
 /// For how long all queues were mapped at a time, at most, as the firmware's packets tell.
 fn longest_with_all(records: &[HiqRecord], now: GpuNanos) -> u64 {

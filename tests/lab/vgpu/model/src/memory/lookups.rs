@@ -2,9 +2,8 @@
 //! Where pages led that were looked up, for accesses that follow each other so closely
 //! that nobody can have had a change noticed. Whoever keeps this decides how long.
 
-use super::{Memory, MemoryFault, Space, Target};
+use super::{Memory, MemoryFault, Space, Target, PAGE};
 
-const PAGE: u64 = 4096;
 const ENTRIES: usize = 64;
 /// No page has this number.
 const EMPTY: u64 = u64::MAX;
