@@ -158,7 +158,7 @@ impl Arena {
         if let Some(module) = module {
             module.unload(&mut self.guest)?;
         }
-        self.evaluate(report, processor, spec, contender)
+        self.evaluate(report, processor, spec)
     }
 
     /// What the device has logged since the last call.
@@ -179,7 +179,6 @@ impl Arena {
         report: RunReport,
         processor: Option<f64>,
         spec: &RunSpec,
-        contender: Contender,
     ) -> Result<Run> {
         let clients = &urgent_clients(spec);
         let (packets, timeline) = self.logs()?;
@@ -212,7 +211,6 @@ impl Arena {
             timeline: &timeline,
             urgent: &urgent,
             requests: &requests,
-            hints: contender == Contender::Hints,
             calls: &calls,
         }
         .preemptions();

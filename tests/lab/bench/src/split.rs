@@ -84,8 +84,6 @@ pub struct Logs<'a> {
     pub urgent: &'a BTreeSet<QueueId>,
     /// Of urgent queues, in any order.
     pub requests: &'a [Sample],
-    /// The urgent clients gave a hint when a request arrived.
-    pub hints: bool,
     pub calls: &'a [Call],
 }
 
@@ -130,13 +128,7 @@ impl Logs<'_> {
         let began = call.map_or(from, |call| call.begin);
         // The request that waits longest. None waits when queues are put back, or
         // when somebody else has the queues unmapped.
-        let known = |request: &Sample| {
-            if self.hints {
-                request.arrival_ns
-            } else {
-                request.submit_ns
-            }
-        };
+        let known = |request: &Sample| request.hint_ns.unwrap_or(request.submit_ns);
         let waiting = self
             .requests
             .iter()
@@ -145,7 +137,10 @@ impl Logs<'_> {
         let idle = self.urgent_idle_since(from)?;
         let since = known(waiting).max(idle);
         let first = self.first_urgent_wave(to, next)?;
-        let before = |from: u64| self.hints.then(|| waiting.submit_ns.saturating_sub(from));
+        let before = |from: u64| {
+            let announced = waiting.hint_ns.is_some();
+            announced.then(|| waiting.submit_ns.saturating_sub(from))
+        };
         let ahead = before(mapped);
         Some(Split {
             ahead,
@@ -268,6 +263,7 @@ mod tests {
     fn request(submit_ns: u64, end_ns: u64) -> Sample {
         Sample {
             arrival_ns: submit_ns,
+            hint_ns: None,
             submit_ns,
             start_ns: end_ns - 1,
             end_ns,
@@ -279,7 +275,6 @@ mod tests {
         packets: Vec<HiqRecord>,
         timeline: Vec<TimelineRecord>,
         requests: Vec<Sample>,
-        hints: bool,
         calls: Vec<Call>,
     }
 
@@ -292,7 +287,6 @@ mod tests {
                     record(420, URGENT, TimelineChange::Waves { count: 4 }),
                 ],
                 requests: vec![request(100, 500)],
-                hints: false,
                 calls: vec![Call {
                     begin: 300,
                     unmapped: 380,
@@ -308,7 +302,6 @@ mod tests {
                 timeline: &self.timeline,
                 urgent: &[URGENT].into(),
                 requests: &self.requests,
-                hints: self.hints,
                 calls: &self.calls,
             }
             .preemptions()
@@ -343,7 +336,7 @@ mod tests {
     /// A hint at 100, and a doorbell at another time.
     fn announced(doorbell: u64) -> Scene {
         let mut scene = Scene::new();
-        scene.hints = true;
+        scene.requests[0].hint_ns = Some(100);
         scene.requests[0].submit_ns = doorbell;
         scene
     }
@@ -371,9 +364,20 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_queued_up_waits_from_its_hint_and_not_from_its_arrival() {
+        let mut scene = announced(360);
+        scene.requests[0].arrival_ns = 20;
+        let split = scene.split()[0];
+        assert_eq!((split.detection, split.announced), (Some(200), Some(260)));
+        // What is stopped before the hint is not stopped for it.
+        scene.requests[0].hint_ns = Some(301);
+        assert_eq!(scene.split(), []);
+    }
+
+    #[test]
     fn what_is_stopped_before_the_doorbell_is_no_preemption_without_a_hint() {
         let mut scene = announced(360);
-        scene.hints = false;
+        scene.requests[0].hint_ns = None;
         assert_eq!(scene.split(), []);
     }
 

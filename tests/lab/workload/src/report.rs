@@ -92,6 +92,9 @@ pub struct ClockReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     pub arrival_ns: u64,
+    /// When the client announced it, where it gave a hint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint_ns: Option<u64>,
     pub submit_ns: u64,
     pub start_ns: u64,
     pub end_ns: u64,

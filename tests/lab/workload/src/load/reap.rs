@@ -55,6 +55,7 @@ impl Load {
             let (start_ticks, end_ticks) = slot.done.timestamps();
             outcome.finished.push(Finished {
                 arrival_guest_ns: request.arrival_guest_ns,
+                hint_guest_ns: request.hint_guest_ns,
                 submit_guest_ns: request.submit_guest_ns,
                 seen_guest_ns: guest_now_ns(),
                 start_ticks,
@@ -99,6 +100,7 @@ impl Load {
             .iter()
             .map(|request| Sample {
                 arrival_ns: clock.gpu_at(request.arrival_guest_ns).unwrap_or(0),
+                hint_ns: request.hint_guest_ns.and_then(|hint| clock.gpu_at(hint)),
                 submit_ns: clock.gpu_at(request.submit_guest_ns).unwrap_or(0),
                 start_ns: clock.gpu_ns(request.start_ticks),
                 end_ns: clock.gpu_ns(request.end_ticks),

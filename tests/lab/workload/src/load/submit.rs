@@ -61,9 +61,10 @@ impl Load {
                     break;
                 }
             }
-            if let Some(page) = &self.hints {
+            let hint_guest_ns = self.hints.as_ref().map(|page| {
                 page.prepare();
-            }
+                guest_now_ns()
+            });
             let preparation = guest_ns(self.spec.preparation_ns);
             if preparation > 0 && !self.sleep_until(guest_now_ns() + preparation) {
                 break;
@@ -78,6 +79,7 @@ impl Load {
                 .send(Outstanding {
                     slot,
                     arrival_guest_ns,
+                    hint_guest_ns,
                     submit_guest_ns,
                 })
                 .is_err()
