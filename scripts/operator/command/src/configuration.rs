@@ -45,14 +45,21 @@ fn summary(config: &Config) -> String {
         .filter(|(name, value)| **name != "mode" && defaults.get(*name) != Some(value));
     let mode = config.parameters.get("mode").map_or("", String::as_str);
     let mut summary = format!(
-        "mode {mode}, {} parameters other than by default, {} rules",
-        set.count(),
-        config.rules.len()
+        "mode {mode}, {} other than by default, {}",
+        counted(set.count(), "parameter"),
+        counted(config.rules.len(), "rule")
     );
     for (gpu, own) in &config.gpus {
         summary.push_str(&format!(", {} for GPU {gpu} alone", own.len()));
     }
     summary
+}
+
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
 }
 
 /// Reads a configuration that is to be put into force. The inner error is what is

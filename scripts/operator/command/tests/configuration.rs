@@ -41,7 +41,7 @@ fn check_says_what_a_good_file_is_and_where_a_bad_one_is_wrong() {
     host.file(FILE, CONFIG);
     let text = host.says("check");
     assert!(
-        text.ends_with("config.toml: mode enforce, 1 parameters other than by default, 1 rules\n"),
+        text.ends_with("config.toml: mode enforce, 1 parameter other than by default, 1 rule\n"),
         "{text}"
     );
     host.file("bad", "mode = \"on\"\n[parameters]\ngrace_ms = 1\n");

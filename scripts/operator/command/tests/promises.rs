@@ -426,7 +426,7 @@ fn the_example_is_a_configuration() {
     let file = host.0.path().join("example");
     let text = host.says(&format!("check|{}", file.display()));
     assert!(
-        text.ends_with("mode observe, 1 parameters other than by default, 2 rules\n"),
+        text.ends_with("mode observe, 1 parameter other than by default, 2 rules\n"),
         "{text}"
     );
 }
