@@ -190,23 +190,29 @@ fn in_words(alone: &Summary, without: &Summary, with: &Summary) -> String {
 
 /// Why it is not quite as fast as alone.
 fn where_time_goes(preemptions: &[Split]) -> String {
-    let median = |of: fn(&Split) -> Option<u64>| {
-        Spread::of(
-            preemptions
-                .iter()
-                .filter_map(of)
-                .map(|nanos| nanos as f64 / 1e3),
-        )
-        .map(|spread| spread.median)
+    let spread = |of: &dyn Fn(&Split) -> Option<u64>| {
+        let times = preemptions.iter().filter_map(of);
+        Spread::of(times.map(|nanos| nanos as f64 / 1e3))
     };
-    match (median(|split| split.detection), median(|split| Some(split.total))) {
-        (Some(detection), Some(total)) => format!(
-            "The rest of it, in the median of {} times: {detection:.0} us until the module is sure that the\n\
-             request waits, and {total:.0} us to save the running work and begin.\n",
-            preemptions.len()
-        ),
-        _ => String::new(),
+    let (Some(detection), Some(total)) = (
+        spread(&|split| split.detection),
+        spread(&|split| Some(split.total)),
+    ) else {
+        return String::new();
+    };
+    let mut out = format!(
+        "The rest of it, in the median of {} times: {:.0} us until the module is sure that the\n\
+         request waits, and {:.0} us to save the running work and begin. In parts, and the longest:\n",
+        preemptions.len(),
+        detection.median,
+        total.median
+    );
+    for (at, (name, _)) in Split::default().parts().iter().enumerate() {
+        if let Some(part) = spread(&|split| split.parts()[at].1) {
+            out += &format!("{name:>14} {:>6.0} {:>6.0} us\n", part.median, part.high);
+        }
     }
+    out
 }
 
 fn latency(run: &Run) -> Result<Summary> {
