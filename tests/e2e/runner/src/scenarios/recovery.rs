@@ -87,6 +87,8 @@ pub(super) fn expect_reset(guest: &mut Guest) {
         "HW Exception",
         "GPU Hang",
         "Failed to suspend process",
+        // Memory of a process goes away while the driver cannot stop its queues.
+        "Failed to quiesce KFD",
     ] {
         guest.expect_log(text);
     }
