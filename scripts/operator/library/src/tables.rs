@@ -11,17 +11,20 @@ use crate::host::{cannot, Host, Refusal, MODULE};
 /// The version of the tables that is understood here.
 pub const SCHEMA: u64 = 1;
 
-/// The queues in view, and the processes of which not all are.
+/// The queues in view, and the processes of which not all are. An older module lacks
+/// some of what is said of a queue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Queues {
     pub queues: Vec<Queue>,
     pub left_out: Vec<LeftOut>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Queue {
     pub gpu: String,
     pub node: u64,
+    #[serde(default)]
+    pub gpu_id: u32,
     pub pid: i64,
     pub comm: String,
     pub queue: u64,
@@ -31,7 +34,11 @@ pub struct Queue {
     pub rptr: Option<u64>,
     pub wptr: Option<u64>,
     pub waves: Option<u64>,
+    #[serde(default)]
+    pub active: bool,
     pub contends: bool,
+    #[serde(default)]
+    pub internal: bool,
     pub state: String,
     pub stops: u64,
     pub run_ns: u64,
@@ -67,10 +74,13 @@ pub struct Stats {
     pub nodes: Vec<Node>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
     pub gpu: String,
     pub node: u64,
+    /// KFD's number of it.
+    #[serde(default)]
+    pub gpu_id: u32,
     pub state: String,
     pub refusal: Option<String>,
     pub last_failure: Option<String>,
@@ -231,7 +241,8 @@ impl Host {
                 Refusal::new("only root may read the tables: try with sudo")
             }
             io::ErrorKind::NotFound => Refusal(format!(
-                "{} is missing: is debugfs mounted, and not locked down?",
+                "{} is missing: the module is not loaded any more (modprobe {MODULE}), \
+                 or debugfs is not mounted or locked down",
                 path.display()
             )),
             _ => cannot("read", &path, &error),

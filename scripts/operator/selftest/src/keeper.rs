@@ -230,7 +230,7 @@ mod tests {
     }
 
     const NONE: &str = r#"{"schema":1,"rules":[]}"#;
-    const OTHERS: &str = r#"{"schema":1,"rules":[{"id":3,"text":"3 pid=1 exempt"}]}"#;
+    const OTHERS: &str = r#"{"schema":1,"rules":[{"id":3,"text":"3 pid=1 exempt","dead":false}]}"#;
 
     #[test]
     fn parameters_and_rules_are_put_back() {

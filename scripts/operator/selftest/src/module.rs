@@ -3,83 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{bail, ensure, Context, Result};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use anyhow::{ensure, Context, Result};
+use gpreempt_operator::host::Host as Tables;
+use gpreempt_operator::tables::{Histogram, Node, NodeLatencies, Queue};
+use serde::Serialize;
 
 use crate::host::Host;
 
-const MODULE: &str = "sys/module/amd_gpreempt";
 const PARAMETERS: &str = "sys/module/amd_gpreempt/parameters";
-const TABLES: &str = "sys/kernel/debug/amd_gpreempt";
 const RULES: &str = "sys/devices/faux/amd_gpreempt";
-/// Of the tables that this program knows.
-const SCHEMA: u64 = 1;
-
-/// A node's state and counters.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stats {
-    pub gpu: String,
-    pub node: u64,
-    pub gpu_id: u32,
-    pub state: String,
-    pub refusal: Option<String>,
-    pub last_failure: Option<String>,
-    pub mode: String,
-    pub backend: String,
-    pub transaction: String,
-    pub stopped: u64,
-    pub passes: u64,
-    pub missed: u64,
-    pub inversions: u64,
-    pub observed: u64,
-    pub stops: u64,
-    pub starts: u64,
-    pub transactions: u64,
-    pub failures: u64,
-    pub handed_over: u64,
-    pub healed: u64,
-}
-
-/// A queue that the module sees.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Queue {
-    pub gpu_id: u32,
-    pub pid: u32,
-    pub queue: u32,
-    pub prio: u32,
-    pub eff_prio: u32,
-    pub rptr: Option<u64>,
-    pub wptr: Option<u64>,
-    pub active: bool,
-    pub contends: bool,
-    pub internal: bool,
-    pub stops: u64,
-}
-
-/// How long something took, since the module was loaded.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct Histogram {
-    pub count: u64,
-    pub sum_ns: u64,
-    #[serde(default)]
-    pub buckets: Vec<(u64, u64)>,
-}
-
-/// What the module measures of itself, on one node.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub struct Latency {
-    gpu: String,
-    node: u64,
-    pub detection: Histogram,
-    pub unmap: Histogram,
-    pub edit: Histogram,
-    pub map: Histogram,
-    pub stopped: Histogram,
-    pub look: Histogram,
-    pub pass: Histogram,
-}
 
 /// What was added to a histogram meanwhile. Half lasted no longer than twice the median,
 /// since the module counts by powers of two.
@@ -90,13 +22,13 @@ pub struct Times {
     pub median_from_ns: u64,
 }
 
-impl Histogram {
-    pub fn since(&self, before: &Histogram) -> Times {
-        let count = self.count.saturating_sub(before.count);
+impl Times {
+    pub fn between(before: &Histogram, now: &Histogram) -> Times {
+        let count = now.count.saturating_sub(before.count);
         let old: BTreeMap<u64, u64> = before.buckets.iter().copied().collect();
         let mut below = 0;
         let mut median_from_ns = 0;
-        for &(from, number) in &self.buckets {
+        for &(from, number) in &now.buckets {
             if 2 * below < count {
                 median_from_ns = from;
             }
@@ -104,7 +36,7 @@ impl Histogram {
         }
         Times {
             count,
-            mean_ns: self.sum_ns.saturating_sub(before.sum_ns) / count.max(1),
+            mean_ns: now.sum_ns.saturating_sub(before.sum_ns) / count.max(1),
             median_from_ns: if count == 0 { 0 } else { median_from_ns },
         }
     }
@@ -122,78 +54,61 @@ pub struct Parts {
     pub pass: Times,
 }
 
-impl Latency {
-    pub fn since(&self, before: &Latency) -> Parts {
+impl Parts {
+    pub fn between(before: &NodeLatencies, now: &NodeLatencies) -> Parts {
         Parts {
-            detection: self.detection.since(&before.detection),
-            unmap: self.unmap.since(&before.unmap),
-            edit: self.edit.since(&before.edit),
-            map: self.map.since(&before.map),
-            stopped: self.stopped.since(&before.stopped),
-            look: self.look.since(&before.look),
-            pass: self.pass.since(&before.pass),
+            detection: Times::between(&before.detection, &now.detection),
+            unmap: Times::between(&before.unmap, &now.unmap),
+            edit: Times::between(&before.edit, &now.edit),
+            map: Times::between(&before.map, &now.map),
+            stopped: Times::between(&before.stopped, &now.stopped),
+            look: Times::between(&before.look, &now.look),
+            pass: Times::between(&before.pass, &now.pass),
         }
     }
+}
+
+/// Whether this is the queue that a process has under a number.
+pub fn is_queue(row: &Queue, pid: u32, number: u32) -> bool {
+    row.pid == i64::from(pid) && row.queue == u64::from(number)
 }
 
 /// The module, as its files show it.
 #[derive(Clone, Debug)]
 pub struct Module {
     host: Host,
+    tables: Tables,
 }
 
 impl Module {
     pub fn of(host: &Host) -> Module {
-        Module { host: host.clone() }
+        Module {
+            host: host.clone(),
+            tables: Tables::new(host.path("/")),
+        }
     }
 
     pub fn loaded(&self) -> Result<()> {
-        ensure!(
-            self.host.exists(MODULE),
-            "the module is not loaded: modprobe amd_gpreempt"
-        );
-        Ok(())
-    }
-
-    fn rows<T: DeserializeOwned>(&self, table: &str, rows: &str) -> Result<Vec<T>> {
-        self.loaded()?;
-        let path = format!("{TABLES}/{table}.json");
-        // The tables go before the module does.
-        ensure!(
-            self.host.exists(&path),
-            "the module is not loaded: modprobe amd_gpreempt, or mount debugfs"
-        );
-        let text = self.host.read(&path).context(
-            "only root can read the module's tables, where the kernel is not locked down",
-        )?;
-        let mut value: Value = serde_json::from_str(&text)
-            .with_context(|| format!("the table {table} is not what it should be"))?;
-        ensure!(
-            value["schema"] == SCHEMA,
-            "the table {table} has schema {}, and this program knows {SCHEMA}: take the one that belongs to the module",
-            value["schema"]
-        );
-        serde_json::from_value(value[rows].take())
-            .with_context(|| format!("the table {table} is not what it should be"))
+        Ok(self.tables.need_module()?)
     }
 
     /// The node that KFD calls so.
-    pub fn stats(&self, gpu_id: u32) -> Result<Stats> {
-        let nodes: Vec<Stats> = self.rows("stats", "nodes")?;
+    pub fn stats(&self, gpu_id: u32) -> Result<Node> {
+        let nodes = self.tables.stats()?.nodes;
         let found = nodes.into_iter().find(|node| node.gpu_id == gpu_id);
         found.with_context(|| format!("the module does not show the GPU with KFD's id {gpu_id}"))
     }
 
-    pub fn latency(&self, stats: &Stats) -> Result<Latency> {
-        let nodes: Vec<Latency> = self.rows("latency", "nodes")?;
+    pub fn latency(&self, node: &Node) -> Result<NodeLatencies> {
+        let nodes = self.tables.latencies()?.nodes;
         let found = nodes
             .into_iter()
-            .find(|node| node.gpu == stats.gpu && node.node == stats.node);
-        found.with_context(|| format!("the module has no times of {}", stats.gpu))
+            .find(|found| found.gpu == node.gpu && found.node == node.node);
+        found.with_context(|| format!("the module has no times of {}", node.gpu))
     }
 
     pub fn queues(&self, gpu_id: u32) -> Result<Vec<Queue>> {
-        let mut queues: Vec<Queue> = self.rows("queues", "queues")?;
+        let mut queues = self.tables.queues()?.queues;
         queues.retain(|queue| queue.gpu_id == gpu_id);
         Ok(queues)
     }
@@ -233,17 +148,8 @@ impl Module {
 
     /// The rules as they were written, by number.
     pub fn rules(&self) -> Result<BTreeMap<u32, String>> {
-        let rules: Vec<Value> = self.rows("rules", "rules")?;
-        rules
-            .into_iter()
-            .map(|rule| {
-                let id = rule["id"].as_u64().and_then(|id| u32::try_from(id).ok());
-                match (id, rule["text"].as_str()) {
-                    (Some(id), Some(text)) => Ok((id, text.to_owned())),
-                    _ => bail!("the table of rules is not what it should be: {rule}"),
-                }
-            })
-            .collect()
+        let rules = self.tables.rules()?.rules;
+        Ok(rules.into_iter().map(|rule| (rule.id, rule.text)).collect())
     }
 
     pub fn add_rule(&self, text: &str) -> Result<()> {
@@ -265,6 +171,7 @@ mod tests {
         Histogram {
             count: buckets.iter().map(|bucket| bucket.1).sum(),
             sum_ns,
+            max_ns: 0,
             buckets: buckets.to_vec(),
         }
     }
@@ -273,12 +180,12 @@ mod tests {
     fn only_what_was_added_counts() {
         let before = histogram(&[(64, 100), (128, 1)], 10_000);
         let after = histogram(&[(64, 101), (128, 3), (256, 1)], 10_800);
-        let times = after.since(&before);
+        let times = Times::between(&before, &after);
         assert_eq!(
             (times.count, times.mean_ns, times.median_from_ns),
             (4, 200, 128)
         );
-        assert_eq!(before.since(&before), Times::default());
+        assert_eq!(Times::between(&before, &before), Times::default());
     }
 
     #[test]

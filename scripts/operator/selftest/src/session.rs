@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure, Result};
+use gpreempt_operator::tables::Node;
 use gpu_workload::report::RunReport;
 use gpu_workload::spec::RunSpec;
 use nix::sys::signal::{SigSet, Signal};
@@ -15,7 +16,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use crate::host::{Gpu, Host};
 use crate::kernel_log::KernelLog;
 use crate::load::{Load, Machine};
-use crate::module::{Module, Stats};
+use crate::module::{is_queue, Module};
 
 /// How often what goes on is checked.
 const LOOK: Duration = Duration::from_millis(50);
@@ -71,11 +72,11 @@ pub struct Session {
     pub signals: Signals,
     pub log: KernelLog,
     /// The counters when the self test began.
-    pub before: Stats,
+    pub before: Node,
 }
 
 impl Session {
-    pub fn stats(&self) -> Result<Stats> {
+    pub fn stats(&self) -> Result<Node> {
         self.module.stats(self.gpu.gpu_id)
     }
 
@@ -128,8 +129,7 @@ impl Session {
         let wanted: Vec<(u32, u32)> = load.queues.iter().map(|q| (q.pid, q.queue_id)).collect();
         self.wait_until("the module shows every queue of the self test", |session| {
             let shown = session.module.queues(gpu_id)?;
-            let is_shown =
-                |&(pid, id): &(u32, u32)| shown.iter().any(|row| (row.pid, row.queue) == (pid, id));
+            let is_shown = |&(pid, id): &(u32, u32)| shown.iter().any(|row| is_queue(row, pid, id));
             Ok(wanted.iter().all(is_shown))
         })?;
         Ok(load)
@@ -171,7 +171,7 @@ impl Session {
 }
 
 /// What the counters have that they should not.
-fn objection(before: &Stats, now: &Stats) -> Result<()> {
+fn objection(before: &Node, now: &Node) -> Result<()> {
     if now.state != ARMED {
         let why = now.refusal.as_ref().or(now.last_failure.as_ref());
         let why = why.map_or("see the kernel log", String::as_str);
@@ -196,25 +196,25 @@ mod tests {
 
     #[test]
     fn a_counter_of_failures_that_moves_is_a_surprise() {
-        let before = Stats {
+        let before = Node {
             state: ARMED.into(),
             failures: 3,
-            ..Stats::default()
+            ..Node::default()
         };
         assert!(objection(&before, &before).is_ok());
-        let failed = Stats {
+        let failed = Node {
             failures: 4,
             last_failure: Some("why".into()),
             ..before.clone()
         };
         let text = objection(&before, &failed).unwrap_err().to_string();
         assert_eq!(text, "the counter failures has gone from 3 to 4: why");
-        let handed_over = Stats {
+        let handed_over = Node {
             handed_over: 1,
             ..before.clone()
         };
         assert!(objection(&before, &handed_over).is_err());
-        let disarmed = Stats {
+        let disarmed = Node {
             state: "disarmed".into(),
             ..before.clone()
         };

@@ -31,21 +31,14 @@ pub const PLAIN: Palette = Palette {
 pub fn queue(pid: i64, comm: &str, queue: u64, state: &str) -> Queue {
     Queue {
         gpu: GPU.into(),
-        node: 0,
         pid,
         comm: comm.into(),
         queue,
         prio: 7,
         eff_prio: 7,
-        rule: None,
-        rptr: None,
-        wptr: None,
-        waves: None,
         contends: true,
         state: state.into(),
-        stops: 0,
-        run_ns: 0,
-        stopped_ns: 0,
+        ..Queue::default()
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::{in_words, set_defaults, Extent, Found};
 use crate::load::{a_few, heavy, urgent, Load, HEAVY, REGISTERS, URGENT};
+use crate::module::{is_queue, Parts};
 use crate::session::Session;
 
 const REQUESTS: usize = 5;
@@ -55,7 +56,7 @@ fn pointers(session: &mut Session, found: &mut Found) -> Result<()> {
             let shown = session.module.queues(gpu_id)?;
             let row = shown
                 .iter()
-                .find(|row| (row.pid, row.queue) == (identity.pid, identity.queue_id));
+                .find(|row| is_queue(row, identity.pid, identity.queue_id));
             // All requests are read by then, each of one packet or more.
             let all = own.0 == own.1 && own.1 >= REQUESTS as u64;
             Ok(all && row.is_some_and(|row| (row.rptr, row.wptr) == (Some(own.0), Some(own.1))))
@@ -80,7 +81,7 @@ fn looks(session: &mut Session, found: &mut Found) -> Result<serde_json::Value> 
         session.wait_until("the module has looked at the queues", |session| {
             Ok(session.stats()?.passes >= begin.passes + PASSES)
         })?;
-        let took = session.module.latency(&begin)?.since(&before);
+        let took = Parts::between(&before, &session.module.latency(&begin)?);
         let elapsed = clock.elapsed().as_nanos() as f64;
         let thread = session
             .host
@@ -121,7 +122,7 @@ fn decisions(session: &mut Session) -> Result<u64> {
     let before = session.stats()?.observed;
     let load = both(session, true)?;
     let gpu_id = session.gpu.gpu_id;
-    let pids = [load.identity(HEAVY)?.pid, load.identity(URGENT)?.pid];
+    let pids = [load.identity(HEAVY)?.pid, load.identity(URGENT)?.pid].map(i64::from);
     session.wait_until("the module has decided about an inversion", |session| {
         let shown = session.module.queues(gpu_id)?;
         let own = shown.iter().filter(|row| pids.contains(&row.pid));

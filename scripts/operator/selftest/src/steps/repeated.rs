@@ -7,6 +7,7 @@ use serde_json::{json, Value};
 
 use super::{free_rule, in_words, Extent, Found};
 use crate::load::{heavy, state_bytes, urgent, Load, HEAVY, HIGHEST, LOWEST, REGISTERS, URGENT};
+use crate::module::Parts;
 use crate::session::Session;
 
 const HEAVY_NS: u64 = 4_000_000;
@@ -46,7 +47,7 @@ fn with_state(
     let report = session.finish(load)?;
     session.module.delete_rule(rule)?;
     let after = session.stats()?;
-    let parts = session.module.latency(&after)?.since(&times);
+    let parts = Parts::between(&times, &session.module.latency(&after)?);
     let (stops, starts) = (after.stops - before.stops, after.starts - before.starts);
     ensure!(
         stops == starts,
@@ -91,11 +92,11 @@ fn make_urgent(session: &mut Session, load: &Load) -> Result<u32> {
         let level = |pid: u32| {
             let row = rows
                 .iter()
-                .find(|row| row.pid == pid && row.contends && !row.internal);
+                .find(|row| row.pid == i64::from(pid) && row.contends && !row.internal);
             row.map(|row| row.eff_prio)
         };
         levels = level(low).zip(level(pid));
-        Ok(levels == Some((LOWEST, HIGHEST)))
+        Ok(levels == Some((LOWEST.into(), HIGHEST.into())))
     });
     seen.with_context(|| {
         format!(

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::{in_words, micros, Extent, Found};
 use crate::load::{holder, idle, waiter};
+use crate::module::Parts;
 use crate::session::Session;
 
 const IDLE: &str = "idle";
@@ -57,7 +58,7 @@ fn one(session: &mut Session, found: &mut Found) -> Result<serde_json::Value> {
     session.finish(load)?;
     session.module.set("mode", "observe")?;
     let after = session.stats()?;
-    let parts = session.module.latency(&after)?.since(&times);
+    let parts = Parts::between(&times, &session.module.latency(&after)?);
     let (stops, starts) = (after.stops - before.stops, after.starts - before.starts);
     ensure!(
         stops > 0,
