@@ -31,13 +31,15 @@ pub(super) fn freezes(guest: &mut Guest) -> Result<()> {
     guest.wait_until("only the heavy queue does not run", PATIENCE, |guest| {
         Ok(mapped(guest)? == ALL - 1)
     })?;
-    // The system's own test of suspend, which thaws it after five seconds. The shell may
-    // be frozen before it can answer.
-    guest.agent().shell(
-        "rm -f /tmp/thawed; (echo freezer >/sys/power/pm_test && echo freeze >/sys/power/state && \
-         echo yes >/tmp/slept || echo no >/tmp/slept; \
-         echo none >/sys/power/pm_test; mv /tmp/slept /tmp/thawed) >/dev/null 2>&1 &",
-    )?;
+    // The system's own test of suspend, which thaws it after a while. The shell may be
+    // frozen before it can answer.
+    guest.agent().shell(&format!(
+        "rm -f /tmp/thawed; before=$(cat {DELAY}); \
+         (echo {SECONDS} >{DELAY} && echo freezer >/sys/power/pm_test && \
+         echo freeze >/sys/power/state && echo yes >/tmp/slept || echo no >/tmp/slept; \
+         echo none >/sys/power/pm_test; echo $before >{DELAY}; \
+         mv /tmp/slept /tmp/thawed) >/dev/null 2>&1 &",
+    ))?;
     guest.wait_until("the system is awake", PATIENCE, |guest| {
         let slept = guest.agent().read_file("/tmp/thawed");
         let slept = slept.map(|text| text.trim() == "yes");
@@ -64,7 +66,10 @@ pub(super) fn freezes(guest: &mut Guest) -> Result<()> {
 
 /// The queues of both programs: one that they use and one of the runtime's own.
 const ALL: usize = 4;
-/// Nanoseconds of the GPU that all queues run while the system is frozen: 1.5 s of the five
+/// How long the system's test of suspend takes, in which it does nothing but wait.
+const SECONDS: u64 = 2;
+const DELAY: &str = "/sys/module/suspend/parameters/pm_test_delay";
+/// Nanoseconds of the GPU that all queues run while the system is frozen: most of the time
 /// that the freeze takes, and longer than a module that is awake lets an inversion last.
 const FROZEN: u64 = 1_500_000_000 / DILATION as u64;
 
