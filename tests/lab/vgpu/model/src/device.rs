@@ -154,6 +154,12 @@ impl Device {
         self.gpu.bus().memory.stale()
     }
 
+    /// How many translations strict mode keeps.
+    #[cfg(test)]
+    pub fn cached(&self) -> usize {
+        self.gpu.bus().memory.cached()
+    }
+
     pub fn faults(&self) -> &Faults {
         &self.gpu.bus().faults
     }
