@@ -17,6 +17,8 @@ pub enum DoorbellWidth {
     Qword,
 }
 
+/// A clone is in the same state, and shares its owner's memory.
+#[derive(Clone)]
 pub struct Device {
     gpu: Gpu,
 }
