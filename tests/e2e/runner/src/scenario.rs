@@ -278,7 +278,7 @@ fn run_one(
             ReadPointer::Launch
         })?;
     if strict::always() {
-        strict::strictly(guest, scenario.run)?;
+        strict::watched(guest, scenario.run)?;
     } else {
         (scenario.run)(guest)?;
     }

@@ -46,11 +46,20 @@ fn digits(bytes: &[u8]) -> String {
     })
 }
 
-/// Writes the inputs of a file into a folder, one file each.
-pub fn unpack(file: &Path, folder: &Path) -> Result<usize> {
+/// The inputs that are kept for a target.
+pub fn inputs_of(target: &str) -> Result<Vec<Vec<u8>>> {
+    inputs_in(&directory().join(target).with_extension("corpus"))
+}
+
+fn inputs_in(file: &Path) -> Result<Vec<Vec<u8>>> {
     let text =
         fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let inputs = parse(&text).with_context(|| file.display().to_string())?;
+    parse(&text).with_context(|| file.display().to_string())
+}
+
+/// Writes the inputs of a file into a folder, one file each.
+pub fn unpack(file: &Path, folder: &Path) -> Result<usize> {
+    let inputs = inputs_in(file)?;
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for (number, input) in inputs.iter().enumerate() {
         fs::write(folder.join(format!("{number:06}")), input)

@@ -21,7 +21,7 @@ use crate::guest::{on_disk, Guest};
 use crate::load::Load;
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
-use fault::{check_began, Fault};
+use fault::{check_began, Fault, FAULTS};
 use state::{evidence, prepare, State, STATES};
 
 pub const SCENARIOS: &[Scenario] = &[
@@ -106,7 +106,16 @@ fn wanted(state: State) -> bool {
     }
 }
 
+/// Says which cells there can be, so that others that were kept are forgotten.
+fn print_names() {
+    let faults: Vec<&str> = FAULTS.iter().map(|fault| fault.name()).collect();
+    let states: Vec<&str> = STATES.iter().map(|state| state.name()).collect();
+    println!("matrix\tfaults\t{}", faults.join(";"));
+    println!("matrix\tstates\t{}", states.join(";"));
+}
+
 fn whole_row(guest: &mut Guest, fault: Fault) -> Result<()> {
+    print_names();
     for &state in STATES.iter().filter(|state| wanted(**state)) {
         let said = match fault.excludes(state) {
             Some(reason) => format!("cannot be: {reason}"),
@@ -380,4 +389,35 @@ fn start_over(guest: &mut Guest, module: Option<Module>, end: End) -> Result<End
 fn is_unloaded(guest: &mut Guest) -> Result<bool> {
     let modules = guest.agent().list("/sys/module")?;
     Ok(!modules.contains(&"amd_gpreempt".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const KEPT: &str = include_str!("../../../../data/fault-states.txt");
+
+    #[test]
+    fn every_fault_has_a_row() {
+        let rows = SCENARIOS.iter().filter(|row| row.suite == Suite::Matrix);
+        assert_eq!(rows.count(), FAULTS.len());
+        let names: BTreeSet<_> = FAULTS.iter().map(|fault| fault.name()).collect();
+        assert_eq!(names.len(), FAULTS.len());
+    }
+
+    #[test]
+    fn every_cell_that_is_kept_is_one_that_there_is() {
+        let mut kept = BTreeSet::new();
+        for line in KEPT.lines() {
+            let cell: Vec<&str> = line.split('\t').collect();
+            assert_eq!(cell.len(), 3, "{line}");
+            assert!(kept.insert((cell[0], cell[1])), "{line} is there twice");
+        }
+        let all: BTreeSet<_> = FAULTS
+            .iter()
+            .flat_map(|fault| STATES.iter().map(|state| (fault.name(), state.name())))
+            .collect();
+        assert_eq!(kept, all);
+    }
 }

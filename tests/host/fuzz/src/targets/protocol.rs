@@ -2,11 +2,15 @@
 //! Messages of the emulator to the virtual GPU's process, over a real socket, with
 //! descriptors of files of any size.
 
-use std::io::{Read, Write};
+use std::io::Read;
+use std::net::Shutdown;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, LazyLock, Mutex};
+use std::thread;
 
+use nix::errno::Errno;
 use nix::sys::memfd::{memfd_create, MFdFlags};
 use nix::sys::socket::{sendmsg, ControlMessage, MsgFlags};
 use vgpu_model::{Bus, Config, Device};
@@ -27,6 +31,32 @@ struct Shared {
     guest: GuestMemory,
     video: VideoMemory,
     vector: Vector,
+    answers: Answers,
+}
+
+/// A thread that takes the answers of one client after the other, so that the server never
+/// waits for room.
+struct Answers {
+    clients: Sender<UnixStream>,
+    ended: Receiver<()>,
+}
+
+impl Answers {
+    fn start() -> Answers {
+        let (clients, coming) = channel::<UnixStream>();
+        let (end, ended) = channel();
+        thread::spawn(move || {
+            let mut buffer = vec![0; 64 << 10];
+            for mut client in coming {
+                // The server closes the socket when it is done.
+                while matches!(client.read(&mut buffer), Ok(1..)) {}
+                if end.send(()).is_err() {
+                    break;
+                }
+            }
+        });
+        Answers { clients, ended }
+    }
 }
 
 /// Making the device anew takes longer than most inputs.
@@ -49,6 +79,7 @@ static SHARED: LazyLock<Mutex<Shared>> = LazyLock::new(|| {
         guest,
         video,
         vector,
+        answers: Answers::start(),
     })
 });
 
@@ -59,10 +90,14 @@ fn file(pages: u8) -> OwnedFd {
     file
 }
 
-/// The messages of an input: each has a header that is mostly true, and sometimes a
-/// file beside it.
-fn send(input: &mut Input<'_>, client: &UnixStream) -> Option<()> {
-    while !input.is_empty() {
+/// A message with a header that is mostly true, and sometimes a file beside it.
+struct Message {
+    bytes: Vec<u8>,
+    file: Option<OwnedFd>,
+}
+
+impl Message {
+    fn of(input: &mut Input<'_>) -> Message {
         let (command, shape, files) = (input.u8() % 16, input.u8(), input.u8());
         let length = usize::from(input.u8() % 80);
         let mut body = input.bytes(length).to_vec();
@@ -75,30 +110,46 @@ fn send(input: &mut Input<'_>, client: &UnixStream) -> Option<()> {
             2 => flags = 1 << 4,
             _ => {}
         }
-        let mut message = vec![0, 0, command, 0];
-        message.extend(size.to_le_bytes());
-        message.extend(flags.to_le_bytes());
-        message.extend([0; 4]);
-        message.extend(body);
-        let file = (files % 4 == 0).then(|| file(files / 16));
-        let raw: Vec<_> = file.iter().map(AsRawFd::as_raw_fd).collect();
-        let control = [ControlMessage::ScmRights(&raw)];
-        let control = if raw.is_empty() {
-            &[][..]
-        } else {
-            &control[..]
-        };
-        let part = std::io::IoSlice::new(&message);
-        sendmsg::<()>(
-            client.as_raw_fd(),
-            &[part],
-            control,
-            MsgFlags::MSG_NOSIGNAL,
-            None,
-        )
-        .ok()?;
+        let mut bytes = vec![0, 0, command, 0];
+        bytes.extend(size.to_le_bytes());
+        bytes.extend(flags.to_le_bytes());
+        bytes.extend([0; 4]);
+        bytes.extend(body);
+        Message {
+            bytes,
+            file: (files % 4 == 0).then(|| file(files / 16)),
+        }
     }
-    Some(())
+
+    fn send(&self, client: &UnixStream, flags: MsgFlags) -> nix::Result<()> {
+        let raw: Vec<_> = self.file.iter().map(AsRawFd::as_raw_fd).collect();
+        let rights = [ControlMessage::ScmRights(&raw)];
+        let control = if raw.is_empty() { &[][..] } else { &rights };
+        let part = std::io::IoSlice::new(&self.bytes);
+        let flags = flags | MsgFlags::MSG_NOSIGNAL;
+        sendmsg::<()>(client.as_raw_fd(), &[part], control, flags, None).map(|_| ())
+    }
+}
+
+/// Sends what there is room for before anybody reads. Returns the message that there was
+/// no room for.
+fn send_some(input: &mut Input<'_>, client: &UnixStream) -> Option<Message> {
+    while !input.is_empty() {
+        let message = Message::of(input);
+        match message.send(client, MsgFlags::MSG_DONTWAIT) {
+            Err(Errno::EAGAIN) => return Some(message),
+            sent => sent.expect("a socket that is open"),
+        }
+    }
+    None
+}
+
+/// Sends what is left, until the server wants no more.
+fn send_rest(first: &Message, input: &mut Input<'_>, client: &UnixStream) {
+    let mut sent = first.send(client, MsgFlags::empty());
+    while sent.is_ok() && !input.is_empty() {
+        sent = Message::of(input).send(client, MsgFlags::empty());
+    }
 }
 
 /// Whatever comes, the process lives on, answers what is right, and reaches no
@@ -110,6 +161,7 @@ pub fn messages(input: &[u8]) {
         guest,
         video,
         vector,
+        answers,
     } = &*shared;
     let mut function = Function {
         gpu: Arc::clone(gpu),
@@ -120,24 +172,29 @@ pub fn messages(input: &[u8]) {
         video_bytes: VIDEO,
         config: ConfigSpace::new(),
     };
-    let (mut client, server) = UnixStream::pair().expect("a pair of sockets");
-    let answers = client.try_clone().expect("the same socket");
-    let reader = std::thread::spawn(move || {
-        let mut all = Vec::new();
-        // The server closes the socket when it is done.
-        let _ = (&answers).read_to_end(&mut all);
-        all.len()
+    let (client, server) = UnixStream::pair().expect("a pair of sockets");
+    let mut input = Input::new(input);
+    let left = send_some(&mut input, &client);
+    let reader = client.try_clone().expect("the same socket");
+    answers.clients.send(reader).expect("the client's thread");
+    thread::scope(|scope| {
+        let end = |client: &UnixStream| {
+            // The server may have closed the socket.
+            let _ = client.shutdown(Shutdown::Write);
+        };
+        match left {
+            Some(message) => {
+                scope.spawn(move || {
+                    send_rest(&message, &mut input, &client);
+                    end(&client);
+                });
+            }
+            None => end(&client),
+        }
+        // An error ends the connection, which is what a client that errs may expect.
+        let _ = function.serve(&mut Connection::new(server));
     });
-    let owned = input.to_vec();
-    let writer = std::thread::spawn(move || {
-        send(&mut Input::new(&owned), &client);
-        let _ = client.flush();
-        let _ = client.shutdown(std::net::Shutdown::Write);
-    });
-    // An error ends the connection, which is what a client that errs may expect.
-    let _ = function.serve(&mut Connection::new(server));
-    writer.join().expect("the client");
-    reader.join().expect("the client");
+    answers.ended.recv().expect("the client's thread");
     for page in 0..64 {
         let _ = guest.read(page * 4096, &mut [0; 8]);
         let _ = guest.write(page * 4096 + 4088, &[0; 8]);

@@ -17,6 +17,8 @@ pub enum DoorbellWidth {
     Qword,
 }
 
+/// A clone is in the same state, and shares its owner's memory.
+#[derive(Clone)]
 pub struct Device {
     gpu: Gpu,
 }
@@ -152,6 +154,12 @@ impl Device {
     /// What strict mode has found.
     pub fn stale(&self) -> Option<StaleReport> {
         self.gpu.bus().memory.stale()
+    }
+
+    /// How many translations strict mode keeps.
+    #[cfg(test)]
+    pub fn cached(&self) -> usize {
+        self.gpu.bus().memory.cached()
     }
 
     pub fn faults(&self) -> &Faults {

@@ -8,6 +8,7 @@ use crate::terms::GpuNanos;
 
 /// Each engine keeps its fields to itself. Whatever concerns several of them
 /// borrows this and calls their methods in turn.
+#[derive(Clone)]
 pub struct Engines {
     pub bus: Buses,
     /// Rings and doorbells.
@@ -44,7 +45,7 @@ impl Engines {
 }
 
 /// The memory channel that all saves and restores share.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct SaveChannel {
     free: GpuNanos,
 }

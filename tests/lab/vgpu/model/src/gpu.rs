@@ -17,6 +17,7 @@ use crate::{aperture, hws, preempt, processor, slot};
 /// instructions the owner has a chance to do something else.
 const INSTRUCTIONS: u64 = 20_000;
 
+#[derive(Clone)]
 pub struct Gpu {
     engines: Engines,
     hws: Hws,

@@ -67,7 +67,7 @@ impl Interrupt {
 }
 
 /// State beside the registers.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct InterruptRing {
     raised: u64,
     dropped: u64,

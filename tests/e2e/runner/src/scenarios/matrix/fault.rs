@@ -30,6 +30,26 @@ pub enum Fault {
     Reset,
 }
 
+/// All of them.
+pub const FAULTS: &[Fault] = &[
+    Fault::Late,
+    Fault::Silent,
+    Fault::Hung,
+    Fault::Unyielding,
+    Fault::Endless,
+    Fault::InterruptsLost,
+    Fault::InterruptsRepeated,
+    Fault::InterruptsSpurious,
+    Fault::InterruptsOverflow,
+    Fault::DoorbellsLost,
+    Fault::ReadPointersStuck,
+    Fault::Memory,
+    Fault::BusLost,
+    Fault::CopiesSlow,
+    Fault::CopiesHung,
+    Fault::Reset,
+];
+
 impl Fault {
     pub fn name(self) -> &'static str {
         match self {

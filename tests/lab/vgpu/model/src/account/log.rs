@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 /// The most recent records. Each has a number that is never reused.
+#[derive(Clone)]
 pub struct Log<T> {
     records: VecDeque<T>,
     first: u64,

@@ -19,6 +19,7 @@ const WAVE_RECORD_NANOS: u64 = 1_000;
 const MOST_STOPS: usize = 1 << 16;
 
 /// What identifies the account of a queue that was loaded, and what it shows.
+#[derive(Clone)]
 pub struct Loaded {
     /// Byte offset in BAR 2.
     pub doorbell: u64,
@@ -30,6 +31,7 @@ pub struct Loaded {
     pub read: u64,
 }
 
+#[derive(Clone)]
 struct Account {
     report: QueueReport,
     /// Waves on compute units, and since when there are any.
@@ -46,6 +48,7 @@ struct Account {
     stops: BTreeMap<u64, u64>,
 }
 
+#[derive(Clone)]
 pub struct Accounts {
     accounts: Vec<Account>,
     hiq: Log<HiqRecord>,

@@ -18,6 +18,7 @@ const NOTES: usize = 1000;
 
 /// Lent to an engine with each call. There is no way from here to another
 /// engine's state; that takes the other engine's methods.
+#[derive(Clone)]
 pub struct Buses {
     pub config: Config,
     pub faults: Faults,

@@ -3,7 +3,7 @@
 //! the process that owns it.
 
 use super::Buses;
-use crate::memory::{Gart, Space};
+use crate::memory::{Gart, Space, Via};
 use crate::registers::table::{athub, gc, mmhub};
 use crate::registers::xcc_base;
 
@@ -14,14 +14,14 @@ impl Buses {
         if vmid == 0 {
             return Space::Kernel;
         }
-        let root = match die {
-            Some(die) => self.table_of(vmid, die),
+        let (root, via) = match die {
+            Some(die) => (self.table_of(vmid, die), Via::Die(die)),
             None => {
                 let low = mmhub::VM_CONTEXT0_PAGE_TABLE_BASE_ADDR_LO32 + 2 * vmid;
-                self.registers.get_wide(low, low + 1)
+                (self.registers.get_wide(low, low + 1), Via::MemoryHub)
             }
         };
-        Space::Process { root }
+        Space::Process { root, via }
     }
 
     /// The page table that a die's registers give an address space.

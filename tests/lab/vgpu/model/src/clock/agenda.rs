@@ -7,11 +7,13 @@ use std::collections::BinaryHeap;
 
 use crate::terms::GpuNanos;
 
+#[derive(Clone)]
 pub struct Agenda<E> {
     heap: BinaryHeap<Reverse<Entry<E>>>,
     sequence: u64,
 }
 
+#[derive(Clone)]
 struct Entry<E> {
     at: GpuNanos,
     sequence: u64,

@@ -10,6 +10,7 @@ use crate::terms::GpuNanos;
 use agenda::Agenda;
 
 /// The only source of time. It never runs backwards.
+#[derive(Clone)]
 pub struct Clock {
     now: GpuNanos,
     agenda: Agenda<Event>,

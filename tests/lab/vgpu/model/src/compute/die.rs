@@ -23,6 +23,7 @@ pub struct Resident {
     pub serial: u64,
 }
 
+#[derive(Clone)]
 pub struct Die {
     units: Vec<Unit>,
     residents: Vec<Option<Resident>>,

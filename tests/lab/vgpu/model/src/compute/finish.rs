@@ -14,7 +14,7 @@ use crate::terms::QueueKey;
 /// What the waves of a queue belong to on a die.
 pub fn context(bus: &Buses, queue: &Queue, die: u32) -> Context {
     Context {
-        space: queue.space(),
+        space: queue.space().on(die),
         settings: queue.settings(),
         die,
         doorbell: queue.doorbell_number(),
@@ -122,7 +122,7 @@ impl Compute {
         share.resident -= 1;
         share.done += 1;
         let is_done = dispatch.is_done();
-        let space = queue.space();
+        let space = queue.space().on(die);
         if let Err(fault) = dispatch
             .work
             .finish(&mut bus.memory, space, &resident.running)

@@ -5,6 +5,7 @@
 use super::dispatch::{Deal, Dispatch, Share};
 use crate::terms::Config;
 
+#[derive(Clone)]
 pub struct Load {
     /// Per die: compute units it may use, by shader engine, and its position
     /// in the dealing of workgroups.

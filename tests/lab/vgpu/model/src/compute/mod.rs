@@ -37,6 +37,7 @@ use load::Load;
 /// Counters of a die.
 const COUNTERS: usize = 64;
 
+#[derive(Clone)]
 pub struct Compute {
     dies: Vec<Die>,
     units_per_engine: usize,

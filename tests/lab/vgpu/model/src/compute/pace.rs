@@ -22,6 +22,7 @@ const PICOS: u64 = 1000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Progress(u64);
 
+#[derive(Clone)]
 pub struct Pace {
     capacity: u64,
     /// What the workgroups on the die ask for together.

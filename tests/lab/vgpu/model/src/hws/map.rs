@@ -4,7 +4,7 @@
 use super::{Hws, Listed};
 use crate::engines::Engines;
 use crate::layout::pm4::Engine;
-use crate::memory::{MemoryFault, Space};
+use crate::memory::{MemoryFault, Space, Via};
 use crate::preempt;
 use crate::registers::table::sdma;
 use crate::slot::{self, ListedRing, Loading};
@@ -49,10 +49,10 @@ impl Hws {
         if let Some((vmid, _)) = known {
             return Some(*vmid);
         }
-        let root = self.processes[process].root;
-        engines.bus.memory.give_table(root, pasid);
         let vmid = (1..16)
             .find(|vmid| (self.vmid_mask >> vmid) & 1 != 0 && !self.vmids.contains_key(vmid))?;
+        let root = self.processes[process].root;
+        engines.bus.memory.give_table(root, pasid);
         self.vmids.insert(vmid, pasid);
         engines.bus.set_pasid_of(vmid, pasid);
         Some(vmid)
@@ -72,7 +72,9 @@ impl Hws {
             })
             .collect();
         for vmid in unused {
-            self.vmids.remove(&vmid);
+            if let Some(pasid) = self.vmids.remove(&vmid) {
+                engines.bus.memory.take_tables(pasid);
+            }
             engines.bus.set_pasid_of(vmid, 0);
         }
     }
@@ -116,7 +118,10 @@ impl Hws {
             role: Role::User,
             vmid,
             pasid: process.pasid,
-            space: Space::Process { root: process.root },
+            space: Space::Process {
+                root: process.root,
+                via: Via::Die(home),
+            },
             write_address: Some(listed.write_address),
             doorbell: Some(listed.doorbell),
             descriptor: Some((listed.descriptor, stride)),
@@ -154,7 +159,10 @@ impl Hws {
         let process = &self.processes[listed.process];
         let listed = ListedRing {
             ring,
-            space: Space::Process { root: process.root },
+            space: Space::Process {
+                root: process.root,
+                via: Via::MemoryHub,
+            },
             vmid,
             pasid: process.pasid,
             descriptor: listed.descriptor,

@@ -53,7 +53,7 @@ struct Listed {
     key: Option<QueueKey>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Hws {
     vmid_mask: u32,
     queue_mask: u64,

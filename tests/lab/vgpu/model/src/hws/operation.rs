@@ -8,7 +8,7 @@ use crate::clock::{Event, SchedulerStep};
 use crate::engines::Engines;
 use crate::terms::QueueKey;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Operation {
     serial: u64,
     /// The log's record of the packet that asked for it.

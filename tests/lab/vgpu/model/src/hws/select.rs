@@ -9,7 +9,7 @@ use crate::clock::{Event, SchedulerStep};
 use crate::engines::Engines;
 use crate::layout::descriptor as mqd;
 use crate::layout::pm4::Engine;
-use crate::memory::Space;
+use crate::memory::{Space, Via};
 use crate::preempt;
 use crate::registers::table::sdma;
 use crate::terms::Exit;
@@ -83,7 +83,10 @@ impl Hws {
             return queue.has_backlog() || engines.compute.in_flight(key) > 0;
         }
         let root = self.processes[listed.process].root;
-        let space = Space::Process { root };
+        let space = Space::Process {
+            root,
+            via: Via::Firmware,
+        };
         let kernel = |dword: u64| {
             engines
                 .bus

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{MemoryFault, Target, PAGE};
+use super::{Target, Via, PAGE};
 use crate::terms::{StaleAccess, StaleReport};
 
 /// So many accesses are told in full.
@@ -13,32 +13,35 @@ const TOLD: usize = 100;
 /// A page table's address, without the flags that accompany it.
 const ROOT: u64 = 0x0000_ffff_ffff_f000;
 
-/// One cache for all dies and the memory hub. What one die alone was told stays.
+/// What each die and the memory hub keep.
+#[derive(Clone)]
 pub(super) struct Cache {
-    /// A bit for each die.
-    dies: u32,
-    /// By page table and page, so that a table's pages are together.
-    pages: BTreeMap<(u64, u64), Cached>,
+    /// By die, then the memory hub's.
+    kept: Vec<Pages>,
     /// Which process the scheduler gave a page table to.
     owners: BTreeMap<u64, u32>,
     report: StaleReport,
 }
 
+/// By page table and page, so that a table's pages are together.
+type Pages = BTreeMap<(u64, u64), Cached>;
+
 /// A translation, as far as accesses have shown it.
+#[derive(Clone)]
 struct Cached {
     /// Where the page begins.
     target: Target,
     read: bool,
     written: bool,
-    /// The dies that were told to forget it.
+    /// The dies that were told to forget it since it was last used. What the memory hub is
+    /// told is not followed: it forgets what every die was told to forget.
     told: u32,
 }
 
 impl Cache {
     pub(super) fn new(dies: u32) -> Cache {
         Cache {
-            dies: (1 << dies) - 1,
-            pages: BTreeMap::new(),
+            kept: vec![Pages::new(); dies as usize + 1],
             owners: BTreeMap::new(),
             report: StaleReport::default(),
         }
@@ -50,7 +53,7 @@ impl Cache {
 
     /// The driver resets the GPU, which leaves nothing in any cache.
     pub(super) fn clear(&mut self) {
-        self.pages.clear();
+        self.kept.iter_mut().for_each(Pages::clear);
         self.owners.clear();
     }
 
@@ -59,7 +62,22 @@ impl Cache {
     pub(super) fn given(&mut self, root: u64, pasid: u32) {
         let root = root & ROOT;
         self.owners.insert(root, pasid);
-        self.pages.retain(|(table, _), _| *table != root);
+        self.forget(root);
+    }
+
+    /// A process has no address space any more. It is given one before its next access, so
+    /// nothing need be kept for it.
+    pub(super) fn taken(&mut self, pasid: u32) {
+        for root in self.owned(pasid) {
+            self.owners.remove(&root);
+            self.forget(root);
+        }
+    }
+
+    fn forget(&mut self, root: u64) {
+        for pages in &mut self.kept {
+            pages.retain(|(table, _), _| *table != root);
+        }
     }
 
     /// The page tables that a process was given.
@@ -74,28 +92,48 @@ impl Cache {
     /// The driver has a die forget what it knows of these page tables.
     pub(super) fn flush(&mut self, roots: &[u64], die: u32) {
         let roots: BTreeSet<u64> = roots.iter().map(|root| root & ROOT).collect();
-        let dies = self.dies;
-        self.pages.retain(|(table, _), cached| {
+        let Some((hub, dies)) = self.kept.split_last_mut() else {
+            return;
+        };
+        if let Some(pages) = dies.get_mut(die as usize) {
+            pages.retain(|(table, _), _| !roots.contains(table));
+        }
+        let all = (1 << dies.len()) - 1;
+        hub.retain(|(table, _), cached| {
             if roots.contains(table) {
                 cached.told |= 1 << die;
             }
-            cached.told & dies != dies
+            cached.told & all != all
         });
     }
 
-    /// An access was translated: `found` is where the tables lead now.
+    /// How many translations are kept.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.kept.iter().map(Pages::len).sum()
+    }
+
+    /// An access to a page was translated: `found` is where the tables lead now.
     pub(super) fn accessed(
         &mut self,
-        root: u64,
+        (root, via): (u64, Via),
         address: u64,
         write: bool,
-        found: &Result<(Target, u64), MemoryFault>,
+        found: Option<Target>,
     ) {
+        let index = match via {
+            Via::Die(die) => die as usize,
+            Via::MemoryHub => self.kept.len() - 1,
+            Via::Firmware => return,
+        };
+        let Some(pages) = self.kept.get_mut(index) else {
+            return;
+        };
         let key = (root & ROOT, address / PAGE);
-        let now = found.as_ref().ok().map(|(target, _)| target.page(address));
-        let Some(cached) = self.pages.get_mut(&key) else {
+        let now = found.map(|target| target.page(address));
+        let Some(cached) = pages.get_mut(&key) else {
             if let Some(target) = now {
-                self.pages.insert(key, Cached::new(target, write));
+                pages.insert(key, Cached::new(target, write));
             }
             return;
         };
@@ -105,6 +143,7 @@ impl Cache {
             if now.is_some() {
                 cached.read |= !write;
                 cached.written |= write;
+                cached.told = 0;
             }
             return;
         }
@@ -119,9 +158,9 @@ impl Cache {
             });
         }
         // Each entry that was missed counts once.
-        self.pages.remove(&key);
+        pages.remove(&key);
         if let Some(target) = now {
-            self.pages.insert(key, Cached::new(target, write));
+            pages.insert(key, Cached::new(target, write));
         }
     }
 }

@@ -3,6 +3,7 @@
 //! that nobody can have had a change noticed. Whoever keeps this decides how long.
 
 use super::{Memory, MemoryFault, Space, Target, PAGE};
+use crate::terms::BusError;
 
 const ENTRIES: usize = 64;
 /// No page has this number.
@@ -28,15 +29,6 @@ impl Default for Lookups {
         };
         Lookups {
             entries: [[empty; ENTRIES]; 2],
-        }
-    }
-}
-
-impl Target {
-    const fn plus(self, bytes: u64) -> Target {
-        match self {
-            Target::Vram(offset) => Target::Vram(offset.wrapping_add(bytes)),
-            Target::Guest(address) => Target::Guest(address.wrapping_add(bytes)),
         }
     }
 }
@@ -68,6 +60,19 @@ impl Memory {
         Ok(Some(entry.target.plus(offset)))
     }
 
+    /// Does this with bytes that lie in one page, where it was found before; says whether
+    /// it could be done.
+    fn again(
+        &self,
+        space: Space,
+        lookups: &mut Lookups,
+        (place, write): ((u64, usize), bool),
+        access: impl FnOnce(&Memory, Target) -> Result<(), BusError>,
+    ) -> Result<bool, MemoryFault> {
+        let target = self.within_page(space, lookups, place, write)?;
+        Ok(target.is_some_and(|target| access(self, target).is_ok()))
+    }
+
     /// Reads as `read` does, with pages that were looked up before.
     pub fn read_again(
         &self,
@@ -76,16 +81,13 @@ impl Memory {
         address: u64,
         data: &mut [u8],
     ) -> Result<(), MemoryFault> {
-        let done = match self.within_page(space, lookups, (address, data.len()), false)? {
-            None => return self.read(space, address, data),
-            Some(Target::Vram(offset)) => {
-                self.vram.read(offset, data);
-                Ok(())
-            }
-            Some(Target::Guest(at)) => self.bus.read(at, data),
-        };
-        // What is wrong is said in the same words.
-        done.or_else(|_| self.read(space, address, data))
+        let place = (address, data.len());
+        let load = |memory: &Memory, target| memory.load(target, data);
+        match self.again(space, lookups, (place, false), load)? {
+            true => Ok(()),
+            // What is wrong is said in the same words.
+            false => self.read(space, address, data),
+        }
     }
 
     /// Writes as `write` does, with pages that were looked up before.
@@ -96,14 +98,11 @@ impl Memory {
         address: u64,
         data: &[u8],
     ) -> Result<(), MemoryFault> {
-        let done = match self.within_page(space, lookups, (address, data.len()), true)? {
-            None => return self.write(space, address, data),
-            Some(Target::Vram(offset)) => {
-                self.vram.write(offset, data);
-                Ok(())
-            }
-            Some(Target::Guest(at)) => self.bus.write(at, data),
-        };
-        done.or_else(|_| self.write(space, address, data))
+        let place = (address, data.len());
+        let store = |memory: &Memory, target| memory.store(target, data);
+        match self.again(space, lookups, (place, true), store)? {
+            true => Ok(()),
+            false => self.write(space, address, data),
+        }
     }
 }

@@ -14,8 +14,9 @@ mod translate;
 
 use std::cell::RefCell;
 use std::fmt;
+use std::sync::Arc;
 
-use crate::terms::{Bus, StaleReport, Vram};
+use crate::terms::{Bus, BusError, StaleReport, Vram};
 use cache::Cache;
 
 const PAGE: u64 = 4096;
@@ -34,9 +35,33 @@ pub enum Space {
     /// The kernel's: video memory, the GART, and guest-physical elsewhere.
     Kernel,
     /// A process's, by the root of its page table with its flag bits.
-    Process { root: u64 },
+    Process { root: u64, via: Via },
     /// Guest-physical, as the interrupt ring uses it.
     Bus,
+}
+
+/// Who translates the addresses of a process, and may keep translations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Via {
+    Die(u32),
+    /// For the engines that copy.
+    MemoryHub,
+    /// The firmware of the scheduler, for a process that may have no address space; it
+    /// keeps none.
+    Firmware,
+}
+
+impl Space {
+    /// The same addresses, as a die translates them.
+    pub fn on(self, die: u32) -> Space {
+        match self {
+            Space::Process { root, .. } => Space::Process {
+                root,
+                via: Via::Die(die),
+            },
+            other => other,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +102,13 @@ enum Target {
 }
 
 impl Target {
+    const fn plus(self, bytes: u64) -> Target {
+        match self {
+            Target::Vram(offset) => Target::Vram(offset.wrapping_add(bytes)),
+            Target::Guest(address) => Target::Guest(address.wrapping_add(bytes)),
+        }
+    }
+
     /// Where the page begins of which this is the place of an address.
     fn page(self, address: u64) -> Target {
         match self {
@@ -95,10 +127,12 @@ impl fmt::Display for Target {
     }
 }
 
-/// The bus for memory: all reads and writes of the engines go through it.
+/// The bus for memory: all reads and writes of the engines go through it. What is on it
+/// has a clone in common.
+#[derive(Clone)]
 pub struct Memory {
-    bus: Box<dyn Bus>,
-    vram: Box<dyn Vram>,
+    bus: Arc<dyn Bus>,
+    vram: Arc<dyn Vram>,
     gart: Gart,
     /// In strict mode. Reads, which change nothing else, note their translations in it.
     cache: RefCell<Option<Cache>>,
@@ -107,8 +141,8 @@ pub struct Memory {
 impl Memory {
     pub fn new(bus: Box<dyn Bus>, vram: Box<dyn Vram>) -> Memory {
         Memory {
-            bus,
-            vram,
+            bus: Arc::from(bus),
+            vram: Arc::from(vram),
             gart: Gart::default(),
             cache: RefCell::new(None),
         }
@@ -126,6 +160,12 @@ impl Memory {
         cache.as_ref().map(|cache| cache.report().clone())
     }
 
+    /// How many translations are cached.
+    #[cfg(test)]
+    pub fn cached(&self) -> usize {
+        self.cache.borrow().as_ref().map_or(0, Cache::len)
+    }
+
     /// A reset leaves nothing in any cache.
     pub fn forget_translations(&mut self) {
         if let Some(cache) = self.cache.get_mut() {
@@ -140,12 +180,39 @@ impl Memory {
         }
     }
 
+    /// A process has no address space any more.
+    pub fn take_tables(&mut self, pasid: u32) {
+        if let Some(cache) = self.cache.get_mut() {
+            cache.taken(pasid);
+        }
+    }
+
     /// The driver has a die forget the translations of a process, and of these tables.
     pub fn flush(&mut self, pasid: Option<u32>, roots: &[u64], die: u32) {
         if let Some(cache) = self.cache.get_mut() {
             let mut all = pasid.map_or(Vec::new(), |pasid| cache.owned(pasid));
             all.extend(roots);
             cache.flush(&all, die);
+        }
+    }
+
+    fn load(&self, target: Target, data: &mut [u8]) -> Result<(), BusError> {
+        match target {
+            Target::Vram(offset) => {
+                self.vram.read(offset, data);
+                Ok(())
+            }
+            Target::Guest(address) => self.bus.read(address, data),
+        }
+    }
+
+    fn store(&self, target: Target, data: &[u8]) -> Result<(), BusError> {
+        match target {
+            Target::Vram(offset) => {
+                self.vram.write(offset, data);
+                Ok(())
+            }
+            Target::Guest(address) => self.bus.write(address, data),
         }
     }
 
@@ -191,7 +258,7 @@ impl Memory {
         mut access: E,
     ) -> Result<(), MemoryFault>
     where
-        E: FnMut(&Self, Target, std::ops::Range<usize>) -> Result<(), crate::terms::BusError>,
+        E: FnMut(&Self, Target, std::ops::Range<usize>) -> Result<(), BusError>,
     {
         let mut done = 0;
         while done < length {
@@ -203,6 +270,7 @@ impl Memory {
             };
             let (target, span) = self.translate(space, at, write)?;
             let part = usize::try_from(span).unwrap_or(length).min(length - done);
+            self.note_span(space, at, part as u64, (target, write));
             let target = self.check(target, part as u64).ok_or_else(nowhere)?;
             access(self, target, done..done + part).map_err(|_| nowhere())?;
             done += part;
@@ -212,35 +280,16 @@ impl Memory {
 
     pub fn read(&self, space: Space, address: u64, data: &mut [u8]) -> Result<(), MemoryFault> {
         let length = data.len();
-        self.for_pages(
-            space,
-            address,
-            length,
-            false,
-            |memory, target, range| match target {
-                Target::Vram(offset) => {
-                    memory.vram.read(offset, &mut data[range]);
-                    Ok(())
-                }
-                Target::Guest(address) => memory.bus.read(address, &mut data[range]),
-            },
-        )
+        self.for_pages(space, address, length, false, |memory, target, range| {
+            memory.load(target, &mut data[range])
+        })
     }
 
     pub fn write(&mut self, space: Space, address: u64, data: &[u8]) -> Result<(), MemoryFault> {
-        self.for_pages(
-            space,
-            address,
-            data.len(),
-            true,
-            |memory, target, range| match target {
-                Target::Vram(offset) => {
-                    memory.vram.write(offset, &data[range]);
-                    Ok(())
-                }
-                Target::Guest(address) => memory.bus.write(address, &data[range]),
-            },
-        )
+        let length = data.len();
+        self.for_pages(space, address, length, true, |memory, target, range| {
+            memory.store(target, &data[range])
+        })
     }
 
     /// Fills a range with a repeated dword.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Walks, permissions, fills and atomic operations.
 
+mod strict;
+
 use super::translate::{FURTHER, READABLE, SYSTEM, VALID, WRITEABLE};
 use super::*;
 use crate::testing::{TestBus, TestVram};
@@ -44,7 +46,7 @@ fn a_walk_ends_in_video_or_guest_memory() {
     directories(&mut f);
     f.entry(ROOT + 3 * PAGE, 5, 0x20_0000 | RW);
     f.entry(ROOT + 3 * PAGE, 6, 0x3000 | RW | SYSTEM);
-    let space = Space::Process { root: ROOT | VALID };
+    let space = process(0);
     // Across the border of the two pages.
     f.memory
         .write(space, 6 * PAGE - 4, &[1, 2, 3, 4, 5, 6, 7, 8])
@@ -65,7 +67,7 @@ fn a_big_page_adds_its_offset() {
     directories(&mut f);
     // The base is not aligned to 2 MiB: masking would hit other memory.
     f.entry(ROOT + 2 * PAGE, 1, 0x14_5000 | RW | SYSTEM);
-    let space = Space::Process { root: ROOT };
+    let space = process(0);
     f.memory
         .write_u32(space, 0x20_0000 + 0x1f_0010, 77)
         .unwrap();
@@ -81,7 +83,7 @@ fn permissions_and_holes_are_faults() {
     f.entry(ROOT + 3 * PAGE, 1, 0x3000 | VALID | READABLE | SYSTEM);
     f.entry(ROOT + 3 * PAGE, 2, (64 << 20) | RW);
     f.entry(ROOT + 3 * PAGE, 3, (64 << 20) | RW | SYSTEM);
-    let space = Space::Process { root: ROOT };
+    let space = process(0);
     assert!(f.memory.read_u32(space, PAGE).is_ok());
     let cause = |result: Result<(), MemoryFault>| result.unwrap_err().cause;
     assert_eq!(
@@ -142,7 +144,7 @@ fn a_fill_keeps_its_pattern_across_pieces() {
     // A page of guest memory, then a big page of video memory.
     f.entry(ROOT + 3 * PAGE, 511, 0x6000 | RW | SYSTEM);
     f.entry(ROOT + 2 * PAGE, 1, 0x40_0000 | RW);
-    let space = Space::Process { root: ROOT };
+    let space = process(0);
     let start = 0x20_0000 - 6;
     f.memory.fill(space, start, 200_000, 0x0403_0201).unwrap();
     let mut bytes = vec![0; 200_008];
@@ -165,128 +167,11 @@ fn words_outside_video_memory_read_as_ones() {
     assert_eq!(f.memory.vram_read((16 << 20) - 4), 0);
 }
 
-/// In strict mode, with a page that was read and one that was written.
-fn strict(dies: u32) -> (Fixture, Space) {
-    let mut f = fixture();
-    directories(&mut f);
-    f.memory.set_strict(Some(dies));
-    f.entry(ROOT + 3 * PAGE, 5, 0x20_0000 | RW);
-    f.entry(ROOT + 3 * PAGE, 6, 0x3000 | RW | SYSTEM);
-    let space = Space::Process { root: ROOT | VALID };
-    f.memory.read_u32(space, 5 * PAGE).unwrap();
-    f.memory.write_u32(space, 6 * PAGE, 1).unwrap();
-    (f, space)
-}
-
-fn stale(f: &Fixture) -> u64 {
-    f.memory.stale().unwrap().accesses
-}
-
-#[test]
-fn a_page_that_went_away_is_stale_for_what_it_was_used_for() {
-    let (mut f, space) = strict(1);
-    f.entry(ROOT + 3 * PAGE, 5, 0);
-    assert!(f.memory.write_u32(space, 5 * PAGE, 1).is_err());
-    assert_eq!(stale(&f), 0, "nobody has written to it before");
-    assert!(f.memory.read_u32(space, 5 * PAGE + 8).is_err());
-    assert!(f.memory.read_u32(space, 5 * PAGE + 8).is_err());
-    assert_eq!(stale(&f), 1, "an entry that was missed counts once");
-    f.entry(ROOT + 3 * PAGE, 6, 0x3000 | VALID | READABLE | SYSTEM);
-    f.memory.read_u32(space, 6 * PAGE).unwrap();
-    assert!(f.memory.write_u32(space, 6 * PAGE, 1).is_err());
-    assert_eq!(stale(&f), 2);
-    let report = f.memory.stale().unwrap();
-    let first = &report.first[0];
-    assert_eq!(
-        (first.table, first.address, first.write),
-        (ROOT, 5 * PAGE + 8, false)
-    );
-    assert_eq!(
-        (first.cached.as_str(), first.now.as_str()),
-        ("video memory 0x200000", "nothing")
-    );
-    assert_eq!(report.first[1].cached, "guest memory 0x3000");
-}
-
-#[test]
-fn a_page_that_comes_needs_no_flush() {
-    let (mut f, space) = strict(1);
-    assert!(f.memory.read_u32(space, 7 * PAGE).is_err());
-    f.entry(ROOT + 3 * PAGE, 7, 0x20_1000 | RW);
-    f.memory.read_u32(space, 7 * PAGE).unwrap();
-    assert_eq!(stale(&f), 0);
-}
-
-#[test]
-fn big_pages_are_cached_by_where_they_were_used() {
-    let (mut f, space) = strict(1);
-    f.entry(ROOT + 2 * PAGE, 1, 0x40_0000 | RW);
-    f.memory.read_u32(space, 0x20_0000 + 3 * PAGE + 4).unwrap();
-    f.memory.read_u32(space, 0x20_0000 + 3 * PAGE + 8).unwrap();
-    assert_eq!(stale(&f), 0);
-    f.entry(ROOT + 2 * PAGE, 1, 0x60_0000 | RW);
-    f.memory.read_u32(space, 0x20_0000 + 4 * PAGE).unwrap();
-    assert_eq!(stale(&f), 0);
-    f.memory.read_u32(space, 0x20_0000 + 3 * PAGE).unwrap();
-    assert_eq!(stale(&f), 1);
-    assert_eq!(
-        f.memory.stale().unwrap().first[0].now,
-        "video memory 0x603000"
-    );
-}
-
-#[test]
-fn what_is_forgotten_is_not_stale() {
-    type Forget = fn(&mut Memory);
-    let ways: [(Forget, u64); 7] = [
-        (|_| (), 1),
-        (|memory| memory.flush(None, &[ROOT | VALID], 0), 1),
-        (
-            |memory| (0..2).for_each(|die| memory.flush(None, &[ROOT], die)),
-            0,
-        ),
-        (
-            |memory| (0..2).for_each(|die| memory.flush(None, &[ROOT + PAGE], die)),
-            1,
-        ),
-        (|memory| memory.forget_translations(), 0),
-        (|memory| memory.give_table(ROOT | VALID, 7), 0),
-        (|memory| memory.set_strict(Some(2)), 0),
-    ];
-    for (way, (forget, expected)) in ways.into_iter().enumerate() {
-        let (mut f, space) = strict(2);
-        forget(&mut f.memory);
-        f.entry(ROOT + 3 * PAGE, 5, 0x20_1000 | RW);
-        f.memory.read_u32(space, 5 * PAGE).unwrap();
-        assert_eq!(stale(&f), expected, "way {way}");
-    }
-}
-
-#[test]
-fn what_a_process_owns_is_found_by_its_number() {
-    let (mut f, space) = strict(1);
-    f.memory.give_table(ROOT | VALID, 7);
-    f.memory.read_u32(space, 5 * PAGE).unwrap();
-    for (pasid, expected) in [(8, 1), (7, 1), (8, 2)] {
-        f.memory.flush(Some(pasid), &[], 0);
-        let page = 0x20_0000 + u64::from(f.memory.vram_read(0x10) + 1) * PAGE;
-        f.memory
-            .vram_write(0x10, &(f.memory.vram_read(0x10) + 1).to_le_bytes());
-        f.entry(ROOT + 3 * PAGE, 5, page | RW);
-        f.memory.read_u32(space, 5 * PAGE).unwrap();
-        assert_eq!(stale(&f), expected, "{pasid}");
-    }
-}
-
-#[test]
-fn there_is_an_end_to_what_is_told() {
-    let (mut f, space) = strict(1);
-    for page in 0..150u64 {
-        f.entry(ROOT + 3 * PAGE, 5, (0x30_0000 + page * PAGE) | RW);
-        f.memory.read_u32(space, 5 * PAGE).unwrap();
-    }
-    let report = f.memory.stale().unwrap();
-    assert_eq!((report.accesses, report.first.len()), (150, 100));
+/// The process, as a die sees it.
+fn process(die: u32) -> Space {
+    let root = ROOT | VALID;
+    let via = Via::Die(die);
+    Space::Process { root, via }
 }
 
 #[test]
@@ -298,7 +183,7 @@ fn what_was_looked_up_stays_for_its_kind_of_access_and_faults_do_not() {
     f.entry(table, 6, 0x3000 | RW | SYSTEM);
     f.memory.vram_write(0x20_0ffc, &[1, 2, 3, 4]);
     f.bus.write(0x3000, &[5, 6, 7, 8]).unwrap();
-    let space = Space::Process { root: ROOT | VALID };
+    let space = process(0);
     let (mut kept, at) = (Lookups::default(), 6 * PAGE - 4);
     let mut bytes = [0; 8];
     for (from, expected) in [(0, [1, 2, 3, 4]), (4, [5, 6, 7, 8])] {
@@ -366,7 +251,7 @@ fn what_leads_out_of_memory_is_not_kept() {
     directories(&mut f);
     f.entry(ROOT + 3 * PAGE, 5, (16 << 20) | RW);
     f.entry(ROOT + 3 * PAGE, 6, (8 << 20) | RW | SYSTEM);
-    let space = Space::Process { root: ROOT | VALID };
+    let space = process(0);
     for address in [5 * PAGE + 12, 6 * PAGE + 12] {
         let mut kept = Lookups::default();
         for _ in 0..2 {

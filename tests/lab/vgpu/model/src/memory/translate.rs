@@ -74,12 +74,37 @@ impl Memory {
                 }
                 Ok((Target::Guest(address), rest))
             }
-            Space::Process { root } => {
+            Space::Process { root, via } => {
                 let found = self.walk(root, address, write);
                 if let Some(cache) = self.cache.borrow_mut().as_mut() {
-                    cache.accessed(root, address, write, &found);
+                    let target = found.as_ref().ok().map(|(target, _)| *target);
+                    cache.accessed((root, via), address, write, target);
                 }
                 found
+            }
+        }
+    }
+
+    /// An access goes on behind the page that was translated, in bytes that follow each
+    /// other: each page of them is a translation of its own.
+    pub(super) fn note_span(
+        &self,
+        space: Space,
+        address: u64,
+        length: u64,
+        (target, write): (Target, bool),
+    ) {
+        let Space::Process { root, via } = space else {
+            return;
+        };
+        let first = PAGE - address % PAGE;
+        if first >= length {
+            return;
+        }
+        if let Some(cache) = self.cache.borrow_mut().as_mut() {
+            for more in (first..length).step_by(PAGE as usize) {
+                let at = address.wrapping_add(more);
+                cache.accessed((root, via), at, write, Some(target.plus(more)));
             }
         }
     }

@@ -91,7 +91,7 @@ fn read_die(engines: &mut Engines, key: QueueKey, die: u32) -> Result<(u64, u64)
             image.add_group(place.part, group);
         } else {
             let mut record = [0; RECORD];
-            memory.read(queue.space(), base, &mut record)?;
+            memory.read(queue.space().on(die), base, &mut record)?;
             image
                 .add_record(place.part, &record)
                 .map_err(Problem::Spoiled)?;

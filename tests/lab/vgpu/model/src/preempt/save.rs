@@ -189,7 +189,7 @@ fn store_image(
                 record[8] ^= 1;
             }
             bus.memory
-                .write(queue.space(), area.base.wrapping_add(at), &record)?;
+                .write(context.space, area.base.wrapping_add(at), &record)?;
         }
         at = end;
     }

@@ -67,7 +67,7 @@ pub struct Identity {
 }
 
 /// A queue that the GPU serves: one of the driver's rings, or a user's.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Queue {
     identity: Identity,
     /// Mask of dies on which it is loaded; bit 0 alone for SDMA.

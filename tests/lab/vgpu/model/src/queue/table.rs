@@ -9,7 +9,7 @@ use crate::clock::Event;
 use crate::memory::{FaultCause, MemoryFault};
 use crate::terms::{Format, QueueKey, SdmaRing, Seat, Slot};
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Queues {
     queues: BTreeMap<QueueKey, Queue>,
     next: u64,

@@ -14,12 +14,14 @@ const QUEUE_LAST: u32 = gc::CP_HQD_AQL_DISPATCH_ID_HI;
 /// Registers of one queue slot.
 pub const QUEUE_REGISTERS: usize = (QUEUE_LAST - QUEUE_FIRST + 1) as usize;
 
+#[derive(Clone)]
 struct Xcc {
     selection: u32,
     queues: Box<[[u32; QUEUE_REGISTERS]; Slot::COUNT]>,
     spaces: HashMap<(u32, u32), u32>,
 }
 
+#[derive(Clone)]
 pub struct RegisterFile {
     plain: HashMap<u32, u32>,
     xccs: Vec<Xcc>,

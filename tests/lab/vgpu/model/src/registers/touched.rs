@@ -60,7 +60,7 @@ struct Access {
     written: bool,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Touched(BTreeMap<(Block, u32), Access>);
 
 impl Touched {

@@ -17,7 +17,7 @@ pub struct BusError {
 /// bytes. An access
 /// never waits. The guest may take memory away at any time: that is a
 /// [`BusError`], not a crash.
-pub trait Bus: Send {
+pub trait Bus: Send + Sync {
     fn read(&self, address: u64, data: &mut [u8]) -> Result<(), BusError>;
     fn write(&self, address: u64, data: &[u8]) -> Result<(), BusError>;
     /// Adds to an aligned word as one atomic operation; returns the old value.
@@ -33,7 +33,7 @@ pub trait Bus: Send {
 /// The rules for single accesses are those of [`Bus`]. The model checks every
 /// range against [`Vram::size`] first, so an implementation may panic on one
 /// that lies outside.
-pub trait Vram: Send {
+pub trait Vram: Send + Sync {
     fn size(&self) -> u64;
     fn read(&self, offset: u64, data: &mut [u8]);
     fn write(&self, offset: u64, data: &[u8]);

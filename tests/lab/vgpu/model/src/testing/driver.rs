@@ -44,6 +44,7 @@ pub fn halves(value: u64) -> [u32; 2] {
     [value as u32, (value >> 32) as u32]
 }
 
+#[derive(Clone)]
 struct KernelRing {
     /// Guest address of the ring and of the place of its write pointer.
     ring: u64,
@@ -126,6 +127,8 @@ impl Work {
     }
 }
 
+/// A clone shares memory with the one that it was made of.
+#[derive(Clone)]
 pub struct Driver {
     pub device: Device,
     pub bus: TestBus,
@@ -177,6 +180,20 @@ impl Driver {
         };
         driver.bring_up();
         driver
+    }
+
+    /// Notes what is in memory, for [`Driver::again`].
+    pub fn keep(&self) {
+        self.bus.keep();
+        self.vram.keep();
+    }
+
+    /// Returns memory to what was kept, for this driver and all its clones, and makes
+    /// another that goes on from there.
+    pub fn again(&self) -> Driver {
+        self.bus.restore();
+        self.vram.restore();
+        self.clone()
     }
 
     pub fn guest(&mut self, bytes: u64) -> u64 {

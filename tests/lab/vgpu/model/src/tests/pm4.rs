@@ -100,6 +100,52 @@ fn a_buffer_is_left_and_taken_up_where_it_was() {
     assert_eq!(driver.mqd(&queue, 0, mqd::IB_RPTR), 0);
 }
 
+/// A buffer of what fills up, from within a page on, with a packet behind it in the buffer
+/// or in the ring: when that is executed, and after how many events.
+fn behind_fillers(fillers: u64, in_buffer: bool) -> (u64, u64) {
+    let kinds = [0, 0x8000_0000, 0xffff_1000];
+    let mut driver = driver();
+    let process = driver.process(1);
+    let queue = driver.pm4_queue(process);
+    let (target, memory) = (driver.guest(4096), driver.guest(4 * 4096));
+    let buffer = memory + 404;
+    let mut words: Vec<u32> = (0..fillers).map(|at| kinds[at as usize % 3]).collect();
+    let last = write_data(target, 7);
+    if in_buffer {
+        words.extend(&last);
+    }
+    for (index, word) in words.iter().enumerate() {
+        driver.put32(buffer + index as u64 * 4, *word);
+    }
+    let at = USER + buffer;
+    let body = [at as u32, (at >> 32) as u32, words.len() as u32];
+    let mut ring = packet(opcode::INDIRECT_BUFFER, &body);
+    if !in_buffer {
+        ring.extend(&last);
+    }
+    driver.map(&[queue]);
+    let start = driver.now().0;
+    driver.submit_pm4(&queue, &ring);
+    let mut events = 0;
+    driver.run_until(1_000_000, |driver| {
+        events += 1;
+        driver.get32(target) == 7
+    });
+    (driver.now().0 - start, events)
+}
+
+#[test]
+fn what_fills_a_buffer_up_takes_a_nanosecond_a_word_and_an_event_a_page() {
+    /// Over two borders of pages.
+    const MANY: u64 = 2500;
+    for in_buffer in [true, false] {
+        let (one, one_events) = behind_fillers(1, in_buffer);
+        let (many, many_events) = behind_fillers(1 + MANY, in_buffer);
+        assert_eq!(many - one, MANY, "in the buffer: {in_buffer}");
+        assert_eq!(many_events - one_events, 2, "in the buffer: {in_buffer}");
+    }
+}
+
 #[test]
 fn a_queue_within_a_buffer_gets_its_turn_among_too_many() {
     let mut driver = driver();

@@ -5,7 +5,7 @@ use crate::layout::pm4::opcode;
 use crate::registers::table::gc;
 use crate::registers::xcc_base;
 use crate::terms::Config;
-use crate::testing::driver::{packet, Driver, TestQueue, Work};
+use crate::testing::driver::{packet, Driver, TestQueue, Work, USER};
 
 const PAGE: u64 = 4096;
 const PASID: u32 = 0x8001;
@@ -15,12 +15,23 @@ struct Again {
     driver: Driver,
     queue: TestQueue,
     packet: [u32; 16],
-    /// The page of its code and arguments, as the process sees it.
+    /// The page that moves, as the process sees it.
     page: u64,
+    workgroups: u64,
 }
 
 impl Again {
+    /// What moves is the page of its code and arguments.
     fn new(dies: u32) -> Again {
+        Again::with(dies, 1, |words, _| words)
+    }
+
+    /// What moves is the page in which the workgroups count, of which each die has some.
+    fn counting(dies: u32) -> Again {
+        Again::with(dies, 8, |_, counters| counters)
+    }
+
+    fn with(dies: u32, workgroups: u32, moved: fn(u64, u64) -> u64) -> Again {
         let mut driver = Driver::new(Config {
             xcc_count: dies,
             cu_per_shader_engine: 1,
@@ -28,8 +39,13 @@ impl Again {
         });
         let process = driver.process(PASID);
         let queue = driver.queue(process, 1);
-        let (packet, _) = driver.prepare(Work::default());
-        let page = u64::from(packet[8]) | (u64::from(packet[9]) << 32);
+        let work = Work {
+            workgroups,
+            ..Work::default()
+        };
+        let (packet, dispatch) = driver.prepare(work);
+        let code = u64::from(packet[8]) | (u64::from(packet[9]) << 32);
+        let page = moved(code, USER + dispatch.counters);
         assert_eq!(page % PAGE, 0);
         driver.device.set_strict(true);
         driver.map(&[queue]);
@@ -38,6 +54,7 @@ impl Again {
             queue,
             packet,
             page,
+            workgroups: workgroups.into(),
         };
         again.dispatch();
         assert_eq!(again.stale(), 0);
@@ -49,8 +66,9 @@ impl Again {
         self.driver.put_packet(&self.queue, &self.packet);
         self.driver.ring(&self.queue);
         let queue = self.queue;
+        let all = before + self.workgroups;
         self.driver.run_until(10_000_000, |driver| {
-            driver.report(&queue).workgroups_done > before
+            driver.report(&queue).workgroups_done == all
         });
     }
 
@@ -73,9 +91,9 @@ impl Again {
         self.driver.device.stale().unwrap().accesses
     }
 
-    /// Moves the page, does this, and says whether the next dispatch finds it moved.
+    /// Moves the page, does this, and says how often the next dispatch finds it moved.
     #[track_caller]
-    fn finds(&mut self, what: impl FnOnce(&mut Again)) -> bool {
+    fn found(&mut self, what: impl FnOnce(&mut Again)) -> u64 {
         let before = self.stale();
         self.move_page();
         what(self);
@@ -84,6 +102,13 @@ impl Again {
         // Nothing is left for a second one.
         self.dispatch();
         assert_eq!(self.stale() - before, found);
+        found
+    }
+
+    /// The same of a page that one die uses.
+    #[track_caller]
+    fn finds(&mut self, what: impl FnOnce(&mut Again)) -> bool {
+        let found = self.found(what);
         assert!(found <= 1, "{:?}", self.driver.device.stale());
         found == 1
     }
@@ -142,20 +167,49 @@ fn a_process_that_is_given_an_address_space_begins_anew() {
     }));
 }
 
+/// The page in which workgroups count, which waves of all dies write.
 #[test]
 fn every_die_has_to_be_told() {
-    let mut again = Again::new(2);
+    let mut again = Again::counting(2);
     let vmid = again.vmid();
-    assert!(again.finds(|again| again.by_packet(0, PASID)));
-    assert!(again.finds(|again| again.by_register(1, vmid)));
-    assert!(!again.finds(|again| {
+    assert_eq!(again.found(|_| ()), 2, "a die each");
+    assert_eq!(again.found(|again| again.by_packet(0, PASID)), 1);
+    assert_eq!(again.found(|again| again.by_register(1, vmid)), 1);
+    let by_packets = again.found(|again| {
         again.by_packet(0, PASID);
         again.by_packet(1, PASID);
-    }));
-    assert!(!again.finds(|again| {
+    });
+    assert_eq!(by_packets, 0);
+    let by_registers = again.found(|again| {
         again.by_register(0, vmid);
         again.by_register(1, vmid);
-    }));
+    });
+    assert_eq!(by_registers, 0);
+}
+
+#[test]
+fn a_die_that_was_told_goes_on_while_another_is_not() {
+    let mut again = Again::new(2);
+    // The first die reads packets.
+    assert!(!again.finds(|again| again.by_packet(0, PASID)));
+    assert!(again.finds(|again| again.by_packet(1, PASID)));
+}
+
+#[test]
+fn nothing_is_kept_of_processes_that_are_gone() {
+    let mut again = Again::new(1);
+    let kept = |again: &Again| again.driver.device.cached();
+    assert!(kept(&again) > 0);
+    for process in 0..20 {
+        let other = again.driver.process(PASID + 1 + process);
+        let queue = again.driver.queue(other, 1);
+        again.driver.unmap_all();
+        assert_eq!(kept(&again), 0);
+        again.driver.map(&[queue]);
+        again.queue = queue;
+        again.dispatch();
+    }
+    assert_eq!(again.stale(), 0);
 }
 
 #[test]

@@ -10,9 +10,11 @@ mod scheduling;
 use crate::engines::Engines;
 use crate::hws::Hws;
 use crate::layout::pm4::{self, Header};
-use crate::memory::{MemoryFault, Space};
+use crate::memory::{Memory, MemoryFault, Space};
 use crate::queue::{Failure, Flow, Indirect, Queue};
 use crate::terms::{Format, QueueKey, Role};
+
+const PAGE: u64 = 4096;
 
 /// Dwords that one packet may have.
 const PACKET_DWORDS: u32 = 1 << 14;
@@ -72,6 +74,26 @@ impl Front {
         })
     }
 
+    /// How many dwords to fill up with are here one behind the other, the first of which
+    /// was read. Of a buffer, those to the end of the page: it may have a million.
+    fn fillers(&self, memory: &Memory) -> u32 {
+        let Source::Buffer(_) = self.source else {
+            return 1;
+        };
+        let page = (PAGE - self.address % PAGE) / 4;
+        let mut bytes = [0; PAGE as usize];
+        let bytes = &mut bytes[..self.available.min(page as u32) as usize * 4];
+        if memory.read(self.space, self.address, bytes).is_err() {
+            return 1;
+        }
+        let words = bytes.chunks_exact(4).skip(1);
+        let others = words.take_while(|word| {
+            let word = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+            matches!(pm4::header(word), Header::Filler)
+        });
+        1 + others.count() as u32
+    }
+
     /// The address of a dword of the packet.
     fn dword(&self, queue: &Queue, index: u32) -> u64 {
         match self.source {
@@ -105,8 +127,9 @@ impl<'a> CommandProcessor<'a> {
         };
         match pm4::header(word) {
             Header::Filler => {
-                self.pm4_advance(key, front.source, 1);
-                Flow::Next(self.engines.bus.config.timing.packet.min(1))
+                let dwords = front.fillers(&self.engines.bus.memory);
+                self.pm4_advance(key, front.source, dwords);
+                Flow::Next(u64::from(dwords) * self.engines.bus.config.timing.packet.min(1))
             }
             Header::Unknown => self.stop(key, format!("unknown packet header {word:#010x}")),
             Header::Packet { opcode, body } => self.pm4_packet(key, &front, opcode, body),
