@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::lanes::{random, results, FIRST, IEEE, RESULT, SECOND};
+use common::lanes::{random, results, FIRST, IEEE, RESULT, SECOND, THIRD};
 use common::width::{rounding, Width, DOUBLE, HALF, ROUNDS, SINGLE};
 use common::{vop1, vop3};
 use rustc_apfloat::ieee::{Double, Half, Single};
@@ -141,6 +141,28 @@ fn floating_point_becomes_integers() {
         (number as i16 as u16).into()
     });
     to_integer("v_cvt_u16_f16", HALF, |number| (number as u16).into());
+}
+
+#[test]
+fn a_byte_of_a_register_is_rounded_as_the_mode_says() {
+    let single = |number: f32| u64::from(number.to_bits());
+    // To the nearest, upwards, downwards, towards zero; 2.5 is in the middle.
+    for (mode, expected) in [(IEEE, 2), (IEEE | 1, 3), (IEEE | 2, 2), (IEEE | 3, 2)] {
+        let code = vop3("v_cvt_pk_u8_f32", RESULT, FIRST, SECOND, THIRD);
+        let sources: Vec<[u64; 3]> = [2.5, 3.75, 300.0, -1.0, f32::NAN]
+            .map(|number| [single(number), 6, 0x1122_3344])
+            .to_vec();
+        let found = results(&code, mode, &sources);
+        let bytes: Vec<u32> = found
+            .iter()
+            .map(|bits| (*bits as u32 >> 16) & 0xff)
+            .collect();
+        let last = if mode & 3 < 2 { 4 } else { 3 };
+        assert_eq!(bytes, [expected, last, 255, 0, 0], "{mode:x}");
+        assert!(found
+            .iter()
+            .all(|bits| *bits as u32 & 0xff00_ffff == 0x1100_3344));
+    }
 }
 
 #[test]

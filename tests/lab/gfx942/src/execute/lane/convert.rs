@@ -62,7 +62,7 @@ fn narrow(operation: Operation, inputs: &Inputs, modes: &Modes) -> Option<Value>
             Value::Bits32(lower | (upper << 16))
         }
         Operation::v_cvt_pk_u8_f32 => {
-            let byte = limited(singles[0], Rounding::Zero, 0, 0xff) as u32;
+            let byte = limited(singles[0], modes.rounding(SINGLE), 0, 0xff) as u32;
             let at = 8 * (second as u32 & 3);
             Value::Bits32(inputs.third as u32 & !(0xff << at) | (byte << at))
         }

@@ -13,11 +13,17 @@ use super::{access, cross, little_endian, semaphore};
 use crate::code::{Access, Instruction, Operand, Role};
 use crate::wave::{Memory, Outcome, Wave, LANES};
 
+/// A place of the local share. Addresses have 32 bits: one that is below zero gets above
+/// it by its offset.
+fn shared(address: u32, offset: u32) -> Place {
+    Place::Share(address.wrapping_add(offset).into())
+}
+
 /// Two places of an instruction with two offsets.
 #[derive(Clone, Copy)]
 struct Two {
     address: Operand,
-    offsets: [u64; 2],
+    offsets: [u32; 2],
     bytes: usize,
 }
 
@@ -29,11 +35,11 @@ impl Two {
         } else {
             bytes
         };
-        let offset = |number: u64| number * step as u64;
+        let offset = |number: u32| number * step as u32;
         Some(Self {
             address: instruction.operand_of(Role::Address)?,
             offsets: [
-                offset(access.offset.unsigned_abs().into()),
+                offset(access.offset.unsigned_abs()),
                 offset(access.second_offset.into()),
             ],
             bytes,
@@ -41,10 +47,8 @@ impl Two {
     }
 
     fn places(&self, wave: &Wave, lane: usize) -> Result<[Place; 2], Stop> {
-        let address = u64::from(read_dword(wave, self.address, lane, 0)?);
-        Ok(self
-            .offsets
-            .map(|offset| Place::Share(address.wrapping_add(offset))))
+        let address = read_dword(wave, self.address, lane, 0)?;
+        Ok(self.offsets.map(|offset| shared(address, offset)))
     }
 
     fn read(&self, wave: &mut Wave, memory: &mut impl Memory, to: Operand) -> Done {
@@ -154,10 +158,8 @@ pub fn execute(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Mem
     let access = access(instruction)?;
     let address = instruction.operand_of(Role::Address).ok_or(Stop::Unknown)?;
     let place = |wave: &Wave, lane| {
-        let address = u64::from(read_dword(wave, address, lane, 0)?);
-        Ok(Place::Share(
-            address.wrapping_add_signed(access.offset.into()),
-        ))
+        let address = read_dword(wave, address, lane, 0)?;
+        Ok(shared(address, access.offset as u32))
     };
     let to = instruction.operand_of(Role::Destination);
     let data = instruction.operand_of(Role::Data(0));
