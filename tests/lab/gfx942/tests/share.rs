@@ -231,6 +231,25 @@ fn an_offset_brings_an_address_below_zero_above_it() {
     assert_eq!(read("ds_read_b32", 0, below)[0], 0);
 }
 
+#[test]
+fn lanes_are_counted_up_and_down_at_once() {
+    for (name, expected) in [("ds_append", 103), ("ds_consume", 97)] {
+        let mut memory = Shared::new(64);
+        memory.share[20..24].copy_from_slice(&100_u32.to_le_bytes());
+        let mut wave = Wave::new(0);
+        wave.set_m0(0xffff_0008);
+        wave.set_exec(0b1011 << 20);
+        memory.done(&mut wave, &share(name, 12, [0, 0, 0, RESULT]));
+        assert_eq!(memory.number_in_share(20), expected, "{name}");
+        let found = [20, 21, 22, 23].map(|lane| wave.vector(RESULT as u8, lane));
+        assert_eq!(found, [100, 100, 0, 100], "{name}");
+        // Nobody is counted.
+        wave.set_exec(0);
+        memory.done(&mut wave, &share(name, 12, [0, 0, 0, RESULT]));
+        assert_eq!(memory.number_in_share(20), expected, "{name}");
+    }
+}
+
 /// GWS, which a bit behind the offset says.
 fn counted(name: &str, offset: u32) -> Vec<u32> {
     let has_number = matches!(name, "ds_gws_init" | "ds_gws_sema_br");

@@ -99,6 +99,34 @@ impl Two {
     }
 }
 
+/// Adds the number of active lanes to a dword at an offset from M0, or takes it away, once
+/// for all of them; each gets what was there before.
+fn counted(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Memory, up: bool) -> Done {
+    let to = instruction
+        .operand_of(Role::Destination)
+        .ok_or(Stop::Unknown)?;
+    let offset = access(instruction)?.offset as u32;
+    let place = Place::Share((wave.m0() & 0xffff).wrapping_add(offset).into());
+    let active = wave.exec().count_ones();
+    let mut bytes = [0; 4];
+    place.read(memory, &mut bytes)?;
+    let old = u32::from_le_bytes(bytes);
+    let new = match up {
+        true => old.wrapping_add(active),
+        false => old.wrapping_sub(active),
+    };
+    if active != 0 {
+        place.write(memory, &new.to_le_bytes())?;
+    }
+    let mut results = [None; LANES];
+    for lane in lanes(wave) {
+        if let Some(result) = results.get_mut(lane) {
+            *result = Some([old, 0, 0, 0]);
+        }
+    }
+    write_dwords(wave, to, &results)
+}
+
 fn has_two(name: &str) -> bool {
     [
         "read2_",
@@ -150,6 +178,9 @@ pub fn execute(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Mem
     }
     if let Some(source) = cross::Source::of(instruction) {
         return source.execute(wave, instruction);
+    }
+    if matches!(name, "append" | "consume") {
+        return counted(wave, instruction, memory, name == "append");
     }
     if has_two(name) {
         return two(wave, instruction, memory, name);
