@@ -115,7 +115,7 @@ fn line_operations(line: &'static str) -> Vec<(&'static str, Operation)> {
                 host => format!("DEVICE(({}), ({}))", fill(device), fill(host)),
             };
             let text = format!(
-                "ALWAYS {result} {name}({}) {{ return ({result})({value}); }}\n",
+                "ALWAYS {result} {name}({}) {{ typedef {result} result; return ({result})({value}); }}\n",
                 parameters.join(", ")
             );
             found.push((

@@ -108,7 +108,42 @@ struct fields {
     i8 f : 7;
 };
 
-#ifndef __AMDGCN__
+#ifdef __AMDGCN__
+// An instruction in an operation, whose result has the operation's type.
+#define ASM1(text) ({ result r; __asm(text : "=v"(r) : "v"(a)); r; })
+#define ASM2(text) ({ result r; __asm(text : "=v"(r) : "v"(a), "v"(b)); r; })
+#define ASM3(text) ({ result r; __asm(text : "=v"(r) : "v"(a), "v"(b), "v"(c)); r; })
+#define KEEP(text) ({ result r = c; __asm(text : "+v"(r) : "v"(a), "v"(b)); r; })
+#else
+static i64 limit(i64 value, i64 least, i64 most) {
+    return value < least ? least : value > most ? most : value;
+}
+
+// Eight bits, of which so many are the fraction.
+static f32 of_eight(u32 a, int fraction) {
+    u32 bits = a & 0x7f, bias = 1 << (6 - fraction), exponent = bits >> fraction;
+    f32 value = (f32)((bits & ((1 << fraction) - 1)) | (exponent != 0) << fraction);
+    value = __builtin_ldexpf(value, (int)((exponent ? exponent : 1) - bias) - fraction);
+    if ((a & 255) == 128) return __builtin_nanf("");
+    return a & 128 ? -value : value;
+}
+
+// The nearest of them all, or none.
+static u32 to_eight(f32 a, int fraction) {
+    f64 size = __builtin_fabs((f64)a), largest = of_eight(127, fraction);
+    u32 bits = 0;
+    if (!(size < largest + (largest - of_eight(126, fraction)) / 2)) return 128;
+    while (bits < 127 && of_eight(bits + 1, fraction) <= size) bits++;
+    if (bits < 127) {
+        f64 below = size - of_eight(bits, fraction), above = of_eight(bits + 1, fraction) - size;
+        if (below > above || (below == above && bits & 1)) bits++;
+    }
+    return bits && __builtin_signbit(a) ? bits | 128 : bits;
+}
+
+// Two halves, bit by bit.
+static u32 pack_halves(u32 a, u32 b) { return (a & 0xffff) | b << 16; }
+
 static u32 bytes_apart(u32 a, u32 b, int masked) {
     u32 sum = 0;
     for (int at = 0; at < 32; at += 8) {
@@ -201,6 +236,23 @@ static u32 round_to_zero(f32 a) {
     return sign | ((bits >> 13) - ((127 - 15) << 10));
 }
 #endif
+
+// LLVM 19 takes large numbers whose upper bits it knows to be set for ones of few bits
+// when it divides them without a sign.
+#define hidden_i8(a) a
+#define hidden_u8(a) a
+#define hidden_i16(a) a
+#define hidden_u16(a) a
+#define hidden_i32(a) a
+#define hidden_i64(a) a
+ALWAYS u32 hidden_u32(u32 a) {
+    __asm("" : DEVICE("+v", "+r")(a));
+    return a;
+}
+ALWAYS u64 hidden_u64(u64 a) {
+    __asm("" : DEVICE("+v", "+r")(a));
+    return a;
+}
 
 #define EXTREMES(of) \
     ALWAYS of least_##of(of a, of b) { \
