@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{done, run, smem, sop1, sop2, sopk, sopp, Bytes, CODE};
+use common::{done, run, smem, sop1, sop2, sopc, sopk, sopp, vop1, vopc, Bytes, CODE};
 use gfx942::wave::{Fault, HardwareRegister, Outcome, Wave};
 
 const VCC: u32 = 106;
@@ -142,7 +142,7 @@ fn constants_are_numbers_of_the_width_of_their_source() {
         (240, 0.5_f32.to_bits(), 0.5_f64.to_bits()),
         (247, (-4.0_f32).to_bits(), (-4.0_f64).to_bits()),
         (248, 0x3e22_f983, 0x3fc4_5f30_6dc9_c882),
-        (255, 0x8765_4321, 0xffff_ffff_8765_4321),
+        (255, 0x8765_4321, 0x8765_4321),
     ];
     for (code, half, whole) in cases {
         let literal = |mut words: Vec<u32>| {
@@ -157,6 +157,50 @@ fn constants_are_numbers_of_the_width_of_their_source() {
         done(&mut wave, &literal(sop1("s_mov_b64", 8, code)));
         assert_eq!(wave.scalar_pair(8), whole, "{code}");
     }
+}
+
+#[test]
+fn a_literal_of_64_bits_has_a_sign_where_the_operation_has_one() {
+    const LITERAL: u32 = 255;
+    let run = |mut code: Vec<u32>, literal: u32| {
+        let mut wave = Wave::new(0);
+        wave.set_scalar_pair(10, 0x8000_0000);
+        for register in [4, 5] {
+            wave.set_vector(register, 0, register as u32 * 0x1111_1111);
+        }
+        code.push(literal);
+        done(&mut wave, &code);
+        wave
+    };
+    let scalar = |code, literal| run(code, literal).scalar_pair(8);
+    let zero = 128;
+    assert_eq!(scalar(sop2("s_or_b64", 8, LITERAL, zero), 1 << 31), 1 << 31);
+    assert_eq!(
+        scalar(sop2("s_lshr_b64", 8, LITERAL, 132), 1 << 31),
+        1 << 27
+    );
+    let field = |name| scalar(sop2(name, 8, 10, LITERAL), 40 << 16);
+    assert_eq!(field("s_bfe_u64"), 1 << 31);
+    assert_eq!(
+        scalar(sop2("s_ashr_i64", 8, LITERAL, 132), 1 << 31),
+        u64::MAX << 27
+    );
+    assert_eq!(
+        scalar(sop1("s_flbit_i32_i64", 8, LITERAL), 1 << 31) as u32,
+        33
+    );
+    assert_eq!(
+        scalar(sop1("s_flbit_i32_b64", 8, LITERAL), 1 << 31) as u32,
+        32
+    );
+    assert!(run(sopc("s_cmp_eq_u64", 10, LITERAL), 1 << 31).scc);
+    let moved = run(vop1("v_mov_b64", 8, LITERAL), 1 << 31);
+    assert_eq!((moved.vector(8, 0), moved.vector(9, 0)), (1 << 31, 0));
+    // A positive number of 64 bits is above a negative literal, and the literal above it
+    // without a sign.
+    let compared = |name, literal| run(vopc(name, LITERAL, 6), literal).vcc() & 1;
+    assert_eq!(compared("v_cmp_lt_i64", 1 << 31), 1);
+    assert_eq!(compared("v_cmp_gt_u64", 1 << 31), 1);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::lanes::{random, results, FIRST, IEEE, RESULT, SECOND};
+use common::lanes::{random, results, FIRST, IEEE, RESULT, SECOND, THIRD};
 use common::width::{rounding, Width, DOUBLE, HALF, ROUNDS, SINGLE};
 use common::{vop1, vop3};
 use rustc_apfloat::ieee::{Double, Half, Single};
@@ -141,6 +141,111 @@ fn floating_point_becomes_integers() {
         (number as i16 as u16).into()
     });
     to_integer("v_cvt_u16_f16", HALF, |number| (number as u16).into());
+}
+
+#[test]
+fn a_byte_of_a_register_is_rounded_as_the_mode_says() {
+    let single = |number: f32| u64::from(number.to_bits());
+    // To the nearest, upwards, downwards, towards zero; 2.5 is in the middle.
+    for (mode, expected) in [(IEEE, 2), (IEEE | 1, 3), (IEEE | 2, 2), (IEEE | 3, 2)] {
+        let code = vop3("v_cvt_pk_u8_f32", RESULT, FIRST, SECOND, THIRD);
+        let sources: Vec<[u64; 3]> = [2.5, 3.75, 300.0, -1.0, f32::NAN]
+            .map(|number| [single(number), 6, 0x1122_3344])
+            .to_vec();
+        let found = results(&code, mode, &sources);
+        let bytes: Vec<u32> = found
+            .iter()
+            .map(|bits| (*bits as u32 >> 16) & 0xff)
+            .collect();
+        let last = if mode & 3 < 2 { 4 } else { 3 };
+        assert_eq!(bytes, [expected, last, 255, 0, 0], "{mode:x}");
+        assert!(found
+            .iter()
+            .all(|bits| *bits as u32 & 0xff00_ffff == 0x1100_3344));
+    }
+}
+
+/// What eight bits mean with so many of them for the fraction.
+fn of_eight(bits: u8, fraction: u32) -> f32 {
+    let magnitude = u32::from(bits & 0x7f);
+    let bias = 1 << (6 - fraction);
+    let (exponent, rest) = (magnitude >> fraction, magnitude % (1 << fraction));
+    let part = rest as f32 / (1 << fraction) as f32;
+    let value = match exponent {
+        0 => part * 2.0_f32.powi(1 - bias),
+        _ => (1.0 + part) * 2.0_f32.powi(exponent as i32 - bias),
+    };
+    match bits {
+        0x80 => f32::NAN,
+        0x81.. => -value,
+        _ => value,
+    }
+}
+
+#[test]
+fn eight_bits_become_singles_and_come_from_them() {
+    for (kind, fraction, largest) in [("fp8", 3, 240.0), ("bf8", 2, 57344.0)] {
+        let all: Vec<[u64; 1]> = (0..=255).map(|bits| [bits | 0x3300]).collect();
+        let one = results(
+            &vop1(&format!("v_cvt_f32_{kind}"), RESULT, FIRST),
+            IEEE,
+            &all,
+        );
+        let two = results(
+            &vop1(&format!("v_cvt_pk_f32_{kind}"), RESULT, FIRST),
+            IEEE,
+            &all,
+        );
+        let above = u64::from(of_eight(0x33, fraction).to_bits()) << 32;
+        for ((bits, one), two) in (0_u8..=255).zip(one).zip(two) {
+            let expected = of_eight(bits, fraction);
+            assert_eq!(one as u32, expected.to_bits(), "{kind} {bits:x}");
+            assert_eq!(
+                two,
+                u64::from(expected.to_bits()) | above,
+                "{kind} {bits:x}"
+            );
+        }
+        assert_eq!(of_eight(0x7f, fraction), largest);
+        // Each number itself, and what lies between it and the next: the even one of two
+        // that are equally near.
+        let name = format!("v_cvt_pk_{kind}_f32");
+        let mut cases = vec![
+            (f32::NAN, 0x80),
+            (f32::INFINITY, 0x80),
+            (-0.0, 0),
+            (1e-9, 0),
+        ];
+        cases.push((-1e-9, 0));
+        for bits in 0..0x7f_u8 {
+            let (this, next) = (of_eight(bits, fraction), of_eight(bits + 1, fraction));
+            let middle = (this + next) / 2.0;
+            cases.push((this, bits));
+            cases.push((-next, bits + 0x81));
+            cases.push((middle, bits + (bits & 1)));
+            cases.push((f32::from_bits(middle.to_bits() + 1), bits + 1));
+            cases.push((f32::from_bits(middle.to_bits() - 1), bits));
+        }
+        // Half a step beyond the largest there is nothing any more.
+        let step = largest - of_eight(0x7e, fraction);
+        cases.push((largest + step / 2.0, 0x80));
+        cases.push((largest + step / 2.01, 0x7f));
+        for (at, half) in [(0, 0_u32), (16, 1 << 14)] {
+            let mut code = vop3(&name, RESULT, FIRST, SECOND, 0);
+            code[0] |= half;
+            let sources: Vec<[u64; 2]> = cases
+                .iter()
+                .map(|(number, _)| [u64::from(number.to_bits()), u64::from((-2.0_f32).to_bits())])
+                .collect();
+            let two = (1..=255)
+                .find(|bits| of_eight(*bits, fraction) == -2.0)
+                .unwrap();
+            for ((number, expected), found) in cases.iter().zip(results(&code, IEEE, &sources)) {
+                let expected = ((u64::from(two) << 8) | u64::from(*expected)) << at;
+                assert_eq!(found, expected, "{name} of {number:e}");
+            }
+        }
+    }
 }
 
 #[test]

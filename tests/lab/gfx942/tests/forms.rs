@@ -5,6 +5,7 @@
 mod common;
 
 use common::{done, named, sopc, sopp, vop1};
+use gfx942::code::decode;
 use gfx942::wave::{Wave, LANES};
 
 const FIRST: u32 = 4;
@@ -31,6 +32,42 @@ fn part(value: u32, selector: u32) -> (u32, u32, u32) {
 
 fn extended(value: u32, bits: u32) -> u32 {
     ((value << (32 - bits)) as i32 >> (32 - bits)) as u32
+}
+
+#[test]
+fn a_byte_of_eight_bits_becomes_a_whole_single() {
+    let code = |name: &str, part: u32, to: u32| {
+        named(name, |number| {
+            vec![
+                (0x3f << 25) | (RESULT << 17) | ((number & 0xff) << 9) | 0xf9,
+                (part << 16) | (to << 8) | FIRST,
+            ]
+        })
+    };
+    let mut wave = Wave::new(0);
+    // One, two, minus one half and what is no number.
+    wave.set_vector(FIRST as u8, 0, 0x80b8_4840);
+    let expected = [1.0, 2.0, -0.5].map(f32::to_bits);
+    for (at, expected) in (0..).zip(expected) {
+        // What becomes of the rest of the register is said to no end.
+        for unused in 0..4 {
+            wave.set_vector(RESULT as u8, 0, OLD);
+            done(&mut wave, &code("v_cvt_f32_fp8", at, 6 | (unused << 3)));
+            assert_eq!(wave.vector(RESULT as u8, 0), expected, "{at}");
+        }
+    }
+    done(&mut wave, &code("v_cvt_f32_fp8", 3, 6));
+    assert!(f32::from_bits(wave.vector(RESULT as u8, 0)).is_nan());
+    let bytes: Vec<u8> = code("v_cvt_f32_fp8", 2, 6)
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .collect();
+    let text = decode(&bytes).unwrap().to_string();
+    assert_eq!(text, "v_cvt_f32_fp8_sdwa v9, v4 src0_sel:BYTE_2");
+    // The second word.
+    done(&mut wave, &code("v_cvt_pk_f32_fp8", 5, 6));
+    assert_eq!(wave.vector(RESULT as u8, 0), (-0.5_f32).to_bits());
+    assert!(f32::from_bits(wave.vector(RESULT as u8 + 1, 0)).is_nan());
 }
 
 #[test]

@@ -33,6 +33,8 @@ enum Kind {
     Half,
     Brain,
     Byte,
+    /// Of eight bits: four of an exponent, or five.
+    Eight(u32),
     Double,
 }
 
@@ -43,6 +45,13 @@ fn bits(kind: Kind, value: i32) -> u64 {
         Kind::Single => single.into(),
         Kind::Brain => u64::from(single >> 16),
         Kind::Byte => u64::from(value as u8),
+        Kind::Eight(_) if value == 0 => 0,
+        Kind::Eight(exponent) => {
+            // The exponents' bias is larger by one than IEEE's would be.
+            let bias = 1 << (exponent - 1);
+            let of_single = (single & 0x7fff_ffff) - ((127 - bias) << 23);
+            u64::from(((single >> 24) & 0x80) | (of_single >> (16 + exponent)))
+        }
         Kind::Double => f64::from(value).to_bits(),
         // The exponent has another bias, and the fraction 13 bits less.
         Kind::Half if value == 0 => 0,
@@ -54,7 +63,7 @@ fn bits(kind: Kind, value: i32) -> u64 {
 
 const fn width(kind: Kind) -> usize {
     match kind {
-        Kind::Byte => 8,
+        Kind::Byte | Kind::Eight(_) => 8,
         Kind::Half | Kind::Brain => 16,
         Kind::Single => 32,
         Kind::Double => 64,
@@ -65,7 +74,7 @@ const fn width(kind: Kind) -> usize {
 /// has, and the kind of the factors.
 type Shape = (&'static str, usize, usize, usize, usize, Kind);
 
-const SHAPES: [Shape; 21] = [
+const SHAPES: [Shape; 27] = [
     ("v_mfma_f32_32x32x1_2b_f32", 32, 1, 2, 1, Kind::Single),
     ("v_mfma_f32_16x16x1_4b_f32", 16, 1, 4, 1, Kind::Single),
     ("v_mfma_f32_4x4x1_16b_f32", 4, 1, 16, 1, Kind::Single),
@@ -86,8 +95,23 @@ const SHAPES: [Shape; 21] = [
     ("v_mfma_i32_4x4x4_16b_i8", 4, 4, 16, 4, Kind::Byte),
     ("v_mfma_i32_32x32x16_i8", 32, 16, 1, 8, Kind::Byte),
     ("v_mfma_i32_16x16x32_i8", 16, 32, 1, 8, Kind::Byte),
+    ("v_mfma_f32_32x32x16_fp8_fp8", 32, 16, 1, 8, Kind::Eight(4)),
+    ("v_mfma_f32_32x32x16_fp8_bf8", 32, 16, 1, 8, Kind::Eight(4)),
+    ("v_mfma_f32_16x16x32_fp8_fp8", 16, 32, 1, 8, Kind::Eight(4)),
+    ("v_mfma_f32_16x16x32_fp8_bf8", 16, 32, 1, 8, Kind::Eight(4)),
+    ("v_mfma_f32_16x16x32_bf8_fp8", 16, 32, 1, 8, Kind::Eight(5)),
+    ("v_mfma_f32_16x16x32_bf8_bf8", 16, 32, 1, 8, Kind::Eight(5)),
     ("v_mfma_f64_16x16x4_f64", 16, 4, 1, 1, Kind::Double),
 ];
+
+/// The kind of the second factor, which the end of the name says.
+fn second_kind(name: &str, first: Kind) -> Kind {
+    match name.rsplit('_').next() {
+        Some("fp8") => Kind::Eight(4),
+        Some("bf8") => Kind::Eight(5),
+        _ => first,
+    }
+}
 
 /// Where the published tables have a result's element: its lane and its register,
 /// counted in elements.
@@ -141,8 +165,8 @@ fn each_shape_gives_the_plain_product() {
             for at in 0..size {
                 for k in 0..depth {
                     let lane = at + size * (k / own) + size * (depth / own) * block;
-                    let (left, right) =
-                        (bits(kind, a[at * depth + k]), bits(kind, b[at * depth + k]));
+                    let left = bits(kind, a[at * depth + k]);
+                    let right = bits(second_kind(name, kind), b[at * depth + k]);
                     put(&mut wave, FIRST, (lane, k % own), left, width(kind));
                     put(&mut wave, SECOND, (lane, k % own), right, width(kind));
                 }

@@ -378,6 +378,38 @@ fn buffers_end_where_their_descriptor_says() {
 }
 
 #[test]
+fn each_dword_ends_for_itself_where_a_buffer_ends() {
+    // Two dwords and a half are left, of which the scalar offset takes one.
+    let mut memory = memory();
+    let mut wave = wave();
+    wave.set_exec(1);
+    described(&mut wave, 0, 14, 0);
+    wave.set_vector(ADDRESS as u8, 0, 0);
+    let registers = |wave: &Wave| [0, 1, 2, 3].map(|at| wave.vector((DATA + at) as u8, 0));
+    memory.done(&mut wave, &buffer("buffer_load_dwordx4", 0, true, false));
+    assert_eq!(registers(&wave), [expected(4, 4), expected(8, 4), 0, 0]);
+    for at in 0..4 {
+        wave.set_vector((DATA + at) as u8, 0, 0x1000 + at);
+    }
+    memory.done(&mut wave, &buffer("buffer_store_dwordx4", 0, true, false));
+    assert_eq!(memory.number(PLACE + 8, 4), 0x1001);
+    assert_eq!(memory.number(PLACE + 12, 4), expected(12, 4).into());
+    // An atomic is done wholly or not at all.
+    let before = memory.number(PLACE + 8, 8);
+    memory.done(&mut wave, &buffer("buffer_atomic_add_x2", 4, true, false));
+    assert_eq!(memory.number(PLACE + 8, 8), before);
+    // Without an index the bytes count also where records have a size.
+    described(&mut wave, 20, 14, 0);
+    memory.done(&mut wave, &buffer("buffer_load_dword", 8, true, false));
+    assert_eq!(wave.vector(DATA as u8, 0), 0);
+    memory.done(&mut wave, &buffer("buffer_load_dword", 4, true, false));
+    assert_eq!(
+        u64::from(wave.vector(DATA as u8, 0)),
+        memory.number(PLACE + 8, 4)
+    );
+}
+
+#[test]
 fn buffers_of_records_have_an_index_and_an_offset() {
     let mut memory = memory();
     let mut wave = wave();

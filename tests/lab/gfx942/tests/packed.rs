@@ -315,6 +315,32 @@ fn sources_can_be_halves_or_singles() {
 }
 
 #[test]
+fn a_mixture_is_a_single_before_it_is_a_half() {
+    // One, half of a half's last place, and too little for a single: as a single it lies
+    // in the middle of two halves, and goes to the even one.
+    let numbers = [[1.0, 1.0 + 2.0_f32.powi(-11), 2.0_f32.powi(-30)]
+        .map(|number: f32| u64::from(number.to_bits()))];
+    let singles = Halves {
+        low: 0,
+        high: 0,
+        ..PLAIN
+    };
+    let run = |name: &str, mode| results(&vop3p(name, 3, singles), mode, &numbers)[0] as u32;
+    assert_eq!(run("v_fma_mixlo_f16", IEEE), 0x3c00);
+    assert_eq!(run("v_fma_mixhi_f16", IEEE), 0x3c00 << 16);
+    // Singles are rounded upwards, then halves to the nearest.
+    assert_eq!(run("v_fma_mixlo_f16", IEEE | 1), 0x3c01);
+    // What is too small for a single without subnormal numbers is zero, though halves
+    // have them.
+    let tiny = [[1.0, 2.0_f32.powi(-126), -(2.0_f32.powi(-127))]
+        .map(|number: f32| u64::from(number.to_bits()))];
+    let up = (IEEE & !0x30) | (1 << 2);
+    let run = |mode| results(&vop3p("v_fma_mixlo_f16", 3, singles), mode, &tiny)[0] as u32;
+    assert_eq!(run(up), 1);
+    assert_eq!(run(up | 0x10), 0);
+}
+
+#[test]
 fn parts_of_two_sources_make_a_pair() {
     let numbers = [[0x1111_1111_2222_2222, 0x3333_3333_4444_4444]];
     for (low, expected) in [

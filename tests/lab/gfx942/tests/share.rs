@@ -191,6 +191,65 @@ fn patterns_say_from_where_lanes_take() {
     }
 }
 
+#[test]
+fn patterns_turn_lanes_round_and_their_numbers() {
+    let found = |pattern| crossed("ds_swizzle_b32", pattern, u64::MAX, |lane| lane + 0x100);
+    // Lists of AMD's description, which counts lanes from one on.
+    let described: [(u32, [u32; 6]); 6] = [
+        (0xe000, [0x1, 0x11, 0x9, 0x19, 0x5, 0x15]),
+        (0xe010, [0x1, 0x9, 0x5, 0xd, 0x3, 0xb]),
+        (0xe01f, [1, 2, 3, 4, 5, 6]),
+        (0xc000 | (1 << 5), [2, 3, 4, 5, 6, 7]),
+        (0xc401 | (1 << 5), [0x1f, 2, 1, 4, 3, 6]),
+        (0xc001 | (1 << 5), [1, 4, 3, 6, 5, 8]),
+    ];
+    for (pattern, first) in described {
+        let found = found(pattern);
+        for (lane, from) in first.into_iter().enumerate() {
+            assert_eq!(found[lane], 0x100 + from - 1, "{pattern:x} {lane}");
+            assert_eq!(found[lane + 32], 0x120 + from - 1, "{pattern:x} {lane}");
+        }
+    }
+    assert_eq!(found(0xc000 | (1 << 5))[31], 0x100);
+    assert_eq!(found(0xc400 | (1 << 5))[0], 0x11f);
+    assert_eq!(found(0xe010)[16], 0x110);
+    // Lanes that are not active give zero.
+    let halved = crossed("ds_swizzle_b32", 0xc000 | (2 << 5), 0xffff, |lane| {
+        lane + 0x100
+    });
+    assert_eq!(halved[13..16], [0x10f, 0, 0]);
+}
+
+#[test]
+fn an_offset_brings_an_address_below_zero_above_it() {
+    let below = 4_u32.wrapping_neg();
+    assert_eq!(read("ds_read_b32", 12, below)[0], dword(8));
+    assert_eq!(
+        read("ds_read2_b32", 2 | (3 << 8), below)[..2],
+        [dword(4), dword(8)]
+    );
+    assert_eq!(read("ds_read_b32", 0, below)[0], 0);
+}
+
+#[test]
+fn lanes_are_counted_up_and_down_at_once() {
+    for (name, expected) in [("ds_append", 103), ("ds_consume", 97)] {
+        let mut memory = Shared::new(64);
+        memory.share[20..24].copy_from_slice(&100_u32.to_le_bytes());
+        let mut wave = Wave::new(0);
+        wave.set_m0(0xffff_0008);
+        wave.set_exec(0b1011 << 20);
+        memory.done(&mut wave, &share(name, 12, [0, 0, 0, RESULT]));
+        assert_eq!(memory.number_in_share(20), expected, "{name}");
+        let found = [20, 21, 22, 23].map(|lane| wave.vector(RESULT as u8, lane));
+        assert_eq!(found, [100, 100, 0, 100], "{name}");
+        // Nobody is counted.
+        wave.set_exec(0);
+        memory.done(&mut wave, &share(name, 12, [0, 0, 0, RESULT]));
+        assert_eq!(memory.number_in_share(20), expected, "{name}");
+    }
+}
+
 /// GWS, which a bit behind the offset says.
 fn counted(name: &str, offset: u32) -> Vec<u32> {
     let has_number = matches!(name, "ds_gws_init" | "ds_gws_sema_br");

@@ -297,7 +297,6 @@ fn what_has_no_meaning_here_is_told_even_without_lanes() {
     let mut wave = Wave::new(0);
     wave.set_exec(0);
     for code in [
-        vop1("v_cvt_f32_fp8", 9, FIRST),
         vop3("v_cubeid_f32", 9, FIRST, SECOND, THIRD),
         vop3("v_trig_preop_f64", 9, FIRST, SECOND, 0),
     ] {

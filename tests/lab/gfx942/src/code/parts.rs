@@ -73,7 +73,8 @@ pub fn sdwa(words: Words, entry: Entry, short: Encoding) -> Option<Instruction> 
             return None;
         }
         if properties.has_whole_destination() {
-            if bits(second, 8, 5) != 0 {
+            // What becomes of the rest of a whole register is not asked.
+            if part(bits(second, 8, 3))? != Part::Whole {
                 return None;
             }
         } else {

@@ -14,12 +14,14 @@ use super::operands::{constant_32, constant_64, operand};
 use super::registers::{read_dword, write_dword};
 use super::{Done, Stop};
 use crate::code::{Instruction, Matrix, Modifiers, Operand};
-use crate::float::{round, Format, Number, Rounding, BRAIN, DOUBLE, HALF, SINGLE};
+use crate::float::{round, Eight, Format, Number, Rounding, BF8, BRAIN, DOUBLE, FP8, HALF, SINGLE};
 use crate::wave::{Outcome, Wave, LANES};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Element {
     Float(Format),
+    /// Of the first factor and of the second.
+    Eight(Eight, Eight),
     Byte,
 }
 
@@ -27,7 +29,7 @@ impl Element {
     const fn bits(self) -> usize {
         match self {
             Self::Float(format) => (1 + format.exponent + format.fraction) as usize,
-            Self::Byte => 8,
+            Self::Eight(..) | Self::Byte => 8,
         }
     }
 }
@@ -49,6 +51,14 @@ struct Measures {
     element: Element,
 }
 
+fn eight(name: &str) -> Option<Eight> {
+    match name {
+        "fp8" => Some(FP8),
+        "bf8" => Some(BF8),
+        _ => None,
+    }
+}
+
 impl Measures {
     /// The measures in names like `v_mfma_f32_32x32x4_2b_f16`.
     fn of(name: &str) -> Option<Self> {
@@ -68,6 +78,7 @@ impl Measures {
             ("f32", "bf16") => Element::Float(BRAIN),
             ("f64", "f64") if blocks == 1 => Element::Float(DOUBLE),
             ("i32", "i8") => Element::Byte,
+            ("f32", first) => Element::Eight(eight(first)?, eight(parts.next()?)?),
             _ => return None,
         };
         Some(Self {
@@ -165,6 +176,11 @@ fn sum(element: Element, start: u64, products: impl Iterator<Item = (u64, u64)>)
             };
             products.map(product).fold(start, u32::wrapping_add).into()
         }
+        Element::Eight(left, right) => products.fold(start, |sum, (first, second)| {
+            let (first, second) = (left.unpack(first as u8), right.unpack(second as u8));
+            let next = Number::fused(first, second, SINGLE.unpack(sum), false);
+            round(next, SINGLE, Rounding::Even)
+        }),
         Element::Float(format) => {
             let to = if format == DOUBLE { DOUBLE } else { SINGLE };
             products.fold(start, |sum, (first, second)| {

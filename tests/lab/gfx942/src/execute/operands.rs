@@ -2,7 +2,7 @@
 //! Reading and writing the operands of scalar instructions.
 
 use super::Stop;
-use crate::code::{Instruction, Operand};
+use crate::code::{Instruction, Operand, Operation};
 use crate::float::{round, Rounding, HALF, SINGLE};
 use crate::wave::{HardwareRegister, Wave};
 
@@ -99,14 +99,25 @@ pub fn read_32(wave: &Wave, operand: Operand) -> Result<u32, Stop> {
     }
 }
 
-/// What a scalar source of 64 bits is. A literal is extended by its sign.
+/// A literal as a source of 64 bits that is no double: operations on signed numbers
+/// extend its sign, all others put zeros above it.
+pub fn literal_64(operation: Operation, value: u32) -> u64 {
+    if operation.name().ends_with("_i64") {
+        i64::from(value as i32) as u64
+    } else {
+        value.into()
+    }
+}
+
+/// What a scalar source of 64 bits is. A literal is without a sign; who knows better
+/// asks [`literal_64`].
 pub fn read_64(wave: &Wave, operand: Operand) -> Result<u64, Stop> {
     match operand {
         Operand::Scalar { code, dwords: 2 } if code <= LAST_REGISTER && code != NO_REGISTER => {
             Ok(wave.scalar_pair(code))
         }
         Operand::Inline { code, .. } => constant_64(code).ok_or(Stop::Unknown),
-        Operand::Literal { value, .. } => Ok(i64::from(value as i32) as u64),
+        Operand::Literal { value, .. } => Ok(value.into()),
         Operand::Scalar {
             code: VCCZ | EXECZ | SCC,
             ..

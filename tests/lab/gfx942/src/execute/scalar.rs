@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Scalar instructions that compute: SOP1, SOP2, SOPC and SOPK.
 
-use super::operands::{immediate, operand, read_32, read_64, register, width};
+use super::operands::{immediate, literal_64, operand, read_32, read_64, register, width};
 use super::scalar_arithmetic as arithmetic;
 use super::scalar_bits as bits;
 use super::{hardware, indexed, Done, Stop};
@@ -9,9 +9,10 @@ use crate::code::{Encoding, Instruction, Operand, Operation};
 use crate::wave::{Outcome, Wave};
 
 /// A source of either width, as 64 bits.
-fn read(wave: &Wave, operand: Operand) -> Result<u64, Stop> {
-    match width(operand) {
-        2 => read_64(wave, operand),
+fn read(wave: &Wave, operation: Operation, operand: Operand) -> Result<u64, Stop> {
+    match (width(operand), operand) {
+        (2, Operand::Literal { value, .. }) => Ok(literal_64(operation, value)),
+        (2, _) => read_64(wave, operand),
         _ => read_32(wave, operand).map(u64::from),
     }
 }
@@ -71,7 +72,7 @@ fn one(wave: &mut Wave, instruction: &Instruction) -> Done {
             return finish(wave, first, (value, None));
         }
         Operation::s_movreld_b32 | Operation::s_movreld_b64 => {
-            let (to, value) = (register(first)?, read(wave, source)?);
+            let (to, value) = (register(first)?, read(wave, operation, source)?);
             indexed::write_scalar(wave, to, value as u32);
             if width(first) == 2 {
                 indexed::write_scalar(wave, to.saturating_add(1), (value >> 32) as u32);
@@ -80,7 +81,7 @@ fn one(wave: &mut Wave, instruction: &Instruction) -> Done {
         }
         _ => (),
     }
-    let value = read(wave, source)?;
+    let value = read(wave, operation, source)?;
     let set = |bit: u64, to: Operand| 1_u64 << (bit & u64::from(bits_of(to) - 1));
     match operation {
         Operation::s_cmov_b32 | Operation::s_cmov_b64 if !wave.scc => Ok(Outcome::Next),
@@ -92,11 +93,11 @@ fn one(wave: &mut Wave, instruction: &Instruction) -> Done {
             Ok(Outcome::Next)
         }
         Operation::s_bitset0_b32 | Operation::s_bitset0_b64 => {
-            let old = read(wave, first)?;
+            let old = read(wave, operation, first)?;
             finish(wave, first, (old & !set(value, first), None))
         }
         Operation::s_bitset1_b32 | Operation::s_bitset1_b64 => {
-            let old = read(wave, first)?;
+            let old = read(wave, operation, first)?;
             finish(wave, first, (old | set(value, first), None))
         }
         _ => match bits::with_exec(operation, value, wave.exec()) {
@@ -127,8 +128,8 @@ fn two(wave: &mut Wave, instruction: &Instruction) -> Done {
         return Ok(Outcome::Next);
     }
     let to = operand(instruction, 0)?;
-    let first = read(wave, operand(instruction, 1)?)?;
-    let second = read(wave, operand(instruction, 2)?)?;
+    let first = read(wave, operation, operand(instruction, 1)?)?;
+    let second = read(wave, operation, operand(instruction, 2)?)?;
     if matches!(
         operation,
         Operation::s_cselect_b32 | Operation::s_cselect_b64
@@ -151,7 +152,10 @@ fn compare(wave: &mut Wave, instruction: &Instruction) -> Done {
         indexed::start(wave, read_32(wave, first)?, chosen as u32);
         return Ok(Outcome::Next);
     }
-    let (left, right) = (read(wave, first)?, read(wave, second)?);
+    let (left, right) = (
+        read(wave, operation, first)?,
+        read(wave, operation, second)?,
+    );
     if operation == Operation::s_setvskip {
         indexed::skip(wave, (left >> (right & 31)) & 1 != 0);
         return Ok(Outcome::Next);

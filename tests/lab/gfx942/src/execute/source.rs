@@ -2,10 +2,10 @@
 //! The sources of vector instructions: registers and constants, by the width that
 //! they are meant to have, with parts, signs and halves.
 
-use super::operands::{constant_16, constant_32, constant_64, read_32, read_64};
+use super::operands::{constant_16, constant_32, constant_64, literal_64, read_32, read_64};
 use super::Stop;
 use crate::code::{
-    Arithmetic, Class, Instruction, Kind, Modifiers, Number, Operand, Part, Role, Signs,
+    Arithmetic, Class, Instruction, Kind, Modifiers, Number, Operand, Operation, Part, Role, Signs,
 };
 use crate::wave::{Wave, LANES};
 
@@ -19,6 +19,8 @@ pub struct Source {
     /// The upper half is meant.
     upper: bool,
     part: Part,
+    /// The operation, which says what a literal of 64 bits is.
+    operation: Option<Operation>,
 }
 
 /// What all forms of vector instructions can say about signs, halves and limits.
@@ -44,18 +46,11 @@ const fn bits(kind: Kind) -> u32 {
     }
 }
 
-/// What an operand is to one lane, before modifiers.
-fn raw(wave: &Wave, operand: Operand, kind: Kind, lane: usize) -> Result<u64, Stop> {
+/// What a source is to all lanes that is no vector register, before modifiers.
+fn same(wave: &Wave, source: &Source) -> Result<u64, Stop> {
+    let (operand, kind) = (source.operand, source.kind);
     let is_float = kind.signs == Signs::Float;
     match operand {
-        Operand::Vector { first, dwords } => {
-            let upper = match dwords {
-                1 => 0,
-                2 => wave.vector(first.saturating_add(1), lane),
-                _ => return Err(Stop::Unknown),
-            };
-            Ok(u64::from(wave.vector(first, lane)) | (u64::from(upper) << 32))
-        }
         Operand::Inline { code, .. } if is_half(kind) => constant_16(code).ok_or(Stop::Unknown),
         Operand::Inline { code, .. } if kind.dwords == 2 => constant_64(code).ok_or(Stop::Unknown),
         Operand::Inline { code, .. } => constant_32(code).map(u64::from).ok_or(Stop::Unknown),
@@ -63,6 +58,9 @@ fn raw(wave: &Wave, operand: Operand, kind: Kind, lane: usize) -> Result<u64, St
         Operand::Literal { value, .. } if kind.dwords == 2 && is_float => {
             Ok(u64::from(value) << 32)
         }
+        Operand::Literal { value, .. } if kind.dwords == 2 => Ok(source
+            .operation
+            .map_or(value.into(), |of| literal_64(of, value))),
         _ if kind.dwords == 2 => read_64(wave, operand),
         _ if kind.dwords == 1 => read_32(wave, operand).map(u64::from),
         _ => Err(Stop::Unknown),
@@ -80,6 +78,7 @@ impl Source {
             extend: false,
             upper: false,
             part: Part::Whole,
+            operation: None,
         }
     }
 
@@ -100,6 +99,7 @@ impl Source {
             extend: has(arithmetic.extend),
             upper: has(arithmetic.select) && is_half(slot.kind),
             part: part.unwrap_or(Part::Whole),
+            operation: Some(instruction.operation),
             ..Self::plain(instruction.operand_of(Role::Source(at))?, slot.kind)
         })
     }
@@ -112,7 +112,7 @@ impl Source {
         let mut lanes = match self.operand {
             Operand::Vector { first, dwords: 1 } => wave.lanes(first),
             Operand::Vector { .. } => return None,
-            _ => [raw(wave, self.operand, self.kind, 0).ok()? as u32; LANES],
+            _ => [same(wave, self).ok()? as u32; LANES],
         };
         let sign = 1 << 31;
         if self.absolute {
@@ -145,7 +145,7 @@ impl Source {
                     *value = u64::from(*lower) | (u64::from(*upper) << 32);
                 }
             }
-            _ => values = [raw(wave, self.operand, self.kind, 0)?; LANES],
+            _ => values = [same(wave, self)?; LANES],
         }
         if self.is_plain() {
             let ones = u64::MAX >> (64 - bits(self.kind));

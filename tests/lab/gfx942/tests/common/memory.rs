@@ -112,6 +112,11 @@ impl Shared {
         })
     }
 
+    /// The dword at a place of the local share.
+    pub fn number_in_share(&self, at: usize) -> u32 {
+        u32::from_le_bytes(self.share[at..at + 4].try_into().unwrap())
+    }
+
     pub fn fill(&mut self, address: u64, bytes: impl IntoIterator<Item = u8>) {
         self.bytes.0.extend((address..).zip(bytes));
     }

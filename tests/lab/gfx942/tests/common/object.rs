@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+#[allow(dead_code)] // Random programs are not among them.
 const SOURCE: &str = include_str!("../kernels/kernels.cl");
 /// Types of sections, and of what is put into code when it has a place.
 const SYMBOLS: u32 = 2;
@@ -45,6 +46,9 @@ fn text_at(bytes: &[u8], at: usize) -> String {
     String::from_utf8_lossy(&rest[..end]).into_owned()
 }
 
+/// Constants stand behind the code where an address of that alignment is.
+const CONSTANTS_ALIGNED: usize = 256;
+
 struct Section {
     name: String,
     kind: u32,
@@ -68,6 +72,7 @@ fn sections(file: &[u8]) -> Vec<Section> {
 
 impl Object {
     /// Compiles the kernels; in the project's root the compiler is there.
+    #[allow(dead_code)] // As its source.
     pub fn compile(optimization: &str) -> Self {
         let language = ["-x", "cl", "-cl-std=CL2.0", "-nogpulib", optimization];
         let exact = ["-cl-fp32-correctly-rounded-divide-sqrt"];
@@ -75,7 +80,13 @@ impl Object {
     }
 
     /// Has the compiler translate a text.
+    #[allow(dead_code)] // Random programs can make it die.
     pub fn translate(options: &[&str], text: &str) -> Self {
+        Self::try_translate(options, text).expect("clang-19 translates the text")
+    }
+
+    /// The same of a text of which the compiler may die.
+    pub fn try_translate(options: &[&str], text: &str) -> Option<Self> {
         let mut compiler = Command::new("clang-19")
             .args(["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx942"])
             .args(options)
@@ -90,8 +101,7 @@ impl Object {
         input.write_all(text.as_bytes()).unwrap();
         drop(input);
         let run = compiler.wait_with_output().unwrap();
-        assert!(run.status.success());
-        Self::parse(&run.stdout)
+        run.status.success().then(|| Self::parse(&run.stdout))
     }
 
     /// Where in its section something begins.
@@ -125,6 +135,7 @@ impl Object {
             let name = text_at(file, names + number(file, from, 4) as usize);
             (name, number(file, from + 8, 8))
         };
+        let section_of = |at: usize| number(file, table.offset + at * 24 + 6, 2) as usize;
         let mut object = Self {
             text: bytes(named(".text").unwrap()),
             rodata: bytes(named(".rodata").unwrap()),
@@ -132,9 +143,18 @@ impl Object {
         };
         if let Some(at) = named(".rela.text") {
             assert_eq!(sections[at].kind, RELOCATIONS);
+            let mut places = BTreeMap::from([(named(".text").unwrap(), 0)]);
             for entry in bytes(at).chunks(24) {
                 let (place, what) = (number(entry, 0, 8), number(entry, 8, 8));
-                let to = symbol((what >> 32) as usize).1;
+                let to = (what >> 32) as usize;
+                // What the code refers to stands behind it.
+                let base = *places.entry(section_of(to)).or_insert_with(|| {
+                    let end = object.text.len().next_multiple_of(CONSTANTS_ALIGNED);
+                    object.text.resize(end, 0);
+                    object.text.extend(bytes(section_of(to)));
+                    end as u64
+                });
+                let to = base + symbol(to).1;
                 object.relocate(place, what as u32, to.wrapping_add(number(entry, 16, 8)));
             }
         }

@@ -5,7 +5,9 @@ use super::modes::Modes;
 use super::value::Value;
 use super::Inputs;
 use crate::code::Operation;
-use crate::float::{round, to_integer, Format, Number, Rounding, DOUBLE, HALF, SINGLE};
+use crate::float::{
+    round, to_integer, Eight, Format, Number, Rounding, BF8, DOUBLE, FP8, HALF, SINGLE,
+};
 
 /// An integer of these bits, the nearest that there is; zero for what is no number.
 fn limited(number: Number, rounding: Rounding, least: i128, most: i128) -> i128 {
@@ -62,10 +64,31 @@ fn narrow(operation: Operation, inputs: &Inputs, modes: &Modes) -> Option<Value>
             Value::Bits32(lower | (upper << 16))
         }
         Operation::v_cvt_pk_u8_f32 => {
-            let byte = limited(singles[0], Rounding::Zero, 0, 0xff) as u32;
+            let byte = limited(singles[0], modes.rounding(SINGLE), 0, 0xff) as u32;
             let at = 8 * (second as u32 & 3);
             Value::Bits32(inputs.third as u32 & !(0xff << at) | (byte << at))
         }
+        _ => return None,
+    })
+}
+
+/// From and to eight bits. Whatever MODE says, the nearest number is taken.
+fn eight(operation: Operation, inputs: &Inputs, modes: &Modes) -> Option<Value> {
+    let single =
+        |kind: Eight, at: u32| modes.round(SINGLE, kind.unpack((inputs.first >> (8 * at)) as u8));
+    let one = |kind| Value::Float(SINGLE, single(kind, 0));
+    let two = |kind| Value::Bits64(single(kind, 0) | (single(kind, 1) << 32));
+    let pair = |kind: Eight| {
+        let byte = |bits| u16::from(kind.round(modes.unpack(SINGLE, bits & 0xffff_ffff)));
+        Value::Bits16(byte(inputs.first) | (byte(inputs.second) << 8))
+    };
+    Some(match operation {
+        Operation::v_cvt_f32_fp8 => one(FP8),
+        Operation::v_cvt_f32_bf8 => one(BF8),
+        Operation::v_cvt_pk_f32_fp8 => two(FP8),
+        Operation::v_cvt_pk_f32_bf8 => two(BF8),
+        Operation::v_cvt_pk_fp8_f32 => pair(FP8),
+        Operation::v_cvt_pk_bf8_f32 => pair(BF8),
         _ => return None,
     })
 }
@@ -104,6 +127,8 @@ pub fn evaluate(operation: Operation, inputs: &Inputs, modes: &Modes) -> Option<
         Operation::v_cvt_u32_f64 => unsigned(double, Rounding::Zero),
         Operation::v_cvt_rpi_i32_f32 => signed(single.plus(point_five, false), Rounding::Down),
         Operation::v_cvt_flr_i32_f32 => signed(single, Rounding::Down),
-        _ => return narrow(operation, inputs, modes),
+        _ => {
+            return narrow(operation, inputs, modes).or_else(|| eight(operation, inputs, modes));
+        }
     })
 }

@@ -242,10 +242,14 @@ fn mixed(
         };
         modes.unpack(format, bits)
     };
-    let format = if half.is_some() { HALF } else { SINGLE };
-    let downward = modes.rounding(format) == Rounding::Down;
+    let downward = modes.rounding(SINGLE) == Rounding::Down;
     let sum = Number::fused(number(0), number(1), number(2), downward);
-    let result = Value::Float(format, modes.round(format, sum));
+    // The result is a single, which becomes a half after that.
+    let single = modes.round(SINGLE, sum);
+    let result = match half {
+        None => Value::Float(SINGLE, single),
+        Some(_) => Value::Float(HALF, modes.round(HALF, modes.unpack(SINGLE, single))),
+    };
     let value = result.finished(pairs.clamp, 0, modes)? as u32;
     Some(u64::from(match half {
         None => value,

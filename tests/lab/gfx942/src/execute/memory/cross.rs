@@ -15,18 +15,25 @@ pub enum Source {
 }
 
 /// The lane from which a lane takes its number, as a swizzle's 16 bits say.
-fn swizzled(pattern: u32, lane: usize) -> Option<usize> {
+fn swizzled(pattern: u32, lane: usize) -> usize {
     let half = lane & 32;
     let within = (lane & 31) as u32;
+    let (mask, by) = (pattern & 31, (pattern >> 5) & 31);
     let from = match pattern >> 13 {
-        0b110 | 0b111 => return None,
-        4.. => within & !3 | (pattern >> (2 * (within & 3))) & 3,
-        _ => {
-            let (and, or, xor) = (pattern & 31, (pattern >> 5) & 31, (pattern >> 10) & 31);
-            (within & and | or) ^ xor
+        // As fast Fourier transforms need it: the bits of the number turned round.
+        0b111 => (within.reverse_bits() >> 27 >> mask.count_ones()) | within & mask,
+        // So many lanes further, upwards or downwards.
+        0b110 => {
+            let sum = match pattern & (1 << 10) {
+                0 => within.wrapping_add(by),
+                _ => within.wrapping_sub(by),
+            };
+            within & mask | sum & 31 & !mask
         }
+        4.. => within & !3 | (pattern >> (2 * (within & 3))) & 3,
+        _ => (within & mask | by) ^ ((pattern >> 10) & 31),
     };
-    Some(half | from as usize)
+    half | from as usize
 }
 
 impl Source {
@@ -51,17 +58,13 @@ impl Source {
             Self::Swizzle => address,
             _ => operand(Role::Data(0))?,
         };
-        // Also without an active lane a pattern is known or not.
-        if matches!(self, Self::Swizzle) {
-            swizzled(offset, 0).ok_or(Stop::Unknown)?;
-        }
         // A lane that is not active has nothing to give.
         let mut gathered = [0; LANES];
         for lane in lanes(wave) {
             let (from, into) = match self {
                 Self::Pull => (chosen(wave, lane)?, lane),
                 Self::Push => (lane, chosen(wave, lane)?),
-                Self::Swizzle => (swizzled(offset, lane).ok_or(Stop::Unknown)?, lane),
+                Self::Swizzle => (swizzled(offset, lane), lane),
             };
             if let Some(value) = gathered.get_mut(into) {
                 *value = match wave.is_active(from) {

@@ -64,6 +64,11 @@ impl Descriptor {
         read_dword(wave, lanes, lane, at).map(u64::from)
     }
 
+    /// Whether records are counted, and not bytes.
+    fn has_index(&self) -> bool {
+        self.access.idxen || self.adds_lane
+    }
+
     pub fn place(&self, wave: &Wave, lane: usize, bytes: u8) -> Result<Place, Stop> {
         let mut index = match self.access.idxen {
             true => self.register(wave, lane, 0)?,
@@ -77,7 +82,7 @@ impl Descriptor {
             false => 0,
         };
         let offset = own.wrapping_add_signed(self.access.offset.into());
-        let (beyond, within) = match self.interleaved {
+        let (left, within) = match self.interleaved {
             Some(count) => {
                 let (group, at) = (index / count, index % count);
                 let rows = group
@@ -85,30 +90,34 @@ impl Descriptor {
                     .wrapping_add(offset - offset % ELEMENT)
                     .wrapping_mul(count);
                 let within = rows.wrapping_add(at * ELEMENT + offset % ELEMENT);
-                (index >= self.records || offset >= self.stride, within)
+                let is_there = index < self.records && offset < self.stride;
+                (if is_there { u64::MAX } else { 0 }, within)
             }
             None => {
                 let within = index.wrapping_mul(self.stride).wrapping_add(offset);
-                let beyond = match self.stride {
-                    0 => {
-                        within
-                            .wrapping_add(self.scalar_offset)
-                            .wrapping_add(bytes.into())
-                            > self.records
-                    }
-                    _ => index >= self.records,
+                let left = if self.stride == 0 || !self.has_index() {
+                    let from = within.wrapping_add(self.scalar_offset);
+                    self.records.saturating_sub(from)
+                } else if index < self.records {
+                    u64::MAX
+                } else {
+                    0
                 };
-                (beyond, within)
+                (left, within)
             }
         };
-        if beyond {
-            return Ok(Place::Nowhere);
-        }
         let address = self
             .base
             .wrapping_add(self.scalar_offset)
             .wrapping_add(within);
-        Ok(Place::Memory(address))
+        Ok(match left {
+            _ if left >= bytes.into() => Place::Memory(address),
+            0..=3 => Place::Nowhere,
+            _ => Place::End {
+                address,
+                dwords: left / 4,
+            },
+        })
     }
 }
 

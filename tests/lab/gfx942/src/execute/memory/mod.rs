@@ -171,6 +171,7 @@ pub fn execute(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Mem
                 // What is compared with stands behind what is written.
                 other: Some((from, bytes / 4)),
             };
+            let place = |wave: &Wave, lane| place(wave, lane).map(Place::undivided);
             atomic::execute(wave, memory, (change, bytes), words, place)
         }
     }

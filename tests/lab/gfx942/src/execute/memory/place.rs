@@ -17,8 +17,19 @@ pub enum Place {
         offset: u64,
         lane: usize,
     },
-    /// Beyond the end of a buffer: zeros are read, and nothing is written.
+    /// The end of a buffer, with so many dwords more: beyond them zeros are read, and
+    /// nothing is written.
+    End {
+        address: u64,
+        dwords: u64,
+    },
+    /// Beyond the end of a buffer.
     Nowhere,
+}
+
+/// Where what is before the end of a buffer ends among so many bytes.
+fn before_end(dwords: u64, length: usize) -> usize {
+    dwords.saturating_mul(4).min(length as u64) as usize
 }
 
 /// The bytes of the local share from `at` on, if all of them are there.
@@ -38,12 +49,25 @@ fn swizzled(base: u64, offset: u64, lane: usize) -> (u64, usize) {
 }
 
 impl Place {
+    /// The same for what is done wholly or not at all.
+    pub fn undivided(self) -> Self {
+        match self {
+            Self::End { .. } => Self::Nowhere,
+            place => place,
+        }
+    }
+
     pub fn read(self, memory: &mut impl Memory, into: &mut [u8]) -> Result<(), Fault> {
         match self {
             Self::Memory(address) => memory.read(address, into),
             Self::Nowhere => {
                 into.fill(0);
                 Ok(())
+            }
+            Self::End { address, dwords } => {
+                let (there, beyond) = into.split_at_mut(before_end(dwords, into.len()));
+                beyond.fill(0);
+                memory.read(address, there)
             }
             Self::Share(at) => {
                 let found = shared(memory.share(), at, into.len());
@@ -79,6 +103,10 @@ impl Place {
         match self {
             Self::Memory(address) => memory.write(address, from),
             Self::Nowhere => Ok(()),
+            Self::End { address, dwords } => {
+                let (there, _) = from.split_at(before_end(dwords, from.len()));
+                memory.write(address, there)
+            }
             Self::Share(at) => {
                 if let Some(bytes) = shared(memory.share(), at, from.len()) {
                     bytes.copy_from_slice(from);

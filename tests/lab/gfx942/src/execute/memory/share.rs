@@ -13,11 +13,17 @@ use super::{access, cross, little_endian, semaphore};
 use crate::code::{Access, Instruction, Operand, Role};
 use crate::wave::{Memory, Outcome, Wave, LANES};
 
+/// A place of the local share. Addresses have 32 bits: one that is below zero gets above
+/// it by its offset.
+fn shared(address: u32, offset: u32) -> Place {
+    Place::Share(address.wrapping_add(offset).into())
+}
+
 /// Two places of an instruction with two offsets.
 #[derive(Clone, Copy)]
 struct Two {
     address: Operand,
-    offsets: [u64; 2],
+    offsets: [u32; 2],
     bytes: usize,
 }
 
@@ -29,11 +35,11 @@ impl Two {
         } else {
             bytes
         };
-        let offset = |number: u64| number * step as u64;
+        let offset = |number: u32| number * step as u32;
         Some(Self {
             address: instruction.operand_of(Role::Address)?,
             offsets: [
-                offset(access.offset.unsigned_abs().into()),
+                offset(access.offset.unsigned_abs()),
                 offset(access.second_offset.into()),
             ],
             bytes,
@@ -41,10 +47,8 @@ impl Two {
     }
 
     fn places(&self, wave: &Wave, lane: usize) -> Result<[Place; 2], Stop> {
-        let address = u64::from(read_dword(wave, self.address, lane, 0)?);
-        Ok(self
-            .offsets
-            .map(|offset| Place::Share(address.wrapping_add(offset))))
+        let address = read_dword(wave, self.address, lane, 0)?;
+        Ok(self.offsets.map(|offset| shared(address, offset)))
     }
 
     fn read(&self, wave: &mut Wave, memory: &mut impl Memory, to: Operand) -> Done {
@@ -93,6 +97,34 @@ impl Two {
         self.read(wave, memory, to)?;
         self.write(&old, memory, [first, second])
     }
+}
+
+/// Adds the number of active lanes to a dword at an offset from M0, or takes it away, once
+/// for all of them; each gets what was there before.
+fn counted(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Memory, up: bool) -> Done {
+    let to = instruction
+        .operand_of(Role::Destination)
+        .ok_or(Stop::Unknown)?;
+    let offset = access(instruction)?.offset as u32;
+    let place = Place::Share((wave.m0() & 0xffff).wrapping_add(offset).into());
+    let active = wave.exec().count_ones();
+    let mut bytes = [0; 4];
+    place.read(memory, &mut bytes)?;
+    let old = u32::from_le_bytes(bytes);
+    let new = match up {
+        true => old.wrapping_add(active),
+        false => old.wrapping_sub(active),
+    };
+    if active != 0 {
+        place.write(memory, &new.to_le_bytes())?;
+    }
+    let mut results = [None; LANES];
+    for lane in lanes(wave) {
+        if let Some(result) = results.get_mut(lane) {
+            *result = Some([old, 0, 0, 0]);
+        }
+    }
+    write_dwords(wave, to, &results)
 }
 
 fn has_two(name: &str) -> bool {
@@ -147,6 +179,9 @@ pub fn execute(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Mem
     if let Some(source) = cross::Source::of(instruction) {
         return source.execute(wave, instruction);
     }
+    if matches!(name, "append" | "consume") {
+        return counted(wave, instruction, memory, name == "append");
+    }
     if has_two(name) {
         return two(wave, instruction, memory, name);
     }
@@ -154,10 +189,8 @@ pub fn execute(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Mem
     let access = access(instruction)?;
     let address = instruction.operand_of(Role::Address).ok_or(Stop::Unknown)?;
     let place = |wave: &Wave, lane| {
-        let address = u64::from(read_dword(wave, address, lane, 0)?);
-        Ok(Place::Share(
-            address.wrapping_add_signed(access.offset.into()),
-        ))
+        let address = read_dword(wave, address, lane, 0)?;
+        Ok(shared(address, access.offset as u32))
     };
     let to = instruction.operand_of(Role::Destination);
     let data = instruction.operand_of(Role::Data(0));

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Floating point of eight bits, as the MI300 has it: without infinities and without minus
+//! zero, whose bits are what is no number.
+
+use super::{Number, Rounding};
+
+/// How many bits of eight are the fraction; the exponent has the others but one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Eight {
+    fraction: u32,
+}
+
+/// What instructions call `fp8`, and `bf8`.
+pub const FP8: Eight = Eight { fraction: 3 };
+pub const BF8: Eight = Eight { fraction: 2 };
+
+const NONE: u8 = 0x80;
+const LARGEST: u8 = 0x7f;
+
+impl Eight {
+    /// The exponent of the last bit of the smallest numbers.
+    const fn least(self) -> i32 {
+        let bias = 1 << (6 - self.fraction);
+        1 - bias - self.fraction as i32
+    }
+
+    pub fn unpack(self, bits: u8) -> Number {
+        if bits == NONE {
+            return Number::INVALID;
+        }
+        let magnitude = u32::from(bits & LARGEST);
+        let (biased, fraction) = (magnitude >> self.fraction, magnitude % (1 << self.fraction));
+        let implicit = u32::from(biased != 0) << self.fraction;
+        Number::Finite {
+            negative: bits & NONE != 0,
+            exponent: self.least() + biased.max(1) as i32 - 1,
+            significand: (fraction | implicit).into(),
+        }
+    }
+
+    /// The nearest number, the even one of two. Beyond the largest there is none.
+    pub fn round(self, number: Number) -> u8 {
+        let Number::Finite {
+            negative,
+            exponent,
+            significand,
+        } = number
+        else {
+            return NONE;
+        };
+        let highest = 127 - significand.leading_zeros() as i32;
+        // As `round` has it: a carry out of the fraction makes the next exponent.
+        let last = (highest + exponent - self.fraction as i32).max(self.least());
+        let scaled = Number::Finite {
+            negative: false,
+            exponent: exponent.saturating_sub(last),
+            significand,
+        };
+        let whole = super::to_integer(scaled, Rounding::Even).unwrap_or(0);
+        let biased = i128::from(last - self.least());
+        match u8::try_from((biased << self.fraction) + whole) {
+            _ if significand == 0 => 0,
+            Ok(0) => 0,
+            Ok(magnitude) if magnitude <= LARGEST => magnitude | if negative { NONE } else { 0 },
+            _ => NONE,
+        }
+    }
+}
