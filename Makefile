@@ -98,6 +98,12 @@ test-setup test-host test-kunit test-module test-dkms test-vgpu test-e2e: setup
 test-debug: setup
 	@scripts/test/$(@:test-%=%)
 
+## make test-memory   the same on a kernel that checks each access to memory instead, and a storm; hours
+.PHONY: test-memory
+test-memory: setup
+	@scripts/test/debug --memory
+	@scripts/test/debug --memory storm --seconds 600
+
 ## make test-system   both packages on a host with systemd: installed, failed with, upgraded, purged; 25 minutes
 .PHONY: test-system
 test-system: setup

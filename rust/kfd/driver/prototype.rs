@@ -86,7 +86,7 @@ impl Prototype<'_> {
                     left.eat(if name.is_empty() {
                         b"(anonymous)"
                     } else {
-                        name
+                        as_gcc_names(name)
                     });
                     break;
                 }
@@ -103,6 +103,19 @@ impl Prototype<'_> {
             starred = *kind == Kind::Pointer;
         }
         Ok(())
+    }
+}
+
+/// The name of a type as gcc gives it, where clang gives an integer another.
+pub(crate) fn as_gcc_names(name: &[u8]) -> &[u8] {
+    match name {
+        b"short" => b"short int",
+        b"unsigned short" => b"short unsigned int",
+        b"long" => b"long int",
+        b"unsigned long" => b"long unsigned int",
+        b"long long" => b"long long int",
+        b"unsigned long long" => b"long long unsigned int",
+        name => name,
     }
 }
 

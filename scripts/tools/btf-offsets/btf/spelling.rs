@@ -4,6 +4,7 @@
 //! the shim expects.
 
 use super::{Btf, Kind, TypeId, MAX_CHAIN};
+use crate::prototype::as_gcc_names;
 
 impl Btf<'_> {
     /// The type as C would write it, qualifiers and names of typedefs left out.
@@ -40,7 +41,7 @@ impl Btf<'_> {
                 Ok(if name.is_empty() {
                     "(anonymous)".into()
                 } else {
-                    name.into()
+                    String::from_utf8_lossy(as_gcc_names(name.as_bytes())).into()
                 })
             }
         }

@@ -293,6 +293,48 @@ fn what_differs_is_named() {
     }
 }
 
+/// The type information of a kernel where each integer is passed to a function.
+fn with_integers(names: [&str; 6]) -> (Vec<u8>, Vec<u8>) {
+    let mut base = Maker::new();
+    let integers = names.map(|name| base.int(name, 8));
+    let mut maker = Maker::over(&base);
+    let prototype = maker.prototype(integers[0], &integers);
+    maker.alias(FUNCTION, "act", prototype);
+    (base.finish(), maker.finish())
+}
+
+#[test]
+fn integers_have_the_names_that_either_compiler_gives_them() {
+    const LIST: &str = "function act short int(short int, short unsigned int, long int, \
+        long unsigned int, long long int, long long unsigned int)";
+    let gcc = with_integers([
+        "short int",
+        "short unsigned int",
+        "long int",
+        "long unsigned int",
+        "long long int",
+        "long long unsigned int",
+    ]);
+    let clang = with_integers([
+        "short",
+        "unsigned short",
+        "long",
+        "unsigned long",
+        "long long",
+        "unsigned long long",
+    ]);
+    for (base, module) in [&gcc, &clang] {
+        let expected = expected(base, module, LIST);
+        for (base, module) in [&gcc, &clang] {
+            assert_eq!(loaded::check(base, module, &expected), Ok(()));
+        }
+    }
+    // Another integer is another type, however it is called.
+    let (base, module) = with_integers(["short", "short", "long", "long", "long", "long"]);
+    let expected = expected(&gcc.0, &gcc.1, LIST);
+    assert!(loaded::check(&base, &module, &expected).is_err());
+}
+
 #[test]
 fn any_bytes_come_to_an_answer() {
     let (base, module) = USUAL.make();

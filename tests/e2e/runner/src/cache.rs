@@ -46,6 +46,14 @@ impl Kernel {
             image: image.to_path_buf(),
         })
     }
+
+    /// Whether it was built with an option, as in `CONFIG_KASAN`, that kernels for tests
+    /// alone have. Those have their configuration beside them.
+    pub fn has(&self, option: &str) -> bool {
+        let line = format!("{option}=y");
+        let configuration = fs::read_to_string(self.image.join("config")).unwrap_or_default();
+        configuration.lines().any(|each| each == line)
+    }
 }
 
 impl Cache {

@@ -16,6 +16,7 @@ pub mod device;
 pub mod driver_file;
 mod emulator;
 pub mod failed;
+pub mod failing;
 pub mod firmware;
 pub mod guest;
 pub mod image;

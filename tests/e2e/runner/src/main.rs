@@ -150,6 +150,9 @@ fn main() -> Result<ExitCode> {
                 true => Extent::Everywhere,
                 false => Suite::from(suite).extent(),
             };
+            for line in plan::left_out(&configurations, &scenarios) {
+                println!("{line}");
+            }
             let groups = plan::plan(&configurations, &scenarios, extent);
             let jobs = arguments.jobs.unwrap_or_else(plan::jobs).max(1);
             let tally = plan::run(&cache, &Failures::new()?, groups, jobs);

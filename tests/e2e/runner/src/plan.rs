@@ -63,6 +63,15 @@ pub fn plan<'a>(
     extent: Extent,
 ) -> Vec<Group<'a>> {
     let kernels = different(configurations.iter().map(|each| &each.kernel));
+    let scenarios: Vec<&Scenario> = scenarios
+        .iter()
+        .copied()
+        .filter(|scenario| {
+            kernels
+                .iter()
+                .all(|kernel| scenario.needs.missing_of(kernel).is_none())
+        })
+        .collect();
     let dies = different(configurations.iter().map(|each| each.xcc));
     let is_due = |number: usize, configuration: &Configuration| {
         let kernel = kernels
@@ -112,6 +121,22 @@ pub fn plan<'a>(
     // The longest first, so that all end at about the same time.
     groups.sort_by_key(|group| usize::MAX - group.scenarios.len());
     groups
+}
+
+/// What is said of each scenario that a kernel cannot run, which then runs on none: such
+/// kernels are asked for one at a time.
+pub fn left_out(configurations: &[Configuration], scenarios: &[&Scenario]) -> Vec<String> {
+    let kernels = different(configurations.iter().map(|each| &each.kernel));
+    let of = |scenario: &&Scenario| {
+        let (kernel, option) = kernels
+            .iter()
+            .find_map(|kernel| Some((kernel, scenario.needs.missing_of(kernel)?)))?;
+        Some(format!(
+            "not run {}: {}: the kernel has no {option}; that of scripts/test/debug has",
+            kernel.series, scenario.name
+        ))
+    };
+    scenarios.iter().filter_map(of).collect()
 }
 
 /// Runs groups, up to `jobs` of them at a time.
@@ -335,6 +360,45 @@ mod tests {
                 assert!((0..dies).all(|die| (0..kernels).any(|kernel| due(kernel, die))));
             }
         }
+    }
+
+    #[test]
+    fn what_a_kernel_cannot_do_is_left_out_and_said() {
+        static FAILING: Scenario = scenario(
+            "failing",
+            Needs {
+                failing_allocations: true,
+                ..Needs::ANY
+            },
+        );
+        let place = tempfile::tempdir().unwrap();
+        let mut configurations = [configuration("7.3", 1)];
+        configurations[0].kernel.image = place.path().to_path_buf();
+        let scenarios = [&PLAIN, &FAILING];
+        let planned = |configurations: &[Configuration]| {
+            let groups = plan(configurations, &scenarios, Extent::Everywhere);
+            (named(&groups), left_out(configurations, &scenarios))
+        };
+        for lacking in ["", "# CONFIG_FAILSLAB is not set\n", "CONFIG_FAILSLAB=m\n"] {
+            fs::write(place.path().join("config"), lacking).unwrap();
+            let (groups, left_out) = planned(&configurations);
+            assert_eq!(groups, ["7.3x1: plain"]);
+            let [line] = &left_out[..] else {
+                panic!("{left_out:?}");
+            };
+            assert!(
+                line.contains("7.3: failing: the kernel has no CONFIG_FAILSLAB"),
+                "{line}"
+            );
+        }
+        fs::write(
+            place.path().join("config"),
+            "CONFIG_A=y\nCONFIG_FAILSLAB=y\n",
+        )
+        .unwrap();
+        let (groups, left_out) = planned(&configurations);
+        assert_eq!(groups, ["7.3x1: plain, failing"]);
+        assert!(left_out.is_empty());
     }
 
     #[test]

@@ -21,6 +21,9 @@ use crate::plan::{Extent, Group};
 use crate::storm::Plan;
 use crate::strict;
 
+/// The option of a kernel that checks each access to memory.
+const KASAN: &str = "CONFIG_KASAN";
+
 /// Which command runs a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suite {
@@ -46,6 +49,17 @@ impl Suite {
             _ => Extent::Everywhere,
         }
     }
+
+    /// The name by which it is run.
+    fn name(self) -> &'static str {
+        match self {
+            Suite::Vgpu => "vgpu",
+            Suite::E2e => "e2e",
+            Suite::Storm => "storm",
+            Suite::Matrix => "matrix",
+            Suite::Endurance => "endurance",
+        }
+    }
 }
 
 /// On which guests a scenario makes sense.
@@ -66,6 +80,8 @@ pub struct Needs {
     /// It leaves the guest in a state that no other scenario can work in. The
     /// next one pays ten seconds for a new guest.
     pub spoils: bool,
+    /// A kernel that can let allocations fail.
+    pub failing_allocations: bool,
 }
 
 impl Needs {
@@ -77,6 +93,7 @@ impl Needs {
         small: false,
         rptr_at_completion: false,
         spoils: false,
+        failing_allocations: false,
     };
 
     /// One guest is enough: with one die, since that is the fastest.
@@ -90,6 +107,12 @@ impl Needs {
     /// would also wait long for what the driver keeps after a reset.
     pub fn guest(&self) -> (u32, bool, bool) {
         (self.sched_policy, self.small, self.spoils)
+    }
+
+    /// The option that it needs of a kernel that lacks it, if there is one.
+    pub fn missing_of(&self, kernel: &Kernel) -> Option<&'static str> {
+        const FAULTS: &str = "CONFIG_FAILSLAB";
+        (self.failing_allocations && !kernel.has(FAULTS)).then_some(FAULTS)
     }
 }
 
@@ -128,9 +151,12 @@ impl Configuration {
     }
 
     fn image(&self, needs: &Needs) -> Image {
-        // The older kernel checks its slab caches: stray accesses of driver,
-        // module and device show there.
-        let append = if self.kernel.series == "7.2" {
+        let append = if self.kernel.has(KASAN) {
+            // Not only the first report.
+            "kasan_multi_shot"
+        } else if self.kernel.series == "7.2" {
+            // The older kernel checks its slab caches: stray accesses of driver,
+            // module and device show there.
             "slub_debug=FZPU"
         } else {
             ""
@@ -163,25 +189,18 @@ impl Configuration {
             "" => String::new(),
             parameters => format!(" --parameters '{parameters}'"),
         };
-        let command = match scenario.suite {
-            // A kernel that is not of the cache has no series.
-            _ if kernel.series == kernel.release => "debug".into(),
-            Suite::Vgpu => format!("vgpu --kernel {}", kernel.series),
-            Suite::E2e => format!("e2e --kernel {}", kernel.series),
-            Suite::Matrix => format!("matrix --kernel {}", kernel.series),
-            Suite::Endurance => format!("endurance --kernel {}", kernel.series),
-            Suite::Storm => format!(
-                "storm --kernel {} --seed {} --seconds {}{}",
-                kernel.series,
-                self.storm.seed,
-                self.storm.seconds,
-                if self.storm.with_module {
-                    ""
-                } else {
-                    " --without-module"
-                }
-            ),
+        let suite = scenario.suite.name();
+        // A kernel that is not of the cache has no series.
+        let mut command = if kernel.series != kernel.release {
+            format!("{suite} --kernel {}", kernel.series)
+        } else if kernel.has(KASAN) {
+            format!("debug --memory {suite}")
+        } else {
+            format!("debug {suite}")
         };
+        if scenario.suite == Suite::Storm {
+            command += &self.storm.options();
+        }
         format!(
             "scripts/test/{command} --xcc {xcc}{parameters} --filter '{}'",
             scenario.name
@@ -286,8 +305,8 @@ fn run_one(
     if scenario.suite == Suite::Vgpu {
         check_registers(guest)?;
     }
-    checkers::ask(guest)?;
-    check_log(guest)
+    check_log(guest)?;
+    checkers::ask(guest)
 }
 
 /// Refuses what the kernel has said since the last call, if it should not have.

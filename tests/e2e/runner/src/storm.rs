@@ -27,6 +27,23 @@ pub struct Plan {
     pub with_module: bool,
 }
 
+impl Plan {
+    /// The options by which it is asked for, each after a space.
+    pub fn options(&self) -> String {
+        let Plan {
+            seed,
+            seconds,
+            with_module,
+        } = self;
+        let alone = if *with_module {
+            ""
+        } else {
+            " --without-module"
+        };
+        format!(" --seed {seed} --seconds {seconds}{alone}")
+    }
+}
+
 /// A seed that nobody has tried.
 pub fn new_seed() -> u64 {
     let time = SystemTime::now().duration_since(UNIX_EPOCH);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! All scenarios, by what they are about.
 
+mod allocations;
 mod background;
 mod burst;
 mod contention;
@@ -85,6 +86,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         contexts::SCENARIOS,
         two_gpus::SCENARIOS,
         matrix::SCENARIOS,
+        allocations::SCENARIOS,
         storm::SCENARIOS,
         endurance::SCENARIOS,
     ]

@@ -14,6 +14,7 @@ use std::time::Duration;
 use anyhow::{bail, ensure, Result};
 use clap::{Args, Parser, Subcommand};
 use gpu_workload::control::{self, Request};
+use gpu_workload::hint::Page;
 use gpu_workload::kfd::context::Context;
 use gpu_workload::kfd::ioctl::Kfd;
 use gpu_workload::kfd::pressure::Pressure;
@@ -88,6 +89,8 @@ enum What {
         #[arg(long, default_value_t = 0)]
         pause_us: u64,
     },
+    /// Map the module's page for hints, and unmap it again
+    HintPage,
     /// Let a workload submit no more
     Stop {
         #[arg(long)]
@@ -348,6 +351,7 @@ fn perform(what: What) -> Result<serde_json::Value> {
                 pause_us,
             },
         ),
+        What::HintPage => Page::open().map(|_| json!({})),
         What::Stop { socket, queue } => control::call(&socket, &Request::Stop { queue }),
         What::Invalidate { socket } => control::call(&socket, &Request::Invalidate),
         What::Rename {
