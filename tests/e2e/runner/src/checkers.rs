@@ -87,10 +87,10 @@ mod tests {
     fn a_kernel_that_found_something_says_so_for_good() {
         assert!(spoiled("").is_err());
         // Modules from elsewhere, and warnings, are no such thing.
-        for fine in [0, 1 << 9, 1 << 12 | 1 << 13] {
+        for fine in [0, 1 << 9, (1 << 12) | (1 << 13)] {
             assert_eq!(spoiled(&format!("{fine}\n")).unwrap(), None);
         }
-        let said = spoiled(&format!("{}\n", 1 << 12 | 1 << 5))
+        let said = spoiled(&format!("{}\n", (1 << 12) | (1 << 5)))
             .unwrap()
             .unwrap();
         assert!(said.contains("memory"), "{said}");
