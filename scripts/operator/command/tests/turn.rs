@@ -4,7 +4,9 @@
 mod host;
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::{symlink, MetadataExt, OpenOptionsExt};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -51,6 +53,14 @@ fn waits(process: u32, file: &str, host: &Host) -> bool {
                 .iter()
                 .any(|word| word.ends_with(&format!(":{inode}")))
     })
+}
+
+/// Whether a process has opened a file.
+fn has_open(process: u32, file: &Path) -> bool {
+    let inode = fs::metadata(file).unwrap().ino();
+    let files = fs::read_dir(format!("/proc/{process}/fd"));
+    let mut files = files.into_iter().flatten().flatten();
+    files.any(|file| fs::metadata(file.path()).is_ok_and(|file| file.ino() == inode))
 }
 
 #[test]
@@ -160,8 +170,20 @@ fn a_program_that_is_told_to_end_applies_the_whole_first() {
     for signal in ["TERM", "INT", "HUP"] {
         host.file(&format!("{PARAMETERS}/mode"), "observe\n");
         let mut child = apply(&host);
-        // It reads the parameter, and then waits for somebody to take the new value.
-        fs::write(&pipe, "20\n").unwrap();
+        // It reads the parameter, and then waits for somebody to take the new value. Until
+        // it has opened the pipe, what is in it may have no other reader: a program that
+        // another test starts has the one of the last round for a moment.
+        let mut writer = fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&pipe)
+            .unwrap();
+        writer.write_all(b"20\n").unwrap();
+        while !has_open(child.id(), &pipe) {
+            assert!(child.try_wait().unwrap().is_none(), "it did not read");
+            sleep(Duration::from_millis(1));
+        }
+        drop(writer);
         let told = Command::new("kill")
             .args(["-s", signal, &child.id().to_string()])
             .status();
