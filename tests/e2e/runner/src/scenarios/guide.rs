@@ -107,7 +107,7 @@ fn guide(guest: &mut Guest) -> Result<()> {
             .replace("pid=4711", "pid=1")
             .replace("gpu_0000:c1:00.0", &format!("gpu_{GPU}"));
         let text = match line.starts_with("gpreempt record ") {
-            true => record(guest, &line)?,
+            true => record(guest, &module, &line)?,
             false => shell(guest, &line)?,
         };
         ensure!(
@@ -134,9 +134,11 @@ fn guide(guest: &mut Guest) -> Result<()> {
     remove(guest)
 }
 
-/// Something happens while it is recorded. When nothing does, it says so.
-fn record(guest: &mut Guest, line: &str) -> Result<String> {
+/// Something happens while it is recorded. When nothing does, it says so: where the module
+/// only observes, it may tell at any time of what it would do.
+fn record(guest: &mut Guest, module: &Module, line: &str) -> Result<String> {
     let short = line.replace("--seconds 10", "--seconds 0.1");
+    module.set(guest, "mode", "off")?;
     let silence = shell(
         guest,
         &format!("! {short} 2>&1; ! ls trace.perfetto 2>/dev/null"),
@@ -145,6 +147,7 @@ fn record(guest: &mut Guest, line: &str) -> Result<String> {
         silence.contains("nothing happened in that time"),
         "{silence}"
     );
+    module.set(guest, "mode", "observe")?;
     let meanwhile = "{ sleep 2; gpreempt mode enforce; sleep 3; gpreempt mode observe; } >&2 &";
     shell(guest, &format!("{meanwhile} {line}; wait"))
 }
