@@ -2,6 +2,7 @@
 //! Floating point of eight bits, as the MI300 has it: without infinities and without minus
 //! zero, whose bits are what is no number.
 
+use super::round::magnitude;
 use super::{Number, Rounding};
 
 /// How many bits of eight are the fraction; the exponent has the others but one.
@@ -48,17 +49,9 @@ impl Eight {
         else {
             return NONE;
         };
-        let highest = 127 - significand.leading_zeros() as i32;
-        // As `round` has it: a carry out of the fraction makes the next exponent.
-        let last = (highest + exponent - self.fraction as i32).max(self.least());
-        let scaled = Number::Finite {
-            negative: false,
-            exponent: exponent.saturating_sub(last),
-            significand,
-        };
-        let whole = super::to_integer(scaled, Rounding::Even).unwrap_or(0);
-        let biased = i128::from(last - self.least());
-        match u8::try_from((biased << self.fraction) + whole) {
+        let fields = (self.fraction, self.least());
+        let number = (exponent, significand);
+        match u8::try_from(magnitude(fields, number, negative, Rounding::Even)) {
             _ if significand == 0 => 0,
             Ok(0) => 0,
             Ok(magnitude) if magnitude <= LARGEST => magnitude | if negative { NONE } else { 0 },

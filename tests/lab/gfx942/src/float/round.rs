@@ -62,23 +62,13 @@ pub fn round(number: Number, format: Format, rounding: Rounding) -> u64 {
             negative,
             exponent,
             significand,
-        } => (negative, i64::from(exponent), significand),
+        } => (negative, exponent, significand),
     };
     if significand == 0 {
         return sign(negative);
     }
-    let highest = 127 - i64::from(significand.leading_zeros());
-    // The exponent of the last bit that the format keeps of a number of this size.
-    let last = (highest + exponent - i64::from(format.fraction)).max(format.least().into());
-    let cut_off = last - exponent;
-    let whole = if cut_off > 0 {
-        cut(significand, cut_off.min(200) as u32, negative, rounding)
-    } else {
-        significand << (-cut_off).min(127)
-    };
-    // A carry out of the fraction makes the next exponent, as the fields lie side by side.
-    let biased = last - i64::from(format.least());
-    let magnitude = (i128::from(biased) << format.fraction) + whole as i128;
+    let fields = (format.fraction, format.least());
+    let magnitude = magnitude(fields, (exponent, significand), negative, rounding);
     let infinity = i128::from(format.infinity());
     if magnitude < infinity {
         return sign(negative) | magnitude as u64;
@@ -90,6 +80,29 @@ pub fn round(number: Number, format: Format, rounding: Rounding) -> u64 {
         Rounding::Zero => false,
     };
     sign(negative) | (format.infinity() - u64::from(!overflows))
+}
+
+/// Exponent and fraction of a number that is not zero, side by side, in a format with so
+/// many bits of fraction whose smallest numbers have a last bit of this exponent. Beyond
+/// the format the exponent goes on.
+pub(super) fn magnitude(
+    (fraction, least): (u32, i32),
+    (exponent, significand): (i32, u128),
+    negative: bool,
+    rounding: Rounding,
+) -> i128 {
+    let (exponent, least) = (i64::from(exponent), i64::from(least));
+    let highest = 127 - i64::from(significand.leading_zeros());
+    // The exponent of the last bit that the format keeps of a number of this size.
+    let last = (highest + exponent - i64::from(fraction)).max(least);
+    let cut_off = last - exponent;
+    let whole = if cut_off > 0 {
+        cut(significand, cut_off.min(200) as u32, negative, rounding)
+    } else {
+        significand << (-cut_off).min(127)
+    };
+    // A carry out of the fraction makes the next exponent, as the fields lie side by side.
+    (i128::from(last - least) << fraction) + whole as i128
 }
 
 /// A number as an integer, which is none if it is infinite or not a number. Beyond 126
