@@ -19,7 +19,7 @@ use std::sync::Arc;
 use crate::terms::{Bus, BusError, StaleReport, Vram};
 use cache::Cache;
 
-const PAGE: u64 = 4096;
+pub const PAGE: u64 = 4096;
 
 pub use lookups::Lookups;
 

@@ -15,10 +15,9 @@
 
 use gfx942::wave::{Fault, Memory as Seen};
 
-use crate::memory::{Lookups, Memory, MemoryFault, Space};
+use crate::memory::{Lookups, Memory, MemoryFault, Space, PAGE};
 use crate::terms::GpuNanos;
 
-const PAGE: u64 = 4096;
 /// Bytes of a line of code, and how many lines are kept.
 const LINE: u64 = 256;
 const LINES: usize = 16;

@@ -10,11 +10,9 @@ mod scheduling;
 use crate::engines::Engines;
 use crate::hws::Hws;
 use crate::layout::pm4::{self, Header};
-use crate::memory::{Memory, MemoryFault, Space};
+use crate::memory::{Memory, MemoryFault, Space, PAGE};
 use crate::queue::{Failure, Flow, Indirect, Queue};
 use crate::terms::{Format, QueueKey, Role};
-
-const PAGE: u64 = 4096;
 
 /// Dwords that one packet may have.
 const PACKET_DWORDS: u32 = 1 << 14;
