@@ -197,7 +197,10 @@ impl Show<'_> {
         loop {
             match self.replies.try_recv() {
                 Ok(Reply::Looked(found)) => self.state.take(*found),
-                Ok(Reply::Changed(change, result)) => self.state.changed(&change, result),
+                Ok(Reply::Changed(change, result, found)) => {
+                    self.state.take(*found);
+                    self.state.changed(&change, result);
+                }
                 Err(TryRecvError::Empty) => return Ok(heard),
                 Err(TryRecvError::Disconnected) => return Err(stuck()),
             }

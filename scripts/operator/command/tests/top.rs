@@ -18,8 +18,9 @@ use host::{Host, DEBUGFS, FAUX, QUEUES};
 use nix::fcntl::OFlag;
 use nix::pty::{grantpt, posix_openpt, ptsname_r, unlockpt};
 use nix::sys::signal::{kill, Signal};
+use nix::sys::stat::Mode;
 use nix::sys::termios::{tcgetattr, Termios};
-use nix::unistd::Pid;
+use nix::unistd::{mkfifo, Pid};
 
 const EVENTS: &str = r#"{"schema":1,"events":[{"number":1,"time_ns":9,"gpu":"0000:01:00.0","node":0,"gpu_id":5,"pid":20,"queue":1,"prio":2,"eff_prio":2,"action":"stop","reason":"inversion","age_ns":3,"for":{"pid":10,"queue":1},"fate":"done","errno":0}]}"#;
 const MODULE: &str = "sys/module/amd_gpreempt";
@@ -222,6 +223,35 @@ fn what_has_changed_since_the_question_is_not_written_over() {
     run.press("y");
     run.waits_for("process 20 is not the one that was shown");
     assert_eq!(host.read(&format!("{FAUX}/rules_add")), "");
+    run.press("q");
+    assert!(run.ends().success());
+}
+
+/// Somebody who goes on at once must not do so with tables of before the change.
+#[test]
+fn what_became_of_a_change_is_said_with_the_look_after_it() {
+    let host = host();
+    let mode = format!("{MODULE}/parameters/mode");
+    let mut run = usual(&host);
+    run.press("p");
+    run.waits_for("paused");
+    run.press("m3y");
+    run.waits_for("written: ");
+    run.press("m3n");
+    run.waits_for("nothing was written");
+    // No look is under way now, and the next one has to wait.
+    host.file(&mode, "observe");
+    let queues = host.0.path().join(DEBUGFS).join("queues.json");
+    fs::remove_file(&queues).unwrap();
+    mkfifo(&queues, Mode::S_IRWXU).unwrap();
+    run.press("m3y");
+    while host.read(&mode) != "enforce" {
+        thread::sleep(Duration::from_millis(5));
+    }
+    thread::sleep(Duration::from_millis(200));
+    assert!(!run.screen().contains("written: "), "{}", run.screen());
+    fs::write(&queues, QUEUES).unwrap();
+    run.waits_for("written: ");
     run.press("q");
     assert!(run.ends().success());
 }

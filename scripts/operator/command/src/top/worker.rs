@@ -17,10 +17,11 @@ pub enum Wish {
     Change(Change),
 }
 
-/// What it gets.
+/// What it gets. What became of a change comes with the look at what it has changed, so
+/// that whoever reads the one and goes on does so with the other.
 pub enum Reply {
     Looked(Box<Result<Look, Refusal>>),
-    Changed(Box<Change>, Result<(), Refusal>),
+    Changed(Box<Change>, Result<(), Refusal>, Box<Result<Look, Refusal>>),
 }
 
 /// The two ends of the thread. It ends when its wishes do.
@@ -29,17 +30,14 @@ pub fn start(mut host: Host) -> Result<(Sender<Wish>, Receiver<Reply>), Refusal>
     let (replies, replied) = mpsc::channel();
     let serve = move || {
         for wish in wished {
-            if let Wish::Change(change) = wish {
-                let result = change.make(&mut host);
-                if replies
-                    .send(Reply::Changed(Box::new(change), result))
-                    .is_err()
-                {
-                    return;
+            let reply = match wish {
+                Wish::Look => Reply::Looked(Box::new(look(&host))),
+                Wish::Change(change) => {
+                    let result = change.make(&mut host);
+                    Reply::Changed(Box::new(change), result, Box::new(look(&host)))
                 }
-            }
-            let found = Box::new(look(&host));
-            if replies.send(Reply::Looked(found)).is_err() {
+            };
+            if replies.send(reply).is_err() {
                 return;
             }
         }
