@@ -22,10 +22,12 @@ pub fn fetch(engines: &mut Engines, hws: &mut Hws, key: QueueKey) {
     let Some(queue) = engines.queues.take_fetch(&mut engines.bus, key) else {
         return;
     };
-    let flow = match queue.format() {
+    let format = queue.format();
+    let missed = engines.queues.miss_write_pointer(&mut engines.bus, key);
+    let flow = missed.unwrap_or_else(|| match format {
         Format::Pm4 => CommandProcessor::new(engines, hws).pm4_fetch(key),
         Format::Aql => CommandProcessor::new(engines, hws).aql_fetch(key),
         Format::Sdma => sdma::fetch(engines, key),
-    };
+    });
     engines.queues.flow(&mut engines.bus, key, flow);
 }

@@ -73,6 +73,20 @@ impl Queues {
         (queue.is_live() && !bus.faults.hung).then_some(queue)
     }
 
+    /// Tries once more to read a write pointer that could not be read when the queue was
+    /// loaded. Returns what the queue does if it is still unknown.
+    pub fn miss_write_pointer(&mut self, bus: &mut Buses, key: QueueKey) -> Option<Flow> {
+        let queue = self.get_mut(key)?;
+        let address = queue.unread_write?;
+        match bus.memory.read_u64(queue.space(), address) {
+            Ok(write) => {
+                queue.learn_write_pointer(write);
+                None
+            }
+            Err(fault) => Some(self.fault_of_packet(bus, key, fault, "write pointer")),
+        }
+    }
+
     /// Continues after a packet.
     pub fn flow(&mut self, bus: &mut Buses, key: QueueKey, flow: Flow) {
         match flow {

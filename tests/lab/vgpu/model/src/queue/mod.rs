@@ -82,6 +82,8 @@ pub struct Queue {
     fetched: u64,
     read: u64,
     write: u64,
+    /// Where its write pointer is, if that could not be read when it was loaded.
+    unread_write: Option<u64>,
     /// A fetch is scheduled.
     fetching: bool,
     indirect: Option<Indirect>,
@@ -117,6 +119,7 @@ impl Queue {
             fetched: read,
             read,
             write,
+            unread_write: None,
             fetching: false,
             indirect: None,
             indirect_signal: None,

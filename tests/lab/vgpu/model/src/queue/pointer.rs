@@ -46,6 +46,23 @@ impl Queue {
         self.write
     }
 
+    /// Takes the write pointer from memory. Where it cannot be read, the queue comes upon
+    /// that when it is to read its first packet.
+    pub fn read_write_pointer(&mut self, bus: &Buses, address: u64) {
+        match bus.memory.read_u64(self.space(), address) {
+            Ok(write) => self.learn_write_pointer(write),
+            Err(_) => {
+                self.write = self.read;
+                self.unread_write = Some(address);
+            }
+        }
+    }
+
+    pub fn learn_write_pointer(&mut self, write: u64) {
+        self.write = write;
+        self.unread_write = None;
+    }
+
     /// Reading continues after a packet; the owner does not see it yet.
     pub fn fetch_to(&mut self, target: u64) {
         self.fetched = target;

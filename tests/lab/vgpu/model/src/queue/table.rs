@@ -88,8 +88,10 @@ impl Queues {
             match queue.format() {
                 // The value names the last packet made ready; several
                 // producers may ring out of order.
-                Format::Aql => queue.write = queue.write.max(value.wrapping_add(1)),
-                Format::Pm4 | Format::Sdma => queue.write = value,
+                Format::Aql => {
+                    queue.learn_write_pointer(queue.write.max(value.wrapping_add(1)));
+                }
+                Format::Pm4 | Format::Sdma => queue.learn_write_pointer(value),
             }
             self.kick(bus, key);
         }

@@ -90,15 +90,12 @@ pub fn load_slot(
         read >>= 4;
         write >>= 4;
     }
-    if let Some(address) = loading.write_address.filter(|address| *address != 0) {
-        // If the pointer cannot be read the ring seems empty; the doorbell
-        // brings the next value.
-        let stored = bus.memory.read_u64(loading.space, address);
-        write = stored.unwrap_or(read);
-    }
     let own = (wide(gc::CP_MQD_BASE_ADDR), 0);
     let (first, stride) = loading.descriptor.unwrap_or(own);
-    let queue = Queue::new(identity, home, dies, read, write).with_descriptor(first, stride);
+    let mut queue = Queue::new(identity, home, dies, read, write).with_descriptor(first, stride);
+    if let Some(address) = loading.write_address.filter(|address| *address != 0) {
+        queue.read_write_pointer(bus, address);
+    }
     let key = engines.queues.insert(queue);
     engines.compute.open(&engines.bus.config, key);
     key

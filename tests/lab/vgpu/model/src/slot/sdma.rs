@@ -100,7 +100,6 @@ pub fn load_listed(engines: &mut Engines, listed: &ListedRing) -> Result<QueueKe
     let report = wide(mqd::RB_RPTR_ADDR_LO, mqd::RB_RPTR_ADDR_HI)?;
     let activity = wide(mqd::UTILIZATION, mqd::UTILIZATION + 1)?;
     let doorbell_offset = word(mqd::DOORBELL_OFFSET)?;
-    let write = bus.memory.read_u64(listed.space, listed.write_address);
     for (register, value) in [
         (sdma::RB_CNTL, control | 1),
         (sdma::RB_BASE, base as u32),
@@ -125,9 +124,10 @@ pub fn load_listed(engines: &mut Engines, listed: &ListedRing) -> Result<QueueKe
         is_static: listed.is_static,
         settings: listed.settings,
     };
-    let queue = Queue::new(identity, 0, 1, read, write.unwrap_or(read))
+    let mut queue = Queue::new(identity, 0, 1, read, read)
         .with_descriptor(listed.descriptor, 0)
         .with_busy_nanos(activity * 10);
+    queue.read_write_pointer(bus, listed.write_address);
     let key = engines.queues.insert(queue);
     engines.queues.account_mapped(bus, key);
     engines.queues.kick(bus, key);

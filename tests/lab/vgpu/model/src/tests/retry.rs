@@ -5,7 +5,9 @@ use crate::layout::descriptor::sdma as mqd;
 use crate::layout::pm4::opcode;
 use crate::memory::FB_BASE;
 use crate::terms::{Config, Timing};
-use crate::testing::driver::{halves, packet, Driver, TestProcess, TestQueue, USER};
+use crate::testing::driver::{
+    halves, packet, Driver, TestDispatch, TestProcess, TestQueue, Work, USER,
+};
 use crate::testing::machine::{slow, Launch, HANDLERS, INSTRUCTION, WRITTEN};
 
 const PAGE: u64 = 4096;
@@ -169,6 +171,48 @@ fn packets_of_the_command_processor_are_tried_again() {
     assert_eq!(driver.words(pages, 1), [6]);
     assert_eq!(driver.words(pages + PAGE, 1), [5]);
     assert_eq!(driver.report(&queue).fault, None);
+}
+
+/// A queue that was mapped with a packet in it while its process did not find the page of
+/// its pointers, and the entry that the page had.
+fn without_pointers(retries: bool) -> (Driver, TestQueue, TestDispatch, u64) {
+    let (mut driver, process) = driver(retries);
+    let queue = driver.queue(process, 1);
+    let was = driver.set_entry(&process, USER + queue.write, 0);
+    let (words, dispatch) = driver.prepare(Work::default());
+    driver.put_packet(&queue, &words);
+    driver.map(&[queue]);
+    driver.run(1_000_000);
+    let page = (USER + queue.write) & !(PAGE - 1);
+    let expected = if retries { RETRIES } else { 0 };
+    assert_eq!(told(&mut driver), (page, expected));
+    (driver, queue, dispatch, was)
+}
+
+#[test]
+fn a_write_pointer_is_read_again() {
+    let (mut driver, queue, dispatch, was) = without_pointers(true);
+    assert_eq!(driver.report(&queue).fault, None);
+    driver.set_entry(&queue.process, USER + queue.write, was);
+    driver.finish(&dispatch);
+}
+
+#[test]
+fn a_write_pointer_that_cannot_be_read_stops_the_queue() {
+    let (mut driver, queue, dispatch, was) = without_pointers(false);
+    let fault = driver.report(&queue).fault.unwrap();
+    assert!(fault.starts_with("write pointer: "), "{fault}");
+    driver.set_entry(&queue.process, USER + queue.write, was);
+    driver.ring(&queue);
+    driver.run(1_000_000);
+    assert!(!driver.is_done(&dispatch), "it stays stopped");
+}
+
+#[test]
+fn a_doorbell_says_what_could_not_be_read() {
+    let (mut driver, queue, dispatch, _) = without_pointers(true);
+    driver.ring(&queue);
+    driver.run_until(1_000_000, |driver| driver.is_done(&dispatch));
 }
 
 #[test]
