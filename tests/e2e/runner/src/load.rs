@@ -18,6 +18,22 @@ pub const DILATION: u32 = 32;
 const CONTROL: &str = "/tmp/control";
 const PATIENCE: Duration = Duration::from_secs(600);
 
+/// How a load is started.
+struct Line<'a> {
+    /// A program of the disk.
+    program: &'a str,
+    environment: &'a [(&'a str, &'a str)],
+}
+
+impl Default for Line<'_> {
+    fn default() -> Self {
+        Line {
+            program: "workload",
+            environment: &[],
+        }
+    }
+}
+
 /// A load that was started.
 pub struct Load {
     program: Background,
@@ -35,30 +51,52 @@ impl Load {
 
     /// The same, by a program of the disk that may have another name.
     pub fn start_as(guest: &mut Guest, program: &str, specification: Value) -> Result<Load> {
-        let mut load = Load::launch_as(guest, program, specification, Expect::Success)?;
-        load.wait_until_ready(guest)?;
-        Ok(load)
+        let line = Line {
+            program,
+            ..Line::default()
+        };
+        Load::launch_as(guest, line, specification, Expect::Success)?.ready(guest)
+    }
+
+    /// The same, with save areas that the driver does not move when video memory runs
+    /// short: it can lose the waves in those that it moves (docs/virtual-gpu.md).
+    pub fn start_settled(guest: &mut Guest, specification: Value) -> Result<Load> {
+        let line = Line {
+            environment: &[("HSA_USE_SVM", "0")],
+            ..Line::default()
+        };
+        Load::launch_as(guest, line, specification, Expect::Success)?.ready(guest)
+    }
+
+    fn ready(mut self, guest: &mut Guest) -> Result<Load> {
+        self.wait_until_ready(guest)?;
+        Ok(self)
     }
 
     /// Starts a load and goes on at once. It may be one that fails, where that is
     /// expected.
     pub fn launch(guest: &mut Guest, specification: Value, expect: Expect) -> Result<Load> {
-        Load::launch_as(guest, "workload", specification, expect)
+        Load::launch_as(guest, Line::default(), specification, expect)
     }
 
     fn launch_as(
         guest: &mut Guest,
-        program: &str,
+        how: Line,
         specification: Value,
         expect: Expect,
     ) -> Result<Load> {
         let specification = complete(specification)?;
         // No load meets the sockets of another.
         let control = format!("{CONTROL}.{}", guest.unique());
-        let line = [program, "run", "--control", &control, "--spec", "-"];
+        let line = [how.program, "run", "--control", &control, "--spec", "-"];
         let program = Program {
             // It can be longer than an argument.
             input: specification,
+            environment: how
+                .environment
+                .iter()
+                .map(|(name, value)| ((*name).into(), (*value).into()))
+                .collect(),
             ..on_disk(&line)
         };
         Ok(Load {
@@ -79,12 +117,7 @@ impl Load {
             }
             if self.queues.is_empty() {
                 if let Some(finished) = self.program.wait(guest, Duration::ZERO)? {
-                    bail!(
-                        "the load ended before it was ready: {:?} {}{}",
-                        finished.status,
-                        finished.stdout,
-                        finished.stderr
-                    );
+                    bail!("before it was ready, {}", ended(&finished));
                 }
             }
             Ok(!self.queues.is_empty())
@@ -138,10 +171,14 @@ impl Load {
             .with_context(|| format!("no status of queue '{queue}' in {all}"))
     }
 
-    /// Lets no queue submit more, so that the load comes to its end.
+    /// Lets no queue submit more, so that the load comes to its end. If a process of it is
+    /// gone, the load has something to say.
     pub fn stop(&self, guest: &mut Guest) -> Result<()> {
         for queue in &self.queues {
-            self.control(guest, &queue.name, &["stop"])?;
+            if let Err(error) = self.control(guest, &queue.name, &["stop"]) {
+                let finished = self.kill(guest)?;
+                return Err(error.context(ended(&finished)));
+            }
         }
         Ok(())
     }
@@ -162,10 +199,7 @@ impl Load {
         let report = report(&finished)?;
         ensure!(
             report.ok && finished.status == Status::Exited(0),
-            "the load failed with {:?}: {}\n{}",
-            finished.status,
-            finished.stdout,
-            finished.stderr
+            ended(&finished)
         );
         Ok(report)
     }
@@ -174,6 +208,16 @@ impl Load {
     pub fn kill(&self, guest: &mut Guest) -> Result<Finished> {
         self.program.stop(guest)
     }
+}
+
+/// How a load has ended that should not have, or not yet.
+fn ended(finished: &Finished) -> String {
+    let Finished {
+        status,
+        stdout,
+        stderr,
+    } = finished;
+    format!("the load ended with {status:?}: {stdout}\n{stderr}")
 }
 
 /// What a load that has ended reports.

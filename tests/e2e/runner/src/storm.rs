@@ -92,6 +92,24 @@ pub const KNOWN: &[&str] = &[
     "Cannot dump process when queues",
     "Failed to create process VM object",
     "Getting device by id failed",
+    "Event page is already set",
+    "Invalid option: ",
+    // Memory that is not the process's own, is mapped already, or finds no place.
+    "Failed to get user pages",
+    "Invalid VA when adding BO to VM",
+    " conflict with 0x",
+    "Failed to map VA",
+    "update_gpuvm_pte() failed",
+    "amdgpu_vm_bo_update failed",
+    "Failed to map bo to gpuvm",
+    "Failed to map peer",
+    "Failed to reserve buffers in ttm",
+    "Failed to copy process private information",
+    // A queue whose memory was taken away, of a process of the storm alone.
+    "page fault (src_id:",
+    "Process storm pid",
+    "in page starting at address",
+    "cookie node_id",
     // The operator draws parameters that do not go together, and rules that are gone.
     "transaction=direct is for backend=hws alone",
     "there is no rule ",
@@ -107,7 +125,7 @@ fn blow(guest: &mut Guest, plan: Plan) -> Result<Outcome> {
     for text in KNOWN {
         guest.expect_log(text);
     }
-    let load = Load::start(guest, beside(guest))?;
+    let load = Load::start_settled(guest, beside(guest))?;
     let (seed, seconds) = (plan.seed.to_string(), plan.seconds.to_string());
     let line = ["storm", "--seed", &seed, "--seconds", &seconds];
     let storm = Background::start(guest, &line, Expect::Anything)?;

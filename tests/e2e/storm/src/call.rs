@@ -103,6 +103,8 @@ pub const MAP: u8 = 0x18;
 pub const SMI_EVENTS: u8 = 0x1f;
 pub const CHECKPOINT: u8 = 0x22;
 pub const EXPORT: u8 = 0x24;
+/// AMDKFD_IOC_RUNTIME_ENABLE, which waits for the debugger of who calls it.
+pub const RUNTIME: u8 = 0x25;
 pub const DEBUG: u8 = 0x26;
 pub const CREATE_PROCESS: u8 = 0x27;
 
@@ -136,7 +138,8 @@ pub const CALLS: &[Call] = &[
     call(MAP, true, true, "HPno", 5, true),
     call(0x19, true, true, "HPno", 3, true),
     call(0x1a, true, false, "qnP", 4, true),
-    call(0x1b, true, true, "Pooqo", 2, true),
+    // Whether the queue is on the GPU, which is not its process's own doing alone.
+    call(0x1b, true, true, "Pooqo", 2, false),
     call(0x1c, true, true, "OPnood", 1, true),
     call(0x1d, true, true, "AOgd", 2, true),
     call(0x1e, true, true, "qnoo", 3, true),
@@ -146,7 +149,7 @@ pub const CALLS: &[Call] = &[
     call(CHECKPOINT, true, true, "PPPZnnnpno", 3, false),
     call(0x23, true, true, "Ogo", 1, true),
     call(EXPORT, true, true, "Hno", 2, true),
-    call(0x25, true, true, "Pno", 2, true),
+    call(RUNTIME, true, true, "Pno", 2, true),
     call(DEBUG, true, true, "pnPnnX", 6, false),
     call(CREATE_PROCESS, false, false, "", 1, true),
 ];
@@ -252,6 +255,27 @@ impl Arguments {
     }
 }
 
+impl Arguments {
+    /// Whether a call of the debugger's begins to debug a process.
+    pub fn begins_debugging(&self) -> bool {
+        const OPERATION: usize = 4;
+        /// KFD_IOC_DBG_TRAP_ENABLE.
+        const ENABLE: u64 = 0;
+        self.get(OPERATION, 4) == ENABLE
+    }
+
+    /// Has a call that begins to debug write its events to this file, unless it names one
+    /// that nobody has opened: the driver writes to any, and the kernel warns of one that
+    /// is not open for writing (docs/storm.md).
+    pub fn spare_files(&mut self, events: u32) {
+        const FILE: usize = 28;
+        const OPEN: u64 = 1024;
+        if self.begins_debugging() && self.get(FILE, 4) < OPEN {
+            self.set(FILE, 4, events.into());
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub enum Word {
     Four(u32),
@@ -349,6 +373,22 @@ mod tests {
             arguments.set(place, bytes, flags);
             arguments.spare_doorbells();
             assert_eq!(arguments.get(place, bytes), left);
+        }
+    }
+
+    #[test]
+    fn events_of_a_debugger_go_where_they_may_be_written() {
+        let (operation, file) = (1, 5);
+        let kinds: Vec<_> = Call::by_number(DEBUG).kinds().collect();
+        let (_, operation, _) = kinds[operation];
+        let (_, last, bytes) = kinds[file];
+        let file = last + bytes / 2;
+        for (asked, named, expected) in [(0, 0, 9), (0, 1023, 9), (0, 1024, 1024), (1, 3, 3)] {
+            let mut arguments = Arguments::new();
+            arguments.set(operation, 4, asked);
+            arguments.set(file, 4, named);
+            arguments.spare_files(9);
+            assert_eq!(arguments.get(file, 4), expected, "{asked} {named}");
         }
     }
 

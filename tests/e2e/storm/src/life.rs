@@ -7,7 +7,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::Read;
 use std::num::NonZeroUsize;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -15,10 +15,13 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use e2e_storm::random::Random;
 use nix::errno::Errno;
+use nix::fcntl::OFlag;
 use nix::libc;
 use nix::sys::mman::{mmap, mmap_anonymous, MapFlags, ProtFlags};
 use nix::sys::wait::waitpid;
-use nix::unistd::{fork, getpid, setgroups, setresgid, setresuid, ForkResult, Gid, Pid, Uid};
+use nix::unistd::{
+    fork, getpid, pipe2, setgroups, setresgid, setresuid, ForkResult, Gid, Pid, Uid,
+};
 
 use crate::call::{self, Arguments, Call, Kind, Word, CALLS};
 use crate::gpu::Gpu;
@@ -60,6 +63,10 @@ pub struct Life {
     handles: Vec<u64>,
     exports: Vec<u64>,
     others: Vec<File>,
+    /// Where a debugger's events go, the end to read from first. Nobody reads them.
+    events_of_debugger: (OwnedFd, OwnedFd),
+    /// Whether it debugs itself.
+    debugged: bool,
     /// Whether it may have stopped its own queues, as a checkpoint and a debugger do.
     paused: bool,
 }
@@ -101,6 +108,8 @@ impl Life {
             handles: Vec::new(),
             exports: Vec::new(),
             others: Vec::new(),
+            events_of_debugger: pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?,
+            debugged: false,
             paused: false,
         })
     }
@@ -176,11 +185,20 @@ impl Life {
             };
             arguments.set(place, bytes, value);
         }
-        if call.number == call::ALLOCATE {
-            arguments.spare_doorbells();
+        match call.number {
+            call::ALLOCATE => arguments.spare_doorbells(),
+            call::DEBUG => {
+                let (_, events) = &self.events_of_debugger;
+                arguments.spare_files(events.as_raw_fd() as u32);
+            }
+            // It would wait for an answer of its own.
+            call::RUNTIME if self.debugged => return self.transcript.close(),
+            _ => {}
         }
         let result = self.make(call, &mut arguments);
         self.paused |= pauses(call, &arguments, result);
+        self.debugged |=
+            call.number == call::DEBUG && result.is_ok() && arguments.begins_debugging();
         if result.is_ok() {
             self.keep(call, &arguments);
         }
@@ -487,7 +505,8 @@ impl Life {
             }
             if begin.elapsed() > PATIENCE {
                 eprintln!(
-                    "the work of a queue never ends: {} of {} packets",
+                    "the work of a queue of process {} never ends: {} of {} packets",
+                    std::process::id(),
                     word_at(queue.read_pointer).load(Ordering::Acquire),
                     queue.packets
                 );

@@ -4,6 +4,7 @@
 //! processes, whatever becomes of each.
 
 mod call;
+mod faults;
 mod gpu;
 mod life;
 mod parent;

@@ -14,6 +14,7 @@ use nix::sys::signal::{kill, Signal};
 use nix::sys::wait::{waitpid, WaitPidFlag, WaitStatus};
 use nix::unistd::{fork, ForkResult, Pid};
 
+use crate::faults::Faults;
 use crate::gpu::Gpu;
 use crate::life::{Life, STUCK};
 use crate::transcript::Transcript;
@@ -22,6 +23,8 @@ const CGROUPS: &str = "/sys/fs/cgroup";
 const LOOK: Duration = Duration::from_millis(2);
 /// After that a life is stuck that nothing holds, and one that is killed.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// How long a life goes on after a page fault of its queues, before it is killed.
+const AFTER_FAULT: Duration = Duration::from_secs(5);
 
 /// What is done to a life from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +53,8 @@ struct Now {
     /// When what was done ends, with what it was.
     held: Option<(Instant, Fate)>,
     killed: bool,
+    /// When it was known that its queues had a page fault.
+    faulted: Option<Instant>,
 }
 
 /// Storms for that time. Returns whether nothing was stuck.
@@ -59,12 +64,14 @@ pub fn storm(seed: u64, time: Duration, actors: u64) -> Result<bool> {
         fs::set_permissions(file, Permissions::from_mode(0o666))?;
     }
     let mut all = (0..actors).map(Actor::new).collect::<Result<Vec<_>>>()?;
+    let mut faults = Faults::new()?;
     let begin = Instant::now();
     let mut well = true;
     loop {
         let over = begin.elapsed() >= time;
+        faults.follow()?;
         for actor in &mut all {
-            well &= actor.look(seed, &gpu, over)?;
+            well &= actor.look(seed, &gpu, over, &faults)?;
         }
         if over && all.iter().all(|actor| actor.now.is_none()) {
             break;
@@ -100,7 +107,7 @@ impl Actor {
     }
 
     /// Begins a life, disturbs it or sees it end. Returns whether nothing is stuck.
-    fn look(&mut self, seed: u64, gpu: &Gpu, over: bool) -> Result<bool> {
+    fn look(&mut self, seed: u64, gpu: &Gpu, over: bool, faults: &Faults) -> Result<bool> {
         let Some(now) = &mut self.now else {
             if !over {
                 self.begin(seed, gpu)?;
@@ -117,6 +124,7 @@ impl Actor {
             return Ok(well);
         }
         now.disturb(&self.cgroup);
+        now.end_after_fault(faults);
         if now.begin.elapsed() > PATIENCE {
             self.release();
             self.stuck();
@@ -150,6 +158,7 @@ impl Actor {
                     next,
                     held: None,
                     killed: false,
+                    faulted: None,
                 });
             }
         }
@@ -221,14 +230,28 @@ impl Now {
         };
         self.next = None;
         if fate == Fate::Kill {
-            // It may have ended by itself just now.
-            let _ = kill(self.process, Signal::SIGKILL);
-            self.killed = true;
+            self.kill();
             return;
         }
         hold(self.process, cgroup, fate, true);
         let time = Duration::from_millis(1 + self.random.below(400));
         self.held = Some((now + time, fate));
+    }
+
+    /// Its work would never end.
+    fn end_after_fault(&mut self, faults: &Faults) {
+        if self.killed || !faults.has(self.process.as_raw()) {
+            return;
+        }
+        if self.faulted.get_or_insert_with(Instant::now).elapsed() > AFTER_FAULT {
+            self.kill();
+        }
+    }
+
+    fn kill(&mut self) {
+        // It may have ended by itself just now.
+        let _ = kill(self.process, Signal::SIGKILL);
+        self.killed = true;
     }
 }
 
