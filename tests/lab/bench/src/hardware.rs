@@ -16,7 +16,7 @@ use gpu_workload::report::{Event, QueueIdentity, RunReport};
 use gpu_workload::spec::RunSpec;
 
 use crate::contender::{command_line, scheduler_time, Contender};
-use crate::measure::{account, only, rules, urgent_clients, Measurement};
+use crate::measure::{account, duration, only, rules, urgent_clients, Measurement};
 use crate::suite;
 
 const MODULE: &str = "amd_gpreempt";
@@ -136,6 +136,7 @@ pub fn run(
     let time = program.or(contender.parameters(&[], 1).map(|_| after - before));
     Ok(Measurement {
         processor: time.map(|time| time as f64 / elapsed),
+        duration_ns: duration(spec),
         ..account(&report, &urgent_clients(spec))
     })
 }

@@ -12,7 +12,7 @@ use e2e_runner::module::Module;
 use gpreempt_policy::Number;
 use gpu_workload::latency::{summary, Summary};
 use gpu_workload::report::{QueueIdentity, QueueReport, RunReport, Sample};
-use gpu_workload::spec::RunSpec;
+use gpu_workload::spec::{QueueSpec, RunSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use vgpu_model::{HiqAction, HiqRecord, QueueId, TimelineRecord};
@@ -50,6 +50,8 @@ pub struct Measurement {
     /// Processor time of the scheduler for each second of the guest.
     pub processor: Option<f64>,
     pub preemptions: Vec<Split>,
+    /// For how long urgent requests arrived.
+    pub duration_ns: u64,
 }
 
 impl Measurement {
@@ -223,6 +225,7 @@ impl Arena {
             packets: packets.len() as u64,
             processor,
             preemptions,
+            duration_ns: duration(spec),
             ..account(&report, clients)
         };
         Ok(Run {
@@ -233,13 +236,24 @@ impl Arena {
     }
 }
 
+/// The urgent queues of a load.
+fn urgent_queues(spec: &RunSpec) -> impl Iterator<Item = &QueueSpec> {
+    spec.queues
+        .iter()
+        .filter(|queue| queue.priority >= URGENT_PRIORITY)
+}
+
 /// The names of the urgent queues of a load, whatever a contender makes of their priority.
 pub fn urgent_clients(spec: &RunSpec) -> BTreeSet<String> {
-    let urgent = spec
-        .queues
-        .iter()
-        .filter(|queue| queue.priority >= URGENT_PRIORITY);
-    urgent.map(|queue| queue.name.clone()).collect()
+    urgent_queues(spec)
+        .map(|queue| queue.name.clone())
+        .collect()
+}
+
+/// For how long urgent requests arrive.
+pub fn duration(spec: &RunSpec) -> u64 {
+    let durations = urgent_queues(spec).filter_map(|queue| queue.duration_ns);
+    durations.max().unwrap_or(0)
 }
 
 /// An operator's rules: one for each process with an urgent queue.
@@ -372,6 +386,13 @@ mod tests {
             assert_eq!(hints[0], wanted, "{contender:?}");
             assert!(!hints[1..].contains(&true), "{contender:?}");
         }
+    }
+
+    #[test]
+    fn a_run_lasts_as_long_as_its_urgent_clients() {
+        let both = run(vec![urgent(1_000), heavy(9_000), urgent(2_000)]);
+        assert_eq!(duration(&both), 2_000);
+        assert_eq!(duration(&only(&both, Contender::Nobody)), 0);
     }
 
     #[test]

@@ -166,20 +166,20 @@ impl Extent {
 }
 
 /// On every load.
-const ALWAYS: [Contender; 7] = [
+const ALWAYS: [Contender; 8] = [
     Contender::Alone,
     Contender::Nobody,
     Contender::Classes,
     Contender::Poller,
     Contender::Claimed,
     STRICT,
+    Contender::Direct,
     Contender::Hints,
 ];
 /// Besides, on those loads that tell them apart.
-const SOMETIMES: [Contender; 6] = [
+const SOMETIMES: [Contender; 5] = [
     Contender::Quanta,
     Contender::Reset,
-    Contender::Direct,
     Contender::Module(Backend::Hws, Policy::Fair),
     Contender::Module(Backend::Hws, Policy::Deadline),
     Contender::Module(Backend::Process, Policy::Strict),

@@ -55,6 +55,17 @@ fn millis(nanos: u64) -> f64 {
     nanos as f64 / 1e6
 }
 
+/// For how long urgent requests arrived in the runs of a part, or of all, in words.
+fn durations(results: &Results, part: Option<&str>) -> String {
+    let durations = results.durations(part);
+    let [least, most] = [durations.start(), durations.end()].map(|nanos| nanos / 1_000_000);
+    if least == most {
+        format!("{most} ms")
+    } else {
+        format!("{least} to {most} ms")
+    }
+}
+
 /// A load of a part, with what a sweep varies.
 #[derive(Clone, Debug, PartialEq)]
 struct Case {
@@ -121,7 +132,9 @@ impl Figures {
         let runs: Vec<&Measurement> = results.of(part, load, contender.name()).collect();
         let latencies: Vec<_> = runs.iter().filter_map(|run| run.latency()).collect();
         let spread = |of: fn(&Measurement) -> f64| Spread::of(runs.iter().map(|run| of(run)));
-        let seconds = results.conditions.duration_ns as f64 / 1e9;
+        let rates = runs
+            .iter()
+            .map(|run| run.transactions as f64 * 1e9 / run.duration_ns as f64);
         let (redone, executed) = runs.iter().fold((0, 0), |(redone, executed), run| {
             (redone + run.redone, executed + run.executed)
         });
@@ -136,7 +149,7 @@ impl Figures {
             repeated: runs.iter().map(|run| run.repeated).sum(),
             redone: redone as f64 / (executed + redone).max(1) as f64,
             processor: Spread::of(runs.iter().filter_map(|run| run.processor)),
-            transactions: Spread::of(runs.iter().map(|run| run.transactions as f64 / seconds))?,
+            transactions: Spread::of(rates)?,
             preemptions: runs
                 .iter()
                 .flat_map(|run| run.preemptions.iter().copied())
@@ -201,6 +214,7 @@ mod tests {
                 executed: 90,
                 redone: 10,
                 transactions: 4,
+                duration_ns: 500_000_000,
                 processor: Some(0.25),
                 ..Measurement::default()
             };
@@ -300,6 +314,19 @@ mod tests {
         assert_eq!(figures.redone, 0.1);
         assert_eq!(figures.preemptions.len(), 2);
         assert!(Figures::of(&results, "loads", "D", strict).is_none());
+    }
+
+    #[test]
+    fn transactions_a_second_are_of_the_run_s_own_length() {
+        let mut results = results();
+        for record in &mut results.records {
+            if let Outcome::Measured(run) = &mut record.outcome {
+                run.duration_ns = 2_000_000_000;
+            }
+        }
+        let strict = Contender::by_name("strict").unwrap();
+        let figures = Figures::of(&results, "loads", "A", strict).unwrap();
+        assert_eq!(figures.transactions.median, 2.0);
     }
 
     #[test]

@@ -3,18 +3,15 @@
 //! each run, from which tables and plots are made.
 
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{ensure, Context, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Measurement;
 
 pub const SCHEMA: u32 = 2;
-/// In which the contenders had other names: there was no rule, and *none* had the queues'
-/// priorities.
-const FIRST_SCHEMA: u32 = 1;
-const NEW_NAMES: [(&str, &str); 2] = [("none", "classes"), ("strict", "claimed")];
 
 /// Which definitions of the loads results are of: those of other definitions must not
 /// be compared with each other, even where a load has kept its name.
@@ -113,19 +110,9 @@ pub struct Results {
 impl Results {
     pub fn read(path: &Path) -> Result<Results> {
         let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        let mut results: Results = serde_json::from_str(&text)
+        let results: Results = serde_json::from_str(&text)
             .with_context(|| format!("{} is no result", path.display()))?;
-        if results.schema == FIRST_SCHEMA {
-            results.schema = SCHEMA;
-            for record in &mut results.records {
-                for (old, new) in NEW_NAMES {
-                    if record.contender == old {
-                        new.clone_into(&mut record.contender);
-                    }
-                }
-            }
-        }
-        anyhow::ensure!(
+        ensure!(
             results.schema == SCHEMA,
             "{} is of schema {}, not {SCHEMA}: run the benchmark again",
             path.display(),
@@ -140,6 +127,46 @@ impl Results {
         let text = serde_json::to_string(self)?;
         fs::write(&new, text + "\n").with_context(|| new.display().to_string())?;
         fs::rename(&new, path).with_context(|| path.display().to_string())
+    }
+
+    /// Those of several runs of the benchmark, which must be of the same things.
+    pub fn together(parts: Vec<Results>) -> Result<Results> {
+        let mut parts = parts.into_iter();
+        let mut whole = parts.next().context("there are no results")?;
+        for part in parts {
+            let all = &mut whole.conditions;
+            let (begin, end) = part.conditions.host_load;
+            all.host_load = (all.host_load.0.max(begin), all.host_load.1.max(end));
+            all.repetitions = all.repetitions.max(part.conditions.repetitions);
+            let same = Conditions {
+                host_load: all.host_load,
+                repetitions: all.repetitions,
+                duration_ns: all.duration_ns,
+                ..part.conditions
+            };
+            ensure!(
+                same == *all,
+                "results of different conditions cannot be put together: {same:?} and {all:?}"
+            );
+            whole.records.extend(part.records);
+        }
+        Ok(whole)
+    }
+
+    /// For how long urgent requests arrived in the runs of a part, or of all.
+    pub fn durations(&self, part: Option<&str>) -> RangeInclusive<u64> {
+        let all = self
+            .records
+            .iter()
+            .filter(|record| part.is_none_or(|part| record.part == part))
+            .filter_map(|record| match &record.outcome {
+                Outcome::Measured(run) => Some(run.duration_ns),
+                Outcome::Failed(_) => None,
+            });
+        let (least, most) = all.fold((u64::MAX, 0), |(least, most), one| {
+            (least.min(one), most.max(one))
+        });
+        least.min(most)..=most
     }
 
     /// The measurements of a contender under a load, over all repetitions.
@@ -197,6 +224,49 @@ mod tests {
         assert_eq!(read.of("poll", "A", "alone").count(), 0);
     }
 
+    fn part(load: &str, duration_ns: u64, host_load: f64) -> Results {
+        let run = Measurement {
+            duration_ns,
+            ..Measurement::default()
+        };
+        let measured = Outcome::Measured(Box::new(run));
+        Results {
+            schema: SCHEMA,
+            conditions: Conditions {
+                dilation: 32,
+                host_load: (0.5, host_load),
+                ..Conditions::default()
+            },
+            records: vec![Record {
+                load: load.into(),
+                ..record("alone", measured)
+            }],
+        }
+    }
+
+    #[test]
+    fn results_of_parts_are_put_together_if_they_are_of_the_same_things() {
+        let parts = vec![part("A", 7, 3.0), part("D", 9, 1.0)];
+        let whole = Results::together(parts).unwrap();
+        assert_eq!(whole.of("loads", "A", "alone").count(), 1);
+        assert_eq!(whole.of("loads", "D", "alone").count(), 1);
+        assert_eq!(whole.conditions.host_load, (0.5, 3.0));
+
+        let mut other = part("D", 9, 1.0);
+        other.conditions.dilation = 16;
+        let error = Results::together(vec![part("A", 7, 3.0), other]).unwrap_err();
+        assert!(error.to_string().contains("dilation: 16"), "{error}");
+        assert!(Results::together(Vec::new()).is_err());
+    }
+
+    #[test]
+    fn runs_last_as_long_as_they_say() {
+        let whole = Results::together(vec![part("A", 7, 1.0), part("D", 9, 1.0)]).unwrap();
+        assert_eq!(whole.durations(None), 7..=9);
+        assert_eq!(whole.durations(Some("loads")), 7..=9);
+        assert_eq!(whole.durations(Some("poll")), 0..=0);
+    }
+
     #[test]
     fn results_that_do_not_say_it_are_of_the_first_loads() {
         let mut conditions = serde_json::to_value(Conditions {
@@ -208,25 +278,6 @@ mod tests {
         conditions.as_object_mut().unwrap().remove("loads");
         let read: Conditions = serde_json::from_value(conditions).unwrap();
         assert_eq!(read.loads, Loads::First);
-    }
-
-    #[test]
-    fn contenders_of_the_first_schema_get_the_names_of_what_they_are_now() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("results.json");
-        let mut results = Results {
-            schema: FIRST_SCHEMA,
-            ..Results::default()
-        };
-        for name in ["none", "strict", "fair"] {
-            let outcome = Outcome::Measured(Box::default());
-            results.records.push(record(name, outcome));
-        }
-        results.write(&path).unwrap();
-        let read = Results::read(&path).unwrap();
-        let names: Vec<&str> = read.records.iter().map(|r| r.contender.as_str()).collect();
-        assert_eq!(names, ["classes", "claimed", "fair"]);
-        assert_eq!(read.schema, SCHEMA);
     }
 
     #[test]

@@ -37,9 +37,10 @@ enum Command {
     Hardware(Hardware),
     /// Write tables and plots of results that are there.
     Report {
-        /// The file results.json of a run.
-        results: PathBuf,
-        /// Where tables and plots are written.
+        /// The file results.json of a run; those of several are put together.
+        #[arg(required = true)]
+        results: Vec<PathBuf>,
+        /// Where tables and plots are written, and the results of several runs.
         #[arg(long)]
         output: PathBuf,
     },
@@ -122,7 +123,12 @@ fn main() -> Result<()> {
         Command::Hardware(hardware) => hardware.perform(),
         Command::Report { results, output } => {
             make_directory(&output)?;
-            report::write(&Results::read(&results)?, &output)
+            let parts = results.iter().map(|file| Results::read(file));
+            let whole = Results::together(parts.collect::<Result<_>>()?)?;
+            if results.len() > 1 {
+                whole.write(&output.join("results.json"))?;
+            }
+            report::write(&whole, &output)
         }
     }
 }

@@ -8,7 +8,7 @@ use gpreempt_plot::lines::{Lines, Series};
 use gpreempt_plot::rug::{Row, Rug};
 use gpreempt_plot::Picture;
 
-use super::{baseline, cases, contenders, Figures};
+use super::{baseline, cases, contenders, durations, Figures};
 use crate::contender::Contender;
 use crate::plan::Part;
 use crate::results::Results;
@@ -58,11 +58,11 @@ fn facts(results: &Results, part: Part) -> String {
         more => format!("{more} runs"),
     };
     format!(
-        "Virtual MI300X: saves at {:.1} TB/s and {} us each, time dilated 1:{}, {runs} of {} ms.",
+        "Virtual MI300X: saves at {:.1} TB/s and {} us each, time dilated 1:{}, {runs} of {}.",
         conditions.save_bytes_per_us as f64 / 1e6,
         conditions.save_fixed_ns / 1_000,
         conditions.dilation,
-        conditions.duration_ns / 1_000_000
+        durations(results, Some(part.name()))
     )
 }
 

@@ -5,10 +5,10 @@ use std::fmt::Write;
 
 use gpu_workload::latency::summary;
 
-use super::{baseline, cases, contenders, floor, worst_client, Figures};
+use super::{baseline, cases, contenders, durations, floor, worst_client, Figures};
 use crate::contender::Contender;
 use crate::plan::Part;
-use crate::results::{Conditions, Outcome, Results};
+use crate::results::{Outcome, Results};
 use crate::split::Split;
 use crate::statistics::Spread;
 
@@ -25,7 +25,7 @@ pub fn document(results: &Results) -> String {
         "<!-- SPDX-License-Identifier: GPL-2.0-only -->\n# Results of the benchmark\n\n",
     );
     out += "Written by `make bench`; [README.md](README.md) says what it means.\n\n";
-    out += &conditions(&results.conditions);
+    out += &conditions(results);
     for part in Part::ALL {
         let name = part.name();
         let cases = cases(results, name);
@@ -73,7 +73,8 @@ fn about(part: Part) -> &'static str {
     }
 }
 
-fn conditions(conditions: &Conditions) -> String {
+fn conditions(results: &Results) -> String {
+    let conditions = &results.conditions;
     let mut out = String::new();
     let mut line = |what: &str, value: &str| {
         let _ = writeln!(out, "| {what} | {value} |");
@@ -91,8 +92,8 @@ fn conditions(conditions: &Conditions) -> String {
     line(
         "each run",
         &format!(
-            "urgent requests arrive for {} ms of GPU time",
-            conditions.duration_ns / 1_000_000
+            "urgent requests arrive for {} of GPU time",
+            durations(results, None)
         ),
     );
     line("loads", conditions.loads.what());
