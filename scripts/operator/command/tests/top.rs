@@ -234,7 +234,7 @@ fn what_became_of_a_change_is_said_with_the_look_after_it() {
     let mode = format!("{MODULE}/parameters/mode");
     let mut run = usual(&host);
     run.press("p");
-    run.waits_for("paused");
+    run.waits_for("PAUSED");
     run.press("m3y");
     run.waits_for("written: ");
     run.press("m3n");
