@@ -2,10 +2,8 @@
 //! Matrix instructions against the plain product: where the elements of factors and
 //! results are, as AMD publishes it for each shape.
 
-mod common;
-
-use common::lanes::random;
-use common::{done, named, vop1};
+use crate::common::lanes::random;
+use crate::common::{done, named, vop1};
 use gfx942::wave::{Wave, LANES};
 
 const FIRST: u8 = 2;
@@ -74,7 +72,7 @@ const fn width(kind: Kind) -> usize {
 /// has, and the kind of the factors.
 type Shape = (&'static str, usize, usize, usize, usize, Kind);
 
-const SHAPES: [Shape; 27] = [
+const SHAPES: [Shape; 29] = [
     ("v_mfma_f32_32x32x1_2b_f32", 32, 1, 2, 1, Kind::Single),
     ("v_mfma_f32_16x16x1_4b_f32", 16, 1, 4, 1, Kind::Single),
     ("v_mfma_f32_4x4x1_16b_f32", 4, 1, 16, 1, Kind::Single),
@@ -97,6 +95,8 @@ const SHAPES: [Shape; 27] = [
     ("v_mfma_i32_16x16x32_i8", 16, 32, 1, 8, Kind::Byte),
     ("v_mfma_f32_32x32x16_fp8_fp8", 32, 16, 1, 8, Kind::Eight(4)),
     ("v_mfma_f32_32x32x16_fp8_bf8", 32, 16, 1, 8, Kind::Eight(4)),
+    ("v_mfma_f32_32x32x16_bf8_fp8", 32, 16, 1, 8, Kind::Eight(5)),
+    ("v_mfma_f32_32x32x16_bf8_bf8", 32, 16, 1, 8, Kind::Eight(5)),
     ("v_mfma_f32_16x16x32_fp8_fp8", 16, 32, 1, 8, Kind::Eight(4)),
     ("v_mfma_f32_16x16x32_fp8_bf8", 16, 32, 1, 8, Kind::Eight(4)),
     ("v_mfma_f32_16x16x32_bf8_fp8", 16, 32, 1, 8, Kind::Eight(5)),
