@@ -13,14 +13,9 @@ use gfx942::wave::{Fault, Memory, Outcome, Wave};
 const TABLE: &str = include_str!("../../../data/gfx942/instructions.txt");
 
 /// How the names begin of operations that are not executed in any encoding.
-const NOT_EXECUTED: [&str; 43] = [
+const NOT_EXECUTED: [&str; 38] = [
     "v_cvt_sr_fp8_f32",
     "v_cvt_sr_bf8_f32",
-    "v_cubeid_f32",
-    "v_cubesc_f32",
-    "v_cubetc_f32",
-    "v_cubema_f32",
-    "v_trig_preop_f64",
     "v_cvt_pkaccum_u8_f32",
     "v_qsad_pk_u16_u8",
     "v_mqsad_",

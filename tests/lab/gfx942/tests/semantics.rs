@@ -8,6 +8,7 @@ mod common;
 mod comparisons;
 mod control;
 mod coverage;
+mod directions;
 mod float;
 mod float_convert;
 mod float_order;

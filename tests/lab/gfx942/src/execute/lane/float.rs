@@ -3,8 +3,10 @@
 
 use std::cmp::Ordering;
 
+use super::cube::Cube;
 use super::division;
 use super::modes::Modes;
+use super::reduction;
 use super::special::{self, Function};
 use super::value::{Output, Value};
 use super::Inputs;
@@ -37,6 +39,9 @@ pub enum Rule {
     DivisionScale,
     DivisionFused,
     DivisionFixup,
+    Cube(Cube),
+    /// A part of two over pi.
+    Reduction,
 }
 
 impl Rule {
@@ -73,7 +78,11 @@ impl Rule {
             "div_scale" => Self::DivisionScale,
             "div_fmas" => Self::DivisionFused,
             "div_fixup" | "div_fixup_legacy" => Self::DivisionFixup,
-            _ => Self::Function(Function::of(stem)?),
+            "trig_preop" => Self::Reduction,
+            _ => match Cube::of(stem) {
+                Some(cube) => Self::Cube(cube),
+                None => Self::Function(Function::of(stem)?),
+            },
         };
         Some((rule, format))
     }
@@ -122,6 +131,8 @@ impl Rule {
                 rounded(division::fused(format, [x, y, z], inputs.flag, downward))
             }
             Self::DivisionFixup => bits(division::fixup(format, [a, b, c])),
+            Self::Cube(cube) => rounded(cube.evaluate(format, [a, b, c])),
+            Self::Reduction => bits(reduction::part(format, a, inputs.second)),
         };
         Some(value.into())
     }

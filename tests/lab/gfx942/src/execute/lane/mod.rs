@@ -4,12 +4,14 @@
 mod bytes;
 mod compare;
 mod convert;
+mod cube;
 mod division;
 mod exact;
 mod float;
 mod integer;
 mod modes;
 mod pair;
+mod reduction;
 mod special;
 mod value;
 
