@@ -2,6 +2,7 @@
 //! What instructions do to a wave. An instruction without a meaning here is
 //! [`Outcome::Illegal`], as one that the hardware does not know.
 
+mod broadcasts;
 mod by_operation;
 mod control;
 mod decoded;
@@ -19,6 +20,7 @@ mod scalar_arithmetic;
 mod scalar_bits;
 mod scalar_memory;
 mod source;
+mod sparse;
 mod vector;
 mod whole;
 
