@@ -241,7 +241,12 @@ fn what_has_no_effect_changes_nothing_else() {
         .chain(["s_decperflevel", "s_icache_inv", "s_waitcnt"])
         .map(|name| sopp(name, 0))
         .collect();
-    for name in ["s_dcache_inv", "s_dcache_wb"] {
+    for name in [
+        "s_dcache_inv",
+        "s_dcache_wb",
+        "s_dcache_inv_vol",
+        "s_dcache_wb_vol",
+    ] {
         cases.push(named(name, |number| {
             with_bits((0x30 << 26) | ((number & 0xff) << 18))
         }));

@@ -13,12 +13,9 @@ use gfx942::wave::{Fault, Memory, Outcome, Wave};
 const TABLE: &str = include_str!("../../../data/gfx942/instructions.txt");
 
 /// How the names begin of operations that are not executed in any encoding.
-const NOT_EXECUTED: [&str; 36] = [
+const NOT_EXECUTED: [&str; 31] = [
     "v_cvt_sr_fp8_f32",
     "v_cvt_sr_bf8_f32",
-    "v_cvt_pkaccum_u8_f32",
-    "v_qsad_pk_u16_u8",
-    "v_mqsad_",
     "v_screen_partition_4se_b32",
     "v_mfma_f32_16x16x8_xf32",
     "v_mfma_f32_32x32x4_xf32",
@@ -31,8 +28,6 @@ const NOT_EXECUTED: [&str; 36] = [
     "s_buffer_atomic_",
     "s_atc_probe",
     "s_dcache_discard",
-    "s_dcache_inv_vol",
-    "s_dcache_wb_vol",
     "ds_gws_barrier",
     "ds_gws_sema_release_all",
     "ds_wrap_rtn_b32",

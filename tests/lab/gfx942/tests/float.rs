@@ -304,6 +304,25 @@ fn halves_of_quotients_are_put_right() {
     }
 }
 
+#[test]
+fn halves_that_are_too_large_can_be_limited() {
+    const LIMITS: u32 = 1 << 23;
+    let (largest, infinity) = (0x7bff, 0x7c00);
+    let add = vop3("v_add_f16", RESULT, FIRST, SECOND, 0);
+    let run = |mode, sources: [u64; 2]| results(&add, mode, &[sources])[0] & 0xffff;
+    assert_eq!(run(IEEE, [largest, largest]), infinity);
+    assert_eq!(run(IEEE | LIMITS, [largest, largest]), largest);
+    let minus = largest | 0x8000;
+    assert_eq!(run(IEEE | LIMITS, [minus, minus]), minus);
+    // What was infinite before stays so.
+    assert_eq!(run(IEEE | LIMITS, [infinity, largest]), infinity);
+    // Singles are not limited.
+    let single = vop3("v_add_f32", RESULT, FIRST, SECOND, 0);
+    let huge = u64::from(f32::MAX.to_bits());
+    let found = results(&single, IEEE | LIMITS, &[[huge, huge]])[0];
+    assert_eq!(found as u32, f32::INFINITY.to_bits());
+}
+
 /// Within one unit of the last place of what the host has; hardware promises no more.
 #[test]
 fn functions_are_near_those_of_the_host() {

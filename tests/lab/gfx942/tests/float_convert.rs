@@ -4,7 +4,8 @@
 
 use crate::common::lanes::{random, results, FIRST, IEEE, RESULT, SECOND, THIRD};
 use crate::common::width::{rounding, Width, DOUBLE, HALF, ROUNDS, SINGLE};
-use crate::common::{vop1, vop3};
+use crate::common::{done, vop1, vop3};
+use gfx942::wave::{HardwareRegister, Wave};
 use rustc_apfloat::ieee::{Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert};
 
@@ -253,6 +254,29 @@ fn two_singles_become_halves_towards_zero() {
 }
 
 #[test]
+fn eight_bits_can_be_limited_to_their_largest_number() {
+    const LIMITS: u32 = 1 << 23;
+    for (name, largest) in [
+        ("v_cvt_pk_fp8_f32", 240.0_f32),
+        ("v_cvt_pk_bf8_f32", 57344.0),
+    ] {
+        let code = vop3(name, RESULT, FIRST, SECOND, 0);
+        for number in [largest * 1.5, f32::MAX, f32::INFINITY] {
+            let source = [[u64::from(number.to_bits()), u64::from((-number).to_bits())]];
+            assert_eq!(
+                results(&code, IEEE, &source)[0],
+                0x8080,
+                "{name} {number:e}"
+            );
+            let limited = results(&code, IEEE | LIMITS, &source)[0];
+            assert_eq!(limited, 0xff7f, "{name} {number:e}");
+        }
+        let none = [[u64::from(f32::NAN.to_bits()), 0]];
+        assert_eq!(results(&code, IEEE | LIMITS, &none)[0], 0x80, "{name}");
+    }
+}
+
+#[test]
 fn a_byte_of_a_register_is_rounded_as_the_mode_says() {
     let single = |number: f32| u64::from(number.to_bits());
     // To the nearest, upwards, downwards, towards zero; 2.5 is in the middle.
@@ -271,6 +295,15 @@ fn a_byte_of_a_register_is_rounded_as_the_mode_says() {
         assert!(found
             .iter()
             .all(|bits| *bits as u32 & 0xff00_ffff == 0x1100_3344));
+        // The same in the register itself.
+        let code = vop3("v_cvt_pkaccum_u8_f32", RESULT, FIRST, SECOND, 0);
+        let mut wave = Wave::new(0);
+        wave.set_hardware(HardwareRegister::Mode, mode);
+        wave.set_vector(4, 0, 2.5_f32.to_bits());
+        wave.set_vector(6, 0, 6);
+        wave.set_vector(RESULT as u8, 0, 0x1122_3344);
+        done(&mut wave, &code);
+        assert_eq!(wave.vector(RESULT as u8, 0), 0x1100_3344 | (expected << 16));
     }
 }
 

@@ -72,7 +72,17 @@ fn three_numbers_have_a_smallest_a_largest_and_a_middle() {
                 .map(|numbers| {
                     let mut sorted = *numbers;
                     sorted.sort_by(|a, b| number(*a).total_cmp(&number(*b)));
-                    sorted[at]
+                    if at != 1 {
+                        return sorted[at];
+                    }
+                    // The first of those that are as large as the largest goes, and then the
+                    // largest is left.
+                    let mut left = numbers.to_vec();
+                    let largest = number(sorted[2]);
+                    let first = left.iter().position(|of| number(*of) == largest);
+                    left.remove(first.unwrap());
+                    left.sort_by(|a, b| number(*a).total_cmp(&number(*b)));
+                    left[1]
                 })
                 .collect();
             let name = format!("{stem}_{}", width.name);

@@ -192,7 +192,9 @@ fn long_numbers_are_shifted_and_added() {
             (i128::from(b as i64) >> (a % 64)) as u64
         }),
         ("v_lshl_add_u64", 3, |[a, b, c]| {
-            (u128::from(a) * (1 << (b % 8)) + u128::from(c)) as u64
+            // Only shifts by up to four bits are done.
+            let factor = if b % 8 > 4 { 1 } else { 1 << (b % 8) };
+            (u128::from(a) * factor + u128::from(c)) as u64
         }),
     ];
     for (name, sources, rule) in cases {
@@ -337,6 +339,57 @@ fn bytes_are_averaged_and_limited() {
         let limited = |value: u64| signed(value, 16).clamp(0, 255) as u64;
         let expected = limited(*a) | (limited(*a >> 16) << 8);
         assert_eq!(found & 0xffff_ffff, expected, "{a:x}");
+    }
+}
+
+#[test]
+fn differences_of_bytes_are_added_up_four_times() {
+    let numbers: Vec<[u64; 3]> = random(71)
+        .zip(random(72))
+        .zip(random(73))
+        .enumerate()
+        // Some bytes of the reference are zero, and some sums overflow.
+        .map(|(at, ((a, b), c))| [a, b & !(0xff << (at % 5 * 8)), c | (u64::MAX << (at % 64))])
+        .take(300)
+        .collect();
+    let expected = |[bytes, reference, addends]: [u64; 3], at: usize, masked: bool| {
+        let eight = bytes.to_le_bytes();
+        let four = (reference as u32).to_le_bytes();
+        let window = eight[at..at + 4].iter().zip(four);
+        let counted = window.filter(|(_, reference)| !masked || *reference != 0);
+        let sum: u64 = counted.map(|(a, b)| u64::from(a.abs_diff(b))).sum();
+        (sum + ((addends >> (16 * at)) & 0xffff)) & 0xffff
+    };
+    for (name, masked) in [("v_qsad_pk_u16_u8", false), ("v_mqsad_pk_u16_u8", true)] {
+        let code = vop3(name, RESULT, FIRST, SECOND, THIRD);
+        for (sources, found) in numbers.iter().zip(results(&code, IEEE, &numbers)) {
+            let sums = [0, 1, 2, 3].map(|at| expected(*sources, at, masked));
+            let found = [0, 16, 32, 48].map(|from| (found >> from) & 0xffff);
+            assert_eq!(found, sums, "{name} {sources:x?}");
+        }
+    }
+    // Of 32 bits there are four registers of sums, and of what they are added to.
+    let code = vop3("v_mqsad_u32_u8", RESULT, FIRST, SECOND, 0x100 + 20);
+    for [bytes, reference, addend] in numbers {
+        let mut wave = gfx942::wave::Wave::new(0);
+        wave.set_exec(4);
+        for (register, value) in [(4, bytes), (5, bytes >> 32), (6, reference)] {
+            wave.set_vector(register, 2, value as u32);
+        }
+        for at in 0..4 {
+            wave.set_vector(20 + at, 2, (addend >> (8 * at)) as u32);
+        }
+        crate::common::done(&mut wave, &code);
+        for at in 0..4_u8 {
+            let sum = expected([bytes, reference, 0], at.into(), true) as u32;
+            let sum = sum.wrapping_add((addend >> (8 * at)) as u32);
+            assert_eq!(
+                wave.vector(RESULT as u8 + at, 2),
+                sum,
+                "{bytes:x} {reference:x}"
+            );
+            assert_eq!(wave.vector(RESULT as u8 + at, 1), 0);
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod broadcasts;
 mod by_operation;
 mod control;
 mod decoded;
+mod differences;
 mod exchange;
 mod hardware;
 mod indexed;

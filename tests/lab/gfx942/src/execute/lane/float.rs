@@ -173,14 +173,23 @@ pub fn extreme(format: Format, first: u64, second: u64, larger: bool, modes: &Mo
     }
 }
 
-/// The middle one of three; with one that is no number, the smallest.
+/// The middle one of three: the larger one of the two that are left without the first that
+/// is as large as the largest. With one that is no number, the smallest.
 fn median(format: Format, [a, b, c]: [u64; 3], modes: &Modes) -> u64 {
     let least = |x, y| extreme(format, x, y, false, modes);
     let most = |x, y| extreme(format, x, y, true, modes);
     if [a, b, c].into_iter().any(|bits| format.is_nan(bits)) {
         return least(least(a, b), c);
     }
-    least(most(a, b), most(least(a, b), c))
+    let largest = most(most(a, b), c);
+    let is_largest = |of| of == largest || format.is_zero(of) && format.is_zero(largest);
+    if is_largest(a) {
+        most(b, c)
+    } else if is_largest(b) {
+        most(a, c)
+    } else {
+        most(a, b)
+    }
 }
 
 /// What is behind the point, less than one even where it rounds to one.

@@ -18,7 +18,9 @@ mod value;
 use crate::code::{Operation, Pairs};
 use crate::float::Format;
 
+pub use bytes::differences;
 pub use compare::Comparison;
+pub use exact::shifted_sum;
 use float::Rule;
 pub use modes::Modes;
 pub use pair::Pair;
