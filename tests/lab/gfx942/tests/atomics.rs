@@ -2,13 +2,13 @@
 //! Atomic instructions: what they leave in memory, what they hand back, and that lanes
 //! of the same address come one after another.
 
-mod common;
-
-use common::memory::{flat, set_whole, share, whole, Shared, ADDRESS, DATA, GLOBAL, OFF, RESULT};
+use crate::common::memory::{
+    flat, set_whole, share, whole, Shared, ADDRESS, DATA, GLOBAL, OFF, RESULT,
+};
 use gfx942::wave::{Wave, LANES};
 
 const PLACE: u64 = 0x9_0000_0000;
-const BOUNDARIES: [u64; 9] = [
+pub const BOUNDARIES: [u64; 9] = [
     0,
     1,
     2,
@@ -20,7 +20,7 @@ const BOUNDARIES: [u64; 9] = [
     u64::MAX,
 ];
 
-type Rule = fn(u64, u64, u32) -> u64;
+pub type Rule = fn(u64, u64, u32) -> u64;
 
 /// A number of 32 or 64 bits as one with a sign.
 fn signed(value: u64, bits: u32) -> i64 {
@@ -28,7 +28,7 @@ fn signed(value: u64, bits: u32) -> i64 {
 }
 
 /// The names for memory and for the local share, and what becomes of old and data.
-const RULES: [(&str, &str, Rule); 13] = [
+pub const RULES: [(&str, &str, Rule); 13] = [
     ("swap", "wrxchg_b", |_, data, _| data),
     ("add", "add_u", |old, data, _| old.wrapping_add(data)),
     ("sub", "sub_u", |old, data, _| old.wrapping_sub(data)),
@@ -58,7 +58,7 @@ const RULES: [(&str, &str, Rule); 13] = [
     }),
 ];
 
-fn cut(value: u64, bits: u32) -> u64 {
+pub fn cut(value: u64, bits: u32) -> u64 {
     value & (u64::MAX >> (64 - bits))
 }
 
@@ -93,10 +93,16 @@ fn memory_is_changed_and_what_it_had_is_returned() {
 #[test]
 fn the_local_share_is_changed_likewise() {
     for (_, name, rule) in RULES {
-        for bits in [32, 64] {
+        for (bits, returns) in [(32, true), (32, false), (64, true), (64, false)] {
             let (stem, kind) = name.split_once('_').unwrap();
-            let name = format!("ds_{stem}_rtn_{kind}{bits}");
-            let code = share(&name, 8, [ADDRESS, DATA, 0, RESULT]);
+            // Who exchanges without wanting the old value writes.
+            if stem == "wrxchg" && !returns {
+                continue;
+            }
+            let old_value = if returns { "_rtn" } else { "" };
+            let name = format!("ds_{stem}{old_value}_{kind}{bits}");
+            let to = if returns { RESULT } else { 0 };
+            let code = share(&name, 8, [ADDRESS, DATA, 0, to]);
             for old in BOUNDARIES.map(|value| cut(value, bits)) {
                 for data in BOUNDARIES.map(|value| cut(value, bits)) {
                     let mut memory = Shared::new(32);
@@ -105,15 +111,111 @@ fn the_local_share_is_changed_likewise() {
                     wave.set_exec(8);
                     wave.set_vector(ADDRESS as u8, 3, 8);
                     set_whole(&mut wave, DATA, 3, data);
+                    set_whole(&mut wave, RESULT, 3, 0x77);
                     memory.done(&mut wave, &code);
                     let found = u64::from_le_bytes(memory.share[16..24].try_into().unwrap());
                     let expected = cut(rule(old, data, bits), bits);
                     assert_eq!(cut(found, bits), expected, "{name} {old:x} {data:x}");
-                    assert_eq!(cut(whole(&wave, RESULT, 3), bits), old);
+                    let back = if returns { old } else { 0x77 };
+                    assert_eq!(cut(whole(&wave, RESULT, 3), bits), back, "{name}");
                 }
             }
         }
     }
+}
+
+/// What an instruction of the local share with two numbers leaves there; the old value,
+/// where it is wanted, must be what there was.
+fn shared(stem: &str, kind: &str, old: u64, data: [u64; 2]) -> u64 {
+    let bits = if kind.ends_with("64") { 64 } else { 32 };
+    let mut left = Vec::new();
+    for (rtn, to) in [("_rtn", RESULT), ("", 0)] {
+        let two = stem == "cmpst" || stem == "mskor";
+        let second = if two { DATA + 2 } else { 0 };
+        let code = share(
+            &format!("ds_{stem}{rtn}_{kind}"),
+            4,
+            [ADDRESS, DATA, second, to],
+        );
+        let mut memory = Shared::new(16);
+        memory.share[8..].copy_from_slice(&old.to_le_bytes());
+        let mut wave = Wave::new(0);
+        wave.set_exec(2);
+        wave.set_vector(ADDRESS as u8, 1, 4);
+        set_whole(&mut wave, DATA, 1, data[0]);
+        set_whole(&mut wave, DATA + 2, 1, data[1]);
+        memory.done(&mut wave, &code);
+        if !rtn.is_empty() {
+            assert_eq!(cut(whole(&wave, RESULT, 1), bits), cut(old, bits), "{stem}");
+        }
+        let found = u64::from_le_bytes(memory.share[8..].try_into().unwrap());
+        left.push(cut(found, bits));
+    }
+    assert_eq!(left[0], left[1], "{stem}_{kind}");
+    left[0]
+}
+
+#[test]
+fn bits_are_replaced_and_comparisons_decide_in_the_local_share() {
+    for kind in ["b32", "b64"] {
+        // Where the first number has bits those of the second come.
+        assert_eq!(
+            shared("mskor", kind, 0x1234_5678, [0xff00, 0xab00]),
+            0x1234_ab78
+        );
+        // What is compared with stands before what is written.
+        assert_eq!(shared("cmpst", kind, 5, [5, 9]), 9);
+        assert_eq!(shared("cmpst", kind, 6, [5, 9]), 6);
+    }
+    let upper = 1 << 40;
+    assert_eq!(shared("mskor", "b64", upper, [upper, 7 * upper]), 7 * upper);
+    assert_eq!(shared("cmpst", "b64", upper | 5, [5, 9]), upper | 5);
+    // As floating point both zeros are equal, and what is no number is equal to nothing.
+    let single = |number: f32| u64::from(number.to_bits());
+    let (nan, nine) = (single(f32::NAN), single(9.0));
+    assert_eq!(shared("cmpst", "f32", single(-0.0), [0, nine]), nine);
+    assert_eq!(
+        shared("cmpst", "f32", single(1.0), [single(1.0), nine]),
+        nine
+    );
+    assert_eq!(
+        shared("cmpst", "f32", single(2.0), [single(1.0), nine]),
+        single(2.0)
+    );
+    assert_eq!(shared("cmpst", "f32", nan, [nan, nine]), nan);
+    let double = f64::to_bits;
+    assert_eq!(
+        shared("cmpst", "f64", double(-0.0), [0, double(9.0)]),
+        double(9.0)
+    );
+    assert_eq!(
+        shared("cmpst", "f64", double(2.0), [double(1.0), 7]),
+        double(2.0)
+    );
+    let nan = double(f64::NAN);
+    assert_eq!(shared("cmpst", "f64", nan, [nan, 7]), nan);
+}
+
+#[test]
+fn floating_point_is_added_and_compared_in_the_local_share() {
+    let single = |number: f32| u64::from(number.to_bits());
+    for (old, data) in [(1.5_f32, 2.25_f32), (0.1, 0.2), (-1e30, 1e10), (3.0, -3.5)] {
+        let run = |stem| shared(stem, "f32", single(old), [single(data), 0]);
+        assert_eq!(run("add"), single(old + data));
+        assert_eq!(run("min"), single(old.min(data)));
+        assert_eq!(run("max"), single(old.max(data)));
+    }
+    for (old, data) in [(1.5_f64, 2.25_f64), (0.1, 0.2), (-1e300, 1e10), (3.0, -3.5)] {
+        let run = |stem| f64::from_bits(shared(stem, "f64", old.to_bits(), [data.to_bits(), 0]));
+        assert_eq!(run("add"), old + data);
+        assert_eq!(run("min"), old.min(data));
+        assert_eq!(run("max"), old.max(data));
+    }
+    // One and two to two and two, as halves; then as the upper halves of singles.
+    let found = shared("pk_add", "f16", 0x3c00_4000, [0x4000_4000, 0]);
+    assert_eq!(found, 0x4200_4400);
+    let found = shared("pk_add", "bf16", 0x3f80_4000, [0x4000_4000, 0]);
+    assert_eq!(found, 0x4040_4080);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where a wave goes on, which lanes it has, and what stops it.
 
-mod common;
-
-use common::{done, run, smem, sop1, sop2, sopc, sopk, sopp, vop1, vopc, Bytes, CODE};
-use gfx942::wave::{Fault, HardwareRegister, Outcome, Wave};
+use crate::common::recorded::step;
+use crate::common::{
+    done, named, run, smem, sop1, sop2, sopc, sopk, sopp, vop1, vopc, Bytes, CODE,
+};
+use gfx942::wave::{Fault, HardwareRegister, Memory, Outcome, Wave};
 
 const VCC: u32 = 106;
 const EXEC: u32 = 126;
@@ -75,7 +76,7 @@ fn a_jump_through_the_register_that_it_overwrites_takes_the_old_value() {
 #[test]
 fn lanes_are_saved_and_combined() {
     type Rule = fn(u64, u64) -> u64;
-    let rules: [(&str, Rule); 8] = [
+    let rules: [(&str, Rule); 10] = [
         ("s_and_saveexec_b64", |s, e| s & e),
         ("s_or_saveexec_b64", |s, e| s | e),
         ("s_xor_saveexec_b64", |s, e| s ^ e),
@@ -84,6 +85,8 @@ fn lanes_are_saved_and_combined() {
         ("s_nand_saveexec_b64", |s, e| !(s & e)),
         ("s_nor_saveexec_b64", |s, e| !(s | e)),
         ("s_andn1_saveexec_b64", |s, e| e & !s),
+        ("s_orn1_saveexec_b64", |s, e| e | !s),
+        ("s_xnor_saveexec_b64", |s, e| !(s ^ e)),
     ];
     for source in [0, 0xff00_ff00_ff00_ff00, u64::MAX] {
         for exec in [0, 0xffff_0000_ffff_0000, u64::MAX] {
@@ -100,14 +103,17 @@ fn lanes_are_saved_and_combined() {
                 );
                 assert_eq!(wave.scc, expected != 0);
             }
-            let mut wave = Wave::new(0);
-            wave.set_scalar_pair(4, source);
-            wave.set_exec(exec);
-            done(&mut wave, &sop1("s_andn2_wrexec_b64", 8, 4));
-            assert_eq!(
-                (wave.scalar_pair(8), wave.exec()),
-                (source & !exec, source & !exec)
-            );
+            for (name, expected) in [
+                ("s_andn2_wrexec_b64", source & !exec),
+                ("s_andn1_wrexec_b64", exec & !source),
+            ] {
+                let mut wave = Wave::new(0);
+                wave.set_scalar_pair(4, source);
+                wave.set_exec(exec);
+                done(&mut wave, &sop1(name, 8, 4));
+                let found = (wave.scalar_pair(8), wave.exec(), wave.scc);
+                assert_eq!(found, (expected, expected, expected != 0), "{name}");
+            }
         }
     }
 }
@@ -204,6 +210,112 @@ fn a_literal_of_64_bits_has_a_sign_where_the_operation_has_one() {
 }
 
 #[test]
+fn a_move_can_depend_on_the_condition_code() {
+    for scc in [false, true] {
+        let mut wave = Wave::new(0);
+        wave.scc = scc;
+        wave.set_scalar_pair(4, 0x1111_1111_2222_2222);
+        wave.set_scalar_pair(8, 0x3333_3333_4444_4444);
+        done(&mut wave, &sop1("s_cmov_b32", 8, 4));
+        let lower = if scc { 0x2222_2222 } else { 0x4444_4444 };
+        assert_eq!(wave.scalar_pair(8), 0x3333_3333_0000_0000 | lower);
+        done(&mut wave, &sop1("s_cmov_b64", 8, 4));
+        let expected = if scc {
+            0x1111_1111_2222_2222
+        } else {
+            0x3333_3333_4444_4444
+        };
+        assert_eq!((wave.scalar_pair(8), wave.scc), (expected, scc));
+        wave.set_scalar_pair(6, u64::MAX);
+        done(&mut wave, &sop2("s_cselect_b64", 8, 4, 6));
+        let expected = if scc { 0x1111_1111_2222_2222 } else { u64::MAX };
+        assert_eq!((wave.scalar_pair(8), wave.scc), (expected, scc));
+    }
+}
+
+#[test]
+fn what_has_no_effect_changes_nothing_else() {
+    let with_bits = |bits: u32| vec![bits, 0];
+    let mut cases: Vec<Vec<u32>> = ["s_setprio", "s_ttracedata", "s_incperflevel"]
+        .into_iter()
+        .chain(["s_decperflevel", "s_icache_inv", "s_waitcnt"])
+        .map(|name| sopp(name, 0))
+        .collect();
+    for name in [
+        "s_dcache_inv",
+        "s_dcache_wb",
+        "s_dcache_inv_vol",
+        "s_dcache_wb_vol",
+    ] {
+        cases.push(named(name, |number| {
+            with_bits((0x30 << 26) | ((number & 0xff) << 18))
+        }));
+    }
+    for name in [
+        "buffer_wbl2",
+        "buffer_inv",
+        "buffer_wbinvl1",
+        "buffer_wbinvl1_vol",
+    ] {
+        cases.push(named(name, |number| {
+            with_bits((0x38 << 26) | ((number & 0x7f) << 18))
+        }));
+    }
+    cases.push(named("ds_nop", |number| {
+        with_bits((0x36 << 26) | ((number & 0xff) << 17))
+    }));
+    for name in ["v_nop", "v_clrexcp"] {
+        cases.push(vop1(name, 0, 0));
+    }
+    for code in cases {
+        let mut wave = Wave::new(0);
+        for register in 0..128 {
+            wave.set_scalar(register, u32::from(register) * 0x0101_0101);
+        }
+        wave.set_vector(0, 5, 77);
+        let mut expected = wave.clone();
+        expected.pc = CODE + 4 * code.len() as u64;
+        done(&mut wave, &code);
+        assert_eq!(wave, expected, "{code:x?}");
+    }
+    assert_eq!(
+        run(&mut Wave::new(0), &sopp("s_endpgm_saved", 0)),
+        Outcome::Ended
+    );
+}
+
+/// Code at its place, and a clock.
+struct Clocked(Bytes, u64);
+
+impl Memory for Clocked {
+    fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        self.0.read(address, into)
+    }
+
+    fn write(&mut self, address: u64, from: &[u8]) -> Result<(), Fault> {
+        self.0.write(address, from)
+    }
+
+    fn clock(&mut self) -> u64 {
+        self.1
+    }
+}
+
+#[test]
+fn clocks_can_be_read() {
+    for name in ["s_memtime", "s_memrealtime"] {
+        let code = named(name, |number| {
+            vec![(0x30 << 26) | ((number & 0xff) << 18) | (8 << 6), 0]
+        });
+        let mut memory = Clocked(Bytes::default(), 0x1234_5678_9abc_def0);
+        memory.0.put(CODE, &code);
+        let mut wave = Wave::new(CODE);
+        assert_eq!(step(&mut wave, &mut memory), Outcome::Next);
+        assert_eq!(wave.scalar_pair(8), 0x1234_5678_9abc_def0);
+    }
+}
+
+#[test]
 fn parts_of_hardware_registers() {
     let mut wave = Wave::new(0);
     let field = |register: u32, from: u32, width: u32| {
@@ -220,6 +332,14 @@ fn parts_of_hardware_registers() {
     wave.set_scalar(8, 0xffff_ffff);
     done(&mut wave, &sopk("s_setreg_b32", 8, field(1, 4, 4)));
     assert_eq!(wave.hardware(HardwareRegister::Mode), 0xf0);
+    // The same with a constant, which is the next dword.
+    let constant = |field: i16| {
+        let mut code = sopk("s_setreg_imm32_b32", 0, field);
+        code.push(0xffff_fff5);
+        code
+    };
+    done(&mut wave, &constant(field(1, 0, 4)));
+    assert_eq!(wave.hardware(HardwareRegister::Mode), 0xf5);
     // A program cannot move itself to another place of the GPU.
     done(&mut wave, &sopk("s_setreg_b32", 8, field(4, 0, 32)));
     assert_eq!(wave.hardware(HardwareRegister::HardwareId), 0x8765_4321);
@@ -299,7 +419,7 @@ fn loads_bring_dwords_and_a_fault_brings_none() {
         memory.put(CODE, &smem(name, 16, 4, -0x10));
         // The lowest bits of an address mean nothing.
         wave.set_scalar_pair(4, 0x2_0000_0013);
-        assert_eq!(wave.step(&mut memory), Outcome::Next, "{name}");
+        assert_eq!(step(&mut wave, &mut memory), Outcome::Next, "{name}");
         for (at, word) in words.iter().enumerate() {
             let expected = if at < count { *word } else { 0 };
             assert_eq!(wave.scalar(16 + at as u8), expected, "{name} {at}");
@@ -312,7 +432,11 @@ fn loads_bring_dwords_and_a_fault_brings_none() {
             address: 0x2_0000_0004 + 64 - 4 * (count as u64 - 1),
             write: false,
         };
-        assert_eq!(wave.step(&mut memory), Outcome::Fault(fault), "{name}");
+        assert_eq!(
+            step(&mut wave, &mut memory),
+            Outcome::Fault(fault),
+            "{name}"
+        );
         assert_eq!(wave, before);
     }
 }
@@ -321,12 +445,15 @@ fn loads_bring_dwords_and_a_fault_brings_none() {
 fn the_last_dword_of_memory_can_be_an_instruction() {
     let mut memory = Bytes::default();
     memory.put(CODE, &sopp("s_endpgm", 0));
-    assert_eq!(Wave::new(CODE).step(&mut memory), Outcome::Ended);
+    assert_eq!(step(&mut Wave::new(CODE), &mut memory), Outcome::Ended);
     let fault = Fault {
         address: CODE + 4,
         write: false,
     };
-    assert_eq!(Wave::new(CODE + 4).step(&mut memory), Outcome::Fault(fault));
+    assert_eq!(
+        step(&mut Wave::new(CODE + 4), &mut memory),
+        Outcome::Fault(fault)
+    );
 }
 
 #[test]
@@ -344,7 +471,7 @@ fn a_loop_counts_down() {
     memory.put(CODE, &code);
     let mut wave = Wave::new(CODE);
     let mut steps = 0;
-    while wave.step(&mut memory) == Outcome::Next {
+    while step(&mut wave, &mut memory) == Outcome::Next {
         steps += 1;
     }
     assert_eq!((wave.scalar(5), steps), (55, 41));

@@ -2,11 +2,10 @@
 //! From one width of floating point to another, to integers and back, and to whole
 //! numbers, against a well-tried implementation in software and the host.
 
-mod common;
-
-use common::lanes::{random, results, FIRST, IEEE, RESULT, SECOND, THIRD};
-use common::width::{rounding, Width, DOUBLE, HALF, ROUNDS, SINGLE};
-use common::{vop1, vop3};
+use crate::common::lanes::{random, results, FIRST, IEEE, RESULT, SECOND, THIRD};
+use crate::common::width::{rounding, Width, DOUBLE, HALF, ROUNDS, SINGLE};
+use crate::common::{done, vop1, vop3};
+use gfx942::wave::{HardwareRegister, Wave};
 use rustc_apfloat::ieee::{Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert};
 
@@ -59,7 +58,7 @@ fn one_width_becomes_another() {
 }
 
 fn from_integer<F: Float>(name: &str, to: Width, of: fn(u64) -> i128) {
-    let some = common::BOUNDARIES.into_iter().map(u64::from);
+    let some = crate::common::BOUNDARIES.into_iter().map(u64::from);
     let others = random(3)
         .map(|bits| bits as u32 >> (bits >> 59))
         .map(u64::from)
@@ -84,6 +83,12 @@ fn integers_become_floating_point() {
     from_integer::<Half>("v_cvt_f16_i16", HALF, |bits| (bits as i16).into());
     from_integer::<Half>("v_cvt_f16_u16", HALF, |bits| (bits as u16).into());
     from_integer::<Single>("v_cvt_f32_ubyte0", SINGLE, |bits| (bits as u8).into());
+    from_integer::<Single>("v_cvt_f32_ubyte1", SINGLE, |bits| {
+        ((bits >> 8) as u8).into()
+    });
+    from_integer::<Single>("v_cvt_f32_ubyte2", SINGLE, |bits| {
+        ((bits >> 16) as u8).into()
+    });
     from_integer::<Single>("v_cvt_f32_ubyte3", SINGLE, |bits| {
         (bits as u32 >> 24).into()
     });
@@ -144,6 +149,134 @@ fn floating_point_becomes_integers() {
 }
 
 #[test]
+fn four_bits_are_sixteenths() {
+    let all: Vec<[u64; 1]> = (0..=255).map(|bits| [bits]).collect();
+    let found = results(&vop1("v_cvt_off_f32_i4", RESULT, FIRST), IEEE, &all);
+    for (bits, found) in (0_u32..).zip(found) {
+        let sixteenths = if bits % 16 < 8 {
+            bits % 16
+        } else {
+            bits % 16 + 240
+        };
+        let expected = f32::from(sixteenths as u8 as i8) / 16.0;
+        assert_eq!(found as u32, expected.to_bits(), "{bits}");
+    }
+}
+
+/// The fraction of the largest integer with or without a sign.
+fn fraction(number: f64, signed: bool) -> u64 {
+    let most = if signed { 32767.0 } else { 65535.0 };
+    let least = if signed { -most } else { 0.0 };
+    let scaled = (number * most).round_ties_even();
+    let limited = if number.is_nan() {
+        0.0
+    } else {
+        scaled.clamp(least, most)
+    };
+    limited as i64 as u64 & 0xffff
+}
+
+#[test]
+fn numbers_up_to_one_are_fractions_of_integers() {
+    let half = |bits: u64| {
+        let single: Single = Half::from_bits((bits & 0xffff).into())
+            .convert(&mut false)
+            .value;
+        f64::from(f32::from_bits(single.to_bits() as u32))
+    };
+    let single = |bits: u64| f64::from(f32::from_bits(bits as u32));
+    let halves: Vec<[u64; 2]> = (0..=0xffff).map(|bits| [bits, bits ^ 0x5555]).collect();
+    for (kind, signed) in [("i16", true), ("u16", false)] {
+        let one = results(
+            &vop1(&format!("v_cvt_norm_{kind}_f16"), RESULT, FIRST),
+            IEEE,
+            &halves,
+        );
+        let code = vop3(
+            &format!("v_cvt_pknorm_{kind}_f16"),
+            RESULT,
+            FIRST,
+            SECOND,
+            0,
+        );
+        let two = results(&code, IEEE, &halves);
+        for (([first, second], one), two) in halves.iter().zip(one).zip(two) {
+            let [first, second] = [half(*first), half(*second)];
+            assert_eq!(one & 0xffff, fraction(first, signed), "{kind} {first:e}");
+            let pair = fraction(first, signed) | (fraction(second, signed) << 16);
+            assert_eq!(two & 0xffff_ffff, pair, "{kind} {first:e} {second:e}");
+        }
+        let code = vop3(
+            &format!("v_cvt_pknorm_{kind}_f32"),
+            RESULT,
+            FIRST,
+            SECOND,
+            0,
+        );
+        let sources: Vec<[u64; 2]> = SINGLE
+            .triples()
+            .into_iter()
+            .map(|[a, b, _]| [a, b])
+            .chain(
+                (-40..40)
+                    .map(|at| [at as f32 / 37.0, at as f32 / -29.0].map(|of| of.to_bits().into())),
+            )
+            .collect();
+        for ([first, second], found) in sources.iter().zip(results(&code, IEEE, &sources)) {
+            let [first, second] = [single(*first), single(*second)];
+            let pair = fraction(first, signed) | (fraction(second, signed) << 16);
+            assert_eq!(found & 0xffff_ffff, pair, "{kind} {first:e} {second:e}");
+        }
+    }
+}
+
+#[test]
+fn two_singles_become_halves_towards_zero() {
+    let sources = SINGLE.triples();
+    let half = |bits: u64| -> u32 {
+        let half: Half = Single::from_bits(bits.into())
+            .convert_r(ROUNDS[3], &mut false)
+            .value;
+        half.to_bits() as u32
+    };
+    let code = vop3("v_cvt_pkrtz_f16_f32", RESULT, FIRST, SECOND, 0);
+    // Whatever MODE says.
+    for mode in [IEEE, IEEE | 5] {
+        for ([a, b, _], found) in sources.iter().zip(results(&code, mode, &sources)) {
+            for (bits, found) in [(*a, found as u32 & 0xffff), (*b, found as u32 >> 16)] {
+                let expected = half(bits);
+                let same =
+                    found == expected || HALF.is_nan(found.into()) && HALF.is_nan(expected.into());
+                assert!(same, "{bits:x}: {found:x}, not {expected:x}");
+            }
+        }
+    }
+}
+
+#[test]
+fn eight_bits_can_be_limited_to_their_largest_number() {
+    const LIMITS: u32 = 1 << 23;
+    for (name, largest) in [
+        ("v_cvt_pk_fp8_f32", 240.0_f32),
+        ("v_cvt_pk_bf8_f32", 57344.0),
+    ] {
+        let code = vop3(name, RESULT, FIRST, SECOND, 0);
+        for number in [largest * 1.5, f32::MAX, f32::INFINITY] {
+            let source = [[u64::from(number.to_bits()), u64::from((-number).to_bits())]];
+            assert_eq!(
+                results(&code, IEEE, &source)[0],
+                0x8080,
+                "{name} {number:e}"
+            );
+            let limited = results(&code, IEEE | LIMITS, &source)[0];
+            assert_eq!(limited, 0xff7f, "{name} {number:e}");
+        }
+        let none = [[u64::from(f32::NAN.to_bits()), 0]];
+        assert_eq!(results(&code, IEEE | LIMITS, &none)[0], 0x80, "{name}");
+    }
+}
+
+#[test]
 fn a_byte_of_a_register_is_rounded_as_the_mode_says() {
     let single = |number: f32| u64::from(number.to_bits());
     // To the nearest, upwards, downwards, towards zero; 2.5 is in the middle.
@@ -162,6 +295,15 @@ fn a_byte_of_a_register_is_rounded_as_the_mode_says() {
         assert!(found
             .iter()
             .all(|bits| *bits as u32 & 0xff00_ffff == 0x1100_3344));
+        // The same in the register itself.
+        let code = vop3("v_cvt_pkaccum_u8_f32", RESULT, FIRST, SECOND, 0);
+        let mut wave = Wave::new(0);
+        wave.set_hardware(HardwareRegister::Mode, mode);
+        wave.set_vector(4, 0, 2.5_f32.to_bits());
+        wave.set_vector(6, 0, 6);
+        wave.set_vector(RESULT as u8, 0, 0x1122_3344);
+        done(&mut wave, &code);
+        assert_eq!(wave.vector(RESULT as u8, 0), 0x1100_3344 | (expected << 16));
     }
 }
 

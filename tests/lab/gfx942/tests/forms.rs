@@ -2,9 +2,7 @@
 //! The forms of short instructions that take parts of registers, or other lanes'
 //! registers, and vector registers by an index.
 
-mod common;
-
-use common::{done, named, sopc, sopp, vop1};
+use crate::common::{done, named, sop1, sopc, sopp, vop1};
 use gfx942::code::decode;
 use gfx942::wave::{Wave, LANES};
 
@@ -218,6 +216,12 @@ fn sources_and_results_can_be_found_by_an_index() {
     done(&mut wave, &sopc("s_set_gpr_idx_on", 10, 1));
     done(&mut wave, &vop1("v_mov_b32", 2, 0x103));
     assert_eq!(wave.vector(2, 0), 1010);
+    // The index alone, by eight bits.
+    wave.set_scalar(11, 0x0505);
+    let before = wave.m0();
+    done(&mut wave, &sop1("s_set_gpr_idx_idx", 0, 11));
+    assert_eq!(wave.m0(), before & !0xff | 5);
+    wave.set_m0(before);
     done(&mut wave, &sopp("s_set_gpr_idx_mode", 8));
     done(&mut wave, &vop1("v_mov_b32", 2, 0x103));
     assert_eq!(wave.vector(9, 0), 1003);

@@ -2,9 +2,8 @@
 //! What a trap handler needs: its registers, the way there and back, scalar stores, and
 //! registers by an index.
 
-mod common;
-
-use common::{done, named, run, smem, sop1, sop2, sopc, sopk, Bytes, CODE};
+use crate::common::recorded::step;
+use crate::common::{done, named, run, smem, sop1, sop2, sopc, sopk, Bytes, CODE};
 use gfx942::wave::{Fault, HardwareRegister, Outcome, Wave};
 
 const STATUS_PRIVILEGED: u32 = 1 << 5;
@@ -159,7 +158,7 @@ fn vector_instructions_are_skipped() {
     wave.set_scalar(9, 2);
     // The bit of the first source that the second has the number of.
     done(&mut wave, &sopc("s_setvskip", 8, 9));
-    let change = common::vop1("v_mov_b32", 5, 8);
+    let change = crate::common::vop1("v_mov_b32", 5, 8);
     done(&mut wave, &change);
     assert_eq!(wave.vector(5, 0), 0);
     done(&mut wave, &sopc("s_setvskip", 8, 8));
@@ -183,7 +182,7 @@ fn scalar_stores_write_dwords_and_a_buffer_ends() {
         for at in 0..4 {
             wave.set_scalar(16 + at, 0x50 + u32::from(at));
         }
-        assert_eq!(wave.step(&mut memory), Outcome::Next, "{name}");
+        assert_eq!(step(&mut wave, &mut memory), Outcome::Next, "{name}");
         for at in 0..4 {
             let expected = if at < count { 0x50 + at } else { 7 };
             let address = 0x2_0000_0004 + u64::from(at) * 4;
@@ -197,7 +196,7 @@ fn scalar_stores_write_dwords_and_a_buffer_ends() {
             address: 0x2_0000_0014,
             write: true,
         };
-        assert_eq!(wave.step(&mut memory), Outcome::Fault(fault));
+        assert_eq!(step(&mut wave, &mut memory), Outcome::Fault(fault));
     }
     let mut memory = Bytes::default();
     memory.put(0x2_0000_0000, &[7; 8]);
@@ -208,7 +207,7 @@ fn scalar_stores_write_dwords_and_a_buffer_ends() {
     for at in 0..4 {
         wave.set_scalar(16 + at, 0x60 + u32::from(at));
     }
-    assert_eq!(wave.step(&mut memory), Outcome::Next);
+    assert_eq!(step(&mut wave, &mut memory), Outcome::Next);
     let words: Vec<u32> = (0..8)
         .map(|at| memory.word(0x2_0000_0000 + at * 4))
         .collect();

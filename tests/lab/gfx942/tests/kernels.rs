@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Compiled kernels, run as workgroups, against what the host calculates.
 
-#[path = "common/device.rs"]
-mod device;
-#[path = "common/object.rs"]
-mod object;
-
 use std::sync::LazyLock;
 
-use device::launch;
-use object::Object;
+use crate::common::device::launch;
+use crate::common::object::Object;
 
 /// Kernels as they are without optimization, and with it.
 static OBJECTS: LazyLock<[Object; 2]> = LazyLock::new(|| ["-O0", "-O2"].map(Object::compile));

@@ -2,19 +2,17 @@
 //! Vector loads and stores: each lane's bytes are those at its address, wherever that
 //! leads, and a fault leaves the registers as they were.
 
-mod common;
-
-use common::memory::{
+use crate::common::memory::{
     buffer, flat, set_whole, whole, Shared, ADDRESS, DATA, FLAT, GLOBAL, OFF, RESULT, SCRATCH,
 };
 use gfx942::wave::{Fault, HardwareRegister, Outcome, Wave, LANES};
 
-const PLACE: u64 = 0x12_3456_0000;
-const EVERY: u64 = 0x20;
-const OLD: u32 = 0xaaaa_5555;
+pub const PLACE: u64 = 0x12_3456_0000;
+pub const EVERY: u64 = 0x20;
+pub const OLD: u32 = 0xaaaa_5555;
 
 /// Bytes of which each is different from its neighbours.
-fn byte(at: u64) -> u8 {
+pub fn byte(at: u64) -> u8 {
     (at * 37 + 129) as u8
 }
 
@@ -24,7 +22,7 @@ fn expected(at: u64, count: u64) -> u32 {
         .fold(0, |value, next| (value << 8) | u32::from(byte(at + next)))
 }
 
-fn memory() -> Shared {
+pub fn memory() -> Shared {
     let mut memory = Shared::new(0);
     memory.fill(PLACE, (0..LANES as u64 * EVERY + 64).map(byte));
     memory
@@ -40,9 +38,9 @@ fn wave() -> Wave {
     wave
 }
 
-type Made = fn(u64) -> Vec<u32>;
+pub type Made = fn(u64) -> Vec<u32>;
 
-const LOADS: [(&str, Made); 14] = [
+pub const LOADS: [(&str, Made); 14] = [
     ("flat_load_ubyte", |at| vec![expected(at, 1)]),
     ("flat_load_sbyte", |at| vec![expected(at, 1) as i8 as u32]),
     ("flat_load_ushort", |at| vec![expected(at, 2)]),
@@ -171,7 +169,7 @@ fn a_fault_names_the_address_and_leaves_the_registers() {
             set_whole(&mut wave, ADDRESS, lane, PLACE + missing);
         }
         let mut before = wave.clone();
-        before.pc = common::CODE;
+        before.pc = crate::common::CODE;
         let outcome = memory.step(&mut wave, &flat(name, GLOBAL, OFF, 0, false));
         let address = PLACE + (1 << 40);
         assert_eq!(outcome, Outcome::Fault(Fault { address, write }));
@@ -239,7 +237,7 @@ fn of_neighbouring_lanes_those_before_a_fault_are_done() {
         let address = PLACE + 9 * 4;
         memory.bytes.0.remove(&(address + 2));
         let mut before = wave.clone();
-        before.pc = common::CODE;
+        before.pc = crate::common::CODE;
         let outcome = memory.step(&mut wave, &flat(name, GLOBAL, OFF, 0, false));
         assert_eq!(outcome, Outcome::Fault(Fault { address, write }));
         assert_eq!(wave, before);
@@ -281,7 +279,7 @@ fn flat_addresses_reach_the_local_share_and_scratch() {
         (236, (1 << 48) + 0xffff_ffff),
         (237, 2 << 48),
     ] {
-        memory.done(&mut wave, &common::sop1("s_mov_b64", 10, source));
+        memory.done(&mut wave, &crate::common::sop1("s_mov_b64", 10, source));
         assert_eq!(wave.scalar_pair(10), value);
     }
 }
@@ -327,6 +325,24 @@ fn loads_can_go_to_the_local_share() {
     for lane in 0..LANES {
         set_whole(&mut wave, ADDRESS, lane, PLACE + lane as u64 * EVERY);
     }
+    for (name, bytes, signed) in [
+        ("flat_load_lds_ubyte", 1, false),
+        ("flat_load_lds_sbyte", 1, true),
+        ("flat_load_lds_ushort", 2, false),
+        ("flat_load_lds_sshort", 2, true),
+    ] {
+        memory.done(&mut wave, &flat(name, GLOBAL, OFF, 8, false));
+        for lane in 2..LANES as u64 {
+            let value = expected(lane * EVERY + 8, bytes);
+            let above = 32 - 8 * bytes as u32;
+            let value = match signed {
+                true => ((value << above) as i32 >> above) as u32,
+                false => value,
+            };
+            let found = memory.number_in_share(32 + 8 + 4 * lane as usize);
+            assert_eq!(found, value, "{name} {lane}");
+        }
+    }
     let code = flat("flat_load_lds_dword", GLOBAL, OFF, 8, false);
     memory.done(&mut wave, &code);
     for lane in 0..LANES as u64 {
@@ -342,7 +358,7 @@ fn loads_can_go_to_the_local_share() {
 }
 
 /// The descriptor of a buffer of records of these bytes.
-fn described(wave: &mut Wave, stride: u32, records: u32, fourth: u32) {
+pub fn described(wave: &mut Wave, stride: u32, records: u32, fourth: u32) {
     wave.set_scalar(16, PLACE as u32);
     wave.set_scalar(17, (PLACE >> 32) as u32 | (stride << 16));
     wave.set_scalar(18, records);
@@ -449,7 +465,10 @@ fn scalar_loads_through_buffers_are_zero_beyond_the_end() {
     let mut memory = memory();
     let mut wave = wave();
     described(&mut wave, 0, 20, 0);
-    memory.done(&mut wave, &common::smem("s_buffer_load_dwordx4", 40, 16, 8));
+    memory.done(
+        &mut wave,
+        &crate::common::smem("s_buffer_load_dwordx4", 40, 16, 8),
+    );
     let found = [40, 41, 42, 43].map(|register| wave.scalar(register));
     assert_eq!(found, [expected(8, 4), expected(12, 4), expected(16, 4), 0]);
 }

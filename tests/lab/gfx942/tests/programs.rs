@@ -9,6 +9,8 @@ mod device;
 mod object;
 #[path = "programs/operations.rs"]
 mod operations;
+#[path = "common/recorded.rs"]
+mod recorded;
 #[path = "programs/run.rs"]
 mod run;
 #[path = "programs/write.rs"]

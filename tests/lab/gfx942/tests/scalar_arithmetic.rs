@@ -2,9 +2,7 @@
 //! Scalar integer arithmetic and comparisons at their boundaries, against sums and
 //! products in numbers so wide that nothing overflows.
 
-mod common;
-
-use common::{done, sop2, sopc, sopk, BOUNDARIES};
+use crate::common::{done, sop2, sopc, sopk, BOUNDARIES};
 use gfx942::wave::Wave;
 
 /// What an operation makes of two numbers and the condition code, and the condition

@@ -2,9 +2,7 @@
 //! Scalar logic, shifts, fields and counts, against definitions that look at one
 //! bit after the other.
 
-mod common;
-
-use common::{done, sop1, sop2, sopc, BOUNDARIES};
+use crate::common::{done, sop1, sop2, sopc, BOUNDARIES};
 use gfx942::wave::Wave;
 
 /// Numbers of 64 bits at which operations change their behaviour.

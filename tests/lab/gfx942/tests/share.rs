@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The local data share, and what moves between lanes by way of it.
 
-mod common;
-
-use common::memory::{share, Shared, ADDRESS, DATA, RESULT};
-use common::CODE;
+use crate::common::memory::{share, Shared, ADDRESS, DATA, RESULT};
+use crate::common::CODE;
 use gfx942::wave::{Outcome, Wave, LANES};
 
 fn byte(at: u32) -> u8 {
@@ -41,6 +39,25 @@ fn reads_bring_all_widths() {
     assert_eq!(
         read("ds_read_u16_d16", 2, 60)[0],
         0xaaaa_0000 | dword(62) & 0xffff
+    );
+    assert_eq!(
+        read("ds_read_u8_d16", 2, 60)[0],
+        0xaaaa_0000 | u32::from(byte(62))
+    );
+    // This byte is below zero.
+    let negative = byte(60) as i8 as u16;
+    assert!(negative > 0xff00);
+    assert_eq!(
+        read("ds_read_i8_d16", 20, 40)[0],
+        0xaaaa_0000 | u32::from(negative)
+    );
+    assert_eq!(
+        read("ds_read_i8_d16_hi", 20, 40)[0],
+        0x5555 | (u32::from(negative) << 16)
+    );
+    assert_eq!(
+        read("ds_read_u16_d16_hi", 2, 60)[0],
+        0x5555 | (dword(62) << 16)
     );
     let four = [0, 4, 8, 12].map(|at| dword(100 + at));
     for (name, count) in [
@@ -121,23 +138,35 @@ fn writes_put_all_widths_and_nothing_beside_them() {
 
 #[test]
 fn places_are_exchanged_in_pairs() {
-    let mut memory = Shared::new(256);
-    let mut wave = Wave::new(0);
-    wave.set_exec(1);
-    wave.set_vector(ADDRESS as u8, 0, 8);
-    // The result takes the registers of its sources.
-    wave.set_vector(RESULT as u8, 0, 0x1111);
-    wave.set_vector(RESULT as u8 + 1, 0, 0x2222);
-    let code = share(
-        "ds_wrxchg2_rtn_b32",
-        1 | (4 << 8),
-        [ADDRESS, RESULT, RESULT + 1, RESULT],
-    );
-    memory.done(&mut wave, &code);
-    let found = [0, 1].map(|at| wave.vector(RESULT as u8 + at, 0));
-    assert_eq!(found, [dword(12), dword(24)]);
-    assert_eq!(memory.share[12..16], 0x1111_u32.to_le_bytes());
-    assert_eq!(memory.share[24..28], 0x2222_u32.to_le_bytes());
+    for (name, dwords, step) in [
+        ("ds_wrxchg2_rtn_b32", 1, 4),
+        ("ds_wrxchg2st64_rtn_b32", 1, 256),
+        ("ds_wrxchg2_rtn_b64", 2, 8),
+        ("ds_wrxchg2st64_rtn_b64", 2, 512),
+    ] {
+        let mut memory = Shared::new(4096);
+        let mut wave = Wave::new(0);
+        wave.set_exec(1);
+        wave.set_vector(ADDRESS as u8, 0, 8);
+        // The result takes the registers of its sources.
+        for at in 0..4 {
+            wave.set_vector(RESULT as u8 + at, 0, 0x1111 * (u32::from(at) + 1));
+        }
+        let second = RESULT + dwords;
+        memory.done(
+            &mut wave,
+            &share(name, 1 | (4 << 8), [ADDRESS, RESULT, second, RESULT]),
+        );
+        for (of, place) in [(0, 8 + step), (1, 8 + 4 * step)] {
+            for at in 0..dwords {
+                let register = RESULT + of * dwords + at;
+                let place = place + 4 * at;
+                assert_eq!(wave.vector(register as u8, 0), dword(place), "{name}");
+                let written = 0x1111 * (of * dwords + at + 1);
+                assert_eq!(memory.number_in_share(place as usize), written, "{name}");
+            }
+        }
+    }
 }
 
 /// What each lane gets of the others' numbers, which are their own with a mark.

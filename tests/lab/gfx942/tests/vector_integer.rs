@@ -2,9 +2,7 @@
 //! Vector integer instructions: each lane against numbers so wide that nothing
 //! overflows, and the lanes that EXEC does not have stay as they are.
 
-mod common;
-
-use common::{done, run, vop1, vop2, vop3, vopc, BOUNDARIES};
+use crate::common::{done, run, vop1, vop2, vop3, vopc, BOUNDARIES};
 use gfx942::wave::{Outcome, Wave, LANES};
 
 /// Vector registers of sources and result, as nine bits name them.
@@ -58,7 +56,7 @@ fn power(exponent: u32) -> i128 {
 
 type Two = fn(u32, u32) -> i128;
 
-const TWO: [(&str, Two); 22] = [
+const TWO: [(&str, Two); 23] = [
     ("v_add_u32", |a, b| i128::from(a) + i128::from(b)),
     ("v_sub_u32", |a, b| i128::from(a) - i128::from(b)),
     ("v_subrev_u32", |a, b| i128::from(b) - i128::from(a)),
@@ -68,6 +66,9 @@ const TWO: [(&str, Two); 22] = [
     }),
     ("v_xor_b32", |a, b| {
         i128::from(a) + i128::from(b) - 2 * i128::from(a & b)
+    }),
+    ("v_xnor_b32", |a, b| {
+        0xffff_ffff - i128::from(a) - i128::from(b) + 2 * i128::from(a & b)
     }),
     ("v_min_i32", |a, b| signed(a).min(signed(b))),
     ("v_max_i32", |a, b| signed(a).max(signed(b))),
@@ -122,7 +123,7 @@ fn the_short_encoding_does_the_same() {
 #[test]
 fn three_numbers_give_what_wider_numbers_give() {
     type Three = fn(u32, u32, u32) -> i128;
-    let operations: [(&str, Three); 12] = [
+    let operations: [(&str, Three); 17] = [
         ("v_add3_u32", |a, b, c| {
             i128::from(a) + i128::from(b) + i128::from(c)
         }),
@@ -138,6 +139,29 @@ fn three_numbers_give_what_wider_numbers_give() {
         ("v_alignbit_b32", |a, b, c| {
             ((i128::from(a) << 32) + i128::from(b)) / power(c)
         }),
+        ("v_alignbyte_b32", |a, b, c| {
+            ((i128::from(a) << 32) + i128::from(b)) / power(8 * (c % 4))
+        }),
+        // The field's last bit counts against the others.
+        ("v_bfe_i32", |a, b, c| {
+            let field = signed(a).div_euclid(power(b)).rem_euclid(power(c));
+            let width = c % 32;
+            match width {
+                0 => 0,
+                _ if field >= power(width - 1) => field - power(width),
+                _ => field,
+            }
+        }),
+        ("v_bfi_b32", |a, b, c| {
+            let kept = i128::from(c) - i128::from(a & c);
+            i128::from(a & b) + kept
+        }),
+        ("v_med3_u32", |a, b, c| {
+            let mut all = [a, b, c];
+            all.sort_unstable();
+            i128::from(all[1])
+        }),
+        ("v_min3_u32", |a, b, c| i128::from(a.min(b).min(c))),
         ("v_min3_i32", |a, b, c| {
             signed(a).min(signed(b)).min(signed(c))
         }),
@@ -246,6 +270,14 @@ fn carries_go_from_lane_to_lane_of_the_next_instruction() {
             assert_eq!(wave.vector(7, 63), difference as u32);
             assert_eq!(wave.vector(8, 63), (difference >> 32) as u32);
             assert_eq!(wave.vcc(), if borrow { ACTIVE } else { 0 });
+
+            // The same with the sources in the other order.
+            done(&mut wave, &vop2("v_subrev_co_u32", 7, FIRST, 5));
+            done(&mut wave, &vop2("v_subbrev_co_u32", 8, FIRST, 5));
+            let (difference, borrow) = other.overflowing_sub(whole);
+            assert_eq!(wave.vector(7, 63), difference as u32);
+            assert_eq!(wave.vector(8, 63), (difference >> 32) as u32);
+            assert_eq!(wave.vcc(), if borrow { ACTIVE } else { 0 });
         }
     }
 }
@@ -297,8 +329,8 @@ fn what_has_no_meaning_here_is_told_even_without_lanes() {
     let mut wave = Wave::new(0);
     wave.set_exec(0);
     for code in [
-        vop3("v_cubeid_f32", 9, FIRST, SECOND, THIRD),
-        vop3("v_trig_preop_f64", 9, FIRST, SECOND, 0),
+        vop3("v_cvt_sr_fp8_f32", 9, FIRST, SECOND, 0),
+        vop1("v_screen_partition_4se_b32", 9, FIRST),
     ] {
         assert!(
             matches!(run(&mut wave, &code), Outcome::Illegal { .. }),

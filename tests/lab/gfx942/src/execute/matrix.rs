@@ -5,20 +5,23 @@
 //! A lane has elements of one row of the first factor, or of one column of the second,
 //! that are neighbours in the direction of the sum; the lanes go through the rows, then
 //! through the parts of the sum, then through the blocks. Of the result a lane has a
-//! column's elements in groups of four rows.
+//! column's elements in groups of four rows. Of doubles a lane has one element, and blocks
+//! come before the parts of the sum and before the rows.
 
 use std::sync::LazyLock;
 
+use super::broadcasts::Taken;
 use super::by_operation::ByOperation;
+use super::lane::Modes;
 use super::operands::{constant_32, constant_64, operand};
 use super::registers::{read_dword, write_dword};
-use super::{Done, Stop};
-use crate::code::{Instruction, Matrix, Modifiers, Operand};
+use super::{sparse, Done, Stop};
+use crate::code::{Instruction, Modifiers, Operand};
 use crate::float::{round, Eight, Format, Number, Rounding, BF8, BRAIN, DOUBLE, FP8, HALF, SINGLE};
 use crate::wave::{Outcome, Wave, LANES};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Element {
+pub(super) enum Element {
     Float(Format),
     /// Of the first factor and of the second.
     Eight(Eight, Eight),
@@ -26,7 +29,7 @@ enum Element {
 }
 
 impl Element {
-    const fn bits(self) -> usize {
+    pub(super) const fn bits(self) -> usize {
         match self {
             Self::Float(format) => (1 + format.exponent + format.fraction) as usize,
             Self::Eight(..) | Self::Byte => 8,
@@ -43,12 +46,14 @@ static ALL: LazyLock<ByOperation<Measures>> =
 
 /// The measures of an instruction, which its name has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Measures {
-    rows: usize,
-    columns: usize,
+pub(super) struct Measures {
+    pub(super) rows: usize,
+    pub(super) columns: usize,
     depth: usize,
-    blocks: usize,
-    element: Element,
+    pub(super) blocks: usize,
+    pub(super) element: Element,
+    /// Lanes have half of the first factor.
+    is_sparse: bool,
 }
 
 fn eight(name: &str) -> Option<Eight> {
@@ -62,7 +67,8 @@ fn eight(name: &str) -> Option<Eight> {
 impl Measures {
     /// The measures in names like `v_mfma_f32_32x32x4_2b_f16`.
     fn of(name: &str) -> Option<Self> {
-        let mut parts = name.strip_prefix("v_mfma_")?.split('_');
+        let sparse = name.strip_prefix("v_smfmac_");
+        let mut parts = sparse.or_else(|| name.strip_prefix("v_mfma_"))?.split('_');
         let to = parts.next()?;
         let mut sizes = parts.next()?.split('x').map(str::parse::<usize>);
         let mut size = || sizes.next()?.ok();
@@ -76,7 +82,7 @@ impl Measures {
             ("f32", "f32") => Element::Float(SINGLE),
             ("f32", "f16") => Element::Float(HALF),
             ("f32", "bf16") => Element::Float(BRAIN),
-            ("f64", "f64") if blocks == 1 => Element::Float(DOUBLE),
+            ("f64", "f64") => Element::Float(DOUBLE),
             ("i32", "i8") => Element::Byte,
             ("f32", first) => Element::Eight(eight(first)?, eight(parts.next()?)?),
             _ => return None,
@@ -87,28 +93,38 @@ impl Measures {
             depth,
             blocks,
             element,
+            is_sparse: sparse.is_some(),
         })
     }
 
     /// How many elements of a factor a lane has.
-    const fn of_lane(&self) -> usize {
+    pub(super) const fn of_lane(&self) -> usize {
         self.rows * self.depth * self.blocks / LANES
     }
 
-    /// The lane that has this element of a factor, and which of its elements it is.
-    const fn factor(&self, along: usize, depth: usize, block: usize) -> (usize, usize) {
-        let own = self.of_lane();
-        let parts = self.depth / own;
-        let lane = along + self.rows * (depth / own + parts * block);
-        (lane, depth % own)
+    /// Whether blocks lie beside each other, before the sum's direction and the rows.
+    fn has_blocks_first(&self) -> bool {
+        self.element == Element::Float(DOUBLE)
     }
 
-    const fn results(&self) -> usize {
+    /// The lane that has this element of a factor, and which of its elements it is.
+    fn factor(&self, along: usize, depth: usize, block: usize) -> (usize, usize) {
+        let own = self.of_lane();
+        let parts = self.depth / own;
+        let (part, within) = (depth / own, depth % own);
+        let group = match self.has_blocks_first() {
+            true => block + self.blocks * part,
+            false => part + parts * block,
+        };
+        (along + self.rows * group, within)
+    }
+
+    pub(super) const fn results(&self) -> usize {
         self.rows * self.columns * self.blocks
     }
 
     /// The same of the elements of the result in their order.
-    fn place(&self, at: usize) -> (usize, usize) {
+    pub(super) fn place(&self, at: usize) -> (usize, usize) {
         let (column, rest) = (at % self.columns, at / self.columns);
         self.result(rest % self.rows, column, rest / self.rows)
     }
@@ -120,7 +136,10 @@ impl Measures {
             _ => 4,
         };
         let groups = LANES / self.columns;
-        let row = row + self.rows * block;
+        let row = match self.has_blocks_first() {
+            true => block + self.blocks * row,
+            false => row + self.rows * block,
+        };
         let (group, within) = (row / height, row % height);
         let lane = column + self.columns * (group % groups);
         (lane, within + height * (group / groups))
@@ -128,7 +147,7 @@ impl Measures {
 }
 
 /// One element of a lane's registers, or of a constant.
-fn element(
+pub(super) fn element(
     wave: &Wave,
     source: Operand,
     (lane, at): (usize, usize),
@@ -166,7 +185,7 @@ struct Numbers {
 
 /// One element of the result: products are exact, and each sum is rounded to the
 /// nearest, in the order of the elements.
-fn sum(element: Element, start: u64, products: impl Iterator<Item = (u64, u64)>) -> u64 {
+pub(super) fn sum(element: Element, start: u64, products: impl Iterator<Item = (u64, u64)>) -> u64 {
     match element {
         Element::Byte => {
             let start = start as u32;
@@ -196,9 +215,17 @@ impl Numbers {
     fn of(
         wave: &Wave,
         measures: Measures,
+        taken: &Taken,
         [first, second, addend]: [Operand; 3],
     ) -> Result<Self, Stop> {
         let bits = measures.element.bits();
+        let modes = Modes::of(wave);
+        // Of singles MODE says whether they may be subnormal as factors.
+        let factor = |value: u64, at| match measures.element {
+            Element::Float(SINGLE) => modes.input(SINGLE, value),
+            Element::Float(DOUBLE) => value ^ taken.sign(DOUBLE, at),
+            _ => value,
+        };
         let mut numbers = Self {
             measures,
             first: [0; FACTORS],
@@ -209,9 +236,11 @@ impl Numbers {
         let factors = numbers.first.iter_mut().zip(&mut numbers.second);
         for (at, (left, right)) in factors.take(rows * depth * measures.blocks).enumerate() {
             let (along, deep, block) = (at % rows, at / rows % depth, at / (rows * depth));
-            let place = measures.factor(along, deep, block);
-            *left = element(wave, first, place, bits)?;
-            *right = element(wave, second, place, bits)?;
+            let place = measures.factor(along, deep, taken.first(block));
+            *left = factor(element(wave, first, place, bits)?, 0);
+            let (lane, at) = measures.factor(along, deep, block);
+            let place = (taken.second(lane), at);
+            *right = factor(element(wave, second, place, bits)?, 1);
         }
         for (at, result) in numbers
             .results
@@ -219,7 +248,8 @@ impl Numbers {
             .take(measures.results())
             .enumerate()
         {
-            *result = element(wave, addend, measures.place(at), bits.max(32))?;
+            let value = element(wave, addend, measures.place(at), bits.max(32))?;
+            *result = value ^ taken.sign(DOUBLE, 2);
         }
         Ok(numbers)
     }
@@ -302,23 +332,10 @@ impl Numbers {
     }
 }
 
-pub fn execute(wave: &mut Wave, instruction: &Instruction) -> Done {
-    let measures = ALL.get(instruction.operation).ok_or(Stop::Unknown)?;
-    if instruction.modifiers != Modifiers::Matrix(Matrix::default()) {
-        return Err(Stop::Unknown);
-    }
-    let to = operand(instruction, 0)?;
-    let sources = [
-        operand(instruction, 1)?,
-        operand(instruction, 2)?,
-        operand(instruction, 3)?,
-    ];
-    let mut numbers = Numbers::of(wave, measures, sources)?;
-    if !numbers.multiply_as_the_host() {
-        numbers.multiply();
-    }
+/// Puts all elements of a result into its registers.
+pub(super) fn write(wave: &mut Wave, to: Operand, measures: Measures, results: &[u64]) -> Done {
     let dwords = measures.element.bits().div_ceil(32);
-    for (at, value) in numbers.results.iter().take(measures.results()).enumerate() {
+    for (at, value) in results.iter().take(measures.results()).enumerate() {
         let (lane, at) = measures.place(at);
         let from = (at * dwords) as u8;
         write_dword(wave, to, lane, from, *value as u32);
@@ -327,6 +344,28 @@ pub fn execute(wave: &mut Wave, instruction: &Instruction) -> Done {
         }
     }
     Ok(Outcome::Next)
+}
+
+pub fn execute(wave: &mut Wave, instruction: &Instruction) -> Done {
+    let measures = ALL.get(instruction.operation).ok_or(Stop::Unknown)?;
+    if measures.is_sparse {
+        return sparse::execute(wave, instruction, measures);
+    }
+    let Modifiers::Matrix(matrix) = instruction.modifiers else {
+        return Err(Stop::Unknown);
+    };
+    let taken = Taken::of(&measures, matrix).ok_or(Stop::Unknown)?;
+    let to = operand(instruction, 0)?;
+    let sources = [
+        operand(instruction, 1)?,
+        operand(instruction, 2)?,
+        operand(instruction, 3)?,
+    ];
+    let mut numbers = Numbers::of(wave, measures, &taken, sources)?;
+    if !numbers.multiply_as_the_host() {
+        numbers.multiply();
+    }
+    write(wave, to, measures, &numbers.results)
 }
 
 #[cfg(test)]
@@ -363,6 +402,9 @@ mod tests {
                 let Element::Float(format) = measures.element else {
                     continue;
                 };
+                if measures.is_sparse {
+                    continue;
+                }
                 let to = if format == DOUBLE { DOUBLE } else { SINGLE };
                 let mut numbers = Numbers {
                     measures,

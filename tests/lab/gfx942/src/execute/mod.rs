@@ -2,9 +2,11 @@
 //! What instructions do to a wave. An instruction without a meaning here is
 //! [`Outcome::Illegal`], as one that the hardware does not know.
 
+mod broadcasts;
 mod by_operation;
 mod control;
 mod decoded;
+mod differences;
 mod exchange;
 mod hardware;
 mod indexed;
@@ -19,6 +21,7 @@ mod scalar_arithmetic;
 mod scalar_bits;
 mod scalar_memory;
 mod source;
+mod sparse;
 mod vector;
 mod whole;
 

@@ -86,7 +86,10 @@ fn store(
 
 pub fn execute(wave: &mut Wave, instruction: &Instruction, memory: &mut impl Memory) -> Done {
     match instruction.operation {
-        Operation::s_dcache_inv | Operation::s_dcache_wb => return Ok(Outcome::Next),
+        Operation::s_dcache_inv
+        | Operation::s_dcache_inv_vol
+        | Operation::s_dcache_wb
+        | Operation::s_dcache_wb_vol => return Ok(Outcome::Next),
         Operation::s_memtime | Operation::s_memrealtime => {
             let to = register(operand(instruction, 0)?)?;
             wave.set_scalar_pair(to, memory.clock());

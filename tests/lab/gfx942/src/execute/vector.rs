@@ -6,7 +6,7 @@ use super::lane::{Comparison, Inputs, Modes, Output, Pair, Task};
 use super::operands::{operand, read_32, read_64, register};
 use super::registers::{lanes, read_dword, write_dword};
 use super::source::{arithmetic, Source};
-use super::{whole, Done, Stop};
+use super::{differences, whole, Done, Stop};
 use crate::code::{
     Arithmetic, Class, Instruction, Modifiers, Operand, Operation, Part, Parts, Role, Unused,
 };
@@ -20,11 +20,14 @@ struct Operands {
     modifiers: Modifiers,
 }
 
-/// Operations that add to what their destination has.
+/// Operations that add to what their destination has, or replace a part of it.
 fn accumulates(operation: Operation) -> bool {
     matches!(
         operation,
-        Operation::v_fmac_f32 | Operation::v_fmac_f64 | Operation::v_mac_f16
+        Operation::v_fmac_f32
+            | Operation::v_fmac_f64
+            | Operation::v_mac_f16
+            | Operation::v_cvt_pkaccum_u8_f32
     ) || Pair::of_accumulating(operation).is_some()
 }
 
@@ -330,7 +333,10 @@ pub fn execute(wave: &mut Wave, instruction: &Instruction) -> Done {
             one_lane(wave, instruction)
         }
         Operation::v_swap_b32 | Operation::v_accvgpr_mov_b32 => moves(wave, instruction),
-        _ => compute(wave, instruction),
+        _ => match differences::execute(wave, instruction) {
+            Some(done) => done,
+            None => compute(wave, instruction),
+        },
     }
 }
 

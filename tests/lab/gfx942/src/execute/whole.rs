@@ -4,7 +4,7 @@
 //! host's vector unit. Results are what `vector` calculates lane by lane; whatever is not
 //! plain is left to it.
 
-use super::lane::Modes;
+use super::lane::{shifted_sum, Modes};
 use super::source::Source;
 use crate::code::{Operand, Operation};
 use crate::float::{Format, Rounding, DOUBLE, SINGLE};
@@ -75,9 +75,9 @@ fn wide_integers(operation: Operation, count: usize, of: &[WideLanes; 3]) -> Opt
     Some(match (operation, count) {
         (Operation::v_lshlrev_b64, 2) => two(|by, value| value << (by & 63)),
         (Operation::v_lshrrev_b64, 2) => two(|by, value| value >> (by & 63)),
-        (Operation::v_lshl_add_u64, 3) => std::array::from_fn(|lane| {
-            (first[lane] << (second[lane] & 7)).wrapping_add(third[lane])
-        }),
+        (Operation::v_lshl_add_u64, 3) => {
+            std::array::from_fn(|lane| shifted_sum(first[lane], second[lane], third[lane]))
+        }
         _ => return None,
     })
 }

@@ -18,6 +18,14 @@ pub const BF8: Eight = Eight { fraction: 2 };
 const NONE: u8 = 0x80;
 const LARGEST: u8 = 0x7f;
 
+const fn sign(negative: bool) -> u8 {
+    if negative {
+        NONE
+    } else {
+        0
+    }
+}
+
 impl Eight {
     /// The exponent of the last bit of the smallest numbers.
     const fn least(self) -> i32 {
@@ -39,22 +47,27 @@ impl Eight {
         }
     }
 
-    /// The nearest number, the even one of two. Beyond the largest there is none.
-    pub fn round(self, number: Number) -> u8 {
+    /// The nearest number, the even one of two. Beyond the largest there is none, or it is
+    /// the largest if that is wanted.
+    pub fn round(self, number: Number, limits: bool) -> u8 {
         let Number::Finite {
             negative,
             exponent,
             significand,
         } = number
         else {
-            return NONE;
+            return match number.is_nan() || !limits {
+                true => NONE,
+                false => LARGEST | sign(number.is_negative()),
+            };
         };
         let fields = (self.fraction, self.least());
         let number = (exponent, significand);
         match u8::try_from(magnitude(fields, number, negative, Rounding::Even)) {
             _ if significand == 0 => 0,
             Ok(0) => 0,
-            Ok(magnitude) if magnitude <= LARGEST => magnitude | if negative { NONE } else { 0 },
+            Ok(magnitude) if magnitude <= LARGEST => magnitude | sign(negative),
+            _ if limits => LARGEST | sign(negative),
             _ => NONE,
         }
     }

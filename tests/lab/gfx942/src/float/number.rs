@@ -55,6 +55,10 @@ impl Number {
         matches!(self, Self::Nan { .. })
     }
 
+    pub fn is_finite(self) -> bool {
+        matches!(self, Self::Finite { .. })
+    }
+
     fn quiet(self) -> Self {
         match self {
             Self::Nan { negative, payload } => Self::Nan {

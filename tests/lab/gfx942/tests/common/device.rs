@@ -4,6 +4,7 @@
 use gfx942::wave::{Fault, HardwareRegister, Memory, Outcome, Wave, LANES};
 
 use super::object::{Kernel, Object};
+use super::recorded;
 
 /// Where code, arguments, scratch and buffers are.
 const CODE: u64 = 0x7000_0000_0000;
@@ -98,7 +99,7 @@ fn run_group(waves: &mut [Wave], memory: &mut Regions) -> Result<(), String> {
         for (wave, runs) in waves.iter_mut().zip(&mut running) {
             let mut steps = 0;
             while *runs {
-                match wave.step(memory) {
+                match recorded::step(wave, memory) {
                     Outcome::Next => (),
                     Outcome::Barrier => break,
                     Outcome::Ended => *runs = false,

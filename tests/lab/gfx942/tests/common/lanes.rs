@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One instruction on many numbers: each lane has its own.
-#![allow(dead_code)] // No test program uses all of it.
 
 use gfx942::wave::{HardwareRegister, Wave, LANES};
 

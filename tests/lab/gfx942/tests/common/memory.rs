@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Machine code of vector accesses to memory, and memory with a local share.
-#![allow(dead_code)] // No test program uses all of it.
 
 use gfx942::wave::{Fault, Memory, Outcome, Wave};
 
-use super::{named, Bytes, CODE};
+use super::{named, recorded, Bytes, CODE};
 
 /// The parts of addresses: flat, scratch, global.
 pub const FLAT: u32 = 0;
@@ -97,7 +96,7 @@ impl Shared {
     pub fn step(&mut self, wave: &mut Wave, code: &[u32]) -> Outcome {
         self.bytes.put(CODE, code);
         wave.pc = CODE;
-        wave.step(self)
+        recorded::step(wave, self)
     }
 
     #[track_caller]

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Machine code for tests, by the names of instructions, and memory to run it from.
-#![allow(dead_code)] // No test program uses all of it.
 
+pub mod device;
 pub mod lanes;
 pub mod memory;
+pub mod object;
+pub mod recorded;
 pub mod width;
 
 use std::collections::BTreeMap;
@@ -157,7 +159,7 @@ pub fn run(wave: &mut Wave, code: &[u32]) -> Outcome {
     let mut memory = Bytes::default();
     memory.put(CODE, code);
     wave.pc = CODE;
-    wave.step(&mut memory)
+    recorded::step(wave, &mut memory)
 }
 
 /// Executes one instruction that has to be done, and leads to the next.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The widths of floating point, and numbers to try them with.
-#![allow(dead_code)] // No test program uses all of it.
 
 use rustc_apfloat::Round;
 

@@ -10,7 +10,7 @@ fn bytes_of(value: u64) -> [u32; 4] {
 }
 
 /// The sum of differences of the bytes; those of a mask that are zero do not count.
-fn differences(first: u64, second: u64, masked: bool) -> u32 {
+pub fn differences(first: u64, second: u64, masked: bool) -> u32 {
     let pairs = bytes_of(first).into_iter().zip(bytes_of(second));
     pairs
         .filter(|(_, reference)| !masked || *reference != 0)

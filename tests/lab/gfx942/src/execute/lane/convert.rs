@@ -63,7 +63,7 @@ fn narrow(operation: Operation, inputs: &Inputs, modes: &Modes) -> Option<Value>
                 .map(|number| modes.output(HALF, round(number, HALF, Rounding::Zero)) as u32);
             Value::Bits32(lower | (upper << 16))
         }
-        Operation::v_cvt_pk_u8_f32 => {
+        Operation::v_cvt_pk_u8_f32 | Operation::v_cvt_pkaccum_u8_f32 => {
             let byte = limited(singles[0], modes.rounding(SINGLE), 0, 0xff) as u32;
             let at = 8 * (second as u32 & 3);
             Value::Bits32(inputs.third as u32 & !(0xff << at) | (byte << at))
@@ -72,14 +72,15 @@ fn narrow(operation: Operation, inputs: &Inputs, modes: &Modes) -> Option<Value>
     })
 }
 
-/// From and to eight bits. Whatever MODE says, the nearest number is taken.
+/// From and to eight bits. Whatever MODE says of rounding, the nearest number is taken.
 fn eight(operation: Operation, inputs: &Inputs, modes: &Modes) -> Option<Value> {
     let single =
         |kind: Eight, at: u32| modes.round(SINGLE, kind.unpack((inputs.first >> (8 * at)) as u8));
     let one = |kind| Value::Float(SINGLE, single(kind, 0));
     let two = |kind| Value::Bits64(single(kind, 0) | (single(kind, 1) << 32));
     let pair = |kind: Eight| {
-        let byte = |bits| u16::from(kind.round(modes.unpack(SINGLE, bits & 0xffff_ffff)));
+        let limits = modes.limits_overflow();
+        let byte = |bits| u16::from(kind.round(modes.unpack(SINGLE, bits & 0xffff_ffff), limits));
         Value::Bits16(byte(inputs.first) | (byte(inputs.second) << 8))
     };
     Some(match operation {

@@ -109,6 +109,15 @@ fn short(operation: Operation, inputs: &Inputs) -> Option<Value> {
     })
 }
 
+/// The first number, shifted by up to four bits, and the third. A shift by more is none.
+pub const fn shifted_sum(value: u64, by: u64, addend: u64) -> u64 {
+    let by = match by & 7 {
+        by @ 0..=4 => by,
+        _ => 0,
+    };
+    (value << by).wrapping_add(addend)
+}
+
 /// Numbers of 64 bits.
 fn long(operation: Operation, inputs: &Inputs) -> Option<Value> {
     let by = inputs.first & 63;
@@ -117,10 +126,7 @@ fn long(operation: Operation, inputs: &Inputs) -> Option<Value> {
         Operation::v_lshlrev_b64 => inputs.second << by,
         Operation::v_lshrrev_b64 => inputs.second >> by,
         Operation::v_ashrrev_i64 => (inputs.second as i64 >> by) as u64,
-        Operation::v_lshl_add_u64 => {
-            // Shifts by more than four are not described.
-            (inputs.first << (inputs.second & 7)).wrapping_add(inputs.third)
-        }
+        Operation::v_lshl_add_u64 => shifted_sum(inputs.first, inputs.second, inputs.third),
         _ => return None,
     }))
 }

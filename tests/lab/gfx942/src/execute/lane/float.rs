@@ -3,8 +3,10 @@
 
 use std::cmp::Ordering;
 
+use super::cube::Cube;
 use super::division;
 use super::modes::Modes;
+use super::reduction;
 use super::special::{self, Function};
 use super::value::{Output, Value};
 use super::Inputs;
@@ -37,6 +39,9 @@ pub enum Rule {
     DivisionScale,
     DivisionFused,
     DivisionFixup,
+    Cube(Cube),
+    /// A part of two over pi.
+    Reduction,
 }
 
 impl Rule {
@@ -73,7 +78,11 @@ impl Rule {
             "div_scale" => Self::DivisionScale,
             "div_fmas" => Self::DivisionFused,
             "div_fixup" | "div_fixup_legacy" => Self::DivisionFixup,
-            _ => Self::Function(Function::of(stem)?),
+            "trig_preop" => Self::Reduction,
+            _ => match Cube::of(stem) {
+                Some(cube) => Self::Cube(cube),
+                None => Self::Function(Function::of(stem)?),
+            },
         };
         Some((rule, format))
     }
@@ -122,6 +131,8 @@ impl Rule {
                 rounded(division::fused(format, [x, y, z], inputs.flag, downward))
             }
             Self::DivisionFixup => bits(division::fixup(format, [a, b, c])),
+            Self::Cube(cube) => rounded(cube.evaluate(format, [a, b, c])),
+            Self::Reduction => bits(reduction::part(format, a, inputs.second)),
         };
         Some(value.into())
     }
@@ -162,14 +173,23 @@ pub fn extreme(format: Format, first: u64, second: u64, larger: bool, modes: &Mo
     }
 }
 
-/// The middle one of three; with one that is no number, the smallest.
+/// The middle one of three: the larger one of the two that are left without the first that
+/// is as large as the largest. With one that is no number, the smallest.
 fn median(format: Format, [a, b, c]: [u64; 3], modes: &Modes) -> u64 {
     let least = |x, y| extreme(format, x, y, false, modes);
     let most = |x, y| extreme(format, x, y, true, modes);
     if [a, b, c].into_iter().any(|bits| format.is_nan(bits)) {
         return least(least(a, b), c);
     }
-    least(most(a, b), most(least(a, b), c))
+    let largest = most(most(a, b), c);
+    let is_largest = |of| of == largest || format.is_zero(of) && format.is_zero(largest);
+    if is_largest(a) {
+        most(b, c)
+    } else if is_largest(b) {
+        most(a, c)
+    } else {
+        most(a, b)
+    }
 }
 
 /// What is behind the point, less than one even where it rounds to one.

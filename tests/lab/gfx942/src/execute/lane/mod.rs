@@ -4,19 +4,23 @@
 mod bytes;
 mod compare;
 mod convert;
+mod cube;
 mod division;
 mod exact;
 mod float;
 mod integer;
 mod modes;
 mod pair;
+mod reduction;
 mod special;
 mod value;
 
 use crate::code::{Operation, Pairs};
 use crate::float::Format;
 
+pub use bytes::differences;
 pub use compare::Comparison;
+pub use exact::shifted_sum;
 use float::Rule;
 pub use modes::Modes;
 pub use pair::Pair;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How floating point is calculated: what MODE says of it.
 
-use crate::float::{round, Format, Number, Rounding, SINGLE};
+use crate::float::{round, Format, Number, Rounding, HALF, SINGLE};
 use crate::wave::{HardwareRegister, Wave};
 
 const DX10_CLAMP: u32 = 1 << 8;
 const IEEE: u32 = 1 << 9;
+const LIMITS_OVERFLOW: u32 = 1 << 23;
 /// From where the two bits of rounding and of subnormal numbers are, for singles and
 /// for all other formats.
 const ROUNDING: [u32; 2] = [0, 2];
@@ -47,6 +48,11 @@ impl Modes {
         self.0 & IEEE != 0
     }
 
+    /// Whether what is too large for 16 or 8 bits becomes the largest number that is not.
+    pub const fn limits_overflow(self) -> bool {
+        self.0 & LIMITS_OVERFLOW != 0
+    }
+
     /// A source; without subnormal numbers it is zero if it is one.
     pub fn input(self, format: Format, bits: u64) -> u64 {
         let keeps = self.bits(SUBNORMALS, format) & 1 != 0;
@@ -71,6 +77,11 @@ impl Modes {
     }
 
     pub fn round(self, format: Format, number: Number) -> u64 {
-        self.output(format, round(number, format, self.rounding(format)))
+        let bits = round(number, format, self.rounding(format));
+        let is_limited = format == HALF && self.limits_overflow() && number.is_finite();
+        if is_limited && format.is_infinite(bits) {
+            return bits - 1;
+        }
+        self.output(format, bits)
     }
 }

@@ -74,8 +74,8 @@ fn countable_work_runs_beside_machine_code() {
     assert_eq!(driver.words(sum, 1), [COUNT]);
 }
 
-/// A dispatch that stops its queue. Returns why.
-fn fault(kernel: &str, arguments: Vec<u8>) -> String {
+/// A dispatch that stops its queue. Returns why, and where the kernel's code is.
+fn fault(kernel: &str, arguments: Vec<u8>) -> (String, u64) {
     let (mut driver, queue) = driver(1);
     let other = driver.queue(queue.process, 1);
     driver.map(&[queue, other]);
@@ -87,6 +87,7 @@ fn fault(kernel: &str, arguments: Vec<u8>) -> String {
         groups: 1,
         arguments,
     };
+    let code = USER + driver.next_code() + WRITTEN.symbol(kernel);
     let signal = driver.launch(&queue, &launch);
     driver.run(1_000_000);
     assert!(!driver.is_signalled(signal));
@@ -95,9 +96,15 @@ fn fault(kernel: &str, arguments: Vec<u8>) -> String {
     let fine = driver.dispatch(&other, Work::default());
     driver.finish(&fine);
     let reason = driver.report(&queue).fault.unwrap();
+    // The log has it as well.
+    let notes = driver.device.state().notes;
+    assert!(
+        notes.iter().any(|note| note.ends_with(&reason)),
+        "{notes:?}"
+    );
     driver.unmap_all();
     assert_eq!(driver.report(&queue).mapped, None);
-    reason
+    (reason, code)
 }
 
 #[test]
@@ -108,14 +115,17 @@ fn memory_that_is_not_there_stops_the_queue() {
         write: true,
         cause: FaultCause::NotMapped,
     };
-    let reason = fault("store", address.to_le_bytes().to_vec());
+    let (reason, _) = fault("store", address.to_le_bytes().to_vec());
     assert_eq!(reason, format!("machine code: {expected}"));
 }
 
 #[test]
 fn an_unknown_instruction_stops_the_queue_with_its_bytes() {
-    let reason = fault("unknown", vec![0; 8]);
+    let (reason, code) = fault("unknown", vec![0; 8]);
     assert!(reason.contains("[ef, be, ad, de"), "{reason}");
+    // It is the kernel's second instruction.
+    let address = format!("at {:#x}", code + 4);
+    assert!(reason.ends_with(&address), "{reason}, not {address}");
 }
 
 #[test]
