@@ -18,6 +18,7 @@ use serde_json::{json, Value};
 use vgpu_model::{HiqAction, HiqRecord, QueueId, TimelineRecord};
 
 use crate::contender::{command_line, scheduler_time, Contender};
+use crate::doorbells::Doorbells;
 use crate::probes;
 use crate::split::{Logs, Split};
 
@@ -50,6 +51,9 @@ pub struct Measurement {
     /// Processor time of the scheduler for each second of the guest.
     pub processor: Option<f64>,
     pub preemptions: Vec<Split>,
+    /// Of a run with best-effort clients; results from before these were kept have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doorbells: Option<Doorbells>,
     /// For how long urgent requests arrived.
     pub duration_ns: u64,
 }
@@ -225,6 +229,7 @@ impl Arena {
             packets: packets.len() as u64,
             processor,
             preemptions,
+            doorbells: Doorbells::of(&report, spec, clients),
             duration_ns: duration(spec),
             ..account(&report, clients)
         };

@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 use gpreempt_plot::Picture;
 
 use crate::contender::Contender;
+use crate::doorbells::Doorbells;
 use crate::measure::Measurement;
 use crate::results::{Outcome, Results};
 use crate::split::Split;
@@ -125,6 +126,7 @@ struct Figures {
     processor: Option<Spread>,
     transactions: Spread,
     preemptions: Vec<Split>,
+    doorbells: Option<Doorbells>,
 }
 
 impl Figures {
@@ -154,6 +156,10 @@ impl Figures {
                 .iter()
                 .flat_map(|run| run.preemptions.iter().copied())
                 .collect(),
+            doorbells: runs
+                .iter()
+                .filter_map(|run| run.doorbells)
+                .reduce(Doorbells::and),
         })
     }
 }

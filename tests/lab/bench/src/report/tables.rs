@@ -41,6 +41,7 @@ pub fn document(results: &Results) -> String {
             }
         }
         out += &splits(results, name);
+        out += &doorbells(results, name);
         out += &failures(results, name);
     }
     out
@@ -303,6 +304,41 @@ fn split_row(
     Some(row)
 }
 
+/// When doorbells rang, where the results say it.
+fn doorbells(results: &Results, part: &str) -> String {
+    let mut rows = String::new();
+    for case in cases(results, part) {
+        for contender in contenders(results, part) {
+            let figures = Figures::of(results, part, &case.load, contender);
+            let Some(doorbells) = figures.and_then(|figures| figures.doorbells) else {
+                continue;
+            };
+            let _ = writeln!(
+                rows,
+                "| {} | {} | {} | {} | {} | {} | {:.1} | {:.1} |",
+                case.load,
+                contender.name(),
+                doorbells.requests,
+                doorbells.rung,
+                doorbells.slow,
+                doorbells.slow_rung,
+                doorbells.late_p99_ns as f64 / 1e3,
+                doorbells.slow_late_ns as f64 / 1e3,
+            );
+        }
+    }
+    if rows.is_empty() {
+        return rows;
+    }
+    format!(
+        "What may have made urgent requests slow: those during which a best-effort client rang its doorbell, of all\n\
+         and of the slow ones, which took 3 % longer than their client's median at least; and by how many microseconds\n\
+         of GPU time urgent doorbells rang later than they were due, which is the processor's part.\n\n\
+         | load | contender | requests | rung in | slow | rung in | late p99 | late p50 of the slow |\n\
+         |---|---|--:|--:|--:|--:|--:|--:|\n{rows}\n"
+    )
+}
+
 /// Runs that could not be made.
 fn failures(results: &Results, part: &str) -> String {
     results
@@ -325,6 +361,7 @@ fn failures(results: &Results, part: &str) -> String {
 mod tests {
     use super::super::tests::results;
     use super::*;
+    use crate::doorbells::Doorbells;
 
     fn rows<'d>(document: &'d str, name: &str) -> Vec<Vec<&'d str>> {
         document
@@ -393,6 +430,31 @@ mod tests {
         assert_eq!(row[9], "3.0");
         // 20 + 50 us of which 67 were before the doorbell.
         assert_eq!(row[row.len() - 3..], ["3.0", "57.0", "-"]);
+    }
+
+    #[test]
+    fn doorbells_have_a_table_where_the_results_have_them() {
+        let mut results = results();
+        assert!(!document(&results).contains("rung in"));
+        for record in &mut results.records {
+            if let Outcome::Measured(run) = &mut record.outcome {
+                run.doorbells = Some(Doorbells {
+                    requests: 7,
+                    rung: 5,
+                    slow: 3,
+                    slow_rung: 2,
+                    late_p99_ns: 12_340,
+                    slow_late_ns: 56_780,
+                });
+            }
+        }
+        let document = document(&results);
+        let row = rows(&document, "A")
+            .into_iter()
+            .rfind(|row| row.get(1) == Some(&"strict"));
+        // Of two runs.
+        let figures = ["14", "10", "6", "4", "12.3", "56.8"];
+        assert_eq!(row.unwrap()[2..], figures);
     }
 
     #[test]

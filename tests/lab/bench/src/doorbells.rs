@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! When the doorbells of a run rang, as far as that may have made urgent requests slow.
+//!
+//! A best-effort client that rings in the middle of an urgent request is work that nobody
+//! could stop beforehand. And an urgent doorbell that rings later than it is due is a delay
+//! of the processor's: whoever schedules the GPU has no part in it.
+
+use std::collections::BTreeSet;
+
+use gpu_workload::latency::summary;
+use gpu_workload::report::{QueueReport, RunReport, Sample};
+use gpu_workload::spec::RunSpec;
+use serde::{Deserialize, Serialize};
+
+/// How many thousandths of its client's median a request takes at least that is slow.
+const SLOW: u64 = 1_030;
+
+/// What the doorbells of a run say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doorbells {
+    /// Urgent requests, and those during which a best-effort client rang.
+    pub requests: u64,
+    pub rung: u64,
+    /// Slow urgent requests, and those of them during which one rang.
+    pub slow: u64,
+    pub slow_rung: u64,
+    /// The p99 of the time from when an urgent doorbell was due until it rang, in GPU
+    /// nanoseconds.
+    pub late_p99_ns: u64,
+    /// The same of the slow requests, as the median.
+    pub slow_late_ns: u64,
+}
+
+impl Doorbells {
+    /// Those of a run whose urgent clients have these names. None where there were no
+    /// others, or where no samples were kept.
+    pub fn of(report: &RunReport, spec: &RunSpec, urgent: &BTreeSet<String>) -> Option<Doorbells> {
+        let (own, others): (Vec<_>, Vec<_>) = report
+            .queues
+            .iter()
+            .partition(|queue| urgent.contains(&queue.identity.name));
+        let mut rings: Vec<u64> = others
+            .iter()
+            .flat_map(|queue| queue.samples.iter().map(|sample| sample.submit_ns))
+            .collect();
+        rings.sort_unstable();
+        let mut found = Doorbells::default();
+        let (mut late, mut slow_late) = (Vec::new(), Vec::new());
+        for queue in own {
+            let preparation = preparation(spec, queue);
+            let median = summary(&queue.samples.iter().map(latency).collect::<Vec<_>>())?.p50;
+            for sample in &queue.samples {
+                let rung = rings_in(&rings, sample);
+                let due = sample.arrival_ns + preparation;
+                late.push(sample.submit_ns.saturating_sub(due));
+                found.requests += 1;
+                found.rung += u64::from(rung);
+                if latency(sample) * 1_000 >= median * SLOW {
+                    slow_late.extend(late.last());
+                    found.slow += 1;
+                    found.slow_rung += u64::from(rung);
+                }
+            }
+        }
+        found.late_p99_ns = summary(&late)?.p99;
+        found.slow_late_ns = summary(&slow_late).map_or(0, |late| late.p50);
+        (!rings.is_empty()).then_some(found)
+    }
+
+    /// Those of several runs together; of times the longest.
+    pub fn and(self, other: Doorbells) -> Doorbells {
+        Doorbells {
+            requests: self.requests + other.requests,
+            rung: self.rung + other.rung,
+            slow: self.slow + other.slow,
+            slow_rung: self.slow_rung + other.slow_rung,
+            late_p99_ns: self.late_p99_ns.max(other.late_p99_ns),
+            slow_late_ns: self.slow_late_ns.max(other.slow_late_ns),
+        }
+    }
+}
+
+fn latency(sample: &Sample) -> u64 {
+    sample.end_ns.saturating_sub(sample.arrival_ns)
+}
+
+fn preparation(spec: &RunSpec, queue: &QueueReport) -> u64 {
+    let same = |other: &&gpu_workload::spec::QueueSpec| other.name == queue.identity.name;
+    let spec = spec.queues.iter().find(same);
+    spec.map_or(0, |spec| spec.preparation_ns)
+}
+
+/// Whether one of these sorted times is within a request, after its doorbell.
+fn rings_in(rings: &[u64], sample: &Sample) -> bool {
+    let after = rings.partition_point(|&ring| ring <= sample.submit_ns);
+    rings.get(after).is_some_and(|&ring| ring < sample.end_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{heavy, run, urgent};
+    use serde_json::{json, Value};
+
+    fn queue(name: &str, samples: &[(u64, u64, u64)]) -> Value {
+        let samples: Vec<Value> = samples
+            .iter()
+            .map(|(arrival, submit, end)| {
+                json!({"arrival_ns": arrival, "submit_ns": submit, "start_ns": submit, "end_ns": end})
+            })
+            .collect();
+        json!({
+            "name": name, "group": name, "pid": 1, "gpu_id": 1, "queue_id": 0, "priority": 1,
+            "requests": {"submitted": 1, "completed": 1, "abandoned": 0}, "dispatches": 1,
+            "workgroups": {"executed": 1, "lost": 0, "repeated": 0}, "resets": 0, "redone": 0,
+            "latency_gpu_ns": null, "latency_guest_ns": null, "service_gpu_ns": null,
+            "span_gpu_ns": 1, "clock": {"dilation": null, "uncertainty_guest_ns": 0},
+            "failure": null, "samples": samples,
+        })
+    }
+
+    /// Of a run of these queues, whose urgent client prepares each request for 200.
+    fn doorbells(queues: &[Value]) -> Option<Doorbells> {
+        let mut spec = run(vec![urgent(1_000), heavy(1_000)]);
+        spec.queues[0].preparation_ns = 200;
+        let name = spec.queues[0].name.clone();
+        let mut queues = queues.to_vec();
+        queues[0]["name"] = json!(name);
+        let report = json!({"ok": true, "queues": queues, "died": []});
+        let report: RunReport = serde_json::from_value(report).unwrap();
+        Doorbells::of(&report, &spec, &[name].into())
+    }
+
+    #[test]
+    fn a_request_is_rung_in_after_its_own_doorbell_and_before_its_end() {
+        let own = queue(
+            "",
+            &[
+                (0, 200, 1_000),
+                (2_000, 2_200, 3_000),
+                (4_000, 4_230, 5_030),
+            ],
+        );
+        for (rings, rung, slow_rung) in [
+            (&[200, 1_000][..], 0, 0),
+            (&[201], 1, 0),
+            (&[999, 2_300, 2_400], 2, 0),
+            (&[150, 4_231], 1, 1),
+        ] {
+            let others: Vec<_> = rings.iter().map(|&ring| (0, ring, 9_000)).collect();
+            let expected = Doorbells {
+                requests: 3,
+                rung,
+                slow: 1,
+                slow_rung,
+                late_p99_ns: 30,
+                slow_late_ns: 30,
+            };
+            let found = doorbells(&[own.clone(), queue("other", &others)]);
+            assert_eq!(found, Some(expected), "{rings:?}");
+        }
+    }
+
+    #[test]
+    fn there_is_nothing_to_say_of_a_run_without_others_or_samples() {
+        let own = queue("", &[(0, 200, 1_000)]);
+        assert_eq!(doorbells(std::slice::from_ref(&own)), None);
+        assert_eq!(doorbells(&[own, queue("other", &[])]), None);
+        let other = queue("other", &[(0, 200, 1_000)]);
+        assert_eq!(doorbells(&[queue("", &[]), other]), None);
+    }
+}
