@@ -25,6 +25,7 @@ use nix::unistd::{
 
 use crate::call::{self, Arguments, Call, Kind, Word, CALLS};
 use crate::gpu::Gpu;
+use crate::heir;
 use crate::transcript::Transcript;
 
 const PAGE: u64 = 4096;
@@ -67,6 +68,9 @@ pub struct Life {
     events_of_debugger: (OwnedFd, OwnedFd),
     /// Whether it debugs itself.
     debugged: bool,
+    /// Whether it has more than one context, which the driver ends wrongly when a process
+    /// becomes another program (docs/storm.md).
+    contexts: bool,
     /// Whether it may have stopped its own queues, as a checkpoint and a debugger do.
     paused: bool,
 }
@@ -84,7 +88,7 @@ struct Working {
 impl Life {
     /// Begins one, as root or as nobody in particular.
     pub fn new(gpu: &Gpu, mut random: Random, transcript: Transcript) -> Result<Life> {
-        if random.one_in(2) {
+        if random.one_in(2) && Uid::effective().is_root() {
             setgroups(&[])?;
             let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
             setresgid(group, group, group)?;
@@ -110,11 +114,13 @@ impl Life {
             others: Vec::new(),
             events_of_debugger: pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?,
             debugged: false,
+            contexts: false,
             paused: false,
         })
     }
 
-    /// Lives for so many steps. Returns the status to exit with.
+    /// Lives for so many steps. Returns the status to exit with, unless the process becomes
+    /// another program, which has its own life and leaves work undone.
     pub fn live(mut self, steps: u64) -> i32 {
         let render_node = self.render_node.as_raw_fd() as u32;
         let mut arguments = Arguments::of(&[Word::Four(render_node), Word::Four(self.gpu.id)]);
@@ -130,6 +136,9 @@ impl Life {
                 3 => self.unusual(),
                 _ => self.any_call(),
             }
+        }
+        if self.random.one_in(8) && !self.contexts {
+            heir::exec(&self.gpu.program, self.random.number());
         }
         if self.finish_work() {
             0
@@ -187,6 +196,7 @@ impl Life {
         }
         match call.number {
             call::ALLOCATE => arguments.spare_doorbells(),
+            call::PROFILER => arguments.spare_queues(),
             call::DEBUG => {
                 let (_, events) = &self.events_of_debugger;
                 arguments.spare_files(events.as_raw_fd() as u32);
@@ -218,6 +228,7 @@ impl Life {
             call::CREATE_EVENT => self.events.push(arguments.get(24, 4)),
             call::ALLOCATE => self.handles.push(arguments.get(16, 8)),
             call::EXPORT => self.exports.push(arguments.get(12, 4)),
+            call::CREATE_PROCESS => self.contexts = true,
             call::SMI_EVENTS => self.watch(arguments.get(4, 4) as i32),
             _ => {}
         }
@@ -550,6 +561,9 @@ impl Life {
                     let mut arguments = Arguments::new();
                     for (_, place, bytes) in call.kinds() {
                         arguments.set(place, bytes, random.below(4));
+                    }
+                    if call.number == call::PROFILER {
+                        arguments.spare_queues();
                     }
                     let _ = call.make(&self.kfd, &mut arguments);
                 }
