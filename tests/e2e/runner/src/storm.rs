@@ -111,8 +111,6 @@ pub const KNOWN: &[&str] = &[
     "Process storm pid",
     "in page starting at address",
     "cookie node_id",
-    // A program that another one has taken the place of, as its memory comes back.
-    "amdgpu_amdkfd_restore_userptr_worker: Failed to resume KFD",
     // The operator draws parameters that do not go together, or not with this GPU, and
     // rules that are gone.
     "transaction=direct is for backend=hws alone",

@@ -241,16 +241,32 @@ impl Arguments {
 }
 
 impl Arguments {
+    /// Where an allocation has its flags.
+    const FLAGS: usize = 36;
+
+    /// Whether an allocation is of memory that the process has already.
+    pub fn has_own_memory(&self) -> bool {
+        /// KFD_IOC_ALLOC_MEM_FLAGS: USERPTR.
+        const USER: u64 = 1 << 2;
+        self.get(Self::FLAGS, 4) & USER != 0
+    }
+
+    /// Whether an allocation is of registers, for which the driver makes a table of its own.
+    pub fn has_registers(&self) -> bool {
+        /// KFD_IOC_ALLOC_MEM_FLAGS: DOORBELL, MMIO_REMAP.
+        const REGISTERS: u64 = (1 << 3) | (1 << 4);
+        self.get(Self::FLAGS, 4) & REGISTERS != 0
+    }
+
     /// Changes an allocation that would map doorbells twice in a row, as if they were a
     /// queue's ring: the driver warns of it by itself (docs/storm.md).
     pub fn spare_doorbells(&mut self) {
-        const FLAGS: usize = 36;
         /// KFD_IOC_ALLOC_MEM_FLAGS: DOORBELL, AQL_QUEUE_MEM.
         const DOORBELL: u64 = 1 << 3;
         const TWICE: u64 = 1 << 27;
-        let flags = self.get(FLAGS, 4);
+        let flags = self.get(Self::FLAGS, 4);
         if flags & DOORBELL != 0 {
-            self.set(FLAGS, 4, flags & !TWICE);
+            self.set(Self::FLAGS, 4, flags & !TWICE);
         }
     }
 }
