@@ -3,7 +3,14 @@
 //! and active queues and fills it by walking the queues themselves, so that the
 //! two agree exactly when the packets fill it to the last word.
 
+use std::time::Duration;
+
 use anyhow::{ensure, Context, Result};
+use vgpu_model::QueueReport;
+
+use crate::guest::Guest;
+
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The opcodes of the packets that a run list is made of.
 const MAP_PROCESS: u32 = 0xa1;
@@ -45,6 +52,31 @@ pub fn parse(dump: &str) -> Result<Vec<(u32, RunList)>> {
         .into_iter()
         .map(|(id, words)| Ok((id, packets(&words)?)))
         .collect()
+}
+
+/// Checks KFD's counters against its queues, and both against what the GPU runs,
+/// while nothing stops any queue.
+pub fn accounts(guest: &mut Guest) -> Result<()> {
+    const QUEUES: &str = "ls -d /sys/class/kfd/kfd/proc/*/queues/* | wc -l";
+    let mut last = String::new();
+    // Loads may be creating or destroying queues meanwhile.
+    let waited = guest.wait_until("KFD's accounts agree", PATIENCE, |guest| {
+        let known: usize = guest.agent().shell(QUEUES)?.trim().parse()?;
+        let lists = guest.agent().read_file("/sys/kernel/debug/kfd/rls")?;
+        let lists: Vec<(u32, RunList)> = parse(&lists)?;
+        let listed: usize = lists.iter().map(|(_, list)| list.queues).sum();
+        let mut mapped = count_mapped(&guest.device.queues()?);
+        if let Some(second) = &mut guest.second {
+            mapped += count_mapped(&second.queues()?);
+        }
+        last = format!("KFD has {known} queues, its run lists {lists:?}, the GPU maps {mapped}");
+        Ok(listed == known && known == mapped)
+    });
+    waited.context(last)
+}
+
+fn count_mapped(queues: &[QueueReport]) -> usize {
+    queues.iter().filter(|queue| queue.mapped.is_some()).count()
 }
 
 fn packets(words: &[u32]) -> Result<RunList> {

@@ -17,6 +17,7 @@ use crate::background::{Background, Expect};
 use crate::guest::Guest;
 use crate::load::{queue, Load};
 use crate::module::{Module, Table};
+use crate::run_list::accounts;
 
 /// A storm that is to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,8 +111,10 @@ pub const KNOWN: &[&str] = &[
     "Process storm pid",
     "in page starting at address",
     "cookie node_id",
-    // The operator draws parameters that do not go together, and rules that are gone.
+    // The operator draws parameters that do not go together, or not with this GPU, and
+    // rules that are gone.
     "transaction=direct is for backend=hws alone",
+    "backend=mqd cannot work beside the hardware scheduler",
     "there is no rule ",
 ];
 
@@ -145,6 +148,7 @@ fn blow(guest: &mut Guest, plan: Plan) -> Result<Outcome> {
         finished.stderr
     );
     operator.leave(guest)?;
+    accounts(guest)?;
     load.stop(guest)?;
     let report = load.finish(guest)?;
     guest.wait_until("KFD has no process left", PATIENCE, |guest| {
@@ -294,7 +298,10 @@ impl Operator {
 }
 
 const MODES: &[&str] = &["enforce", "enforce", "enforce", "observe", "off"];
-const BACKENDS: &[&str] = &["hws", "hws", "hws", "process"];
+/// The last one is refused, and nothing is stopped until another one is chosen.
+const BACKENDS: &[&str] = &[
+    "hws", "hws", "hws", "hws", "hws", "hws", "hws", "process", "process", "mqd",
+];
 const RULES: &[&str] = &[
     "cgroup=/ prio=1",
     "cgroup=/storm-1 prio=9 timeslice_us=500",

@@ -107,10 +107,9 @@ pub const EXPORT: u8 = 0x24;
 pub const RUNTIME: u8 = 0x25;
 pub const DEBUG: u8 = 0x26;
 pub const CREATE_PROCESS: u8 = 0x27;
+pub const PROFILER: u8 = 0x28;
 
-/// The calls of Linux 7.3; an older driver refuses those that it does not have. Not among
-/// them is AMDKFD_IOC_PROFILER, by which root locks the driver out of its own queues for
-/// ever (docs/storm.md).
+/// The calls of Linux 7.3; an older driver refuses those that it does not have.
 pub const CALLS: &[Call] = &[
     call(0x01, false, true, "oo", 1, true),
     call(CREATE_QUEUE, true, true, "AAAOzgnnnoAZAzznz", 2, true),
@@ -152,6 +151,7 @@ pub const CALLS: &[Call] = &[
     call(RUNTIME, true, true, "Pno", 2, true),
     call(DEBUG, true, true, "pnPnnX", 6, false),
     call(CREATE_PROCESS, false, false, "", 1, true),
+    call(PROFILER, true, true, "ngnn", 1, true),
 ];
 
 /// Seven devices with eight words each, and how many there are.
@@ -241,21 +241,48 @@ impl Arguments {
 }
 
 impl Arguments {
+    /// Where an allocation has its flags.
+    const FLAGS: usize = 36;
+
+    /// Whether an allocation is of memory that the process has already.
+    pub fn has_own_memory(&self) -> bool {
+        /// KFD_IOC_ALLOC_MEM_FLAGS: USERPTR.
+        const USER: u64 = 1 << 2;
+        self.get(Self::FLAGS, 4) & USER != 0
+    }
+
+    /// Whether an allocation is of registers, for which the driver makes a table of its own.
+    pub fn has_registers(&self) -> bool {
+        /// KFD_IOC_ALLOC_MEM_FLAGS: DOORBELL, MMIO_REMAP.
+        const REGISTERS: u64 = (1 << 3) | (1 << 4);
+        self.get(Self::FLAGS, 4) & REGISTERS != 0
+    }
+
     /// Changes an allocation that would map doorbells twice in a row, as if they were a
     /// queue's ring: the driver warns of it by itself (docs/storm.md).
     pub fn spare_doorbells(&mut self) {
-        const FLAGS: usize = 36;
         /// KFD_IOC_ALLOC_MEM_FLAGS: DOORBELL, AQL_QUEUE_MEM.
         const DOORBELL: u64 = 1 << 3;
         const TWICE: u64 = 1 << 27;
-        let flags = self.get(FLAGS, 4);
+        let flags = self.get(Self::FLAGS, 4);
         if flags & DOORBELL != 0 {
-            self.set(FLAGS, 4, flags & !TWICE);
+            self.set(Self::FLAGS, 4, flags & !TWICE);
         }
     }
 }
 
 impl Arguments {
+    /// Has a call to the profiler ask for its version instead of counting the events of all
+    /// queues, by which root locks the driver out of them for ever (docs/storm.md).
+    pub fn spare_queues(&mut self) {
+        /// KFD_IOC_PROFILER_PMC, KFD_IOC_PROFILER_VERSION.
+        const COUNT: u64 = 0;
+        const VERSION: u64 = 2;
+        if self.get(0, 4) == COUNT {
+            self.set(0, 4, VERSION);
+        }
+    }
+
     /// Whether a call of the debugger's begins to debug a process.
     pub fn begins_debugging(&self) -> bool {
         const OPERATION: usize = 4;
@@ -334,6 +361,7 @@ mod tests {
                 (0x25, 16),
                 (0x26, 32),
                 (0x27, 0),
+                (0x28, 16),
             ]
         );
     }
@@ -373,6 +401,16 @@ mod tests {
             arguments.set(place, bytes, flags);
             arguments.spare_doorbells();
             assert_eq!(arguments.get(place, bytes), left);
+        }
+    }
+
+    #[test]
+    fn nobody_has_the_profiler_count() {
+        for (asked, left) in [(0, 2), (2, 2), (3, 3), (u64::MAX, 0xffff_ffff)] {
+            let mut arguments = Arguments::new();
+            arguments.set(0, 4, asked);
+            arguments.spare_queues();
+            assert_eq!(arguments.get(0, 4), left);
         }
     }
 

@@ -3,13 +3,15 @@
 //! takes their queues off the GPU for ever, so that their work never ends.
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 
 use anyhow::{Context, Result};
 use nix::fcntl::OFlag;
 
+/// How long the kernel holds back lines that come in great numbers, 0 for not at all.
+const PRINT_RATE: &str = "/proc/sys/kernel/printk_ratelimit";
 /// The most that one read of the log returns.
 const RECORD: usize = 8192;
 
@@ -19,8 +21,10 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Those from now on.
+    /// Those from now on, of which the log must not leave any out: where many come at once,
+    /// the kernel prints ten in five seconds.
     pub fn new() -> Result<Faults> {
+        fs::write(PRINT_RATE, "0").context(PRINT_RATE)?;
         let mut log = OpenOptions::new()
             .read(true)
             .custom_flags(OFlag::O_NONBLOCK.bits())

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,8 @@ const RENDER_NODES: &str = "/dev/dri";
 pub struct Gpu {
     pub id: u32,
     pub render_node: PathBuf,
+    /// This program, which a process that is not root any more cannot find by itself.
+    pub program: PathBuf,
     /// Bytes of the area in which a queue's waves are saved, on one die.
     pub save_area_bytes: u64,
     /// The same for all dies, with what a debugger needs.
@@ -65,6 +68,7 @@ impl Gpu {
         Ok(Gpu {
             id,
             render_node,
+            program: env::current_exe().context("which program is this?")?,
             save_area_bytes: bytes,
             whole_save_area_bytes: ((bytes + debugger) * xccs).next_multiple_of(4096),
             control_stack_bytes: property("ctl_stack_size")?,

@@ -25,6 +25,7 @@ use nix::unistd::{
 
 use crate::call::{self, Arguments, Call, Kind, Word, CALLS};
 use crate::gpu::Gpu;
+use crate::heir;
 use crate::transcript::Transcript;
 
 const PAGE: u64 = 4096;
@@ -61,12 +62,18 @@ pub struct Life {
     working: Vec<Working>,
     events: Vec<u64>,
     handles: Vec<u64>,
+    /// Handles that are never exported: the driver frees their tables once for each import
+    /// (docs/storm.md).
+    kept: Vec<u64>,
     exports: Vec<u64>,
     others: Vec<File>,
     /// Where a debugger's events go, the end to read from first. Nobody reads them.
     events_of_debugger: (OwnedFd, OwnedFd),
     /// Whether it debugs itself.
     debugged: bool,
+    /// Whether it stays the program that it is, since it has something that the driver ends
+    /// wrongly otherwise (docs/storm.md).
+    stays: bool,
     /// Whether it may have stopped its own queues, as a checkpoint and a debugger do.
     paused: bool,
 }
@@ -84,7 +91,7 @@ struct Working {
 impl Life {
     /// Begins one, as root or as nobody in particular.
     pub fn new(gpu: &Gpu, mut random: Random, transcript: Transcript) -> Result<Life> {
-        if random.one_in(2) {
+        if random.one_in(2) && Uid::effective().is_root() {
             setgroups(&[])?;
             let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
             setresgid(group, group, group)?;
@@ -106,15 +113,18 @@ impl Life {
             working: Vec::new(),
             events: Vec::new(),
             handles: Vec::new(),
+            kept: Vec::new(),
             exports: Vec::new(),
             others: Vec::new(),
             events_of_debugger: pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?,
             debugged: false,
+            stays: false,
             paused: false,
         })
     }
 
-    /// Lives for so many steps. Returns the status to exit with.
+    /// Lives for so many steps. Returns the status to exit with, unless the process becomes
+    /// another program, which has its own life and leaves work undone.
     pub fn live(mut self, steps: u64) -> i32 {
         let render_node = self.render_node.as_raw_fd() as u32;
         let mut arguments = Arguments::of(&[Word::Four(render_node), Word::Four(self.gpu.id)]);
@@ -131,6 +141,9 @@ impl Life {
                 _ => self.any_call(),
             }
         }
+        if self.random.one_in(4) && !self.stays {
+            heir::exec(&self.gpu.program, self.random.number());
+        }
         if self.finish_work() {
             0
         } else {
@@ -141,6 +154,7 @@ impl Life {
     /// Makes a call and notes what it returned.
     fn make(&mut self, call: Call, arguments: &mut Arguments) -> nix::Result<()> {
         let result = call.make(&self.kfd, arguments);
+        self.stays |= result.is_ok() && binds(call, arguments);
         match result {
             _ if !call.own => {}
             Err(
@@ -187,6 +201,8 @@ impl Life {
         }
         match call.number {
             call::ALLOCATE => arguments.spare_doorbells(),
+            call::PROFILER => arguments.spare_queues(),
+            call::EXPORT if self.kept.contains(&arguments.get(0, 8)) => return,
             call::DEBUG => {
                 let (_, events) = &self.events_of_debugger;
                 arguments.spare_files(events.as_raw_fd() as u32);
@@ -216,7 +232,13 @@ impl Life {
         match call.number {
             call::CREATE_QUEUE => self.queues.push(arguments.get(52, 4)),
             call::CREATE_EVENT => self.events.push(arguments.get(24, 4)),
-            call::ALLOCATE => self.handles.push(arguments.get(16, 8)),
+            call::ALLOCATE => {
+                let handle = arguments.get(16, 8);
+                self.handles.push(handle);
+                if arguments.has_registers() {
+                    self.kept.push(handle);
+                }
+            }
             call::EXPORT => self.exports.push(arguments.get(12, 4)),
             call::SMI_EVENTS => self.watch(arguments.get(4, 4) as i32),
             _ => {}
@@ -551,6 +573,9 @@ impl Life {
                     for (_, place, bytes) in call.kinds() {
                         arguments.set(place, bytes, random.below(4));
                     }
+                    if call.number == call::PROFILER {
+                        arguments.spare_queues();
+                    }
                     let _ = call.make(&self.kfd, &mut arguments);
                 }
                 std::process::exit(0);
@@ -601,6 +626,16 @@ fn pauses(call: Call, arguments: &Arguments, result: nix::Result<()>) -> bool {
     }
 }
 
+/// Whether a call that succeeded has made what a process cannot become another program
+/// with: another context, or the process's own memory as the GPU's.
+fn binds(call: Call, arguments: &Arguments) -> bool {
+    match call.number {
+        call::CREATE_PROCESS => true,
+        call::ALLOCATE => arguments.has_own_memory(),
+        _ => false,
+    }
+}
+
 fn reap(child: Pid) {
     while waitpid(child, None) == Err(Errno::EINTR) {}
 }
@@ -632,6 +667,27 @@ fn word_at(address: u64) -> &'static AtomicU32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_allocation_is_of_decides_what_is_left_out() {
+        let allocate = |flags| {
+            let mut arguments = Arguments::new();
+            let kinds: Vec<_> = Call::by_number(call::ALLOCATE).kinds().collect();
+            let (kind, place, bytes) = kinds[5];
+            assert_eq!(kind, Kind::Flags);
+            arguments.set(place, bytes, flags);
+            binds(Call::by_number(call::ALLOCATE), &arguments)
+        };
+        assert!(allocate(0xc000_0004) && !allocate(0xc000_0002));
+        for (flags, registers) in [(0x8000_0008, true), (0x10, true), (0xc000_0007, false)] {
+            let all = [Word::Four(0); 9].into_iter().chain([Word::Four(flags)]);
+            let arguments = Arguments::of(&all.collect::<Vec<_>>());
+            assert_eq!(arguments.has_registers(), registers);
+        }
+        let own = Arguments::of(&[Word::Eight(!0); 5]);
+        assert!(binds(Call::by_number(call::CREATE_PROCESS), &own));
+        assert!(!binds(Call::by_number(call::MAP), &own));
+    }
 
     #[test]
     fn a_restore_that_fails_may_have_stopped_the_queues() {

@@ -6,6 +6,7 @@
 mod call;
 mod faults;
 mod gpu;
+mod heir;
 mod life;
 mod parent;
 mod transcript;
@@ -21,25 +22,42 @@ struct Arguments {
     #[arg(long)]
     seed: u64,
     /// No process begins after that.
-    #[arg(long)]
-    seconds: u64,
+    #[arg(long, required_unless_present = "heir")]
+    seconds: Option<u64>,
     /// Processes at a time.
     #[arg(long, default_value_t = 4)]
     actors: u64,
+    /// Only one process, which was another program before.
+    #[arg(long, conflicts_with = "seconds")]
+    heir: bool,
 }
 
 fn main() -> ExitCode {
-    let Arguments {
-        seed,
-        seconds,
-        actors,
-    } = Arguments::parse();
-    match parent::storm(seed, Duration::from_secs(seconds), actors) {
+    let arguments = Arguments::parse();
+    if arguments.heir {
+        std::process::exit(heir::live(arguments.seed));
+    }
+    let time = Duration::from_secs(arguments.seconds.unwrap_or(0));
+    match parent::storm(arguments.seed, time, arguments.actors) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {
             eprintln!("storm: {error:#}");
             ExitCode::from(2)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_becomes_an_heir() {
+        let line = ["storm".to_owned()].into_iter().chain(heir::line(7));
+        let arguments = Arguments::try_parse_from(line).unwrap();
+        assert!(arguments.seed == 7 && arguments.heir);
+        assert_eq!(arguments.seconds, None);
+        assert!(Arguments::try_parse_from(["storm", "--seed", "7"]).is_err());
     }
 }

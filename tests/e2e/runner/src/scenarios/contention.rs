@@ -9,7 +9,7 @@ use super::preemption::{endless, PATIENCE, UNBOUNDED};
 use crate::guest::Guest;
 use crate::load::{extend, queue, Load};
 use crate::module::{Module, Table};
-use crate::run_list::{self, RunList};
+pub(super) use crate::run_list::accounts;
 
 pub(super) struct Contention {
     pub module: Module,
@@ -146,29 +146,4 @@ pub(super) fn ready_again(guest: &mut Guest) -> Result<()> {
     wait_until_stopped(guest, &load, 0)?;
     load.stop(guest)?;
     load.finish(guest).map(|_| ())
-}
-
-/// Checks KFD's counters against its queues, and both against what the GPU runs,
-/// while nothing stops any queue.
-pub(super) fn accounts(guest: &mut Guest) -> Result<()> {
-    const QUEUES: &str = "ls -d /sys/class/kfd/kfd/proc/*/queues/* | wc -l";
-    let mut last = String::new();
-    // Loads may be creating or destroying queues meanwhile.
-    let waited = guest.wait_until("KFD's accounts agree", PATIENCE, |guest| {
-        let known: usize = guest.agent().shell(QUEUES)?.trim().parse()?;
-        let lists = guest.agent().read_file("/sys/kernel/debug/kfd/rls")?;
-        let lists: Vec<(u32, RunList)> = run_list::parse(&lists)?;
-        let listed: usize = lists.iter().map(|(_, list)| list.queues).sum();
-        let mut mapped = count_mapped(&guest.device.queues()?);
-        if let Some(second) = &mut guest.second {
-            mapped += count_mapped(&second.queues()?);
-        }
-        last = format!("KFD has {known} queues, its run lists {lists:?}, the GPU maps {mapped}");
-        Ok(listed == known && known == mapped)
-    });
-    waited.context(last)
-}
-
-fn count_mapped(queues: &[vgpu_model::QueueReport]) -> usize {
-    queues.iter().filter(|queue| queue.mapped.is_some()).count()
 }

@@ -185,6 +185,7 @@ impl Fault {
                 "timeout, signaled seq=",
                 "destroy queue",
                 "Failed to quiesce KFD",
+                "timeout waiting for kiq fence",
             ] {
                 guest.expect_log(text);
             }
