@@ -85,6 +85,8 @@ pub struct Watch {
     /// What each process last wrote as a hint, when that was found changed, and when
     /// the process was last seen.
     hints: BTreeMap<ProcessId, (u32, Option<Nanos>, Nanos)>,
+    /// The processes of the last step.
+    present: BTreeSet<ProcessId>,
     /// Stops for queues that had only been announced.
     pub prepared: u64,
     /// How often a queue was started and is left alone from then on.
@@ -372,6 +374,9 @@ impl Watch {
         // A process that has gone may come back before its hint is over.
         let limit = config.duration(Number::HintLimit);
         self.hints.retain(|_, (_, _, met)| now.since(*met) <= limit);
+        let present: BTreeSet<ProcessId> = seen.iter().map(|queue| queue.process).collect();
+        let mut back: BTreeSet<ProcessId> = present.difference(&self.present).copied().collect();
+        self.present = present;
         for queue in seen {
             let number = queue.hint.unwrap_or(0);
             let known = self
@@ -379,6 +384,10 @@ impl Watch {
                 .entry(queue.process)
                 .or_insert((number, None, now));
             known.2 = now;
+            // What it wrote before it went may be forgotten.
+            if back.remove(&queue.process) {
+                known.0 = number;
+            }
             if queue.hint.is_some() && known.0 != number {
                 *known = (number, Some(now), now);
             }
