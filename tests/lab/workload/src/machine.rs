@@ -62,9 +62,10 @@ pub struct Job {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub enum Said {
-    /// The code is at this address.
+    /// The code is at this address of the process.
     Ready {
         code: u64,
+        process: u32,
     },
     Done(Outcome),
 }
@@ -189,6 +190,7 @@ pub fn run(jobs: &[Job], say: &mut dyn FnMut(&Said) -> Result<()>) -> Result<boo
     for each in &loaded {
         say(&Said::Ready {
             code: each.code.address() + ALIGNMENT as u64,
+            process: std::process::id(),
         })?;
         let outcome = each.repeat(&runtime, &mut ring)?;
         clean &= outcome.wrong.is_empty();

@@ -2,13 +2,14 @@
 //! Machine code under the driver: kernels from a compiler and an assembler, saved and
 //! restored by the trap handler that the driver installs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::{bail, ensure, Context, Result};
 use gpu_workload::machine::{Job, Outcome, Said};
+use serde::Deserialize;
 use serde_json::json;
-use vgpu_model::{Faults, Pace, Spoil};
+use vgpu_model::{Faults, Pace, QueueId, Spoil};
 
 use super::faults::PAGE_FAULT;
 use super::repetition::unrestrained;
@@ -26,6 +27,12 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "machine code leaves what the host calculates",
         needs: Needs::ANY,
         run: undisturbed,
+    },
+    Scenario {
+        suite: Suite::Vgpu,
+        name: "a debugger finds waves of machine code where they were stopped",
+        needs: Needs::ONCE,
+        run: debugged,
     },
     Scenario {
         suite: Suite::E2e,
@@ -63,6 +70,12 @@ pub const SCENARIOS: &[Scenario] = &[
 ];
 
 const PATIENCE: Duration = Duration::from_secs(600);
+
+/// What a debugger has found of a suspended queue.
+#[derive(Deserialize)]
+struct Looked {
+    addresses: Vec<u64>,
+}
 /// How long a dispatch takes, in nanoseconds of the GPU.
 const DISPATCH: u64 = 5_000_000;
 const LOWEST: u32 = 0;
@@ -142,7 +155,7 @@ impl Run {
     /// Waits until a kernel's turn has come, and returns where its code is.
     fn begins(&self, guest: &mut Guest, at: usize) -> Result<u64> {
         match self.wait_for(guest, 2 * at + 1)? {
-            Said::Ready { code } => Ok(code),
+            Said::Ready { code, .. } => Ok(code),
             Said::Done(_) => bail!("a kernel ended that had not begun"),
         }
     }
@@ -173,6 +186,61 @@ fn undisturbed(guest: &mut Guest) -> Result<()> {
         run.begins(guest, at)?;
         run.ends(guest, at, case)?;
     }
+    Ok(())
+}
+
+/// Where waves of a queue were when they were saved, and how often so far.
+fn stops(guest: &mut Guest, queue: QueueId) -> Result<BTreeMap<u64, u64>> {
+    let all = guest.device.stops()?;
+    let own = all.into_iter().find(|each| each.queue == queue);
+    Ok(own.map_or_else(BTreeMap::new, |own| own.addresses.into_iter().collect()))
+}
+
+fn debugged(guest: &mut Guest) -> Result<()> {
+    const LOOKS: usize = 10;
+    let cases = Case::chosen(Case::all(groups(guest), seed()?), BY_PACKETS)?;
+    let case = &cases[0];
+    let bytes = case.landmarks().instructions.last().context("no code")? + 8;
+    set_pace(guest, case)?;
+    let mut accounts = Accounts::new(guest)?;
+    let run = Run::start(guest, &cases)?;
+    let Said::Ready { code, process } = run.wait_for(guest, 1)? else {
+        bail!("a kernel ended that had not begun");
+    };
+    let mut report = None;
+    guest.wait_until("the kernel has begun", PATIENCE, |guest| {
+        report = accounts.find(guest, case.groups)?;
+        Ok(report.is_some())
+    })?;
+    let queue = report.context("no account")?.queue;
+    let line = [code, bytes, process.into()].map(|number: u64| number.to_string());
+    let [code, bytes, pid] = &line;
+    let line = [
+        "kfdctl", "look", "--pid", pid, "--code", code, "--bytes", bytes,
+    ];
+    let waves = case.groups as usize * usize::from(case.job(LOWEST, "").items).div_ceil(64);
+    let mut looks = 0;
+    // Between two dispatches there are no waves, and at an end fewer.
+    for _ in 0..10 * LOOKS {
+        let before = stops(guest, queue)?;
+        let found: Vec<Looked> = serde_json::from_value(guest.json(&line, PATIENCE)?)?;
+        // To begin to debug saves waves, too.
+        let after = stops(guest, queue)?;
+        let is_new = |at: &u64| after.get(at) > before.get(at);
+        let found: Vec<u64> = found.into_iter().flat_map(|each| each.addresses).collect();
+        ensure!(
+            found.iter().all(is_new) && found.len() <= waves,
+            "the debugger finds {found:x?}, and the GPU has saved {after:x?} in all, before \
+             {before:x?}"
+        );
+        looks += usize::from(found.len() == waves);
+        if looks == LOOKS {
+            break;
+        }
+    }
+    ensure!(looks == LOOKS, "only {looks} looks found all waves");
+    guest.device.set_pace(Pace::default())?;
+    run.ends(guest, 0, case)?;
     Ok(())
 }
 

@@ -165,6 +165,17 @@ enum What {
         #[arg(long)]
         attach_only: bool,
     },
+    /// Debug a process: suspend its queues once, and say where in a piece of code the
+    /// saved waves are
+    Look {
+        #[arg(long)]
+        pid: u32,
+        /// Address of the code
+        #[arg(long)]
+        code: u64,
+        #[arg(long)]
+        bytes: u64,
+    },
     /// Make a queue in a context beside the program's main one. It has no work on the
     /// GPU; in the program's memory its pointers say that it has. It is there until this
     /// program is killed
@@ -384,6 +395,7 @@ fn perform(what: What) -> Result<serde_json::Value> {
             let cycles = if attach_only { 0 } else { cycles };
             debug::debug(pid, queues, cycles, suspended_ms, running_ms)
         }
+        What::Look { pid, code, bytes } => debug::look(pid, &(code..code + bytes)),
         What::VramPressure {
             bytes,
             piece,
