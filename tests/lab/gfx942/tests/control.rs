@@ -241,29 +241,30 @@ fn what_has_no_effect_changes_nothing_else() {
         .chain(["s_decperflevel", "s_icache_inv", "s_waitcnt"])
         .map(|name| sopp(name, 0))
         .collect();
-    for name in [
+    let scalar = [
         "s_dcache_inv",
         "s_dcache_wb",
         "s_dcache_inv_vol",
         "s_dcache_wb_vol",
-    ] {
-        cases.push(named(name, |number| {
-            with_bits((0x30 << 26) | ((number & 0xff) << 18))
-        }));
-    }
-    for name in [
+    ];
+    let buffer = [
         "buffer_wbl2",
         "buffer_inv",
         "buffer_wbinvl1",
         "buffer_wbinvl1_vol",
+    ];
+    // The encoding, and how many bits of its number an operation has, and where.
+    for (encoding, mask, at, names) in [
+        (0x30, 0xff, 18, &scalar[..]),
+        (0x38, 0x7f, 18, &buffer),
+        (0x36, 0xff, 17, &["ds_nop"]),
     ] {
-        cases.push(named(name, |number| {
-            with_bits((0x38 << 26) | ((number & 0x7f) << 18))
+        cases.extend(names.iter().map(|name| {
+            named(name, |number| {
+                with_bits((encoding << 26) | ((number & mask) << at))
+            })
         }));
     }
-    cases.push(named("ds_nop", |number| {
-        with_bits((0x36 << 26) | ((number & 0xff) << 17))
-    }));
     for name in ["v_nop", "v_clrexcp"] {
         cases.push(vop1(name, 0, 0));
     }
