@@ -154,8 +154,13 @@ impl Run {
 
     /// Waits until a kernel's turn has come, and returns where its code is.
     fn begins(&self, guest: &mut Guest, at: usize) -> Result<u64> {
+        Ok(self.ready(guest, at)?.0)
+    }
+
+    /// The same, and the number of its process.
+    fn ready(&self, guest: &mut Guest, at: usize) -> Result<(u64, u32)> {
         match self.wait_for(guest, 2 * at + 1)? {
-            Said::Ready { code, .. } => Ok(code),
+            Said::Ready { code, process } => Ok((code, process)),
             Said::Done(_) => bail!("a kernel ended that had not begun"),
         }
     }
@@ -204,9 +209,7 @@ fn debugged(guest: &mut Guest) -> Result<()> {
     set_pace(guest, case)?;
     let mut accounts = Accounts::new(guest)?;
     let run = Run::start(guest, &cases)?;
-    let Said::Ready { code, process } = run.wait_for(guest, 1)? else {
-        bail!("a kernel ended that had not begun");
-    };
+    let (code, process) = run.ready(guest, 0)?;
     let mut report = None;
     guest.wait_until("the kernel has begun", PATIENCE, |guest| {
         report = accounts.find(guest, case.groups)?;
