@@ -209,6 +209,13 @@ pub struct Arguments([u8; Arguments::BYTES]);
 
 impl Arguments {
     const BYTES: usize = 512;
+    /// Where an allocation has its flags.
+    const FLAGS: usize = 36;
+    /// KFD_IOC_ALLOC_MEM_FLAGS: USERPTR, DOORBELL, MMIO_REMAP, AQL_QUEUE_MEM.
+    const USER: u64 = 1 << 2;
+    const DOORBELL: u64 = 1 << 3;
+    const REGISTERS: u64 = 1 << 4;
+    const TWICE: u64 = 1 << 27;
 
     pub fn new() -> Arguments {
         Arguments([0; Arguments::BYTES])
@@ -238,40 +245,26 @@ impl Arguments {
         value[..bytes].copy_from_slice(&self.0[place..place + bytes]);
         u64::from_le_bytes(value)
     }
-}
-
-impl Arguments {
-    /// Where an allocation has its flags.
-    const FLAGS: usize = 36;
 
     /// Whether an allocation is of memory that the process has already.
     pub fn has_own_memory(&self) -> bool {
-        /// KFD_IOC_ALLOC_MEM_FLAGS: USERPTR.
-        const USER: u64 = 1 << 2;
-        self.get(Self::FLAGS, 4) & USER != 0
+        self.get(Self::FLAGS, 4) & Self::USER != 0
     }
 
     /// Whether an allocation is of registers, for which the driver makes a table of its own.
     pub fn has_registers(&self) -> bool {
-        /// KFD_IOC_ALLOC_MEM_FLAGS: DOORBELL, MMIO_REMAP.
-        const REGISTERS: u64 = (1 << 3) | (1 << 4);
-        self.get(Self::FLAGS, 4) & REGISTERS != 0
+        self.get(Self::FLAGS, 4) & (Self::DOORBELL | Self::REGISTERS) != 0
     }
 
     /// Changes an allocation that would map doorbells twice in a row, as if they were a
     /// queue's ring: the driver warns of it by itself (docs/storm.md).
     pub fn spare_doorbells(&mut self) {
-        /// KFD_IOC_ALLOC_MEM_FLAGS: DOORBELL, AQL_QUEUE_MEM.
-        const DOORBELL: u64 = 1 << 3;
-        const TWICE: u64 = 1 << 27;
         let flags = self.get(Self::FLAGS, 4);
-        if flags & DOORBELL != 0 {
-            self.set(Self::FLAGS, 4, flags & !TWICE);
+        if flags & Self::DOORBELL != 0 {
+            self.set(Self::FLAGS, 4, flags & !Self::TWICE);
         }
     }
-}
 
-impl Arguments {
     /// Has a call to the profiler ask for its version instead of counting the events of all
     /// queues, by which root locks the driver out of them for ever (docs/storm.md).
     pub fn spare_queues(&mut self) {
