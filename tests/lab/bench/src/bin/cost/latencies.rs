@@ -1,73 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The module's own histograms, as debugfs shows them, and what was added to
-//! them between two readings.
+//! How long the module's work takes by its own account in debugfs, of which the number
+//! of durations and their sum are exact, read again and again.
 
 use anyhow::{Context, Result};
 use e2e_runner::guest::Guest;
+use gpreempt_bench::statistics::Spread;
 use serde_json::Value;
 
 const FILE: &str = "/sys/kernel/debug/amd_gpreempt/latency.json";
 
-/// One histogram.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Histogram {
+/// Some durations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Durations {
     pub count: u64,
-    /// The least duration of each bucket, and how many are in it.
-    buckets: Vec<(u64, u64)>,
+    sum_ns: u64,
 }
 
-impl Histogram {
-    fn parse(value: &Value) -> Option<Histogram> {
-        let buckets = value["buckets"].as_array()?.iter();
-        Some(Histogram {
+impl Durations {
+    fn parse(value: &Value) -> Option<Durations> {
+        Some(Durations {
             count: value["count"].as_u64()?,
-            buckets: buckets
-                .map(|pair| Some((pair[0].as_u64()?, pair[1].as_u64()?)))
-                .collect::<Option<_>>()?,
+            sum_ns: value["sum_ns"].as_u64()?,
         })
     }
 
     /// What was added since an earlier reading.
-    fn since(&self, earlier: &Histogram) -> Histogram {
-        let before = |least| {
-            let mut buckets = earlier.buckets.iter();
-            buckets.find(|bucket| bucket.0 == least).map_or(0, |b| b.1)
-        };
-        Histogram {
+    fn since(self, earlier: Durations) -> Durations {
+        Durations {
             count: self.count - earlier.count,
-            buckets: self
-                .buckets
-                .iter()
-                .map(|&(least, count)| (least, count - before(least)))
-                .collect(),
+            sum_ns: self.sum_ns - earlier.sum_ns,
         }
     }
 
-    /// What half of the durations are below, as far as the buckets tell: they are
-    /// taken to be spread evenly within one. A mean would tell of the host, which
-    /// now and then takes the CPU away.
-    pub fn median_ns(&self) -> Option<f64> {
-        let half = self.count as f64 / 2.0;
-        let mut below = 0.0;
-        for &(least, count) in self.buckets.iter().filter(|bucket| bucket.1 > 0) {
-            let count = count as f64;
-            if below + count >= half {
-                return Some(least as f64 * (1.0 + (half - below) / count));
-            }
-            below += count;
-        }
-        None
+    fn mean_ns(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
     }
 }
 
-/// The histograms of the first node.
-#[derive(Clone, Debug, Default)]
+/// Those of the first node.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Latencies {
-    pub look: Histogram,
-    pub pass: Histogram,
-    pub unmap: Histogram,
-    pub edit: Histogram,
-    pub map: Histogram,
+    pub look: Durations,
+    pub pass: Durations,
+    pub unmap: Durations,
+    pub edit: Durations,
+    pub map: Durations,
 }
 
 impl Latencies {
@@ -75,7 +52,7 @@ impl Latencies {
         let text = guest.agent().read_file(FILE)?;
         let value: Value = serde_json::from_str(&text)?;
         let of = |name: &str| {
-            Histogram::parse(&value["nodes"][0][name])
+            Durations::parse(&value["nodes"][0][name])
                 .with_context(|| format!("{FILE} has no {name}: {text}"))
         };
         Ok(Latencies {
@@ -89,17 +66,49 @@ impl Latencies {
 
     pub fn since(&self, earlier: &Latencies) -> Latencies {
         Latencies {
-            look: self.look.since(&earlier.look),
-            pass: self.pass.since(&earlier.pass),
-            unmap: self.unmap.since(&earlier.unmap),
-            edit: self.edit.since(&earlier.edit),
-            map: self.map.since(&earlier.map),
+            look: self.look.since(earlier.look),
+            pass: self.pass.since(earlier.pass),
+            unmap: self.unmap.since(earlier.unmap),
+            edit: self.edit.since(earlier.edit),
+            map: self.map.since(earlier.map),
         }
     }
 
+    /// A pass, without the transaction that a few of them end in.
+    fn pass_ns(&self) -> Option<f64> {
+        let parts = [self.unmap, self.edit, self.map];
+        let transactions: u64 = parts.iter().map(|part| part.sum_ns).sum();
+        let alone = Durations {
+            sum_ns: self.pass.sum_ns.saturating_sub(transactions),
+            ..self.pass
+        };
+        alone.mean_ns()
+    }
+
     /// A transaction, from waiting for the lock to the end of the map.
-    pub fn transaction_ns(&self) -> Option<f64> {
-        Some(self.unmap.median_ns()? + self.edit.median_ns()? + self.map.median_ns()?)
+    fn transaction_ns(&self) -> Option<f64> {
+        Some(self.unmap.mean_ns()? + self.edit.mean_ns()? + self.map.mean_ns()?)
+    }
+}
+
+/// What was typical of some short intervals: of each the mean, and of the means the middle
+/// one. The mean of all would tell of the host, which now and then takes the processor away.
+pub struct Typical {
+    pub look_ns: Option<f64>,
+    pub pass_ns: Option<f64>,
+    pub transaction_ns: Option<f64>,
+}
+
+impl Typical {
+    pub fn of(intervals: &[Latencies]) -> Typical {
+        let middle = |mean: fn(&Latencies) -> Option<f64>| {
+            Spread::of(intervals.iter().filter_map(mean)).map(|means| means.median)
+        };
+        Typical {
+            look_ns: middle(|interval| interval.look.mean_ns()),
+            pass_ns: middle(Latencies::pass_ns),
+            transaction_ns: middle(Latencies::transaction_ns),
+        }
     }
 }
 
@@ -108,38 +117,54 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn histogram(count: u64, buckets: &[(u64, u64)]) -> Histogram {
-        let buckets: Vec<_> = buckets
-            .iter()
-            .map(|&(least, n)| json!([least, n]))
-            .collect();
-        let value = json!({"count": count, "sum_ns": 0, "max_ns": 0, "buckets": buckets});
-        Histogram::parse(&value).unwrap()
+    fn durations(count: u64, sum_ns: u64) -> Durations {
+        let value = json!({"count": count, "sum_ns": sum_ns, "max_ns": 0, "buckets": []});
+        Durations::parse(&value).unwrap()
+    }
+
+    fn looks(count: u64, sum_ns: u64) -> Latencies {
+        Latencies {
+            look: durations(count, sum_ns),
+            ..Latencies::default()
+        }
     }
 
     #[test]
     fn only_what_was_added_counts() {
-        let before = histogram(2, &[(64, 1), (128, 1)]);
-        let after = histogram(5, &[(64, 1), (128, 2), (256, 2)]);
-        let added = after.since(&before);
-        assert_eq!(added, histogram(3, &[(64, 0), (128, 1), (256, 2)]));
-        // One is below 256, and half of the next below the middle.
-        assert_eq!(added.median_ns(), Some(256.0 * 1.25));
-        assert_eq!(before.since(&before).median_ns(), None);
+        let added = looks(5, 700).since(&looks(2, 100));
+        assert_eq!(added.look, durations(3, 600));
+        assert_eq!(added.look.mean_ns(), Some(200.0));
+        assert_eq!(added.pass.mean_ns(), None);
+    }
+
+    #[test]
+    fn an_interval_in_which_the_host_stood_still_says_nothing_of_the_others() {
+        let intervals = [looks(2, 20), looks(4, 80), looks(0, 0), looks(1, 9_000)];
+        assert_eq!(Typical::of(&intervals).look_ns, Some(20.0));
+        assert_eq!(Typical::of(&intervals).pass_ns, None);
     }
 
     #[test]
     fn a_transaction_is_the_sum_of_its_parts() {
         let latencies = Latencies {
-            unmap: histogram(2, &[(4096, 2)]),
-            edit: histogram(1, &[(256, 1)]),
-            map: histogram(1, &[(2048, 1)]),
+            unmap: durations(2, 200),
+            edit: durations(1, 10),
+            map: durations(1, 1),
             ..Latencies::default()
         };
-        assert_eq!(
-            latencies.transaction_ns(),
-            Some(1.5 * (4096.0 + 256.0 + 2048.0))
-        );
-        assert_eq!(Latencies::default().transaction_ns(), None);
+        let typical = Typical::of(&[latencies, Latencies::default()]);
+        assert_eq!(typical.transaction_ns, Some(111.0));
+    }
+
+    #[test]
+    fn a_pass_is_without_the_transaction_that_it_ends_in() {
+        let latencies = Latencies {
+            pass: durations(2, 331),
+            unmap: durations(1, 200),
+            edit: durations(1, 10),
+            map: durations(1, 1),
+            ..Latencies::default()
+        };
+        assert_eq!(Typical::of(&[latencies]).pass_ns, Some(60.0));
     }
 }

@@ -16,13 +16,14 @@ use std::time::Duration;
 
 use anyhow::{ensure, Context, Result};
 use clap::Parser;
+use e2e_runner::background::{Background, Expect};
 use e2e_runner::cache::Cache;
 use e2e_runner::guest::Guest;
 use e2e_runner::load::{queue, Load, DILATION};
 use e2e_runner::module::{Module, Table};
 use e2e_runner::scenario::{Configuration, Needs};
 use gpreempt_bench::settings::stretched;
-use latencies::Latencies;
+use latencies::{Latencies, Typical};
 use packets::Probes;
 use serde_json::{json, Value};
 
@@ -56,7 +57,7 @@ const NEVER_NS: u64 = 1 << 50;
 struct Row {
     queues: u64,
     sampler: &'static str,
-    latencies: Latencies,
+    typical: Typical,
 }
 
 fn main() -> Result<()> {
@@ -133,11 +134,11 @@ fn passes(guest: &mut Guest, wanted: u64) -> Result<String> {
         let load = load(guest, queues)?;
         for sampler in SAMPLERS {
             module.set(guest, "sampler", sampler)?;
-            let latencies = measure(guest, wanted, queues > 2)?;
+            let typical = measure(guest, wanted, queues > 2)?;
             rows.push(Row {
                 queues,
                 sampler,
-                latencies,
+                typical,
             });
         }
         if queues == 24 {
@@ -149,16 +150,20 @@ fn passes(guest: &mut Guest, wanted: u64) -> Result<String> {
     Ok(table_of_passes(&rows)? + &packets)
 }
 
-/// What the module's histograms say of so many passes.
-fn measure(guest: &mut Guest, passes: u64, transactions: bool) -> Result<Latencies> {
+/// What the module's account says of so many passes.
+fn measure(guest: &mut Guest, passes: u64, transactions: bool) -> Result<Typical> {
     let before = Latencies::read(guest)?;
-    let mut added = Latencies::default();
+    let mut last = before;
+    let mut intervals = Vec::new();
     guest.wait_until("there are enough passes", PATIENCE, |guest| {
-        added = Latencies::read(guest)?.since(&before);
+        let now = Latencies::read(guest)?;
+        intervals.push(now.since(&last));
+        last = now;
+        let added = now.since(&before);
         let enough = !transactions || added.map.count >= ENOUGH_TRANSACTIONS;
         Ok(added.pass.count >= passes && enough || added.pass.count >= MOST_PASSES_FACTOR * passes)
     })?;
-    Ok(added)
+    Ok(Typical::of(&intervals))
 }
 
 fn table_of_passes(rows: &[Row]) -> Result<String> {
@@ -168,14 +173,14 @@ fn table_of_passes(rows: &[Row]) -> Result<String> {
         |---|---|---|---|---|---|\n",
     );
     for row in rows {
-        let latencies = &row.latencies;
-        let pass = latencies.pass.median_ns().context("no pass")?;
-        let transaction = latencies.transaction_ns();
+        let typical = &row.typical;
+        let pass = typical.pass_ns.context("no pass without a transaction")?;
+        let transaction = typical.transaction_ns;
         out += &format!(
             "| {} | `{}` | {} | {} | {} | {} |\n",
             row.queues,
             row.sampler,
-            micros(latencies.look.median_ns()),
+            micros(typical.look_ns),
             micros(Some(pass)),
             micros(transaction),
             transaction.map_or("-".into(), |all| format!("{:.1} %", 100.0 * pass / all)),
@@ -184,7 +189,7 @@ fn table_of_passes(rows: &[Row]) -> Result<String> {
     let of = |queues| {
         let mut rows = rows.iter();
         rows.find(|row| row.queues == queues && row.sampler == "memory")
-            .and_then(|row| row.latencies.pass.median_ns())
+            .and_then(|row| row.typical.pass_ns)
             .with_context(|| format!("no pass over {queues} queues"))
     };
     let each = |from, to| Ok::<_, anyhow::Error>((of(to)? - of(from)?) / (to - from) as f64);
@@ -288,6 +293,11 @@ fn wake_ups(guest: &mut Guest) -> Result<String> {
     row(guest, "enforce", "24 idle")?;
     module.set(guest, "mode", "observe")?;
     row(guest, "observe", "24 idle")?;
+    let hogs = hogs(guest)?;
+    row(guest, "observe", "24 idle, processors busy")?;
+    for hog in hogs {
+        hog.stop(guest)?;
+    }
     idle.kill(guest)?;
     let busy = load(guest, 24)?;
     module.set(guest, "mode", "off")?;
@@ -298,6 +308,13 @@ fn wake_ups(guest: &mut Guest) -> Result<String> {
     busy.kill(guest)?;
     module.unload(guest)?;
     Ok(out)
+}
+
+/// Two programs for each processor that want it all the time.
+fn hogs(guest: &mut Guest) -> Result<Vec<Background>> {
+    let processors: usize = guest.agent().shell("nproc")?.trim().parse()?;
+    let hog = |_| Background::shell(guest, "while :; do :; done", Expect::Anything);
+    (0..2 * processors).map(hog).collect()
 }
 
 /// How much memory a load of the module takes, and what of it is its file.
