@@ -30,7 +30,7 @@ pub enum Contender {
     Claimed,
     /// The module with `transaction=direct`.
     Direct,
-    /// The module, to which urgent clients also say when they begin to prepare a request.
+    /// The same, to which urgent clients also say when they begin to prepare a request.
     Hints,
 }
 
@@ -134,7 +134,7 @@ impl Contender {
             Contender::Claimed => "amd_gpreempt as it is installed, without a rule",
             Contender::Direct => "amd_gpreempt, transaction=direct",
             Contender::Hints => {
-                "amd_gpreempt with a rule, and a hint where an urgent client begins to prepare a request"
+                "amd_gpreempt, transaction=direct, and a hint when an urgent client begins to prepare a request"
             }
             Contender::Module(Backend::Hws, Policy::Strict) => {
                 "amd_gpreempt as it is installed, with a rule for each urgent client"
@@ -153,8 +153,8 @@ impl Contender {
     pub fn parameters(self, others: &[(Number, u32)], dilation: u32) -> Option<String> {
         let (backend, policy, transaction) = match self {
             Contender::Module(backend, policy) => (backend, policy, "driver"),
-            Contender::Claimed | Contender::Hints => (Backend::Hws, Policy::Strict, "driver"),
-            Contender::Direct => (Backend::Hws, Policy::Strict, "direct"),
+            Contender::Claimed => (Backend::Hws, Policy::Strict, "driver"),
+            Contender::Direct | Contender::Hints => (Backend::Hws, Policy::Strict, "direct"),
             _ => return None,
         };
         Some(format!(
@@ -302,8 +302,10 @@ mod tests {
             .collect();
         assert_eq!(module[..4], ["claimed", "strict", "direct", "hints"]);
         assert_eq!(ruled, module[1..]);
-        let direct = Contender::Direct.parameters(&[], 32).unwrap();
-        assert!(direct.contains("transaction=direct"), "{direct}");
+        for contender in [Contender::Direct, Contender::Hints] {
+            let direct = contender.parameters(&[], 32).unwrap();
+            assert!(direct.contains("transaction=direct"), "{direct}");
+        }
         let strict = STRICT.parameters(&[], 32).unwrap();
         assert!(strict.contains("transaction=driver"), "{strict}");
     }

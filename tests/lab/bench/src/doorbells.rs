@@ -8,11 +8,11 @@
 use std::collections::BTreeSet;
 
 use gpu_workload::latency::summary;
-use gpu_workload::report::{QueueReport, RunReport, Sample};
-use gpu_workload::spec::RunSpec;
+use gpu_workload::report::{RunReport, Sample};
 use serde::{Deserialize, Serialize};
 
-/// How many thousandths of its client's median a request takes at least that is slow.
+/// How many thousandths of its client's median a request takes at least that is slow, both
+/// without what the client was late.
 const SLOW: u64 = 1_030;
 
 /// What the doorbells of a run say.
@@ -24,17 +24,14 @@ pub struct Doorbells {
     /// Slow urgent requests, and those of them during which one rang.
     pub slow: u64,
     pub slow_rung: u64,
-    /// The p99 of the time from when an urgent doorbell was due until it rang, in GPU
-    /// nanoseconds.
+    /// The p99 of the time for which an urgent client slept on, in GPU nanoseconds.
     pub late_p99_ns: u64,
-    /// The same of the slow requests, as the median.
-    pub slow_late_ns: u64,
 }
 
 impl Doorbells {
-    /// Those of a run whose urgent clients have these names. None where there were no
-    /// others, or where no samples were kept.
-    pub fn of(report: &RunReport, spec: &RunSpec, urgent: &BTreeSet<String>) -> Option<Doorbells> {
+    /// Those of a run whose urgent clients have these names. None where no samples of them
+    /// were kept.
+    pub fn of(report: &RunReport, urgent: &BTreeSet<String>) -> Option<Doorbells> {
         let (own, others): (Vec<_>, Vec<_>) = report
             .queues
             .iter()
@@ -45,26 +42,22 @@ impl Doorbells {
             .collect();
         rings.sort_unstable();
         let mut found = Doorbells::default();
-        let (mut late, mut slow_late) = (Vec::new(), Vec::new());
+        let mut late = Vec::new();
         for queue in own {
-            let preparation = preparation(spec, queue);
-            let median = summary(&queue.samples.iter().map(latency).collect::<Vec<_>>())?.p50;
+            let median = summary(&queue.samples.iter().map(punctual).collect::<Vec<_>>())?.p50;
             for sample in &queue.samples {
                 let rung = rings_in(&rings, sample);
-                let due = sample.arrival_ns + preparation;
-                late.push(sample.submit_ns.saturating_sub(due));
+                late.push(sample.late_ns);
                 found.requests += 1;
                 found.rung += u64::from(rung);
-                if latency(sample) * 1_000 >= median * SLOW {
-                    slow_late.extend(late.last());
+                if punctual(sample) * 1_000 >= median * SLOW {
                     found.slow += 1;
                     found.slow_rung += u64::from(rung);
                 }
             }
         }
         found.late_p99_ns = summary(&late)?.p99;
-        found.slow_late_ns = summary(&slow_late).map_or(0, |late| late.p50);
-        (!rings.is_empty()).then_some(found)
+        Some(found)
     }
 
     /// Those of several runs together; of times the longest.
@@ -75,19 +68,14 @@ impl Doorbells {
             slow: self.slow + other.slow,
             slow_rung: self.slow_rung + other.slow_rung,
             late_p99_ns: self.late_p99_ns.max(other.late_p99_ns),
-            slow_late_ns: self.slow_late_ns.max(other.slow_late_ns),
         }
     }
 }
 
-fn latency(sample: &Sample) -> u64 {
-    sample.end_ns.saturating_sub(sample.arrival_ns)
-}
-
-fn preparation(spec: &RunSpec, queue: &QueueReport) -> u64 {
-    let same = |other: &&gpu_workload::spec::QueueSpec| other.name == queue.identity.name;
-    let spec = spec.queues.iter().find(same);
-    spec.map_or(0, |spec| spec.preparation_ns)
+/// A request's latency without what its client was late.
+fn punctual(sample: &Sample) -> u64 {
+    let latency = sample.end_ns.saturating_sub(sample.arrival_ns);
+    latency.saturating_sub(sample.late_ns)
 }
 
 /// Whether one of these sorted times is within a request, after its doorbell.
@@ -99,14 +87,15 @@ fn rings_in(rings: &[u64], sample: &Sample) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::{heavy, run, urgent};
     use serde_json::{json, Value};
 
-    fn queue(name: &str, samples: &[(u64, u64, u64)]) -> Value {
+    /// A queue of requests that arrived, rang, ended, and were so much too late.
+    fn queue(name: &str, samples: &[(u64, u64, u64, u64)]) -> Value {
         let samples: Vec<Value> = samples
             .iter()
-            .map(|(arrival, submit, end)| {
-                json!({"arrival_ns": arrival, "submit_ns": submit, "start_ns": submit, "end_ns": end})
+            .map(|(arrival, submit, end, late)| {
+                json!({"arrival_ns": arrival, "submit_ns": submit, "start_ns": submit,
+                       "end_ns": end, "late_ns": late})
             })
             .collect();
         json!({
@@ -119,26 +108,21 @@ mod tests {
         })
     }
 
-    /// Of a run of these queues, whose urgent client prepares each request for 200.
+    /// Of a run of these queues, of which the one named "own" is urgent.
     fn doorbells(queues: &[Value]) -> Option<Doorbells> {
-        let mut spec = run(vec![urgent(1_000), heavy(1_000)]);
-        spec.queues[0].preparation_ns = 200;
-        let name = spec.queues[0].name.clone();
-        let mut queues = queues.to_vec();
-        queues[0]["name"] = json!(name);
         let report = json!({"ok": true, "queues": queues, "died": []});
         let report: RunReport = serde_json::from_value(report).unwrap();
-        Doorbells::of(&report, &spec, &[name].into())
+        Doorbells::of(&report, &["own".to_owned()].into())
     }
 
     #[test]
     fn a_request_is_rung_in_after_its_own_doorbell_and_before_its_end() {
         let own = queue(
-            "",
+            "own",
             &[
-                (0, 200, 1_000),
-                (2_000, 2_200, 3_000),
-                (4_000, 4_230, 5_030),
+                (0, 200, 1_000, 0),
+                (2_000, 2_200, 3_000, 5),
+                (4_000, 4_200, 5_040, 10),
             ],
         );
         for (rings, rung, slow_rung) in [
@@ -147,14 +131,13 @@ mod tests {
             (&[999, 2_300, 2_400], 2, 0),
             (&[150, 4_231], 1, 1),
         ] {
-            let others: Vec<_> = rings.iter().map(|&ring| (0, ring, 9_000)).collect();
+            let others: Vec<_> = rings.iter().map(|&ring| (0, ring, 9_000, 0)).collect();
             let expected = Doorbells {
                 requests: 3,
                 rung,
                 slow: 1,
                 slow_rung,
-                late_p99_ns: 30,
-                slow_late_ns: 30,
+                late_p99_ns: 10,
             };
             let found = doorbells(&[own.clone(), queue("other", &others)]);
             assert_eq!(found, Some(expected), "{rings:?}");
@@ -162,11 +145,16 @@ mod tests {
     }
 
     #[test]
-    fn there_is_nothing_to_say_of_a_run_without_others_or_samples() {
-        let own = queue("", &[(0, 200, 1_000)]);
-        assert_eq!(doorbells(std::slice::from_ref(&own)), None);
-        assert_eq!(doorbells(&[own, queue("other", &[])]), None);
-        let other = queue("other", &[(0, 200, 1_000)]);
-        assert_eq!(doorbells(&[queue("", &[]), other]), None);
+    fn a_request_that_its_client_made_late_is_not_slow() {
+        let own = [(0, 200, 1_000, 0), (2_000, 2_500, 3_300, 300)];
+        let found = doorbells(&[queue("own", &own)]).unwrap();
+        assert_eq!((found.requests, found.slow), (2, 0));
+        assert_eq!(found.late_p99_ns, 300);
+    }
+
+    #[test]
+    fn there_is_nothing_to_say_of_a_run_without_samples() {
+        let other = queue("other", &[(0, 200, 1_000, 0)]);
+        assert_eq!(doorbells(&[queue("own", &[]), other]), None);
     }
 }

@@ -38,6 +38,10 @@ const PATIENCE: Duration = Duration::from_secs(1200);
 pub struct Measurement {
     /// Arrival to completion of every urgent request, by client.
     pub latencies: BTreeMap<String, Vec<u64>>,
+    /// For how long the client slept on before it rang for each of them: the processor's
+    /// part of the latency. Results from before this was kept have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub late: BTreeMap<String, Vec<u64>>,
     /// Requests a second of each client.
     pub rates: BTreeMap<String, f64>,
     pub lost: u64,
@@ -65,10 +69,27 @@ impl Measurement {
         summary(&all)
     }
 
+    /// The same without what the processor was late, where that is known.
+    pub fn punctual(&self) -> Option<Summary> {
+        let all: Option<Vec<Vec<u64>>> = self
+            .latencies
+            .iter()
+            .map(|(client, times)| punctual(times, self.late.get(client)?))
+            .collect();
+        summary(&all?.concat())
+    }
+
     /// Requests a second, of all clients.
     pub fn throughput(&self) -> f64 {
         self.rates.values().sum()
     }
+}
+
+/// Latencies without what the processor was late, of which there is one for each.
+pub fn punctual(latencies: &[u64], late: &[u64]) -> Option<Vec<u64>> {
+    let pairs = latencies.iter().zip(late);
+    let times = pairs.map(|(latency, late)| latency.saturating_sub(*late));
+    (latencies.len() == late.len()).then(|| times.collect())
 }
 
 /// Where the device's logs were read up to.
@@ -229,7 +250,7 @@ impl Arena {
             packets: packets.len() as u64,
             processor,
             preemptions,
-            doorbells: Doorbells::of(&report, spec, clients),
+            doorbells: Doorbells::of(&report, clients),
             duration_ns: duration(spec),
             ..account(&report, clients)
         };
@@ -283,6 +304,8 @@ pub fn account(report: &RunReport, clients: &BTreeSet<String>) -> Measurement {
                 .iter()
                 .map(|sample| sample.end_ns.saturating_sub(sample.arrival_ns));
             measurement.latencies.insert(name.clone(), times.collect());
+            let late = queue.samples.iter().map(|sample| sample.late_ns);
+            measurement.late.insert(name.clone(), late.collect());
         }
         measurement.rates.insert(name, rate(queue));
         measurement.lost += queue.workgroups.lost;
@@ -433,13 +456,13 @@ mod tests {
                 "samples": samples,
             })
         };
-        let sample = |arrival: u64, end: u64| json!({"arrival_ns": arrival, "submit_ns": arrival, "start_ns": arrival, "end_ns": end});
-        let urgent = queue("u", 11, json!([sample(10, 30), sample(50, 90)]));
-        let other = queue("o", 10, json!([sample(0, 100)]));
+        let sample = |arrival: u64, end: u64, late: u64| json!({"arrival_ns": arrival, "submit_ns": arrival, "start_ns": arrival, "end_ns": end, "late_ns": late});
+        let urgent = queue("u", 11, json!([sample(10, 30, 3), sample(50, 90, 50)]));
+        let other = queue("o", 10, json!([sample(0, 100, 0)]));
         let report: RunReport =
             serde_json::from_value(json!({"ok": true, "queues": [urgent, other], "died": []}))
                 .unwrap();
-        let measurement = account(&report, &["u".to_owned()].into());
+        let mut measurement = account(&report, &["u".to_owned()].into());
         assert_eq!(measurement.latencies["u"], [20, 40]);
         assert_eq!(measurement.latencies.len(), 1);
         assert_eq!(measurement.rates["o"], 2.0);
@@ -452,5 +475,11 @@ mod tests {
         );
         assert_eq!(sums, (2, 4, 6, 80));
         assert_eq!(measurement.latency().unwrap().max, 40);
+        assert_eq!(measurement.late["u"], [3, 50]);
+        assert_eq!(measurement.punctual().unwrap().max, 17);
+        measurement.late.get_mut("u").unwrap().pop();
+        assert_eq!(measurement.punctual(), None);
+        measurement.late.clear();
+        assert_eq!(measurement.punctual(), None);
     }
 }

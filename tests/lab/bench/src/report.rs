@@ -13,7 +13,7 @@ use gpreempt_plot::Picture;
 
 use crate::contender::Contender;
 use crate::doorbells::Doorbells;
-use crate::measure::Measurement;
+use crate::measure::{punctual, Measurement};
 use crate::results::{Outcome, Results};
 use crate::split::Split;
 use crate::statistics::Spread;
@@ -115,6 +115,8 @@ struct Figures {
     p50: Spread,
     p99: Spread,
     p999: Spread,
+    /// The p99 without what the clients were late, where every run says it.
+    punctual: Option<Spread>,
     /// Requests a second.
     throughput: Spread,
     others: Spread,
@@ -133,6 +135,10 @@ impl Figures {
     fn of(results: &Results, part: &str, load: &str, contender: Contender) -> Option<Figures> {
         let runs: Vec<&Measurement> = results.of(part, load, contender.name()).collect();
         let latencies: Vec<_> = runs.iter().filter_map(|run| run.latency()).collect();
+        let punctual: Option<Vec<f64>> = runs
+            .iter()
+            .map(|run| Some(millis(run.punctual()?.p99)))
+            .collect();
         let spread = |of: fn(&Measurement) -> f64| Spread::of(runs.iter().map(|run| of(run)));
         let rates = runs
             .iter()
@@ -144,6 +150,7 @@ impl Figures {
             p50: Spread::of(latencies.iter().map(|latency| millis(latency.p50)))?,
             p99: Spread::of(latencies.iter().map(|latency| millis(latency.p99)))?,
             p999: Spread::of(latencies.iter().map(|latency| millis(latency.p999)))?,
+            punctual: punctual.and_then(Spread::of),
             throughput: spread(Measurement::throughput)?,
             others: spread(others)?,
             requests: latencies.iter().map(|latency| latency.count).sum(),
@@ -164,6 +171,14 @@ impl Figures {
     }
 }
 
+/// The p99 of one beside another's, on time where both say it.
+fn over(own: &Figures, other: &Figures) -> f64 {
+    match (own.punctual, other.punctual) {
+        (Some(own), Some(other)) => own.median / other.median,
+        _ => own.p99.median / other.p99.median,
+    }
+}
+
 /// Requests a second of the clients that are not urgent.
 fn others(measurement: &Measurement) -> f64 {
     measurement
@@ -174,12 +189,16 @@ fn others(measurement: &Measurement) -> f64 {
         .sum()
 }
 
-/// The urgent client whose p99 is longest beside its own alone.
+/// The urgent client whose p99 is longest beside its own alone, both without what it was
+/// late, where that is known.
 fn worst_client(results: &Results, part: &str, load: &str, contender: Contender) -> Option<f64> {
     let p99 = |contender: Contender| {
         let mut all: std::collections::BTreeMap<&str, Vec<u64>> = Default::default();
         for run in results.of(part, load, contender.name()) {
             for (client, times) in &run.latencies {
+                let late = run.late.get(client);
+                let times = late.and_then(|late| punctual(times, late));
+                let times = times.unwrap_or_else(|| run.latencies[client].clone());
                 all.entry(client).or_default().extend(times);
             }
         }

@@ -25,11 +25,12 @@ pub enum Loads {
     Third,
     Fourth,
     Fifth,
+    Sixth,
 }
 
 impl Loads {
     /// Those of the simulator's that this program is built with.
-    pub const NOW: Loads = Loads::Fifth;
+    pub const NOW: Loads = Loads::Sixth;
 
     /// What sets them apart from the others.
     pub fn what(self) -> &'static str {
@@ -51,6 +52,10 @@ impl Loads {
             Loads::Fifth => {
                 "fifth definitions: as the fourth, all requests arrive when they do in the \
                  simulator, best-effort clients prepare theirs, too, and an AQL packet takes 5 us"
+            }
+            Loads::Sixth => {
+                "sixth definitions: as the fifth, and urgent clients go before all else that \
+                 wants the emulated processors"
             }
         }
     }
@@ -274,7 +279,7 @@ mod tests {
             ..Conditions::default()
         })
         .unwrap();
-        assert_eq!(conditions["loads"], "fifth");
+        assert_eq!(conditions["loads"], "sixth");
         conditions.as_object_mut().unwrap().remove("loads");
         let read: Conditions = serde_json::from_value(conditions).unwrap();
         assert_eq!(read.loads, Loads::First);

@@ -263,6 +263,7 @@ mod tests {
     fn request(submit_ns: u64, end_ns: u64) -> Sample {
         Sample {
             arrival_ns: submit_ns,
+            late_ns: 0,
             hint_ns: None,
             submit_ns,
             start_ns: end_ns - 1,

@@ -288,7 +288,7 @@ fn serve_assignment(
     Ok(loads
         .iter()
         .zip(outcomes)
-        .map(|(load, outcome)| load.finish(outcome, &clock, spec.samples))
+        .map(|(load, outcome)| load.finish(outcome, &clock, spec))
         .collect())
 }
 

@@ -24,6 +24,7 @@ pub mod machine;
 pub mod packet;
 pub mod pm4;
 pub mod poller;
+pub mod real_time;
 pub mod report;
 pub mod spec;
 pub mod user_scheduler;

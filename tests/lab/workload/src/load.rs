@@ -18,6 +18,7 @@ use crate::hint::Page;
 use crate::hsa::{Buffer, Queue, Runtime, SharedSignals, Signal};
 use crate::kfd::ioctl::{Kfd, OwnQueue};
 use crate::kfd::sysfs;
+use crate::real_time;
 use crate::report::QueueIdentity;
 use crate::spec::{Barrier, QueueSpec, RunSpec};
 use parts::Parts;
@@ -116,12 +117,14 @@ struct Outstanding {
     slot: usize,
     arrival_guest_ns: u64,
     hint_guest_ns: Option<u64>,
+    late_guest_ns: u64,
     submit_guest_ns: u64,
 }
 
 struct Finished {
     arrival_guest_ns: u64,
     hint_guest_ns: Option<u64>,
+    late_guest_ns: u64,
     submit_guest_ns: u64,
     seen_guest_ns: u64,
     start_ticks: u64,
@@ -303,8 +306,23 @@ impl Load {
         Ok(())
     }
 
+    /// Has this thread go before ordinary ones where the queue wants that.
+    fn own_processor(&self) -> Result<()> {
+        if self.spec.real_time {
+            real_time::begin()?;
+        }
+        Ok(())
+    }
+
     /// Submits requests from `start_guest_ns` on and returns when all is done.
     pub fn run(&self, run: &RunSpec, start_guest_ns: u64, chains: &Chains) -> Outcome {
+        if let Err(error) = self.own_processor() {
+            return Outcome {
+                finished: Vec::new(),
+                failure: Some(format!("{error:#}")),
+                wrong: Tally::default(),
+            };
+        }
         let chained = !chains.wait_for.is_empty() || !chains.tell.is_empty();
         self.chained.store(chained, Ordering::Release);
         let (submitted, outstanding) = mpsc::channel();

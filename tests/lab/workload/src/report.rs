@@ -95,6 +95,10 @@ pub struct Sample {
     /// When the client announced it, where it gave a hint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint_ns: Option<u64>,
+    /// For how long the client slept on when it should have taken up the request, or have
+    /// rung the doorbell.
+    #[serde(default)]
+    pub late_ns: u64,
     pub submit_ns: u64,
     pub start_ns: u64,
     pub end_ns: u64,

@@ -109,6 +109,9 @@ pub struct QueueSpec {
     /// Tell the module of each request, before the work of the host on it.
     #[serde(default)]
     pub hint: bool,
+    /// Its threads go before all ordinary ones, as where there is a processor for each.
+    #[serde(default)]
+    pub real_time: bool,
     /// When the first request arrives, from the common start.
     #[serde(default)]
     pub start_ns: u64,

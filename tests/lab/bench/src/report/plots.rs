@@ -8,7 +8,7 @@ use gpreempt_plot::lines::{Lines, Series};
 use gpreempt_plot::rug::{Row, Rug};
 use gpreempt_plot::Picture;
 
-use super::{baseline, cases, contenders, durations, Figures};
+use super::{baseline, cases, contenders, durations, over, Figures};
 use crate::contender::Contender;
 use crate::plan::Part;
 use crate::results::Results;
@@ -69,7 +69,7 @@ fn facts(results: &Results, part: Part) -> String {
 /// The urgent p99 of every load under every contender.
 fn latency(results: &Results) -> Option<Picture> {
     let panels = panels(results, |own, alone, _| {
-        Some(own.p99.median / alone?.p99.median)
+        Some(over(own, alone?))
     })?;
     let bars = Bars {
         title: "Urgent p99 latency, as a multiple of running alone",

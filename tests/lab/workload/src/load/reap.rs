@@ -56,6 +56,7 @@ impl Load {
             outcome.finished.push(Finished {
                 arrival_guest_ns: request.arrival_guest_ns,
                 hint_guest_ns: request.hint_guest_ns,
+                late_guest_ns: request.late_guest_ns,
                 submit_guest_ns: request.submit_guest_ns,
                 seen_guest_ns: guest_now_ns(),
                 start_ticks,
@@ -75,7 +76,7 @@ impl Load {
     }
 
     /// Destroys the queue and checks all counters a last time.
-    pub fn finish(&self, outcome: Outcome, clock: &Correlation, samples: bool) -> QueueReport {
+    pub fn finish(&self, outcome: Outcome, clock: &Correlation, run: &RunSpec) -> QueueReport {
         drop(self.active.write().expect("no holder panics").take());
         let (submitted, completed) = self.progress();
         let abandoned = submitted - completed;
@@ -101,6 +102,7 @@ impl Load {
             .map(|request| Sample {
                 arrival_ns: clock.gpu_at(request.arrival_guest_ns).unwrap_or(0),
                 hint_ns: request.hint_guest_ns.and_then(|hint| clock.gpu_at(hint)),
+                late_ns: run.gpu(request.late_guest_ns),
                 submit_ns: clock.gpu_at(request.submit_guest_ns).unwrap_or(0),
                 start_ns: clock.gpu_ns(request.start_ticks),
                 end_ns: clock.gpu_ns(request.end_ticks),
@@ -141,7 +143,7 @@ impl Load {
             clock: ClockReport {
                 dilation: clock.dilation(),
                 uncertainty_guest_ns: clock.uncertainty_ns(),
-                moments: if samples {
+                moments: if run.samples {
                     clock.moments().to_vec()
                 } else {
                     Vec::new()
@@ -151,7 +153,7 @@ impl Load {
                 (self.spec.drain && abandoned > 0)
                     .then(|| format!("{abandoned} requests were submitted and not finished"))
             }),
-            samples: if samples { times } else { Vec::new() },
+            samples: if run.samples { times } else { Vec::new() },
         }
     }
 }

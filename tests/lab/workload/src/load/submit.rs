@@ -33,7 +33,7 @@ impl Load {
             .map(|duration| begin.saturating_add(guest_ns(duration)));
         let mut times = Times::new(&self.spec.arrival, run.seed, &self.spec.name).peekable();
         let mut request = 0;
-        if !self.sleep_until(begin) {
+        if self.sleep_until(begin).is_none() {
             return;
         }
         while self.spec.requests.is_none_or(|requests| request < requests) {
@@ -44,11 +44,13 @@ impl Load {
                     None => break,
                 },
             };
-            if arrival.is_some_and(|arrival| {
-                end.is_some_and(|end| arrival >= end) || !self.sleep_until(arrival)
-            }) {
+            if end.is_some_and(|end| arrival.is_some_and(|arrival| arrival >= end)) {
                 break;
             }
+            let Some(mut late_guest_ns) = arrival.map_or(Some(0), |time| self.sleep_until(time))
+            else {
+                break;
+            };
             let Some(slot) = self.next_free(free, end) else {
                 break;
             };
@@ -57,7 +59,8 @@ impl Load {
             }
             if let Arrival::ClosedLoop { depth, think_ns } = self.spec.arrival {
                 let follows_another = request >= u64::from(depth);
-                if follows_another && !self.sleep_until(guest_now_ns() + guest_ns(think_ns)) {
+                let thought = guest_now_ns() + guest_ns(think_ns);
+                if follows_another && self.sleep_until(thought).is_none() {
                     break;
                 }
             }
@@ -66,8 +69,11 @@ impl Load {
                 guest_now_ns()
             });
             let preparation = guest_ns(self.spec.preparation_ns);
-            if preparation > 0 && !self.sleep_until(guest_now_ns() + preparation) {
-                break;
+            if preparation > 0 {
+                let Some(late) = self.sleep_until(guest_now_ns() + preparation) else {
+                    break;
+                };
+                late_guest_ns += late;
             }
             let submit_guest_ns = guest_now_ns();
             if !self.submit(slot, request as usize, chains) {
@@ -80,6 +86,7 @@ impl Load {
                     slot,
                     arrival_guest_ns,
                     hint_guest_ns,
+                    late_guest_ns,
                     submit_guest_ns,
                 })
                 .is_err()
@@ -174,16 +181,19 @@ impl Load {
         })
     }
 
-    /// False when the load is to stop.
-    fn sleep_until(&self, guest_ns: u64) -> bool {
+    /// How much too late the sleep ended: not at all where it was too late for one. None
+    /// when the load is to stop.
+    fn sleep_until(&self, guest_ns: u64) -> Option<u64> {
+        let mut slept = false;
         loop {
             if self.stop.load(Ordering::Acquire) {
-                return false;
+                return None;
             }
             let now = guest_now_ns();
             if now >= guest_ns {
-                return true;
+                return Some(if slept { now - guest_ns } else { 0 });
             }
+            slept = true;
             thread::sleep(Duration::from_nanos(guest_ns - now).min(LOOK));
         }
     }
