@@ -81,6 +81,7 @@ fn queue(name: &str, priority: u32, workgroups: u32, cost_ns: u64) -> QueueSpec 
         one_at_a_time: false,
         preparation_ns: 0,
         hint: false,
+        batched: false,
         real_time: false,
         start_ns: 0,
         requests: None,

@@ -57,6 +57,7 @@ pub fn heavy(duration_ns: u64) -> QueueSpec {
         one_at_a_time: false,
         preparation_ns: 0,
         hint: false,
+        batched: false,
         real_time: false,
         start_ns: 0,
         requests: None,

@@ -54,8 +54,8 @@ impl Loads {
                  simulator, best-effort clients prepare theirs, too, and an AQL packet takes 5 us"
             }
             Loads::Sixth => {
-                "sixth definitions: as the fifth, and urgent clients go before all else that \
-                 wants the emulated processors"
+                "sixth definitions: as the fifth, clients ring once for each request, and urgent \
+                 ones go before all else that wants the emulated processors"
             }
         }
     }

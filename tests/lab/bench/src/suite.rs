@@ -156,6 +156,7 @@ fn queue(client: &Client, gpu: &Gpu, source: Source, duration: Nanos) -> QueueSp
         one_at_a_time: !client.urgent() && !endless,
         hint: false,
         preparation_ns: if endless { 0 } else { client.preparation },
+        batched: true,
         real_time: client.urgent(),
         start_ns: start,
         duration_ns: Some(lasts),

@@ -109,6 +109,9 @@ pub struct QueueSpec {
     /// Tell the module of each request, before the work of the host on it.
     #[serde(default)]
     pub hint: bool,
+    /// The doorbell rings once for all packets of a request, and not for each.
+    #[serde(default)]
+    pub batched: bool,
     /// Its threads go before all ordinary ones, as where there is a processor for each.
     #[serde(default)]
     pub real_time: bool,

@@ -12,7 +12,7 @@ mod signal;
 mod thunk;
 
 pub use memory::{copy, Buffer, UserPages};
-pub use queue::Queue;
+pub use queue::{Batch, Queue};
 pub use signal::{SharedSignals, Signal};
 pub use thunk::Pm4Queue;
 

@@ -101,15 +101,24 @@ impl Queue {
         }
     }
 
+    fn is_full(&self) -> bool {
+        let (read, write) = self.indices();
+        write.saturating_sub(read) >= u64::from(self.size())
+    }
+
     /// Puts a packet into the ring and rings the doorbell. Waits while the ring
     /// is full; `give_up` ends that wait, and then false is returned.
     pub fn submit(&self, packet: &Packet, give_up: impl Fn() -> bool) -> bool {
-        while {
-            let (read, write) = self.indices();
-            write.saturating_sub(read) >= u64::from(self.size())
-        } {
+        self.write(packet, give_up)
+            .inspect(|&index| self.ring(index))
+            .is_some()
+    }
+
+    /// The same without the doorbell. Returns the packet's index.
+    fn write(&self, packet: &Packet, give_up: impl Fn() -> bool) -> Option<u64> {
+        while self.is_full() {
             if give_up() || self.failure().is_some() {
-                return false;
+                return None;
             }
             thread::sleep(Duration::from_micros(200));
         }
@@ -128,9 +137,54 @@ impl Queue {
                 AtomicU32::from_ptr(ring.add(place)).store(word, Ordering::Relaxed);
             }
             AtomicU32::from_ptr(ring).store(words[0], Ordering::Release);
+        }
+        Some(index)
+    }
+
+    /// Rings the doorbell for the packets up to this one.
+    fn ring(&self, index: u64) {
+        // SAFETY: the queue is live.
+        unsafe {
             ffi::hsa_signal_store_screlease((*self.queue).doorbell_signal, index as i64);
         }
-        true
+    }
+
+    /// Several packets with one doorbell for all.
+    pub fn batch(&self) -> Batch<'_> {
+        Batch {
+            queue: self,
+            last: None,
+        }
+    }
+}
+
+/// Packets that were written, for which the doorbell rings when this is dropped.
+pub struct Batch<'q> {
+    queue: &'q Queue,
+    last: Option<u64>,
+}
+
+impl Batch<'_> {
+    /// As [`Queue::submit`]. For what waits for room the doorbell has rung.
+    pub fn submit(&mut self, packet: &Packet, give_up: impl Fn() -> bool) -> bool {
+        if self.queue.is_full() {
+            self.ring();
+        }
+        let index = self.queue.write(packet, give_up);
+        self.last = index.or(self.last);
+        index.is_some()
+    }
+
+    fn ring(&mut self) {
+        if let Some(index) = self.last.take() {
+            self.queue.ring(index);
+        }
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        self.ring();
     }
 }
 

@@ -145,6 +145,11 @@ impl Load {
     /// Writes a request's packets.
     pub(super) fn put(&self, queue: &Queue, slot: usize, request: usize, chains: &Chains) -> bool {
         let give_up = || self.stop.load(Ordering::Acquire) || self.held.load(Ordering::Acquire);
+        let mut batch = self.spec.batched.then(|| queue.batch());
+        let mut submit = |packet: &Packet| match &mut batch {
+            Some(batch) => batch.submit(packet, give_up),
+            None => queue.submit(packet, give_up),
+        };
         let done = &self.slots[slot].done;
         let mut ok = chains.wait_for.iter().all(|(chain, barrier)| {
             let earlier = chain
@@ -155,7 +160,7 @@ impl Load {
                 Barrier::Value => Packet::barrier_below(earlier, 1, 0),
                 Barrier::Buffer => self.wait_in_buffer(slot, earlier),
             };
-            queue.submit(&packet, give_up)
+            submit(&packet)
         });
         let mut dispatches = self.parts.dispatches(slot).peekable();
         while let Some((step, kernel_object, kernel_arguments)) = dispatches.next() {
@@ -171,13 +176,13 @@ impl Load {
                 // The dispatch behind a barrier packet waits for it.
                 ordered: self.spec.ordered || !chains.wait_for.is_empty(),
             });
-            ok = ok && queue.submit(&packet, give_up);
+            ok = ok && submit(&packet);
         }
         ok && chains.tell.iter().all(|chain| {
             // Another queue may never wait for this request.
             chain
                 .handle(request)
-                .is_none_or(|signal| queue.submit(&Packet::barrier_and(&[], signal), give_up))
+                .is_none_or(|signal| submit(&Packet::barrier_and(&[], signal)))
         })
     }
 
