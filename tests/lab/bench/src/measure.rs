@@ -110,7 +110,10 @@ pub struct Arena {
 pub struct Run {
     pub measurement: Measurement,
     pub report: RunReport,
+    pub packets: Vec<HiqRecord>,
     pub timeline: Vec<TimelineRecord>,
+    /// What the module, where it took part, told in debugfs at the end.
+    pub tables: BTreeMap<String, Value>,
 }
 
 impl Arena {
@@ -182,10 +185,25 @@ impl Arena {
             crowd.stop(&mut self.guest)?;
             crowd.finish(&mut self.guest)?;
         }
+        let mut tables = BTreeMap::new();
         if let Some(module) = module {
+            tables = self.tables()?;
             module.unload(&mut self.guest)?;
         }
-        self.evaluate(report, processor, spec)
+        Ok(Run {
+            tables,
+            ..self.evaluate(report, processor, spec)?
+        })
+    }
+
+    /// The module's tables that tell of what it has done.
+    fn tables(&mut self) -> Result<BTreeMap<String, Value>> {
+        let mut read = |name: &str| {
+            let path = format!("/sys/kernel/debug/amd_gpreempt/{name}.json");
+            let text = self.guest.agent().read_file(&path)?;
+            Ok((name.to_owned(), serde_json::from_str(&text)?))
+        };
+        ["events", "latency", "stats"].into_iter().map(&mut read).collect()
     }
 
     /// What the device has logged since the last call.
@@ -257,7 +275,9 @@ impl Arena {
         Ok(Run {
             measurement,
             report,
+            packets,
             timeline,
+            tables: BTreeMap::new(),
         })
     }
 }

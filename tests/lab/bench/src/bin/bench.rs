@@ -20,6 +20,7 @@ use gpreempt_bench::settings;
 use gpreempt_bench::suite;
 use gpreempt_policy::Number;
 use gpreempt_simulator::workload::Workload;
+use serde_json::json;
 use vgpu_model::Timing;
 
 /// What the module is worth beside other ways to schedule.
@@ -92,6 +93,9 @@ struct Run {
     /// Every other point of a sweep only.
     #[arg(long)]
     coarse: bool,
+    /// Keep what clients and device say of each run, too, to see why a request was slow.
+    #[arg(long)]
+    keep: bool,
     /// Add to the results that are there.
     #[arg(long)]
     add: bool,
@@ -291,7 +295,10 @@ impl Run {
         for repetition in 0..self.repetitions {
             for experiment in all.iter().filter(|one| repeated(one, repetition)) {
                 for &contender in &experiment.contenders {
-                    let outcome = match run(&mut arena, experiment, contender) {
+                    let name = format!("{}-{}-{repetition}", experiment.load, contender.name());
+                    let name = format!("{}-{name}.json", experiment.part.name());
+                    let keep = self.keep.then(|| self.output.join(name));
+                    let outcome = match run(&mut arena, experiment, contender, keep.as_deref()) {
                         Ok(outcome) => outcome,
                         Err(error) => {
                             arena = start()?;
@@ -347,13 +354,28 @@ impl Run {
     }
 }
 
-fn run(arena: &mut Arena, experiment: &Experiment, contender: Contender) -> Result<Outcome> {
+/// One run, of which the raw material is written to a file if there is one.
+fn run(
+    arena: &mut Arena,
+    experiment: &Experiment,
+    contender: Contender,
+    keep: Option<&Path>,
+) -> Result<Outcome> {
     let run = arena.run(
         &experiment.spec,
         contender,
         &experiment.settings,
         |_| Ok(()),
     )?;
+    if let Some(file) = keep {
+        let raw = json!({
+            "report": run.report,
+            "packets": run.packets,
+            "timeline": run.timeline,
+            "tables": run.tables,
+        });
+        fs::write(file, raw.to_string()).with_context(|| file.display().to_string())?;
+    }
     for queue in &run.report.queues {
         if let Some(failure) = &queue.failure {
             return Ok(Outcome::Failed(format!(
