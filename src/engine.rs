@@ -43,6 +43,10 @@ const PAUSE_MS: i64 = 20;
 /// wakes it out of turn can be missed: an operator may switch off all probes.
 const LONGEST_SLEEP: Nanos = Nanos::SECOND;
 
+/// A rest in which the thread hears of no new queue: the next look, which is due anyway,
+/// finds it. With idle queues it rests for so long by default.
+const NOT_WORTH_LISTENING: Nanos = Nanos::from_millis(1);
+
 /// A node of a GPU and everything that is remembered of it.
 pub(crate) struct Engine {
     shared: Arc<Shared>,
@@ -143,7 +147,6 @@ impl Engine {
 
     /// One pass over the node.
     pub(crate) fn pass(&mut self, gpu: &Present<'_>, running: &mut Running, alarm: &Alarm) -> Next {
-        let begin = clock::now();
         let look = self.pass_if_due(gpu, running, alarm);
         let policy = &self.settings.policy;
         let longest = match policy.mode {
@@ -161,9 +164,16 @@ impl Engine {
         let rest = self
             .node()
             .map_or(Nanos::ZERO, |(node, _)| node.rest_until());
+        let (now, look) = (clock::now(), look.max(rest));
+        // The thread wakes up when it begins to listen.
+        let deaf = if look.since(now) <= NOT_WORTH_LISTENING {
+            look
+        } else {
+            now.after(spacing).max(rest)
+        };
         Next {
-            look: Some(look.max(rest)),
-            deaf: begin.after(spacing).max(rest),
+            look: Some(look),
+            deaf,
         }
     }
 
