@@ -203,7 +203,10 @@ impl Arena {
             let text = self.guest.agent().read_file(&path)?;
             Ok((name.to_owned(), serde_json::from_str(&text)?))
         };
-        ["events", "latency", "stats"].into_iter().map(&mut read).collect()
+        ["events", "latency", "stats"]
+            .into_iter()
+            .map(&mut read)
+            .collect()
     }
 
     /// What the device has logged since the last call.

@@ -68,9 +68,7 @@ fn facts(results: &Results, part: Part) -> String {
 
 /// The urgent p99 of every load under every contender.
 fn latency(results: &Results) -> Option<Picture> {
-    let panels = panels(results, |own, alone, _| {
-        Some(over(own, alone?))
-    })?;
+    let panels = panels(results, |own, alone, _| Some(over(own, alone?)))?;
     let bars = Bars {
         title: "Urgent p99 latency, as a multiple of running alone",
         notes: &[OF_BARS, &facts(results, Part::Loads)],

@@ -201,9 +201,8 @@ fn sweep(results: &Results, part: Part) -> String {
             let micros = |nanos: Option<u64>| {
                 nanos.map_or(MISSING.into(), |nanos| format!("{:.1}", nanos as f64 / 1e3))
             };
-            let share = |share: Option<f64>| {
-                share.map_or(MISSING.into(), |share| format!("{share:.2}"))
-            };
+            let share =
+                |share: Option<f64>| share.map_or(MISSING.into(), |share| format!("{share:.2}"));
             let _ = writeln!(
                 out,
                 "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
@@ -212,9 +211,11 @@ fn sweep(results: &Results, part: Part) -> String {
                 figures.p50.text(2),
                 figures.p99.text(2),
                 share(alone.as_ref().map(|alone| over(&figures, alone))),
-                share(nobody.as_ref().map(|nobody| {
-                    figures.throughput.median / nobody.throughput.median
-                })),
+                share(
+                    nobody
+                        .as_ref()
+                        .map(|nobody| { figures.throughput.median / nobody.throughput.median })
+                ),
                 figures
                     .processor
                     .map_or(MISSING.into(), |x| x.map(|x| 100.0 * x).text(1) + " %"),
@@ -384,7 +385,11 @@ mod tests {
         for record in &mut results.records {
             if let Outcome::Measured(run) = &mut record.outcome {
                 // The longest request under strict takes 2.5 and 4 ms on time.
-                let late = if record.contender == "strict" { 500_000 } else { 0 };
+                let late = if record.contender == "strict" {
+                    500_000
+                } else {
+                    0
+                };
                 let second = late + u64::from(record.repetition) * 500_000;
                 run.late.insert("vgg".into(), vec![0, second]);
             }
