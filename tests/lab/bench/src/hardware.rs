@@ -16,7 +16,8 @@ use gpu_workload::report::{Event, QueueIdentity, RunReport};
 use gpu_workload::spec::RunSpec;
 
 use crate::contender::{command_line, scheduler_time, Contender};
-use crate::measure::{account, duration, only, rules, urgent_clients, Measurement};
+use crate::measure::{duration, only, rules, urgent_clients};
+use crate::measurement::{account, Measurement};
 use crate::suite;
 
 const MODULE: &str = "amd_gpreempt";

@@ -13,7 +13,7 @@ use gpreempt_plot::Picture;
 
 use crate::contender::Contender;
 use crate::doorbells::Doorbells;
-use crate::measure::{punctual, Measurement};
+use crate::measurement::{punctual, Measurement};
 use crate::results::{Outcome, Results};
 use crate::split::Split;
 use crate::statistics::Spread;

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{ensure, Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::measure::Measurement;
+use crate::measurement::Measurement;
 
 pub const SCHEMA: u32 = 2;
 

@@ -3,7 +3,8 @@
 
 use anyhow::{ensure, Context, Result};
 use gpreempt_bench::contender::{Contender, STRICT};
-use gpreempt_bench::measure::{account, only, urgent_clients, Measurement};
+use gpreempt_bench::measure::{only, urgent_clients};
+use gpreempt_bench::measurement::{account, Measurement};
 use gpreempt_bench::suite;
 use gpreempt_simulator::workload::Workload;
 use gpu_workload::report::QueueIdentity;
