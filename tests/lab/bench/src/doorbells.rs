@@ -44,13 +44,20 @@ impl Doorbells {
         let mut found = Doorbells::default();
         let mut late = Vec::new();
         for queue in own {
-            let median = summary(&queue.samples.iter().map(punctual).collect::<Vec<_>>())?.p50;
+            let median = summary(
+                &queue
+                    .samples
+                    .iter()
+                    .map(Sample::punctual)
+                    .collect::<Vec<_>>(),
+            )?
+            .p50;
             for sample in &queue.samples {
                 let rung = rings_in(&rings, sample);
                 late.push(sample.late_ns);
                 found.requests += 1;
                 found.rung += u64::from(rung);
-                if punctual(sample) * 1_000 >= median * SLOW {
+                if sample.punctual() * 1_000 >= median * SLOW {
                     found.slow += 1;
                     found.slow_rung += u64::from(rung);
                 }
@@ -70,12 +77,6 @@ impl Doorbells {
             late_p99_ns: self.late_p99_ns.max(other.late_p99_ns),
         }
     }
-}
-
-/// A request's latency without what its client was late.
-fn punctual(sample: &Sample) -> u64 {
-    let latency = sample.end_ns.saturating_sub(sample.arrival_ns);
-    latency.saturating_sub(sample.late_ns)
 }
 
 /// Whether one of these sorted times is within a request, after its doorbell.

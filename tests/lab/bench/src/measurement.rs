@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpu_workload::latency::{summary, Summary};
-use gpu_workload::report::{QueueReport, RunReport};
+use gpu_workload::report::{QueueReport, RunReport, Sample};
 use serde::{Deserialize, Serialize};
 
 use crate::doorbells::Doorbells;
@@ -32,7 +32,7 @@ pub struct Measurement {
     /// Processor time of the scheduler for each second of the guest.
     pub processor: Option<f64>,
     pub preemptions: Vec<Split>,
-    /// Of a run with best-effort clients; results from before these were kept have none.
+    /// Results from before these were kept have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doorbells: Option<Doorbells>,
     /// For how long urgent requests arrived.
@@ -75,10 +75,7 @@ pub fn account(report: &RunReport, clients: &BTreeSet<String>) -> Measurement {
     for queue in &report.queues {
         let name = queue.identity.name.clone();
         if clients.contains(&name) {
-            let times = queue
-                .samples
-                .iter()
-                .map(|sample| sample.end_ns.saturating_sub(sample.arrival_ns));
+            let times = queue.samples.iter().map(Sample::latency);
             measurement.latencies.insert(name.clone(), times.collect());
             let late = queue.samples.iter().map(|sample| sample.late_ns);
             measurement.late.insert(name.clone(), late.collect());

@@ -104,6 +104,18 @@ pub struct Sample {
     pub end_ns: u64,
 }
 
+impl Sample {
+    /// From arrival to completion.
+    pub fn latency(&self) -> u64 {
+        self.end_ns.saturating_sub(self.arrival_ns)
+    }
+
+    /// The same without what the client was late.
+    pub fn punctual(&self) -> u64 {
+        self.latency().saturating_sub(self.late_ns)
+    }
+}
+
 impl QueueReport {
     pub fn is_clean(&self) -> bool {
         self.failure.is_none() && self.workgroups.lost == 0 && self.workgroups.repeated == 0

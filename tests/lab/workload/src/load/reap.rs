@@ -136,7 +136,7 @@ impl Load {
             workgroups,
             resets: self.resets.load(Ordering::Relaxed),
             redone: self.redone.load(Ordering::Relaxed),
-            latency_gpu_ns: spread(|sample| sample.end_ns.saturating_sub(sample.arrival_ns)),
+            latency_gpu_ns: spread(Sample::latency),
             latency_guest_ns: summary(&guest),
             service_gpu_ns: spread(|sample| sample.end_ns.saturating_sub(sample.start_ns)),
             span_gpu_ns: last.saturating_sub(first),
