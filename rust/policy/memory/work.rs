@@ -74,6 +74,8 @@ pub(crate) struct Work {
     active: bool,
     backlog: u32,
     head: Head,
+    /// It has a packet to run at its head.
+    runnable: bool,
     progress: u64,
     waves: Waves,
 
@@ -83,8 +85,8 @@ pub(crate) struct Work {
     pending_since: Nanos,
     /// Looks at it since then.
     looks: u32,
-    /// When it last got something to launch that had nothing, as far as was seen: it may
-    /// still have been busy in its spell with a launch whose waves were not counted.
+    /// When it last got something to launch that had nothing: it may still have been busy in
+    /// its spell with its last launch.
     asked: Nanos,
     /// How often in a row a doubtful launch turned out to be finished.
     doubts: u32,
@@ -140,13 +142,14 @@ impl Work {
     /// in ignorance does not count as waiting.
     pub(crate) fn take_in(&mut self, now: Nanos, limits: &Limits, seen: &Observation, free: bool) {
         let was_busy = self.is_busy();
-        let had_nothing = self.backlog == 0 && !self.has_waves();
+        let had_none = self.backlog == 0;
         let moved = seen.progress != self.progress;
         self.active = seen.state == QueueState::Active;
         self.backlog = seen.backlog.unwrap_or(self.backlog);
-        if had_nothing && self.backlog > 0 {
+        if had_none && self.backlog > 0 {
             self.asked = now;
         }
+        self.runnable = self.backlog > 0 && self.follow_head(seen.head, moved);
         self.head = seen.head;
         self.progress = seen.progress;
         self.waves = seen.waves;
@@ -167,6 +170,19 @@ impl Work {
         };
         if (moved || self.has_waves()) && !self.is_doubtful() {
             self.doubts = 0;
+        }
+    }
+
+    /// Whether its head is a packet to run.
+    ///
+    /// The packet processor marks a packet that it takes as invalid before it moves the
+    /// read pointer. So only a slot that two looks in a row find invalid is one that is
+    /// not written yet; until then the queue has what it had.
+    fn follow_head(&self, head: Head, moved: bool) -> bool {
+        match head {
+            Head::Runnable | Head::Unknown => true,
+            Head::Barrier => false,
+            Head::Invalid => self.runnable && (moved || self.head != Head::Invalid),
         }
     }
 
@@ -197,7 +213,7 @@ impl Work {
     /// Works out whether it wants compute units, and for how long it has.
     fn follow_want(&mut self, now: Nanos, limits: &Limits, moved: bool, known: bool, free: bool) {
         let was_pending = self.is_pending();
-        let pending = self.active && (self.is_runnable() || self.is_doubtful());
+        let pending = self.active && (self.runnable || self.is_doubtful());
         if !pending || !was_pending || (moved && self.is_doubtful()) {
             self.begin_grace(now);
         }
@@ -410,13 +426,7 @@ impl Work {
     /// It has work for which it may get compute units at any moment, whether it has
     /// waves now or not.
     pub(crate) fn is_eager(&self, now: Nanos) -> bool {
-        self.is_runnable() && self.launched_lately(now)
-    }
-
-    /// It has a packet to run.
-    #[inline]
-    fn is_runnable(&self) -> bool {
-        self.backlog > 0 && matches!(self.head, Head::Runnable | Head::Unknown)
+        self.runnable && self.launched_lately(now)
     }
 
     /// It may have waves on the compute units now.
@@ -430,9 +440,7 @@ impl Work {
 
     /// All that it has is a head that waits for something else, and no waves.
     pub(crate) fn is_blocked(&self) -> bool {
-        matches!(self.head, Head::Barrier | Head::Invalid)
-            && self.backlog > 0
-            && self.waves == Waves::Known(0)
+        self.backlog > 0 && !self.runnable && self.waves == Waves::Known(0)
     }
 }
 

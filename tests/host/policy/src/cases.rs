@@ -651,6 +651,32 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a packet that is being taken is no end of the work",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            // It is marked, and the read pointer has not been moved yet.
+            Seen(2, |seen| seen.head = Head::Invalid),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            // So are the next ones.
+            Times(4, &[Seen(2, |seen| seen.progress += 1), Quiet(1)]),
+            Seen(2, |seen| seen.head = Head::Runnable),
+            Quiet(1),
+            // One that stays so is a slot that is reserved.
+            Seen(2, |seen| seen.head = Head::Invalid),
+            Quiet(2),
+            // It is none either where there was nothing to run before.
+            Seen(2, |seen| seen.head = Head::Barrier),
+            Quiet(1),
+            Seen(2, |seen| seen.head = Head::Invalid),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+        ],
+    },
+    Case {
         name: "queues that occupy nothing are not worth a transaction",
         scene: &[
             PLAIN,

@@ -29,6 +29,8 @@ struct Ledger {
     pending: bool,
     pending_since: Nanos,
     pending_steps: u32,
+    /// It has a packet to run.
+    runnable: bool,
     /// Its read pointer moved since it was met.
     moved: bool,
     /// It is immune until then once it runs.
@@ -163,6 +165,20 @@ macro_rules! hold {
 }
 
 impl Ledger {
+    /// Books whether the queue has a packet to run. What it has is not over with a packet
+    /// that is being taken.
+    fn follow_head(&mut self, seen: &Observation, moved: bool, idle: bool) -> bool {
+        let stands = !moved && self.seen.head == Head::Invalid;
+        self.runnable = match seen.head {
+            _ if idle => false,
+            Head::Runnable | Head::Unknown => true,
+            Head::Invalid if stands => false,
+            Head::Invalid => self.runnable,
+            Head::Barrier => false,
+        };
+        self.runnable
+    }
+
     /// Books what a stop led to. `true`: the queue runs again and is left alone.
     fn follow_vain_stops(
         &mut self,
@@ -420,6 +436,7 @@ impl Watch {
                 pending: false,
                 pending_since: now,
                 pending_steps: 0,
+                runnable: false,
                 moved: false,
                 immune: Nanos::ZERO,
                 immunity: Nanos::ZERO,
@@ -430,11 +447,10 @@ impl Watch {
             entry.moved |= moved;
             self.left_alone += u64::from(entry.follow_vain_stops(context, queue, moved));
             let backlog = queue.backlog.or(before.backlog);
-            let runnable = matches!(queue.head, Head::Runnable | Head::Unknown);
             let idle = backlog.unwrap_or(0) == 0;
+            let runnable = entry.follow_head(queue, moved, idle);
             let launched = entry.moved && idle && queue.waves == Waves::Known(0);
-            let pending = queue.state == QueueState::Active
-                && ((backlog.unwrap_or(0) > 0 && runnable) || launched);
+            let pending = queue.state == QueueState::Active && (runnable || launched);
             if !pending || !entry.pending || (moved && launched) {
                 entry.pending_steps = 0;
                 entry.pending_since = now;
