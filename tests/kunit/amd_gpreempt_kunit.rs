@@ -16,6 +16,7 @@ mod direct;
 mod eviction;
 mod failure;
 mod fake;
+mod heads;
 mod policy;
 mod record_cases;
 mod registers;

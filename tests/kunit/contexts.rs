@@ -16,7 +16,7 @@ use kfd::act::transaction::Requests;
 use kfd::driver::queue::Activity;
 use kfd::kernel::thread::{Body, Running, Thread};
 use kfd::kernel::wake::Alarm;
-use kfd::look::survey::Survey;
+use kfd::look::survey::{QueueSeen, Survey};
 
 /// Makes the first process a context beside its program's main one.
 fn make_secondary() -> Result {
@@ -52,9 +52,13 @@ impl Body for Reader {
     }
 }
 
-/// Whether the pointers of the first process's queues can be read. The second process has
-/// no memory, and its queues are taken to be held.
-fn pointers_are_read(mut survey: Survey) -> Result<bool> {
+/// Has a thread of the module's read the pointers of what was seen, and says what there is
+/// to see of the first process's first queue. The second process has no memory, and its
+/// queues are taken to be held.
+pub(crate) fn with_pointers_read<R>(
+    mut survey: Survey,
+    f: impl FnOnce(&Survey, &QueueSeen) -> Result<R>,
+) -> Result<R> {
     let owner = Fake::now().processes[0].process as usize;
     for seen in survey.forge() {
         if seen.facts.key.process() != owner {
@@ -73,9 +77,16 @@ fn pointers_are_read(mut survey: Survey) -> Result<bool> {
     let Some(first) = queues.find(|seen| seen.facts.key.process() == owner) else {
         return failed(fmt!("the first process has no queue"));
     };
-    let read = first.sample.read.is_some() && first.sample.write.is_some();
-    expect(survey.any_unread(), !read)?;
-    Ok(read)
+    f(&survey, first)
+}
+
+/// Whether the pointers of the first process's queues can be read.
+fn pointers_are_read(survey: Survey) -> Result<bool> {
+    with_pointers_read(survey, |survey, first| {
+        let read = first.sample.read.is_some() && first.sample.write.is_some();
+        expect(survey.any_unread(), !read)?;
+        Ok(read)
+    })
 }
 
 /// The names that a roster gives to the processes of the four queues.

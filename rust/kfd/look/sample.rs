@@ -74,6 +74,12 @@ impl Sample {
             Some(backlog) if backlog > 0 => self.peek(facts, inside),
             _ => Head::Unknown,
         };
+        // The packet processor may have taken the packet meanwhile, which makes its slot
+        // an invalid one. What comes behind it was not looked at.
+        let stays = || inside.read(facts.key.read_pointer) == self.read;
+        if self.head == Head::Invalid && !stays() {
+            self.head = Head::Unknown;
+        }
     }
 
     /// The kind of the packet at the read pointer.

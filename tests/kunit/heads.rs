@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! What stands at the head of a queue: by the packet in its owner's memory, unless the
+//! packet processor has moved on meanwhile.
+
+use crate::contexts::with_pointers_read;
+use crate::fake::layout::*;
+use crate::fake::{expect, put, with_node, Fake, INIT};
+use gpreempt_policy::Head;
+use kernel::bindings;
+use kernel::page::PAGE_SIZE;
+use kernel::prelude::*;
+use kernel::uaccess::{UserPtr, UserSlice};
+use kfd::look::survey::Survey;
+
+/// Bytes of a packet.
+const PACKET: usize = 64;
+
+/// A reserved slot, or one whose packet has been taken.
+const INVALID: u32 = 1;
+
+const KERNEL_DISPATCH: u32 = 2;
+
+/// Has the queues of the first process in a page of memory: the read pointer, the write
+/// pointer, and from the second packet on the ring, each packet with this header.
+fn submit(read: u64, write: u64, header: u32) -> Result {
+    const READ_AND_WRITE: usize = 3;
+    const PRIVATE_AND_ANONYMOUS: usize = 0x22;
+    Fake::own(INIT, true)?;
+    // SAFETY: The current task is that of a test, which gets a memory of its own with the
+    // first page that it asks for and keeps it to its end.
+    let (address, memory) = unsafe {
+        let task = bindings::get_current();
+        let address = bindings::kunit_vm_mmap(
+            bindings::kunit_get_current_test(),
+            core::ptr::null_mut(),
+            0,
+            PAGE_SIZE,
+            READ_AND_WRITE,
+            PRIVATE_AND_ANONYMOUS,
+            0,
+        );
+        (address, (*task).mm)
+    };
+    let first = Fake::now().processes[0];
+    put(first.process, KFD_PROCESS_MM, memory as usize);
+    let store = |at: usize, value: u64| {
+        let place = UserPtr::from_addr(address + at);
+        UserSlice::new(place, size_of::<u64>())
+            .writer()
+            .write(&value)
+    };
+    store(0, read)?;
+    store(8, write)?;
+    for packet in (PACKET..PAGE_SIZE).step_by(PACKET) {
+        store(packet, header.into())?;
+    }
+    for queue in first.queues {
+        for (field, at) in [
+            (QUEUE_PROPERTIES_READ_PTR, 0),
+            (QUEUE_PROPERTIES_WRITE_PTR, 8),
+            (QUEUE_PROPERTIES_QUEUE_ADDRESS, PACKET),
+        ] {
+            put(queue, QUEUE_PROPERTIES + field, address + at);
+        }
+    }
+    Ok(())
+}
+
+/// What is seen at the head of queues that are submitted so, and of which the registers
+/// have told these pointers, if any, before their memory was read.
+fn seen(submitted: (u64, u64, u32), registers: Option<(u64, u64)>) -> Result<Head> {
+    with_node(|node| {
+        let (read, write, header) = submitted;
+        submit(read, write, header)?;
+        let mut survey = Survey::new()?;
+        survey.take(node, core::iter::empty());
+        for queue in survey.forge() {
+            (queue.sample.read, queue.sample.write) = registers.unzip();
+        }
+        with_pointers_read(survey, |survey, first| {
+            expect(first.sample.backlog(&first.facts).is_some(), true)?;
+            expect(survey.any_unread(), false)?;
+            Ok(first.sample.head)
+        })
+    })
+}
+
+#[kunit_tests(amd_gpreempt_heads)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_what_its_packet_says() -> Result {
+        for (header, head) in [
+            (INVALID, Head::Invalid),
+            (KERNEL_DISPATCH, Head::Runnable),
+            (3, Head::Barrier),
+            (4, Head::Runnable),
+            (5, Head::Barrier),
+            // The vendor's: one that waits for a value, and a buffer of commands.
+            (2 << 16, Head::Barrier),
+            (1 << 16, Head::Unknown),
+            (0xff, Head::Unknown),
+            // What is no part of the type tells nothing.
+            (KERNEL_DISPATCH | 0xffff_ff00, Head::Runnable),
+            (INVALID | 0xffff_ff00, Head::Invalid),
+        ] {
+            expect(seen((3, 5, header), None)?, head)?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_queue_without_backlog_has_no_head() -> Result {
+        expect(seen((3, 3, INVALID), None)?, Head::Unknown)?;
+        expect(seen((3, 3, KERNEL_DISPATCH), None)?, Head::Unknown)
+    }
+
+    #[test]
+    fn a_packet_that_was_taken_meanwhile_is_no_reserved_slot() -> Result {
+        for (read, head) in [(4, Head::Invalid), (5, Head::Unknown), (6, Head::Unknown)] {
+            expect(seen((read, 6, INVALID), Some((4, 6)))?, head)?;
+        }
+        // Another packet was not taken: it is what it was when it was read.
+        expect(seen((5, 6, KERNEL_DISPATCH), Some((4, 6)))?, Head::Runnable)
+    }
+}
