@@ -263,7 +263,7 @@ pub const BUGS: &[Bug] = &[
     Bug("a descriptor is read of a queue that is known to be stopped", "rust/kfd/look/stops.rs",
         "queue.may_be_started() && self.0.binary_search(&queue.key).is_err()", "queue.may_be_started()", "updates"),
     Bug("a packet that was taken meanwhile is taken for a reserved slot", "rust/kfd/look/sample.rs",
-        "&& !stays()", "&& false", "heads"),
+        "self.head == Head::Invalid && !stays()", "false", "heads"),
     Bug("any packet behind a taken one is unknown", "rust/kfd/look/sample.rs",
         "self.head == Head::Invalid && !stays()", "!stays()", "heads"),
     Bug("a hardware queue that is off is taken for one that is on", "rust/kfd/look/registers.rs",
