@@ -19,9 +19,6 @@ const SHORTEST: Nanos = Nanos::from_micros(20);
 const HASTY_EACH: Nanos = Nanos(1_000);
 const EACH: Nanos = Nanos(500);
 
-/// How long after the last urgent request the next one is expected.
-const LATELY: Nanos = Nanos::SECOND;
-
 /// What is remembered for the pace of looks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Pace {
@@ -40,8 +37,9 @@ impl Pace {
     }
 
     /// Whether an urgent request may come at any moment.
-    pub(crate) fn is_lively(&self, now: Nanos) -> bool {
-        self.urgent.is_some_and(|urgent| now.since(urgent) < LATELY)
+    pub(crate) fn is_lively(&self, limits: &Limits, now: Nanos) -> bool {
+        self.urgent
+            .is_some_and(|urgent| now.since(urgent) < limits.expect)
     }
 
     /// The time to the next look at so many queues, in haste or not.
@@ -90,12 +88,21 @@ mod tests {
     }
 
     #[test]
-    fn an_urgent_request_is_expected_for_a_second() {
-        let mut pace = Pace::new();
+    fn an_urgent_request_is_expected_for_as_long_as_the_parameter_says() {
         let now = Nanos(5_000_000_000);
-        assert!(!pace.is_lively(now));
+        let mut config = Config::new();
+        for (millis, last) in [(1, 999_999), (1_000, 999_999_999)] {
+            assert_eq!(config.set(Number::Expect, millis), Ok(()));
+            let limits = Limits::new(&config);
+            let mut pace = Pace::new();
+            assert!(!pace.is_lively(&limits, now));
+            pace.see_urgent(now);
+            assert!(pace.is_lively(&limits, now.after(Nanos(last))));
+            assert!(!pace.is_lively(&limits, now.after(Nanos(last + 1))));
+        }
+        assert_eq!(config.set(Number::Expect, 0), Ok(()));
+        let mut pace = Pace::new();
         pace.see_urgent(now);
-        assert!(pace.is_lively(now.after(Nanos(999_999_999))));
-        assert!(!pace.is_lively(now.after(Nanos::SECOND)));
+        assert!(!pace.is_lively(&Limits::new(&config), now));
     }
 }

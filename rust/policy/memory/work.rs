@@ -34,9 +34,6 @@ const UNSURE_LOOKS: u32 = 2;
 /// The shortest time between two looks while a pending queue comes to wait.
 const STEP_MIN: Nanos = Nanos::from_micros(20);
 
-/// How long after its last launch a queue is expected to have work again.
-const LATELY: Nanos = Nanos::SECOND;
-
 /// How often the grace of a doubtful launch is doubled at most.
 const DOUBTS_MAX: u32 = 6;
 
@@ -355,8 +352,8 @@ impl Work {
     }
 
     /// It has launched something lately, so that it may soon have work again.
-    pub(crate) fn launched_lately(&self, now: Nanos) -> bool {
-        self.moved != Nanos::ZERO && now.since(self.moved) < LATELY
+    pub(crate) fn launched_lately(&self, now: Nanos, limits: &Limits) -> bool {
+        self.moved != Nanos::ZERO && now.since(self.moved) < limits.expect
     }
 
     pub(crate) fn moved(&self) -> Nanos {
@@ -425,8 +422,8 @@ impl Work {
 
     /// It has work for which it may get compute units at any moment, whether it has
     /// waves now or not.
-    pub(crate) fn is_eager(&self, now: Nanos) -> bool {
-        self.runnable && self.launched_lately(now)
+    pub(crate) fn is_eager(&self, now: Nanos, limits: &Limits) -> bool {
+        self.runnable && self.launched_lately(now, limits)
     }
 
     /// It may have waves on the compute units now.

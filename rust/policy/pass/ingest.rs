@@ -143,7 +143,8 @@ impl Pass<'_, '_> {
             self.step.running = self.step.running.saturating_add(1);
             if queue.contends() {
                 self.presence.see_busy(standing);
-                if work.surely_runs(self.now, &self.limits) || work.is_eager(self.now) {
+                if work.surely_runs(self.now, &self.limits) || work.is_eager(self.now, &self.limits)
+                {
                     self.presence.see_running(standing);
                 }
             }

@@ -114,7 +114,8 @@ impl Pass<'_, '_> {
             None
         };
         let work = queue.work();
-        let occupies = work.may_occupy(self.now, &self.limits) || work.is_eager(self.now);
+        let occupies =
+            work.may_occupy(self.now, &self.limits) || work.is_eager(self.now, &self.limits);
         if let Some(queue) = self.queues.get_mut(at) {
             queue.plan_mut().set_claim(claim);
         }
@@ -159,7 +160,7 @@ impl Pass<'_, '_> {
         let Some(queue) = self.queues.get(at) else {
             return;
         };
-        if self.limits.whole_process || !queue.work().launched_lately(self.now) {
+        if self.limits.whole_process || !queue.work().launched_lately(self.now, &self.limits) {
             return;
         }
         let claim = if self.is_eligible(queue) {

@@ -17,6 +17,8 @@ pub(crate) struct Limits {
     pub(crate) deadlines: bool,
     pub(crate) poll: Nanos,
     pub(crate) idle_poll: Nanos,
+    /// How long after its last work a queue is expected to have more.
+    pub(crate) expect: Nanos,
     pub(crate) grace: Nanos,
     pub(crate) min_run: Nanos,
     pub(crate) resume_delay: Nanos,
@@ -42,6 +44,7 @@ impl Limits {
             deadlines: config.policy == PolicyKind::Deadline,
             poll: duration(Number::PollInterval),
             idle_poll: duration(Number::IdlePoll),
+            expect: duration(Number::Expect),
             grace: duration(Number::Grace),
             min_run: duration(Number::MinRun),
             resume_delay: duration(Number::ResumeDelay),

@@ -442,7 +442,7 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "a queue goes along for a second after its last launch",
+        name: "a queue goes along for as long as it is expected to have more",
         scene: &[
             PLAIN,
             Queue(1, 1, 3),
@@ -464,6 +464,29 @@ pub const CASES: &[Case] = &[
                 100,
                 &[(Stop, 1, Reason::Inversion), (Stop, 4, Reason::Inversion)],
             ),
+        ],
+    },
+    Case {
+        name: "no queue goes along where none is expected to have more",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::Expect, 0);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Quiet(1),
+            Runs(1),
+            Runs(3),
+            Quiet(1),
+            Idles(3),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Line::Step("and it does not look in haste", |step| {
+                step.next_look == Some(Nanos(10_000_500_000 + 100_000))
+            }),
         ],
     },
     Case {
@@ -3179,7 +3202,7 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "it looks in haste for a second after an urgent request, while a lower queue runs",
+        name: "it looks in haste for as long as an urgent request is expected, while a lower queue runs",
         scene: &[
             PLAIN,
             Queue(1, 1, 3),
@@ -3216,6 +3239,17 @@ pub const CASES: &[Case] = &[
             Look(101, &[]),
             Line::Step("none has come for a second", |step| {
                 step.next_look == Some(Nanos(11_001_100_000 + 100_000))
+            }),
+            Line::Config(|config| {
+                let _ = config.set(Number::Expect, 2_000);
+            }),
+            Look(999_899, &[]),
+            Line::Step("one is expected for two", |step| {
+                step.next_look == Some(Nanos(12_000_999_000 + 20_000))
+            }),
+            Look(1, &[]),
+            Line::Step("none has come for two", |step| {
+                step.next_look == Some(Nanos(12_001_000_000 + 100_000))
             }),
         ],
     },

@@ -26,9 +26,10 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::new("poll_interval_us", &[20, 30, 50, 75, 100, 200, 500, 1_000]),
         Self::new("idle_poll_us", &[20, 30, 50, 100, 200, 500, 1_000]),
+        Self::new("expect_ms", &[0, 10, 20, 50, 100, 1_000]),
         Self::new("grace_us", &[0, 20, 50, 100, 200, 500, 1_000]),
         Self::new("min_run_us", &[0, 100, 200, 500, 1_000, 2_000, 5_000]),
         Self::new(
