@@ -11,7 +11,7 @@ use kernel::prelude::*;
 use kfd::act::backend::{Backend, BackendKind, Debts, TransactionKind};
 use kfd::act::hws::Hws;
 use kfd::act::index::looks;
-use kfd::act::transaction::{Orders, Requests};
+use kfd::act::transaction::{Done, Orders, Requests};
 use kfd::driver::driver::Driver;
 use kfd::driver::locked::walks;
 use kfd::driver::node::Node;
@@ -121,6 +121,21 @@ mod tests {
             })?;
         }
         Ok(())
+    }
+
+    #[test]
+    fn what_was_asked_in_an_earlier_pass_is_forgotten() -> Result {
+        with_scene(BackendKind::Hws, 24, |scene| {
+            let key = |at: usize| scene.survey.queues()[at].facts.key;
+            let (before, now) = (key(0), key(1));
+            scene.requests.fill([(before, Stop)].into_iter());
+            scene.requests.fill([(now, Stop)].into_iter());
+            scene.walks(Requests::each)?;
+            expect(scene.requests.carried_out(before), None)?;
+            expect(scene.requests.carried_out(now), Some((Stop, Done::Yes)))?;
+            scene.requests.fill(core::iter::empty());
+            expect(scene.requests.carried_out(now), None)
+        })
     }
 
     /// Descriptors are in video memory. Of each queue that is to be started one word is

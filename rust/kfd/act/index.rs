@@ -17,9 +17,22 @@ use kernel::prelude::*;
 /// There are more places than entries, by a half at least, so that one is free near
 /// every other.
 pub(crate) struct Index {
-    places: KVVec<Option<(QueueKey, u32, u32)>>,
+    places: KVVec<Option<Place>>,
     /// How many places are taken.
     taken: usize,
+    /// How often it was filled. There is one fill in each pass, mostly with nothing, and
+    /// to clear the places would take longer than the rest of the pass.
+    fills: u64,
+}
+
+/// Where the entries about a queue are.
+#[derive(Clone)]
+struct Place {
+    key: QueueKey,
+    from: u32,
+    to: u32,
+    /// The fill that it is of. One of an earlier fill is free.
+    fill: u64,
 }
 
 impl Index {
@@ -29,34 +42,42 @@ impl Index {
         Ok(Self {
             places: KVVec::from_elem(None, places, GFP_KERNEL)?,
             taken: 0,
+            fills: 0,
         })
     }
 
     /// Forgets all queues, and takes the keys of a list in which those of a queue come
     /// together.
     pub(crate) fn fill(&mut self, keys: impl Iterator<Item = QueueKey>) {
-        for place in self.places.iter_mut() {
-            *place = None;
-        }
+        self.fills = self.fills.wrapping_add(1);
         self.taken = 0;
         let mut last: Option<usize> = None;
         for (at, key) in (0u32..).zip(keys) {
             let same = last.and_then(|last| self.places.get_mut(last)?.as_mut());
-            match same.filter(|(of, ..)| *of == key) {
-                Some((_, _, to)) => *to = at.saturating_add(1),
+            match same.filter(|place| place.key == key) {
+                Some(place) => place.to = at.saturating_add(1),
                 None => last = self.insert(key, at),
             }
         }
+    }
+
+    /// What is at a place, unless it is free.
+    fn at(&self, place: usize) -> Option<&Place> {
+        let place = self.places.get(place)?.as_ref()?;
+        (place.fill == self.fills).then_some(place)
     }
 
     fn insert(&mut self, key: QueueKey, at: u32) -> Option<usize> {
         if self.taken >= self.places.len() / 2 {
             return None;
         }
-        let free = self
-            .from(key)
-            .find(|&place| self.places.get(place) == Some(&None))?;
-        *self.places.get_mut(free)? = Some((key, at, at.saturating_add(1)));
+        let free = self.from(key).find(|&place| self.at(place).is_none())?;
+        *self.places.get_mut(free)? = Some(Place {
+            key,
+            from: at,
+            to: at.saturating_add(1),
+            fill: self.fills,
+        });
         self.taken = self.taken.saturating_add(1);
         Some(free)
     }
@@ -66,12 +87,10 @@ impl Index {
         for place in self.from(key) {
             #[cfg(CONFIG_KUNIT)]
             looks::count();
-            match self.places.get(place) {
-                Some(Some((of, from, to))) if *of == key => {
-                    return wide(*from)..wide(*to);
-                }
-                Some(Some(_)) => {}
-                Some(None) | None => break,
+            match self.at(place) {
+                Some(found) if found.key == key => return wide(found.from)..wide(found.to),
+                Some(_) => {}
+                None => break,
             }
         }
         0..0

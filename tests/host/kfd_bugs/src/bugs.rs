@@ -143,7 +143,9 @@ pub const BUGS: &[Bug] = &[
     Bug("only the first XCC is asked for waves", "rust/kfd/act/descriptor.rs",
         "usize::try_from(node.xcc_mask().count_ones()).unwrap_or(0)", "1", "transaction"),
     Bug("only the first of several requests about a queue is found", "rust/kfd/act/index.rs",
-        "*to = at.saturating_add(1)", "()", "transaction cost"),
+        "place.to = at.saturating_add(1)", "place.to = place.to", "transaction cost"),
+    Bug("what was asked of a queue in an earlier pass is asked again", "rust/kfd/act/index.rs",
+        "place.fill == self.fills", "true", "cost"),
     Bug("every queue has the same place in the index", "rust/kfd/act/index.rs",
         "key.queue.wrapping_mul(GOLDEN)", "0", "cost"),
     // Failures.
