@@ -190,14 +190,26 @@ void gp_mm_leave(struct mm_struct *mm)
  * gp_read_user() - read user memory that is present
  * @to: where to
  * @from: any user address
- * @size: how many bytes
+ * @size: how many bytes, 4 or 8
  *
  * Context: between gp_mm_enter() and gp_mm_leave().  Never faults anything in.
  * Return: whether all of it could be read.
  */
 bool gp_read_user(void *to, u64 from, size_t size)
 {
-	return !copy_from_user_nofault(to, u64_to_user_ptr(from), size);
+	bool read = false;
+
+	/*
+	 * A pass reads two or three words of each queue.  copy_from_user_nofault()
+	 * takes three times as long, since it does not know their size.
+	 */
+	pagefault_disable();
+	if (size == sizeof(u64))
+		read = !get_user(*(u64 *)to, (u64 __user *)u64_to_user_ptr(from));
+	else if (size == sizeof(u32))
+		read = !get_user(*(u32 *)to, (u32 __user *)u64_to_user_ptr(from));
+	pagefault_enable();
+	return read;
 }
 
 #ifdef CONFIG_CGROUPS

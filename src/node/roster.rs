@@ -191,7 +191,7 @@ impl Roster {
         let newest = QueueId(self.last_queue);
         let mut walk = Walk::default();
         for seen in survey.queues() {
-            let Some(process) = self.processes.get(seen.process).copied() else {
+            let Some(process) = self.processes.get(seen.process) else {
                 continue;
             };
             let same = |queue: &Queue| queue.process == process.id && same_queue(queue, seen);

@@ -7,6 +7,7 @@
 //! a damaged list ends in an error and not in a crash with a lock held.
 
 use crate::kernel::bindings;
+use core::mem::MaybeUninit;
 use core::num::NonZeroUsize;
 
 /// Types of which any bytes are a value.
@@ -121,11 +122,12 @@ impl<const N: usize> Image<N> {
     /// Copies a structure, if there is memory.
     #[inline]
     pub(crate) fn read(from: Foreign) -> Option<Self> {
-        let mut bytes = [0; N];
+        let mut bytes = MaybeUninit::<[u8; N]>::uninit();
         // SAFETY: The shim reads by accesses that fail where there is no memory, so that
         // any address may be given; `bytes` has room for `N` bytes.
         let read = unsafe { bindings::gp_read_kernel(bytes.as_mut_ptr().cast(), from.as_ptr(), N) };
-        read.then_some(Self(bytes))
+        // SAFETY: The shim says that it has written all bytes.
+        read.then(|| Self(unsafe { bytes.assume_init() }))
     }
 
     /// The bytes at a place that is known to be inside when this is compiled.
