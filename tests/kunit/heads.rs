@@ -21,15 +21,13 @@ const INVALID: u32 = 1;
 
 const KERNEL_DISPATCH: u32 = 2;
 
-/// Has the queues of the first process in a page of memory: the read pointer, the write
-/// pointer, and from the second packet on the ring, each packet with this header.
-fn submit(read: u64, write: u64, header: u32) -> Result {
+/// A page of memory that nobody has touched, and the memory.
+fn page() -> (usize, usize) {
     const READ_AND_WRITE: usize = 3;
     const PRIVATE_AND_ANONYMOUS: usize = 0x22;
-    Fake::own(INIT, true)?;
     // SAFETY: The current task is that of a test, which gets a memory of its own with the
     // first page that it asks for and keeps it to its end.
-    let (address, memory) = unsafe {
+    unsafe {
         let task = bindings::get_current();
         let address = bindings::kunit_vm_mmap(
             bindings::kunit_get_current_test(),
@@ -40,10 +38,17 @@ fn submit(read: u64, write: u64, header: u32) -> Result {
             PRIVATE_AND_ANONYMOUS,
             0,
         );
-        (address, (*task).mm)
-    };
+        (address, (*task).mm as usize)
+    }
+}
+
+/// Has the queues of the first process in a page of memory: the read pointer, the write
+/// pointer, and from the second packet on the ring, each packet with this header.
+fn submit(read: u64, write: u64, header: u32) -> Result {
+    Fake::own(INIT, true)?;
+    let (address, memory) = page();
     let first = Fake::now().processes[0];
-    put(first.process, KFD_PROCESS_MM, memory as usize);
+    put(first.process, KFD_PROCESS_MM, memory);
     let store = |at: usize, value: u64| {
         let place = UserPtr::from_addr(address + at);
         UserSlice::new(place, size_of::<u64>())
@@ -86,9 +91,43 @@ fn seen(submitted: (u64, u64, u32), registers: Option<(u64, u64)>) -> Result<Hea
     })
 }
 
+/// Whether there is a queue whose read pointer cannot be read, where it is said to be at
+/// another address.
+fn unread(address: Option<usize>) -> Result<bool> {
+    with_node(|node| {
+        submit(3, 5, KERNEL_DISPATCH)?;
+        if let Some(address) = address {
+            for queue in Fake::now().processes[0].queues {
+                put(queue, QUEUE_PROPERTIES + QUEUE_PROPERTIES_READ_PTR, address);
+            }
+        }
+        let mut survey = Survey::new()?;
+        survey.take(node, core::iter::empty());
+        with_pointers_read(survey, |survey, _| Ok(survey.any_unread()))
+    })
+}
+
 #[kunit_tests(amd_gpreempt_heads)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_memory_of_the_process_is_not_read() -> Result {
+        static OURS: u64 = 4;
+        let (untouched, _) = page();
+        let not_canonical = 1 << 63;
+        for address in [
+            0,
+            1,
+            untouched,
+            (&raw const OURS) as usize,
+            not_canonical,
+            usize::MAX,
+        ] {
+            expect(unread(Some(address))?, true)?;
+        }
+        expect(unread(None)?, false)
+    }
 
     #[test]
     fn a_head_is_what_its_packet_says() -> Result {

@@ -77,6 +77,8 @@ pub struct Image {
     pub amdgpu: String,
     /// Kernel parameters beside those that are always given.
     pub append: String,
+    /// One processor, for each of whose instructions its clock goes on by a nanosecond.
+    pub counts_instructions: bool,
 }
 
 impl Image {

@@ -89,12 +89,8 @@ impl Machine {
             "-no-reboot",
             "-machine",
             "q35,memory-backend=ram",
-            "-accel",
-            "tcg,thread=multi",
             "-cpu",
             "qemu64",
-            "-smp",
-            "2",
             "-m",
             &size,
             "-object",
@@ -106,6 +102,19 @@ impl Machine {
         ]
         .map(String::from)
         .into();
+        let processors: &[&str] = if image.counts_instructions {
+            &[
+                "-accel",
+                "tcg,thread=single",
+                "-smp",
+                "1",
+                "-icount",
+                "shift=0",
+            ]
+        } else {
+            &["-accel", "tcg,thread=multi", "-smp", "2"]
+        };
+        arguments.extend(processors.iter().copied().map(String::from));
         for port in 0..PORTS {
             // Room for video memory of 4 GiB on every port but the disks'.
             let reserve = if [1, 3].contains(&port) { "64M" } else { "8G" };

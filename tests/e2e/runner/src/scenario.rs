@@ -82,6 +82,8 @@ pub struct Needs {
     pub spoils: bool,
     /// A kernel that can let allocations fail.
     pub failing_allocations: bool,
+    /// One processor, whose clock counts instructions instead of time.
+    pub counts_instructions: bool,
 }
 
 impl Needs {
@@ -94,6 +96,7 @@ impl Needs {
         rptr_at_completion: false,
         spoils: false,
         failing_allocations: false,
+        counts_instructions: false,
     };
 
     /// One guest is enough: with one die, since that is the fastest.
@@ -105,8 +108,15 @@ impl Needs {
 
     /// What decides whether two scenarios can use the same guest. One that spoils it
     /// would also wait long for what the driver keeps after a reset.
-    pub fn guest(&self) -> (u32, bool, bool) {
-        (self.sched_policy, self.small, self.spoils)
+    pub fn guest(&self) -> (u32, bool, bool, bool) {
+        let Needs {
+            sched_policy,
+            small,
+            spoils,
+            counts_instructions,
+            ..
+        } = *self;
+        (sched_policy, small, spoils, counts_instructions)
     }
 
     /// The option that it needs of a kernel that lacks it, if there is one.
@@ -170,6 +180,7 @@ impl Configuration {
             memory_mib: 4096,
             amdgpu,
             append: append.into(),
+            counts_instructions: needs.counts_instructions,
         }
     }
 

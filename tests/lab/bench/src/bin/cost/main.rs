@@ -76,7 +76,8 @@ fn main() -> Result<()> {
         small: true,
         ..Needs::ANY
     };
-    let mut guest = Configuration::new(kernel, 1).start(&cache, &needs)?;
+    let configuration = Configuration::new(kernel, 1);
+    let mut guest = configuration.start(&cache, &needs)?;
     let mut out = format!(
         "\nLinux {release}, {} passes with each sampler.\n",
         arguments.passes
@@ -84,6 +85,13 @@ fn main() -> Result<()> {
     out += &memory(&mut guest)?;
     out += &wake_ups(&mut guest)?;
     out += &passes(&mut guest, arguments.passes)?;
+    drop(guest);
+    let needs = Needs {
+        counts_instructions: true,
+        ..needs
+    };
+    let mut guest = configuration.start(&cache, &needs)?;
+    out += &instructions(&mut guest, arguments.passes)?;
     print!("{out}");
     fs::write(&arguments.document, format!("{text}{MARK}{out}"))?;
     Ok(())
@@ -199,6 +207,28 @@ fn table_of_passes(rows: &[Row]) -> Result<String> {
         micros(Some(each(2, 24)?)),
         micros(Some(each(24, 128)?)),
     );
+    Ok(out)
+}
+
+/// What a pass of the memory sampler runs, in a guest whose clock counts it.
+fn instructions(guest: &mut Guest, wanted: u64) -> Result<String> {
+    let mut out = String::from(
+        "\n### Instructions of a pass\n\n\
+        With the sampler `memory`:\n\n\
+        | queues | reading | whole pass |\n\
+        |---|---|---|\n",
+    );
+    for queues in SIZES {
+        say(&format!("instructions of a pass over {queues} queues"));
+        let module = Module::load(guest, "mode=observe sampler=memory")?;
+        let load = load(guest, queues)?;
+        let typical = measure(guest, wanted, false)?;
+        let count = |nanos: Option<f64>| nanos.map_or("-".into(), |nanos| format!("{nanos:.0}"));
+        let (look, pass) = (count(typical.look_ns), count(typical.pass_ns));
+        out += &format!("| {queues} | {look} | {pass} |\n");
+        load.kill(guest)?;
+        module.unload(guest)?;
+    }
     Ok(out)
 }
 
