@@ -7,9 +7,12 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use anyhow::{ensure, Context, Result};
+use gpreempt_simulator::workload::Workload;
 use serde::{Deserialize, Serialize};
 
+use crate::contender::Contender;
 use crate::measurement::Measurement;
+use crate::plan::Part;
 
 pub const SCHEMA: u32 = 2;
 
@@ -97,6 +100,23 @@ pub struct Record {
     pub outcome: Outcome,
 }
 
+impl Record {
+    /// When a run of everything comes to it, but for the points of a sweep.
+    fn order(&self) -> (usize, usize, usize) {
+        fn place<'n>(mut names: impl Iterator<Item = &'n str>, name: &str) -> usize {
+            names.position(|one| one == name).unwrap_or(usize::MAX)
+        }
+        (
+            place(Part::ALL.iter().map(|part| part.name()), &self.part),
+            place(Workload::names().iter().copied(), &self.load),
+            place(
+                Contender::ALL.iter().map(|contender| contender.name()),
+                &self.contender,
+            ),
+        )
+    }
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -155,6 +175,8 @@ impl Results {
             );
             whole.records.extend(part.records);
         }
+        // As one run would have made them.
+        whole.records.sort_by_key(Record::order);
         Ok(whole)
     }
 
@@ -262,6 +284,32 @@ mod tests {
         let error = Results::together(vec![part("A", 7, 3.0), other]).unwrap_err();
         assert!(error.to_string().contains("dilation: 16"), "{error}");
         assert!(Results::together(Vec::new()).is_err());
+    }
+
+    #[test]
+    fn results_that_are_put_together_come_in_the_order_of_one_run() {
+        let mut parts = ["MIX", "D", "Z", "A"].map(|load| part(load, 7, 1.0));
+        parts[1]
+            .records
+            .insert(0, record("hints", Outcome::Failed(String::new())));
+        parts[1].records[0].load = "D".into();
+        parts[3].records[0].part = "poll".into();
+        let whole = Results::together(parts.into()).unwrap();
+        let records = whole.records.iter();
+        let order: Vec<_> = records
+            .map(|record| (&*record.part, &*record.load, &*record.contender))
+            .collect();
+        let loads = "loads";
+        assert_eq!(
+            order,
+            [
+                (loads, "D", "alone"),
+                (loads, "D", "hints"),
+                (loads, "Z", "alone"),
+                (loads, "MIX", "alone"),
+                ("poll", "A", "alone"),
+            ]
+        );
     }
 
     #[test]
