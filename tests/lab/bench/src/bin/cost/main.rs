@@ -194,23 +194,10 @@ fn table_of_passes(rows: &[Row]) -> Result<String> {
             transaction.map_or("-".into(), |all| format!("{:.1} %", 100.0 * pass / all)),
         );
     }
-    let of = |queues| {
-        let mut rows = rows.iter();
-        rows.find(|row| row.queues == queues && row.sampler == "memory")
-            .and_then(|row| row.typical.pass_ns)
-            .with_context(|| format!("no pass over {queues} queues"))
-    };
-    let each = |from, to| Ok::<_, anyhow::Error>((of(to)? - of(from)?) / (to - from) as f64);
-    out += &format!(
-        "\nEach further queue costs a pass of the memory sampler {} between 2 and 24 queues and {}\n\
-         between 24 and 128.\n",
-        micros(Some(each(2, 24)?)),
-        micros(Some(each(24, 128)?)),
-    );
     Ok(out)
 }
 
-/// What a pass of the memory sampler runs, in a guest whose clock counts it.
+/// How many instructions a pass of the memory sampler takes, by a clock that counts them.
 fn instructions(guest: &mut Guest, wanted: u64) -> Result<String> {
     let mut out = String::from(
         "\n### Instructions of a pass\n\n\
@@ -218,16 +205,29 @@ fn instructions(guest: &mut Guest, wanted: u64) -> Result<String> {
         | queues | reading | whole pass |\n\
         |---|---|---|\n",
     );
+    let mut passes = Vec::new();
     for queues in SIZES {
         say(&format!("instructions of a pass over {queues} queues"));
         let module = Module::load(guest, "mode=observe sampler=memory")?;
         let load = load(guest, queues)?;
         let typical = measure(guest, wanted, false)?;
-        let count = |nanos: Option<f64>| nanos.map_or("-".into(), |nanos| format!("{nanos:.0}"));
-        let (look, pass) = (count(typical.look_ns), count(typical.pass_ns));
-        out += &format!("| {queues} | {look} | {pass} |\n");
+        let (look, pass) = typical
+            .look_ns
+            .zip(typical.pass_ns)
+            .with_context(|| format!("no pass over {queues} queues"))?;
+        out += &format!("| {queues} | {look:.0} | {pass:.0} |\n");
+        passes.push((queues, pass));
         load.kill(guest)?;
         module.unload(guest)?;
+    }
+    for pair in passes.windows(2) {
+        let [(few, less), (many, more)] = *pair else {
+            continue;
+        };
+        out += &format!(
+            "\nEach further queue between {few} and {many} costs {:.0}.\n",
+            (more - less) / (many - few) as f64
+        );
     }
     Ok(out)
 }
