@@ -200,7 +200,7 @@ bool gp_read_user(void *to, u64 from, size_t size)
 	bool read = false;
 
 	/*
-	 * A pass reads two or three words of each queue.  copy_from_user_nofault()
+	 * A pass reads some words of each queue.  copy_from_user_nofault()
 	 * takes three times as long, since it does not know their size.
 	 */
 	pagefault_disable();

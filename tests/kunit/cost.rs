@@ -134,7 +134,10 @@ mod tests {
             expect(scene.requests.carried_out(before), None)?;
             expect(scene.requests.carried_out(now), Some((Stop, Done::Yes)))?;
             scene.requests.fill(core::iter::empty());
-            expect(scene.requests.carried_out(now), None)
+            scene.requests.fill([(before, Stop)].into_iter());
+            scene.walks(Requests::each)?;
+            expect(scene.requests.carried_out(now), None)?;
+            expect(scene.requests.carried_out(before), Some((Stop, Done::Yes)))
         })
     }
 

@@ -91,19 +91,19 @@ fn seen(submitted: (u64, u64, u32), registers: Option<(u64, u64)>) -> Result<Hea
     })
 }
 
-/// Whether there is a queue whose read pointer cannot be read, where it is said to be at
-/// another address.
-fn unread(address: Option<usize>) -> Result<bool> {
+/// Whether a read pointer cannot be read, and what is seen at the heads, of queues of
+/// which one of these fields is another address.
+fn with_field(field: usize, address: usize) -> Result<(bool, Head)> {
     with_node(|node| {
-        submit(3, 5, KERNEL_DISPATCH)?;
-        if let Some(address) = address {
-            for queue in Fake::now().processes[0].queues {
-                put(queue, QUEUE_PROPERTIES + QUEUE_PROPERTIES_READ_PTR, address);
-            }
+        submit(0, 5, KERNEL_DISPATCH)?;
+        for queue in Fake::now().processes[0].queues {
+            put(queue, QUEUE_PROPERTIES + field, address);
         }
         let mut survey = Survey::new()?;
         survey.take(node, core::iter::empty());
-        with_pointers_read(survey, |survey, _| Ok(survey.any_unread()))
+        with_pointers_read(survey, |survey, first| {
+            Ok((survey.any_unread(), first.sample.head))
+        })
     })
 }
 
@@ -113,20 +113,15 @@ mod tests {
 
     #[test]
     fn what_is_no_memory_of_the_process_is_not_read() -> Result {
-        static OURS: u64 = 4;
+        static OURS: u64 = KERNEL_DISPATCH as u64;
         let (untouched, _) = page();
-        let not_canonical = 1 << 63;
-        for address in [
-            0,
-            1,
-            untouched,
-            (&raw const OURS) as usize,
-            not_canonical,
-            usize::MAX,
-        ] {
-            expect(unread(Some(address))?, true)?;
+        let ours = (&raw const OURS) as usize;
+        for address in [0, 1, untouched, ours, 1 << 63, usize::MAX] {
+            let of = |field| with_field(field, address);
+            expect(of(QUEUE_PROPERTIES_READ_PTR)?, (true, Head::Unknown))?;
+            expect(of(QUEUE_PROPERTIES_QUEUE_ADDRESS)?, (false, Head::Unknown))?;
         }
-        expect(unread(None)?, false)
+        Ok(())
     }
 
     #[test]

@@ -20,8 +20,8 @@ pub(crate) struct Index {
     places: KVVec<Option<Place>>,
     /// How many places are taken.
     taken: usize,
-    /// How often it was filled. There is one fill in each pass, mostly with nothing, and
-    /// to clear the places would take longer than the rest of the pass.
+    /// How often it was filled. There is one fill in each pass, mostly with nothing, for
+    /// which all the places would have to be cleared.
     fills: u64,
 }
 

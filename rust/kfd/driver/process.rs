@@ -292,11 +292,14 @@ pub(crate) struct Inside<'a> {
 impl Inside<'_> {
     /// Reads a word of user memory, if it is present.
     pub(crate) fn read<T: AnyBits>(&self, address: u64) -> Option<T> {
-        const { assert!(size_of::<T>() == 4 || size_of::<T>() == 8) };
+        const {
+            assert!(size_of::<T>() == 4 || size_of::<T>() == 8);
+            assert!(align_of::<T>() == size_of::<T>());
+        };
         let mut value = T::default();
         // SAFETY: By the type's invariant the thread uses the process's memory; the
         // shim never faults and fails where there is none; `value` has room for
-        // its own size, is aligned as it, and any bytes are a value of it.
+        // its own size and is aligned by it, and any bytes are a value of it.
         let read =
             unsafe { bindings::gp_read_user((&raw mut value).cast(), address, size_of::<T>()) };
         read.then_some(value)

@@ -17,7 +17,7 @@ pub(crate) struct Limits {
     pub(crate) deadlines: bool,
     pub(crate) poll: Nanos,
     pub(crate) idle_poll: Nanos,
-    /// How long after its last work a queue is expected to have more.
+    /// How long after its last launch a queue is expected to have more work.
     pub(crate) expect: Nanos,
     pub(crate) grace: Nanos,
     pub(crate) min_run: Nanos,

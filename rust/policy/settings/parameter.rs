@@ -99,7 +99,7 @@ numbers! {
     IdlePollNoWake "idle_poll_ms" Millis 100 1..=10_000
         "Time between two looks while there are no queues, where the creation of a queue cannot wake the monitor.";
     Expect "expect_ms" Millis 1_000 0..=60_000
-        "How long after its last work a queue is expected to have more: looks stay frequent for so long after urgent work, and an idle lower queue is stopped along with others.";
+        "How long after its last launch a queue is expected to have more work. Looks are frequent for so long after urgent work. A lower queue without work is stopped along with others, and one whose work shows no waves yet is worth a stop. 0: all of this never.";
     Grace "grace_us" Micros 20 0..=1_000_000
         "How long a queue must have had a packet to run before it counts as waiting; never less than two looks, which are made early for it.";
     MinRun "min_run_us" Micros 1_000 0..=1_000_000

@@ -31,6 +31,7 @@ fn plain(config: &mut Config<'static>) {
         (Number::DisarmAfter, 5),
         (Number::FairSlice, 2_000),
         (Number::HintLimit, 1_000),
+        (Number::Expect, 1_000),
     ] {
         let _ = config.set(number, value);
     }
@@ -463,6 +464,30 @@ pub const CASES: &[Case] = &[
             Look(
                 100,
                 &[(Stop, 1, Reason::Inversion), (Stop, 4, Reason::Inversion)],
+            ),
+        ],
+    },
+    Case {
+        name: "a queue that is expected to have more for long goes along for long",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::Expect, 2_000);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 3),
+            Quiet(1),
+            Runs(3),
+            Quiet(1),
+            Idles(3),
+            Look(1_500_000, &[]),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(
+                100,
+                &[(Stop, 1, Reason::Inversion), (Stop, 3, Reason::Inversion)],
             ),
         ],
     },

@@ -85,6 +85,7 @@ const BUGS: &[Bug] = &[
     Bug("pass/stop.rs", "            self.claim_along(at);\n", "", "idle queues below go along when another one is stopped"),
     Bug("pass/stop.rs", " || !queue.work().launched_lately(self.now, &self.limits)", "", "a queue goes along for as long as it is expected to have more"),
     Bug("memory/work.rs", "now.since(self.moved) < limits.expect", "now.since(self.moved) < Nanos::SECOND", "no queue goes along where none is expected to have more"),
+    Bug("memory/work.rs", "now.since(self.moved) < limits.expect", "now.since(self.moved) < limits.expect.min(Nanos::SECOND)", "a queue that is expected to have more for long goes along for long"),
     Bug("pass/stop.rs", "self.claim_along(at);\n            return false;", "self.claim_along(at);\n            return true;", "idle queues alone are not worth a transaction"),
     Bug("pass/stop.rs", "filter(|claim| claim.reason == Reason::Inversion)", "filter(|_| true)", "an idle equal does not go along when a turn begins"),
     Bug("memory/patience.rs", "self.idle = !backlog;", "", "a queue that goes along again and again has not been stopped in vain"),

@@ -101,7 +101,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// When a run of everything comes to it, but for the points of a sweep.
+    /// Its place among the results of several runs: by part, load and contender.
     fn order(&self) -> (usize, usize, usize) {
         fn place<'n>(mut names: impl Iterator<Item = &'n str>, name: &str) -> usize {
             names.position(|one| one == name).unwrap_or(usize::MAX)
@@ -175,7 +175,7 @@ impl Results {
             );
             whole.records.extend(part.records);
         }
-        // As one run would have made them.
+        // Whatever the days on which they were run.
         whole.records.sort_by_key(Record::order);
         Ok(whole)
     }
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn results_that_are_put_together_come_in_the_order_of_one_run() {
+    fn results_that_are_put_together_come_in_an_order_of_their_own() {
         let mut parts = ["MIX", "D", "Z", "A"].map(|load| part(load, 7, 1.0));
         parts[1]
             .records
