@@ -66,26 +66,26 @@ fn main() -> Result<()> {
     say("");
     say("There is no GPU in this machine: the driver meets a virtual one, whose clock runs");
     say(&format!(
-        "{DILATION} times slower. {} s of its time take {} s of yours; there are three such runs.",
+        "{DILATION} times slower. {} s of its time take {} s of yours; there are four such runs.",
         arguments.seconds,
         (arguments.seconds * f64::from(DILATION)).round()
     ));
     say("");
     say(&format!(
-        "1/4  booting Linux {} with the distribution's own amdgpu driver",
+        "1/5  booting Linux {} with the distribution's own amdgpu driver",
         kernel.release
     ));
     let guest = Configuration::new(kernel, 1).start(&cache, &Needs::ANY)?;
     let mut arena = Arena::new(guest, true)?;
 
     let both = run_of(vec![urgent(duration), heavy(duration)]);
-    say(&format!("2/4  {URGENT} alone: the best it can be"));
+    say(&format!("2/5  {URGENT} alone: the best it can be"));
     let alone = arena.run(&both, Contender::Alone, &[], progress(duration))?;
     say(&format!(
-        "3/4  {URGENT} beside {HEAVY}, as the driver does it"
+        "3/5  {URGENT} beside {HEAVY}, as the driver does it"
     ));
     let without = arena.run(&both, Contender::Classes, &[], progress(duration))?;
-    say("4/4  the same with amd_gpreempt. This is its table of queues, now and then: eff is the");
+    say("4/5  the same with amd_gpreempt. This is its table of queues, now and then: eff is the");
     say("     priority in force, stops how often a queue was made to wait, for how long in all");
     let mut shown = 0;
     let mut tick = progress(duration);
@@ -102,7 +102,11 @@ fn main() -> Result<()> {
         Ok(())
     })?;
 
-    let result = result(&alone, &without, &with)?;
+    say("5/5  the same with transaction=direct, which takes queues off the GPU by the driver's");
+    say("     packets without its look at the copy engines");
+    let direct = arena.run(&both, Contender::Direct, &[], progress(duration))?;
+
+    let result = result(&alone, &without, &with, &direct)?;
     say(&result);
     fs::write(arguments.output.join("result.txt"), &result)?;
     draw(
@@ -140,7 +144,7 @@ fn table_of_queues(guest: &mut Guest) -> Result<String> {
 }
 
 /// The table that the demo is about.
-fn result(alone: &Run, without: &Run, with: &Run) -> Result<String> {
+fn result(alone: &Run, without: &Run, with: &Run, direct: &Run) -> Result<String> {
     let best = latency(alone)?;
     let mut out = String::from(
         "\n                            inference: time to answer a request      training\n",
@@ -152,6 +156,7 @@ fn result(alone: &Run, without: &Run, with: &Run) -> Result<String> {
         ("inference alone", alone),
         ("both, driver alone", without),
         ("both, amd_gpreempt", with),
+        ("both, transaction=direct", direct),
     ] {
         let times = latency(run)?;
         let kept = rate(run).map_or("-".into(), |rate| format!("{:.1} %", 100.0 * rate / base));
@@ -165,8 +170,14 @@ fn result(alone: &Run, without: &Run, with: &Run) -> Result<String> {
             run.measurement.repeated,
         );
     }
-    out += &in_words(&best, &latency(without)?, &latency(with)?);
-    out += &where_time_goes(&with.measurement.preemptions);
+    out += &in_words(
+        &best,
+        &latency(without)?,
+        &latency(with)?,
+        &latency(direct)?,
+    );
+    out += &where_time_goes("amd_gpreempt", &with.measurement.preemptions);
+    out += &where_time_goes("transaction=direct", &direct.measurement.preemptions);
     out += &format!(
         "\nTimes are the GPU's. 'kept' is the work that training got done, of what it gets done when\n\
          nothing is ever stopped for inference; 'lost' and 'repeated' count workgroups, of {} in all.\n\
@@ -177,19 +188,21 @@ fn result(alone: &Run, without: &Run, with: &Run) -> Result<String> {
 }
 
 /// What the table says.
-fn in_words(alone: &Summary, without: &Summary, with: &Summary) -> String {
+fn in_words(alone: &Summary, without: &Summary, with: &Summary, direct: &Summary) -> String {
     let times = |summary: &Summary| summary.p99 as f64 / alone.p99 as f64;
     format!(
         "\nOf 100 requests, 99 are answered within {} ms when inference has the GPU to itself; beside\n\
-         training it takes {:.1} times as long with the driver alone, and {:.1} times with amd_gpreempt.\n",
+         training it takes {:.0} times as long with the driver alone, {:.2} times with amd_gpreempt, and\n\
+         {:.2} times with transaction=direct.\n",
         millis(alone.p99),
         times(without),
-        times(with)
+        times(with),
+        times(direct)
     )
 }
 
 /// Why it is not quite as fast as alone.
-fn where_time_goes(preemptions: &[Split]) -> String {
+fn where_time_goes(name: &str, preemptions: &[Split]) -> String {
     let spread = |of: &dyn Fn(&Split) -> Option<u64>| {
         let times = preemptions.iter().filter_map(of);
         Spread::of(times.map(|nanos| nanos as f64 / 1e3))
@@ -201,8 +214,9 @@ fn where_time_goes(preemptions: &[Split]) -> String {
         return String::new();
     };
     let mut out = format!(
-        "The rest of it, in the median of {} times: {:.0} us until the module is sure that the\n\
-         request waits, and {:.0} us to save the running work and begin. In parts, and the longest:\n",
+        "\nWhat is left with {name}, in the median of {} times: {:.0} us until the\n\
+         module is sure that the request waits, and {:.0} us to save the running work and begin. In\n\
+         parts, and the longest:\n",
         preemptions.len(),
         detection.median,
         total.median
