@@ -32,7 +32,7 @@ demo: setup
 bench: setup
 	@scripts/guest/bench $(if $(QUICK),--quick)
 
-## make cost          what the module itself costs, in a guest, 5 minutes
+## make cost          what the module itself costs, in guests, 6 minutes
 .PHONY: cost
 cost: setup
 	@scripts/guest/cost

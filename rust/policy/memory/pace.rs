@@ -37,7 +37,7 @@ impl Pace {
     }
 
     /// Whether an urgent request may come at any moment.
-    pub(crate) fn is_lively(&self, limits: &Limits, now: Nanos) -> bool {
+    pub(crate) fn is_lively(&self, now: Nanos, limits: &Limits) -> bool {
         self.urgent
             .is_some_and(|urgent| now.since(urgent) < limits.expect)
     }
@@ -95,14 +95,14 @@ mod tests {
             assert_eq!(config.set(Number::Expect, millis), Ok(()));
             let limits = Limits::new(&config);
             let mut pace = Pace::new();
-            assert!(!pace.is_lively(&limits, now));
+            assert!(!pace.is_lively(now, &limits));
             pace.see_urgent(now);
-            assert!(pace.is_lively(&limits, now.after(Nanos(last))));
-            assert!(!pace.is_lively(&limits, now.after(Nanos(last + 1))));
+            assert!(pace.is_lively(now.after(Nanos(last)), &limits));
+            assert!(!pace.is_lively(now.after(Nanos(last + 1)), &limits));
         }
         assert_eq!(config.set(Number::Expect, 0), Ok(()));
         let mut pace = Pace::new();
         pace.see_urgent(now);
-        assert!(!pace.is_lively(&Limits::new(&config), now));
+        assert!(!pace.is_lively(now, &Limits::new(&config)));
     }
 }

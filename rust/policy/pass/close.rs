@@ -44,7 +44,7 @@ impl Pass<'_, '_> {
         }
         // What is stopped stays so while the queue that it is stopped for has more to
         // run: there is nothing to react to soon.
-        let lively = self.pace.is_lively(&self.limits, self.now);
+        let lively = self.pace.is_lively(self.now, &self.limits);
         let haste = lively && !self.presence.lasts(self.algorithm);
         let alert = Pace::interval(&self.limits, self.queues.len(), haste);
         let alert = self.now.after(alert);

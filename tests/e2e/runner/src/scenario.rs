@@ -109,14 +109,8 @@ impl Needs {
     /// What decides whether two scenarios can use the same guest. One that spoils it
     /// would also wait long for what the driver keeps after a reset.
     pub fn guest(&self) -> (u32, bool, bool, bool) {
-        let Needs {
-            sched_policy,
-            small,
-            spoils,
-            counts_instructions,
-            ..
-        } = *self;
-        (sched_policy, small, spoils, counts_instructions)
+        let clock = self.counts_instructions;
+        (self.sched_policy, self.small, self.spoils, clock)
     }
 
     /// The option that it needs of a kernel that lacks it, if there is one.
