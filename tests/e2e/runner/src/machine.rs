@@ -60,7 +60,7 @@ pub enum Console {
 
 pub struct Machine {
     process: Child,
-    qmp: Qmp,
+    pub(crate) qmp: Qmp,
     pub agent: Agent,
 }
 

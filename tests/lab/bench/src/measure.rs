@@ -57,8 +57,10 @@ pub struct Run {
 }
 
 impl Arena {
-    /// A guest, with probes in its driver if wanted.
+    /// A guest, with probes in its driver if wanted. Nothing else may run on this
+    /// machine.
     pub fn new(mut guest: Guest, probes: bool) -> Result<Arena> {
+        guest.machine.tie_processors()?;
         if probes {
             probes::set(&mut guest)?;
         }

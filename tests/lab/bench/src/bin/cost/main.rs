@@ -78,6 +78,7 @@ fn main() -> Result<()> {
     };
     let configuration = Configuration::new(kernel, 1);
     let mut guest = configuration.start(&cache, &needs)?;
+    guest.machine.tie_processors()?;
     let mut out = format!(
         "\nLinux {release}, {} passes with each sampler.\n",
         arguments.passes
