@@ -44,6 +44,7 @@ pub fn with(dilation: u32, others: &[(Number, u32)]) -> String {
 pub fn in_force() -> String {
     [
         Number::PollInterval,
+        Number::Expect,
         Number::Grace,
         Number::MinRun,
         Number::ResumeDelay,
