@@ -12,6 +12,7 @@ use serde_json::{json, Value};
 
 use crate::agent::Agent;
 use crate::image::Image;
+use crate::processors;
 use crate::qmp::{connect, Qmp};
 use crate::snapshot::Snapshot;
 
@@ -60,7 +61,7 @@ pub enum Console {
 
 pub struct Machine {
     process: Child,
-    pub(crate) qmp: Qmp,
+    qmp: Qmp,
     pub agent: Agent,
 }
 
@@ -250,6 +251,12 @@ impl Machine {
         machine.qmp.execute("cont", Value::Null)?;
         machine.agent.wait_for_hello(START_PATIENCE)?;
         Ok(machine)
+    }
+
+    /// Ties each emulated processor to another processor of those that this program may
+    /// use. Where they are too few, all stays as it is.
+    pub fn tie_processors(&mut self) -> Result<()> {
+        processors::tie(&self.qmp.execute("query-cpus-fast", Value::Null)?)
     }
 
     /// Plugs a virtual GPU in.

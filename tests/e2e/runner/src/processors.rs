@@ -12,22 +12,16 @@ use nix::sched::{sched_getaffinity, sched_setaffinity, CpuSet};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::machine::Machine;
-
-impl Machine {
-    /// Ties each emulated processor to another processor of those that this program may
-    /// use. Where they are too few, all stays as it is.
-    pub fn tie_processors(&mut self) -> Result<()> {
-        let allowed = sched_getaffinity(Pid::from_raw(0)).context("which processors are there?")?;
-        let emulated = self.qmp.execute("query-cpus-fast", Value::Null)?;
-        for (thread, processor) in places(&threads(&emulated)?, &usable(&allowed)) {
-            let mut one = CpuSet::new();
-            one.set(processor)?;
-            sched_setaffinity(thread, &one)
-                .with_context(|| format!("cannot tie thread {thread} to processor {processor}"))?;
-        }
-        Ok(())
+/// Ties the emulated processors that QEMU lists, each to a processor of its own.
+pub(crate) fn tie(emulated: &Value) -> Result<()> {
+    let allowed = sched_getaffinity(Pid::from_raw(0)).context("which processors are there?")?;
+    for (thread, processor) in places(&threads(emulated)?, &usable(&allowed)) {
+        let mut one = CpuSet::new();
+        one.set(processor)?;
+        sched_setaffinity(thread, &one)
+            .with_context(|| format!("cannot tie thread {thread} to processor {processor}"))?;
     }
+    Ok(())
 }
 
 /// The threads of the emulated processors, by what QEMU says of them.
