@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{bail, Context, Result};
+use anyhow::{bail, Context, Error, Result};
 use clap::Parser;
 use e2e_runner::cache::{make_directory, Cache};
 use e2e_runner::guest::Guest;
@@ -106,13 +106,19 @@ fn main() -> Result<()> {
     say("     packets without its look at the copy engines");
     let direct = arena.run(&both, Contender::Direct, &[], progress(duration))?;
 
-    let result = result(&alone, &without, &with, &direct)?;
+    let runs = Runs {
+        alone,
+        without,
+        with,
+        direct,
+    };
+    let result = runs.result()?;
     say(&result);
     fs::write(arguments.output.join("result.txt"), &result)?;
     draw(
         &mut arena.guest,
-        &without.timeline,
-        &with.timeline,
+        &runs.without.timeline,
+        &runs.with.timeline,
         &arguments.output,
     )
 }
@@ -143,62 +149,68 @@ fn table_of_queues(guest: &mut Guest) -> Result<String> {
         .read_file("/sys/kernel/debug/amd_gpreempt/queues")
 }
 
-/// The table that the demo is about.
-fn result(alone: &Run, without: &Run, with: &Run, direct: &Run) -> Result<String> {
-    let best = latency(alone)?;
-    let mut out = String::from(
-        "\n                            inference: time to answer a request      training\n",
-    );
-    out += "                              p50        p99      p99.9   p99/alone       kept   lost  repeated\n";
-    let rate = |run: &Run| run.measurement.rates.get(HEAVY).copied();
-    let base = rate(without).context("no account of the heavy load")?;
-    for (name, run) in [
-        ("inference alone", alone),
-        ("both, driver alone", without),
-        ("both, amd_gpreempt", with),
-        ("both, transaction=direct", direct),
-    ] {
-        let times = latency(run)?;
-        let kept = rate(run).map_or("-".into(), |rate| format!("{:.1} %", 100.0 * rate / base));
-        out += &format!(
-            "{name:<24} {:>6} ms  {:>6} ms  {:>6} ms  {:>6.2}x  {kept:>10}  {:>5}  {:>8}\n",
-            millis(times.p50),
-            millis(times.p99),
-            millis(times.p999),
-            times.p99 as f64 / best.p99 as f64,
-            run.measurement.lost,
-            run.measurement.repeated,
-        );
-    }
-    out += &in_words(
-        &best,
-        &latency(without)?,
-        &latency(with)?,
-        &latency(direct)?,
-    );
-    out += &where_time_goes("amd_gpreempt", &with.measurement.preemptions);
-    out += &where_time_goes("transaction=direct", &direct.measurement.preemptions);
-    out += &format!(
-        "\nTimes are the GPU's. 'kept' is the work that training got done, of what it gets done when\n\
-         nothing is ever stopped for inference; 'lost' and 'repeated' count workgroups, of {} in all.\n\
-         The GPU's scheduler got {} packets with the module, {} without it.\n",
-        with.measurement.executed, with.measurement.packets, without.measurement.packets
-    );
-    Ok(out)
+/// What the demo compares.
+struct Runs {
+    alone: Run,
+    without: Run,
+    with: Run,
+    direct: Run,
 }
 
-/// What the table says.
-fn in_words(alone: &Summary, without: &Summary, with: &Summary, direct: &Summary) -> String {
-    let times = |summary: &Summary| summary.p99 as f64 / alone.p99 as f64;
-    format!(
-        "\nOf 100 requests, 99 are answered within {} ms when inference has the GPU to itself; beside\n\
-         training it takes {:.0} times as long with the driver alone, {:.2} times with amd_gpreempt, and\n\
-         {:.2} times with transaction=direct.\n",
-        millis(alone.p99),
-        times(without),
-        times(with),
-        times(direct)
-    )
+impl Runs {
+    /// The table that the demo is about, and what it says.
+    fn result(&self) -> Result<String> {
+        let best = latency(&self.alone)?;
+        let mut out = String::from(
+            "\n                            inference: time to answer a request      training\n",
+        );
+        out += "                              p50        p99      p99.9   p99/alone       kept   lost  repeated\n";
+        let rate = |run: &Run| run.measurement.rates.get(HEAVY).copied();
+        let base = rate(&self.without).context("no account of the heavy load")?;
+        for (name, run) in [
+            ("inference alone", &self.alone),
+            ("both, driver alone", &self.without),
+            ("both, amd_gpreempt", &self.with),
+            ("both, transaction=direct", &self.direct),
+        ] {
+            let times = latency(run)?;
+            let kept = rate(run).map_or("-".into(), |rate| format!("{:.1} %", 100.0 * rate / base));
+            out += &format!(
+                "{name:<24} {:>6} ms  {:>6} ms  {:>6} ms  {:>6.2}x  {kept:>10}  {:>5}  {:>8}\n",
+                millis(times.p50),
+                millis(times.p99),
+                millis(times.p999),
+                times.p99 as f64 / best.p99 as f64,
+                run.measurement.lost,
+                run.measurement.repeated,
+            );
+        }
+        out += &self.in_words()?;
+        let (with, direct) = (&self.with.measurement, &self.direct.measurement);
+        out += &where_time_goes("amd_gpreempt", &with.preemptions);
+        out += &where_time_goes("transaction=direct", &direct.preemptions);
+        out += &format!(
+            "\nTimes are the GPU's. 'kept' is the work that training got done, of what it gets done when\n\
+             nothing is ever stopped for inference; 'lost' and 'repeated' count workgroups, of {} in all.\n\
+             The GPU's scheduler got {} packets with the module, {} without it.\n",
+            with.executed, with.packets, self.without.measurement.packets
+        );
+        Ok(out)
+    }
+
+    fn in_words(&self) -> Result<String> {
+        let alone = latency(&self.alone)?.p99;
+        let times = |run: &Run| Ok::<_, Error>(latency(run)?.p99 as f64 / alone as f64);
+        Ok(format!(
+            "\nOf 100 requests, 99 are answered within {} ms when inference has the GPU to itself; beside\n\
+             training it takes {:.0} times as long with the driver alone, {:.2} times with amd_gpreempt, and\n\
+             {:.2} times with transaction=direct.\n",
+            millis(alone),
+            times(&self.without)?,
+            times(&self.with)?,
+            times(&self.direct)?
+        ))
+    }
 }
 
 /// Why it is not quite as fast as alone.
