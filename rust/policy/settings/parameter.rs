@@ -102,7 +102,7 @@ numbers! {
         "How long after its last launch a queue is expected to have more work. Looks are frequent for so long after urgent work. A lower queue without work is stopped along with others, and one whose work shows no waves yet is worth a stop. 0: all of this never.";
     Grace "grace_us" Micros 20 0..=1_000_000
         "How long a queue must have had a packet to run before it counts as waiting; never less than two looks, which are made early for it.";
-    MinRun "min_run_us" Micros 1_000 0..=1_000_000
+    MinRun "min_run_us" Micros 200 0..=1_000_000
         "How long a queue runs at least after it was started.";
     ResumeDelay "resume_delay_us" Micros 300 0..=1_000_000
         "A stopped queue is started when no queue that may hold it has wanted the GPU for this long, or for a sixth of this where requests have been far apart of late.";
@@ -110,7 +110,7 @@ numbers! {
         "The longest time that a queue stays stopped; it then runs for its timeslice, or min_run_us where that is longer, and no queue may stop it.";
     NoProgress "noprogress_ms" Millis 20 1..=60_000
         "How long the queues that others are stopped for may make no progress before they are taken to wait for the stopped ones.";
-    MinInterval "min_interval_us" Micros 500 0..=1_000_000
+    MinInterval "min_interval_us" Micros 200 0..=1_000_000
         "The shortest time from one transaction to the next stop; longer where transactions are dear.";
     MaxSwitches "max_switches_per_s" Count 500 1..=100_000
         "The most stops, in transactions, in a second.";
