@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Tables and plots of the benchmark's results.
 
+mod conditions;
 mod plots;
 mod tables;
 
@@ -262,6 +263,7 @@ mod tests {
             x: None,
             contender: contender.into(),
             repetition,
+            settings: None,
             outcome,
         };
         Results {

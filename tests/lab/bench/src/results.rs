@@ -97,10 +97,28 @@ pub struct Record {
     pub x: Option<f64>,
     pub contender: String,
     pub repetition: u32,
+    /// The module's settings, where they are not those of the conditions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<String>,
     pub outcome: Outcome,
 }
 
 impl Record {
+    /// It belongs to results of these settings from now on, and keeps in mind its own. To
+    /// who runs without the module they are all one.
+    fn move_to(&mut self, settings: &str, before: &str) {
+        let of_module =
+            Contender::by_name(&self.contender).is_none_or(|contender| contender.is_module());
+        let own = self.settings.take().unwrap_or_else(|| before.into());
+        self.settings = Some(own).filter(|own| of_module && own != settings);
+    }
+
+    /// Whether it is another run of the same.
+    fn repeats(&self, other: &Record) -> bool {
+        (&self.part, &self.load, self.x, &self.contender)
+            == (&other.part, &other.load, other.x, &other.contender)
+    }
+
     /// Its place among the results of several runs: by part, load and contender.
     fn order(&self) -> (usize, usize, usize) {
         fn place<'n>(mut names: impl Iterator<Item = &'n str>, name: &str) -> usize {
@@ -154,12 +172,16 @@ impl Results {
         fs::rename(&new, path).with_context(|| path.display().to_string())
     }
 
-    /// Those of several runs of the benchmark, which must be of the same things.
+    /// Those of several runs of the benchmark, which must be of the same things. The
+    /// settings may differ between contenders and loads; those of the first are the rule.
     pub fn together(parts: Vec<Results>) -> Result<Results> {
         let mut parts = parts.into_iter();
         let mut whole = parts.next().context("there are no results")?;
-        for part in parts {
+        for mut part in parts {
             let all = &mut whole.conditions;
+            for record in &mut part.records {
+                record.move_to(&all.settings, &part.conditions.settings);
+            }
             let (begin, end) = part.conditions.host_load;
             all.host_load = (all.host_load.0.max(begin), all.host_load.1.max(end));
             all.repetitions = all.repetitions.max(part.conditions.repetitions);
@@ -167,6 +189,7 @@ impl Results {
                 host_load: all.host_load,
                 repetitions: all.repetitions,
                 duration_ns: all.duration_ns,
+                settings: all.settings.clone(),
                 ..part.conditions
             };
             ensure!(
@@ -177,6 +200,18 @@ impl Results {
         }
         // Whatever the days on which they were run.
         whole.records.sort_by_key(Record::order);
+        for record in &whole.records {
+            let repeats = whole.records.iter().filter(|other| other.repeats(record));
+            for other in repeats {
+                ensure!(
+                    other.settings == record.settings,
+                    "{} under {} ran with different settings, of which no median can be \
+                     taken: leave one out",
+                    record.load,
+                    record.contender
+                );
+            }
+        }
         Ok(whole)
     }
 
@@ -226,6 +261,7 @@ mod tests {
             x: None,
             contender: contender.into(),
             repetition: 0,
+            settings: None,
             outcome,
         }
     }
@@ -284,6 +320,50 @@ mod tests {
         let error = Results::together(vec![part("A", 7, 3.0), other]).unwrap_err();
         assert!(error.to_string().contains("dilation: 16"), "{error}");
         assert!(Results::together(Vec::new()).is_err());
+    }
+
+    #[test]
+    fn who_ran_with_other_settings_than_the_first_says_so() {
+        let of = |settings: &str, load: &str, contenders: &[&str]| {
+            let mut part = part(load, 7, 1.0);
+            part.conditions.settings = settings.into();
+            let outcome = part.records.remove(0).outcome;
+            part.records = contenders
+                .iter()
+                .map(|contender| Record {
+                    load: load.into(),
+                    ..record(contender, outcome.clone())
+                })
+                .collect();
+            part
+        };
+        let together = Results::together;
+        let parts = || {
+            vec![
+                of("new", "A", &["strict"]),
+                of("old", "A", &["alone", "direct"]),
+                of("new", "D", &["direct"]),
+            ]
+        };
+        let own = |whole: &Results| -> Vec<_> {
+            let records = whole.records.iter();
+            records.map(|record| record.settings.clone()).collect()
+        };
+        let whole = together(parts()).unwrap();
+        assert_eq!(whole.conditions.settings, "new");
+        assert_eq!(own(&whole), [None, None, Some("old".into()), None]);
+        // It stays so when they are put together with others once more.
+        let again = together(vec![of("new", "Z", &["direct"]), whole.clone()]).unwrap();
+        assert_eq!(own(&again)[..4], own(&whole));
+        let back = together(vec![of("old", "Z", &["direct"]), whole]).unwrap();
+        let new = Some("new".to_string());
+        assert_eq!(own(&back), [None, new.clone(), None, new, None]);
+
+        let both = vec![of("new", "A", &["strict"]), of("old", "A", &["strict"])];
+        let error = together(both).unwrap_err().to_string();
+        assert!(error.starts_with("A under strict ran"), "{error}");
+        let both = vec![of("new", "A", &["alone"]), of("old", "A", &["alone"])];
+        assert_eq!(together(both).unwrap().records.len(), 2);
     }
 
     #[test]

@@ -193,6 +193,7 @@ impl Hardware {
                         x: None,
                         contender: contender.name().into(),
                         repetition,
+                        settings: None,
                         outcome,
                     });
                     results.conditions.host_load.1 = load_average()?;
@@ -320,6 +321,7 @@ impl Run {
                         x: experiment.x,
                         contender: contender.name().into(),
                         repetition,
+                        settings: None,
                         outcome,
                     });
                     results.conditions.host_load.1 = load_average()?;

@@ -5,7 +5,8 @@ use std::fmt::Write;
 
 use gpu_workload::latency::summary;
 
-use super::{baseline, cases, contenders, durations, floor, over, worst_client, Figures};
+use super::conditions::conditions;
+use super::{baseline, cases, contenders, floor, over, worst_client, Figures};
 use crate::contender::Contender;
 use crate::plan::Part;
 use crate::results::{Outcome, Results};
@@ -74,41 +75,6 @@ fn about(part: Part) -> &'static str {
         Part::Dies => "A GPU of 8 dies with 8 units each, as one node.",
         Part::Mqd => "Another boot, with `sched_policy=2`.",
     }
-}
-
-fn conditions(results: &Results) -> String {
-    let conditions = &results.conditions;
-    let mut out = String::new();
-    let mut line = |what: &str, value: &str| {
-        let _ = writeln!(out, "| {what} | {value} |");
-    };
-    line("condition", "value");
-    line("---", "---");
-    line("GPU", &conditions.gpu);
-    line("kernel", &conditions.kernel);
-    line("host", &conditions.host);
-    let (begin, end) = conditions.host_load;
-    line(
-        "host's load average",
-        &format!("{begin:.1} at the beginning, {end:.1} at the end"),
-    );
-    line(
-        "each run",
-        &format!(
-            "urgent requests arrive for {} of GPU time",
-            durations(results, None)
-        ),
-    );
-    line("loads", conditions.loads.what());
-    line("repetitions", &conditions.repetitions.to_string());
-    line(
-        "module's settings, in GPU time",
-        &format!("`{}`", conditions.settings),
-    );
-    for fact in &conditions.model {
-        line("model", fact);
-    }
-    out
 }
 
 /// One load under all contenders.
