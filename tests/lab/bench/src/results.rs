@@ -338,18 +338,16 @@ mod tests {
             part
         };
         let together = Results::together;
-        let parts = || {
-            vec![
-                of("new", "A", &["strict"]),
-                of("old", "A", &["alone", "direct"]),
-                of("new", "D", &["direct"]),
-            ]
-        };
         let own = |whole: &Results| -> Vec<_> {
             let records = whole.records.iter();
             records.map(|record| record.settings.clone()).collect()
         };
-        let whole = together(parts()).unwrap();
+        let whole = together(vec![
+            of("new", "A", &["strict"]),
+            of("old", "A", &["alone", "direct"]),
+            of("new", "D", &["direct"]),
+        ])
+        .unwrap();
         assert_eq!(whole.conditions.settings, "new");
         assert_eq!(own(&whole), [None, None, Some("old".into()), None]);
         // It stays so when they are put together with others once more.

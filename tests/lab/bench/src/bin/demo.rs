@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{bail, Context, Error, Result};
+use anyhow::{bail, Context, Result};
 use clap::Parser;
 use e2e_runner::cache::{make_directory, Cache};
 use e2e_runner::guest::Guest;
@@ -200,7 +200,7 @@ impl Runs {
 
     fn in_words(&self) -> Result<String> {
         let alone = latency(&self.alone)?.p99;
-        let times = |run: &Run| Ok::<_, Error>(latency(run)?.p99 as f64 / alone as f64);
+        let times = |run: &Run| -> Result<f64> { Ok(latency(run)?.p99 as f64 / alone as f64) };
         Ok(format!(
             "\nOf 100 requests, 99 are answered within {} ms when inference has the GPU to itself; beside\n\
              training it takes {:.0} times as long with the driver alone, {:.2} times with amd_gpreempt, and\n\
