@@ -64,6 +64,7 @@ mod memory {
     pub(crate) mod stop;
     pub(crate) mod storage;
     pub(crate) mod table;
+    pub(crate) mod tempo;
     pub(crate) mod tenure;
     pub(crate) mod thrash;
     pub(crate) mod wanting;

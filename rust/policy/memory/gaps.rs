@@ -11,10 +11,10 @@ use crate::settings::limits::Limits;
 use crate::terms::time::Nanos;
 
 /// How many long gaps in a row make the next one expected to be long.
-const TRUSTED: u8 = 8;
+const TRUSTED: u8 = 4;
 
 /// The part of the usual wait that is enough where a long gap is expected.
-const SHORT_PART: u64 = 6;
+const SHORT_PART: u64 = 15;
 
 /// How many times as long as the usual wait a long gap is at least.
 const LONG: u64 = 2;
@@ -87,20 +87,20 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_is_short_after_eight_long_gaps_in_a_row() {
-        let row = |more: &[u64]| [&[600; 7], more].concat();
+    fn the_wait_is_short_after_four_long_gaps_in_a_row() {
+        let row = |more: &[u64]| [&[600; 3], more].concat();
         for (gaps, wait) in [
             (vec![], 300),
             (row(&[]), 300),
-            (row(&[600]), 50),
+            (row(&[600]), 20),
             (row(&[599]), 300),
             (row(&[600, 599]), 300),
-            (row(&[600, 50]), 300),
-            (row(&[600, 49]), 50),
-            (row(&[49, 0, 600]), 50),
+            (row(&[600, 20]), 300),
+            (row(&[600, 19]), 20),
+            (row(&[19, 0, 600]), 20),
             (row(&[600, 300, 600]), 300),
             (row(&[300, 600, 600]), 300),
-            (row(&[9_000_000, 600, 600]), 50),
+            (row(&[9_000_000, 600, 600]), 20),
         ] {
             assert_eq!(after(&gaps), wait, "{gaps:?}");
         }
@@ -112,16 +112,16 @@ mod tests {
         let long = Nanos::from_micros(600);
         let mut gaps = Gaps::new();
         let mut now = Nanos::SECOND;
-        for _ in 0..8 {
+        for _ in 0..4 {
             assert_eq!(gaps.wait(&limits), limits.resume_delay);
             gaps.begin(now);
             now = now.after(long);
             gaps.end(now, &limits);
         }
-        assert_eq!(gaps.wait(&limits), Nanos::from_micros(50));
+        assert_eq!(gaps.wait(&limits), Nanos::from_micros(20));
         // Of two ends, the second follows no start.
         gaps.end(now.after(Nanos::from_micros(300)), &limits);
-        assert_eq!(gaps.wait(&limits), Nanos::from_micros(50));
+        assert_eq!(gaps.wait(&limits), Nanos::from_micros(20));
         gaps.begin(now);
         gaps.end(now.after(Nanos::from_micros(300)), &limits);
         assert_eq!(gaps.wait(&limits), limits.resume_delay);

@@ -17,6 +17,7 @@
 //! next such launch of this queue must last twice as long to count.
 
 use crate::memory::spell::Spell;
+use crate::memory::tempo::Tempo;
 use crate::settings::limits::Limits;
 use crate::terms::observation::Head;
 use crate::terms::observation::Observation;
@@ -36,6 +37,9 @@ const STEP_MIN: Nanos = Nanos::from_micros(20);
 
 /// How often the grace of a doubtful launch is doubled at most.
 const DOUBTS_MAX: u32 = 6;
+
+/// With how many packets left the end of its work may be near.
+const LAST_PACKETS: u32 = 4;
 
 /// What a queue may have launched and not finished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,6 +98,8 @@ pub(crate) struct Work {
     alive: Nanos,
     /// When the read pointer last moved.
     moved: Nanos,
+    /// How long its launches take.
+    tempo: Tempo,
     /// How long it is busy at a time.
     spell: Spell,
 }
@@ -141,6 +147,9 @@ impl Work {
         let was_busy = self.is_busy();
         let had_none = self.backlog == 0;
         let moved = seen.progress != self.progress;
+        if moved {
+            self.follow_tempo(now, seen, was_busy);
+        }
         self.active = seen.state == QueueState::Active;
         self.backlog = seen.backlog.unwrap_or(self.backlog);
         if had_none && self.backlog > 0 {
@@ -180,6 +189,19 @@ impl Work {
             Head::Runnable | Head::Unknown => true,
             Head::Barrier => false,
             Head::Invalid => self.runnable && (moved || self.head != Head::Invalid),
+        }
+    }
+
+    /// Works out how long the launches took that its read pointer has moved past.
+    fn follow_tempo(&mut self, now: Nanos, seen: &Observation, was_busy: bool) {
+        let before = self.backlog;
+        match seen.backlog.and_then(|left| before.checked_sub(left)) {
+            // What was submitted meanwhile makes it seem fewer, and slower.
+            Some(packets) if was_busy => {
+                let since = self.moved.max(self.asked);
+                self.tempo.see(now.since(since), packets);
+            }
+            _ => self.tempo.forget(),
         }
     }
 
@@ -407,6 +429,18 @@ impl Work {
     /// Its pointers alone cannot tell whether its last launch still runs.
     pub(crate) fn is_unclear(&self, now: Nanos) -> bool {
         self.has_launched() && self.backlog == 0 && self.moved != now
+    }
+
+    /// Until when its last launch may run, where its waves are not counted.
+    pub(crate) fn may_run_until(&self, limits: &Limits) -> Option<Nanos> {
+        let unknown = self.has_launched() && self.waves == Waves::Unknown;
+        unknown.then(|| self.tempo.end(self.moved, limits.resume_delay))
+    }
+
+    /// Its packets are launched one soon after another, and few are left: it may have
+    /// nothing more to run by the next look but for those.
+    pub(crate) fn is_ending(&self, now: Nanos, limits: &Limits) -> bool {
+        self.backlog <= LAST_PACKETS && now.since(self.moved) < limits.poll
     }
 
     /// Its pointers show that it has work on the compute units.

@@ -42,7 +42,7 @@ impl Pass<'_, '_> {
         if self.out.truncated() {
             return Some(self.now);
         }
-        // What is stopped stays so while the queue that it is stopped for has more to
+        // What is stopped stays so while the queue that it is stopped for has much to
         // run: there is nothing to react to soon.
         let lively = self.pace.is_lively(self.now, &self.limits);
         let haste = lively && !self.presence.lasts(self.algorithm);

@@ -165,6 +165,9 @@ impl Pass<'_, '_> {
                 self.presence.see_unclear(standing);
             } else if work.is_pending() && work.was_looked_at() {
                 self.presence.suspect(standing);
+                if !work.is_ending(self.now, &self.limits) {
+                    self.presence.see_lasting(standing);
+                }
             }
             if free {
                 if let Some(look) = work.next_judgement(self.now, &self.limits) {

@@ -76,6 +76,7 @@ pub(crate) struct Presence {
     floor: Option<Priority>,
     highest: Extremes,
     highest_suspect: Extremes,
+    highest_lasting: Extremes,
     highest_waiting: Extremes,
     highest_unclear: Extremes,
     lowest_busy: Extremes,
@@ -103,6 +104,11 @@ impl Presence {
     /// A queue that takes part and may be waiting.
     pub(crate) fn suspect(&mut self, standing: Standing) {
         self.highest_suspect.offer(standing, is_higher);
+    }
+
+    /// A queue that takes part and will not soon be done with what it has to run.
+    pub(crate) fn see_lasting(&mut self, standing: Standing) {
+        self.highest_lasting.offer(standing, is_higher);
     }
 
     /// A queue that takes part and waits.
@@ -151,10 +157,10 @@ impl Presence {
         self.lowest_busy.contest(&self.highest_suspect, algorithm)
     }
 
-    /// Whether a queue has more to run for which another one may stay stopped.
+    /// Whether a queue has so much to run that another one will stay stopped for a while.
     pub(crate) fn lasts(&self, algorithm: &dyn Algorithm) -> bool {
         self.lowest_stopped
-            .contest(&self.highest_suspect, algorithm)
+            .contest(&self.highest_lasting, algorithm)
     }
 
     /// Whether only wave counts can tell which queue wants the GPU or has it: a

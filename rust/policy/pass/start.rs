@@ -10,6 +10,7 @@ use crate::algorithm::standing::Side;
 use crate::memory::phase::Phase;
 use crate::memory::queue::Queue;
 use crate::memory::stop::Stop;
+use crate::memory::work::Work;
 use crate::pass::pass::Pass;
 use crate::pass::rivals::Rival;
 use crate::pass::rivals::RIVALS;
@@ -337,23 +338,26 @@ impl Pass<'_, '_> {
     /// What is to become of a queue that no other one wants stopped.
     fn judge_calm(&self, stop: &Stop) -> Judgement {
         let wait = self.gaps.wait(&self.limits);
-        let calm = stop.wanted().after(wait);
-        if self.now >= calm {
-            if self.is_uncounted(stop.beneficiary()) {
+        let mut calm = stop.wanted().after(wait);
+        if let Some(work) = self.work_of(stop.beneficiary()) {
+            if work.is_uncounted() && self.now >= calm {
                 // Looks may come late, and this one cannot tell.
-                return Judgement::Calming(self.now.after(wait));
+                calm = self.now.after(wait);
             }
+            if let Some(end) = work.may_run_until(&self.limits) {
+                calm = calm.max(end.after(wait));
+            }
+        }
+        if self.now >= calm {
             Judgement::Start(Reason::Calm)
         } else {
             Judgement::Calming(calm)
         }
     }
 
-    fn is_uncounted(&self, beneficiary: Option<QueueId>) -> bool {
-        beneficiary
-            .and_then(|id| self.queues.find(id.0, 0))
-            .and_then(|at| self.queues.get(at))
-            .is_some_and(|queue| queue.work().is_uncounted())
+    fn work_of(&self, queue: Option<QueueId>) -> Option<&Work> {
+        let at = self.queues.find(queue?.0, 0)?;
+        self.queues.get(at).map(Queue::work)
     }
 
     /// Decides the start of the queue at a place, which ends this stop. `false`: the

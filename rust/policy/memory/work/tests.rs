@@ -124,3 +124,44 @@ fn what_moved_within_the_grace_runs() {
     barrier.backlog = Some(1);
     assert!(after(&[(0, barrier)]).is_blocked());
 }
+
+#[test]
+fn a_launch_without_wave_counts_may_run_for_as_long_as_those_before_it() {
+    let unknown = |backlog, progress| seen(backlog, progress, Waves::Unknown);
+    let micros = 1_000;
+    for (looks, end) in [
+        // Three packets in 90 us, and five in 500.
+        (vec![(10, unknown(3, 1)), (100, unknown(0, 4))], Some(130)),
+        (vec![(10, unknown(5, 1)), (510, unknown(0, 6))], Some(610)),
+        // No longer than is waited as a rule.
+        (vec![(10, unknown(1, 1)), (410, unknown(0, 2))], Some(710)),
+        // Its last launch before a pause tells nothing of when this one began.
+        (
+            vec![
+                (10, unknown(0, 1)),
+                (20, seen(0, 1, NONE)),
+                (200, unknown(2, 1)),
+                (230, unknown(1, 2)),
+            ],
+            Some(260),
+        ),
+        (vec![(10, unknown(0, 1))], Some(10)),
+        // More was submitted than was launched.
+        (vec![(10, unknown(3, 1)), (100, unknown(4, 2))], Some(100)),
+        // They are counted, or there is none.
+        (vec![(10, unknown(3, 1)), (100, seen(0, 4, NONE))], None),
+        (
+            vec![(10, unknown(3, 1)), (100, seen(0, 4, Waves::Known(1)))],
+            None,
+        ),
+        (vec![(10, unknown(3, 0))], None),
+    ] {
+        let looks: Vec<_> = looks
+            .into_iter()
+            .map(|(at, look)| (at * micros, look))
+            .collect();
+        let expected = end.map(|end: u64| T.after(Nanos(end * micros)));
+        let limits = Limits::new(&Config::new());
+        assert_eq!(after(&looks).may_run_until(&limits), expected, "{looks:?}");
+    }
+}

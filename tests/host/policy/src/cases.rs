@@ -183,7 +183,7 @@ const REQUEST: &[Line] = &[
 const USUAL_START: &[Line] = &[Quiet(2), Look(100, &[(Start, 1, Reason::Calm)])];
 
 /// What follows where they have been far apart.
-const EARLY_START: &[Line] = &[Look(49, &[]), Look(1, &[(Start, 1, Reason::Calm)])];
+const EARLY_START: &[Line] = &[Look(19, &[]), Look(1, &[(Start, 1, Reason::Calm)])];
 
 /// Queue 3 is sound. Queue 1 hangs at its next packet, for its minimum run.
 const HANGS: &[Line] = &[Runs(3), Starves(1), Quiet(11)];
@@ -794,12 +794,12 @@ pub const CASES: &[Case] = &[
             Queue(1, 1, 3),
             Queue(2, 2, 9),
             Runs(1),
-            Times(8, &[Times(1, REQUEST), Times(1, USUAL_START)]),
-            // After eight long gaps the wait is a sixth of the usual one.
+            Times(4, &[Times(1, REQUEST), Times(1, USUAL_START)]),
+            // After four long gaps the wait is a fifteenth of the usual one.
             Times(2, &[Times(1, REQUEST), Times(1, EARLY_START)]),
             // A gap that even the short wait outlasts tells nothing.
             Times(1, REQUEST),
-            Look(40, &[]),
+            Look(10, &[]),
             Starves(2),
             Look(9, &[]),
             Runs(2),
@@ -808,7 +808,7 @@ pub const CASES: &[Case] = &[
             Times(1, EARLY_START),
             // A longer one was between two that belong together.
             Times(1, REQUEST),
-            Look(49, &[]),
+            Look(19, &[]),
             Starves(2),
             Look(1, &[]),
             Idles(2),
@@ -1090,6 +1090,35 @@ pub const CASES: &[Case] = &[
             Look(1_000, &[]),
             Look(1_000, &[]),
             Look(1_000, &[(Start, 1, Reason::Calm)]),
+        ],
+    },
+    Case {
+        name: "a last launch of which no waves are counted is left as much time as those before it took",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Seen(2, |seen| seen.waves = Waves::Unknown),
+            Quiet(1),
+            // Two launches in 100 us, and then the last two: each took 50.
+            Times(
+                2,
+                &[
+                    Seen(2, |seen| {
+                        seen.progress += 2;
+                        seen.backlog = seen.backlog.map(|left| left - 2);
+                    }),
+                    Quiet(1),
+                ],
+            ),
+            Quiet(3),
+            Look(49, &[]),
+            Look(1, &[(Start, 1, Reason::Calm)]),
         ],
     },
     Case {
@@ -3245,36 +3274,53 @@ pub const CASES: &[Case] = &[
             Quiet(1),
             Look(100, &[(Stop, 1, Reason::Inversion)]),
             Runs(2),
+            Seen(2, |seen| seen.backlog = Some(5)),
             Quiet(1),
-            Line::Step("it has more to run", |step| {
+            Line::Step("it has much to run", |step| {
                 step.next_look == Some(Nanos(10_000_600_000 + 100_000))
+            }),
+            Seen(2, |seen| {
+                seen.backlog = Some(4);
+                seen.progress += 1;
+            }),
+            Quiet(1),
+            Line::Step("it may soon be done", |step| {
+                step.next_look == Some(Nanos(10_000_700_000 + 20_000))
+            }),
+            Look(99, &[]),
+            Line::Step("its last launch was not long ago", |step| {
+                step.next_look == Some(Nanos(10_000_799_000 + 20_000))
+            }),
+            Look(1, &[]),
+            Line::Step("it will not soon be done", |step| {
+                step.next_look == Some(Nanos(10_000_800_000 + 100_000))
             }),
             Idles(2),
             Quiet(1),
             Line::Step("it is done", |step| {
-                step.next_look == Some(Nanos(10_000_700_000 + 20_000))
+                step.next_look == Some(Nanos(10_000_900_000 + 20_000))
             }),
             Look(300, &[(Start, 1, Reason::Calm)]),
             Runs(1),
             Look(100_000, &[]),
             Look(899_999, &[]),
             Line::Step("another one may come", |step| {
-                step.next_look == Some(Nanos(11_000_999_000 + 20_000))
+                step.next_look == Some(Nanos(11_001_199_000 + 20_000))
             }),
             Look(101, &[]),
             Line::Step("none has come for a second", |step| {
-                step.next_look == Some(Nanos(11_001_100_000 + 100_000))
+                step.next_look == Some(Nanos(11_001_300_000 + 100_000))
             }),
             Line::Config(|config| {
                 let _ = config.set(Number::Expect, 2_000);
             }),
             Look(999_899, &[]),
             Line::Step("one is expected for two", |step| {
-                step.next_look == Some(Nanos(12_000_999_000 + 20_000))
+                step.next_look == Some(Nanos(12_001_199_000 + 20_000))
             }),
             Look(1, &[]),
             Line::Step("none has come for two", |step| {
-                step.next_look == Some(Nanos(12_001_000_000 + 100_000))
+                step.next_look == Some(Nanos(12_001_200_000 + 100_000))
             }),
         ],
     },
@@ -4124,6 +4170,7 @@ pub const CASES: &[Case] = &[
             Look(9_900, &[(Start, 1, Reason::Bound)]),
             Runs(1),
             Look(100, &[]),
+            Seen(2, |seen| seen.backlog = Some(5)),
             Look(20_000, &[]),
             Line::Step("long before the interval is over", |step| {
                 step.next_look == Some(Nanos(10_120_400_000 + 20_000_000))
