@@ -88,6 +88,7 @@ mod pass {
     pub(crate) mod close;
     pub(crate) mod decide;
     pub(crate) mod ingest;
+    pub(crate) mod last_launches;
     pub(crate) mod output;
     pub(crate) mod pass;
     pub(crate) mod prepare;

@@ -12,6 +12,7 @@ use crate::memory::recovery::Recovery;
 use crate::memory::storage::Parts;
 use crate::memory::table::Table;
 use crate::memory::thrash::Thrash;
+use crate::pass::last_launches::LastLaunches;
 use crate::pass::output::Output;
 use crate::pass::pass::Pass;
 use crate::pass::presence::Presence;
@@ -159,6 +160,8 @@ impl Node {
             presence: Presence::default(),
             wanting: Rivals::default(),
             waiting: Rivals::default(),
+            last_launches: LastLaunches::default(),
+            gap: None,
             ripe: Nanos::NEVER,
             hinted: false,
             stopped: 0,

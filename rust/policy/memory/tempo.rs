@@ -4,6 +4,9 @@
 //! A read pointer moves when a packet is launched, so that where waves are not counted
 //! nothing shows when the last launch ends. It is taken to last as long as those before
 //! it did; else queues that are started for a pause would be in its way.
+//!
+//! How long the first launch of a request takes cannot be told: the pointer moves past it
+//! when others have made room for it.
 
 use crate::terms::time::Nanos;
 
@@ -17,7 +20,7 @@ pub(crate) struct Tempo {
 impl Tempo {
     /// The read pointer has moved past so many packets in this time.
     pub(crate) fn see(&mut self, took: Nanos, packets: u32) {
-        self.each = Nanos(took.0.checked_div(u64::from(packets)).unwrap_or(took.0));
+        self.each = Nanos(took.0.checked_div(u64::from(packets)).unwrap_or(0));
     }
 
     /// The read pointer has moved past packets of which is not known how long they took.
@@ -51,7 +54,7 @@ mod tests {
         for (took, packets, takes) in [
             (60, 1, 60),
             (60, 3, 20),
-            (60, 0, 60),
+            (60, 0, 0),
             (300, 1, 300),
             (301, 1, 300),
             (600, 2, 300),

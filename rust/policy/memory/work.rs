@@ -195,12 +195,10 @@ impl Work {
     /// Works out how long the launches took that its read pointer has moved past.
     fn follow_tempo(&mut self, now: Nanos, seen: &Observation, was_busy: bool) {
         let before = self.backlog;
+        let launching = was_busy && self.moved >= self.asked;
+        // What was submitted meanwhile makes it seem fewer, and slower.
         match seen.backlog.and_then(|left| before.checked_sub(left)) {
-            // What was submitted meanwhile makes it seem fewer, and slower.
-            Some(packets) if was_busy => {
-                let since = self.moved.max(self.asked);
-                self.tempo.see(now.since(since), packets);
-            }
+            Some(packets) if launching => self.tempo.see(now.since(self.moved), packets),
             _ => self.tempo.forget(),
         }
     }
@@ -437,8 +435,8 @@ impl Work {
         unknown.then(|| self.tempo.end(self.moved, limits.resume_delay))
     }
 
-    /// Its packets are launched one soon after another, and few are left: it may have
-    /// nothing more to run by the next look but for those.
+    /// It launches one packet soon after another and has few left, so that the last one
+    /// may be launched before the next look.
     pub(crate) fn is_ending(&self, now: Nanos, limits: &Limits) -> bool {
         self.backlog <= LAST_PACKETS && now.since(self.moved) < limits.poll
     }

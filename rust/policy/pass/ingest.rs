@@ -169,6 +169,9 @@ impl Pass<'_, '_> {
                     self.presence.see_lasting(standing);
                 }
             }
+            if let Some(end) = work.may_run_until(&self.limits).filter(|_| free) {
+                self.last_launches.see(queue.effective(), end);
+            }
             if free {
                 if let Some(look) = work.next_judgement(self.now, &self.limits) {
                     self.ripe = self.ripe.min(look);

@@ -10,6 +10,7 @@ use crate::memory::process::Process;
 use crate::memory::queue::Queue;
 use crate::memory::table::Table;
 use crate::memory::thrash::Thrash;
+use crate::pass::last_launches::LastLaunches;
 use crate::pass::output::Output;
 use crate::pass::presence::Presence;
 use crate::pass::rivals::Rival;
@@ -49,6 +50,9 @@ pub(crate) struct Pass<'p, 'c> {
     pub(crate) wanting: Rivals,
     /// Queues that wait for it.
     pub(crate) waiting: Rivals,
+    pub(crate) last_launches: LastLaunches,
+    /// For how long no queue had wanted what was stopped when one did again.
+    pub(crate) gap: Option<Nanos>,
     /// When a queue may have come to wait.
     pub(crate) ripe: Nanos,
     /// A hint counts.

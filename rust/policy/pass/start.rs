@@ -22,6 +22,10 @@ use crate::terms::decision::Reason;
 use crate::terms::observation::QueueId;
 use crate::terms::time::Nanos;
 
+/// How long after the decision to stop others a queue may still show no waves: until a
+/// short transaction is over, and the hardware has begun with what it was to make room for.
+const TAKES_EFFECT: Nanos = Nanos::from_micros(50);
+
 /// What is to become of a stopped queue.
 enum Judgement {
     /// It is started.
@@ -41,6 +45,9 @@ impl Pass<'_, '_> {
         self.watch_holders();
         for at in 0..self.queues.len() {
             self.plan_start(at);
+        }
+        if let Some(gap) = self.gap {
+            self.gaps.see(gap, &self.limits);
         }
         let mut learned = false;
         for at in 0..self.queues.len() {
@@ -118,7 +125,8 @@ impl Pass<'_, '_> {
             }
             if let Some(queue) = self.queues.get_mut(rival.at) {
                 let quiet = now.since(since.max(queue.work().moved()));
-                if queue.work().is_doubtful() && quiet >= settle {
+                let in_effect = now.since(since) >= TAKES_EFFECT;
+                if queue.work().is_doubtful() && quiet >= settle && in_effect {
                     queue.settle_doubt(now);
                 }
             }
@@ -191,9 +199,8 @@ impl Pass<'_, '_> {
         let surely = holder.is_some_and(|holder| !holder.work().is_doubtful());
         if let Some(queue) = self.queues.get_mut(at) {
             queue.stay_stopped_for(rival.id, rival.process);
-            if let Some(gap) = surely.then(|| queue.renew_stop(now)).flatten() {
-                self.gaps.see(gap, &self.limits);
-            }
+            let gap = surely.then(|| queue.renew_stop(now)).flatten();
+            self.gap = self.gap.or(gap);
             if let Some(process) = self.processes.get_mut(queue.process_at()) {
                 process.plan_mut().hold_for(rival.id, rival.process);
             }
@@ -321,7 +328,7 @@ impl Pass<'_, '_> {
         } else if broke || self.is_causer_broke(stop) {
             Judgement::Start(Reason::Budget)
         } else {
-            self.judge_calm(stop)
+            self.judge_calm(queue, stop)
         }
     }
 
@@ -336,23 +343,21 @@ impl Pass<'_, '_> {
     }
 
     /// What is to become of a queue that no other one wants stopped.
-    fn judge_calm(&self, stop: &Stop) -> Judgement {
+    fn judge_calm(&self, queue: &Queue, stop: &Stop) -> Judgement {
         let wait = self.gaps.wait(&self.limits);
-        let mut calm = stop.wanted().after(wait);
-        if let Some(work) = self.work_of(stop.beneficiary()) {
-            if work.is_uncounted() && self.now >= calm {
-                // Looks may come late, and this one cannot tell.
-                calm = self.now.after(wait);
-            }
-            if let Some(end) = work.may_run_until(&self.limits) {
-                calm = calm.max(end.after(wait));
-            }
+        let work = self.work_of(stop.beneficiary());
+        let own = work.and_then(|work| work.may_run_until(&self.limits));
+        let above = self.last_launches.above(queue.effective());
+        let running = above.max(own.unwrap_or(Nanos::ZERO));
+        let calm = stop.wanted().max(running).after(wait);
+        if self.now < calm {
+            return Judgement::Calming(calm);
         }
-        if self.now >= calm {
-            Judgement::Start(Reason::Calm)
-        } else {
-            Judgement::Calming(calm)
+        if work.is_some_and(Work::is_uncounted) {
+            // Looks may come late, and this one cannot tell.
+            return Judgement::Calming(self.now.after(wait));
         }
+        Judgement::Start(Reason::Calm)
     }
 
     fn work_of(&self, queue: Option<QueueId>) -> Option<&Work> {

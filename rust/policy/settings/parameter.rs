@@ -105,7 +105,7 @@ numbers! {
     MinRun "min_run_us" Micros 200 0..=1_000_000
         "How long a queue runs at least after it was started.";
     ResumeDelay "resume_delay_us" Micros 300 0..=1_000_000
-        "A stopped queue is started when no queue that may hold it has wanted the GPU for this long, or for a fifteenth of this where requests have been far apart of late.";
+        "A stopped queue is started when no queue that may hold it has wanted the GPU, or may have had a launch running, for this long, or for a fifteenth of this where requests have been far apart of late.";
     MaxStop "max_stop_ms" Millis 100 1..=60_000
         "The longest time that a queue stays stopped; it then runs for its timeslice, or min_run_us where that is longer, and no queue may stop it.";
     NoProgress "noprogress_ms" Millis 20 1..=60_000

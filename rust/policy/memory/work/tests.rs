@@ -135,20 +135,27 @@ fn a_launch_without_wave_counts_may_run_for_as_long_as_those_before_it() {
         (vec![(10, unknown(5, 1)), (510, unknown(0, 6))], Some(610)),
         // No longer than is waited as a rule.
         (vec![(10, unknown(1, 1)), (410, unknown(0, 2))], Some(710)),
-        // Its last launch before a pause tells nothing of when this one began.
+        // How long the first one waited, or when it came after a pause, tells nothing.
+        (vec![(10, unknown(1, 0)), (210, unknown(0, 1))], Some(210)),
+        (vec![(10, unknown(0, 1)), (210, unknown(0, 2))], Some(210)),
         (
             vec![
                 (10, unknown(0, 1)),
-                (20, seen(0, 1, NONE)),
                 (200, unknown(2, 1)),
                 (230, unknown(1, 2)),
             ],
-            Some(260),
+            Some(230),
         ),
-        (vec![(10, unknown(0, 1))], Some(10)),
-        // More was submitted than was launched.
-        (vec![(10, unknown(3, 1)), (100, unknown(4, 2))], Some(100)),
-        // They are counted, or there is none.
+        // Nor does it where more was submitted than was launched.
+        (
+            vec![
+                (10, unknown(3, 1)),
+                (40, unknown(2, 2)),
+                (100, unknown(4, 3)),
+            ],
+            Some(100),
+        ),
+        // Its waves are counted, or it has launched nothing.
         (vec![(10, unknown(3, 1)), (100, seen(0, 4, NONE))], None),
         (
             vec![(10, unknown(3, 1)), (100, seen(0, 4, Waves::Known(1)))],

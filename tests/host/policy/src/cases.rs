@@ -1122,6 +1122,174 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "the last launch of any queue above keeps others stopped",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 9),
+            Runs(1),
+            Starves(2),
+            Starves(3),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Runs(3),
+            Seen(2, |seen| {
+                seen.waves = Waves::Unknown;
+                seen.backlog = Some(1);
+            }),
+            Look(200, &[]),
+            // One launches its last packet, which takes 200 us as that before it did.
+            Seen(2, |seen| {
+                seen.progress += 1;
+                seen.backlog = Some(0);
+            }),
+            Look(200, &[]),
+            // The other one is done sooner, though it wanted something for longer.
+            Idles(3),
+            Look(10, &[]),
+            Quiet(3),
+            Look(189, &[]),
+            Look(1, &[(Start, 1, Reason::Calm)]),
+        ],
+    },
+    Case {
+        name: "the last launch of a queue that is stopped itself keeps no other one stopped",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 1, 5),
+            Queue(3, 3, 9),
+            Runs(1),
+            Runs(2),
+            Seen(2, |seen| seen.waves = Waves::Unknown),
+            Quiet(11),
+            Starves(3),
+            Quiet(1),
+            // Its packets take 100 us each, and the last one is launched before the stop.
+            Seen(2, |seen| {
+                seen.progress += 1;
+                seen.backlog = Some(1);
+            }),
+            Quiet(1),
+            Seen(2, |seen| {
+                seen.progress += 1;
+                seen.backlog = Some(0);
+            }),
+            Look(
+                100,
+                &[(Stop, 1, Reason::Inversion), (Stop, 2, Reason::Inversion)],
+            ),
+            Runs(3),
+            Look(10, &[]),
+            Idles(3),
+            Look(10, &[]),
+            Look(289, &[]),
+            Look(1, &[(Start, 1, Reason::Calm), (Start, 2, Reason::Calm)]),
+        ],
+    },
+    Case {
+        name: "a gap counts once, however many queues were stopped in it",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::ResumeDelay, 10_000);
+            }),
+            Queue(1, 1, 3),
+            Queue(3, 3, 3),
+            Queue(4, 4, 3),
+            Queue(5, 5, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Runs(3),
+            Runs(4),
+            Runs(5),
+            Starves(2),
+            Quiet(2),
+            Look(
+                100,
+                &[
+                    (Stop, 1, Reason::Inversion),
+                    (Stop, 3, Reason::Inversion),
+                    (Stop, 4, Reason::Inversion),
+                    (Stop, 5, Reason::Inversion),
+                ],
+            ),
+            Runs(2),
+            Quiet(1),
+            Idles(2),
+            Quiet(1),
+            // A long gap by the delay of today, in which they are still stopped.
+            Line::Config(|config| {
+                let _ = config.set(Number::ResumeDelay, 50);
+            }),
+            Runs(2),
+            Quiet(1),
+            // Of one long gap nothing is learned: the usual wait.
+            Line::Config(|config| {
+                let _ = config.set(Number::ResumeDelay, 1_000);
+            }),
+            Idles(2),
+            Quiet(9),
+            Look(
+                100,
+                &[
+                    (Start, 1, Reason::Calm),
+                    (Start, 3, Reason::Calm),
+                    (Start, 4, Reason::Calm),
+                    (Start, 5, Reason::Calm),
+                ],
+            ),
+        ],
+    },
+    Case {
+        name: "without a resume delay a launch is left until its waves are counted",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::ResumeDelay, 0);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Starves(2),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(2),
+            Quiet(1),
+            Seen(2, |seen| {
+                seen.progress += 1;
+                seen.backlog = Some(0);
+                seen.waves = Waves::Unknown;
+            }),
+            Quiet(1),
+            Seen(2, |seen| seen.waves = Waves::Known(8)),
+            Quiet(5),
+            Seen(2, |seen| seen.waves = Waves::Known(0)),
+            Look(100, &[(Start, 1, Reason::Calm)]),
+        ],
+    },
+    Case {
+        name: "a launch without waves is in doubt until the stop of others has taken effect",
+        scene: &[
+            PLAIN,
+            Line::Config(|config| {
+                let _ = config.set(Number::Grace, 20);
+                let _ = config.set(Number::ResumeDelay, 0);
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Quiet(1),
+            Seen(2, |seen| seen.progress += 1),
+            Look(20, &[]),
+            Look(20, &[(Stop, 1, Reason::Inversion)]),
+            Look(49, &[]),
+            Look(1, &[(Start, 1, Reason::Calm)]),
+        ],
+    },
+    Case {
         name: "work that comes back within the resume delay keeps it stopped",
         scene: &[
             PLAIN,
