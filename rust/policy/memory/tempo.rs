@@ -18,7 +18,8 @@ pub(crate) struct Tempo {
 }
 
 impl Tempo {
-    /// The read pointer has moved past so many packets in this time.
+    /// The read pointer has moved past so many packets in this time, none of which were
+    /// seen waiting if there are none.
     pub(crate) fn see(&mut self, took: Nanos, packets: u32) {
         self.each = Nanos(took.0.checked_div(u64::from(packets)).unwrap_or(0));
     }

@@ -194,12 +194,13 @@ impl Work {
 
     /// Works out how long the launches took that its read pointer has moved past.
     fn follow_tempo(&mut self, now: Nanos, seen: &Observation, was_busy: bool) {
-        let before = self.backlog;
-        let launching = was_busy && self.moved >= self.asked;
-        // What was submitted meanwhile makes it seem fewer, and slower.
-        match seen.backlog.and_then(|left| before.checked_sub(left)) {
-            Some(packets) if launching => self.tempo.see(now.since(self.moved), packets),
-            _ => self.tempo.forget(),
+        if was_busy && self.moved >= self.asked {
+            // What was submitted meanwhile makes them seem fewer, and slower.
+            let left = seen.backlog.unwrap_or(self.backlog);
+            let packets = self.backlog.saturating_sub(left);
+            self.tempo.see(now.since(self.moved), packets);
+        } else {
+            self.tempo.forget();
         }
     }
 
@@ -432,7 +433,8 @@ impl Work {
     /// Until when its last launch may run, where its waves are not counted.
     pub(crate) fn may_run_until(&self, limits: &Limits) -> Option<Nanos> {
         let unknown = self.has_launched() && self.waves == Waves::Unknown;
-        unknown.then(|| self.tempo.end(self.moved, limits.resume_delay))
+        let last = unknown && self.backlog == 0;
+        last.then(|| self.tempo.end(self.moved, limits.resume_delay))
     }
 
     /// It launches one packet soon after another and has few left, so that the last one

@@ -170,7 +170,11 @@ impl Pass<'_, '_> {
                 }
             }
             if let Some(end) = work.may_run_until(&self.limits).filter(|_| free) {
-                self.last_launches.see(queue.effective(), end);
+                let least = match work.is_uncounted() {
+                    true => self.now,
+                    false => Nanos::ZERO,
+                };
+                self.last_launches.see(queue.effective(), end.max(least));
             }
             if free {
                 if let Some(look) = work.next_judgement(self.now, &self.limits) {

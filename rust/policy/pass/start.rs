@@ -348,7 +348,9 @@ impl Pass<'_, '_> {
         let work = self.work_of(stop.beneficiary());
         let own = work.and_then(|work| work.may_run_until(&self.limits));
         let above = self.last_launches.above(queue.effective());
-        let running = above.max(own.unwrap_or(Nanos::ZERO));
+        // Who launches something later without wanting it stopped may not hold it.
+        let latest = stop.wanted().after(self.limits.resume_delay);
+        let running = above.max(own.unwrap_or(Nanos::ZERO)).min(latest);
         let calm = stop.wanted().max(running).after(wait);
         if self.now < calm {
             return Judgement::Calming(calm);

@@ -1190,6 +1190,52 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "launches of a queue that may not hold it do not put a start off again and again",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 1, 9),
+            Queue(3, 3, 9),
+            Runs(1),
+            Quiet(11),
+            Starves(3),
+            Quiet(2),
+            Look(100, &[(Stop, 1, Reason::Inversion)]),
+            Runs(3),
+            Quiet(1),
+            Idles(3),
+            // It is of the same process, and has a packet between any two looks.
+            Seen(2, |seen| seen.waves = Waves::Unknown),
+            Times(5, &[Seen(2, |seen| seen.progress += 1), Quiet(1)]),
+            Seen(2, |seen| seen.progress += 1),
+            Look(99, &[]),
+            Look(1, &[(Start, 1, Reason::Calm)]),
+        ],
+    },
+    Case {
+        name: "a launch of any queue above is left until its waves are counted",
+        scene: &[
+            PLAIN,
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Runs(1),
+            Times(4, &[Times(1, REQUEST), Times(1, USUAL_START)]),
+            Queue(3, 3, 9),
+            Times(1, REQUEST),
+            // No look has seen its packet wait.
+            Seen(3, |seen| {
+                seen.progress += 1;
+                seen.waves = Waves::Unknown;
+            }),
+            Look(20, &[]),
+            Look(20, &[]),
+            Seen(3, |seen| seen.waves = Waves::Known(8)),
+            Quiet(2),
+            Idles(3),
+            Times(1, USUAL_START),
+        ],
+    },
+    Case {
         name: "a gap counts once, however many queues were stopped in it",
         scene: &[
             PLAIN,

@@ -38,6 +38,8 @@ const BUGS: &[Bug] = &[
     Bug("memory/tempo.rs", "checked_div(u64::from(packets))", "checked_div(1)", "a last launch of which no waves are counted is left as much time as those before it took"),
     Bug("pass/start.rs", "stop.wanted().max(running).after(wait)", "stop.wanted().after(wait)", "a last launch of which no waves are counted is left as much time as those before it took"),
     Bug("pass/start.rs", "above.max(own.unwrap_or(Nanos::ZERO))", "own.unwrap_or(Nanos::ZERO)", "the last launch of any queue above keeps others stopped"),
+    Bug("pass/start.rs", ".min(latest)", "", "launches of a queue that may not hold it do not put a start off again and again"),
+    Bug("pass/ingest.rs", "end.max(least)", "end", "a launch of any queue above is left until its waves are counted"),
     Bug("pass/ingest.rs", "may_run_until(&self.limits).filter(|_| free)", "may_run_until(&self.limits)", "the last launch of a queue that is stopped itself keeps no other one stopped"),
     Bug("pass/start.rs", "self.gap = self.gap.or(gap);", "gap.into_iter().for_each(|gap| self.gaps.see(gap, &self.limits));", "a gap counts once, however many queues were stopped in it"),
     Bug("pass/start.rs", "work.is_some_and(Work::is_uncounted)", "false", "without a resume delay a launch is left until its waves are counted"),
