@@ -408,11 +408,8 @@ impl Pass<'_, '_> {
         let Some(victim) = self.queues.get(at).map(Queue::process) else {
             return;
         };
-        let alive = stop
-            .beneficiary()
-            .and_then(|id| self.queues.find(id.0, 0))
-            .and_then(|at| self.queues.get(at))
-            .is_some_and(|beneficiary| beneficiary.work().alive() > stop.since());
+        let work = self.work_of(stop.beneficiary());
+        let alive = work.is_some_and(|work| work.alive() > stop.since());
         let served = if alive {
             self.pairs.forgive(self.now, stop.process(), victim);
             stop.wanted().since(stop.since())
