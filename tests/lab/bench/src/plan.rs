@@ -186,6 +186,13 @@ const SOMETIMES: [Contender; 5] = [
 ];
 const TELLING: [&str; 3] = ["A", "D", "L"];
 const THREE: [Contender; 3] = [Contender::Alone, Contender::Classes, STRICT];
+/// Where a transaction's time depends on what the driver reads in it.
+const BOTH_WAYS: [Contender; 4] = [
+    Contender::Alone,
+    Contender::Classes,
+    STRICT,
+    Contender::Direct,
+];
 /// Where the time to prepare a request is varied, of which a hint makes use.
 const FOUR: [Contender; 4] = [
     Contender::Alone,
@@ -273,7 +280,7 @@ pub fn experiments(part: Part, units: u32, extent: &Extent) -> Vec<Experiment> {
         Part::Dies => ["A", "L"]
             .iter()
             .filter(|name| extent.wants(name))
-            .map(|name| of(&named(name), None, &THREE))
+            .map(|name| of(&named(name), None, &BOTH_WAYS))
             .collect(),
         Part::Mqd => ["A", "L"]
             .iter()
