@@ -101,10 +101,19 @@ fn contenders(results: &Results, part: &str) -> Vec<Contender> {
     Contender::ALL.into_iter().filter(ran).collect()
 }
 
-/// KFD as it is: with one priority for all where that was run, otherwise with those of
-/// the queues.
+/// KFD as it is: with one priority for all, unless a load ran with those of the queues alone.
+/// All loads of a part are compared with the same.
 fn baseline(results: &Results, part: &str) -> Contender {
-    if contenders(results, part).contains(&Contender::Nobody) {
+    let ran = |case: &Case, contender: Contender| {
+        results.records.iter().any(|record| {
+            let of_case = record.load == case.load && record.x == case.x;
+            record.part == part && of_case && record.contender == contender.name()
+        })
+    };
+    let cases = cases(results, part);
+    let missing = |case: &Case| ran(case, Contender::Classes) && !ran(case, Contender::Nobody);
+    let somewhere = cases.iter().any(|case| ran(case, Contender::Nobody));
+    if somewhere && !cases.iter().any(missing) {
         Contender::Nobody
     } else {
         Contender::Classes
@@ -341,6 +350,23 @@ mod tests {
         assert_eq!(figures.redone, 0.1);
         assert_eq!(figures.preemptions.len(), 2);
         assert!(Figures::of(&results, "loads", "D", strict).is_none());
+    }
+
+    #[test]
+    fn all_loads_are_compared_with_a_contender_that_ran_on_all_of_them() {
+        let mut results = results();
+        assert_eq!(baseline(&results, "loads"), Contender::Nobody);
+        let classes = |load: &str| Record {
+            load: load.into(),
+            contender: "classes".into(),
+            ..results.records[0].clone()
+        };
+        let (on_a, on_b) = (classes("A"), classes("B"));
+        results.records.push(on_a);
+        assert_eq!(baseline(&results, "loads"), Contender::Nobody);
+        results.records.push(on_b);
+        assert_eq!(baseline(&results, "loads"), Contender::Classes);
+        assert_eq!(baseline(&results, "rate"), Contender::Classes);
     }
 
     #[test]
