@@ -99,6 +99,12 @@ impl Rivals {
     /// Puts the rival before the first one that matters less. Those after it move
     /// down, up to its equal of the same side, whose place it takes.
     fn place(&mut self, rival: Rival) {
+        // On a crowded node nearly all matter less than the few that are in.
+        if let [.., Some(last)] = &self.places {
+            if !rival.before(last) {
+                return;
+            }
+        }
         let mut carried = rival;
         for place in &mut self.places {
             match place {
@@ -167,6 +173,20 @@ mod tests {
         rivals.offer(rival(1, 12, 0, 60));
         assert_eq!(ids(&rivals), [11, 20]);
         assert_eq!(rivals.first().unwrap().alive, Nanos(60));
+    }
+
+    #[test]
+    fn where_all_places_are_taken_a_better_one_of_a_side_moves_up() {
+        let mut rivals = Rivals::default();
+        for n in 1..=8 {
+            rivals.offer(rival(n, n, n, 0));
+        }
+        rivals.offer(rival(1, 11, 9, 0));
+        assert_eq!(ids(&rivals), [11, 8, 7, 6, 5, 4, 3, 2]);
+        // A worse one of a side that is in changes nothing but its life.
+        rivals.offer(rival(2, 12, 1, 70));
+        assert_eq!(ids(&rivals), [11, 8, 7, 6, 5, 4, 3, 2]);
+        assert_eq!(rivals.get(7).unwrap().alive, Nanos(70));
     }
 
     #[test]
