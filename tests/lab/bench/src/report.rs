@@ -105,15 +105,12 @@ fn contenders(results: &Results, part: &str) -> Vec<Contender> {
 /// All loads of a part are compared with the same.
 fn baseline(results: &Results, part: &str) -> Contender {
     let ran = |case: &Case, contender: Contender| {
-        results.records.iter().any(|record| {
-            let of_case = record.load == case.load && record.x == case.x;
-            record.part == part && of_case && record.contender == contender.name()
-        })
+        let mut runs = results.of(part, &case.load, contender.name());
+        runs.next().is_some()
     };
-    let cases = cases(results, part);
     let missing = |case: &Case| ran(case, Contender::Classes) && !ran(case, Contender::Nobody);
-    let somewhere = cases.iter().any(|case| ran(case, Contender::Nobody));
-    if somewhere && !cases.iter().any(missing) {
+    let somewhere = contenders(results, part).contains(&Contender::Nobody);
+    if somewhere && !cases(results, part).iter().any(missing) {
         Contender::Nobody
     } else {
         Contender::Classes

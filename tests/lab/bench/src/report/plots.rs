@@ -106,11 +106,12 @@ fn panels(
     value: impl Fn(&Figures, Option<&Figures>, Option<&Figures>) -> Option<f64>,
 ) -> Option<Vec<Panel>> {
     let part = Part::Loads.name();
+    let baseline = baseline(results, part);
     let panels: Vec<Panel> = cases(results, part)
         .iter()
         .map(|case| {
             let of = |contender| Figures::of(results, part, &case.load, contender);
-            let (alone, nobody) = (of(Contender::Alone), of(baseline(results, part)));
+            let (alone, nobody) = (of(Contender::Alone), of(baseline));
             let bars = contenders(results, part)
                 .into_iter()
                 .filter(|&contender| contender != Contender::Alone)

@@ -150,10 +150,11 @@ fn sweep(results: &Results, part: Part) -> String {
         "| x | contender | p50 | p99 | over alone | throughput over KFD | processor | transactions/s | preemption p50 us | p99 us |\n\
          |--:|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
+    let baseline = baseline(results, name);
     for case in cases(results, name) {
         let figures = |contender| Figures::of(results, name, &case.load, contender);
         let alone = figures(Contender::Alone);
-        let nobody = figures(baseline(results, name));
+        let nobody = figures(baseline);
         for contender in contenders(results, name) {
             let Some(figures) = figures(contender) else {
                 continue;
