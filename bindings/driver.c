@@ -7,6 +7,7 @@
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/rcupdate.h>
+#include <linux/slab.h>
 #include <linux/sysfs.h>
 
 #include "shim.h"
@@ -75,40 +76,69 @@ bool gp_amdgpu_number(struct device_driver *driver, const char *name, int *value
 	return false;
 }
 
-/**
- * gp_type_info() - the kernel's copy of type information (BTF)
- * @module: of which module; "vmlinux" for that of the kernel itself
- * @size: set to the number of bytes
- *
- * The kernel has no function for it.  What /sys/kernel/btf shows is the copy
- * itself, which is only read once it is made, and lasts as long as the module
- * is loaded.  That the attribute refers to it is the kernel's own affair; the
- * reader, which copies from where the attribute refers to, says so.
- *
- * Context: process context, sleeps; the module is pinned.  Return: the bytes, NULL
- * if there are none, or an error pointer if another reader shows them.
+/*
+ * The bytes that a file of /sys/kernel/btf shows.  Since 6.16 the file refers to the
+ * kernel's own copy, which is only read once it is made, and lasts as long as the
+ * module is loaded; who reads from where the file refers to says so.  Before that each
+ * kind of file has a reader of its own, and is asked for a copy.
  */
-const void *gp_type_info(const char *module, size_t *size)
+static int gp_type_info_read(const struct bin_attribute *attribute, struct gp_type_info *info)
+{
+	ssize_t length;
+
+	if (attribute->read == sysfs_bin_attr_simple_read) {
+		info->bytes = attribute->private;
+		info->size = attribute->size;
+		return 0;
+	}
+	if (!attribute->read || !attribute->size)
+		return -EOPNOTSUPP;
+	info->copy = kvmalloc(attribute->size, GFP_KERNEL);
+	if (!info->copy)
+		return -ENOMEM;
+	/* Releases differ in whether the reader may change the attribute; none does. */
+	length = attribute->read(NULL, NULL, (void *)attribute, info->copy, 0, attribute->size);
+	if (length != attribute->size) {
+		gp_type_info_put(info);
+		return length < 0 ? length : -EIO;
+	}
+	info->bytes = info->copy;
+	info->size = length;
+	return 0;
+}
+
+/**
+ * gp_type_info_get() - the type information (BTF) of a module
+ * @module: of which; "vmlinux" for that of the kernel itself
+ * @info: set to it, until gp_type_info_put()
+ *
+ * The kernel has no function for it.
+ *
+ * Context: process context, sleeps; the module is pinned until gp_type_info_put().
+ * Return: 0, also if there is none, or -errno.
+ */
+int gp_type_info_get(const char *module, struct gp_type_info *info)
 {
 	struct kernfs_node *folder = sysfs_get_dirent(kernel_kobj->sd, "btf");
 	struct kernfs_node *file = NULL;
-	const void *data = NULL;
+	int error = 0;
 
+	*info = (struct gp_type_info) { };
 	if (folder && kernfs_type(folder) == KERNFS_DIR)
 		file = sysfs_get_dirent(folder, module);
 	/* Only files of fixed contents are in the folder. */
-	if (file && kernfs_type(file) == KERNFS_FILE) {
-		const struct bin_attribute *attribute = file->priv;
-
-		if (attribute->read == sysfs_bin_attr_simple_read)
-			data = attribute->private;
-		else
-			data = ERR_PTR(-EOPNOTSUPP);
-		*size = attribute->size;
-	}
+	if (file && kernfs_type(file) == KERNFS_FILE)
+		error = gp_type_info_read(file->priv, info);
 	kernfs_put(file);
 	kernfs_put(folder);
-	return data;
+	return error;
+}
+
+/** gp_type_info_put() - undo gp_type_info_get() */
+void gp_type_info_put(struct gp_type_info *info)
+{
+	kvfree(info->copy);
+	*info = (struct gp_type_info) { };
 }
 
 struct gp_each {
@@ -154,6 +184,20 @@ int gp_amdgpu_each(struct device_driver *driver, void (*found)(void *data, struc
 	return bus_for_each_dev(&pci_bus_type, NULL, &each, gp_each_device);
 }
 
+/**
+ * struct gp_bus_watch - a watch over devices that amdgpu is bound to
+ * @block: in the bus's chain
+ * @driver: the amdgpu driver; other drivers' events are not reported
+ * @event: see gp_bus_watch_start()
+ * @data: passed to @event
+ */
+struct gp_bus_watch {
+	struct notifier_block block;
+	struct device_driver *driver;
+	void (*event)(void *data, struct device *device, bool bound);
+	void *data;
+};
+
 static int gp_bus_event(struct notifier_block *block, unsigned long action, void *data)
 {
 	struct gp_bus_watch *watch = container_of(block, struct gp_bus_watch, block);
@@ -170,25 +214,45 @@ static int gp_bus_event(struct notifier_block *block, unsigned long action, void
 
 /**
  * gp_bus_watch_start() - have events of the PCI bus reported
- * @watch: what to watch; must stay where it is until gp_bus_watch_stop()
+ * @driver: what gp_amdgpu_get() returned, not put before gp_bus_watch_stop()
+ * @event: called under the device's lock, in process context, with @bound true
+ *	after the driver took the device and false before it lets go of it
+ * @data: passed to @event
  *
- * Context: process context, sleeps.  Return: 0 or -errno.
+ * Context: process context, sleeps.  Return: the watch, or an error pointer.
  */
-int gp_bus_watch_start(struct gp_bus_watch *watch)
+struct gp_bus_watch *gp_bus_watch_start(struct device_driver *driver,
+					void (*event)(void *data, struct device *device,
+						      bool bound),
+					void *data)
 {
+	struct gp_bus_watch *watch = kzalloc(sizeof(*watch), GFP_KERNEL);
+	int error;
+
+	if (!watch)
+		return ERR_PTR(-ENOMEM);
+	watch->driver = driver;
+	watch->event = event;
+	watch->data = data;
 	watch->block.notifier_call = gp_bus_event;
-	return bus_register_notifier(&pci_bus_type, &watch->block);
+	error = bus_register_notifier(&pci_bus_type, &watch->block);
+	if (error) {
+		kfree(watch);
+		return ERR_PTR(error);
+	}
+	return watch;
 }
 
 /**
  * gp_bus_watch_stop() - undo gp_bus_watch_start()
- * @watch: its argument
+ * @watch: its result
  *
  * Context: process context, sleeps until no event is being reported.
  */
 void gp_bus_watch_stop(struct gp_bus_watch *watch)
 {
 	bus_unregister_notifier(&pci_bus_type, &watch->block);
+	kfree(watch);
 }
 
 /** gp_device_get() - take a reference to @device. */

@@ -5,7 +5,7 @@
  */
 #include <linux/completion.h>
 #include <linux/debugfs.h>
-#include <linux/device/faux.h>
+#include <linux/device.h>
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/kobject.h>
@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
+#include "root.h"
 #include "shim.h"
 
 static int gp_file_show(struct seq_file *m, void *position)
@@ -68,62 +69,6 @@ void gp_debugfs_remove(struct dentry *directory)
 void gp_debugfs_file(struct dentry *directory, const char *name, struct gp_file *file)
 {
 	debugfs_create_file(name, 0400, directory, file, &gp_file_operations);
-}
-
-static ssize_t rules_add_store(struct device *device, struct device_attribute *attribute,
-			       const char *text, size_t length)
-{
-	struct gp_root_ops *ops = dev_get_drvdata(device);
-	int error = ops ? ops->add(ops->data, text, length) : -ENXIO;
-
-	return error ?: (ssize_t)length;
-}
-static DEVICE_ATTR_WO(rules_add);
-
-static ssize_t rules_del_store(struct device *device, struct device_attribute *attribute,
-			       const char *text, size_t length)
-{
-	struct gp_root_ops *ops = dev_get_drvdata(device);
-	int error = ops ? ops->del(ops->data, text, length) : -ENXIO;
-
-	return error ?: (ssize_t)length;
-}
-static DEVICE_ATTR_WO(rules_del);
-
-static struct attribute *gp_root_attrs[] = {
-	&dev_attr_rules_add.attr,
-	&dev_attr_rules_del.attr,
-	NULL,
-};
-ATTRIBUTE_GROUPS(gp_root);
-
-/**
- * gp_root_create() - create the device that our sysfs files hang on
- * @name: of the device
- * @ops: what the files call; must stay until gp_root_remove()
- *
- * Context: process context, sleeps.  Return: the device, or an error pointer.
- */
-struct faux_device *gp_root_create(const char *name, struct gp_root_ops *ops)
-{
-	struct faux_device *root;
-
-	root = faux_device_create_with_groups(name, NULL, NULL, gp_root_groups);
-	if (!root)
-		return ERR_PTR(-ENODEV);
-	dev_set_drvdata(&root->dev, ops);
-	return root;
-}
-
-/**
- * gp_root_remove() - undo gp_root_create()
- * @root: its result
- *
- * Context: process context, sleeps until no file is in use.
- */
-void gp_root_remove(struct faux_device *root)
-{
-	faux_device_destroy(root);
 }
 
 /**
@@ -229,7 +174,7 @@ static const struct kobj_type *gp_folder_type(enum gp_folder_kind kind)
  *
  * Context: process context, sleeps.  Return: the folder, or an error pointer.
  */
-struct gp_folder *gp_folder_create(struct faux_device *root, struct gp_folder *parent,
+struct gp_folder *gp_folder_create(struct gp_root *root, struct gp_folder *parent,
 				   const char *name, enum gp_folder_kind kind,
 				   const struct gp_folder_ops *ops, void *data)
 {
@@ -242,7 +187,7 @@ struct gp_folder *gp_folder_create(struct faux_device *root, struct gp_folder *p
 	folder->data = data;
 	init_completion(&folder->released);
 	error = kobject_init_and_add(&folder->kobj, gp_folder_type(kind),
-				     parent ? &parent->kobj : &root->dev.kobj, "%s", name);
+				     parent ? &parent->kobj : gp_root_kobject(root), "%s", name);
 	if (error) {
 		gp_folder_remove(folder);
 		return ERR_PTR(error);

@@ -5,11 +5,28 @@
  * that their lock has to be ready from the start.
  */
 #include <linux/module.h>
+#include <linux/mutex.h>
 
 #include "shim.h"
 
 /* Protects the settings in rust/kfd/operator/settings.rs. */
-DEFINE_MUTEX(gp_settings_mutex);
+static DEFINE_MUTEX(gp_settings_mutex);
+
+/**
+ * gp_settings_lock() - take the lock of the module parameters
+ *
+ * Context: process context, sleeps; not taken already.
+ */
+void gp_settings_lock(void)
+{
+	mutex_lock(&gp_settings_mutex);
+}
+
+/** gp_settings_unlock() - undo gp_settings_lock(), by the task that called it. */
+void gp_settings_unlock(void)
+{
+	mutex_unlock(&gp_settings_mutex);
+}
 
 /* From dkms.conf, by way of Kbuild. */
 MODULE_VERSION(GP_VERSION);

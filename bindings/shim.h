@@ -6,22 +6,24 @@
  * no Rust abstraction, and decides nothing.  bindgen reads this file, and every
  * C file here includes it, so that the two halves cannot disagree.  Memory of
  * amdgpu is `void *` throughout: its layout is known to rust/kfd alone.
+ *
+ * It asks for no layout of the kernel's either, so that what bindgen makes of it is
+ * the same for all kernels.  That is bindings/shim.rs: `scripts/build/bindings`
+ * writes it after a change here, and `make check` compares.
  */
 #ifndef GP_SHIM_H
 #define GP_SHIM_H
 
-#include <linux/completion.h>
-#include <linux/device.h>
-#include <linux/kobject.h>
-#include <linux/mutex.h>
-#include <linux/notifier.h>
-#include <linux/seq_file.h>
 #include <linux/types.h>
 
 struct cgroup;
 struct dentry;
-struct faux_device;
+struct device;
+struct device_driver;
 struct mm_struct;
+struct mutex;
+struct rw_semaphore;
+struct seq_file;
 struct task_struct;
 
 /* thread.c: the monitor threads */
@@ -65,50 +67,41 @@ void gp_hint_device_stop(void);
 bool gp_hint_read(const struct mm_struct *mm, u32 *number);
 
 /* settings.c: the lock of the module parameters */
-extern struct mutex gp_settings_mutex;
+void gp_settings_lock(void);
+void gp_settings_unlock(void);
 
-/**
- * struct gp_bus_watch - a watch over devices that amdgpu is bound to
- * @block: used by the shim
- * @driver: the amdgpu driver; other drivers' events are not reported
- * @event: called under the device's lock, in process context, with @bound true
- *	after the driver took the device and false before it lets go of it
- * @data: passed to @event
- */
-struct gp_bus_watch {
-	struct notifier_block block;
-	struct device_driver *driver;
-	void (*event)(void *data, struct device *device, bool bound);
-	void *data;
-};
-
-/**
- * struct gp_sleep_watch - a watch over the system's sleep
- * @block: used by the shim
- * @event: called in process context while nothing is frozen, with @asleep true
- *	before the system sleeps, which a negative errno keeps awake, and false
- *	when it is awake again or stays so
- * @data: passed to @event
- */
-struct gp_sleep_watch {
-	struct notifier_block block;
-	int (*event)(void *data, bool asleep);
-	void *data;
-};
+struct gp_bus_watch;
+struct gp_sleep_watch;
 
 /* sleep.c: the system's sleep */
-int gp_sleep_watch_start(struct gp_sleep_watch *watch);
+struct gp_sleep_watch *gp_sleep_watch_start(int (*event)(void *data, bool asleep), void *data);
 void gp_sleep_watch_stop(struct gp_sleep_watch *watch);
+
+/**
+ * struct gp_type_info - type information (BTF)
+ * @bytes: the first of them, or NULL if there are none
+ * @size: how many there are
+ * @copy: what has to be freed afterwards
+ */
+struct gp_type_info {
+	const void *bytes;
+	size_t size;
+	void *copy;
+};
 
 /* driver.c: amdgpu as the driver core sees it */
 struct device_driver *gp_amdgpu_get(void);
 void gp_amdgpu_hold(struct device_driver *driver);
 void gp_amdgpu_put(struct device_driver *driver);
 bool gp_amdgpu_number(struct device_driver *driver, const char *name, int *value);
-const void *gp_type_info(const char *module, size_t *size);
+int gp_type_info_get(const char *module, struct gp_type_info *info);
+void gp_type_info_put(struct gp_type_info *info);
 int gp_amdgpu_each(struct device_driver *driver, void (*found)(void *data, struct device *device),
 		   void *data);
-int gp_bus_watch_start(struct gp_bus_watch *watch);
+struct gp_bus_watch *gp_bus_watch_start(struct device_driver *driver,
+					void (*event)(void *data, struct device *device,
+						      bool bound),
+					void *data);
 void gp_bus_watch_stop(struct gp_bus_watch *watch);
 void gp_device_get(struct device *device);
 void gp_device_put(struct device *device);
@@ -256,14 +249,15 @@ struct gp_root_ops {
 };
 
 struct gp_folder;
+struct gp_root;
 
 /* files.c: debugfs and sysfs */
 struct dentry *gp_debugfs_create(const char *name);
 void gp_debugfs_remove(struct dentry *directory);
 void gp_debugfs_file(struct dentry *directory, const char *name, struct gp_file *file);
-struct faux_device *gp_root_create(const char *name, struct gp_root_ops *ops);
-void gp_root_remove(struct faux_device *root);
-struct gp_folder *gp_folder_create(struct faux_device *root, struct gp_folder *parent,
+struct gp_root *gp_root_create(const char *name, struct gp_root_ops *ops);
+void gp_root_remove(struct gp_root *root);
+struct gp_folder *gp_folder_create(struct gp_root *root, struct gp_folder *parent,
 				   const char *name, enum gp_folder_kind kind,
 				   const struct gp_folder_ops *ops, void *data);
 int gp_folder_add(struct gp_folder *folder, const char *const *names, u32 count);

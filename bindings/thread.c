@@ -5,6 +5,7 @@
 #include <linux/kthread.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 
 #include "shim.h"
 

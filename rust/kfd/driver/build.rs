@@ -15,7 +15,8 @@ use crate::driver::type_info::Sections;
 use crate::driver::type_info::TypeInfo;
 use crate::kernel::bindings;
 use crate::kernel::compat::*;
-use kernel::error::from_err_ptr;
+use core::ptr::NonNull;
+use kernel::error::to_result;
 use kernel::prelude::*;
 
 include!(env!("GP_EXPECTED"));
@@ -26,13 +27,20 @@ impl Driver {
     /// difference is named in the log; with one of the latter the driver can be used for
     /// everything else.
     pub fn check_build(self) -> Result<Self> {
+        let has_direct = self.has_what_is_expected()?;
+        Ok(self.with_direct(has_direct))
+    }
+
+    /// Compares; whether the driver has what `transaction=direct` needs.
+    fn has_what_is_expected(&self) -> Result<bool> {
         let Some(base) = self.type_info(c"vmlinux")? else {
             return refuse(fmt!("the kernel has no type information"));
         };
         let Some(own) = self.type_info(c"amdgpu")? else {
             return refuse(fmt!("it has no type information"));
         };
-        let [difference, direct] = differences(base, own, [&EXPECTED, &EXPECTED_DIRECT])?;
+        let [difference, direct] =
+            differences(base.bytes(), own.bytes(), [&EXPECTED, &EXPECTED_DIRECT])?;
         if let Some(difference) = difference {
             return refuse(fmt!("{}", Plain(difference)));
         }
@@ -42,26 +50,47 @@ impl Driver {
                 Plain(difference)
             );
         }
-        Ok(self.with_direct(direct.is_none()))
+        Ok(direct.is_none())
     }
 
     /// The type information of the kernel or of the driver, if there is any.
-    fn type_info(&self, module: &CStr) -> Result<Option<&[u8]>> {
-        let mut size = 0;
-        // SAFETY: The name is a C string and `size` is ours; `self` keeps the driver
+    fn type_info(&self, module: &CStr) -> Result<Option<Shown<'_>>> {
+        let mut info = bindings::gp_type_info::default();
+        // SAFETY: The name is a C string and `info` is ours; `self` keeps the driver
         // loaded.
-        let data = unsafe { bindings::gp_type_info(module.as_char_ptr(), &mut size) };
-        let data = from_err_ptr(data.cast_mut()).inspect_err(|_| {
-            pr_err!("this kernel does not show type information as others do, so that nobody knows whether this module fits its amdgpu; use a kernel that the module supports\n");
-        })?;
-        if data.is_null() {
+        to_result(unsafe { bindings::gp_type_info_get(module.as_char_ptr(), &mut info) })
+            .inspect_err(|_| {
+                pr_err!("this kernel does not show type information as others do, so that nobody knows whether this module fits its amdgpu; use a kernel that the module supports\n");
+            })?;
+        let Some(bytes) = NonNull::new(info.bytes.cast_mut()) else {
             return Ok(None);
-        }
-        // SAFETY: The shim says that so many bytes are there, which the kernel never
-        // changes and keeps as long as the driver is loaded; that `self` sees to.
-        Ok(Some(unsafe {
-            core::slice::from_raw_parts(data.cast(), size)
+        };
+        Ok(Some(Shown {
+            // SAFETY: The shim says that so many bytes are there. They are a copy, which
+            // the result keeps, or the kernel's own, which it never changes and keeps as
+            // long as the driver is loaded; that `self` sees to.
+            bytes: unsafe { core::slice::from_raw_parts(bytes.as_ptr().cast(), info.size) },
+            info,
         }))
+    }
+}
+
+/// Type information that the kernel shows.
+struct Shown<'a> {
+    bytes: &'a [u8],
+    info: bindings::gp_type_info,
+}
+
+impl Shown<'_> {
+    fn bytes(&self) -> &[u8] {
+        self.bytes
+    }
+}
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        // SAFETY: From the shim, and the bytes are lent by `self` alone.
+        unsafe { bindings::gp_type_info_put(&mut self.info) }
     }
 }
 

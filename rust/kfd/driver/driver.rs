@@ -4,6 +4,7 @@
 
 use crate::kernel::bindings;
 use crate::kernel::compat::*;
+use core::marker::PhantomPinned;
 use core::pin::Pin;
 use core::ptr::NonNull;
 use kernel::error::from_err_ptr;
@@ -189,8 +190,11 @@ impl Bound<'_> {
 pub struct Watch<L: Listener> {
     listener: L,
     driver: Driver,
+    /// Made by the shim, which calls [`Watch::event`] with this value until `drop`.
+    watch: NonNull<bindings::gp_bus_watch>,
+    /// The shim knows where this value is.
     #[pin]
-    watch: kernel::types::Opaque<bindings::gp_bus_watch>,
+    _pinned: PhantomPinned,
 }
 
 // SAFETY: The watch is only touched by the kernel, under its own locks.
@@ -206,25 +210,27 @@ impl<L: Listener> Watch<L> {
         try_pin_init!(&this in Self {
             listener,
             driver,
-            watch <- kernel::types::Opaque::try_ffi_init(
-                |slot: *mut bindings::gp_bus_watch| {
-                    let watch = bindings::gp_bus_watch {
-                        driver: raw,
-                        event: Some(Self::event),
-                        // Only the listener is read through it, which is
-                        // initialised before the watch begins.
-                        data: this.as_ptr().cast(),
-                        ..pin_init::zeroed()
-                    };
-                    // SAFETY: `slot` is valid for writes and stays where it is
-                    // until `drop` has ended the watch.
-                    unsafe {
-                        slot.write(watch);
-                        kernel::error::to_result(bindings::gp_bus_watch_start(slot))
-                    }
-                },
-            ),
+            _pinned: PhantomPinned,
+            // SAFETY: `raw` is that of `driver`. Only the listener is read through the
+            // pointer, which is initialised by now; it is pinned, and nothing but `drop`
+            // ends it, which ends the watch.
+            watch: unsafe { Self::start(raw, this) }?,
         }? Error)
+    }
+
+    /// # Safety
+    ///
+    /// The driver must be loaded, and the listener of `this` initialised, until the
+    /// watch is stopped.
+    unsafe fn start(
+        driver: *mut kernel::bindings::device_driver,
+        this: NonNull<Self>,
+    ) -> Result<NonNull<bindings::gp_bus_watch>> {
+        // SAFETY: By the function's requirement, `event` can be called with `this`.
+        let watch = unsafe {
+            bindings::gp_bus_watch_start(driver, Some(Self::event), this.as_ptr().cast())
+        };
+        NonNull::new(from_err_ptr(watch)?).ok_or(ENOMEM)
     }
 
     /// The listener.
@@ -282,6 +288,6 @@ impl<L: Listener> PinnedDrop for Watch<L> {
     fn drop(self: Pin<&mut Self>) {
         self.listener.close();
         // SAFETY: `new` started the watch, and it is still where it was.
-        unsafe { bindings::gp_bus_watch_stop(self.watch.get()) }
+        unsafe { bindings::gp_bus_watch_stop(self.watch.as_ptr()) }
     }
 }

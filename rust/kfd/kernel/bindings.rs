@@ -20,6 +20,5 @@
 )]
 
 use kernel::ffi;
-use pin_init::MaybeZeroable;
 
 include!(env!("GP_BINDINGS"));

@@ -7,7 +7,10 @@
 //! that are stopped.
 
 use crate::kernel::bindings;
+use core::marker::PhantomPinned;
 use core::pin::Pin;
+use core::ptr::NonNull;
+use kernel::error::from_err_ptr;
 use kernel::prelude::*;
 
 /// Something that has to act before the system sleeps.
@@ -22,8 +25,11 @@ pub trait Sleeper: Send + Sync + 'static {
 #[pin_data(PinnedDrop)]
 pub struct SleepWatch<S: Sleeper> {
     sleeper: S,
+    /// Made by the shim, which calls [`SleepWatch::event`] with this value until `drop`.
+    watch: NonNull<bindings::gp_sleep_watch>,
+    /// The shim knows where this value is.
     #[pin]
-    watch: kernel::types::Opaque<bindings::gp_sleep_watch>,
+    _pinned: PhantomPinned,
 }
 
 // SAFETY: The watch is only touched by the kernel, under its own locks.
@@ -36,24 +42,22 @@ impl<S: Sleeper> SleepWatch<S> {
     pub fn new(sleeper: S) -> impl PinInit<Self, Error> {
         try_pin_init!(&this in Self {
             sleeper,
-            watch <- kernel::types::Opaque::try_ffi_init(
-                |slot: *mut bindings::gp_sleep_watch| {
-                    let watch = bindings::gp_sleep_watch {
-                        event: Some(Self::event),
-                        // Only the sleeper is read through it, which is
-                        // initialised before the watch begins.
-                        data: this.as_ptr().cast(),
-                        ..pin_init::zeroed()
-                    };
-                    // SAFETY: `slot` is valid for writes and stays where it is
-                    // until `drop` has ended the watch.
-                    unsafe {
-                        slot.write(watch);
-                        kernel::error::to_result(bindings::gp_sleep_watch_start(slot))
-                    }
-                },
-            ),
+            _pinned: PhantomPinned,
+            // SAFETY: Only the sleeper is read through the pointer, which is initialised
+            // by now; it is pinned, and nothing but `drop` ends it, which ends the watch.
+            watch: unsafe { Self::start(this) }?,
         }? Error)
+    }
+
+    /// # Safety
+    ///
+    /// The sleeper of `this` must be initialised, and stay there until the watch is
+    /// stopped.
+    unsafe fn start(this: NonNull<Self>) -> Result<NonNull<bindings::gp_sleep_watch>> {
+        // SAFETY: By the function's requirement, `event` can be called with it.
+        let watch =
+            unsafe { bindings::gp_sleep_watch_start(Some(Self::event), this.as_ptr().cast()) };
+        NonNull::new(from_err_ptr(watch)?).ok_or(ENOMEM)
     }
 
     /// # Safety
@@ -75,6 +79,6 @@ impl<S: Sleeper> SleepWatch<S> {
 impl<S: Sleeper> PinnedDrop for SleepWatch<S> {
     fn drop(self: Pin<&mut Self>) {
         // SAFETY: `new` started the watch, and it is still where it was.
-        unsafe { bindings::gp_sleep_watch_stop(self.watch.get()) }
+        unsafe { bindings::gp_sleep_watch_stop(self.watch.as_ptr()) }
     }
 }

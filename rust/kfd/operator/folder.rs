@@ -29,18 +29,18 @@ pub(super) unsafe fn written<'a>(text: *const c_char, length: usize) -> Result<&
 /// # Invariants
 ///
 /// The pointer is to a device of the shim's, which is there for as long as this is.
-pub(super) struct Device(NonNull<kernel::bindings::faux_device>);
+pub(super) struct Device(NonNull<bindings::gp_root>);
 
 impl Device {
     /// # Safety
     ///
     /// The device must be one of the shim's, and be there for as long as the result is.
-    pub(super) unsafe fn from_raw(device: NonNull<kernel::bindings::faux_device>) -> Self {
+    pub(super) unsafe fn from_raw(device: NonNull<bindings::gp_root>) -> Self {
         // INVARIANT: By the function's requirement.
         Self(device)
     }
 
-    pub(super) fn as_ptr(&self) -> *mut kernel::bindings::faux_device {
+    pub(super) fn as_ptr(&self) -> *mut bindings::gp_root {
         self.0.as_ptr()
     }
 }
@@ -121,7 +121,7 @@ impl<F: Files> Folder<F> {
     ///
     /// One of `device` and `parent` must be there during the call; the other one may be null.
     unsafe fn create(
-        device: *mut kernel::bindings::faux_device,
+        device: *mut bindings::gp_root,
         parent: *mut bindings::gp_folder,
         name: &CStr,
         kind: Kind,

@@ -31,8 +31,7 @@ use kernel::fmt;
 use kernel::module_param::KernelParam;
 use kernel::prelude::*;
 use kernel::str::Formatter;
-use kernel::sync::lock::mutex::MutexBackend;
-use kernel::sync::lock::Lock;
+use kernel::types::NotThreadSafe;
 
 /// The parameters in force.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -111,13 +110,32 @@ unsafe impl Sync for Shared {}
 
 static SETTINGS: Shared = Shared(UnsafeCell::new(All::new(Settings::new())));
 
+/// The lock of the settings.
+///
+/// # Invariants
+///
+/// This task holds it, which the value does not leave.
+struct Held(NotThreadSafe);
+
+impl Held {
+    fn take() -> Self {
+        // SAFETY: The shim's mutex is ready from the module's first moment to its last.
+        // INVARIANT: This task holds it now.
+        unsafe { bindings::gp_settings_lock() };
+        Self(NotThreadSafe)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // SAFETY: By the type's invariant this task holds the lock.
+        unsafe { bindings::gp_settings_unlock() }
+    }
+}
+
 /// Calls a function with the settings, under their lock.
 fn with<R>(f: impl FnOnce(&mut All) -> R) -> R {
-    // SAFETY: The shim's mutex is a valid one from the module's first moment to
-    // its last.
-    let lock: &Lock<(), MutexBackend> =
-        unsafe { Lock::from_raw(&raw mut bindings::gp_settings_mutex) };
-    let _guard = lock.lock();
+    let _held = Held::take();
     // SAFETY: The mutex is held, and `f` cannot get at the settings again other
     // than through its argument, because the mutex is not recursive.
     f(unsafe { &mut *SETTINGS.0.get() })
