@@ -157,11 +157,22 @@ void gp_sleep(struct gp_alarm *alarm, struct gp_heard seen, u64 deaf_ns, u64 tim
 			timeout_ns == U64_MAX ? U64_MAX : timeout_ns - deaf_ns);
 }
 
+#ifdef GP_FPROBE_TAKES_PT_REGS
+/* Before 6.14 the registers have another type. */
+#define gp_registers pt_regs
+#define gp_argument(regs, number) regs_get_kernel_argument(regs, number)
+#define gp_result(regs) regs_return_value(regs)
+#else
+#define gp_registers ftrace_regs
+#define gp_argument(regs, number) ftrace_regs_get_argument(regs, number)
+#define gp_result(regs) ftrace_regs_get_return_value(regs)
+#endif
+
 /* The node is the second argument; at the end no register has it any more. */
 static int gp_creation_begins(struct fprobe *probe, unsigned long entry, unsigned long caller,
-			      struct ftrace_regs *regs, void *data)
+			      struct gp_registers *regs, void *data)
 {
-	*(unsigned long *)data = ftrace_regs_get_argument(regs, 1);
+	*(unsigned long *)data = gp_argument(regs, 1);
 	return 0;
 }
 
@@ -171,13 +182,13 @@ static int gp_creation_begins(struct fprobe *probe, unsigned long entry, unsigne
  * no thread has seen yet is anyone's.
  */
 static void gp_creation_ends(struct fprobe *probe, unsigned long entry, unsigned long caller,
-			     struct ftrace_regs *regs, void *data)
+			     struct gp_registers *regs, void *data)
 {
 	unsigned long node = *(unsigned long *)data;
 	struct gp_alarm *alarm;
 	bool known = false;
 
-	if ((int)ftrace_regs_get_return_value(regs))
+	if ((int)gp_result(regs))
 		return;
 	rcu_read_lock();
 	list_for_each_entry_rcu(alarm, &gp_alarms, list) {
@@ -201,12 +212,17 @@ static struct fprobe gp_creation_watch = {
 /**
  * gp_creation_watch_start() - wake a node's thread when a KFD queue is created on it
  *
+ * By its symbol: a name is a pattern to the kernel, which compares it with each
+ * function that there is, for seconds.
+ *
  * Context: process context, may sleep.  Return: 0, or -errno where functions
  * cannot be probed; then the caller has to poll.
  */
 int gp_creation_watch_start(void)
 {
-	return register_fprobe(&gp_creation_watch, "pqm_create_queue", NULL);
+	const char *function = "pqm_create_queue";
+
+	return register_fprobe_syms(&gp_creation_watch, &function, 1);
 }
 
 /**

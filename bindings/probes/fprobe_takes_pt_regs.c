@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Compiles where a function's probe is given the registers of an exception. */
+#include <linux/fprobe.h>
+
+void gp_probe(struct fprobe *probe, int (*entry)(struct fprobe *, unsigned long, unsigned long,
+						 struct pt_regs *, void *));
+
+void gp_probe(struct fprobe *probe, int (*entry)(struct fprobe *, unsigned long, unsigned long,
+						 struct pt_regs *, void *))
+{
+	probe->entry_handler = entry;
+}
