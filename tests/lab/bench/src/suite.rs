@@ -99,13 +99,14 @@ fn steps(program: &[Kernel], gpu: &Gpu) -> Vec<Step> {
 pub fn spec(workload: &Workload, gpu: &Gpu, duration: Nanos, seed: u64) -> RunSpec {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let phases = phases(workload, gpu, &mut random);
-    let queues = (0_u64..)
-        .zip(&workload.clients)
+    let queues = workload
+        .clients
+        .iter()
         .zip(phases)
-        .map(|((index, client), phase)| {
+        .map(|(client, phase)| {
             // Random numbers of its own, or all clients would arrive together.
             let mut random = ChaCha8Rng::seed_from_u64(seed);
-            random.set_stream(1 + index);
+            random.set_stream(client.stream);
             let source = Source::new(client.arrivals.clone(), phase, random);
             queue(client, gpu, source, duration)
         })

@@ -14,6 +14,10 @@ pub struct QueueInfo {
     pub process: u64,
     pub priority: u8,
     pub urgent: bool,
+    /// It has its priority from an operator's rule.
+    pub ruled: bool,
+    /// Its next request is not submitted before the last one is done.
+    pub one_at_a_time: bool,
     pub idempotent: bool,
     /// Period and budget, where the workload has deadlines.
     pub deadline: Option<(Nanos, Nanos)>,

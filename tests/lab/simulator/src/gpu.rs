@@ -27,6 +27,9 @@ pub const WAVES_PER_CU: u32 = 32;
 /// LDS 0x10000, HWREG 0x1000.
 pub const STATE_BYTES_PER_CU: u64 = 0x80000 + 0x4000 + 0x10000 + 0x1000;
 
+/// What the name of a node ends with whose transactions are the module's own.
+const DIRECT: &str = "-direct";
+
 /// When the read pointer of a queue moves past a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -128,7 +131,25 @@ impl Gpu {
         }
     }
 
+    /// The same node with transactions of the module's own, which leave out what the
+    /// driver asks the SDMA engines in every unmap.
+    pub fn direct(self) -> Self {
+        Self {
+            name: format!("{}{DIRECT}", self.name),
+            sdma_engines: 0,
+            ..self
+        }
+    }
+
+    /// A node by its name, with the suffix `-direct` for transactions of the module's own.
     pub fn by_name(name: &str) -> Option<Self> {
+        if let Some(base) = name.strip_suffix(DIRECT) {
+            return Self::of_driver(base).map(Self::direct);
+        }
+        Self::of_driver(name)
+    }
+
+    fn of_driver(name: &str) -> Option<Self> {
         match name {
             "mi300x-qpx" => Some(Self::mi300x_qpx()),
             "mi300x-spx" => Some(Self::mi300x_spx()),
@@ -245,6 +266,24 @@ mod tests {
     fn the_hang_check_reads_256_registers_on_a_whole_gpu() {
         assert_eq!(Gpu::mi300x_spx().unmap_register_reads(), 256);
         assert_eq!(Gpu::mi300x_cpx().unmap_register_reads(), 32);
+    }
+
+    #[test]
+    fn a_direct_transaction_has_no_register_reads() {
+        let whole = |gpu: &Gpu| {
+            let cost = TransactionCost::new(gpu, gpu.state_bytes(), 0);
+            (cost.command + cost.standstill()) / 1_000
+        };
+        for name in ["mi300x-spx", "mi300x-qpx", "mi300x-cpx"] {
+            let driver = Gpu::by_name(name).unwrap();
+            let direct = Gpu::by_name(&format!("{name}-direct")).unwrap();
+            assert_eq!(direct.name, format!("{name}-direct"));
+            assert_eq!(whole(&direct), 58);
+            assert_eq!(direct.compute_units, driver.compute_units);
+        }
+        assert_eq!(whole(&Gpu::mi300x_spx()), 275);
+        assert!(Gpu::by_name("mi300x-spx-direct-direct").is_none());
+        assert!(Gpu::by_name("-direct").is_none());
     }
 
     #[test]

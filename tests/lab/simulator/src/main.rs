@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use gpreempt_simulator::document;
 use gpreempt_simulator::gpu::Gpu;
+use gpreempt_simulator::loads;
 use gpreempt_simulator::pictures;
 use gpreempt_simulator::policies::{setting, Effort, Policy};
 use gpreempt_simulator::report;
@@ -16,7 +17,8 @@ use std::path::PathBuf;
 #[derive(Parser)]
 #[command(about = "Discrete-event simulator of one GPU node under a preemption policy")]
 struct Arguments {
-    /// The node: mi300x-spx (a whole GPU), mi300x-qpx or mi300x-cpx (one of 4 or 8 partitions).
+    /// The node: mi300x-spx (a whole GPU), mi300x-qpx or mi300x-cpx (one of 4 or 8 partitions),
+    /// with `-direct` behind it for transactions of the module's own.
     #[arg(long, global = true, default_value = "mi300x-spx")]
     gpu: String,
     /// Random seeds per workload; each starts the clients at other times.
@@ -73,7 +75,7 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let gpu = Gpu::by_name(&arguments.gpu).with_context(|| {
         format!(
-            "there is no node '{}': give mi300x-spx, mi300x-qpx or mi300x-cpx",
+            "there is no node '{}': give mi300x-spx, mi300x-qpx or mi300x-cpx, or one with -direct",
             arguments.gpu
         )
     })?;
@@ -93,10 +95,10 @@ fn main() -> Result<()> {
                 .collect::<Result<_>>()?;
             let mut comparisons = Vec::new();
             for name in workloads {
-                let workload = Workload::by_name(&name).with_context(|| {
+                let workload = loads::by_name(&name).with_context(|| {
                     format!(
                         "there is no workload '{name}': give some of {}",
-                        Workload::names().join(", ")
+                        loads::names().join(", ")
                     )
                 })?;
                 let comparison = document::compare(&gpu, &workload, &policies, effort);

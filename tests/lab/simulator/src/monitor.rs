@@ -117,7 +117,7 @@ impl Monitor {
         self.seen.clear();
         for (queue, info) in queues.iter().enumerate() {
             let view = engine.view(queue);
-            let ruled = info.urgent && self.priorities == Priorities::Rules;
+            let ruled = info.ruled && self.priorities == Priorities::Rules;
             self.seen.push(Observation {
                 kfd: if ruled { Priority::NORMAL } else { level(info) },
                 rule: ruled.then_some(RuleId(queue as u32)),
@@ -166,15 +166,15 @@ impl Monitor {
         cost
     }
 
-    /// The rules say which clients are urgent and, for `deadline`, what they
+    /// The rules say which clients are above others and, for `deadline`, what they
     /// need.
     fn write_rules(&mut self, queues: &[QueueInfo]) {
         if !self.rules.is_empty() {
             return;
         }
         let deadlines = self.config.policy == PolicyKind::Deadline;
-        let urgent = queues.iter().enumerate().filter(|(_, info)| info.urgent);
-        self.rules = urgent
+        let ruled = queues.iter().enumerate().filter(|(_, info)| info.ruled);
+        self.rules = ruled
             .map(|(queue, info)| {
                 let mut rule = RuleEffect::new(RuleId(queue as u32));
                 rule.priority = Some(level(info));

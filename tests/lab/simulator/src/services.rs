@@ -25,6 +25,7 @@
 
 use crate::gpu::{Gpu, Nanos, FULL_DEMAND, SLOTS_PER_CU, STATE_BYTES_PER_CU};
 use crate::kernel::{Kernel, Program};
+use crate::shape::Shape;
 use serde::Serialize;
 
 const EFFICIENCY: f64 = 0.5;
@@ -60,6 +61,8 @@ pub enum Model {
     Training,
     /// A single small kernel, for closed forms and large numbers of queues.
     Small,
+    /// Kernels of any shape, for loads that a policy was not chosen with.
+    Shape(Shape),
 }
 
 impl Model {
@@ -96,6 +99,7 @@ impl Model {
             Self::Token => "token",
             Self::Training => "training",
             Self::Small => "small",
+            Self::Shape(_) => "shape",
         }
     }
 
@@ -117,6 +121,7 @@ impl Model {
             Self::Token => "assumption: 24 kernels of 60 us on a quarter of the node",
             Self::Training => "assumption: 4 kernels of 5 ms on all of the node",
             Self::Small => "synthetic: 100 us on a quarter of the node",
+            Self::Shape(_) => "synthetic",
         }
     }
 
@@ -127,6 +132,14 @@ impl Model {
             self,
             Self::Miniweather | Self::Bfs | Self::Sssp | Self::Pagerank | Self::Cc | Self::Training
         )
+    }
+
+    /// What its requests launch: one of these programs each.
+    pub fn programs(self, gpu: &Gpu) -> Vec<Program> {
+        match self {
+            Self::Shape(shape) => shape.programs(gpu),
+            _ => vec![self.program(gpu)],
+        }
     }
 
     pub fn program(self, gpu: &Gpu) -> Program {
@@ -162,6 +175,7 @@ impl Model {
                 let workgroups = gpu.compute_units as u32;
                 layers.fixed(workgroups, 4, 1.0 / 4.0, 100_000);
             }
+            Self::Shape(shape) => return shape.programs(gpu).swap_remove(0),
         }
         layers.kernels.into()
     }
@@ -190,6 +204,7 @@ impl<'a> Layers<'a> {
             slots,
             demand: (demand * FULL_DEMAND as f64) as u64,
             time,
+            spread: 0,
             grain: Kernel::grain_for(workgroups as u32, slots, time, self.gpu.slots()),
             waves,
             state_bytes: STATE_BYTES_PER_CU / per_cu,

@@ -2,69 +2,47 @@
 
 //! One run: clients, node and controller on one clock.
 
+mod outcome;
+
 use crate::controller::{Act, Controller, Next, QueueInfo};
 use crate::engine::{Engine, QueueIndex, RequestId};
 use crate::gpu::{Gpu, Nanos, TransactionCost};
 use crate::kernel::Program;
 use crate::services::alone;
-use crate::workload::{phases, Arrivals, Source, Workload};
+use crate::workload::{phases, Arrivals, Role, Source, Workload};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
+pub use outcome::{ClientResult, Request, RunResult, Split};
+
 /// Longest delay of a kernel thread's timer (assumption: usleep_range's slack).
 const TIMER_DELAY: Nanos = 5_000;
+
+/// The streams of random numbers from here on choose what a request launches.
+const CHOICES: u64 = 1 << 32;
 
 /// Processor time of a timer's wake-up beside the look itself (assumption).
 const WAKE_UP: Nanos = 2_000;
 
-#[derive(Clone, Debug, Default)]
-pub struct ClientResult {
-    pub name: String,
-    pub urgent: bool,
-    pub completed: u64,
-    /// Doorbell to completion.
-    pub latencies: Vec<Nanos>,
-    /// GPU time of the completed requests, each as if it were alone.
-    pub work: Nanos,
-    /// Share of what the client offered that was completed.
-    pub served: f64,
-}
-
-/// Means over the urgent requests: what a request loses, and to what.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Split {
-    pub requests: u64,
-    /// Requests during which at least one transaction took place.
-    pub disturbed: u64,
-    pub transactions: u64,
-    /// Doorbell to the command of the first transaction.
-    pub detection: Nanos,
-    pub cost: TransactionCost,
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct RunResult {
-    pub clients: Vec<ClientResult>,
-    pub duration: Nanos,
-    pub transactions: u64,
-    pub cost: TransactionCost,
-    pub stops: u64,
-    pub longest_stop: Nanos,
-    pub stopped: Nanos,
-    pub looks: u64,
-    pub look_time: Nanos,
-    pub slice_switches: u64,
-    pub workgroups_lost: u64,
-    pub utilisation: f64,
-    /// Urgent requests that were not done when the run ended.
-    pub unfinished: u64,
-    pub split: Split,
+impl Pending {
+    fn request(&self, now: Nanos, done: bool) -> Request {
+        Request {
+            number: self.number,
+            doorbell: self.doorbell,
+            latency: now - self.doorbell,
+            done,
+            alone: self.alone,
+        }
+    }
 }
 
 struct Pending {
     client: usize,
+    number: u64,
+    /// How long it would take without anything else.
+    alone: Nanos,
     doorbell: Nanos,
     first_command: Option<Nanos>,
     transactions: u64,
@@ -88,8 +66,10 @@ enum ClientEvent {
 
 struct ClientState {
     source: Source,
-    program: Program,
-    alone: Nanos,
+    /// What its requests launch, each one of these by chance, and how long they take.
+    programs: Vec<(Program, Nanos)>,
+    choice: ChaCha8Rng,
+    submitted: u64,
     /// A best-effort client has one request at a time, and remembers one tick.
     outstanding: bool,
     tick_kept: bool,
@@ -131,24 +111,33 @@ pub fn run(
     let mut clients = Vec::new();
     let mut result = RunResult::default();
     for (index, (client, start)) in workload.clients.iter().zip(starts).enumerate() {
-        let program = client.model.program(gpu);
+        let programs = client.model.programs(gpu).into_iter();
+        let programs: Vec<_> = programs
+            .map(|program| (program.clone(), alone(gpu, &program)))
+            .collect();
         let info = QueueInfo {
             process: index as u64 + 1,
             priority: client.priority,
             urgent: client.urgent(),
+            ruled: client.ruled(),
+            one_at_a_time: client.role == Role::Lower,
             idempotent: client.model.idempotent(),
-            deadline: deadline(client, alone(gpu, &program)),
+            deadline: deadline(client, programs[0].1),
         };
         engine.add_queue(controller.class(&info));
         infos.push(info);
         // One stream of random numbers per client, so that the arrivals of the
         // urgent clients are the same with and without the others.
-        let mut own = ChaCha8Rng::seed_from_u64(seed);
-        own.set_stream(1 + index as u64);
+        let of_stream = |stream| {
+            let mut own = ChaCha8Rng::seed_from_u64(seed);
+            own.set_stream(stream);
+            own
+        };
         clients.push(ClientState {
-            source: Source::new(client.arrivals.clone(), start, own),
-            alone: alone(gpu, &program),
-            program,
+            source: Source::new(client.arrivals.clone(), start, of_stream(client.stream)),
+            programs,
+            choice: of_stream(CHOICES + client.stream),
+            submitted: 0,
             outstanding: false,
             tick_kept: false,
         });
@@ -199,7 +188,7 @@ impl Simulation<'_> {
     fn future(&self) -> Vec<Nanos> {
         let mut doorbells = Vec::new();
         for (state, client) in self.clients.iter().zip(&self.workload.clients) {
-            if client.urgent() {
+            if client.ruled() {
                 let mut source = state.source.clone();
                 let arrivals = std::iter::from_fn(|| source.next_arrival());
                 let rings = arrivals.map(|at| at + client.preparation);
@@ -215,9 +204,7 @@ impl Simulation<'_> {
         self.controller.foretell(future);
         for client in 0..self.clients.len() {
             self.next_arrival(client);
-            if self.workload.clients[client].arrivals == Arrivals::Continuous {
-                self.arrive(client, 0);
-            }
+            self.follow(client, 0);
         }
         loop {
             let mut next = self.events.peek().map_or(self.end, |Reverse((at, ..))| *at);
@@ -263,15 +250,25 @@ impl Simulation<'_> {
         }
     }
 
+    /// Where a client's requests follow each other, the one after what was done `at`.
+    fn follow(&mut self, client: usize, at: Nanos) {
+        match self.clients[client].source.arrival_after(at) {
+            Some(next) if next > at => self.push(next, client, ClientEvent::Arrival),
+            Some(_) => self.arrive(client, at),
+            None => {}
+        }
+    }
+
     fn arrive(&mut self, client: usize, at: Nanos) {
         let state = &mut self.clients[client];
-        if !self.infos[client].urgent {
+        if self.infos[client].one_at_a_time {
             if state.outstanding {
                 state.tick_kept = true;
                 return;
             }
             state.outstanding = true;
-        } else if self.workload.clients[client].preparation > 0 {
+        }
+        if self.infos[client].urgent && self.workload.clients[client].preparation > 0 {
             self.controller.prepares(client);
         }
         let at = at + self.workload.clients[client].preparation;
@@ -282,17 +279,23 @@ impl Simulation<'_> {
         self.serial += 1;
         let request = self.serial;
         let now = self.engine.now();
+        let state = &mut self.clients[client];
+        let chosen = state.choice.random_range(0..state.programs.len());
+        let (program, alone) = state.programs[chosen].clone();
+        let number = state.submitted;
+        state.submitted += 1;
         self.pending.insert(
             request,
             Pending {
                 client,
+                number,
+                alone,
                 doorbell: now,
                 first_command: None,
                 transactions: 0,
                 cost: TransactionCost::default(),
             },
         );
-        let program = self.clients[client].program.clone();
         self.engine.submit(client, request, &program);
         self.tell(client);
     }
@@ -308,8 +311,9 @@ impl Simulation<'_> {
             if pending.doorbell >= self.warm_up {
                 let result = &mut self.result.clients[client];
                 result.completed += 1;
-                result.work += state.alone;
+                result.work += pending.alone;
                 result.latencies.push(completion.at - pending.doorbell);
+                result.requests.push(pending.request(completion.at, true));
                 if self.infos[client].urgent {
                     let split = &mut self.result.split;
                     split.requests += 1;
@@ -322,10 +326,10 @@ impl Simulation<'_> {
                 }
             }
             state.outstanding = false;
-            let kept = std::mem::take(&mut state.tick_kept);
-            if kept || self.workload.clients[client].arrivals == Arrivals::Continuous {
+            if std::mem::take(&mut state.tick_kept) {
                 self.arrive(client, completion.at);
             }
+            self.follow(client, completion.at);
             self.tell(client);
         }
     }
@@ -453,10 +457,16 @@ impl Simulation<'_> {
         for (index, state) in self.clients.iter().enumerate() {
             let offered = match self.workload.clients[index].arrivals.mean_hertz() {
                 Some(hertz) => hertz * duration as f64 / 1e9,
-                None => duration as f64 / state.alone as f64,
+                None => duration as f64 / state.programs[0].1 as f64,
             };
             let result = &mut self.result.clients[index];
             result.served = result.completed as f64 / offered;
+        }
+        for pending in self.pending.values() {
+            if pending.doorbell >= self.warm_up {
+                let result = &mut self.result.clients[pending.client];
+                result.requests.push(pending.request(end, false));
+            }
         }
         self.result.unfinished = self
             .pending

@@ -2,12 +2,16 @@
 
 //! Who submits what, and when: the shapes of GPreempt's evaluation.
 
+mod source;
+
 use crate::gpu::{Gpu, Nanos};
 use crate::services::{alone, Model};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+pub use source::Source;
 
 pub const SECOND: Nanos = 1_000_000_000;
 
@@ -30,12 +34,26 @@ pub enum Arrivals {
     },
     /// The next request when the last one is done.
     Continuous,
+    /// The next request when the last one is done and the host has worked on what it
+    /// brought, for one of these pauses.
+    Loop {
+        pauses: &'static [Pause],
+    },
     /// Poisson at `hertz` in bursts of exponential length, nothing between.
     Bursts {
         hertz: f64,
         burst: Nanos,
         pause: Nanos,
     },
+}
+
+/// How long a host works between two requests: between `least` and `most`, as often as
+/// its weight says.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Pause {
+    pub weight: u32,
+    pub least: Nanos,
+    pub most: Nanos,
 }
 
 /// The shape of heavy-tailed gaps: below 2, so that their variance is infinite, and
@@ -49,7 +67,7 @@ impl Arrivals {
             Self::Periodic { hertz } | Self::Poisson { hertz } | Self::HeavyTailed { hertz } => {
                 Some(hertz)
             }
-            Self::Continuous => None,
+            Self::Continuous | Self::Loop { .. } => None,
             Self::Bursts {
                 hertz,
                 burst,
@@ -59,19 +77,66 @@ impl Arrivals {
     }
 }
 
+/// What a client is to the one who judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Role {
+    /// Its latency is the result. Its requests come whether or not the last is done.
+    Urgent,
+    /// A rule puts it between the others. Its requests come as urgent ones do.
+    Middle,
+    /// It takes what is left: one request at a time, and one tick that it remembers.
+    Lower,
+}
+
 #[derive(Clone, Debug, Serialize)]
 pub struct Client {
     pub name: String,
     pub model: Model,
     pub priority: u8,
+    pub role: Role,
     pub arrivals: Arrivals,
     /// Host work between the arrival of a request and its doorbell.
     pub preparation: Nanos,
+    /// Which random numbers are its own: the same beside other clients.
+    pub stream: u64,
 }
 
 impl Client {
+    /// A client that is urgent if its priority is, and prepares nothing.
+    pub fn new(name: impl Into<String>, model: Model, priority: u8, arrivals: Arrivals) -> Self {
+        Self {
+            name: name.into(),
+            model,
+            priority,
+            role: if priority >= URGENT {
+                Role::Urgent
+            } else {
+                Role::Lower
+            },
+            arrivals,
+            preparation: 0,
+            stream: 0,
+        }
+    }
+
+    pub fn prepared_in(self, preparation: Nanos) -> Self {
+        Self {
+            preparation,
+            ..self
+        }
+    }
+
+    pub fn with_role(self, role: Role) -> Self {
+        Self { role, ..self }
+    }
+
     pub fn urgent(&self) -> bool {
-        self.priority >= URGENT
+        self.role == Role::Urgent
+    }
+
+    /// Whether an operator's rule gives it its priority; another one claims it.
+    pub fn ruled(&self) -> bool {
+        self.role != Role::Lower
     }
 }
 
@@ -82,6 +147,17 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// A workload of these clients, each with random numbers of its own.
+    pub fn new(name: impl Into<String>, clients: Vec<Client>) -> Self {
+        let numbered = clients.into_iter().zip(1..);
+        Self {
+            name: name.into(),
+            clients: numbered
+                .map(|(client, stream)| Client { stream, ..client })
+                .collect(),
+        }
+    }
+
     /// The urgent clients, all together, without the best-effort ones.
     pub fn alone(&self) -> Self {
         Self {
@@ -132,13 +208,9 @@ impl Workload {
                 } else {
                     ("be", BEST_EFFORT)
                 };
-                clients.push(Client {
-                    name: format!("{}_{suffix}", model.name()),
-                    model,
-                    priority,
-                    arrivals: arrivals.clone(),
-                    preparation: 200_000,
-                });
+                let name = format!("{}_{suffix}", model.name());
+                let client = Client::new(name, model, priority, arrivals.clone());
+                clients.push(client.prepared_in(200_000));
             }
         };
         match name {
@@ -197,10 +269,7 @@ impl Workload {
                 return (1..=MANY).contains(&count).then(|| Self::many(count));
             }
         }
-        Some(Self {
-            name: name.into(),
-            clients,
-        })
+        Some(Self::new(name, clients))
     }
 
     /// Micro-benchmark 5.3: A with another preparation time.
@@ -226,93 +295,19 @@ impl Workload {
     /// Many queues with small requests: one urgent in each ten.
     pub fn many(queues: usize) -> Self {
         let clients = (0..queues)
-            .map(|i| Client {
-                name: format!("small{i}"),
-                model: Model::Small,
-                priority: if i % 10 == 0 { URGENT } else { BEST_EFFORT },
-                arrivals: Arrivals::Poisson {
-                    hertz: 20_000.0 / queues as f64,
-                },
-                preparation: 0,
+            .map(|i| {
+                let priority = if i % 10 == 0 { URGENT } else { BEST_EFFORT };
+                let hertz = 20_000.0 / queues as f64;
+                let arrivals = Arrivals::Poisson { hertz };
+                Client::new(format!("small{i}"), Model::Small, priority, arrivals)
             })
             .collect();
-        Self {
-            name: format!("{queues} queues"),
-            clients,
-        }
+        Self::new(format!("{queues} queues"), clients)
     }
 }
 
 /// The most queues that a workload of many has.
 const MANY: usize = 1_000;
-
-/// Uniform delay of a timer that a client or a kernel thread sleeps on: the
-/// default timer slack of Linux.
-const CLIENT_TIMER_SLACK: Nanos = 50_000;
-
-/// Arrival times of one client.
-#[derive(Clone, Debug)]
-pub struct Source {
-    arrivals: Arrivals,
-    tick: f64,
-    burst_end: f64,
-    random: ChaCha8Rng,
-}
-
-impl Source {
-    pub fn new(arrivals: Arrivals, phase: Nanos, random: ChaCha8Rng) -> Self {
-        Self {
-            arrivals,
-            tick: phase as f64,
-            burst_end: 0.0,
-            random,
-        }
-    }
-
-    fn exponential(&mut self, mean: f64) -> f64 {
-        let uniform: f64 = self.random.random();
-        -mean * (1.0 - uniform).ln()
-    }
-
-    fn lomax(&mut self, mean: f64) -> f64 {
-        let uniform: f64 = self.random.random();
-        mean * (HEAVY_TAIL - 1.0) * ((1.0 - uniform).powf(-1.0 / HEAVY_TAIL) - 1.0)
-    }
-
-    /// The next arrival; `None` when it follows the end of the last request.
-    pub fn next_arrival(&mut self) -> Option<Nanos> {
-        let at = match self.arrivals {
-            Arrivals::Periodic { hertz } => {
-                let at = self.tick;
-                self.tick += SECOND as f64 / hertz;
-                at + self.random.random_range(0..=CLIENT_TIMER_SLACK) as f64
-            }
-            Arrivals::Poisson { hertz } => {
-                self.tick += self.exponential(SECOND as f64 / hertz);
-                self.tick
-            }
-            Arrivals::HeavyTailed { hertz } => {
-                self.tick += self.lomax(SECOND as f64 / hertz);
-                self.tick
-            }
-            Arrivals::Continuous => return None,
-            Arrivals::Bursts {
-                hertz,
-                burst,
-                pause,
-            } => {
-                self.tick += self.exponential(SECOND as f64 / hertz);
-                while self.tick > self.burst_end {
-                    let start = self.burst_end + self.exponential(pause as f64);
-                    self.burst_end = start + self.exponential(burst as f64);
-                    self.tick = start + self.exponential(SECOND as f64 / hertz);
-                }
-                self.tick
-            }
-        };
-        Some(at.round() as Nanos)
-    }
-}
 
 /// Start of each client: those of one rate begin one after another, each after
 /// the time that its predecessors take alone (as GPreempt's load generator
@@ -341,49 +336,6 @@ pub fn phases(workload: &Workload, gpu: &Gpu, random: &mut ChaCha8Rng) -> Vec<Na
 mod tests {
     use super::*;
     use rand::SeedableRng;
-
-    fn count(arrivals: Arrivals, span: Nanos) -> usize {
-        let mut source = Source::new(arrivals, 0, ChaCha8Rng::seed_from_u64(7));
-        std::iter::from_fn(|| source.next_arrival())
-            .take_while(|&at| at < span)
-            .count()
-    }
-
-    #[test]
-    fn rates_are_met() {
-        let span = 100 * SECOND;
-        assert_eq!(count(Arrivals::Periodic { hertz: 100.0 }, span), 10_000);
-        let poisson = count(Arrivals::Poisson { hertz: 100.0 }, span);
-        assert!((9_700..10_300).contains(&poisson), "{poisson}");
-        let heavy = count(Arrivals::HeavyTailed { hertz: 100.0 }, span);
-        assert!((8_000..12_000).contains(&heavy), "{heavy}");
-        // A quarter of the time at 60 Hz.
-        let bursts = count(
-            Arrivals::Bursts {
-                hertz: 60.0,
-                burst: 100_000_000,
-                pause: 300_000_000,
-            },
-            span,
-        );
-        assert!((1_200..1_800).contains(&bursts), "{bursts}");
-    }
-
-    #[test]
-    fn heavy_tailed_gaps_are_mostly_short_and_a_few_are_long() {
-        let arrivals = Arrivals::HeavyTailed { hertz: 100.0 };
-        let mut source = Source::new(arrivals, 0, ChaCha8Rng::seed_from_u64(7));
-        let times: Vec<Nanos> = (0..10_000)
-            .map(|_| source.next_arrival().unwrap())
-            .collect();
-        let gaps: Vec<Nanos> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        let mean = SECOND / 100;
-        let short = gaps.iter().filter(|&&gap| gap < mean / 2).count();
-        assert!((6_200..6_800).contains(&short), "{short}");
-        // Of exponential gaps, not one in 10,000 would be ten times the mean.
-        let long = gaps.iter().filter(|&&gap| gap > 10 * mean).count();
-        assert!((50..150).contains(&long), "{long}");
-    }
 
     #[test]
     fn a_run_that_is_long_enough_has_its_requests() {

@@ -42,21 +42,18 @@ impl Case {
     }
 
     fn workload(&self) -> Workload {
-        let client = |model: Model, priority, arrivals| Client {
-            name: format!("{} of priority {priority}", model.name()),
-            model,
-            priority,
-            arrivals,
-            preparation: 0,
+        let client = |model: Model, priority, arrivals| {
+            let name = format!("{} of priority {priority}", model.name());
+            Client::new(name, model, priority, arrivals)
         };
         let periodic = Arrivals::Periodic { hertz: self.hertz };
-        Workload {
-            name: format!("{} beside {}", self.urgent.name(), self.lower.name()),
-            clients: vec![
+        Workload::new(
+            format!("{} beside {}", self.urgent.name(), self.lower.name()),
+            vec![
                 client(self.urgent, URGENT, periodic),
                 client(self.lower, BEST_EFFORT, Arrivals::Continuous),
             ],
-        }
+        )
     }
 
     fn run(&self, gpu: &Gpu, controller: &mut dyn Controller, span: Nanos) -> RunResult {

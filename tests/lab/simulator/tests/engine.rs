@@ -25,6 +25,7 @@ fn whole_units(workgroups: u32, time: Nanos) -> Kernel {
         slots: SLOTS_PER_CU,
         demand: FULL_DEMAND,
         time,
+        spread: 0,
         waves: 32,
         state_bytes: STATE_BYTES_PER_CU,
         grain: 0,
@@ -365,18 +366,17 @@ fn poisson_arrivals_wait_as_the_closed_form_says() {
     let gpu = Gpu::mi300x_cpx();
     let service = alone(&gpu, &Model::Small.program(&gpu));
     for load in [0.3, 0.6, 0.8] {
-        let workload = Workload {
-            name: "M/D/1".into(),
-            clients: vec![Client {
-                name: "small".into(),
-                model: Model::Small,
-                priority: URGENT,
-                arrivals: Arrivals::Poisson {
+        let workload = Workload::new(
+            "M/D/1",
+            vec![Client::new(
+                "small",
+                Model::Small,
+                URGENT,
+                Arrivals::Poisson {
                     hertz: load * SECOND as f64 / service as f64,
                 },
-                preparation: 0,
-            }],
-        };
+            )],
+        );
         let result = gpreempt_simulator::simulation::run(
             &gpu,
             &workload,

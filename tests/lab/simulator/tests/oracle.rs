@@ -74,13 +74,10 @@ fn clients(
                 Arrivals::Poisson { hertz },
                 Arrivals::HeavyTailed { hertz },
             ];
-            Client {
-                name: format!("{index} of priority {priority}"),
-                model,
-                priority,
-                arrivals: arrivals.choose(random).unwrap().clone(),
-                preparation: *[0, 200_000].choose(random).unwrap(),
-            }
+            let name = format!("{index} of priority {priority}");
+            let arrivals = arrivals.choose(random).unwrap().clone();
+            let preparation = *[0, 200_000].choose(random).unwrap();
+            Client::new(name, model, priority, arrivals).prepared_in(preparation)
         })
         .collect()
 }
@@ -93,10 +90,7 @@ fn small_workload(seed: u64, gpu: &Gpu) -> Workload {
     let share = random.random_range(0.1..1.5);
     let lower = [Small, Token, Bert, Training, Longkernel];
     all.extend(clients(random, gpu, &lower, BEST_EFFORT, share));
-    Workload {
-        name: format!("small workload {seed}"),
-        clients: all,
-    }
+    Workload::new(format!("small workload {seed}"), all)
 }
 
 #[test]

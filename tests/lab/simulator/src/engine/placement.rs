@@ -114,9 +114,10 @@ impl Engine {
         }
         let fresh = fit.min(r.unplaced);
         if fresh > 0 {
+            let first = r.kernel.workgroups - r.unplaced;
+            batches.extend(r.kernel.work_of(first, fresh));
             r.unplaced -= fresh;
             placed += fresh;
-            batches.push((r.kernel.time * 1_000, fresh));
         }
         for (remaining, count) in batches {
             let mut finish = now_work + remaining;

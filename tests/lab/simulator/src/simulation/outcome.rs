@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! What a run brings.
+
+use crate::gpu::{Nanos, TransactionCost};
+
+/// One request of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// How many of its client came before it, with those of the warm-up: beside whom it
+    /// runs changes nothing of it.
+    pub number: u64,
+    pub doorbell: Nanos,
+    /// Doorbell to completion, or to the end of the run.
+    pub latency: Nanos,
+    pub done: bool,
+    /// How long it takes without anything else.
+    pub alone: Nanos,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct ClientResult {
+    pub name: String,
+    pub urgent: bool,
+    pub completed: u64,
+    /// Doorbell to completion.
+    pub latencies: Vec<Nanos>,
+    /// Those requests, and behind them those that are not done.
+    pub requests: Vec<Request>,
+    /// GPU time of the completed requests, each as if it were alone.
+    pub work: Nanos,
+    /// Share of what the client offered that was completed.
+    pub served: f64,
+}
+
+/// Means over the urgent requests: what a request loses, and to what.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Split {
+    pub requests: u64,
+    /// Requests during which at least one transaction took place.
+    pub disturbed: u64,
+    pub transactions: u64,
+    /// Doorbell to the command of the first transaction.
+    pub detection: Nanos,
+    pub cost: TransactionCost,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct RunResult {
+    pub clients: Vec<ClientResult>,
+    pub duration: Nanos,
+    pub transactions: u64,
+    pub cost: TransactionCost,
+    pub stops: u64,
+    pub longest_stop: Nanos,
+    pub stopped: Nanos,
+    pub looks: u64,
+    pub look_time: Nanos,
+    pub slice_switches: u64,
+    pub workgroups_lost: u64,
+    pub utilisation: f64,
+    /// Urgent requests that were not done when the run ended.
+    pub unfinished: u64,
+    pub split: Split,
+}
