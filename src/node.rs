@@ -208,6 +208,7 @@ impl NodeEngine {
         }
         let counters = &mut self.memory.record.counters;
         if !self.transactions.fits(site, self.look.survey(), counters) {
+            self.start_what_is_stopped(site, backend, config.mode);
             return later();
         }
         self.count_gws(site, backend, config.mode, begin);
@@ -263,6 +264,19 @@ impl NodeEngine {
         if let Err(failure) = result {
             transaction::say_failure(site, failure);
             self.memory.policy.failed(failure);
+        }
+    }
+
+    /// Starts everything while the driver's lists do not fit together: nobody decides then
+    /// when a stop has to end. What of it cannot be done is said already.
+    fn start_what_is_stopped(&mut self, site: Site<'_>, backend: &mut Backend<'_>, mode: Mode) {
+        if mode != Mode::Enforce {
+            return;
+        }
+        match self.transactions.start_all(site, backend, &mut self.memory) {
+            Ok(()) => self.memory.roster.forget_stops(),
+            Err(Failure::Misfit) => {}
+            Err(failure) => transaction::say_failure(site, failure),
         }
     }
 

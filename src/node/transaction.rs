@@ -241,7 +241,7 @@ impl Transactions {
     }
 
     /// Whether the driver's lists fit together. What does not is said once, and
-    /// counts as one failure.
+    /// counts as one failure: nothing is stopped then.
     pub(crate) fn fits(
         &mut self,
         site: Site<'_>,
@@ -251,7 +251,12 @@ impl Transactions {
         let fits = survey.census().fits();
         if !fits && !self.said_misfit {
             counters.failures.add(1);
-            report_misfit(site.gpu(), site.index(), survey.census(), "nothing is done");
+            report_misfit(
+                site.gpu(),
+                site.index(),
+                survey.census(),
+                "nothing is stopped",
+            );
         }
         self.said_misfit = !fits;
         fits

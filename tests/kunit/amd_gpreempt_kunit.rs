@@ -17,6 +17,7 @@ mod eviction;
 mod failure;
 mod fake;
 mod heads;
+mod misfit;
 mod policy;
 mod record_cases;
 mod registers;

@@ -697,7 +697,7 @@ wrong_counters_disturb_nobody() {
 	load mode=enforce || return 1
 	pass_by
 	said=$(times "active_queue_count is not")
-	echo 1 >$fake/miscount
+	echo -1 >$fake/miscount
 	echo 1 >$fake/stopped
 	for setting in mode=observe mode=off backend=process; do
 		echo "${setting#*=}" >"$parameters/${setting%%=*}" || return 1
@@ -710,8 +710,35 @@ wrong_counters_disturb_nobody() {
 		echo "    # it is said $said times"
 		return 1
 	}
-	echo -1 >$fake/miscount
+	echo 1 >$fake/miscount
 	eventually stopped 0 || return 1
+	unload
+}
+
+# Nobody decides then when a stop has to end, so that it ends at once, or when the module
+# is unloaded; and nothing is stopped, though somebody waits.
+wrong_counters_keep_nothing_stopped() {
+	load mode=enforce || return 1
+	pass_by
+	echo 1 >$fake/miscount
+	echo 1 >$fake/stopped
+	eventually stopped 0 && holds $fake/unmaps 1 && [ "$(value failures)" -eq 1 ] || return 1
+	echo observe >"$parameters/mode"
+	pass_by
+	echo 3 >$fake/stopped
+	pass_by
+	stopped 1 && unload && stopped 0 && holds $fake/unmaps 2 || return 1
+	echo 1 >$fake/reset
+	work_on_each_node max_stop_ms=60000 || return 1
+	eventually has_stopped 0 || return 1
+	echo 1 >$fake/miscount
+	eventually none_stopped 0 && stopped 0 || return 1
+	stops=$(of 0 stops)
+	pass_by
+	pass_by
+	[ "$(of 0 stops)" -eq "$stops" ] || return 1
+	echo -1 >$fake/miscount
+	eventually grown 0 stops "$stops" 1 || return 1
 	unload
 }
 
@@ -1013,6 +1040,7 @@ run every_file_can_be_read \
 	unloading_names_what_firmware_does_not_start \
 	firmware_that_does_not_answer_keeps_the_system_awake \
 	wrong_counters_disturb_nobody \
+	wrong_counters_keep_nothing_stopped \
 	the_table_pairs_queues_by_what_they_are \
 	the_driver_waits_while_it_unloads \
 	who_fails_to_create_a_queue_wakes_nobody \

@@ -90,21 +90,15 @@ const DAMAGED_FIELDS: &[Damage] = damage! {
         => "queue->device is another node";
     "queue->process", |f| put(f.processes[0].queues[0], QUEUE_PROCESS, f.processes[1].process)
         => "queue->process is another process";
-    "type of a queue", |f| put(f.processes[0].queues[0], P + QUEUE_PROPERTIES_TYPE, 17u32)
-        => "a queue of an unknown type";
-    "type of a queue, the scheduler's own",
-        |f| put(f.processes[0].queues[0], P + QUEUE_PROPERTIES_TYPE, 2u32)
-        => "a queue of an unknown type";
-    "priority 16", |f| put(f.processes[0].queues[0], P + QUEUE_PROPERTIES_PRIORITY, 16u32)
-        => "a queue priority above 15";
-    "priority of all ones", |f| put(f.processes[0].queues[0], P + QUEUE_PROPERTIES_PRIORITY, u32::MAX)
-        => "a queue priority above 15";
     "qpd->queue_count", |f| put(f.processes[0].qpd, QCM_PROCESS_DEVICE_QUEUE_COUNT, 4u32)
         => "qpd->queue_count is not the length of its list";
     "active_queue_count too large", |f| put(f.dqm, DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, 7u32)
         => "active_queue_count is not the number of active queues";
     "active_queue_count too small", |f| put(f.dqm, DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, 5u32)
         => "active_queue_count is not the number of active queues";
+    "active_queue_count below what there is",
+        |f| put(f.dqm, DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, 5u32)
+        => "the driver counts less than there is in its lists";
     "active_queue_count below zero", |f| put(f.dqm, DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, u32::MAX)
         => "active_queue_count is not the number of active queues";
     "active_cp_queue_count", |f| put(f.dqm, DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT, 5u32)

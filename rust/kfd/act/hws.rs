@@ -15,11 +15,13 @@
 //! - Queues are not taken off the hardware for nothing, or for what could not be done:
 //!   the first walk says whether anything is due and whether the counters fit
 //!   (`Failure::Misfit`).
-//! - No flag is changed where the counters do not fit. The lock was released in
+//! - Nothing is stopped where anything does not fit. The lock was released in
 //!   between, so that the second walk counts anew and only notes what is due. It is
 //!   edited when the walk has ended and fits, still under the same lock, under which
 //!   nobody else changes a flag or a counter (`Failure::Inexact` if it does not fit).
-//! - The counters fit after the edit. What they have to be follows from that walk and
+//! - Starting everything needs less: what we have stopped is not to stay so because of
+//!   somebody else's queue or a counter (`Census::may_start`).
+//! - The counters fit after the edit as they did before. What they have to be follows from that walk and
 //!   from the edits, and they are read and compared before the queues are put back.
 //!   The flags were written together with the counters, by the one function that does
 //!   both. The third walk, which looks at what stopped queues have saved, counts the
@@ -69,6 +71,8 @@ pub struct Hws(Functions);
 struct Edited {
     /// What fits together now.
     census: Census,
+    /// That is as much as has to.
+    exact: bool,
     /// At which point that was found.
     when: &'static str,
     /// There was not room for all that is due.
@@ -108,9 +112,7 @@ impl Hws {
         // there is anything to do, and whether it could be done.
         match orders.wanted.due_on(node)? {
             None => return Ok(None),
-            Some(census) if census.fits() => {}
-            // Putting back edits nothing.
-            Some(_) if orders.wanted.always() => {}
+            Some(census) if orders.wanted.can_be_done(&census) => {}
             Some(_) => return Err(Failure::Misfit),
         }
         let _preferred = Preferred::raise();
@@ -124,7 +126,7 @@ impl Hws {
         let map = clock::now();
         let mapped = unmapped.map();
         let end = clock::now();
-        if !edited.census.fits() {
+        if !edited.exact {
             report_misfit(node.gpu(), node.index(), &edited.census, edited.when);
         }
         if mapped != 0 {
@@ -135,7 +137,7 @@ impl Hws {
                 _ => failure,
             })?;
         }
-        if !edited.census.fits() {
+        if !edited.exact {
             return Err(Failure::Inexact);
         }
         note_idle(node, &mut orders.wanted)?;
@@ -190,10 +192,12 @@ impl Hws {
 fn change(unmapped: &mut Unmapped<'_>, orders: &mut Orders<'_>) -> Edited {
     let Orders { wanted, room, .. } = orders;
     let due = unmapped.find(room, |queue| wanted.due(queue));
-    let mut census = *due.census();
-    if !census.fits() {
+    let before = *due.census();
+    let mut census = before;
+    if !wanted.can_be_done(&before) {
         return Edited {
             census,
+            exact: false,
             when: "before an edit",
             more: false,
         };
@@ -206,6 +210,7 @@ fn change(unmapped: &mut Unmapped<'_>, orders: &mut Orders<'_>) -> Edited {
     unmapped.compare(&mut census);
     Edited {
         census,
+        exact: census.is_as_good_as(&before),
         when: "after an edit",
         more,
     }

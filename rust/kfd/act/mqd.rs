@@ -40,12 +40,13 @@ fn once(node: &Node<'_>, orders: &mut Orders<'_>) -> Result<Option<(Timing, bool
     let due = locked.find(room, |queue| {
         wanted.due(queue).filter(|_| !queue.uncounted_gws)
     });
-    if due.is_empty() && !wanted.always() {
+    if due.is_empty() && due.census().is_whole() && !wanted.always() {
         return Ok(None);
     }
     ready?;
-    let mut census = *due.census();
-    if !census.fits() {
+    let before = *due.census();
+    let mut census = before;
+    if !wanted.can_be_done(&before) {
         return Err(Failure::Misfit);
     }
     let more = due.more();
@@ -64,7 +65,7 @@ fn once(node: &Node<'_>, orders: &mut Orders<'_>) -> Result<Option<(Timing, bool
     locked.compare(&mut census);
     drop(locked);
     let map = clock::now();
-    if !census.fits() {
+    if !census.is_as_good_as(&before) {
         report_misfit(node.gpu(), node.index(), &census, "after an edit");
         return Err(Failure::Inexact);
     }

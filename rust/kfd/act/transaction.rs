@@ -228,6 +228,16 @@ impl<'a> Orders<'a> {
 }
 
 impl Wanted<'_> {
+    /// Whether it can be done where so much fits together. Of what is stopped everything
+    /// may be started where nothing may be stopped; putting back edits nothing.
+    pub(crate) fn can_be_done(&self, census: &Census) -> bool {
+        match self {
+            Wanted::PutBack => true,
+            Wanted::StartAll { .. } => census.may_start(),
+            Wanted::Each(_) | Wanted::StartBeyond { .. } | Wanted::CountGws => census.fits(),
+        }
+    }
+
     /// Whether there is something to be done whatever the queues' state.
     pub(crate) fn always(&self) -> bool {
         matches!(self, Wanted::PutBack)
@@ -260,15 +270,15 @@ impl Wanted<'_> {
         }
     }
 
-    /// What fits together on a node where there is anything to do that can be done
-    /// now.
+    /// What fits together on a node where there is anything to do, as far as can be seen,
+    /// that can be done now.
     pub(crate) fn due_on(&self, node: &Node<'_>) -> Result<Option<Census>, Failure> {
         let ready = may_look(node)?;
         let mut any = self.always();
         let census = node
             .lock()
             .walk(|_, queue| any |= self.due(queue).is_some());
-        if any {
+        if any || !census.is_whole() {
             ready.map(|()| Some(census))
         } else {
             Ok(None)

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 //! What a walk over a node's queues counts, and the names of what may not fit.
+//!
+//! Where anything does not fit, nothing is stopped. What is stopped may be started all the
+//! same: that changes a queue's flag and the driver's counters together, so that these are
+//! as wrong afterwards as they were before. See [`Census::may_start`].
 
 #![forbid(unsafe_code)]
 
-use crate::driver::queue::Activity;
 use crate::driver::queue::Misfit;
-use crate::driver::queue::QueueFacts;
 use crate::driver::queue::QueueKind;
 
 /// What a walk over a node found, and what did not fit.
@@ -22,6 +24,9 @@ pub struct Census {
     pub active_compute: u32,
     /// What did not fit: bits of [`Census::FAULTS`].
     faults: u32,
+    /// By how much the driver's counters are above what was counted, as far as they could
+    /// be read.
+    above: [Option<u32>; 4],
 }
 
 /// Names for what may not fit, each a bit.
@@ -44,19 +49,39 @@ faults! {
     PDD_DEV = 4 "pdd->dev is another node",
     QUEUE_DEVICE = 5 "queue->device is another node",
     QUEUE_PROCESS = 6 "queue->process is another process",
-    QUEUE_TYPE = 7 "a queue of an unknown type",
-    QUEUE_PRIORITY = 8 "a queue priority above 15",
-    QUEUE_COUNT = 9 "qpd->queue_count is not the length of its list",
-    ACTIVE = 10 "active_queue_count is not the number of active queues",
-    ACTIVE_CP = 11 "active_cp_queue_count is not the number of active compute queues",
-    PROCESSES = 12 "processes_count is not the number of processes",
-    TOTAL = 13 "total_queue_count is not the number of queues",
+    QUEUE_COUNT = 7 "qpd->queue_count is not the length of its list",
+    ACTIVE = 8 "active_queue_count is not the number of active queues",
+    ACTIVE_CP = 9 "active_cp_queue_count is not the number of active compute queues",
+    PROCESSES = 10 "processes_count is not the number of processes",
+    TOTAL = 11 "total_queue_count is not the number of queues",
+    BELOW = 12 "the driver counts less than there is in its lists",
 }
 
 impl Census {
     /// Whether everything fits together.
     pub fn fits(&self) -> bool {
         self.faults == 0
+    }
+
+    /// Whether the lists were seen to their ends. There may be more where they were not.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.faults & (Self::UNREADABLE | Self::ENDLESS) == 0
+    }
+
+    /// Whether what is stopped may be started, if nothing else.
+    ///
+    /// For each run list the driver walks over the same lists, and it makes room by the
+    /// same counters. Where a list breaks off or goes round in circles, or more is in the
+    /// lists than is counted, it would run into nothing or write beyond that room, and we
+    /// may not have it do so.
+    pub(crate) fn may_start(&self) -> bool {
+        self.is_whole() && self.faults & Self::BELOW == 0
+    }
+
+    /// Whether nothing does not fit that has fitted before, and the counters are off by as
+    /// much as they were.
+    pub(crate) fn is_as_good_as(&self, before: &Self) -> bool {
+        self.faults == before.faults && self.above == before.above
     }
 
     /// The names of what does not fit.
@@ -76,9 +101,22 @@ impl Census {
             Misfit::Unreadable => Self::UNREADABLE,
             Misfit::Device => Self::QUEUE_DEVICE,
             Misfit::Process => Self::QUEUE_PROCESS,
-            Misfit::Type => Self::QUEUE_TYPE,
-            Misfit::Priority => Self::QUEUE_PRIORITY,
         });
+    }
+
+    /// Compares what was counted with a counter of the driver's, the fault of which is
+    /// given.
+    pub(crate) fn compare(&mut self, which: usize, counted: u32, driver: Option<u32>, fault: u32) {
+        let above = driver.map(|driver| driver.wrapping_sub(counted));
+        if above != Some(0) {
+            self.fault(fault);
+        }
+        if driver.is_none_or(|driver| driver < counted) {
+            self.fault(Self::BELOW);
+        }
+        if let Some(before) = self.above.get_mut(which) {
+            *before = above;
+        }
     }
 
     /// What is expected when a queue is set running, or the driver is told not to.
@@ -96,11 +134,12 @@ impl Census {
         }
     }
 
-    pub(crate) fn count(&mut self, queue: &QueueFacts) {
+    /// Counts a queue as the driver does, whether it fits or not.
+    pub(crate) fn count(&mut self, kind: QueueKind, active: bool) {
         self.queues = self.queues.saturating_add(1);
-        if queue.activity == Activity::Active {
+        if active {
             self.active = self.active.saturating_add(1);
-            if queue.kind == QueueKind::Compute {
+            if kind == QueueKind::Compute {
                 self.active_compute = self.active_compute.saturating_add(1);
             }
         }

@@ -108,14 +108,15 @@ impl LockedNode<'_> {
 }
 
 impl<'l> Due<'l> {
-    /// The queues, in the driver's order, each of them once: what was found out about
-    /// one is true until it is changed.
+    /// The queues, in the driver's order, each of them once, even if it is in a damaged
+    /// list twice: what was found out about one is true until it is changed.
     pub(crate) fn into_queues(self) -> impl Iterator<Item = DueQueue<'l>> {
         let locked = self.locked;
         // INVARIANT: That of `self`.
         self.found
             .iter()
             .map(move |found| DueQueue { locked, found })
+            .filter(|queue| !queue.is_done())
     }
 
     /// The node, whose lock is held.
@@ -156,6 +157,18 @@ pub(crate) struct DueQueue<'l> {
 }
 
 impl DueQueue<'_> {
+    /// Whether what is due was done since the queue was met, because it was met twice.
+    fn is_done(&self) -> bool {
+        let Found { queue, .. } = self.found;
+        let (at, due) = match queue.uncounted_gws {
+            true => (QUEUE_PROPERTIES_IS_GWS, true),
+            false => (QUEUE_PROPERTIES_IS_ACTIVE, self.action() == Action::Start),
+        };
+        let flag =
+            Foreign::new(queue.key.queue).and_then(|queue| queue.flag(QUEUE_PROPERTIES + at));
+        flag == Some(due)
+    }
+
     /// The queue as it was met.
     pub(crate) fn facts(&self) -> &QueueFacts {
         &self.found.queue

@@ -8,6 +8,8 @@ use crate::driver::layout::*;
 use crate::driver::node::Node;
 use crate::driver::process::MemoryHandle;
 use crate::driver::process::Task;
+use crate::driver::queue::counted_as;
+use crate::driver::queue::Activity;
 use crate::driver::queue::ProcessFacts;
 use crate::driver::queue::QueueFacts;
 use crate::kernel::bindings;
@@ -182,7 +184,7 @@ impl<'a> LockedNode<'a> {
     }
 
     /// Walks over all queues, checks that everything fits together, and says
-    /// what there is.
+    /// what there is. What fits nowhere is counted and not visited.
     pub(crate) fn walk(&self, mut visit: impl FnMut(&Owner<'_>, &QueueFacts)) -> Census {
         #[cfg(CONFIG_KUNIT)]
         walks::count();
@@ -235,15 +237,20 @@ impl<'a> LockedNode<'a> {
         let qpd = entry.pointer(DEVICE_PROCESS_NODE_QPD)?;
         let pdd = qpd.whole(KFD_PROCESS_DEVICE_QPD)?;
         let process = pdd.pointer(KFD_PROCESS_DEVICE_PROCESS)?;
+        let mut fits = true;
+        let mut misfit = |fault| {
+            fits = false;
+            census.fault(fault);
+        };
         if qpd.pointer(QCM_PROCESS_DEVICE_DQM) != Some(self.node.dqm()) {
-            census.fault(Census::DQM);
+            misfit(Census::DQM);
         }
         if pdd.pointer(KFD_PROCESS_DEVICE_DEV) != Some(self.node.address()) {
-            census.fault(Census::PDD_DEV);
+            misfit(Census::PDD_DEV);
         }
         let pqm = qpd.pointer(QCM_PROCESS_DEVICE_PQM)?;
         if pqm.pointer(PROCESS_QUEUE_MANAGER_PROCESS) != Some(process) {
-            census.fault(Census::PQM);
+            misfit(Census::PQM);
         }
         let protected = self.protected(qpd, process)?;
         const KFD_CONTEXT_ID_PRIMARY: u16 = 0xffff;
@@ -254,6 +261,7 @@ impl<'a> LockedNode<'a> {
         Some(ProcessFacts {
             process,
             qpd,
+            fits,
             lead_thread: process.pointer(KFD_PROCESS_LEAD_THREAD)?,
             mm: process.pointer(KFD_PROCESS_MM),
             protected,
@@ -293,10 +301,17 @@ impl<'a> LockedNode<'a> {
             length = length.saturating_add(1);
             match QueueFacts::read(entry, self.node.address(), process) {
                 Ok(queue) => {
-                    census.count(&queue);
-                    visit(&Owner(process), &queue);
+                    census.count(queue.kind, queue.activity == Activity::Active);
+                    if process.fits {
+                        visit(&Owner(process), &queue);
+                    }
                 }
-                Err(misfit) => census.misfit(misfit),
+                Err(misfit) => {
+                    census.misfit(misfit);
+                    if let Some((kind, active)) = counted_as(entry) {
+                        census.count(kind, active);
+                    }
+                }
             }
         }
         if list.broken() {
@@ -331,10 +346,8 @@ impl<'a> LockedNode<'a> {
                 Census::TOTAL,
             ),
         ];
-        for (at, counted, fault) in counters {
-            if self.node.dqm().read(at) != Some(counted) {
-                census.fault(fault);
-            }
+        for (which, (at, counted, fault)) in counters.into_iter().enumerate() {
+            census.compare(which, counted, self.node.dqm().read(at), fault);
         }
     }
 }

@@ -19,6 +19,8 @@ pub enum QueueKind {
     Compute,
     /// Copies. Other queues wait for them, and one in flight is not saved.
     Copy,
+    /// Something that is not known, and left alone.
+    Other,
 }
 
 /// What the packets of a queue look like.
@@ -101,7 +103,8 @@ pub struct QueueFacts {
     pub kind: QueueKind,
     /// What its packets look like.
     pub format: Format,
-    /// The priority that its process gave it.
+    /// The priority that its process gave it; the lowest where that is none, as the driver
+    /// takes it from a checkpoint.
     pub priority: Priority,
     /// Whether it runs.
     pub activity: Activity,
@@ -146,6 +149,8 @@ pub(crate) struct ProcessFacts {
     pub(crate) process: Foreign,
     /// The `struct qcm_process_device`.
     pub(crate) qpd: Foreign,
+    /// It and its structures name each other and the node.
+    pub(crate) fits: bool,
     /// Its main thread, which the driver keeps.
     pub(crate) lead_thread: Foreign,
     /// The memory that it was made with. See [`Owner::memory`].
@@ -172,10 +177,6 @@ pub(crate) enum Misfit {
     Device,
     /// It names another process.
     Process,
-    /// Its type is none that the driver knows.
-    Type,
-    /// Its priority is none.
-    Priority,
 }
 
 /// Whether an enumerator of the driver has a value.
@@ -272,9 +273,10 @@ impl QueueFacts {
         if image.pointer::<QUEUE_PROCESS>() != Some(process) {
             return Err(Misfit::Process);
         }
-        let kind = kind(&image)?;
-        let priority = Priority::new(image.int::<{ P + QUEUE_PROPERTIES_PRIORITY }>())
-            .ok_or(Misfit::Priority)?;
+        let kind = kind(image.int::<{ P + QUEUE_PROPERTIES_TYPE }>());
+        // The driver looks up by the priority how it is to have the queue run, and finds
+        // anything where there is none: such a queue is left alone.
+        let priority = Priority::new(image.int::<{ P + QUEUE_PROPERTIES_PRIORITY }>());
         let aql = is(
             image.int::<{ P + QUEUE_PROPERTIES_FORMAT }>(),
             KFD_QUEUE_FORMAT_AQL,
@@ -286,7 +288,7 @@ impl QueueFacts {
             || image.flag::<{ P + QUEUE_PROPERTIES_IS_BEING_DESTROYED }>()
             || image.flag_if_any(QUEUE_NEEDS_MQD_REPIN);
         let activity = activity(&image, reset);
-        let left_alone = owner.protected || owner.has_reset_queue || doomed;
+        let left_alone = owner.protected || owner.has_reset_queue || doomed || priority.is_none();
         Ok(Self {
             key: QueueKey {
                 queue: queue.address(),
@@ -299,7 +301,7 @@ impl QueueFacts {
             },
             kind,
             format: if aql { Format::Aql } else { Format::Pm4 },
-            priority,
+            priority: priority.unwrap_or(Priority::LOWEST),
             activity,
             protected: left_alone || gws || kind != QueueKind::Compute,
             doomed,
@@ -324,20 +326,26 @@ impl QueueFacts {
     }
 }
 
-/// What a queue is for.
-fn kind(image: &Image<QUEUE_SIZE>) -> Result<QueueKind, Misfit> {
-    let of_type = image.int::<{ P + QUEUE_PROPERTIES_TYPE }>();
+/// What a queue is for, and whether the driver has it run, though it may not fit: these it
+/// counts all the same.
+pub(crate) fn counted_as(queue: Foreign) -> Option<(QueueKind, bool)> {
+    let of_type = queue.read(P + QUEUE_PROPERTIES_TYPE)?;
+    Some((kind(of_type), queue.flag(P + QUEUE_PROPERTIES_IS_ACTIVE)?))
+}
+
+/// What a queue of a type is for.
+fn kind(of_type: u32) -> QueueKind {
     let copies = [
         KFD_QUEUE_TYPE_SDMA,
         KFD_QUEUE_TYPE_SDMA_XGMI,
         KFD_QUEUE_TYPE_SDMA_BY_ENG_ID,
     ];
     if is(of_type, KFD_QUEUE_TYPE_COMPUTE) {
-        Ok(QueueKind::Compute)
+        QueueKind::Compute
     } else if copies.into_iter().any(|copies| is(of_type, copies)) {
-        Ok(QueueKind::Copy)
+        QueueKind::Copy
     } else {
-        Err(Misfit::Type)
+        QueueKind::Other
     }
 }
 

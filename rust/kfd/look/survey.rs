@@ -189,7 +189,8 @@ impl Survey {
     fn read(&mut self, locked: &LockedNode<'_>) -> Census {
         locked.walk(|owner, facts| {
             if facts.kind != QueueKind::Compute {
-                self.copy_queues = self.copy_queues.saturating_add(1);
+                let copies = u32::from(facts.kind == QueueKind::Copy);
+                self.copy_queues = self.copy_queues.saturating_add(copies);
                 return;
             }
             let facts = &self.stops.judge(facts);
