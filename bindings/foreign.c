@@ -127,21 +127,6 @@ void gp_free(void *memory)
 }
 
 /**
- * gp_call_evict() - call evict_process_queues or restore_process_queues
- * @function: which
- * @dqm: struct device_queue_manager, not locked
- * @qpd: struct qcm_process_device, which the caller keeps alive
- *
- * Context: process context, sleeps; takes the queue manager's lock.
- */
-int gp_call_evict(void *function, void *dqm, void *qpd)
-{
-	int (*evict)(struct device_queue_manager *, struct qcm_process_device *) = function;
-
-	return evict(dqm, qpd);
-}
-
-/**
  * gp_call_load_mqd() - put a queue descriptor into a hardware queue
  *
  * Context: process context, under the queue manager's lock, sleeps.

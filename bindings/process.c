@@ -103,23 +103,6 @@ bool gp_program_began(int pid, u64 *began)
 }
 
 /**
- * gp_task_uses() - whether a thread uses a memory
- * @task: the thread
- * @mm: with a reference, so that no other memory has its address
- *
- * Context: process context.
- */
-bool gp_task_uses(struct task_struct *task, const struct mm_struct *mm)
-{
-	bool uses;
-
-	task_lock(task);
-	uses = task->mm == mm;
-	task_unlock(task);
-	return uses;
-}
-
-/**
  * gp_mm_put() - undo gp_mm_revive()
  * @mm: the memory
  *
@@ -161,17 +144,6 @@ void gp_mm_handle_put(struct mm_struct *mm)
 bool gp_mm_revive(struct mm_struct *mm)
 {
 	return mmget_not_zero(mm);
-}
-
-/**
- * gp_mm_in_use() - whether the memory of a process is in use, without keeping it
- * @mm: with a reference by gp_mm_handle_get()
- *
- * Once it is not, it never is again.  Context: any.
- */
-bool gp_mm_in_use(struct mm_struct *mm)
-{
-	return atomic_read(&mm->mm_users) > 0;
 }
 
 /** gp_mm_enter() - use @mm in the current kernel thread, until gp_mm_leave(). */

@@ -151,7 +151,6 @@ struct gp_occupancy {
 	u32 doorbell_offset;
 };
 
-int gp_call_evict(void *function, void *dqm, void *qpd);
 int gp_call_hqd_load(void *function, void *adev, void *mqd, u32 pipe, u32 queue, u64 write_pointer,
 		     u32 shift, u32 xcc);
 int gp_call_load_mqd(void *function, void *manager, void *mqd, u32 pipe, u32 queue,
@@ -178,12 +177,10 @@ u64 gp_task_cgroup(struct task_struct *task);
 struct cgroup *gp_task_cgroup_get(struct task_struct *task);
 u64 gp_task_began(struct task_struct *task);
 bool gp_program_began(int pid, u64 *began);
-bool gp_task_uses(struct task_struct *task, const struct mm_struct *mm);
 void gp_mm_put(struct mm_struct *mm);
 void gp_mm_handle_get(struct mm_struct *mm);
 void gp_mm_handle_put(struct mm_struct *mm);
 bool gp_mm_revive(struct mm_struct *mm);
-bool gp_mm_in_use(struct mm_struct *mm);
 void gp_mm_enter(struct mm_struct *mm);
 void gp_mm_leave(struct mm_struct *mm);
 bool gp_read_user(void *to, u64 from, size_t size);

@@ -269,11 +269,6 @@ unsafe extern "C" {
     pub fn gp_rwsem_read_trylock(lock: *mut rw_semaphore) -> bool;
     pub fn gp_rwsem_read_unlock(lock: *mut rw_semaphore);
     pub fn gp_free(memory: *mut ffi::c_void);
-    pub fn gp_call_evict(
-        function: *mut ffi::c_void,
-        dqm: *mut ffi::c_void,
-        qpd: *mut ffi::c_void,
-    ) -> ffi::c_int;
     pub fn gp_call_hqd_load(
         function: *mut ffi::c_void,
         adev: *mut ffi::c_void,
@@ -340,12 +335,10 @@ unsafe extern "C" {
     pub fn gp_task_cgroup_get(task: *mut task_struct) -> *mut cgroup;
     pub fn gp_task_began(task: *mut task_struct) -> ffi::c_ulonglong;
     pub fn gp_program_began(pid: ffi::c_int, began: *mut ffi::c_ulonglong) -> bool;
-    pub fn gp_task_uses(task: *mut task_struct, mm: *const mm_struct) -> bool;
     pub fn gp_mm_put(mm: *mut mm_struct);
     pub fn gp_mm_handle_get(mm: *mut mm_struct);
     pub fn gp_mm_handle_put(mm: *mut mm_struct);
     pub fn gp_mm_revive(mm: *mut mm_struct) -> bool;
-    pub fn gp_mm_in_use(mm: *mut mm_struct) -> bool;
     pub fn gp_mm_enter(mm: *mut mm_struct);
     pub fn gp_mm_leave(mm: *mut mm_struct);
     pub fn gp_read_user(to: *mut ffi::c_void, from: ffi::c_ulonglong, size: usize) -> bool;

@@ -17,7 +17,6 @@ use kernel::sync::Arc;
 use kernel::time::delay::fsleep;
 use kernel::time::Delta;
 use kfd::act::backend::Backend;
-use kfd::act::backend::Debts;
 use kfd::act::failure::Failure;
 use kfd::driver::driver::Device;
 use kfd::driver::gpu::Gpu;
@@ -80,8 +79,6 @@ pub(crate) struct Next {
 /// A node that the GPU has, and what is allocated for it.
 struct Watched {
     node: NodeEngine,
-    /// The process backend's evictions on it.
-    debts: Debts,
     /// What the rules do, as of a generation of them.
     effects: KVec<RuleEffect>,
     generation: u32,
@@ -91,7 +88,6 @@ impl Watched {
     fn new(index: usize) -> Result<Self> {
         Ok(Self {
             node: NodeEngine::new(index)?,
-            debts: Debts::new()?,
             effects: KVec::with_capacity(MOST_RULES, GFP_KERNEL)?,
             generation: 0,
         })
@@ -104,13 +100,8 @@ impl Watched {
         shared: &'a Shared,
     ) -> (&'a mut NodeEngine, Backend<'a>) {
         let (kind, transaction) = (settings.backend, settings.transaction);
-        let backend = Backend::new(kind, transaction, shared.hws(), &mut self.debts);
+        let backend = Backend::new(kind, transaction, shared.hws());
         (&mut self.node, backend)
-    }
-
-    /// Whether a queue of the node does not run because of us.
-    fn keeps_any_stopped(&self) -> bool {
-        self.node.keeps_any_stopped() || !self.debts.is_empty()
     }
 }
 
@@ -220,7 +211,7 @@ impl Engine {
             && !self
                 .watched
                 .as_ref()
-                .is_some_and(Watched::keeps_any_stopped)
+                .is_some_and(|watched| watched.node.keeps_any_stopped())
         {
             return self.come_to_rest(gpu).err().map(|_| retry);
         }
@@ -260,16 +251,14 @@ impl Engine {
         }
         let Watched {
             node,
-            debts,
             effects,
             generation,
             ..
         } = watched;
         let (kind, transaction) = (self.settings.backend, self.settings.transaction);
         let rules = rules.as_of(*generation);
-        let mut backend = Backend::new(kind, transaction, self.shared.hws(), debts);
-        let mut config: Config<'_> = self.settings.policy.with_rules(effects);
-        config.granularity = backend.granularity();
+        let mut backend = Backend::new(kind, transaction, self.shared.hws());
+        let config: Config<'_> = self.settings.policy.with_rules(effects);
         let sampler = self.settings.sampler;
         node.pass(gpu, &mut backend, &config, sampler, &rules, running)
     }
@@ -310,7 +299,7 @@ impl Engine {
     /// Whether a queue is stopped, so that it would not survive the system's sleep.
     fn keeps_queues_stopped(&self) -> bool {
         let watched = self.watched.as_ref();
-        watched.is_some_and(|watched| watched.node.any_stopped() || !watched.debts.is_empty())
+        watched.is_some_and(|watched| watched.node.any_stopped())
     }
 
     /// Forgets that the firmware has not answered.
@@ -359,7 +348,7 @@ impl Engine {
                 return true;
             };
             if last {
-                node.give_up(gpu, &backend, failure);
+                node.give_up(gpu, failure);
             } else if !said && !failure.is_passing() {
                 said = true;
                 node.say_failure(gpu, failure);
@@ -398,7 +387,6 @@ impl Keeper for Engine {
         self.start_all_or_give_up(gpu, since);
         if let Some(watched) = &mut self.watched {
             watched.node.forget();
-            watched.debts.clear();
         }
         self.rested = false;
     }

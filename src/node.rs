@@ -216,8 +216,6 @@ impl NodeEngine {
             // What was seen is out of date now.
             return soon();
         }
-        let unanswered = &mut self.transactions.unanswered;
-        start_all::pay_debts(site, backend, self.look.survey(), unanswered);
         // What is changed in between is no part of the look, however long it waits.
         let changing = clock::now().since(surveyed);
         let (ask_waves, waits) = (self.last.ask_waves, self.last.stalled > 0);
@@ -228,7 +226,7 @@ impl NodeEngine {
             // The rules have changed meanwhile: the next pass has what they do.
             return soon();
         }
-        policy.observe(self.look.survey(), roster, backend);
+        policy.observe(self.look.survey(), roster);
         let looked = clock::now();
         let took = looked.since(self.look.survey().began()).since(changing);
         let step = policy.step(looked, config);
@@ -243,10 +241,10 @@ impl NodeEngine {
         let latencies = &mut self.memory.record.latencies;
         latencies.look.add(looked.since(begin));
         latencies.pass.add(clock::now().since(begin));
-        // While anything is owed or stopped, look again even where there is nothing
+        // While anything is stopped, look again even where there is nothing
         // to see or to decide.
         let beyond = self.look.survey().stopped_beyond() > 0;
-        let unfinished = backend.owes() || self.keeps_any_stopped() || beyond;
+        let unfinished = self.keeps_any_stopped() || beyond;
         step.next_look.or_else(|| unfinished.then(later).flatten())
     }
 
@@ -397,7 +395,7 @@ impl NodeEngine {
         occasion: Occasion,
     ) -> Result<(), Failure> {
         let site = Site::new(gpu, self.index);
-        if !self.admission.is_granted() && !self.keeps_any_stopped() && !backend.owes() {
+        if !self.admission.is_granted() && !self.keeps_any_stopped() {
             return Ok(());
         }
         let (transactions, memory) = (&mut self.transactions, &mut self.memory);
@@ -444,9 +442,9 @@ impl NodeEngine {
     }
 
     /// Names what could not be started before the module lets go of the node.
-    pub(crate) fn give_up(&self, gpu: &Present<'_>, backend: &Backend<'_>, failure: Failure) {
+    pub(crate) fn give_up(&self, gpu: &Present<'_>, failure: Failure) {
         let site = Site::new(gpu, self.index);
-        start_all::give_up(site, backend, &self.memory.roster, failure);
+        start_all::give_up(site, &self.memory.roster, failure);
     }
 
     /// Forgets the queues, none of which is stopped: nobody looks any more.

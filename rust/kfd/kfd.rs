@@ -32,7 +32,6 @@ pub mod driver {
     pub mod direct;
     pub mod driver;
     pub(crate) mod due;
-    pub(crate) mod eviction;
     pub(crate) mod expected;
     pub(crate) mod foreign;
     pub mod gpu;
@@ -69,7 +68,6 @@ pub mod act {
     pub mod hws;
     pub mod index;
     pub(crate) mod mqd;
-    pub(crate) mod process_backend;
     pub mod transaction;
 }
 

@@ -115,7 +115,6 @@ pub use memory::storage::PAIR_SLOTS;
 pub use memory::storage::PROCESS_SLOTS;
 pub use memory::storage::QUEUE_SLOTS;
 pub use scheduler::Scheduler;
-pub use settings::choices::Granularity;
 pub use settings::choices::Mode;
 pub use settings::choices::PolicyKind;
 pub use settings::config::choice;

@@ -17,7 +17,6 @@ use crate::pass::output::Output;
 use crate::pass::pass::Pass;
 use crate::pass::presence::Presence;
 use crate::pass::rivals::Rivals;
-use crate::settings::choices::Granularity;
 use crate::settings::choices::Mode;
 use crate::settings::choices::PolicyKind;
 use crate::settings::config::Config;
@@ -51,7 +50,7 @@ pub(crate) struct Node {
     gaps: Gaps,
     recovery: Recovery,
     /// What the last pass was made for.
-    made_for: Option<(Mode, PolicyKind, Granularity)>,
+    made_for: Option<(Mode, PolicyKind)>,
     /// Everything is to be started before anything else.
     releasing: bool,
 }
@@ -225,9 +224,9 @@ impl Node {
         }
     }
 
-    /// A change of mode, policy or backend starts everything first.
+    /// A change of mode or policy starts everything first.
     fn notice_change(&mut self, config: &Config<'_>) {
-        let made_for = (config.mode, config.policy, config.granularity);
+        let made_for = (config.mode, config.policy);
         if self.made_for.is_some_and(|last| last != made_for) {
             self.releasing = true;
         }

@@ -8,7 +8,6 @@ use super::text::Quoted;
 use crate::fleet::Fleet;
 use crate::node::record::wide;
 use crate::node::NodeEngine;
-use gpreempt_policy::Granularity;
 use kernel::prelude::*;
 use kernel::seq_file::SeqFile;
 use kernel::seq_print;
@@ -64,9 +63,6 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
         }
         if let Some(failure) = node.last_failure() {
             seq_print!(out, "  last failure: {}\n", failure.why());
-        }
-        if backend.granularity() == Granularity::Process {
-            seq_print!(out, "  whole processes are stopped, with their copies\n");
         }
         for (name, value) in numbers(node) {
             seq_print!(out, "  {:<17} {}\n", name, value);

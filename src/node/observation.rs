@@ -7,18 +7,12 @@ use gpreempt_policy::Observation;
 use gpreempt_policy::QueueState;
 use gpreempt_policy::Waves;
 use kernel::prelude::*;
-use kfd::act::backend::Backend;
 use kfd::driver::queue::Activity;
 use kfd::look::survey::Survey;
 
 /// Puts what was seen into the policy's terms, and notes in the roster which
 /// queues are stopped. The survey must be the one that the roster took in last.
-pub(crate) fn observe(
-    survey: &Survey,
-    roster: &mut Roster,
-    backend: &Backend<'_>,
-    into: &mut KVVec<Observation>,
-) {
+pub(crate) fn observe(survey: &Survey, roster: &mut Roster, into: &mut KVVec<Observation>) {
     into.clear();
     for (seen, queue) in survey.queues().iter().zip(roster.queues_mut()) {
         let state = match seen.facts.activity {
@@ -26,7 +20,7 @@ pub(crate) fn observe(
             // Whoever is changing it has the driver set it running, and only waits for the
             // driver's lock. Where the driver has refused, nobody else will start it.
             _ if seen.facts.changing && !queue.changing && !queue.stopped => QueueState::Held,
-            _ if backend.stopped_by_us(&seen.facts) => QueueState::StoppedByUs,
+            _ if seen.facts.may_be_started() => QueueState::StoppedByUs,
             Activity::Stopped | Activity::Held => QueueState::Held,
         };
         queue.changing = seen.facts.changing;
@@ -57,7 +51,7 @@ pub(crate) fn observe(
                 .get(seen.process)
                 .and_then(|process| process.hint),
             internal: seen.internal,
-            protected: seen.facts.protected || !backend.reaches(&seen.facts),
+            protected: seen.facts.protected,
         };
         // There is as much room as in the survey.
         let _ = into.push_within_capacity(observation);

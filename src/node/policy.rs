@@ -20,7 +20,6 @@ use gpreempt_policy::Scheduler;
 use gpreempt_policy::Step;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
-use kfd::act::backend::Backend;
 use kfd::act::failure::Failure;
 use kfd::look::survey::Survey;
 
@@ -50,8 +49,8 @@ impl NodePolicy {
 
     /// Takes in what was seen. The survey must be the one that the roster took in
     /// last.
-    pub(crate) fn observe(&mut self, survey: &Survey, roster: &mut Roster, backend: &Backend<'_>) {
-        observe(survey, roster, backend, &mut self.observations);
+    pub(crate) fn observe(&mut self, survey: &Survey, roster: &mut Roster) {
+        observe(survey, roster, &mut self.observations);
     }
 
     /// Decides on what was observed, having heard of the last decisions.

@@ -10,9 +10,7 @@
 use crate::node::memory::Memory;
 use crate::node::roster::Roster;
 use crate::node::site::Site;
-use crate::node::transaction::say_failure;
 use crate::node::transaction::Transactions;
-use crate::node::unanswered::Unanswered;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
 use kfd::act::failure::Failure;
@@ -53,7 +51,7 @@ pub(crate) fn start_all(
         back => back.and_then(|()| transactions.start_all(site, backend, memory)),
     };
     match result {
-        Err(failure) if !ends_all_stops(site, backend, failure) => {
+        Err(failure) if !ends_all_stops(site, failure) => {
             if matches!(failure, Failure::Misfit | Failure::Inexact) {
                 transactions.say_inexact(site);
             }
@@ -71,16 +69,12 @@ pub(crate) fn start_all(
 /// run that should.
 ///
 /// A reset and a suspend evict every queue, and which of them run afterwards the driver
-/// computes from fields that we never write; but it keeps its count of evictions, and
-/// with it those of ours. That the scheduler is taken for hung is no reset yet, and may
-/// never lead to one.
-fn ends_all_stops(site: Site<'_>, backend: &Backend<'_>, failure: Failure) -> bool {
+/// computes from fields that we never write. That the scheduler is taken for hung is no
+/// reset yet, and may never lead to one.
+fn ends_all_stops(site: Site<'_>, failure: Failure) -> bool {
     match failure {
-        Failure::Away(Away::NoKfd) => true,
-        Failure::Away(Away::NoAccess) => !backend.owes(),
-        Failure::Away(Away::Reset) | Failure::Reset(_) => {
-            !backend.owes() && site.gpu().usable().is_err()
-        }
+        Failure::Away(Away::NoKfd | Away::NoAccess) => true,
+        Failure::Away(Away::Reset) | Failure::Reset(_) => site.gpu().usable().is_err(),
         _ => false,
     }
 }
@@ -96,19 +90,18 @@ pub(crate) fn start_beyond(
     memory: &mut Memory,
 ) -> Result<(), Failure> {
     match transactions.start_beyond(site, backend, survey, memory) {
-        Err(failure) if !ends_all_stops(site, backend, failure) => Err(failure),
+        Err(failure) if !ends_all_stops(site, failure) => Err(failure),
         _ => Ok(()),
     }
 }
 
 /// Names what could not be started before the module lets go of the node.
-pub(crate) fn give_up(site: Site<'_>, backend: &Backend<'_>, roster: &Roster, failure: Failure) {
+pub(crate) fn give_up(site: Site<'_>, roster: &Roster, failure: Failure) {
     pr_err!(
-        "{}: stopped queues are left: {} (errno {}); {}\n",
+        "{}: stopped queues are left: {} (errno {}); load the module again with this backend, which starts them\n",
         site,
         failure.why(),
-        failure.errno(),
-        backend.remedy()
+        failure.errno()
     );
     for queue in roster.queues().iter().filter(|queue| queue.stopped) {
         pr_err!(
@@ -117,22 +110,5 @@ pub(crate) fn give_up(site: Site<'_>, backend: &Backend<'_>, roster: &Roster, fa
             queue.key.id(),
             queue.pid
         );
-    }
-}
-
-/// Undoes what the backend owes to processes that have no queue in view.
-pub(crate) fn pay_debts(
-    site: Site<'_>,
-    backend: &mut Backend<'_>,
-    survey: &Survey,
-    unanswered: &mut Unanswered,
-) {
-    if !backend.owes() {
-        return;
-    }
-    let in_view = survey.queues().iter().map(|seen| seen.facts.key.process());
-    let paid = site.with(|node| unanswered.ask(site, || backend.pay_debts(node, in_view)));
-    if let Ok(Err(failure)) = paid {
-        say_failure(site, failure);
     }
 }

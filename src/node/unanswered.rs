@@ -127,7 +127,7 @@ impl Unanswered {
         orders: &mut Orders<'_>,
     ) -> Transacted {
         if self.lasts(site) {
-            let due = site.with(|node| backend.has_to_do(node, orders));
+            let due = site.with(|node| orders.has_to_do(node));
             return match due.map_err(Failure::Away)?? {
                 true => Err(Failure::Unanswered),
                 false => Ok(None),

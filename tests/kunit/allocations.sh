@@ -156,7 +156,7 @@ of_whoever_writes_its_files() {
 	write '1 comm=sh prio=3' $node/rules_add || return 1
 	write '2 cgroup=/ prio=4 timeslice_us=500' $node/rules_add || return 1
 	write 1 $node/rules_del || return 1
-	for setting in mode=observe mode=off mode=enforce backend=process backend=hws transaction=direct \
+	for setting in mode=observe mode=off mode=enforce backend=mqd backend=hws transaction=direct \
 		transaction=driver policy=fair policy=strict sampler=mmio sampler=auto; do
 		write "${setting#*=}" "$parameters/${setting%%=*}" || return 1
 	done

@@ -13,7 +13,6 @@ mod contexts;
 mod cost;
 mod crowd;
 mod direct;
-mod eviction;
 mod failure;
 mod fake;
 mod heads;

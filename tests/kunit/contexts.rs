@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 //! Contexts that a program has beside its main one: whose memory is read for them, whose
-//! rivals they are, and what can be done to them.
+//! rivals they are.
 
 use crate::fake::layout::*;
 use crate::fake::{expect, failed, put, with_node, Fake, INIT};
 use crate::node::roster::Roster;
 use crate::roster_cases::NoRules;
 use core::pin::Pin;
-use gpreempt_policy::Action::Stop;
 use kernel::prelude::*;
 use kernel::sync::{Completion, Mutex};
-use kfd::act::backend::{Backend, BackendKind, Debts, TransactionKind};
-use kfd::act::transaction::Requests;
 use kfd::driver::queue::Activity;
 use kfd::kernel::thread::{Body, Running, Thread};
 use kfd::kernel::wake::Alarm;
@@ -178,37 +175,5 @@ mod tests {
         roster.take(&Survey::new()?, &NoRules)?;
         expect(roster.queues().len(), 0)?;
         expect(names(&mut roster)?, before)
-    }
-
-    #[test]
-    fn a_secondary_context_is_not_evicted() -> Result {
-        with_node(|node| {
-            Fake::own(INIT, true)?;
-            make_secondary()?;
-            let mut survey = Survey::new()?;
-            survey.take(node, core::iter::empty());
-            let mut debts = Debts::new()?;
-            let mut requests = Requests::new(4)?;
-            let owner = Fake::now().processes[0].process as usize;
-            let of_owner = || {
-                let seen = survey.queues().iter();
-                seen.filter(|seen| seen.facts.key.process() == owner)
-            };
-            requests.fill(of_owner().map(|seen| (seen.facts.key, Stop)));
-            let mut backend = Backend::new(
-                BackendKind::Process,
-                TransactionKind::Driver,
-                None,
-                &mut debts,
-            );
-            for seen in of_owner() {
-                expect(backend.reaches(&seen.facts), false)?;
-            }
-            let result = backend.transact(node, &mut requests.each());
-            expect(result.map(|_| ()), Ok(()))?;
-            expect(backend.owes(), false)?;
-            let qpd = Fake::now().processes[0].qpd;
-            expect(crate::fake::get::<u32>(qpd, QCM_PROCESS_DEVICE_EVICTED), 0)
-        })
     }
 }

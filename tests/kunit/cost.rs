@@ -8,7 +8,7 @@ use crate::fake::{expect, put, with_node, Fake, INIT};
 use gpreempt_policy::Action::{self, Start, Stop};
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
-use kfd::act::backend::{Backend, BackendKind, Debts, TransactionKind};
+use kfd::act::backend::{Backend, BackendKind, TransactionKind};
 use kfd::act::hws::Hws;
 use kfd::act::index::looks;
 use kfd::act::transaction::{Done, Orders, Requests};
@@ -24,7 +24,6 @@ struct Scene<'a> {
     node: &'a Node<'a>,
     kind: BackendKind,
     hws: Hws,
-    debts: Debts,
     requests: Requests,
     survey: Survey,
 }
@@ -32,12 +31,7 @@ struct Scene<'a> {
 impl Scene<'_> {
     /// How many walks a transaction takes.
     fn walks(&mut self, orders: impl FnOnce(&mut Requests) -> Orders<'_>) -> Result<u32> {
-        let mut backend = Backend::new(
-            self.kind,
-            TransactionKind::Driver,
-            Some(&self.hws),
-            &mut self.debts,
-        );
+        let backend = Backend::new(self.kind, TransactionKind::Driver, Some(&self.hws));
         let before = walks::counted();
         let begin = clock::now();
         let result = backend.transact(self.node, &mut orders(&mut self.requests));
@@ -80,7 +74,6 @@ fn with_scene(
             node,
             kind,
             hws: Hws::bind(&driver)?,
-            debts: Debts::new()?,
             requests: Requests::new(QUEUE_SLOTS)?,
             survey,
         })
@@ -179,11 +172,7 @@ mod tests {
         for queues in SIZES {
             with_scene(BackendKind::Mqd, queues, |scene| {
                 let fake = Fake::now();
-                put(
-                    fake.dqm,
-                    DEVICE_QUEUE_MANAGER_SCHED_POLICY,
-                    KFD_SCHED_POLICY_NO_HWS as u32,
-                );
+                fake.without_scheduler();
                 // One of them can be moved.
                 put(fake.processes[1].queues[0], QUEUE_MQD, fake.node);
                 let first = fake.processes[1].queues[0] as usize;
@@ -195,21 +184,6 @@ mod tests {
                     expect(scene.walks(Requests::each)?, 1)?;
                 }
                 Ok(())
-            })?;
-        }
-        Ok(())
-    }
-
-    #[test]
-    fn processes_take_one_walk_however_many_there_are() -> Result {
-        for queues in SIZES {
-            with_scene(BackendKind::Process, queues, |scene| {
-                expect(scene.all(Stop)?, 1)?;
-                expect(scene.debts.is_empty(), false)?;
-                // What is owed already is not looked for, and the other process has no
-                // memory.
-                expect(scene.all(Start)?, 0)?;
-                expect(scene.debts.is_empty(), true)
             })?;
         }
         Ok(())

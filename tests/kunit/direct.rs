@@ -8,7 +8,7 @@ use crate::fake::{expect, failed, get, put, with_node, Fake, GRACE};
 use crate::scene::{with_scene_of, Scene, State};
 use gpreempt_policy::Action;
 use kernel::prelude::*;
-use kfd::act::backend::{Backend, BackendKind, Debts};
+use kfd::act::backend::{Backend, BackendKind};
 use kfd::act::failure::Failure;
 use kfd::act::hws::{Hws, TransactionKind};
 use kfd::act::transaction::Done;
@@ -261,19 +261,39 @@ mod tests {
         let driver = Driver::pin()?.check_build()?;
         with_node(|node| {
             let hws = Hws::bind(&driver)?;
-            let mut debts = Debts::new()?;
-            let mut check = |kind, transaction, hws| {
-                let backend = Backend::new(kind, transaction, hws, &mut debts);
+            let check = |kind, transaction, hws| {
+                let backend = Backend::new(kind, transaction, hws);
                 let refusal = backend.check(node).err();
                 refusal.map(|refusal| refusal.why)
             };
             let direct = TransactionKind::Direct;
             expect(check(BackendKind::Hws, direct, Some(&hws)), None)?;
-            let others = check(BackendKind::Process, direct, Some(&hws));
+            let by_driver = TransactionKind::Driver;
             expect(
-                others,
+                check(BackendKind::Hws, by_driver, None),
+                Some("backend=hws needs debug_lock_and_unmap and debug_map_and_unlock, which this amdgpu does not have: use a kernel that the module supports, or load amdgpu with sched_policy=2 and use backend=mqd"),
+            )?;
+            expect(
+                check(BackendKind::Mqd, by_driver, Some(&hws)),
+                Some("backend=mqd cannot work beside the hardware scheduler: use backend=hws"),
+            )?;
+            let fake = Fake::now();
+            fake.without_scheduler();
+            expect(
+                check(BackendKind::Hws, by_driver, Some(&hws)),
+                Some("backend=hws needs the hardware scheduler: use backend=mqd, or load amdgpu with sched_policy=0"),
+            )?;
+            // Single hardware queues need neither of the two functions.
+            expect(check(BackendKind::Mqd, by_driver, None), None)?;
+            expect(
+                check(BackendKind::Mqd, direct, Some(&hws)),
                 Some("transaction=direct is for backend=hws alone: use transaction=driver"),
             )?;
+            put(
+                fake.dqm,
+                DEVICE_QUEUE_MANAGER_SCHED_POLICY,
+                KFD_SCHED_POLICY_HWS as u32,
+            );
             let place = Fake::now().check_preemption_failed;
             // Into the middle of the right one, and not a function at all.
             let right: usize = get(place.cast(), 0);

@@ -40,10 +40,6 @@ const MEANINGS: &[(Failure, u32, FailureKind)] = &[
     (Failure::Single(ETIME), ETIME, Broken),
     (Failure::Single(EIO), EIO, Broken),
     (Failure::Single(EFAULT), EFAULT, Broken),
-    (Failure::Restore(ETIME), ETIME, Rebuilt),
-    (Failure::Restore(EIO), EIO, Broken),
-    (Failure::Restore(ENOMEM), ENOMEM, Broken),
-    (Failure::Restore(EFAULT), EFAULT, Broken),
     (Failure::Reset(EIO), EIO, Rebuilt),
     (Failure::Unanswered, ETIME, Rebuilt),
 ];
@@ -67,11 +63,7 @@ mod tests {
     /// Whoever takes these for a rebuild forgets queues that stay stopped.
     #[test]
     fn firmware_that_does_not_answer_rebuilds_nothing() -> Result {
-        for failure in [
-            Failure::Unmap(ETIME),
-            Failure::Restore(ETIME),
-            Failure::Unanswered,
-        ] {
+        for failure in [Failure::Unmap(ETIME), Failure::Unanswered] {
             expect(failure.is_rebuilt(), false)?;
         }
         expect(Failure::Reset(EIO).is_rebuilt(), true)
@@ -82,8 +74,6 @@ mod tests {
     fn only_what_was_waited_for_is_unanswered() -> Result {
         for (failure, unanswered) in [
             (Failure::Unmap(ETIME), true),
-            (Failure::Restore(ETIME), true),
-            (Failure::Restore(ENOMEM), false),
             (Failure::Map(ETIME), false),
             (Failure::Single(ETIME), false),
             (Failure::Unanswered, false),

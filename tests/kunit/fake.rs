@@ -47,12 +47,9 @@ pub(crate) struct Fake {
     pub(crate) node: *mut u8,
     pub(crate) dqm: *mut u8,
     pub(crate) processes: [FakeProcess; PROCESSES],
-    pub(crate) evict_nocpsch: usize,
-    pub(crate) restore_nocpsch: usize,
     pub(crate) unmap_error: i32,
     pub(crate) map_errors: u32,
     pub(crate) mapped: u32,
-    pub(crate) restore_error: i32,
     pub(crate) unmaps: u32,
     pub(crate) maps: u32,
     pub(crate) dump_error: i32,
@@ -77,7 +74,6 @@ pub(crate) struct Fake {
     pub(crate) fence_late: u32,
     pub(crate) unmap_error_at_map: i32,
     pub(crate) miscount_at_unmap: u32,
-    pub(crate) trap_at_evict: u32,
     pub(crate) word: u64,
 }
 
@@ -137,14 +133,10 @@ impl Fake {
         kernel::error::to_result(unsafe { gp_fake_stop(number) })
     }
 
-    /// Without the hardware scheduler, with the operations that belong to that.
+    /// Without the hardware scheduler.
     pub(crate) fn without_scheduler(&self) {
-        const EVICT: usize = layout::DEVICE_QUEUE_MANAGER_OPS_EVICT_PROCESS_QUEUES;
-        const RESTORE: usize = layout::DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES;
         let policy = layout::KFD_SCHED_POLICY_NO_HWS as u32;
         put(self.dqm, layout::DEVICE_QUEUE_MANAGER_SCHED_POLICY, policy);
-        put(self.dqm, EVICT, self.evict_nocpsch);
-        put(self.dqm, RESTORE, self.restore_nocpsch);
     }
 
     /// Has a hardware queue hold the queue with a doorbell, or none if that is 0.

@@ -68,7 +68,7 @@ every_file_can_be_read() {
 
 parameters_change_while_it_runs() {
 	load || return 1
-	for setting in mode=enforce backend=process backend=hws transaction=direct transaction=driver sampler=memory sampler=mmio \
+	for setting in mode=enforce backend=mqd backend=hws transaction=direct transaction=driver sampler=memory sampler=mmio \
 		sampler=auto policy=fair policy=deadline policy=strict mode=off mode=observe \
 		user_priority=cap:3 timeslice_us=500 mode=enforce; do
 		echo "${setting#*=}" >"$parameters/${setting%%=*}" || return 1
@@ -98,14 +98,14 @@ a_gpu_has_values_of_its_own() {
 	for parameter in "$parameters"/*; do
 		holds "$(own "${parameter##*/}")" "$(cat "$parameter")" || return 1
 	done
-	settings="backend=process max_stop_ms=7 mode=enforce sampler=mmio
+	settings="backend=mqd max_stop_ms=7 mode=enforce sampler=mmio
 		timeslice_us=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16 transaction=direct"
 	names="max_stop_ms mode sampler backend transaction timeslice_us"
 	for setting in $settings; do
 		echo "${setting#*=}" >"$(own "${setting%%=*}")" || return 1
 		! holds "$parameters/${setting%%=*}" "${setting#*=}" >/dev/null || return 1
 	done
-	own_are "$names" && eventually backend_is process || return 1
+	own_are "$names" && eventually backend_is mqd || return 1
 	for setting in mode=nonsense mode= backend=hsw max_stop_ms=0 max_stop_ms=60001 timeslice_us=1,2; do
 		! echo "${setting#*=}" 2>/dev/null >"$(own "${setting%%=*}")" || return 1
 	done
@@ -521,13 +521,13 @@ a_backend_stays_until_it_has_started_what_it_stopped() {
 	load mode=enforce backend=hws || return 1
 	pass_by
 	stop_while 3 halt || return 1
-	echo process >"$parameters/backend" || return 1
+	echo mqd >"$parameters/backend" || return 1
 	pass_by
 	backend_is hws || return 1
 	stopped 1 || return 1
 	echo 0 >$fake/halted
 	eventually stopped 0 || return 1
-	eventually backend_is process || return 1
+	eventually backend_is mqd || return 1
 	unload
 }
 
@@ -566,7 +566,7 @@ firmware_that_does_not_answer_is_asked_once() {
 	said=$(times "the firmware does not answer: nothing is sent for a while")
 	fall_silent $an_hour || return 1
 	# This has everything started first.
-	echo process >"$parameters/backend"
+	echo mqd >"$parameters/backend"
 	pass_by
 	pass_by
 	backend_is hws || return 1
@@ -639,13 +639,13 @@ firmware_that_took_queues_off_is_no_reason_to_stay_awake_or_loaded() {
 # What one backend has stopped, no other starts.
 a_backend_stays_while_firmware_does_not_answer() {
 	fall_silent $an_hour || return 1
-	echo process >"$parameters/backend"
+	echo mqd >"$parameters/backend"
 	pass_by
 	pass_by
 	backend_is hws && stopped 1 || return 1
 	echo 0 >$fake/unmap_error
 	echo 1 >$fake/resets
-	eventually stopped 0 && eventually backend_is process || return 1
+	eventually stopped 0 && eventually backend_is mqd || return 1
 	unload
 }
 
@@ -699,7 +699,7 @@ wrong_counters_disturb_nobody() {
 	said=$(times "active_queue_count is not")
 	echo -1 >$fake/miscount
 	echo 1 >$fake/stopped
-	for setting in mode=observe mode=off backend=process; do
+	for setting in mode=observe mode=off backend=mqd; do
 		echo "${setting#*=}" >"$parameters/${setting%%=*}" || return 1
 		pass_by
 		pass_by

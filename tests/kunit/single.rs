@@ -9,7 +9,7 @@ use crate::scene::State;
 use gpreempt_policy::Action;
 use gpreempt_policy::Action::{Start, Stop};
 use kernel::prelude::*;
-use kfd::act::backend::{Backend, BackendKind, Debts, TransactionKind};
+use kfd::act::backend::{Backend, BackendKind, TransactionKind};
 use kfd::act::failure::Failure;
 use kfd::act::transaction::{Done, Requests};
 use kfd::driver::gpu::Away;
@@ -20,7 +20,6 @@ use kfd::look::survey::Survey;
 /// The node, and the keys of the four compute queues.
 struct Scene<'a> {
     node: &'a Node<'a>,
-    debts: Debts,
     requests: Requests,
     keys: KVec<QueueKey>,
 }
@@ -31,12 +30,7 @@ impl Scene<'_> {
         let keys = &self.keys;
         let asked = asked.iter().map(|&(queue, action)| (keys[queue], action));
         self.requests.fill(asked);
-        let mut backend = Backend::new(
-            BackendKind::Mqd,
-            TransactionKind::Driver,
-            None,
-            &mut self.debts,
-        );
+        let backend = Backend::new(BackendKind::Mqd, TransactionKind::Driver, None);
         let result = backend.transact(self.node, &mut self.requests.each());
         result.map(|_| ())
     }
@@ -55,11 +49,7 @@ fn with_scene(test: impl FnOnce(&mut Scene<'_>) -> Result) -> Result {
             // Nobody looks into it.
             put(queue, QUEUE_MQD, fake.node);
         }
-        put(
-            fake.dqm,
-            DEVICE_QUEUE_MANAGER_SCHED_POLICY,
-            KFD_SCHED_POLICY_NO_HWS as u32,
-        );
+        fake.without_scheduler();
         let mut survey = Survey::new()?;
         survey.take(node, core::iter::empty());
         let mut keys = KVec::new();
@@ -69,7 +59,6 @@ fn with_scene(test: impl FnOnce(&mut Scene<'_>) -> Result) -> Result {
         expect(keys.len(), PROCESSES * (QUEUES - 1))?;
         test(&mut Scene {
             node,
-            debts: Debts::new()?,
             requests: Requests::new(4)?,
             keys,
         })

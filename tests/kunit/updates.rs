@@ -12,7 +12,6 @@ use crate::scene::{with_scene, Descriptors, Scene, State};
 use gpreempt_policy::Action::{Start, Stop};
 use gpreempt_policy::{Observation, QueueState};
 use kernel::prelude::*;
-use kfd::act::backend::{Backend, BackendKind, Debts, TransactionKind};
 use kfd::act::transaction::Done;
 use kfd::driver::queue::words;
 use kfd::look::survey::Survey;
@@ -45,13 +44,6 @@ impl Ambiguous {
 fn judged(scene: &Scene<'_>, remembered: bool) -> Result<[QueueState; 2]> {
     let mut survey = Survey::new()?;
     let mut roster = Roster::new()?;
-    let mut debts = Debts::new()?;
-    let backend = Backend::new(
-        BackendKind::Hws,
-        TransactionKind::Driver,
-        Some(&scene.hws),
-        &mut debts,
-    );
     let mut seen = KVVec::<Observation>::with_capacity(4, GFP_KERNEL)?;
     let mut states = [QueueState::Unknown; 2];
     for state in &mut states {
@@ -61,7 +53,7 @@ fn judged(scene: &Scene<'_>, remembered: bool) -> Result<[QueueState; 2]> {
             return failed(fmt!("no queue is seen"));
         };
         queue.stopped |= remembered;
-        observe(&survey, &mut roster, &backend, &mut seen);
+        observe(&survey, &mut roster, &mut seen);
         *state = seen.first().map_or(*state, |first| first.state);
     }
     Ok(states)

@@ -30,8 +30,6 @@ pub enum Failure {
     /// One of the queues could not be taken off or put back by itself, with this
     /// positive errno; others could.
     Single(u32),
-    /// A process could not be put back, with this positive errno; others could.
-    Restore(u32),
     /// The driver refused with this positive errno because it resets the GPU.
     Reset(u32),
     /// The firmware has not answered a while ago, and the GPU was not reset since:
@@ -66,16 +64,13 @@ impl Failure {
             Failure::Away(Away::Halted) => FailureKind::Passing,
             _ if self.is_rebuilt() => FailureKind::Rebuilt,
             // The scheduler has not taken the queues off within the driver's time limit,
-            // for which the driver has asked for a reset: unmap_queues_cpsch(), which
-            // evictions and restores go through too.
-            Failure::Unmap(ETIME) | Failure::Restore(ETIME) => FailureKind::Rebuilt,
+            // for which the driver has asked for a reset: unmap_queues_cpsch().
+            Failure::Unmap(ETIME) => FailureKind::Rebuilt,
             // The policy is to be as silent, and to start then what is still stopped.
             Failure::Unanswered => FailureKind::Rebuilt,
             // Putting queues back is not waited for, so that no time limit of it can end
             // in a reset; nor does any of a single hardware queue's.
-            Failure::Unmap(_) | Failure::Map(_) | Failure::Single(_) | Failure::Restore(_) => {
-                FailureKind::Broken
-            }
+            Failure::Unmap(_) | Failure::Map(_) | Failure::Single(_) => FailureKind::Broken,
             // Nothing changes that is known.
             Failure::Away(_) | Failure::Reset(_) | Failure::Misfit | Failure::Inexact => {
                 FailureKind::Broken
@@ -96,7 +91,7 @@ impl Failure {
 
     /// Whether the firmware has not answered within the driver's time limit.
     pub fn is_unanswered(self) -> bool {
-        matches!(self, Failure::Unmap(ETIME) | Failure::Restore(ETIME))
+        matches!(self, Failure::Unmap(ETIME))
     }
 
     /// What the policy hears.
@@ -113,7 +108,6 @@ impl Failure {
             Failure::Unmap(errno)
             | Failure::Map(errno)
             | Failure::Single(errno)
-            | Failure::Restore(errno)
             | Failure::Reset(errno) => return errno,
             Failure::Unanswered => return ETIME,
             Failure::Away(Away::Reset) => EIO,
@@ -136,7 +130,6 @@ impl Failure {
             Failure::Misfit | Failure::Inexact => "the driver's counters do not fit its queues",
             Failure::Map(_) => "the queues could not be put back on the GPU",
             Failure::Single(_) => "a queue could not be taken off the GPU or put back",
-            Failure::Restore(_) => "a process could not be put back on the GPU",
             Failure::Unanswered => "the firmware does not answer, and the GPU was not reset",
         }
     }

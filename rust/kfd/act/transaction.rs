@@ -152,7 +152,7 @@ impl Requests {
 
 /// The requests of a transaction, sorted by key, and where those of each queue are.
 pub(crate) struct Asked<'a> {
-    pub(crate) requests: &'a mut [Request],
+    requests: &'a mut [Request],
     index: &'a Index,
 }
 
@@ -211,6 +211,11 @@ impl<'a> Orders<'a> {
             room,
             handed_over: HandedOver::default(),
         }
+    }
+
+    /// Whether they come down to anything on a node, and so would be sent.
+    pub fn has_to_do(&self, node: &Node<'_>) -> Result<bool, Failure> {
+        self.wanted.due_on(node).map(|due| due.is_some())
     }
 
     /// What was left to the driver's own unmapping, also after a failure.

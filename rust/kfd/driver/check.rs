@@ -6,7 +6,6 @@
 
 #![forbid(unsafe_code)]
 
-use crate::driver::eviction;
 use crate::driver::hardware_queue::manager;
 use crate::driver::layout::*;
 use crate::driver::node::Node;
@@ -52,14 +51,6 @@ const CHECKS: &[Check] = &[
     Check {
         passes: |node| operation::UPDATE_QUEUE.of(node.dqm(), node.gpu()).is_some(),
         why: "dqm->ops.update_queue is not amdgpu's: build the module for this amdgpu",
-    },
-    Check {
-        passes: |node| eviction::evict(node).of(node.dqm(), node.gpu()).is_some(),
-        why: "dqm->ops.evict_process_queues is not amdgpu's for this sched_policy: build the module for this amdgpu",
-    },
-    Check {
-        passes: |node| eviction::restore(node).of(node.dqm(), node.gpu()).is_some(),
-        why: "dqm->ops.restore_process_queues is not amdgpu's for this sched_policy: build the module for this amdgpu",
     },
     Check {
         passes: |node| asks_hardware_by(node, &operation::GET_CU_OCCUPANCY),

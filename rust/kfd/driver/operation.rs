@@ -55,10 +55,6 @@ macro_rules! operations {
 
 operations! {
     UPDATE_QUEUE = Some(DEVICE_QUEUE_MANAGER_OPS_UPDATE_QUEUE), "update_queue";
-    EVICT_BY_SCHEDULER = Some(DEVICE_QUEUE_MANAGER_OPS_EVICT_PROCESS_QUEUES), "evict_process_queues_cpsch";
-    EVICT_BY_DRIVER = Some(DEVICE_QUEUE_MANAGER_OPS_EVICT_PROCESS_QUEUES), "evict_process_queues_nocpsch";
-    RESTORE_BY_SCHEDULER = Some(DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES), "restore_process_queues_cpsch";
-    RESTORE_BY_DRIVER = Some(DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES), "restore_process_queues_nocpsch";
     LOAD_MQD = Some(MQD_MANAGER_LOAD_MQD), "load_mqd_v9_4_3";
     DESTROY_MQD = Some(MQD_MANAGER_DESTROY_MQD), "destroy_mqd_v9_4_3";
     HQD_DUMP = Some(KFD2KGD_CALLS_HQD_DUMP), "kgd_gfx_v9_hqd_dump";

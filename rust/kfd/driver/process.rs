@@ -90,13 +90,6 @@ impl Task {
             began: unsafe { bindings::gp_task_began(self.0.as_ptr()) },
         }
     }
-
-    /// Whether it uses a memory.
-    pub(crate) fn uses(&self, memory: &Memory) -> bool {
-        // SAFETY: By the type's invariant the task is there, and by that of `Memory` the
-        // memory is.
-        unsafe { bindings::gp_task_uses(self.0.as_ptr(), memory.0.as_ptr()) }
-    }
 }
 
 impl Drop for Task {
@@ -238,14 +231,6 @@ impl MemoryHandle {
         Some(Self(mm))
     }
 
-    /// A handle of a memory.
-    pub(crate) fn new(memory: &Memory) -> Self {
-        // SAFETY: By the invariant of `Memory` it is in use.
-        unsafe { bindings::gp_mm_handle_get(memory.0.as_ptr()) };
-        // INVARIANT: The reference was just taken.
-        Self(memory.0)
-    }
-
     /// The memory, unless the process is gone.
     pub(crate) fn memory(&self) -> Option<Memory> {
         // SAFETY: By the type's invariant a reference to the structure is held.
@@ -262,13 +247,6 @@ impl MemoryHandle {
         // other memory has its address; the shim compares that and writes one number.
         let has = unsafe { bindings::gp_hint_read(self.0.as_ptr(), &raw mut number) };
         has.then_some(number)
-    }
-
-    /// Whether the memory is in use, without keeping it so: that would put off the end of
-    /// a process that ends meanwhile.
-    pub(crate) fn is_in_use(&self) -> bool {
-        // SAFETY: By the type's invariant a reference to the structure is held.
-        unsafe { bindings::gp_mm_in_use(self.0.as_ptr()) }
     }
 }
 

@@ -113,16 +113,12 @@ pub struct QueueFacts {
     /// Something about the queue or its process forbids starting it: the driver
     /// is about to reset, move or destroy it.
     pub(crate) doomed: bool,
-    /// It takes part in cooperative launches.
-    pub(crate) gws: bool,
-    /// The driver counts it among those that take part. Of a queue that does not
-    /// run, that comes later than [`QueueFacts::gws`].
+    /// The driver counts it among those that take part in cooperative launches. Of a
+    /// queue that does not run, that comes later than its part in them.
     pub(crate) counted_gws: bool,
     /// It takes part and runs, and the driver has left out to count it: it was
     /// given GWS while we had it stopped.
     pub(crate) uncounted_gws: bool,
-    /// The process's eviction keeps it from running.
-    pub evicted: bool,
     /// It seems to be stopped by us, and its descriptor, where it was compared, names
     /// another ring than its fields: its process is changing it, or has tried to and the
     /// driver has refused.
@@ -133,8 +129,6 @@ pub struct QueueFacts {
     pub save_bytes: u32,
     /// Bytes of the control stack that follows each of its descriptors.
     pub(crate) control_stack_bytes: u32,
-    /// It is of its program's main context. See [`ProcessFacts::primary`].
-    pub primary: bool,
     /// The XCC of the node that reads its packets and moves its read pointer.
     pub(crate) packet_xcc: u32,
     pub(crate) mqd: usize,
@@ -255,7 +249,11 @@ impl QueueFacts {
 
     /// Whether nothing but a stop of ours keeps the queue from running, as far as its
     /// fields and what is known of its descriptor say.
-    pub(crate) fn may_be_started(&self) -> bool {
+    ///
+    /// Nothing has to be remembered of a stop, and nothing that is forgotten leaves a queue
+    /// stopped: the driver would run it, so that whoever has stopped it was this module, in
+    /// this load or in one before.
+    pub fn may_be_started(&self) -> bool {
         self.kind == QueueKind::Compute && self.activity == Activity::Stopped && !self.doomed
     }
 
@@ -305,14 +303,11 @@ impl QueueFacts {
             activity,
             protected: left_alone || gws || kind != QueueKind::Compute,
             doomed,
-            gws,
             counted_gws,
             uncounted_gws: gws && !counted_gws && activity == Activity::Active && !left_alone,
-            evicted: image.flag::<{ P + QUEUE_PROPERTIES_IS_EVICTED }>(),
             ring_bytes: image.long::<{ P + QUEUE_PROPERTIES_QUEUE_SIZE }>(),
             save_bytes: image.int::<{ P + QUEUE_PROPERTIES_CTX_SAVE_RESTORE_AREA_SIZE }>(),
             control_stack_bytes: image.int::<{ P + QUEUE_PROPERTIES_CTL_STACK_SIZE }>(),
-            primary: owner.primary,
             packet_xcc: if aql {
                 0
             } else {

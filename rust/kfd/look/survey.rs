@@ -220,7 +220,7 @@ impl Survey {
     /// The place of a process, whose queues come one after the other.
     fn process(&mut self, owner: &Owner<'_>, facts: &QueueFacts) -> Option<usize> {
         let last = self.processes.len().checked_sub(1);
-        let runs = facts.activity != Activity::Held || facts.evicted;
+        let runs = facts.activity != Activity::Held;
         if let Some(process) = self.processes.last_mut() {
             if process.process == owner.process.address() {
                 process.runs |= runs;

@@ -18,6 +18,7 @@ use crate::kernel::wake;
 use crate::look::sampler::SamplerKind;
 use core::cell::UnsafeCell;
 use core::fmt::Write;
+use gpreempt_policy::choice;
 use gpreempt_policy::Address;
 use gpreempt_policy::Config;
 use gpreempt_policy::OwnError;
@@ -73,15 +74,16 @@ impl Settings {
 impl Values for Settings {
     fn set_text(&mut self, name: &str, text: &str) -> Result<(), SetError> {
         let text = text.trim();
+        let refused = || choice(name).map_or(SetError::Invalid, |choice| choice.refuse(text));
         match name {
             "sampler" => {
-                self.sampler = SamplerKind::named(text).ok_or(SetError::Invalid)?;
+                self.sampler = SamplerKind::named(text).ok_or_else(refused)?;
             }
             "backend" => {
-                self.backend = BackendKind::named(text).ok_or(SetError::Invalid)?;
+                self.backend = BackendKind::named(text).ok_or_else(refused)?;
             }
             "transaction" => {
-                self.transaction = TransactionKind::named(text).ok_or(SetError::Invalid)?;
+                self.transaction = TransactionKind::named(text).ok_or_else(refused)?;
             }
             _ => self.policy.set_text(name, text)?,
         }
@@ -160,7 +162,7 @@ fn refuse(what: fmt::Arguments<'_>, error: OwnError) -> Error {
     pr_err!("{}: {}\n", what, Plain(error));
     match error {
         OwnError::Value(SetError::OutOfRange { .. }) => ERANGE,
-        OwnError::Value(SetError::Invalid | SetError::Unknown) => EINVAL,
+        OwnError::Value(SetError::Invalid | SetError::Gone(_) | SetError::Unknown) => EINVAL,
         OwnError::NoRoom(_) => ENOSPC,
     }
 }

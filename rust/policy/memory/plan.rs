@@ -6,8 +6,6 @@ use core::hash::Hash;
 use core::hash::Hasher;
 
 use crate::terms::decision::Reason;
-use crate::terms::observation::ProcessId;
-use crate::terms::observation::QueueId;
 use crate::terms::time::Nanos;
 
 /// Why a queue is to be stopped, and the place of the queue that it is stopped
@@ -88,31 +86,10 @@ impl QueuePlan {
     }
 }
 
-/// Whether a process is stopped where whole processes are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Whole {
-    /// Not decided yet.
-    #[default]
-    Open,
-    /// Not in this pass: one of its busy queues may not be stopped, for example.
-    Refused,
-    /// All of its queues are stopped in this pass.
-    Stopping,
-}
-
-/// What a pass plans for a process. All but the first two matter only where
-/// whole processes are stopped.
+/// What a pass plans for a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProcessPlan {
     stuck: bool,
-    favoured: bool,
-    stopped_since: Option<Nanos>,
-    led: bool,
-    held_for: Option<(QueueId, ProcessId)>,
-    start: Option<(Reason, Option<QueueId>)>,
-    claim: Option<Claim>,
-    active: usize,
-    whole: Whole,
 }
 
 impl Hash for ProcessPlan {
@@ -127,154 +104,5 @@ impl ProcessPlan {
 
     pub(crate) fn is_stuck(&self) -> bool {
         self.stuck
-    }
-
-    /// Another process was stopped for it.
-    pub(crate) fn favour(&mut self) {
-        self.favoured = true;
-    }
-
-    pub(crate) fn is_favoured(&self) -> bool {
-        self.favoured
-    }
-
-    /// One of its queues has really been stopped since this time.
-    pub(crate) fn see_stopped(&mut self, since: Nanos) {
-        self.stopped_since = Some(self.stopped_since.map_or(since, |other| other.min(since)));
-    }
-
-    /// Since when it has really been stopped.
-    pub(crate) fn stopped_since(&self) -> Option<Nanos> {
-        self.stopped_since
-    }
-
-    /// One of its stopped queues had something to do, and decides for those that
-    /// were stopped along with it.
-    pub(crate) fn see_leader(&mut self) {
-        self.led = true;
-    }
-
-    pub(crate) fn is_led(&self) -> bool {
-        self.led
-    }
-
-    /// It stays stopped for a queue of another process.
-    pub(crate) fn hold_for(&mut self, queue: QueueId, process: ProcessId) {
-        self.held_for = Some((queue, process));
-    }
-
-    pub(crate) fn held_for(&self) -> Option<(QueueId, ProcessId)> {
-        self.held_for
-    }
-
-    /// One of its queues is started; the first one says why.
-    pub(crate) fn start(&mut self, reason: Reason, beneficiary: Option<QueueId>) {
-        self.start = self.start.or(Some((reason, beneficiary)));
-    }
-
-    /// Why it is started, and which queue it was stopped for.
-    pub(crate) fn planned_start(&self) -> Option<(Reason, Option<QueueId>)> {
-        self.start
-    }
-
-    /// One of its queues would be stopped with it.
-    pub(crate) fn count_active(&mut self) {
-        self.active = self.active.saturating_add(1);
-    }
-
-    /// How many of its queues would be stopped.
-    pub(crate) fn active(&self) -> usize {
-        self.active
-    }
-
-    /// It is not stopped in this pass.
-    pub(crate) fn refuse(&mut self) {
-        self.whole = Whole::Refused;
-    }
-
-    /// It is stopped in this pass, or it is not.
-    pub(crate) fn decide(&mut self, stops: bool) {
-        self.whole = if stops {
-            Whole::Stopping
-        } else {
-            Whole::Refused
-        };
-    }
-
-    pub(crate) fn whole(&self) -> Whole {
-        self.whole
-    }
-
-    /// One of its busy queues may be stopped by this claim, or may not. A process
-    /// is stopped for one beneficiary or not at all.
-    pub(crate) fn add_claim(&mut self, claim: Option<Claim>) {
-        let first = self.claim.or(claim);
-        let place = |claim: Claim| claim.beneficiary_at;
-        if claim.is_none() || first.map(place) != claim.map(place) {
-            self.refuse();
-        }
-        self.claim = first;
-    }
-
-    /// The claim on it.
-    pub(crate) fn claim(&self) -> Option<Claim> {
-        self.claim
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const CLAIM: Claim = Claim {
-        reason: Reason::Inversion,
-        beneficiary_at: 3,
-    };
-
-    #[test]
-    fn a_process_remembers_who_it_was_stopped_for_and_since_when() {
-        let mut plan = ProcessPlan::default();
-        assert!(!plan.is_favoured() && !plan.is_led() && !plan.is_stuck());
-        plan.favour();
-        plan.see_leader();
-        assert!(plan.is_favoured() && plan.is_led() && !plan.is_stuck());
-        plan.hold_for(QueueId(1), ProcessId(2));
-        assert_eq!(plan.held_for(), Some((QueueId(1), ProcessId(2))));
-        for since in [7, 5, 6] {
-            plan.see_stopped(Nanos(since));
-        }
-        assert_eq!(plan.stopped_since(), Some(Nanos(5)));
-        plan.start(Reason::Calm, Some(QueueId(1)));
-        plan.start(Reason::Bound, None);
-        let start = Some((Reason::Calm, Some(QueueId(1))));
-        assert_eq!(plan.planned_start(), start);
-    }
-
-    #[test]
-    fn a_process_is_stopped_for_one_queue_or_not_at_all() {
-        let mut plan = ProcessPlan::default();
-        assert_eq!(plan.active(), 0);
-        for _ in 0..3 {
-            plan.count_active();
-            plan.add_claim(Some(CLAIM));
-        }
-        assert_eq!((plan.active(), plan.whole()), (3, Whole::Open));
-        assert_eq!(plan.claim(), Some(CLAIM));
-        for other in [
-            None,
-            Some(Claim {
-                beneficiary_at: 4,
-                ..CLAIM
-            }),
-        ] {
-            let mut plan = plan;
-            plan.add_claim(other);
-            assert_eq!(plan.whole(), Whole::Refused, "{other:?}");
-            assert_eq!(plan.claim(), Some(CLAIM));
-        }
-        plan.decide(true);
-        assert_eq!(plan.whole(), Whole::Stopping);
-        plan.decide(false);
-        assert_eq!(plan.whole(), Whole::Refused);
     }
 }

@@ -321,12 +321,6 @@ impl Queue {
         self.patience.forget_stop();
     }
 
-    /// An orphan whose process is stopped is stopped with it.
-    pub(crate) fn adopt(&mut self, now: Nanos, since: Nanos) {
-        let immunity = self.phase.immunity();
-        self.phase = Phase::Stopped(Stop::inherited(now, since, immunity));
-    }
-
     /// It stays stopped for this queue.
     pub(crate) fn stay_stopped_for(&mut self, queue: QueueId, process: ProcessId) {
         if let Some(stop) = self.phase.stop_mut() {
@@ -344,13 +338,6 @@ impl Queue {
     pub(crate) fn calm_stop(&mut self) {
         if let Some(stop) = self.phase.stop_mut() {
             stop.calm();
-        }
-    }
-
-    /// It stays stopped for whichever queue its process does.
-    pub(crate) fn follow_process(&mut self, queue: QueueId, process: ProcessId) {
-        if let Some(stop) = self.phase.stop_mut() {
-            stop.serve(queue, process);
         }
     }
 

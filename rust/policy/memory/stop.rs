@@ -27,7 +27,6 @@ pub(crate) struct Stop {
     /// How many queues as important as the beneficiary were disturbed.
     disturbed: u32,
     dry: bool,
-    along: bool,
     /// What its end gives the queue.
     immunity: Immunity,
 }
@@ -51,17 +50,6 @@ impl Stop {
         }
     }
 
-    /// The stop of a queue that was created while its process was stopped.
-    pub(crate) fn inherited(now: Nanos, since: Nanos, immunity: Immunity) -> Stop {
-        Stop {
-            since,
-            wanted: now,
-            along: true,
-            immunity,
-            ..Stop::default()
-        }
-    }
-
     /// The same stop for a queue of a process.
     pub(crate) fn on_behalf_of(self, queue: QueueId, process: ProcessId) -> Stop {
         Stop {
@@ -80,11 +68,6 @@ impl Stop {
     /// The same stop, in `mode=observe` or not.
     pub(crate) fn dry(self, dry: bool) -> Stop {
         Stop { dry, ..self }
-    }
-
-    /// The same stop, of a queue that had nothing to do or not.
-    pub(crate) fn along(self, along: bool) -> Stop {
-        Stop { along, ..self }
     }
 
     #[inline]
@@ -117,12 +100,6 @@ impl Stop {
     #[inline]
     pub(crate) fn is_dry(&self) -> bool {
         self.dry
-    }
-
-    /// It had nothing to do and was stopped along with its process.
-    #[inline]
-    pub(crate) fn is_along(&self) -> bool {
-        self.along
     }
 
     pub(crate) fn immunity(&self) -> Immunity {

@@ -188,15 +188,5 @@ impl Pass<'_, '_> {
         if queue.is_stopped() {
             self.stopped = self.stopped.saturating_add(1);
         }
-        if let Some(stop) = lasting {
-            if let Some(process) = self.processes.get_mut(queue.process_at()) {
-                if !stop.is_dry() {
-                    process.plan_mut().see_stopped(stop.since());
-                }
-                if !stop.is_along() {
-                    process.plan_mut().see_leader();
-                }
-            }
-        }
     }
 }

@@ -8,8 +8,6 @@ use crate::terms::observation::QueueId;
 pub(crate) struct Output<'o> {
     places: &'o mut [Decision],
     len: usize,
-    /// How many decisions were promised a place, those that are made included.
-    promised: usize,
     truncated: bool,
 }
 
@@ -18,21 +16,8 @@ impl<'o> Output<'o> {
         Output {
             places,
             len: 0,
-            promised: 0,
             truncated: false,
         }
-    }
-
-    /// Promises places to decisions that belong together. `false`: they do not
-    /// all fit.
-    pub(crate) fn promise(&mut self, count: usize) -> bool {
-        let promised = self.promised.max(self.len).saturating_add(count);
-        let fits = promised <= self.places.len();
-        if fits {
-            self.promised = promised;
-        }
-        self.truncated |= !fits;
-        fits
     }
 
     /// Adds a decision. `false`: there is no room, and it is not made.

@@ -52,7 +52,6 @@ impl Pass<'_, '_> {
         let mut learned = false;
         for at in 0..self.queues.len() {
             let Some((reason, beneficiary)) = self.planned_start(at) else {
-                self.follow_process(at);
                 continue;
             };
             let stop = self.ending_stop(at, beneficiary);
@@ -78,21 +77,11 @@ impl Pass<'_, '_> {
         Some(stop)
     }
 
-    /// Why the queue at a place is started, and which queue that is put down to:
-    /// where whole processes are stopped, for the reason of the first of its
-    /// process.
+    /// Why the queue at a place is started, and which queue that is put down to.
     fn planned_start(&self, at: usize) -> Option<(Reason, Option<QueueId>)> {
         let queue = self.queues.get(at)?;
-        if let Some(reason) = queue.plan().planned_start() {
-            return Some((reason, queue.beneficiary()));
-        }
-        if !self.limits.whole_process || !matches!(queue.phase(), Phase::Stopped(_)) {
-            return None;
-        }
-        self.processes
-            .get(queue.process_at())?
-            .plan()
-            .planned_start()
+        let reason = queue.plan().planned_start()?;
+        Some((reason, queue.beneficiary()))
     }
 
     /// Finds the processes that queues are stopped for and that make no progress.
@@ -146,17 +135,7 @@ impl Pass<'_, '_> {
         };
         let (now, bound) = (self.now, self.limits.max_stop);
         match queue.phase() {
-            Phase::Orphan(_) => match self.stopped_with_process(queue) {
-                Some(since) => {
-                    if let Some(queue) = self.queues.get_mut(at) {
-                        queue.adopt(now, since);
-                    }
-                }
-                None => self.plan_start_for(at, Reason::Orphan, queue.beneficiary()),
-            },
-            Phase::Stopped(stop) if self.follows(queue, stop) => {
-                self.keep_bound(stop.since().after(bound));
-            }
+            Phase::Orphan(_) => self.plan_start_for(at, Reason::Orphan, queue.beneficiary()),
             Phase::Stopped(stop) => match self.judge(queue, stop) {
                 Judgement::Start(reason) => self.plan_start_for(at, reason, stop.beneficiary()),
                 Judgement::Blamed(rival) => {
@@ -201,23 +180,10 @@ impl Pass<'_, '_> {
             queue.stay_stopped_for(rival.id, rival.process);
             let gap = surely.then(|| queue.renew_stop(now)).flatten();
             self.gap = self.gap.or(gap);
-            if let Some(process) = self.processes.get_mut(queue.process_at()) {
-                process.plan_mut().hold_for(rival.id, rival.process);
-            }
         }
         self.hold(rival.process_at);
         let left = self.budget_left(rival);
         self.keep_bound(now.after(left));
-    }
-
-    /// Since when the process of an orphan has been stopped as a whole: the queue
-    /// was created while it was.
-    fn stopped_with_process(&self, queue: &Queue) -> Option<Nanos> {
-        let process = self.processes.get(queue.process_at())?;
-        process
-            .plan()
-            .stopped_since()
-            .filter(|_| self.limits.whole_process)
     }
 
     /// The queue at a place is to be started, which is put down to this
@@ -228,43 +194,6 @@ impl Pass<'_, '_> {
         };
         queue.plan_mut().start(reason);
         queue.attribute_stop(beneficiary);
-        if let Some(process) = self.processes.get_mut(queue.process_at()) {
-            process.plan_mut().start(reason, beneficiary);
-        }
-    }
-
-    /// A queue that was stopped along with its process stays stopped for
-    /// whichever queue the process does.
-    fn follow_process(&mut self, at: usize) {
-        let Some(queue) = self.queues.get(at) else {
-            return;
-        };
-        let Some(stop) = queue.phase().stop() else {
-            return;
-        };
-        let process = self.processes.get(queue.process_at());
-        let held_for = process.and_then(|process| process.plan().held_for());
-        if let (true, Some((id, process))) = (self.follows(queue, stop), held_for) {
-            if let Some(queue) = self.queues.get_mut(at) {
-                queue.follow_process(id, process);
-            }
-        }
-    }
-
-    /// The queue was stopped along with its process, has still nothing to do,
-    /// and others of the process decide when it is started.
-    fn follows(&self, queue: &Queue, stop: &Stop) -> bool {
-        let idle = queue.work().backlog() == 0 || !queue.contends();
-        // It may have been stopped before the others: then its bound comes first.
-        let within = self.now.since(stop.since()) < self.limits.max_stop;
-        self.limits.whole_process
-            && stop.is_along()
-            && within
-            && idle
-            && self
-                .processes
-                .get(queue.process_at())
-                .is_some_and(|process| process.plan().is_led())
     }
 
     /// What is to become of a stopped queue.
@@ -389,8 +318,7 @@ impl Pass<'_, '_> {
             return true;
         };
         queue.begin_start(now, &self.limits, reason);
-        let along = stop.is_some_and(Stop::is_along);
-        if reason == Reason::Turn && queue.contends() && !along {
+        if reason == Reason::Turn && queue.contends() {
             let rank = self.algorithm.rank(queue);
             let rival = Rival::new(queue, at, rank, &self.limits);
             self.waiting.offer(rival);

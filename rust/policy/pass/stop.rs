@@ -9,8 +9,6 @@
 use crate::algorithm::standing::Side;
 use crate::memory::phase::Phase;
 use crate::memory::plan::Claim;
-use crate::memory::plan::Whole;
-use crate::memory::process::Process;
 use crate::memory::queue::Queue;
 use crate::memory::stop::Stop;
 use crate::pass::pass::Pass;
@@ -79,23 +77,8 @@ impl Pass<'_, '_> {
             return false;
         };
         queue.plan_mut().clear_stop();
-        let process_at = queue.process_at();
-        if queue.phase().is_starting() {
-            // A process that is being started is not stopped in the same breath.
-            if let Some(process) = self.processes.get_mut(process_at) {
-                process.plan_mut().refuse();
-            }
-        }
         if !queue.phase().is_free() || !queue.work().is_active() {
             return false;
-        }
-        if self.limits.whole_process {
-            if let Some(process) = self.processes.get_mut(process_at) {
-                process.plan_mut().count_active();
-                if queue.rating().is_protected() {
-                    process.plan_mut().refuse();
-                }
-            }
         }
         if !queue.work().is_busy() {
             self.claim_along(at);
@@ -118,9 +101,6 @@ impl Pass<'_, '_> {
             work.may_occupy(self.now, &self.limits) || work.is_eager(self.now, &self.limits);
         if let Some(queue) = self.queues.get_mut(at) {
             queue.plan_mut().set_claim(claim);
-        }
-        if let Some(process) = self.processes.get_mut(process_at) {
-            process.plan_mut().add_claim(claim);
         }
         claim.is_some_and(|claim| occupies && !self.passes_by_itself(at, claim))
     }
@@ -160,7 +140,7 @@ impl Pass<'_, '_> {
         let Some(queue) = self.queues.get(at) else {
             return;
         };
-        if self.limits.whole_process || !queue.work().launched_lately(self.now, &self.limits) {
+        if !queue.work().launched_lately(self.now, &self.limits) {
             return;
         }
         let claim = if self.is_eligible(queue) {
@@ -182,8 +162,7 @@ impl Pass<'_, '_> {
             && queue.tenure().length(self.now) >= self.limits.min_run
             && !queue.tenure().is_immune(self.now)
             && self.now >= queue.retry_at()
-            // Left alone, it would keep the rest of its process running.
-            && (self.limits.whole_process || !queue.patience().is_alone(self.now))
+            && !queue.patience().is_alone(self.now)
     }
 
     /// The claim of the foremost waiting queue that has one on this queue.
@@ -236,21 +215,10 @@ impl Pass<'_, '_> {
         let Some(queue) = self.queues.get(at) else {
             return false;
         };
-        let own = queue.plan().claim();
-        let claim = if !self.limits.whole_process {
-            self.single_claim(queue)
-        } else if queue.phase().is_free() && queue.work().is_active() {
-            let process_at = queue.process_at();
-            self.whole_claim(process_at, own)
-        } else {
-            None
-        };
-        let Some(claim) = claim else {
+        let Some(claim) = self.single_claim(queue) else {
             return false;
         };
-        let queue = self.queues.get(at);
-        let beneficiary = self.queues.get(claim.beneficiary_at);
-        let (Some(queue), Some(beneficiary)) = (queue, beneficiary) else {
+        let Some(beneficiary) = self.queues.get(claim.beneficiary_at) else {
             return false;
         };
         let process_at = beneficiary.process_at();
@@ -270,8 +238,7 @@ impl Pass<'_, '_> {
         let stop = Stop::new(now, claim.reason)
             .on_behalf_of(on_behalf_of.0, on_behalf_of.1)
             .disturbing(disturbed)
-            .dry(!self.limits.enforce)
-            .along(own.is_none());
+            .dry(!self.limits.enforce);
         if let Some(queue) = self.queues.get_mut(at) {
             queue.begin_stop(stop);
         }
@@ -280,9 +247,6 @@ impl Pass<'_, '_> {
             if claim.reason == Reason::Rotation {
                 beneficiary.account_mut().begin_turn(now);
             }
-        }
-        if let Some(process) = self.processes.get_mut(process_at) {
-            process.plan_mut().favour();
         }
         self.book_preparation(claim.beneficiary_at);
         self.hold(process_at);
@@ -297,37 +261,5 @@ impl Pass<'_, '_> {
         let beneficiary = self.queues.get(claim.beneficiary_at)?;
         let runs = matches!(beneficiary.phase(), Phase::Free | Phase::Starting(_));
         (runs && !queue.plan().is_favoured()).then_some(claim)
-    }
-
-    /// The claim on an active queue where whole processes are stopped: its own, or
-    /// else the one on its process.
-    fn whole_claim(&mut self, process_at: usize, own: Option<Claim>) -> Option<Claim> {
-        let process = self.processes.get(process_at)?;
-        let claim = process.plan().claim()?;
-        match process.plan().whole() {
-            Whole::Refused => return None,
-            Whole::Stopping => {}
-            Whole::Open => {
-                let stops = self.can_stop_whole(process, claim)?;
-                let active = process.plan().active();
-                let stops = stops && self.out.promise(active);
-                let process = self.processes.get_mut(process_at)?;
-                process.plan_mut().decide(stops);
-                if !stops {
-                    return None;
-                }
-            }
-        }
-        let reason = own.map_or(claim.reason, |own| own.reason);
-        Some(Claim { reason, ..claim })
-    }
-
-    /// Whether a process on which there is a claim is stopped: not if another one
-    /// was stopped for it, or if its beneficiary is stopped itself.
-    fn can_stop_whole(&self, process: &Process, claim: Claim) -> Option<bool> {
-        let beneficiary = self.queues.get(claim.beneficiary_at)?.process_at();
-        let beneficiary = self.processes.get(beneficiary)?;
-        let stopped = beneficiary.plan().whole() == Whole::Stopping;
-        Some(!process.plan().is_favoured() && !stopped)
     }
 }

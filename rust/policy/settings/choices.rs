@@ -47,13 +47,3 @@ impl PolicyKind {
         }
     }
 }
-
-/// What the backend can stop by itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Granularity {
-    /// One queue.
-    #[default]
-    Queue,
-    /// Only all queues of a process together.
-    Process,
-}

@@ -3,7 +3,6 @@
 
 use core::fmt;
 
-use crate::settings::choices::Granularity;
 use crate::settings::choices::Mode;
 use crate::settings::choices::PolicyKind;
 use crate::settings::digits::whole;
@@ -37,8 +36,6 @@ pub struct Config<'r> {
     pub user_priority: UserPriority,
     /// Queues may be stopped for queues of their own process.
     pub same_process: bool,
-    /// What the backend in force can stop by itself.
-    pub granularity: Granularity,
     /// What the rules do, in ascending order of their numbers.
     pub rules: &'r [RuleEffect],
     numbers: [u32; NUMBER_COUNT],
@@ -66,7 +63,6 @@ impl Config<'static> {
             policy: PolicyKind::Strict,
             user_priority: UserPriority::Honour,
             same_process: false,
-            granularity: Granularity::Queue,
             rules: &[],
             numbers: DEFAULTS,
             timeslices: [0; LEVELS],
@@ -90,7 +86,6 @@ impl Config<'_> {
             policy: self.policy,
             user_priority: self.user_priority,
             same_process: self.same_process,
-            granularity: self.granularity,
             numbers: self.numbers,
             timeslices: self.timeslices,
         }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The parameters of one step as durations, worked out once a step.
 
-use crate::settings::choices::Granularity;
 use crate::settings::choices::Mode;
 use crate::settings::choices::PolicyKind;
 use crate::settings::config::Config;
@@ -11,7 +10,6 @@ use crate::terms::time::Nanos;
 /// The parameters of one step.
 pub(crate) struct Limits {
     pub(crate) enforce: bool,
-    pub(crate) whole_process: bool,
     pub(crate) same_process: bool,
     /// Reservations count.
     pub(crate) deadlines: bool,
@@ -35,12 +33,9 @@ pub(crate) struct Limits {
 impl Limits {
     pub(crate) fn new(config: &Config<'_>) -> Limits {
         let duration = |number| config.duration(number);
-        let whole_process = config.granularity == Granularity::Process;
         Limits {
             enforce: config.mode == Mode::Enforce,
-            whole_process,
-            // A process that is stopped whole cannot be stopped for itself.
-            same_process: config.same_process && !whole_process,
+            same_process: config.same_process,
             deadlines: config.policy == PolicyKind::Deadline,
             poll: duration(Number::PollInterval),
             idle_poll: duration(Number::IdlePoll),

@@ -4,6 +4,7 @@
 //! The module's parameters, their range checks, the manual page and the ABI
 //! documents are all made from it.
 
+use crate::settings::set_error::SetError;
 use crate::terms::time::Nanos;
 
 /// The unit of a parameter, also the end of its name.
@@ -45,6 +46,16 @@ pub struct ChoiceSpec {
     pub words: &'static [&'static str],
     /// What it does.
     pub help: &'static str,
+    /// The words that it may not be any more, each with what to give instead.
+    pub gone: &'static [(&'static str, &'static str)],
+}
+
+impl ChoiceSpec {
+    /// Why a word is none of these.
+    pub fn refuse(&self, word: &str) -> SetError {
+        let gone = self.gone.iter().find(|(gone, _)| *gone == word);
+        gone.map_or(SetError::Invalid, |&(_, instead)| SetError::Gone(instead))
+    }
 }
 
 /// Declares the numeric parameters, once.
@@ -161,36 +172,46 @@ pub const CHOICES: &[ChoiceSpec] = &[
         name: "mode",
         words: &["observe", "enforce", "off"],
         help: "observe: decide, count and trace, but touch nothing. enforce: also stop and start queues. off: start everything and do nothing.",
+        gone: &[],
     },
     ChoiceSpec {
         name: "policy",
         words: &["strict", "fair", "deadline"],
         help: "Which queue may preempt which. strict: one of higher priority. fair: one that has had less than its weighted share. deadline: as strict, and within a level one with an earlier deadline.",
+        gone: &[],
     },
     ChoiceSpec {
         name: "user_priority",
         words: &["honour", "cap:N", "ignore"],
         help: "How far the priority that a program gave its own queue counts where no rule gives one: as given, up to level N, or not at all.",
+        gone: &[],
     },
     ChoiceSpec {
         name: "same_process",
         words: &["0", "1"],
         help: "1: queues may be stopped for queues of their own process. A runtime makes its queues wait for each other, so 0 is right unless the application is known.",
+        gone: &[],
     },
     ChoiceSpec {
         name: "sampler",
         words: &["auto", "memory", "mmio"],
         help: "How queues are watched. memory: read and write pointers. mmio: those in the queue registers, which no process can write, and wave counts in every look. auto: memory, and wave counts while an inversion depends on them.",
+        gone: &[],
     },
     ChoiceSpec {
         name: "backend",
-        words: &["hws", "mqd", "process"],
-        help: "How queues are stopped. hws: in one transaction with the hardware scheduler. mqd: one by one, without it. process: all queues of a process.",
+        words: &["hws", "mqd"],
+        help: "How queues are stopped. hws: in one transaction with the hardware scheduler. mqd: one by one, without it.",
+        gone: &[(
+            "process",
+            "give backend=hws, or backend=mqd where amdgpu is loaded with sched_policy=2; both stop queues singly",
+        )],
     },
     ChoiceSpec {
         name: "transaction",
         words: &["driver", "direct"],
         help: "backend=hws: how queues are taken off the GPU for a transaction. driver: by the driver's own function. direct: by the same packets without its look at the copy engines; anything unexpected is left to the driver's function.",
+        gone: &[],
     },
 ];
 

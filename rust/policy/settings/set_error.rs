@@ -10,6 +10,8 @@ pub enum SetError {
     Unknown,
     /// The text is not a value of this parameter (EINVAL).
     Invalid,
+    /// The value was one once, and this is to be given instead (EINVAL).
+    Gone(&'static str),
     /// The number is not between these two (ERANGE).
     OutOfRange {
         /// The smallest value accepted.
@@ -24,6 +26,7 @@ impl fmt::Display for SetError {
         match self {
             SetError::Unknown => f.write_str("there is no such parameter"),
             SetError::Invalid => f.write_str("not a value of this parameter"),
+            SetError::Gone(instead) => write!(f, "no longer a value of this parameter: {instead}"),
             SetError::OutOfRange { min, max } => {
                 write!(f, "out of range: give a number from {min} to {max}")
             }

@@ -123,46 +123,6 @@ static noinline int update_queue(void *dqm, void *queue, void *info)
 	return 0;
 }
 
-static void count_evictions(void *dqm, void *qpd, int change)
-{
-	mutex_lock(dqm_mutex(dqm));
-	/* There is more on the next run list. */
-	if (change < 0)
-		note_oversubscription(dqm);
-	SET(u32, qpd, GP_QCM_PROCESS_DEVICE_EVICTED,
-	    GET(u32, qpd, GP_QCM_PROCESS_DEVICE_EVICTED) + change);
-	mutex_unlock(dqm_mutex(dqm));
-}
-
-static noinline int evict_process_queues_cpsch(void *dqm, void *qpd)
-{
-	unsigned int i;
-
-	count_evictions(dqm, qpd, 1);
-	for (i = 0; i < GP_FAKE_PROCESSES && gp_fake.trap_at_evict; i++)
-		SET(u8, gp_fake.first.processes[i].process, GP_KFD_PROCESS_DEBUG_TRAP_ENABLED, 1);
-	return 0;
-}
-
-static noinline int restore_process_queues_cpsch(void *dqm, void *qpd)
-{
-	if (gp_fake.restore_error)
-		return gp_fake.restore_error;
-	count_evictions(dqm, qpd, -1);
-	return 0;
-}
-
-/* They do the same, and yet may not become one function. */
-static noinline __attribute__((no_icf)) int evict_process_queues_nocpsch(void *dqm, void *qpd)
-{
-	return evict_process_queues_cpsch(dqm, qpd);
-}
-
-static noinline __attribute__((no_icf)) int restore_process_queues_nocpsch(void *dqm, void *qpd)
-{
-	return restore_process_queues_cpsch(dqm, qpd);
-}
-
 static u32 hardware_queues[32][HQD_REGISTERS];
 
 /* gp_fake_map() - have a hardware queue hold the queue with a doorbell, or none */
@@ -317,10 +277,6 @@ static void fill_queue_manager(void *dqm, void *node)
 {
 	memset(dqm, 0, GP_DEVICE_QUEUE_MANAGER_LOCK_HIDDEN);
 	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_OPS_UPDATE_QUEUE, update_queue);
-	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_OPS_EVICT_PROCESS_QUEUES,
-	    evict_process_queues_cpsch);
-	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_OPS_RESTORE_PROCESS_QUEUES,
-	    restore_process_queues_cpsch);
 	SET(void *, dqm, GP_DEVICE_QUEUE_MANAGER_DEV, node);
 	SET(void *, mqd_manager, GP_MQD_MANAGER_LOAD_MQD, load_mqd_v9_4_3);
 	SET(void *, mqd_manager, GP_MQD_MANAGER_DESTROY_MQD, destroy_mqd_v9_4_3);
@@ -440,12 +396,10 @@ void gp_fake_reset(void)
 	gp_fake.reset_at_map = 0;
 	gp_fake.unmap_error_at_map = 0;
 	gp_fake.miscount_at_unmap = 0;
-	gp_fake.trap_at_evict = 0;
 	gp_fake.loads = 0;
 	gp_fake.destroys = 0;
 	gp_fake.destroy_error = 0;
 	gp_fake.mapped = 1;
-	gp_fake.restore_error = 0;
 	gp_fake.unmaps = 0;
 	gp_fake.maps = 0;
 	gp_fake.oversubscriptions = 0;
@@ -456,8 +410,6 @@ void gp_fake_reset(void)
 	gp_fake.wave_counts = 0;
 	memset(hardware_queues, 0, sizeof(hardware_queues));
 	gp_fake_scheduler_reset();
-	gp_fake.evict_nocpsch = evict_process_queues_nocpsch;
-	gp_fake.restore_nocpsch = restore_process_queues_nocpsch;
 	fill_gpu(fake_pdev);
 	gp_fake_node_fill(&gp_fake.first, 0);
 	gp_fake_nodes_reset();

@@ -51,13 +51,9 @@ struct gp_fake_node {
  * @reset_domain: struct amdgpu_reset_domain
  * @kfd: struct kfd_dev
  * @first: its first node, and its only one until a test asks for more
- * @evict_nocpsch: the driver's operation where it does without the hardware
- *	scheduler
- * @restore_nocpsch: likewise
  * @unmap_error: what debug_lock_and_unmap() returns, a negative errno or 0
  * @map_errors: how often debug_map_and_unlock() fails from now on
  * @mapped: the last call of debug_map_and_unlock() did not fail, and has sent a run list
- * @restore_error: what restoring a process returns, a negative errno or 0
  * @unmaps: how often debug_lock_and_unmap() was called
  * @maps: how often debug_map_and_unlock() was called
  * @dump_error: what the dump of a hardware queue returns, a negative errno or 0
@@ -84,7 +80,6 @@ struct gp_fake_node {
  * @unmap_error_at_map: what taking queues off returns once putting them back has failed
  * @miscount_at_unmap: by how many more the driver's count of running queues is too large
  *	once queues were taken off
- * @trap_at_evict: whether a debugger comes to all processes when one is evicted
  * @word: an address of the memory of gp_fake_own() at which there is something
  */
 struct gp_fake {
@@ -93,12 +88,9 @@ struct gp_fake {
 	void *reset_domain;
 	void *kfd;
 	struct gp_fake_node first;
-	void *evict_nocpsch;
-	void *restore_nocpsch;
 	int unmap_error;
 	u32 map_errors;
 	u32 mapped;
-	int restore_error;
 	u32 unmaps;
 	u32 maps;
 	int dump_error;
@@ -123,7 +115,6 @@ struct gp_fake {
 	u32 fence_late;
 	int unmap_error_at_map;
 	u32 miscount_at_unmap;
-	u32 trap_at_evict;
 	u64 word;
 };
 

@@ -8,6 +8,7 @@ use flate2::read::GzDecoder;
 use serde::Serialize;
 
 use crate::host::{Host, Refusal, MODULE};
+use crate::options;
 use crate::secure_boot::{self, Fault, File, Key};
 
 /// The oldest kernel for which there is a module.
@@ -48,6 +49,7 @@ pub fn examine(host: &Host, release: &str) -> Result<Vec<Finding>, Refusal> {
     doctor.driver();
     doctor.gpus();
     doctor.key();
+    doctor.options();
     doctor.module()?;
     Ok(doctor.findings)
 }
@@ -292,6 +294,27 @@ impl Doctor<'_> {
             .filter(|entry| fs::symlink_metadata(entry.path().join("source")).is_ok());
         let names = versions.filter_map(|entry| entry.file_name().into_string().ok());
         names.max()
+    }
+
+    /// What the module would be loaded with: one wrong value, and the kernel does not load
+    /// it, while a name that it does not know it ignores.
+    fn options(&mut self) {
+        let wrong = options::wrong(self.host);
+        if wrong.is_empty() {
+            self.say(true, "modprobe gives the module only what it takes", "");
+        }
+        for options::Wrong {
+            place,
+            option,
+            remedy,
+        } in wrong
+        {
+            self.say(false, format!("{place} has {option}"), remedy);
+            self.mend(match place.starts_with("/proc/") {
+                true => "sudoedit /etc/default/grub && sudo update-grub && sudo reboot".to_owned(),
+                false => format!("sudoedit {place} && sudo update-initramfs -u"),
+            });
+        }
     }
 
     fn module(&mut self) -> Result<(), Refusal> {

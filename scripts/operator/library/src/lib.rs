@@ -26,6 +26,7 @@ pub mod metrics;
 pub mod modes;
 pub mod names;
 pub mod noted;
+pub mod options;
 pub mod parameters;
 pub mod perfetto;
 mod reader;

@@ -37,10 +37,14 @@ pub fn canonical(name: &str, value: &str) -> Result<String, String> {
         // The driver's side has the words that the policy does not know.
         Err(SetError::Unknown) => match choice(name) {
             Some(choice) if choice.words.contains(&value.trim()) => Ok(value.trim().to_owned()),
-            Some(choice) => Err(one_of(choice.words)),
+            Some(choice) => Err(match choice.refuse(value.trim()) {
+                SetError::Gone(instead) => instead.to_owned(),
+                _ => one_of(choice.words),
+            }),
             None => Err(SetError::Unknown.to_string()),
         },
         Err(SetError::OutOfRange { min, max }) => Err(format!("give a number from {min} to {max}")),
+        Err(SetError::Gone(instead)) => Err(instead.to_owned()),
         Err(SetError::Invalid) => Err(match choice(name) {
             Some(choice) => one_of(choice.words),
             None if name == TIMESLICE_NAME => {
@@ -90,7 +94,8 @@ mod tests {
     fn a_value_that_is_none_is_refused_with_what_would_be_right() {
         let wrong = |name, value| canonical(name, value).unwrap_err();
         assert_eq!(wrong("mode", "on"), "give 'observe', 'enforce' or 'off'");
-        assert_eq!(wrong("backend", "hsw"), "give 'hws', 'mqd' or 'process'");
+        assert_eq!(wrong("backend", "hsw"), "give 'hws' or 'mqd'");
+        assert!(wrong("backend", "process").starts_with("give backend=hws, or backend=mqd where"));
         assert_eq!(wrong("grace_us", "x"), "give a number from 0 to 1000000");
         assert_eq!(
             wrong("poll_interval_us", "19"),

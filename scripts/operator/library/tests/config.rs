@@ -288,7 +288,7 @@ fn each_fault_of_a_gpu_is_said_where_it_is() {
         ),
         (
             "[gpu.\"0000:c1:00.0\"]\nbackend = \"module\"",
-            "2:11: 'backend' cannot be 'module': give 'hws', 'mqd' or 'process'",
+            "2:11: 'backend' cannot be 'module': give 'hws' or 'mqd'",
         ),
         (
             "[gpu.\"0000:c1:00.0\"]\ngrace_ms = 1",

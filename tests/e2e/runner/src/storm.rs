@@ -300,7 +300,7 @@ impl Operator {
 const MODES: &[&str] = &["enforce", "enforce", "enforce", "observe", "off"];
 /// The last one is refused, and nothing is stopped until another one is chosen.
 const BACKENDS: &[&str] = &[
-    "hws", "hws", "hws", "hws", "hws", "hws", "hws", "process", "process", "mqd",
+    "hws", "hws", "hws", "hws", "hws", "hws", "hws", "hws", "hws", "mqd",
 ];
 const RULES: &[&str] = &[
     "cgroup=/ prio=1",

@@ -8,7 +8,7 @@ use gpreempt_policy::{
     Priority, ProcessId, QueueId, QueueState, QueueView, Reason, Report, RuleEffect, RuleId,
     Scheduler, Step, Storage, UserPriority, Verdict, Waves,
 };
-use gpreempt_policy::{Granularity, Mode, Nanos, Reservation};
+use gpreempt_policy::{Mode, Nanos, Reservation};
 
 /// How many queues a scene can have.
 pub const CAST: usize = 12;

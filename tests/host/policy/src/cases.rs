@@ -1643,17 +1643,6 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "whole processes: a queue that does nothing keeps nothing of its process running",
-        scene: &[
-            PLAIN,
-            Line::Config(|config| config.granularity = Granularity::Process),
-            Queue(1, 1, 3),
-            Queue(2, 2, 9),
-            Queue(3, 1, 3),
-            Times(20, &[Times(1, HANGS), Times(1, BOTH_STOPPED)]),
-        ],
-    },
-    Case {
         name: "no progress starts everyone, and the pair cools down, twice as long each time",
         scene: &[
             PLAIN,
@@ -2933,7 +2922,7 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "a change of policy or of backend starts everything first",
+        name: "a change of policy starts everything first",
         scene: &[
             PLAIN,
             Queue(1, 1, 3),
@@ -2948,92 +2937,6 @@ pub const CASES: &[Case] = &[
             Runs(1),
             Look(100, &[]),
             Look(1_000, &[(Stop, 1, Reason::Inversion)]),
-            Line::Config(|config| config.granularity = Granularity::Process),
-            Look(100, &[(Start, 1, Reason::Release)]),
-            Runs(1),
-            Look(100, &[]),
-        ],
-    },
-    Case {
-        name: "whole processes: all queues go together, idle ones too",
-        scene: &[
-            PLAIN,
-            Line::Config(|config| config.granularity = Granularity::Process),
-            Queue(1, 1, 3),
-            Queue(11, 1, 15),
-            Queue(2, 2, 9),
-            Runs(1),
-            Starves(2),
-            Quiet(2),
-            Look(
-                100,
-                &[(Stop, 1, Reason::Inversion), (Stop, 11, Reason::Inversion)],
-            ),
-            Runs(2),
-            Quiet(20),
-            Idles(2),
-            Look(300, &[(Start, 1, Reason::Calm), (Start, 11, Reason::Calm)]),
-        ],
-    },
-    Case {
-        name: "whole processes: one busy queue that is not below keeps all running",
-        scene: &[
-            PLAIN,
-            Line::Config(|config| config.granularity = Granularity::Process),
-            Queue(1, 1, 9),
-            Queue(11, 1, 3),
-            Queue(2, 2, 9),
-            Runs(1),
-            Runs(11),
-            Starves(2),
-            Quiet(20),
-            Idles(1),
-            Look(
-                100,
-                &[(Stop, 1, Reason::Inversion), (Stop, 11, Reason::Inversion)],
-            ),
-        ],
-    },
-    Case {
-        name: "whole processes: work for a queue that was stopped along starts the process",
-        scene: &[
-            PLAIN,
-            Line::Config(|config| config.granularity = Granularity::Process),
-            Queue(1, 1, 3),
-            Queue(11, 1, 15),
-            Queue(2, 2, 9),
-            Runs(1),
-            Starves(2),
-            Quiet(2),
-            Look(
-                100,
-                &[(Stop, 1, Reason::Inversion), (Stop, 11, Reason::Inversion)],
-            ),
-            Runs(2),
-            Quiet(1),
-            Starves(11),
-            Look(100, &[]),
-            Look(200, &[(Start, 1, Reason::Calm), (Start, 11, Reason::Calm)]),
-        ],
-    },
-    Case {
-        name: "whole processes: a new queue of a stopped process is stopped with it",
-        scene: &[
-            PLAIN,
-            Line::Config(|config| config.granularity = Granularity::Process),
-            Queue(1, 1, 3),
-            Queue(2, 2, 9),
-            Runs(1),
-            Starves(2),
-            Quiet(2),
-            Look(100, &[(Stop, 1, Reason::Inversion)]),
-            Runs(2),
-            Quiet(2),
-            Queue(11, 1, 3),
-            Seen(11, |seen| seen.state = QueueState::StoppedByUs),
-            Quiet(2),
-            Idles(2),
-            Look(300, &[(Start, 1, Reason::Calm), (Start, 11, Reason::Calm)]),
         ],
     },
     Case {
@@ -3830,106 +3733,6 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "whole processes: an idle queue is stopped for whichever queue its process is",
-        scene: &[
-            PLAIN,
-            Line::Config(|config| config.granularity = Granularity::Process),
-            Queue(1, 1, 3),
-            Queue(11, 1, 3),
-            Queue(2, 2, 9),
-            Queue(3, 3, 12),
-            Runs(1),
-            Starves(2),
-            Quiet(2),
-            Look(
-                100,
-                &[(Stop, 1, Reason::Inversion), (Stop, 11, Reason::Inversion)],
-            ),
-            Idles(2),
-            Starves(3),
-            Quiet(1),
-            Line::View(11, "another one now", |view| {
-                view.beneficiary == Some(QueueId(3))
-            }),
-            Quiet(199),
-            Look(
-                100,
-                &[
-                    (Start, 1, Reason::NoProgress),
-                    (Start, 11, Reason::NoProgress),
-                ],
-            ),
-            Line::Made("both are put down to it", |made| {
-                made.iter().all(|made| made.beneficiary == Some(QueueId(3)))
-            }),
-        ],
-    },
-    Case {
-        name: "whole processes: idle queues that are left behind are started when it is calm",
-        scene: &[
-            PLAIN,
-            Line::Config(|config| config.granularity = Granularity::Process),
-            Queue(1, 1, 3),
-            Queue(11, 1, 3),
-            Queue(2, 2, 9),
-            Runs(1),
-            Starves(2),
-            Quiet(2),
-            Look(
-                100,
-                &[(Stop, 1, Reason::Inversion), (Stop, 11, Reason::Inversion)],
-            ),
-            Runs(2),
-            Gone(1),
-            Quiet(1),
-            Idles(2),
-            Quiet(2),
-            Look(100, &[(Start, 11, Reason::Calm)]),
-        ],
-    },
-    Case {
-        name: "whole processes: a queue that has launched all that it had decides for the others",
-        scene: &[
-            PLAIN,
-            Line::Config(|config| config.granularity = Granularity::Process),
-            Queue(1, 1, 3),
-            Queue(11, 1, 3),
-            Queue(2, 2, 9),
-            Runs(1),
-            Seen(1, |seen| seen.backlog = Some(0)),
-            Starves(2),
-            Quiet(2),
-            Look(
-                100,
-                &[(Stop, 1, Reason::Inversion), (Stop, 11, Reason::Inversion)],
-            ),
-            Runs(2),
-            Quiet(1),
-            Idles(2),
-            Quiet(2),
-            Look(100, &[(Start, 1, Reason::Calm), (Start, 11, Reason::Calm)]),
-        ],
-    },
-    Case {
-        name: "observe, whole processes: a queue is not stopped a second time",
-        scene: &[
-            PLAIN,
-            Line::Config(|config| {
-                config.mode = Mode::Observe;
-                config.granularity = Granularity::Process;
-            }),
-            Queue(1, 1, 3),
-            Queue(2, 2, 9),
-            Runs(1),
-            Starves(2),
-            Quiet(2),
-            Look(100, &[(Stop, 1, Reason::Inversion)]),
-            Queue(11, 1, 3),
-            Runs(11),
-            Look(100, &[(Stop, 11, Reason::Inversion)]),
-        ],
-    },
-    Case {
         name: "each queue of a process has a bound of its own",
         scene: &[
             PLAIN,
@@ -4243,36 +4046,6 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "whole processes: what was stopped before the others has its bound before them",
-        scene: &[
-            PLAIN,
-            Line::Config(|config| config.granularity = Granularity::Process),
-            Queue(1, 1, 3),
-            Queue(11, 1, 3),
-            Queue(2, 2, 9),
-            Runs(1),
-            Starves(2),
-            Quiet(2),
-            Look(
-                100,
-                &[(Stop, 1, Reason::Inversion), (Stop, 11, Reason::Inversion)],
-            ),
-            Times(5, &[Runs(2), Look(10_000, &[])]),
-            Seen(1, |seen| seen.state = QueueState::Active),
-            Runs(1),
-            Look(100, &[]),
-            Quiet(9),
-            Look(100, &[(Stop, 1, Reason::Inversion)]),
-            Times(4, &[Runs(2), Look(10_000, &[])]),
-            Runs(2),
-            Look(8_899, &[]),
-            Line::Step("the next bound is that of what was stopped first", |step| {
-                step.bound == Some(Nanos(10_000_300_000 + 100_000_000))
-            }),
-            Look(1, &[(Start, 1, Reason::Bound), (Start, 11, Reason::Bound)]),
-        ],
-    },
-    Case {
         name: "deadline: a queue is pressed for time before two equals that have no deadline",
         scene: &[
             PLAIN,
@@ -4525,64 +4298,6 @@ pub const CASES: &[Case] = &[
             Look(10_000, &[]),
             Runs(3),
             Look(10_000, &[(Start, 4, Reason::NoProgress)]),
-        ],
-    },
-    Case {
-        name: "whole processes: all starts are put down to the queue that makes no progress now",
-        scene: &[
-            PLAIN,
-            Line::Config(|config| config.granularity = Granularity::Process),
-            Queue(1, 1, 3),
-            Queue(11, 1, 3),
-            Queue(2, 2, 12),
-            Queue(3, 2, 9),
-            Runs(1),
-            Quiet(5),
-            Starves(2),
-            Starves(3),
-            Quiet(2),
-            Look(
-                100,
-                &[(Stop, 1, Reason::Inversion), (Stop, 11, Reason::Inversion)],
-            ),
-            Quiet(199),
-            Gone(2),
-            Look(
-                100,
-                &[
-                    (Start, 1, Reason::NoProgress),
-                    (Start, 11, Reason::NoProgress),
-                ],
-            ),
-            Line::Made("not to the one that has gone", |made| {
-                made.iter().all(|made| made.beneficiary == Some(QueueId(3)))
-            }),
-        ],
-    },
-    Case {
-        name: "whole processes: a process that another one is stopped for is not stopped itself",
-        scene: &[
-            PLAIN,
-            Line::Config(|config| config.granularity = Granularity::Process),
-            Queue(1, 1, 3),
-            Queue(2, 2, 9),
-            Queue(3, 3, 12),
-            Runs(1),
-            Starves(3),
-            Quiet(2),
-            Look(100, &[(Stop, 1, Reason::Inversion)]),
-            Look(20_000, &[(Start, 1, Reason::NoProgress)]),
-            Runs(1),
-            Idles(3),
-            Quiet(11),
-            // From here on process 3 may not have process 1 stopped.
-            Starves(3),
-            Times(2, &[Runs(2), Quiet(1)]),
-            Runs(2),
-            Look(100, &[(Stop, 1, Reason::Inversion)]),
-            Line::Made("it is for the second queue", |made| {
-                made.iter().all(|made| made.beneficiary == Some(QueueId(2)))
-            }),
         ],
     },
     Case {

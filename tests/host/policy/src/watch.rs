@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use gpreempt_policy::{
-    Action, Arming, Config, Decision, FailureKind, Granularity, Head, Mode, Nanos, Number,
-    Observation, Outcome, PolicyKind, Priority, ProcessId, QueueId, QueueState, QueueView, Reason,
-    Report, RuleEffect, Step, Verdict, Waves,
+    Action, Arming, Config, Decision, FailureKind, Head, Mode, Nanos, Number, Observation, Outcome,
+    PolicyKind, Priority, ProcessId, QueueId, QueueState, QueueView, Reason, Report, RuleEffect,
+    Step, Verdict, Waves,
 };
 
 /// What the books say of a queue.
@@ -73,7 +73,7 @@ pub struct Watch {
     /// Nothing may be sent before this time.
     silent_until: Nanos,
     /// The configuration of the last step.
-    made_for: Option<(Mode, PolicyKind, Granularity)>,
+    made_for: Option<(Mode, PolicyKind)>,
     /// When anything at all last changed, and the first step after that.
     still_since: Nanos,
     before: Vec<Observation>,
@@ -277,10 +277,9 @@ impl Watch {
         }
         let changed = self
             .made_for
-            .is_some_and(|last| last != (config.mode, config.policy, config.granularity));
-        self.made_for = Some((config.mode, config.policy, config.granularity));
+            .is_some_and(|last| last != (config.mode, config.policy));
+        self.made_for = Some((config.mode, config.policy));
         let (stopped, started) = self.check_decisions(&context, step, made, changed, untracked)?;
-        self.check_whole_processes(&context, &seen, made, step)?;
         if stopped {
             self.check_pace(config, now)?;
         }
@@ -322,11 +321,10 @@ impl Watch {
         for decision in made {
             *self.reasons.entry(decision.reason.name()).or_default() += 1;
             let circumstance = format!(
-                "{:?} {:?} {:?} {:?} {} {:?} {}",
+                "{:?} {:?} {:?} {} {:?} {}",
                 decision.reason,
                 config.mode,
                 config.policy,
-                config.granularity,
                 config.same_process,
                 std::mem::discriminant(&step.arming),
                 untracked,
@@ -589,9 +587,7 @@ impl Watch {
         let orphan = self.orphans.contains(&made.queue);
         let known = entry.stopped.is_some() || entry.starting || orphan;
         hold!(
-            known
-                || config.granularity == Granularity::Process
-                || entry.seen.state == QueueState::StoppedByUs,
+            known || entry.seen.state == QueueState::StoppedByUs,
             "a start of a running queue: {made:?}"
         );
         if made.reason == Reason::Bound {
@@ -604,8 +600,7 @@ impl Watch {
             }
             if made.reason == Reason::Bound {
                 hold!(
-                    config.granularity == Granularity::Process
-                        || now.since(since) >= config.duration(Number::MaxStop),
+                    now.since(since) >= config.duration(Number::MaxStop),
                     "the bound came early: {made:?}"
                 );
                 if !real {
@@ -701,7 +696,7 @@ impl Watch {
             }
         }
         hold!(
-            config.granularity == Granularity::Process || now >= victim.vain.alone_until,
+            now >= victim.vain.alone_until,
             "a stop of a queue that is left alone: {made:?} {victim:?}"
         );
         if let Some(entry) = self.queues.get_mut(&made.queue) {
@@ -709,39 +704,6 @@ impl Watch {
             if made.apply {
                 entry.vain.idle = entry.seen.backlog.unwrap_or(0) == 0;
                 entry.vain.found_nothing = !entry.vain.idle && entry.seen.waves == Waves::Known(0);
-            }
-        }
-        Ok(())
-    }
-
-    /// Where whole processes are stopped, all of their queues are.
-    fn check_whole_processes(
-        &self,
-        context: &Context<'_>,
-        seen: &[Observation],
-        made: &[Decision],
-        step: &Step,
-    ) -> Result<(), String> {
-        if context.config.granularity != Granularity::Process || step.untracked > 0 {
-            return Ok(());
-        }
-        for stop in made.iter().filter(|made| made.action == Action::Stop) {
-            let Some(process) = self.queues.get(&stop.queue).map(|q| q.seen.process) else {
-                continue;
-            };
-            for queue in seen {
-                let stopped = made
-                    .iter()
-                    .any(|made| made.queue == queue.queue && made.action == Action::Stop);
-                let active = queue.state == QueueState::Active
-                    && self
-                        .queues
-                        .get(&queue.queue)
-                        .is_some_and(|entry| entry.stopped.is_none() && !entry.starting);
-                hold!(
-                    queue.process != process || !active || stopped,
-                    "half a process was stopped: {stop:?}, but not {queue:?}"
-                );
             }
         }
         Ok(())
@@ -861,8 +823,7 @@ impl Watch {
     }
 }
 
-/// The stop is of a queue that its beneficiary may preempt now, or of one that goes
-/// along with its process.
+/// The stop is of a queue that its beneficiary may preempt now.
 fn check_right(
     context: &Context<'_>,
     made: &Decision,
@@ -872,34 +833,29 @@ fn check_right(
     let Context { config, now } = *context;
     let high = context.effective(&beneficiary.seen);
     let low = context.effective(&victim.seen);
-    let along = config.granularity == Granularity::Process
-        && victim.seen.backlog.unwrap_or(0) == 0
-        && !matches!(victim.seen.waves, Waves::Known(1..));
-    if !along {
+    hold!(
+        context.contends(&victim.seen),
+        "a stop of a queue that takes no part: {made:?}"
+    );
+    hold!(now >= victim.immune, "a stop of an immune queue: {made:?}");
+    if let Some(resumed) = victim.resumed {
         hold!(
-            context.contends(&victim.seen),
-            "a stop of a queue that takes no part: {made:?}"
+            now.since(resumed) >= config.duration(Number::MinRun),
+            "a stop within the minimum run: {made:?}"
         );
-        hold!(now >= victim.immune, "a stop of an immune queue: {made:?}");
-        if let Some(resumed) = victim.resumed {
-            hold!(
-                now.since(resumed) >= config.duration(Number::MinRun),
-                "a stop within the minimum run: {made:?}"
-            );
-        }
-        let right = match made.reason {
-            Reason::Inversion => config.policy != PolicyKind::Fair && high > low,
-            Reason::Rotation => {
-                config.policy != PolicyKind::Fair
-                    && high == low
-                    && context.timeslice(&victim.seen) > Nanos::ZERO
-            }
-            Reason::Share => config.policy == PolicyKind::Fair,
-            Reason::Deadline => config.policy == PolicyKind::Deadline && high == low,
-            _ => false,
-        };
-        hold!(right, "a stop without a right to it: {made:?}");
     }
+    let right = match made.reason {
+        Reason::Inversion => config.policy != PolicyKind::Fair && high > low,
+        Reason::Rotation => {
+            config.policy != PolicyKind::Fair
+                && high == low
+                && context.timeslice(&victim.seen) > Nanos::ZERO
+        }
+        Reason::Share => config.policy == PolicyKind::Fair,
+        Reason::Deadline => config.policy == PolicyKind::Deadline && high == low,
+        _ => false,
+    };
+    hold!(right, "a stop without a right to it: {made:?}");
     Ok(())
 }
 

@@ -10,9 +10,9 @@
 use std::hash::{Hash, Hasher};
 
 use gpreempt_policy::{
-    Action, Config, Decision, Failed, FailureKind, Granularity, Head, Mode, Nanos, Number,
-    Observation, Outcome, PolicyKind, Priority, QueueId, QueueState, QueueView, Report,
-    Reservation, RuleEffect, RuleId, Scheduler, Step, UserPriority, Waves, NUMBERS,
+    Action, Config, Decision, Failed, FailureKind, Head, Mode, Nanos, Number, Observation, Outcome,
+    PolicyKind, Priority, QueueId, QueueState, QueueView, Report, Reservation, RuleEffect, RuleId,
+    Scheduler, Step, UserPriority, Waves, NUMBERS,
 };
 
 use crate::cases::idle;
@@ -371,7 +371,7 @@ impl World {
     }
 
     fn configure(&mut self, bytes: &mut Bytes<'_>) {
-        match bytes.below(12) {
+        match bytes.below(11) {
             0 => {
                 self.config.mode =
                     [Mode::Off, Mode::Observe, Mode::Enforce, Mode::Enforce][bytes.below(4)]
@@ -380,23 +380,19 @@ impl World {
                 let kinds = [PolicyKind::Strict, PolicyKind::Fair, PolicyKind::Deadline];
                 self.config.policy = kinds[bytes.below(kinds.len())];
             }
-            2 => {
-                self.config.granularity =
-                    [Granularity::Queue, Granularity::Queue, Granularity::Process][bytes.below(3)]
-            }
-            3 => self.config.same_process = bytes.below(2) == 1,
-            4 => {
+            2 => self.config.same_process = bytes.below(2) == 1,
+            3 => {
                 self.config.user_priority = [
                     UserPriority::Honour,
                     UserPriority::Cap(Priority::NORMAL),
                     UserPriority::Ignore,
                 ][bytes.below(3)]
             }
-            5 => {
+            4 => {
                 let slice = [0, 0, 500, 2_000][bytes.below(4)];
                 let _ = self.config.set_timeslices([slice; 16]);
             }
-            6 => self.config.mode = Mode::Enforce,
+            5 => self.config.mode = Mode::Enforce,
             _ => {
                 let spec = &NUMBERS[bytes.below(NUMBERS.len())];
                 let value = match bytes.below(6) {

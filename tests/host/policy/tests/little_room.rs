@@ -5,8 +5,8 @@
 use gpreempt_host_tests::cases::idle;
 use gpreempt_host_tests::Vectors;
 use gpreempt_policy::{
-    Action, Config, Decision, Failed, FailureKind, Granularity, Head, Mode, Nanos, Number,
-    Observation, Outcome, QueueState, Report, Scheduler, Step, Waves,
+    Action, Config, Decision, Failed, FailureKind, Head, Mode, Nanos, Number, Observation, Outcome,
+    QueueState, Report, Scheduler, Step, Waves,
 };
 
 const START: Nanos = Nanos(10_000_000_000);
@@ -127,54 +127,6 @@ fn what_does_not_fit_is_decided_in_a_look_at_once() {
     let (step, made) = node.look(&all, &[]);
     assert_eq!(made, [(Action::Start, 3)]);
     assert!(!step.truncated);
-}
-
-/// What is stopped for queue 9 where whole processes are, with room for so many
-/// decisions.
-fn stopped_whole(output: usize, others: &[Observation]) -> (Step, Vec<(Action, u64)>) {
-    let mut node = Node::new(8, output);
-    node.config.granularity = Granularity::Process;
-    let mut all = others.to_vec();
-    all.push(waits(9, 9, 15));
-    assert_eq!(node.look(&all, &[]).1, []);
-    node.look(&all, &[])
-}
-
-#[test]
-fn a_process_is_stopped_whole_or_not_at_all() {
-    let process = [runs(1, 1, 3), runs(2, 1, 3)];
-    let both = [(Action::Stop, 1), (Action::Stop, 2)];
-    let (step, made) = stopped_whole(2, &process);
-    assert_eq!(made, both);
-    assert!(!step.truncated);
-    let (step, made) = stopped_whole(1, &process);
-    assert_eq!(made, []);
-    assert!(step.truncated);
-    // The places that the first process was promised are not given to the second.
-    let mixed = [runs(1, 1, 3), runs(3, 3, 3), runs(2, 1, 3), runs(4, 3, 3)];
-    let (step, made) = stopped_whole(3, &mixed);
-    assert_eq!(made, both);
-    assert!(step.truncated);
-    assert_eq!(stopped_whole(4, &mixed).1.len(), 4);
-}
-
-#[test]
-fn a_process_of_which_one_queue_is_protected_or_starting_is_not_stopped() {
-    let mut protected = idle(2, 1, 3);
-    protected.protected = true;
-    assert_eq!(stopped_whole(8, &[runs(1, 1, 3), protected]).1, []);
-    // The start of an orphan that the port does not carry out.
-    let orphan = Observation {
-        process: runs(1, 1, 3).process,
-        ..stopped(2)
-    };
-    let mut node = Node::new(8, 8);
-    node.config.granularity = Granularity::Process;
-    let all = [runs(1, 1, 3), orphan, waits(9, 9, 15)];
-    assert_eq!(node.look(&all, &[]).1, [(Action::Start, 2)]);
-    for _ in 0..5 {
-        assert_eq!(node.look(&all, &[]).1, []);
-    }
 }
 
 #[test]

@@ -38,7 +38,6 @@ pub enum Contender {
 pub enum Backend {
     Hws,
     Mqd,
-    Process,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,7 +54,6 @@ impl Backend {
         match self {
             Backend::Hws => "hws",
             Backend::Mqd => "mqd",
-            Backend::Process => "process",
         }
     }
 }
@@ -71,7 +69,7 @@ impl Policy {
 }
 
 impl Contender {
-    pub const ALL: [Contender; 14] = [
+    pub const ALL: [Contender; 13] = [
         Contender::Alone,
         Contender::Nobody,
         Contender::Classes,
@@ -84,7 +82,6 @@ impl Contender {
         Contender::Hints,
         Contender::Module(Backend::Hws, Policy::Fair),
         Contender::Module(Backend::Hws, Policy::Deadline),
-        Contender::Module(Backend::Process, Policy::Strict),
         Contender::Module(Backend::Mqd, Policy::Strict),
     ];
 
@@ -103,9 +100,6 @@ impl Contender {
             Contender::Module(Backend::Hws, Policy::Strict) => "strict",
             Contender::Module(Backend::Hws, Policy::Fair) => "fair",
             Contender::Module(Backend::Hws, Policy::Deadline) => "deadline",
-            Contender::Module(Backend::Process, Policy::Strict) => "process",
-            Contender::Module(Backend::Process, Policy::Fair) => "process-fair",
-            Contender::Module(Backend::Process, Policy::Deadline) => "process-deadline",
             Contender::Module(Backend::Mqd, Policy::Strict) => "mqd",
             Contender::Module(Backend::Mqd, Policy::Fair) => "mqd-fair",
             Contender::Module(Backend::Mqd, Policy::Deadline) => "mqd-deadline",
@@ -141,7 +135,6 @@ impl Contender {
             }
             Contender::Module(Backend::Hws, Policy::Fair) => "amd_gpreempt, policy=fair",
             Contender::Module(Backend::Hws, Policy::Deadline) => "amd_gpreempt, policy=deadline",
-            Contender::Module(Backend::Process, _) => "amd_gpreempt, backend=process",
             Contender::Module(Backend::Mqd, _) => {
                 "amd_gpreempt, backend=mqd, in a boot of its own with sched_policy=2"
             }

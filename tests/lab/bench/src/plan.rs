@@ -177,12 +177,11 @@ const ALWAYS: [Contender; 8] = [
     Contender::Hints,
 ];
 /// Besides, on those loads that tell them apart.
-const SOMETIMES: [Contender; 5] = [
+const SOMETIMES: [Contender; 4] = [
     Contender::Quanta,
     Contender::Reset,
     Contender::Module(Backend::Hws, Policy::Fair),
     Contender::Module(Backend::Hws, Policy::Deadline),
-    Contender::Module(Backend::Process, Policy::Strict),
 ];
 const TELLING: [&str; 3] = ["A", "D", "L"];
 const THREE: [Contender; 3] = [Contender::Alone, Contender::Classes, STRICT];

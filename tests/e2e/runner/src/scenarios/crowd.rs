@@ -35,12 +35,6 @@ pub const SCENARIOS: &[Scenario] = &[
         needs: SMALL,
         run: says_it_once,
     },
-    Scenario {
-        suite: Suite::E2e,
-        name: "nor does it with backend=process",
-        needs: SMALL,
-        run: says_it_once_by_process,
-    },
 ];
 
 /// What the driver says when more queues are active than the hardware has places.
@@ -163,19 +157,11 @@ pub(super) fn stops(guest: &mut Guest, load: &Load) -> Result<u64> {
     row["stops"].as_u64().context("no number of stops")
 }
 
-fn says_it_once(guest: &mut Guest) -> Result<()> {
-    oversubscribe(guest, "backend=hws")
-}
-
-fn says_it_once_by_process(guest: &mut Guest) -> Result<()> {
-    oversubscribe(guest, "backend=process")
-}
-
 /// Each stop of the thirty leaves places on the hardware, and each start fills them.
-fn oversubscribe(guest: &mut Guest, backend: &str) -> Result<()> {
+fn says_it_once(guest: &mut Guest) -> Result<()> {
     const TRANSACTIONS: u64 = 20;
     guest.expect_log(TOO_LONG);
-    let module = Module::load(guest, &format!("mode=enforce {backend} {UNBOUNDED}"))?;
+    let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
     let mut queues: Vec<_> = (0..30)
         .map(|i| {
             let more =

@@ -13,6 +13,7 @@ use super::refusal::{is_armed, is_refused, reload};
 use super::repetition::preempted_again_and_again;
 use crate::driver_file::{self, Name, CHANGED};
 use crate::guest::Guest;
+use crate::image::AMDGPU;
 use crate::load::Load;
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
@@ -219,9 +220,12 @@ fn refused(guest: &mut Guest) -> Result<()> {
 fn only_with_hws(guest: &mut Guest) -> Result<()> {
     const WHY: &str = "transaction=direct is for backend=hws alone";
     guest.expect_log(WHY);
-    let module = Module::load(guest, "backend=process transaction=direct")?;
+    // The driver itself logs this whenever a process ends in this mode.
+    guest.expect_log("Unsupported on sched_policy");
+    reload(guest, AMDGPU, "sched_policy=2")?;
+    let module = Module::load(guest, "backend=mqd transaction=direct")?;
     is_refused(guest, WHY)?;
-    module.set(guest, "backend", "hws")?;
+    module.set(guest, "transaction", "driver")?;
     is_armed(guest)?;
     module.unload(guest)
 }

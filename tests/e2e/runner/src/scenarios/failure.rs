@@ -142,7 +142,7 @@ fn not_again(guest: &mut Guest) -> Result<()> {
     is_in_state(guest, "silent")?;
 
     // Each of these has everything started first.
-    module.set(guest, "backend", "process")?;
+    module.set(guest, "backend", "mqd")?;
     guest.wait_for_log(KEPT, PATIENCE)?;
     module.set(guest, "backend", "hws")?;
     module.set(guest, "mode", "off")?;

@@ -6,7 +6,7 @@ use anyhow::{ensure, Result};
 use serde_json::json;
 
 use super::contention::{armed, Contention};
-use super::preemption::{gets_through, PATIENCE, UNBOUNDED};
+use super::preemption::{PATIENCE, UNBOUNDED};
 use crate::guest::Guest;
 use crate::load::{queue, Load};
 use crate::module::{Module, Table};
@@ -32,18 +32,6 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         suite: Suite::E2e,
-        name: "backend=process works without oversubscription",
-        needs: WITHOUT_OVERSUBSCRIPTION,
-        run: by_process,
-    },
-    Scenario {
-        suite: Suite::E2e,
-        name: "backend=process works without the scheduler",
-        needs: WITHOUT_SCHEDULER,
-        run: by_process_without_scheduler,
-    },
-    Scenario {
-        suite: Suite::E2e,
         name: "backend=hws is refused without the scheduler",
         needs: WITHOUT_SCHEDULER,
         run: refused,
@@ -63,23 +51,6 @@ pub const SCENARIOS: &[Scenario] = &[
 fn by_list(guest: &mut Guest) -> Result<()> {
     let contention = Contention::start(guest, "backend=hws", json!({}))?;
     contention.finish(guest)
-}
-
-fn by_process(guest: &mut Guest) -> Result<()> {
-    let module = Module::load(guest, &format!("mode=enforce backend=process {UNBOUNDED}"))?;
-    gets_through(guest)?;
-    ensure!(
-        Table::Stats.sum(guest, "stops")? > 0,
-        "nothing was ever stopped"
-    );
-    armed(guest)?;
-    module.unload(guest)
-}
-
-fn by_process_without_scheduler(guest: &mut Guest) -> Result<()> {
-    // The driver itself logs this whenever a process ends in this mode.
-    guest.expect_log("Unsupported on sched_policy");
-    by_process(guest)
 }
 
 fn refused(guest: &mut Guest) -> Result<()> {

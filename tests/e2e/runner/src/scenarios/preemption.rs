@@ -79,12 +79,6 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         suite: Suite::E2e,
-        name: "whole processes are stopped with backend=process",
-        needs: Needs::ANY,
-        run: by_process,
-    },
-    Scenario {
-        suite: Suite::E2e,
         name: "single queues are stopped with backend=mqd",
         needs: Needs {
             sched_policy: 2,
@@ -366,14 +360,6 @@ fn rule(guest: &mut Guest) -> Result<()> {
     wait_for_heavy(guest, &load, false)?;
     load.stop(guest)?;
     load.finish(guest)?;
-    module.unload(guest)
-}
-
-fn by_process(guest: &mut Guest) -> Result<()> {
-    let module = Module::load(guest, &format!("mode=enforce backend=process {UNBOUNDED}"))?;
-    gets_through(guest)?;
-    ensure!(Table::Stats.sum(guest, "stops")? > 0);
-    ensure!(Table::Stats.sum(guest, "failures")? == 0);
     module.unload(guest)
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Drivers and settings that the module cannot work with: it says which and why,
-//! falls back where there is something to fall back to, and touches nothing.
+//! what to do instead, and touches nothing.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::scenario::{Needs, Scenario, Suite};
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
-        name: "a driver without the two functions is served by whole processes",
+        name: "a driver without the two functions is refused in words",
         needs: Needs::ONCE,
         run: without_functions,
     },
@@ -76,26 +76,38 @@ fn without_functions(guest: &mut Guest) -> Result<()> {
     let symbol = "debug_map_and_unlock";
     driver_file::make(guest, Name::Symbol(symbol))?;
     reload(guest, CHANGED, "")?;
-    let why = "backend=hws needs two functions that this amdgpu does not have";
+    let why = "backend=hws needs debug_lock_and_unmap and debug_map_and_unlock, which this amdgpu does not have: use a kernel that the module supports, or load amdgpu with sched_policy=2 and use backend=mqd";
     guest.expect_log(why);
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
     guest.wait_for_log(&format!("amdgpu has no function {symbol}"), PATIENCE)?;
     is_refused(guest, why)?;
-    module.set(guest, "backend", "process")?;
-    is_armed(guest)?;
+    what_is_gone_is_refused(guest, &module)?;
     gets_through(guest)?;
-    ensure!(Table::Stats.sum(guest, "stops")? > 0);
+    ensure!(Table::Stats.sum(guest, "transactions")? == 0);
     module.unload(guest)?;
     reload(guest, AMDGPU, "")
+}
+
+/// A backend that there was once is answered with what to write instead, by sysfs and
+/// where the module is loaded with it.
+fn what_is_gone_is_refused(guest: &mut Guest, module: &Module) -> Result<()> {
+    const EINVAL: i32 = 22;
+    const WHY: &str = "backend=process: no longer a value of this parameter: give backend=hws";
+    guest.expect_log(WHY);
+    match module.set(guest, "backend", "process") {
+        Ok(()) => bail!("it takes a backend that is gone"),
+        Err(error) => ensure!(errno(&error) == Some(EINVAL), "{error:#}"),
+    }
+    guest.wait_for_log(WHY, PATIENCE)
 }
 
 fn other_driver(guest: &mut Guest) -> Result<()> {
     const ENOEXEC: i32 = 8;
     refused_with(
         guest,
-        Some(Name::Symbol("evict_process_queues_cpsch")),
+        Some(Name::Symbol("kgd_gfx_v9_get_cu_occupancy")),
         "",
-        "dqm->ops.evict_process_queues is not amdgpu's",
+        "kfd2kgd->get_cu_occupancy is not amdgpu's",
     )?;
     refused_with(
         guest,
@@ -166,9 +178,7 @@ fn no_scheduler(guest: &mut Guest) -> Result<()> {
     guest.expect_log(why);
     let module = Module::load(guest, "backend=hws")?;
     is_refused(guest, why)?;
-    for backend in ["mqd", "process"] {
-        module.set(guest, "backend", backend)?;
-        is_armed(guest)?;
-    }
+    module.set(guest, "backend", "mqd")?;
+    is_armed(guest)?;
     module.unload(guest)
 }
