@@ -74,7 +74,7 @@ parameters_change_while_it_runs() {
 		echo "${setting#*=}" >"$parameters/${setting%%=*}" || return 1
 		pass_by
 	done
-	for setting in mode=nonsense backend= poll_interval_us=0 poll_interval_us=-1 \
+	for setting in mode=nonsense backend= backend=process poll_interval_us=0 poll_interval_us=-1 \
 		grace_us=99999999999 user_priority=cap:16; do
 		! echo "${setting#*=}" >"$parameters/${setting%%=*}" 2>/dev/null || return 1
 	done

@@ -306,7 +306,7 @@ const fn param(index: usize) -> KernelParam {
         name: (&raw const NAMES[index]).cast(),
         mod_: (&raw const kernel::bindings::__this_module).cast_mut(),
         ops: &raw const OPS,
-        perm: 0o644,
+        perm: 0o600,
         level: -1,
         flags: 0,
         __bindgen_anon_1: kernel::bindings::kernel_param__bindgen_ty_1 {
