@@ -16,6 +16,7 @@ pub mod kernel {
     pub mod clock;
     pub(crate) mod compat;
     pub mod hint;
+    pub(crate) mod owner;
     pub(crate) mod preemption;
     pub mod sleep;
     pub mod sort;

@@ -16,6 +16,7 @@ mod direct;
 mod failure;
 mod fake;
 mod heads;
+mod hint;
 mod misfit;
 mod policy;
 mod record_cases;

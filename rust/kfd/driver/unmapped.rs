@@ -16,12 +16,11 @@ use crate::driver::locked::LockedNode;
 use crate::driver::node::Node;
 use crate::driver::queue::QueueFacts;
 use crate::kernel::bindings;
+use crate::kernel::owner::Owner;
 use core::ops::Deref;
 use gpreempt_policy::Action;
 use kernel::prelude::*;
 use kernel::sync::atomic::Atomic;
-use kernel::sync::atomic::Full;
-use kernel::sync::atomic::Release;
 
 /// The functions, found and bound.
 ///
@@ -36,34 +35,18 @@ pub(crate) struct Functions {
     driver: Driver,
 }
 
-/// The shim has room for one pair of functions, which belongs to whoever has this.
-struct Owner;
-
-/// Whether there is an [`Owner`].
+/// Whether somebody owns the shim's room for one pair of functions.
 static OWNED: Atomic<bool> = Atomic::new(false);
-
-impl Owner {
-    fn new() -> Result<Self> {
-        let free = OWNED.cmpxchg(false, true, Full).is_ok();
-        free.then_some(Self).ok_or(EBUSY)
-    }
-}
-
-impl Drop for Owner {
-    fn drop(&mut self) {
-        OWNED.store(false, Release);
-    }
-}
 
 impl Functions {
     /// Finds the functions, unless somebody has them already.
     pub(crate) fn bind(driver: &Driver) -> Result<Self> {
-        let owner = Owner::new()?;
+        let owner = Owner::of(&OWNED)?;
         let driver = driver.clone();
         // SAFETY: The driver is pinned by `driver`; no call is under way, because whoever
-        // may call owns an `Owner`, and this is the only one.
+        // may call has the `Owner` of `OWNED`, which is this one.
         kernel::error::to_result(unsafe { bindings::gp_hws_bind() })?;
-        // SAFETY: Whoever has a `Direct` owns an `Owner`, and this is the only one; the
+        // SAFETY: Whoever has a `Direct` has the `Owner` of `OWNED`, which is this one; the
         // driver is kept for longer, since fields are dropped in their order.
         let direct = unsafe { Direct::bind(&driver) }.ok();
         // INVARIANT: Just bound, and the driver is kept.

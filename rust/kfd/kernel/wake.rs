@@ -5,8 +5,10 @@
 //! concerns all.
 
 use crate::kernel::bindings;
+use crate::kernel::owner::Owner;
 use core::ptr::NonNull;
 use kernel::prelude::*;
+use kernel::sync::atomic::Atomic;
 
 /// What a thread has heard.
 ///
@@ -72,21 +74,36 @@ pub fn all() {
 }
 
 /// While it lives, the creation of a KFD queue wakes the thread of its node.
-pub struct CreationWatch(());
+///
+/// # Invariants
+///
+/// The probe is registered, and was by whoever has the token.
+pub struct CreationWatch {
+    _owner: Owner,
+}
+
+/// Whether somebody owns the probe.
+static OWNED: Atomic<bool> = Atomic::new(false);
 
 impl CreationWatch {
-    /// Starts the watch. Fails where the kernel cannot probe functions.
+    /// Starts the watch, unless somebody has it already. Fails where the kernel cannot
+    /// probe functions.
     pub fn start() -> Result<Self> {
+        let owner = Owner::of(&OWNED)?;
         // SAFETY: The call may sleep, as a module may while it is initialised, which is
-        // when watches start; `Drop` ends the watch before the module's text goes.
+        // when watches start. The probe is not registered, because that is its owner's
+        // doing, and this is the only one; `Drop` ends the watch before the module's text
+        // goes.
         kernel::error::to_result(unsafe { bindings::gp_creation_watch_start() })?;
-        Ok(Self(()))
+        // INVARIANT: Just registered.
+        Ok(Self { _owner: owner })
     }
 }
 
 impl Drop for CreationWatch {
     fn drop(&mut self) {
-        // SAFETY: `start` registered the probe, and nobody else removes it.
+        // SAFETY: By the type's invariant the probe is registered, and the owner, who is
+        // dropped after this, is the only one to remove it.
         unsafe { bindings::gp_creation_watch_stop() }
     }
 }
