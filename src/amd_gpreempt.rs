@@ -35,16 +35,17 @@ module! {
 }
 
 /// The loaded module. The fields are dropped in their order: the files go first,
-/// then the GPUs are let go of, and amdgpu last.
+/// then the GPUs are let go of, with amdgpu. Until then the system does not sleep, so that
+/// the notice of its sleep comes last.
 #[pin_data]
 struct Gpreempt {
     _hints: Option<HintDevice>,
     _files: kfd::operator::files::Folder,
     _creation: Option<kfd::kernel::wake::CreationWatch>,
     #[pin]
-    _sleep: SleepWatch<FleetSleeper>,
-    #[pin]
     _watch: Watch<FleetListener>,
+    #[pin]
+    _sleep: SleepWatch<FleetSleeper>,
 }
 
 impl kernel::InPlaceModule for Gpreempt {

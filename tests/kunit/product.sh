@@ -504,6 +504,22 @@ a_queue_that_cannot_be_started_keeps_the_system_awake() {
 	unload
 }
 
+# The module tries to start a queue for as long as it lets go of the GPU, and the system is
+# about to sleep meanwhile, for which a queue that is stopped would be lost.
+the_system_does_not_sleep_while_it_unloads() {
+	load mode=enforce || return 1
+	pass_by
+	stop_while 1 halt || return 1
+	unload &
+	sleep 0.5
+	sleep_briefly || return 1
+	wait
+	dmesg | grep -e "stopped queues are left" -e "Freezing user space processes$" | tail -n 1 >/tmp/last
+	grep "Freezing user space processes" /tmp/last || return 1
+	echo 0 >$fake/halted
+	load && eventually stopped 0 && unload
+}
+
 unloading_names_what_it_has_to_leave() {
 	load mode=enforce || return 1
 	pass_by
@@ -1025,6 +1041,7 @@ run every_file_can_be_read \
 	queues_off_the_hardware_are_put_back \
 	unloading_waits_until_queues_can_be_started \
 	unloading_asks_for_nothing_where_nothing_is_stopped \
+	the_system_does_not_sleep_while_it_unloads \
 	unloading_names_what_it_has_to_leave \
 	a_queue_that_cannot_be_started_keeps_the_system_awake \
 	a_backend_stays_until_it_has_started_what_it_stopped \
