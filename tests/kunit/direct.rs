@@ -135,6 +135,46 @@ mod tests {
         Ok(())
     }
 
+    /// How often an unmapping was left to the driver in a number of transactions.
+    fn left_to_driver(scene: &Scene<'_>, transactions: u64) -> Result<u64> {
+        let mut times = 0;
+        for at in 0..transactions {
+            let action = if at % 2 == 0 { Stop } else { Start };
+            let transacted = scene.transact(&[(scene.keys[0], action)])?;
+            expect(transacted.result, Ok(()))?;
+            times += transacted.handed_over.times;
+        }
+        Ok(times)
+    }
+
+    /// With the driver's least limits too: of firmware that answers at once, not every
+    /// answer is late.
+    #[test]
+    fn a_short_limit_leaves_time_for_an_answer() -> Result {
+        for limit in [4, 19, 20, 199, 9000, i32::MAX] {
+            with_direct(|scene| {
+                Fake::set(|fake| fake.limit_ms = limit);
+                match left_to_driver(scene, 50)? {
+                    0..50 => Ok(()),
+                    _ => failed(fmt!("{limit} ms: no answer is soon enough")),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Half of its limit is what firmware waits for a queue for copies that does not yield.
+    #[test]
+    fn a_late_answer_is_one_with_any_limit() -> Result {
+        for (limit, takes) in [(1, 2), (19, 10), (20, 10), (100, 50), (9000, 460)] {
+            with_direct(|scene| {
+                Fake::set(|fake| (fake.limit_ms, fake.fence_ms) = (limit, takes));
+                expect(left_to_driver(scene, 2)?, 2)
+            })?;
+        }
+        Ok(())
+    }
+
     /// Each time the firmware writes what it was asked to write the time before.
     #[test]
     fn an_answer_to_an_earlier_question_is_none() -> Result {

@@ -67,6 +67,7 @@ pub(crate) struct Fake {
     pub(crate) packet_error: i32,
     pub(crate) fence_error: i32,
     pub(crate) fence_ms: u32,
+    pub(crate) limit_ms: i32,
     pub(crate) unyielding: u32,
     pub(crate) direct_unmaps: u32,
     pub(crate) releases: u32,

@@ -25,9 +25,12 @@ use kernel::sync::atomic::Relaxed;
 /// An answer that takes a larger part of the driver's own time limit is none to rely on.
 /// Saving waves takes milliseconds; the firmware waits for almost half of the limit for
 /// somebody who does not yield, which may be a queue for copies that is not looked at here.
-const USUAL_PART: u32 = 20;
+const USUAL_PART: u64 = 20;
 /// The same where that limit has been raised since the firmware was told of it.
-const USUAL_MOST_MS: u32 = 450;
+const USUAL_MOST: Nanos = Nanos::from_millis(450);
+/// With a short limit, saving waves takes a larger part of it: an answer may take so long,
+/// or half of what the firmware waits for somebody who does not yield if that is less.
+const USUAL_LEAST: Nanos = Nanos::from_millis(10);
 
 /// How long waves may go on before they are saved: the least that firmware of every
 /// version takes for what it says. The driver asks for 0, and then sends 1, or leaves the
@@ -211,8 +214,7 @@ impl Direct {
         if unyielding {
             return Err(Unexpected::Unyielding);
         }
-        let usual = (limit_ms / USUAL_PART).min(USUAL_MOST_MS);
-        if clock::now().since(since) > Nanos::from_millis(usual) {
+        if clock::now().since(since) > usual(Nanos::from_millis(limit_ms)) {
             return Err(Unexpected::Late);
         }
         Ok(())
@@ -233,6 +235,12 @@ impl Direct {
             unsafe { bindings::gp_direct_configure(scheduler.packets.as_ptr(), command, value) };
         sent(error)
     }
+}
+
+/// How long an answer may take, if the driver would wait for so long.
+fn usual(limit: Nanos) -> Nanos {
+    let least = USUAL_LEAST.min(Nanos(limit.0 / 4));
+    Nanos(limit.0 / USUAL_PART).min(USUAL_MOST).max(least)
 }
 
 impl Drop for Direct {

@@ -116,6 +116,7 @@ void gp_fake_scheduler_reset(void)
 	gp_fake.packet_error = 0;
 	gp_fake.fence_error = 0;
 	gp_fake.fence_ms = 0;
+	gp_fake.limit_ms = 9000;
 	gp_fake.fence_late = 0;
 	gp_fake.unyielding = 0;
 	gp_fake.direct_unmaps = 0;
@@ -156,5 +157,7 @@ void gp_fake_halt_when_waited_for(u32 field)
 EXPORT_SYMBOL_GPL(gp_fake_halt_when_waited_for);
 
 /* The parameters: what firmware makes of the module's packets. */
+/* Under the driver's own name, by which the module finds it. */
+module_param_named(queue_preemption_timeout_ms, gp_fake.limit_ms, int, 0600);
 module_param_named(fence_error, gp_fake.fence_error, int, 0600);
 module_param_named(direct_unmaps, gp_fake.direct_unmaps, uint, 0400);

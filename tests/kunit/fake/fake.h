@@ -72,6 +72,7 @@ struct gp_fake_node {
  * @packet_error: what the packet that takes queues off comes to
  * @fence_error: what waiting for the firmware returns, a negative errno or 0
  * @fence_ms: how long it takes
+ * @limit_ms: how long the driver would wait for that
  * @unyielding: whether a queue has not yielded, until that is asked
  * @direct_unmaps: how often the module has sent the packet that takes queues off
  * @releases: how often it has freed the run list
@@ -108,6 +109,7 @@ struct gp_fake {
 	int packet_error;
 	int fence_error;
 	u32 fence_ms;
+	int limit_ms;
 	u32 unyielding;
 	u32 direct_unmaps;
 	u32 releases;
