@@ -11,11 +11,10 @@ export KERNELS ?= 7.2 7.3
 
 cache := $(or $(AMD_GPREEMPT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/amd-gpreempt)
 
-# For an operator and DKMS: the kernel's build directory and release, the driver
-# beside which the module will run, and where to build.
+# For an operator and DKMS: the kernel's build directory and release, and where to
+# build.
 KDIR ?=
 KERNEL ?=
-AMDGPU_KO ?=
 BUILD ?=
 
 .PHONY: help
@@ -57,14 +56,14 @@ check: setup
 check-kernel: setup
 	@scripts/setup/in-root scripts/test/check-kernel
 
-## make module        build amd_gpreempt.ko for the kernels of the cache, or with KDIR= [AMDGPU_KO=] for one
+## make module        build amd_gpreempt.ko for the kernels of the cache, or with KDIR= for one
 .PHONY: module
 ifeq ($(KDIR),)
 module: setup
 	@for kernel in $$(cut -f2 $(cache)/kernels.lock); do scripts/setup/in-root scripts/build/module $$kernel || exit 1; done
 else
 module:
-	+@scripts/build/module --kdir $(KDIR) $(if $(AMDGPU_KO),--amdgpu $(AMDGPU_KO)) $(if $(BUILD),--build $(BUILD)) $(KERNEL)
+	+@scripts/build/module --kdir $(KDIR) $(if $(BUILD),--build $(BUILD)) $(KERNEL)
 endif
 
 ## make install       build for the running kernel, or KERNEL=, and install without DKMS

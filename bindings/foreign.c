@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * amdgpu's locks and operations.  The types of the operations are those that
- * scripts/tools/btf-offsets compares with the driver's (bindings/kfd-fields.txt); they
- * are called from here because a kernel with control flow integrity checks the
- * types of such calls.
+ * rust/kfd/driver/fields.rs has compared with the driver's; they are called from
+ * here because a kernel with control flow integrity checks the types of such calls.
  */
 #include <linux/atomic.h>
 #include <linux/mutex.h>
@@ -12,7 +11,6 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "generated_layout.h"
 #include "shim.h"
 
 /*
@@ -25,14 +23,19 @@ struct kfd_cu_occupancy;
 struct mqd_manager;
 struct qcm_process_device;
 struct queue_properties;
-enum kfd_preempt_type { GP_PREEMPT_FIRST, GP_PREEMPT_LAST = GP_KFD_PREEMPT_TYPE_WAVEFRONT_SAVE };
+enum kfd_preempt_type { GP_PREEMPT_ANY };
 
-static_assert(GP_AMDGPU_DEVICE_SRBM_MUTEX_BYTES == sizeof(struct mutex));
-static_assert(GP_AMDGPU_XCP_MGR_XCP_LOCK_BYTES == sizeof(struct mutex));
-static_assert(GP_DEVICE_QUEUE_MANAGER_LOCK_HIDDEN_BYTES == sizeof(struct mutex));
-static_assert(GP_AMDGPU_RESET_DOMAIN_SEM_BYTES == sizeof(struct rw_semaphore));
-static_assert(GP_KFD_CU_OCCUPANCY_WAVE_CNT == offsetof(struct gp_occupancy, wave_count));
-static_assert(GP_KFD_CU_OCCUPANCY_DOORBELL_OFF == offsetof(struct gp_occupancy, doorbell_offset));
+/** gp_mutex_bytes() - how large a mutex is that this file can take */
+u32 gp_mutex_bytes(void)
+{
+	return sizeof(struct mutex);
+}
+
+/** gp_rwsem_bytes() - how large a semaphore is that this file can take */
+u32 gp_rwsem_bytes(void)
+{
+	return sizeof(struct rw_semaphore);
+}
 
 /**
  * gp_read_kernel() - read kernel memory that may not be there

@@ -128,6 +128,8 @@ int gp_direct_wait(void *dqm, u64 after, u32 timeout_ms);
 void gp_direct_release(void *manager);
 
 /* foreign.c: amdgpu's locks and operations, and memory that may not be there */
+u32 gp_mutex_bytes(void);
+u32 gp_rwsem_bytes(void);
 bool gp_read_kernel(void *to, const void *from, size_t size);
 void gp_dqm_lock(struct mutex *lock, unsigned int *saved_flags);
 void gp_dqm_unlock(struct mutex *lock, unsigned int *saved_flags);
@@ -144,7 +146,7 @@ void gp_free(void *memory);
  * @wave_count: waves on the first XCC
  * @doorbell_offset: which queue it is
  *
- * The driver's struct kfd_cu_occupancy; its layout is checked at build time.
+ * The driver's struct kfd_cu_occupancy; its layout is compared at load.
  */
 struct gp_occupancy {
 	u32 wave_count;

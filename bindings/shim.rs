@@ -259,6 +259,8 @@ unsafe extern "C" {
         timeout_ms: ffi::c_uint,
     ) -> ffi::c_int;
     pub fn gp_direct_release(manager: *mut ffi::c_void);
+    pub fn gp_mutex_bytes() -> ffi::c_uint;
+    pub fn gp_rwsem_bytes() -> ffi::c_uint;
     pub fn gp_read_kernel(to: *mut ffi::c_void, from: *const ffi::c_void, size: usize) -> bool;
     pub fn gp_dqm_lock(lock: *mut mutex, saved_flags: *mut ffi::c_uint);
     pub fn gp_dqm_unlock(lock: *mut mutex, saved_flags: *mut ffi::c_uint);

@@ -68,12 +68,12 @@ impl kernel::InPlaceModule for Gpreempt {
     }
 }
 
-/// Finds amdgpu and checks that it is the one that the module was built for.
+/// Finds amdgpu and finds out where it has what the module uses.
 fn find_driver() -> Result<Driver> {
     let driver = Driver::pin().inspect_err(|_| {
         pr_err!("amdgpu is not loaded: load it first (modprobe amdgpu)\n");
     })?;
-    driver.check_build()
+    driver.learn_layout()
 }
 
 /// Has the creation of queues wake the monitors, if the kernel can do that.

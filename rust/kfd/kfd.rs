@@ -27,18 +27,19 @@ pub mod kernel {
 /// The driver's own things, and what keeps each of them where it is.
 #[allow(clippy::module_inception)] // The driver has the name of its room.
 pub mod driver {
-    pub(crate) mod build;
     pub mod census;
     pub mod check;
     pub mod direct;
     pub mod driver;
     pub(crate) mod due;
-    pub(crate) mod expected;
+    pub(crate) mod fields;
     pub(crate) mod foreign;
+    pub(crate) mod forms;
     pub mod gpu;
     pub mod hardware;
     pub(crate) mod hardware_queue;
     pub(crate) mod layout;
+    pub(crate) mod loaded;
     pub mod locked;
     pub mod node;
     pub(crate) mod operation;
@@ -46,6 +47,7 @@ pub mod driver {
     pub mod process;
     pub(crate) mod prototype;
     pub mod queue;
+    pub(crate) mod resolve;
     pub(crate) mod type_info;
     pub(crate) mod unmapped;
 }

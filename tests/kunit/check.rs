@@ -283,7 +283,7 @@ mod tests {
     const EXCHANGED: [(&CStr, bool, bool); 4] = [
         // Names of nothing that is used.
         (c"kfd_mmap kfd_open", true, true),
-        (c"mqd gws", false, false),
+        (c"queue_percent queue_address", false, false),
         (c"debug_map_and_unlock kfd_destroy_mqd_sdma", false, false),
         (c"pm_release_ib kfd_is_locked", true, false),
     ];
@@ -292,7 +292,7 @@ mod tests {
     fn a_driver_with_other_types_is_refused_for_what_needs_them() -> Result {
         for (names, usable, direct) in EXCHANGED {
             let driver =
-                Fake::with_exchanged(names, || Driver::pin().and_then(Driver::check_build))?;
+                Fake::with_exchanged(names, || Driver::pin().and_then(Driver::learn_layout))?;
             let has_direct = match &driver {
                 Ok(driver) => Hws::bind(driver)?.has_direct(),
                 Err(_) => false,
@@ -343,8 +343,8 @@ mod tests {
 
     /// How many users KFD counts, and whether a lock of the driver is held.
     fn keepers() -> (u32, bool) {
-        let at = KFD_DEV_KFD_PROCESSES_COUNT.unwrap_or(0);
-        (get(Fake::now().kfd, at), Fake::locked())
+        let users = get(Fake::now().kfd, KFD_DEV_KFD_PROCESSES_COUNT);
+        (users, Fake::locked())
     }
 
     #[test]
@@ -364,8 +364,7 @@ mod tests {
     #[test]
     fn the_nodes_that_nobody_uses_are_kept_by_the_lock() -> Result {
         with_gpu(|gpu| {
-            let at = KFD_DEV_KFD_PROCESSES_COUNT.ok_or(ENXIO)?;
-            put(Fake::now().kfd, at, 0u32);
+            put(Fake::now().kfd, KFD_DEV_KFD_PROCESSES_COUNT, 0u32);
             let nodes = gpu.ok_or(ENXIO)?.nodes().map_err(|_| EUCLEAN)?;
             expect(keepers(), (0, true))?;
             drop(nodes);

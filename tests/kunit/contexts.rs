@@ -16,10 +16,9 @@ use kfd::kernel::wake::Alarm;
 use kfd::look::survey::{QueueSeen, Survey};
 
 /// Makes the first process a context beside its program's main one.
-fn make_secondary() -> Result {
-    let at = KFD_PROCESS_CONTEXT_ID.ok_or(ENOTSUPP)?;
-    put(Fake::now().processes[0].process, at, 1u16);
-    Ok(())
+fn make_secondary() {
+    let process = Fake::now().processes[0].process;
+    put(process, KFD_PROCESS_CONTEXT_ID, 1u16);
 }
 
 /// Has the queues of the first process keep their pointers at an address of its memory.
@@ -112,7 +111,7 @@ mod tests {
                 Fake::own(INIT, true)?;
                 point_into_memory();
                 if secondary {
-                    make_secondary()?;
+                    make_secondary();
                 }
                 let mut survey = Survey::new()?;
                 survey.take(node, core::iter::empty());
@@ -136,7 +135,7 @@ mod tests {
     #[test]
     fn what_a_secondary_context_was_made_with_is_never_followed() -> Result {
         with_node(|node| {
-            make_secondary()?;
+            make_secondary();
             // As after its end.
             put(Fake::now().processes[0].process, KFD_PROCESS_MM, 8usize);
             let mut survey = Survey::new()?;

@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_node_without_what_it_needs_is_refused_in_words() -> Result {
-        let driver = Driver::pin()?.check_build()?;
+        let driver = Driver::pin()?.learn_layout()?;
         with_node(|node| {
             let hws = Hws::bind(&driver)?;
             let check = |kind, transaction, hws| {

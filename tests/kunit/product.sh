@@ -227,12 +227,12 @@ exchange() {
 
 # The log names the first field that differs, in one line.
 a_driver_with_two_fields_exchanged_is_refused() {
-	said=$(times "built for: queue.mqd is at 0x.* instead of 0x.*; build the module again")
-	exchange mqd gws || return 1
+	said=$(times "fit this module: queue_properties.queue_address has 4 bytes instead of 8; use another")
+	exchange queue_percent queue_address || return 1
 	loaded=0
 	load 2>/dev/null && loaded=1
-	exchange mqd gws || return 1
-	said=$(($(times "built for: queue.mqd is at 0x.* instead of 0x.*; build the module again") - said))
+	exchange queue_percent queue_address || return 1
+	said=$(($(times "fit this module: queue_properties.queue_address has 4 bytes instead of 8; use another") - said))
 	[ $loaded -eq 0 ] && [ $said -ge 1 ] || return 1
 	[ ! -e "$parameters" ] && holds $fake/unmaps 0 || return 1
 	load && unload

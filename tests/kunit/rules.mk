@@ -4,9 +4,17 @@
 # a build against the test kernel.  GP_KUNIT=suites makes the test module, from
 # the crates of the product and the suites, and the fake amdgpu.ko beside which it
 # runs; GP_KUNIT=product makes the product to run beside the same.  (The kernel
-# builds no Rust object for two modules at once.)
+# builds no Rust object for two modules at once.)  GP_OFFSETS is the table of where
+# the driver has its fields.
 
-gp_layout_edit := $(src)/tests/kunit/debug-layout
+quiet_cmd_gp_layout = LAYOUT  $@
+      cmd_gp_layout = sh $(src)/tests/kunit/layout $(gp_language) $(GP_OFFSETS) >$@
+$(obj)/tests/kunit/generated_layout.rs: private gp_language := rust
+$(obj)/tests/kunit/generated_layout.h: private gp_language := c
+$(obj)/tests/kunit/generated_layout.rs $(obj)/tests/kunit/generated_layout.h: \
+		$(src)/tests/kunit/layout $(GP_OFFSETS) FORCE
+	$(call if_changed,gp_layout)
+targets += tests/kunit/generated_layout.rs tests/kunit/generated_layout.h
 
 ifeq ($(GP_KUNIT),product)
 obj-m := amd_gpreempt.o
@@ -20,5 +28,8 @@ endif
 
 RUSTFLAGS_tests/kunit/amd_gpreempt_kunit.o := -L $(obj)/rust --extern gpreempt_policy --extern kfd
 $(obj)/tests/kunit/amd_gpreempt_kunit.o: $(obj)/rust/policy/gpreempt_policy.o $(obj)/rust/kfd/kfd.o
-$(obj)/tests/kunit/amd_gpreempt_kunit.o: export GP_LAYOUT := $(abspath $(obj))/bindings/generated_layout.rs
-$(addprefix $(obj)/tests/kunit/fake/, direct.o driver.o nodes.o): $(obj)/bindings/generated_layout.h
+$(obj)/tests/kunit/amd_gpreempt_kunit.o: $(obj)/tests/kunit/generated_layout.rs
+$(obj)/tests/kunit/amd_gpreempt_kunit.o: export GP_LAYOUT := $(abspath $(obj))/tests/kunit/generated_layout.rs
+gp_fakes := $(addprefix tests/kunit/fake/, direct.o driver.o nodes.o types.o)
+$(foreach fake,$(gp_fakes),$(eval CFLAGS_$(fake) := -I$(obj)/tests/kunit))
+$(addprefix $(obj)/, $(gp_fakes)): $(obj)/tests/kunit/generated_layout.h

@@ -215,7 +215,7 @@ pub(crate) fn with_scene_of(
     kind: TransactionKind,
     test: impl FnOnce(&Scene<'_>) -> Result,
 ) -> Result {
-    let driver = Driver::pin()?.check_build()?;
+    let driver = Driver::pin()?.learn_layout()?;
     with_node(|node| {
         let mut survey = Survey::new()?;
         survey.take(node, core::iter::empty());

@@ -289,9 +289,7 @@ mod tests {
 
     /// Has the driver move a queue's descriptor before the queue runs again.
     fn mark_for_move(queue: *mut u8) {
-        if let Some(flag) = QUEUE_NEEDS_MQD_REPIN {
-            put(queue, flag, 1u8);
-        }
+        put(queue, QUEUE_NEEDS_MQD_REPIN, 1u8);
     }
 
     #[test]

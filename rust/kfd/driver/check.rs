@@ -30,7 +30,7 @@ struct Check {
 const CHECKS: &[Check] = &[
     Check {
         passes: |node| node.sched_policy().is_some(),
-        why: "the scheduling policy is none that is known: build the module for this amdgpu",
+        why: "the scheduling policy is none that is known: this module does not know this amdgpu",
     },
     Check {
         passes: |node| !scheduled_by_mes(node),
@@ -50,31 +50,31 @@ const CHECKS: &[Check] = &[
     },
     Check {
         passes: |node| operation::UPDATE_QUEUE.of(node.dqm(), node.gpu()).is_some(),
-        why: "dqm->ops.update_queue is not amdgpu's: build the module for this amdgpu",
+        why: "dqm->ops.update_queue is not amdgpu's: this module does not know this amdgpu",
     },
     Check {
         passes: |node| asks_hardware_by(node, &operation::GET_CU_OCCUPANCY),
-        why: "kfd2kgd->get_cu_occupancy is not amdgpu's for this GPU: build the module for this amdgpu",
+        why: "kfd2kgd->get_cu_occupancy is not amdgpu's for this GPU: this module does not know this amdgpu",
     },
     Check {
         passes: |node| asks_hardware_by(node, &operation::HQD_DUMP),
-        why: "kfd2kgd->hqd_dump is not amdgpu's for this GPU: build the module for this amdgpu",
+        why: "kfd2kgd->hqd_dump is not amdgpu's for this GPU: this module does not know this amdgpu",
     },
     Check {
         passes: |node| asks_hardware_by(node, &operation::HQD_IS_OCCUPIED),
-        why: "kfd2kgd->hqd_is_occupied is not amdgpu's for this GPU: build the module for this amdgpu",
+        why: "kfd2kgd->hqd_is_occupied is not amdgpu's for this GPU: this module does not know this amdgpu",
     },
     Check {
         passes: |node| asks_hardware_by(node, &operation::HQD_LOAD),
-        why: "kfd2kgd->hqd_load is not amdgpu's for this GPU: build the module for this amdgpu",
+        why: "kfd2kgd->hqd_load is not amdgpu's for this GPU: this module does not know this amdgpu",
     },
     Check {
         passes: |node| moves_queues_by(node, &operation::LOAD_MQD),
-        why: "mqd_mgr->load_mqd is not amdgpu's for this GPU: build the module for this amdgpu",
+        why: "mqd_mgr->load_mqd is not amdgpu's for this GPU: this module does not know this amdgpu",
     },
     Check {
         passes: |node| moves_queues_by(node, &operation::DESTROY_MQD),
-        why: "mqd_mgr->destroy_mqd is not amdgpu's for this GPU: build the module for this amdgpu",
+        why: "mqd_mgr->destroy_mqd is not amdgpu's for this GPU: this module does not know this amdgpu",
     },
 ];
 

@@ -164,8 +164,8 @@ impl Direct {
 
     /// Has the firmware take all queues off. After an error it was not asked to.
     fn send(&self, scheduler: Scheduler<'_>) -> Result<(), Unexpected> {
-        let filter = KFD_UNMAP_QUEUES_FILTER_ALL_QUEUES.and_then(|filter| filter.try_into().ok());
-        let filter: u32 = filter.ok_or(Unexpected::Misfit)?;
+        let filter = u32::try_from(KFD_UNMAP_QUEUES_FILTER_ALL_QUEUES);
+        let filter = filter.map_err(|_| Unexpected::Misfit)?;
         // SAFETY: By the type's invariant this calls the driver's function; by that of
         // `Scheduler` the packet manager is there; the caller holds the queue manager's
         // lock, under which packets are sent.
@@ -224,11 +224,10 @@ impl Direct {
     fn configure(
         &self,
         scheduler: Scheduler<'_>,
-        command: Option<i64>,
+        command: i64,
         value: u32,
     ) -> Result<(), Unexpected> {
-        let command = command.and_then(|command| command.try_into().ok());
-        let command: u32 = command.ok_or(Unexpected::Misfit)?;
+        let command = u32::try_from(command).map_err(|_| Unexpected::Misfit)?;
         // SAFETY: By the type's invariant this calls the driver's function; by that of
         // `Scheduler` the packet manager is there, and the caller holds the lock.
         let error =
@@ -281,15 +280,15 @@ impl<'a> Scheduler<'a> {
         let node = locked.node();
         let dqm = node.dqm();
         let queue = dqm
-            .pointer(DEVICE_QUEUE_MANAGER_PACKET_MGR_PRIV_QUEUE?)?
-            .pointer(KERNEL_QUEUE_QUEUE?)?;
+            .pointer(DEVICE_QUEUE_MANAGER_PACKET_MGR_PRIV_QUEUE.get()?)?
+            .pointer(KERNEL_QUEUE_QUEUE.get()?)?;
         let manager = manager(node)?;
         // INVARIANT: Read under the lock where the layout says that they are; the function
         // is one of the operation's.
         Some(Self {
             packets: dqm.part(DEVICE_QUEUE_MANAGER_PACKET_MGR)?,
-            fence: dqm.pointer(DEVICE_QUEUE_MANAGER_FENCE_ADDR?)?,
-            fence_address: dqm.read(DEVICE_QUEUE_MANAGER_FENCE_GPU_ADDR?)?,
+            fence: dqm.pointer(DEVICE_QUEUE_MANAGER_FENCE_ADDR.get()?)?,
+            fence_address: dqm.read(DEVICE_QUEUE_MANAGER_FENCE_GPU_ADDR.get()?)?,
             manager,
             descriptor: queue.pointer(QUEUE_MQD)?,
             check: operation::CHECK_PREEMPTION_FAILED.of(manager, node.gpu())?,
@@ -299,7 +298,7 @@ impl<'a> Scheduler<'a> {
 
 /// The driver's manager of the descriptor of the scheduler's own queue.
 fn manager(node: &Node<'_>) -> Option<Foreign> {
-    node.descriptor_manager(KFD_MQD_TYPE_HIQ?)
+    node.descriptor_manager(KFD_MQD_TYPE_HIQ)
 }
 
 /// Whether the driver has on a node what an unmapping of our own needs, as far as that does

@@ -97,7 +97,7 @@ impl LockedNode<'_> {
     ///
     /// The driver uses the flag for nothing else, and sets it anew with each run list.
     pub(crate) fn expect_oversubscription(&self) {
-        let Some(at) = DEVICE_QUEUE_MANAGER_PACKET_MGR_IS_OVER_SUBSCRIPTION else {
+        let Some(at) = DEVICE_QUEUE_MANAGER_PACKET_MGR_IS_OVER_SUBSCRIPTION.get() else {
             return;
         };
         // SAFETY: By the invariant of `Node` the queue manager is there, the lock
@@ -247,7 +247,7 @@ impl DueQueue<'_> {
     }
 
     /// Adds one to a counter of the queue manager, or takes one.
-    fn count(&self, at: usize, up: bool) {
+    fn count(&self, at: Offset, up: bool) {
         let dqm = self.locked.node().dqm();
         let Some(count) = dqm.read::<u32>(at) else {
             return;

@@ -6,8 +6,8 @@
 //! copies, by accesses that fail instead of faulting, so that a wrong layout or
 //! a damaged list ends in an error and not in a crash with a lock held.
 
+use crate::driver::layout::Place;
 use crate::kernel::bindings;
-use core::mem::MaybeUninit;
 use core::num::NonZeroUsize;
 
 /// Types of which any bytes are a value.
@@ -55,21 +55,21 @@ impl Foreign {
 
     /// The address of a part.
     #[inline]
-    pub(crate) fn part(self, offset: usize) -> Option<Self> {
-        self.0.checked_add(offset).map(Self)
+    pub(crate) fn part(self, at: impl Place) -> Option<Self> {
+        self.0.checked_add(at.offset()).map(Self)
     }
 
     /// The whole that this is a part of.
     #[inline]
-    pub(crate) fn whole(self, offset: usize) -> Option<Self> {
-        Self::new(self.0.get().wrapping_sub(offset))
+    pub(crate) fn whole(self, at: impl Place) -> Option<Self> {
+        Self::new(self.0.get().wrapping_sub(at.offset()))
     }
 
     /// Copies a value out, if there is memory.
     #[inline]
-    pub(crate) fn read<T: AnyBits>(self, offset: usize) -> Option<T> {
+    pub(crate) fn read<T: AnyBits>(self, at: impl Place) -> Option<T> {
         let mut value = T::default();
-        let from = self.part(offset)?.as_ptr::<kernel::ffi::c_void>();
+        let from = self.part(at)?.as_ptr::<kernel::ffi::c_void>();
         // SAFETY: The shim reads by accesses that fail where there is no memory,
         // so that any address may be given; `value` has room for its own size,
         // and by `AnyBits` any bytes are a value of it.
@@ -80,14 +80,14 @@ impl Foreign {
 
     /// Copies a pointer out; `None` also when it is null.
     #[inline]
-    pub(crate) fn pointer(self, offset: usize) -> Option<Self> {
-        self.read(offset).and_then(Self::new)
+    pub(crate) fn pointer(self, at: impl Place) -> Option<Self> {
+        self.read(at).and_then(Self::new)
     }
 
     /// Copies a C `bool` out.
     #[inline]
-    pub(crate) fn flag(self, offset: usize) -> Option<bool> {
-        self.read::<u8>(offset).map(|byte| byte != 0)
+    pub(crate) fn flag(self, at: impl Place) -> Option<bool> {
+        self.read::<u8>(at).map(|byte| byte != 0)
     }
 
     /// The symbol that code at the address belongs to, as "name+0x0/0x10 [module]",
@@ -104,71 +104,69 @@ impl Foreign {
     ///
     /// # Safety
     ///
-    /// At `offset` must be a field of the type `T`, which the caller may change
+    /// At `at` must be a field of the type `T`, which the caller may change
     /// because it holds the lock that protects it.
     #[inline]
-    pub(crate) unsafe fn write<T: AnyBits>(self, offset: usize, value: T) {
-        let to = self.as_ptr::<u8>().wrapping_add(offset).cast::<T>();
+    pub(crate) unsafe fn write<T: AnyBits>(self, at: impl Place, value: T) {
+        let to = self.as_ptr::<u8>().wrapping_add(at.offset()).cast::<T>();
         // SAFETY: By the function's requirement a field of this type is there, which the
         // caller may change.
         unsafe { to.write_volatile(value) }
     }
 }
 
-/// A copy of a structure of the driver, of which fields are taken.
+/// A copy of a structure of the driver of up to `N` bytes, of which fields are taken.
+///
+/// A field is within the structure, as was seen to when the layout became known; what is
+/// not is taken for zeros.
 pub(crate) struct Image<const N: usize>([u8; N]);
 
 impl<const N: usize> Image<N> {
-    /// Copies a structure, if there is memory.
+    /// Copies a structure of so many bytes, if there is memory.
     #[inline]
-    pub(crate) fn read(from: Foreign) -> Option<Self> {
-        let mut bytes = MaybeUninit::<[u8; N]>::uninit();
+    pub(crate) fn read(from: Foreign, bytes: usize) -> Option<Self> {
+        let mut image = [0; N];
+        let room = image.get_mut(..bytes)?;
+        let to = room.as_mut_ptr().cast();
         // SAFETY: The shim reads by accesses that fail where there is no memory, so that
-        // any address may be given; `bytes` has room for `N` bytes.
-        let read = unsafe { bindings::gp_read_kernel(bytes.as_mut_ptr().cast(), from.as_ptr(), N) };
-        // SAFETY: The shim says that it has written all bytes.
-        read.then(|| Self(unsafe { bytes.assume_init() }))
+        // any address may be given; `room` has room for so many bytes.
+        let read = unsafe { bindings::gp_read_kernel(to, from.as_ptr(), bytes) };
+        read.then_some(Self(image))
     }
 
-    /// The bytes at a place that is known to be inside when this is compiled.
     #[inline]
-    fn bytes<const AT: usize, const LEN: usize>(&self) -> [u8; LEN] {
-        const { assert!(AT + LEN <= N, "the field is not inside the structure") };
-        let mut bytes = [0; LEN];
-        for (to, from) in bytes.iter_mut().zip(self.0.iter().skip(AT)) {
-            *to = *from;
-        }
-        bytes
+    fn bytes<const LEN: usize>(&self, at: impl Place) -> [u8; LEN] {
+        let field = self.0.get(at.offset()..).and_then(<[u8]>::first_chunk);
+        field.copied().unwrap_or([0; LEN])
     }
 
     /// A field of 8 bytes.
     #[inline]
-    pub(crate) fn long<const AT: usize>(&self) -> u64 {
-        u64::from_ne_bytes(self.bytes::<AT, 8>())
+    pub(crate) fn long(&self, at: impl Place) -> u64 {
+        u64::from_ne_bytes(self.bytes(at))
     }
 
     /// A field of 4 bytes.
     #[inline]
-    pub(crate) fn int<const AT: usize>(&self) -> u32 {
-        u32::from_ne_bytes(self.bytes::<AT, 4>())
+    pub(crate) fn int(&self, at: impl Place) -> u32 {
+        u32::from_ne_bytes(self.bytes(at))
     }
 
     /// A field that is a C `bool`.
     #[inline]
-    pub(crate) fn flag<const AT: usize>(&self) -> bool {
-        self.bytes::<AT, 1>() != [0]
+    pub(crate) fn flag(&self, at: impl Place) -> bool {
+        self.bytes(at) != [0]
     }
 
     /// A field that is a pointer.
     #[inline]
-    pub(crate) fn pointer<const AT: usize>(&self) -> Option<Foreign> {
-        Foreign::new(usize::from_ne_bytes(self.bytes::<AT, 8>()))
+    pub(crate) fn pointer(&self, at: impl Place) -> Option<Foreign> {
+        Foreign::new(usize::from_ne_bytes(self.bytes(at)))
     }
 
-    /// A C `bool` that not every release of the driver has; absent is false.
+    /// A C `bool` that not every driver has; absent is false.
     #[inline]
     pub(crate) fn flag_if_any(&self, at: Option<usize>) -> bool {
-        at.and_then(|at| self.0.get(at))
-            .is_some_and(|&byte| byte != 0)
+        at.is_some_and(|at| self.flag(at))
     }
 }

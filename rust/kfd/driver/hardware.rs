@@ -127,8 +127,8 @@ impl Present<'_> {
             .ok_or(Away::Misfit)?;
         let reset = domain.part(AMDGPU_RESET_DOMAIN_SEM).ok_or(Away::Misfit)?;
         // SAFETY: By the type's invariant the GPU is there and with it its reset
-        // domain; the layout says that this is its semaphore, whose size the shim
-        // has compared.
+        // domain; the layout says that this is its semaphore, whose size was
+        // compared.
         if !unsafe { bindings::gp_rwsem_read_trylock(reset.as_ptr()) } {
             return Err(Away::Reset);
         }

@@ -49,12 +49,14 @@ impl Node<'_> {
     pub fn lock(&self) -> QueueManagerLock<'_> {
         let lock = self.dqm().as_ptr::<u8>();
         // SAFETY: By the invariant of `Node` the queue manager is there; the layout
-        // says where its mutex, whose size the shim has compared, and its saved
-        // flags are.
+        // says where its mutex, whose size was compared, and its saved flags
+        // are.
         unsafe {
             bindings::gp_dqm_lock(
-                lock.wrapping_add(DEVICE_QUEUE_MANAGER_LOCK_HIDDEN).cast(),
-                lock.wrapping_add(DEVICE_QUEUE_MANAGER_SAVED_FLAGS).cast(),
+                lock.wrapping_add(DEVICE_QUEUE_MANAGER_LOCK_HIDDEN.offset())
+                    .cast(),
+                lock.wrapping_add(DEVICE_QUEUE_MANAGER_SAVED_FLAGS.offset())
+                    .cast(),
             )
         };
         // SAFETY: The lock was just taken.
@@ -89,8 +91,10 @@ impl Drop for QueueManagerLock<'_> {
         // thread, because a `LockedNode` does not leave its thread.
         unsafe {
             bindings::gp_dqm_unlock(
-                dqm.wrapping_add(DEVICE_QUEUE_MANAGER_LOCK_HIDDEN).cast(),
-                dqm.wrapping_add(DEVICE_QUEUE_MANAGER_SAVED_FLAGS).cast(),
+                dqm.wrapping_add(DEVICE_QUEUE_MANAGER_LOCK_HIDDEN.offset())
+                    .cast(),
+                dqm.wrapping_add(DEVICE_QUEUE_MANAGER_SAVED_FLAGS.offset())
+                    .cast(),
             )
         }
     }
@@ -134,16 +138,16 @@ impl Owner<'_> {
 struct List {
     head: Foreign,
     at: Option<Foreign>,
-    offset: usize,
+    offset: Offset,
 }
 
 impl List {
     /// The list with its head at `head`, of structures that hold their entry at
     /// `offset`.
-    fn new(head: Foreign, offset: usize) -> Self {
+    fn new(head: Foreign, offset: Offset) -> Self {
         Self {
             head,
-            at: head.pointer(0),
+            at: head.pointer(0usize),
             offset,
         }
     }
@@ -159,7 +163,7 @@ impl Iterator for List {
 
     fn next(&mut self) -> Option<Foreign> {
         let entry = self.at.filter(|&at| at != self.head)?;
-        self.at = entry.pointer(0);
+        self.at = entry.pointer(0usize);
         entry.whole(self.offset)
     }
 }
@@ -254,7 +258,7 @@ impl<'a> LockedNode<'a> {
         }
         let protected = self.protected(qpd, process)?;
         const KFD_CONTEXT_ID_PRIMARY: u16 = 0xffff;
-        let primary = match KFD_PROCESS_CONTEXT_ID {
+        let primary = match KFD_PROCESS_CONTEXT_ID.get() {
             Some(at) => process.read::<u16>(at)? == KFD_CONTEXT_ID_PRIMARY,
             None => true,
         };

@@ -2,7 +2,7 @@
 
 //! The driver's functions that are called by way of a pointer in its memory: each is
 //! called only if the pointer leads to the beginning of the function of amdgpu that has
-//! exactly the expected name, whose type the build and the load have compared.
+//! exactly the expected name, whose type was compared when the module was loaded.
 
 #![forbid(unsafe_code)]
 
@@ -19,8 +19,7 @@ use kernel::sync::atomic::Release;
 
 /// A field of one of the driver's tables, and the function that it should point to.
 pub(crate) struct Operation {
-    /// `None`: the driver that the module is built for has no such field.
-    at: Option<usize>,
+    at: OptionalOffset,
     name: &'static str,
     /// Where the function was found to be, which it is for as long as amdgpu is loaded:
     /// to ask for the name of an address takes a search through all of amdgpu's.
@@ -54,20 +53,20 @@ macro_rules! operations {
 }
 
 operations! {
-    UPDATE_QUEUE = Some(DEVICE_QUEUE_MANAGER_OPS_UPDATE_QUEUE), "update_queue";
-    LOAD_MQD = Some(MQD_MANAGER_LOAD_MQD), "load_mqd_v9_4_3";
-    DESTROY_MQD = Some(MQD_MANAGER_DESTROY_MQD), "destroy_mqd_v9_4_3";
-    HQD_DUMP = Some(KFD2KGD_CALLS_HQD_DUMP), "kgd_gfx_v9_hqd_dump";
-    HQD_LOAD = Some(KFD2KGD_CALLS_HQD_LOAD), "kgd_gfx_v9_4_3_hqd_load";
-    HQD_IS_OCCUPIED = Some(KFD2KGD_CALLS_HQD_IS_OCCUPIED), "kgd_gfx_v9_hqd_is_occupied";
-    GET_CU_OCCUPANCY = Some(KFD2KGD_CALLS_GET_CU_OCCUPANCY), "kgd_gfx_v9_get_cu_occupancy";
+    UPDATE_QUEUE = DEVICE_QUEUE_MANAGER_OPS_UPDATE_QUEUE.optional(), "update_queue";
+    LOAD_MQD = MQD_MANAGER_LOAD_MQD.optional(), "load_mqd_v9_4_3";
+    DESTROY_MQD = MQD_MANAGER_DESTROY_MQD.optional(), "destroy_mqd_v9_4_3";
+    HQD_DUMP = KFD2KGD_CALLS_HQD_DUMP.optional(), "kgd_gfx_v9_hqd_dump";
+    HQD_LOAD = KFD2KGD_CALLS_HQD_LOAD.optional(), "kgd_gfx_v9_4_3_hqd_load";
+    HQD_IS_OCCUPIED = KFD2KGD_CALLS_HQD_IS_OCCUPIED.optional(), "kgd_gfx_v9_hqd_is_occupied";
+    GET_CU_OCCUPANCY = KFD2KGD_CALLS_GET_CU_OCCUPANCY.optional(), "kgd_gfx_v9_get_cu_occupancy";
     CHECK_PREEMPTION_FAILED = MQD_MANAGER_CHECK_PREEMPTION_FAILED, "check_preemption_failed_v9_4_3";
 }
 
 impl Operation {
     /// The function that a table of a GPU has for the operation, if it is the expected one.
     pub(crate) fn of<'a>(&self, table: Foreign, _gpu: &'a Present<'_>) -> Option<Function<'a>> {
-        let function = table.pointer(self.at?)?;
+        let function = table.pointer(self.at.get()?)?;
         let now = driver::times_let_go();
         // In this order: an address is stored before the number that makes it count.
         let then = self.then.load(Acquire);

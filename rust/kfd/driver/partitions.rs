@@ -41,7 +41,7 @@ impl<'a> PartitionLock<'a> {
         if let Some(lock) = lock {
             // SAFETY: By the invariant of `Present` the GPU and with it its
             // partition manager is there; the layout says that this is its
-            // mutex, whose size the shim has compared.
+            // mutex, whose size was compared.
             unsafe { bindings::gp_mutex_lock(lock.as_ptr()) };
         }
         // INVARIANT: Just taken.
@@ -54,7 +54,9 @@ impl<'a> PartitionLock<'a> {
     ///
     /// `kfd` must be the `struct kfd_dev` of the GPU as it is under this lock.
     pub(crate) unsafe fn keep_nodes(self, kfd: Foreign) -> Kept<'a> {
-        let users = KFD_DEV_KFD_PROCESSES_COUNT.and_then(|at| kfd.part(at));
+        let users = KFD_DEV_KFD_PROCESSES_COUNT
+            .get()
+            .and_then(|at| kfd.part(at));
         // SAFETY: By the function's requirement `kfd` is there and stays while the
         // lock is held; the layout says that this is its count, an `atomic_t`.
         match users.filter(|users| unsafe { bindings::gp_users_join(users.as_ptr()) }) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! What a function is like, compared with how `bindings/kfd-fields.txt` spells it. Pure,
+//! What a function is like, compared with how `fields.rs` spells it. Pure,
 //! like the type information that it is found in.
 
 #![forbid(unsafe_code)]

@@ -160,7 +160,7 @@ pub(crate) struct ProcessFacts {
     pub(crate) primary: bool,
 }
 
-const P: usize = QUEUE_PROPERTIES;
+const P: Offset = QUEUE_PROPERTIES;
 
 /// What does not fit between a queue and what it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +177,9 @@ pub(crate) enum Misfit {
 fn is(value: u32, enumerator: i64) -> bool {
     i64::from(value) == enumerator
 }
+
+/// A copy of a queue.
+type QueueImage = Image<MOST_QUEUE_BYTES>;
 
 /// AMDGPU_GPU_PAGE_SIZE, by which the driver aligns a descriptor and its stack.
 const GPU_PAGE: usize = 4096;
@@ -197,7 +200,7 @@ impl QueueFacts {
 
     /// A word of its descriptor, which is in video memory: a read takes about as long
     /// as the rest of the look at the queue.
-    fn word(&self, at: usize) -> Option<u32> {
+    fn word(&self, at: Offset) -> Option<u32> {
         #[cfg(CONFIG_KUNIT)]
         words::count();
         Foreign::new(self.mqd)?.read(at)
@@ -264,38 +267,35 @@ impl QueueFacts {
         owner: &ProcessFacts,
     ) -> Result<Self, Misfit> {
         let process = owner.process;
-        let image = Image::<QUEUE_SIZE>::read(queue).ok_or(Misfit::Unreadable)?;
-        if image.pointer::<QUEUE_DEVICE>() != Some(node) {
+        let image = Image::read(queue, QUEUE_SIZE.get() as usize).ok_or(Misfit::Unreadable)?;
+        if image.pointer(QUEUE_DEVICE) != Some(node) {
             return Err(Misfit::Device);
         }
-        if image.pointer::<QUEUE_PROCESS>() != Some(process) {
+        if image.pointer(QUEUE_PROCESS) != Some(process) {
             return Err(Misfit::Process);
         }
-        let kind = kind(image.int::<{ P + QUEUE_PROPERTIES_TYPE }>());
+        let kind = kind(image.int(P + QUEUE_PROPERTIES_TYPE));
         // The driver looks up by the priority how it is to have the queue run, and finds
         // anything where there is none: such a queue is left alone.
-        let priority = Priority::new(image.int::<{ P + QUEUE_PROPERTIES_PRIORITY }>());
-        let aql = is(
-            image.int::<{ P + QUEUE_PROPERTIES_FORMAT }>(),
-            KFD_QUEUE_FORMAT_AQL,
-        );
-        let reset = image.flag_if_any(QUEUE_PROPERTIES_IS_RESET.map(|at| P + at));
-        let counted_gws = image.flag::<{ P + QUEUE_PROPERTIES_IS_GWS }>();
-        let gws = counted_gws || image.pointer::<QUEUE_GWS>().is_some();
+        let priority = Priority::new(image.int(P + QUEUE_PROPERTIES_PRIORITY));
+        let aql = is(image.int(P + QUEUE_PROPERTIES_FORMAT), KFD_QUEUE_FORMAT_AQL);
+        let reset = image.flag_if_any(QUEUE_PROPERTIES_IS_RESET.get().map(|at| P.offset() + at));
+        let counted_gws = image.flag(P + QUEUE_PROPERTIES_IS_GWS);
+        let gws = counted_gws || image.pointer(QUEUE_GWS).is_some();
         let doomed = reset
-            || image.flag::<{ P + QUEUE_PROPERTIES_IS_BEING_DESTROYED }>()
-            || image.flag_if_any(QUEUE_NEEDS_MQD_REPIN);
+            || image.flag(P + QUEUE_PROPERTIES_IS_BEING_DESTROYED)
+            || image.flag_if_any(QUEUE_NEEDS_MQD_REPIN.get());
         let activity = activity(&image, reset);
         let left_alone = owner.protected || owner.has_reset_queue || doomed || priority.is_none();
         Ok(Self {
             key: QueueKey {
                 queue: queue.address(),
                 process: process.address(),
-                id: image.int::<{ P + QUEUE_PROPERTIES_QUEUE_ID }>(),
-                doorbell: image.int::<{ P + QUEUE_PROPERTIES_DOORBELL_OFF }>(),
-                ring: image.long::<{ P + QUEUE_PROPERTIES_QUEUE_ADDRESS }>(),
-                read_pointer: image.long::<{ P + QUEUE_PROPERTIES_READ_PTR }>(),
-                write_pointer: image.long::<{ P + QUEUE_PROPERTIES_WRITE_PTR }>(),
+                id: image.int(P + QUEUE_PROPERTIES_QUEUE_ID),
+                doorbell: image.int(P + QUEUE_PROPERTIES_DOORBELL_OFF),
+                ring: image.long(P + QUEUE_PROPERTIES_QUEUE_ADDRESS),
+                read_pointer: image.long(P + QUEUE_PROPERTIES_READ_PTR),
+                write_pointer: image.long(P + QUEUE_PROPERTIES_WRITE_PTR),
             },
             kind,
             format: if aql { Format::Aql } else { Format::Pm4 },
@@ -305,17 +305,17 @@ impl QueueFacts {
             doomed,
             counted_gws,
             uncounted_gws: gws && !counted_gws && activity == Activity::Active && !left_alone,
-            ring_bytes: image.long::<{ P + QUEUE_PROPERTIES_QUEUE_SIZE }>(),
-            save_bytes: image.int::<{ P + QUEUE_PROPERTIES_CTX_SAVE_RESTORE_AREA_SIZE }>(),
-            control_stack_bytes: image.int::<{ P + QUEUE_PROPERTIES_CTL_STACK_SIZE }>(),
+            ring_bytes: image.long(P + QUEUE_PROPERTIES_QUEUE_SIZE),
+            save_bytes: image.int(P + QUEUE_PROPERTIES_CTX_SAVE_RESTORE_AREA_SIZE),
+            control_stack_bytes: image.int(P + QUEUE_PROPERTIES_CTL_STACK_SIZE),
             packet_xcc: if aql {
                 0
             } else {
-                image.int::<{ P + QUEUE_PROPERTIES_PM4_TARGET_XCC }>()
+                image.int(P + QUEUE_PROPERTIES_PM4_TARGET_XCC)
             },
-            mqd: image.pointer::<QUEUE_MQD>().map_or(0, Foreign::address),
-            pipe: image.int::<QUEUE_PIPE>(),
-            slot: image.int::<QUEUE_QUEUE>(),
+            mqd: image.pointer(QUEUE_MQD).map_or(0, Foreign::address),
+            pipe: image.int(QUEUE_PIPE),
+            slot: image.int(QUEUE_QUEUE),
             changing: false,
         })
     }
@@ -330,14 +330,11 @@ pub(crate) fn counted_as(queue: Foreign) -> Option<(QueueKind, bool)> {
 
 /// What a queue of a type is for.
 fn kind(of_type: u32) -> QueueKind {
-    let copies = [
-        KFD_QUEUE_TYPE_SDMA,
-        KFD_QUEUE_TYPE_SDMA_XGMI,
-        KFD_QUEUE_TYPE_SDMA_BY_ENG_ID,
-    ];
+    let copies = [KFD_QUEUE_TYPE_SDMA_XGMI, KFD_QUEUE_TYPE_SDMA_BY_ENG_ID];
+    let is_copies = |copies: Amount| copies.get() == u64::from(of_type);
     if is(of_type, KFD_QUEUE_TYPE_COMPUTE) {
         QueueKind::Compute
-    } else if copies.into_iter().any(|copies| is(of_type, copies)) {
+    } else if is(of_type, KFD_QUEUE_TYPE_SDMA) || copies.into_iter().any(is_copies) {
         QueueKind::Copy
     } else {
         QueueKind::Other
@@ -346,15 +343,15 @@ fn kind(of_type: u32) -> QueueKind {
 
 /// The driver's QUEUE_IS_ACTIVE, which says whether it would let a queue run,
 /// beside its flag that says whether the queue does.
-fn activity(image: &Image<QUEUE_SIZE>, reset: bool) -> Activity {
-    if image.flag::<{ P + QUEUE_PROPERTIES_IS_ACTIVE }>() {
+fn activity(image: &QueueImage, reset: bool) -> Activity {
+    if image.flag(P + QUEUE_PROPERTIES_IS_ACTIVE) {
         return Activity::Active;
     }
-    let may_run = image.long::<{ P + QUEUE_PROPERTIES_QUEUE_SIZE }>() > 0
-        && image.long::<{ P + QUEUE_PROPERTIES_QUEUE_ADDRESS }>() != 0
-        && image.int::<{ P + QUEUE_PROPERTIES_QUEUE_PERCENT }>() > 0
-        && !image.flag::<{ P + QUEUE_PROPERTIES_IS_EVICTED }>()
-        && !image.flag::<{ P + QUEUE_PROPERTIES_IS_SUSPENDED }>()
+    let may_run = image.long(P + QUEUE_PROPERTIES_QUEUE_SIZE) > 0
+        && image.long(P + QUEUE_PROPERTIES_QUEUE_ADDRESS) != 0
+        && image.int(P + QUEUE_PROPERTIES_QUEUE_PERCENT) > 0
+        && !image.flag(P + QUEUE_PROPERTIES_IS_EVICTED)
+        && !image.flag(P + QUEUE_PROPERTIES_IS_SUSPENDED)
         && !reset;
     if may_run {
         Activity::Stopped

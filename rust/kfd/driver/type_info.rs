@@ -54,7 +54,8 @@ impl Damage {
 /// What a type is, as far as offsets and sizes depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    Sized,
+    Integer,
+    Float,
     Pointer,
     Array,
     Composite,
@@ -181,7 +182,7 @@ impl<'a> Sections<'a> {
         let (name, info, of) = (word(0)?, word(4)?, word(8)?);
         let count = usize::try_from(info & 0xffff).unwrap_or(0);
         let (kind, length) = match (info >> 24) & 0x1f {
-            1 => (Kind::Sized, 1),
+            1 => (Kind::Integer, 1),
             2 => (Kind::Pointer, 0),
             3 => (Kind::Array, 3),
             4 | 5 => (Kind::Composite, count.saturating_mul(3)),
@@ -192,7 +193,7 @@ impl<'a> Sections<'a> {
             7 => (Kind::Other, 0),
             14 | 17 => (Kind::Other, 1),
             15 => (Kind::Other, count.saturating_mul(3)),
-            16 => (Kind::Sized, 0),
+            16 => (Kind::Float, 0),
             19 => (Kind::Enum64, count.saturating_mul(3)),
             _ => return Err(Damage::Kind),
         };
@@ -348,7 +349,9 @@ impl<'a> TypeInfo<'a> {
         match self.behind(id)? {
             Some((_, ty)) => match ty.kind {
                 Kind::Pointer => Ok(8),
-                Kind::Sized | Kind::Composite | Kind::Enum | Kind::Enum64 => Ok(u64::from(ty.of)),
+                Kind::Integer | Kind::Float | Kind::Composite | Kind::Enum | Kind::Enum64 => {
+                    Ok(u64::from(ty.of))
+                }
                 _ => Err(Damage::Size),
             },
             None => Err(Damage::Size),
@@ -357,7 +360,7 @@ impl<'a> TypeInfo<'a> {
 
     /// The size of an element of an array, and how many there are in all dimensions
     /// together.
-    fn elements(&self, id: u32) -> Result<Option<(u64, u64)>, Damage> {
+    pub(crate) fn elements(&self, id: u32) -> Result<Option<(u64, u64)>, Damage> {
         let (mut id, mut count) = (id, None);
         for _ in 0..MOST_STEPS {
             match self.behind(id)? {
@@ -475,10 +478,5 @@ impl Field {
     /// Its type.
     pub(crate) fn id(&self) -> u32 {
         self.id
-    }
-
-    /// The size of its elements and how many there are, if it is an array.
-    pub(crate) fn elements(&self, info: &TypeInfo<'_>) -> Result<Option<(u64, u64)>, Damage> {
-        info.elements(self.id)
     }
 }

@@ -3,7 +3,7 @@
  * A driver that goes by the name of amdgpu and has its structures, one GPU with
  * one node (see nodes.c for more), and nothing behind them.  The tests damage the structures in every
  * way and see what the module makes of it.  The fields are where the real
- * driver has them, except for locks (see debug-layout).
+ * driver has them, except for locks (see tests/kunit/layout).
  *
  * The module is built as amdgpu.ko, so that what looks for functions of amdgpu
  * finds these.  Its parameters do from user space what a test of the product
@@ -61,13 +61,11 @@ noinline int debug_lock_and_unmap(void *dqm)
 /* As the driver does when it has made a run list. */
 static void note_oversubscription(void *dqm)
 {
-#if GP_HAVE_DEVICE_QUEUE_MANAGER_PACKET_MGR_IS_OVER_SUBSCRIPTION
 	bool *was = AT(dqm, GP_DEVICE_QUEUE_MANAGER_PACKET_MGR_IS_OVER_SUBSCRIPTION);
 	bool is = GET(u32, dqm, GP_DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT) > GP_FAKE_PLACES;
 
 	gp_fake.oversubscriptions += is && !*was;
 	*was = is;
-#endif
 }
 
 noinline int debug_map_and_unlock(void *dqm)
@@ -246,9 +244,7 @@ static void fill_facts(const struct gp_fake_node *n, const struct gp_fake_proces
 	memset(p->pdd, 0, GP_KFD_PROCESS_DEVICE_SIZE);
 	SET(void *, p->pqm, GP_PROCESS_QUEUE_MANAGER_PROCESS, p->process);
 	SET(void *, p->process, GP_KFD_PROCESS_LEAD_THREAD, main_thread);
-#if GP_HAVE_KFD_PROCESS_CONTEXT_ID
 	SET(u16, p->process, GP_KFD_PROCESS_CONTEXT_ID, 0xffff);
-#endif
 	SET(void *, p->pdd, GP_KFD_PROCESS_DEVICE_DEV, n->node);
 	SET(void *, p->pdd, GP_KFD_PROCESS_DEVICE_PROCESS, p->process);
 	SET(void *, p->qpd, GP_QCM_PROCESS_DEVICE_DQM, n->dqm);

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The type information of the fake amdgpu: that of the real driver, which the test
- * kernel shows where a kernel with type information of its own would.
+ * kernel shows where a kernel with type information of its own would.  Only locks,
+ * which are larger on this kernel, are where the fake has them (see tests/kunit/layout).
  */
+#include <linux/btf.h>
 #include <linux/kernel_read_file.h>
 #include <linux/kobject.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include <linux/vmalloc.h>
 
 #include "fake.h"
+#include "generated_layout.h"
 
 static struct kobject *folder;
 
@@ -35,6 +40,84 @@ static int appear(struct bin_attribute *attribute)
 	return sysfs_create_bin_file(folder, attribute);
 }
 
+/* How many bytes a type has beyond its fixed part. */
+static size_t own_bytes(const struct btf_type *type)
+{
+	size_t count = BTF_INFO_VLEN(type->info);
+
+	switch (BTF_INFO_KIND(type->info)) {
+	case BTF_KIND_INT:
+	case BTF_KIND_VAR:
+	case BTF_KIND_DECL_TAG:
+		return sizeof(u32);
+	case BTF_KIND_ARRAY:
+		return sizeof(struct btf_array);
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+		return count * sizeof(struct btf_member);
+	case BTF_KIND_ENUM:
+		return count * sizeof(struct btf_enum);
+	case BTF_KIND_ENUM64:
+		return count * sizeof(struct btf_enum64);
+	case BTF_KIND_FUNC_PROTO:
+		return count * sizeof(struct btf_param);
+	case BTF_KIND_DATASEC:
+		return count * sizeof(struct btf_var_secinfo);
+	default:
+		return 0;
+	}
+}
+
+/* A name, of which the driver's are counted from where the kernel's end. */
+static const char *name_at(u32 at)
+{
+	const struct btf_header *header = types[0].private;
+
+	if (at >= header->str_len) {
+		at -= header->str_len;
+		header = types[1].private;
+	}
+	return (const char *)header + header->hdr_len + header->str_off + at;
+}
+
+/* Gives a structure another size and, if one is named, has one of its members elsewhere. */
+static void change(const char *structure, u32 size, const char *member, u32 offset)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		const struct btf_header *header = types[i].private;
+		void *at = types[i].private + header->hdr_len + header->type_off;
+		void *end = at + header->type_len;
+
+		while (at < end) {
+			struct btf_type *type = at;
+			struct btf_member *members = at + sizeof(*type);
+			unsigned int count = BTF_INFO_VLEN(type->info);
+
+			at += sizeof(*type) + own_bytes(type);
+			if (BTF_INFO_KIND(type->info) != BTF_KIND_STRUCT ||
+			    strcmp(name_at(type->name_off), structure))
+				continue;
+			type->size = size;
+			while (member && count--) {
+				if (!strcmp(name_at(members[count].name_off), member))
+					members[count].offset = offset * 8;
+			}
+		}
+	}
+}
+
+/* Has the types say where the fake's locks are. */
+static void move_locks(void)
+{
+	change("mutex", sizeof(struct mutex), NULL, 0);
+	change("rw_semaphore", sizeof(struct rw_semaphore), NULL, 0);
+	change("device_queue_manager", GP_DEVICE_QUEUE_MANAGER_SIZE, "lock_hidden",
+	       GP_DEVICE_QUEUE_MANAGER_LOCK_HIDDEN);
+	change("amdgpu_reset_domain", PAGE_SIZE, "sem", GP_AMDGPU_RESET_DOMAIN_SEM);
+}
+
 int gp_fake_types_appear(void)
 {
 	int i, error = 0;
@@ -46,6 +129,8 @@ int gp_fake_types_appear(void)
 		error = appear(&types[i]);
 	if (error)
 		gp_fake_types_disappear();
+	else
+		move_locks();
 	return error;
 }
 

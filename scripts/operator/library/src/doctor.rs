@@ -181,7 +181,7 @@ impl Doctor<'_> {
                 return;
             }
         };
-        let remedy = "the module is built for the kernel's own and refuses another one; \
+        let remedy = "the module is tested with the kernel's own alone; \
                       ROCm's programs and libraries work with it and can stay";
         self.say(false, what, remedy);
         self.mend(self.without_foreign_driver());

@@ -28,8 +28,10 @@ pub struct Target {
 
 const POLICY: &[&str] = &["rust/policy"];
 const READERS: &[&str] = &[
-    "rust/kfd/driver/expected.rs",
+    "rust/kfd/driver/fields.rs",
+    "rust/kfd/driver/forms.rs",
     "rust/kfd/driver/prototype.rs",
+    "rust/kfd/driver/resolve.rs",
     "rust/kfd/driver/type_info.rs",
 ];
 const OPERATOR: &[&str] = &["scripts/operator/library", "rust/policy"];

@@ -67,14 +67,13 @@ impl Place {
         tree::put_switches(&self.project, &copy, BUGS)?;
         tree::shorten(&copy)?;
         let of = |name: &str, path: &Path| format!("{name}={}", path.display());
-        let types = self.project.join("tests/data/btf");
+        let offsets = self.project.join("tests/data/btf/expected-offsets.txt");
         let log = self.work.join("build.log");
         let made = Command::new("make")
             .arg("-C")
             .arg(self.kernel.join("tree"))
             .args([of("M", &copy), of("MO", &out), "GP_KUNIT=suites".into()])
-            .arg(of("AMDGPU_KO", &types.join("amdgpu-7.3.4.btf.xz")))
-            .arg(of("AMDGPU_BASE", &types.join("vmlinux-7.3.4.btf.xz")))
+            .arg(of("GP_OFFSETS", &offsets))
             .args(["LIBCLANG_PATH=/usr/lib/llvm-19/lib", "modules"])
             .stdin(Stdio::null())
             .stdout(fs::File::create(&log)?)

@@ -11,7 +11,7 @@ use anyhow::{ensure, Context, Result};
 use crate::bugs::Bug;
 
 /// What is added to a file of the copy, so that the chosen bug is known everywhere.
-const ADDED: [(&str, &str); 3] = [
+const ADDED: [(&str, &str); 2] = [
     (
         "rust/kfd/kfd.rs",
         "\nextern \"C\" {\n    static gp_bug: u32;\n}\n\n\
@@ -19,11 +19,6 @@ const ADDED: [(&str, &str); 3] = [
          pub fn bug(number: u32) -> bool {\n    \
              // SAFETY: The shim has it, and nobody writes it once the module is loaded.\n    \
              unsafe { (&raw const gp_bug).read_volatile() == number }\n}\n",
-    ),
-    // The build tool has a file of the module's, and no bugs.
-    (
-        "scripts/tools/btf-offsets/main.rs",
-        "\nfn bug(_: u32) -> bool {\n    false\n}\n",
     ),
     (
         "bindings/settings.c",

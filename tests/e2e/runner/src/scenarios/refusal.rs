@@ -120,7 +120,7 @@ fn other_driver(guest: &mut Guest) -> Result<()> {
         (Name::Section(".BTF"), "it has no type information"),
         (
             Name::Field("active_queue_count"),
-            "device_queue_manager.active_queue_count is missing",
+            "device_queue_manager.active_queue_count, a number of 4 bytes, is missing; Linux 6.12",
         ),
         (
             Name::Field("debug_map_and_unlock"),
@@ -129,7 +129,7 @@ fn other_driver(guest: &mut Guest) -> Result<()> {
     ] {
         driver_file::make(guest, name)?;
         reload(guest, CHANGED, "")?;
-        let why = format!("is not the one that this module was built for: {what}; build");
+        let why = format!("does not fit this module: {what}");
         guest.expect_log(&why);
         match Module::load(guest, "") {
             Ok(_) => bail!("it loads beside a driver of which {what}"),

@@ -1,64 +1,70 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The kernel module's reader of type information, and its comparison of a driver
-//! with what the build has found out.
+//! The kernel module's reader of type information, and how it looks up in it where a
+//! driver has its fields.
 
 #[allow(dead_code, reason = "it is the module's, which uses more of it")]
-#[path = "../../../../../rust/kfd/driver/expected.rs"]
-mod expected;
-#[allow(dead_code, reason = "it is the module's, which uses more of it")]
+#[path = "../../../../../rust/kfd/driver/fields.rs"]
+mod fields;
+#[path = "../../../../../rust/kfd/driver/forms.rs"]
+mod forms;
 #[path = "../../../../../rust/kfd/driver/prototype.rs"]
 mod prototype;
-#[allow(dead_code, reason = "it is the module's, which uses more of it")]
+#[path = "../../../../../rust/kfd/driver/resolve.rs"]
+mod resolve;
 #[allow(clippy::module_inception, reason = "it has the name of its file")]
 #[path = "../../../../../rust/kfd/driver/type_info.rs"]
 mod type_info;
 
-use expected::{compare, Comparison, Expected, Fact};
+use fields::{Ask, Bytes, Form, Need, Row};
+use resolve::{order, Finding, LockBytes, Resolution};
 use type_info::{Class, Sections, TypeInfo};
 
 use crate::input::Input;
 
-const fn about(class: Class, owner: &'static str, fact: Fact<'static>) -> Expected<'static> {
-    Expected { class, owner, fact }
+const fn about(class: Class, owner: &'static str, ask: Ask) -> Row {
+    let need = Need::Always;
+    Row {
+        class,
+        owner,
+        ask,
+        need,
+    }
 }
 
-/// What is looked for, one of each kind, in the order in which it is compared.
-const EXPECTED: &[Expected<'static>] = &[
+const fn field(path: &'static str, form: Form, need: Need) -> Row {
+    let at = None;
+    let row = about(Class::Structure, "outer", Ask::Field { path, form, at });
+    Row { need, ..row }
+}
+
+/// How large `outer` may be.
+const MOST_BYTES: u64 = 64;
+
+/// What is looked for, some of each kind.
+const ROWS: &[Row] = &[
+    field("y", Form::Number(4), Need::Always),
+    field("list", Form::Array(3, 4), Need::Always),
+    field("z", Form::Pointer, Need::Optional),
+    field("w", Form::Counter, Need::Direct),
+    field("v", Form::Part("inner"), Need::Direct),
     about(
         Class::Structure,
         "ops",
-        Fact::Pointer {
+        Ask::Pointer {
             path: "act",
             signature: "int(outer *, int[])",
         },
     ),
-    about(Class::Structure, "outer", Fact::Bytes(32)),
     about(
         Class::Structure,
         "outer",
-        Fact::Field {
-            path: "list",
-            offset: 0,
-            bytes: 12,
-            elements: Some((4, 3)),
-        },
+        Ask::Bytes(Bytes::AtMost(MOST_BYTES)),
     ),
-    about(
-        Class::Structure,
-        "outer",
-        Fact::Field {
-            path: "y",
-            offset: 20,
-            bytes: 4,
-            elements: None,
-        },
-    ),
-    about(Class::Structure, "outer", Fact::NoField("z")),
-    about(Class::Enumeration, "kinds", Fact::Value("B", 7)),
+    about(Class::Enumeration, "kinds", Ask::Value("B", Some(7))),
     about(
         Class::Function,
         "act",
-        Fact::Signature("int(outer *, int[])"),
+        Ask::Signature("int(outer *, int[])"),
     ),
 ];
 
@@ -85,20 +91,47 @@ pub fn sections(input: &[u8]) {
     }
 }
 
-/// A difference is told in words, and the one that is told does not depend on which
-/// other lists are compared in the same walk.
+/// A difference is told in words. Where there is none, each field lies wholly within the
+/// largest structure that is taken, in a place where one of its form can be.
 fn judge(info: &TypeInfo<'_>) {
-    let mut alone = [false; EXPECTED.len()];
-    let mut lists = [Comparison::new(EXPECTED, &mut alone)];
-    compare(info, &mut lists);
-    let [alone] = lists.map(|list| list.difference().map(|one| one.to_string()));
-    let mut rooms = ([false; EXPECTED.len()], [false; 2]);
-    let mut lists = [
-        Comparison::new(&EXPECTED[5..], &mut rooms.1),
-        Comparison::new(EXPECTED, &mut rooms.0),
-    ];
-    compare(info, &mut lists);
-    let [_, beside] = lists.map(|list| list.difference().map(|one| one.to_string()));
-    assert_eq!(alone, beside);
-    assert_ne!(alone.as_deref(), Some(""));
+    let mut numbers: Vec<u16> = (0..).take(ROWS.len()).collect();
+    numbers.sort_by_key(|&number| order(ROWS, number));
+    let mut findings = [Finding::Unmet; ROWS.len()];
+    let locks = LockBytes {
+        mutex: 24,
+        semaphore: 40,
+    };
+    let resolution = Resolution::new(ROWS, &numbers, &mut findings, locks);
+    let Ok(differences) = resolution.resolve(info) else {
+        return;
+    };
+    for difference in [differences.always, differences.direct]
+        .into_iter()
+        .flatten()
+    {
+        assert_ne!(difference.to_string(), "");
+    }
+    if differences.always.is_some() {
+        return;
+    }
+    for (row, finding) in ROWS.iter().zip(findings) {
+        let found = finding.get().map(i64::unsigned_abs);
+        match (row.ask, found) {
+            (Ask::Field { form, .. }, Some(at)) => {
+                let (bytes, aligned) = match form {
+                    Form::Number(bytes) => (bytes, bytes),
+                    Form::Array(count, bytes) => (count * bytes, bytes),
+                    Form::Pointer => (8, 8),
+                    Form::Counter => (4, 4),
+                    Form::Part(_) => (0, 8),
+                };
+                assert!(
+                    at + bytes <= MOST_BYTES && at % aligned == 0,
+                    "{row} at {at}"
+                );
+            }
+            (_, None) => assert_ne!(row.need, Need::Always, "{row}"),
+            _ => {}
+        }
+    }
 }

@@ -37,6 +37,11 @@ impl Maker {
         }
     }
 
+    /// What goes on from a kernel without types.
+    pub fn driver() -> Self {
+        Self::over(&Self::new())
+    }
+
     /// Goes on where `base` ends.
     pub fn over(base: &Maker) -> Self {
         Self {
