@@ -11,6 +11,7 @@ mod look;
 mod memory;
 mod observation;
 mod outcome;
+pub(crate) mod places;
 mod policy;
 pub(crate) mod record;
 pub(crate) mod roster;

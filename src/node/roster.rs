@@ -6,6 +6,7 @@
 //! The driver may use an address again for another queue, so the policy gets
 //! numbers that are never given twice.
 
+use crate::node::places::Places;
 use crate::node::storage::room;
 use gpreempt_policy::ProcessId;
 use gpreempt_policy::QueueId;
@@ -16,7 +17,6 @@ use kfd::driver::process::Identity;
 use kfd::driver::process::Program;
 use kfd::driver::process::Traits;
 use kfd::driver::process::COMM_LEN;
-use kfd::driver::queue::Activity;
 use kfd::driver::queue::Format;
 use kfd::driver::queue::QueueKey;
 use kfd::look::crowd::Known;
@@ -46,9 +46,34 @@ pub(crate) struct Queue {
     /// At the last look, its process was changing it.
     pub(crate) changing: bool,
     /// The read pointer at the last look that could read it.
+    read: u64,
+    /// The same, but for where its process has set it back: that is no progress.
     pub(crate) progress: u64,
     /// What was submitted and not consumed at the last look, if it could tell.
     pub(crate) backlog: Option<u32>,
+}
+
+impl Queue {
+    /// Its progress as it is seen again.
+    ///
+    /// The pointer is in its process's memory. Where it is lower than it was, the process
+    /// has written it or made the queue anew at the same addresses: what the queue has on
+    /// its account stays, and progress is what comes after.
+    fn progress_at(&self, seen: &QueueSeen) -> u64 {
+        let Some(read) = seen.sample.read else {
+            return self.progress;
+        };
+        let moved = match seen.facts.format {
+            Format::Aql => read.saturating_sub(self.read),
+            // The words of PM4 are counted within the ring.
+            Format::Pm4 if read < self.read => {
+                let words = seen.facts.ring_bytes / 4;
+                read.saturating_add(words).saturating_sub(self.read)
+            }
+            Format::Pm4 => read.saturating_sub(self.read),
+        };
+        self.progress.wrapping_add(moved)
+    }
 }
 
 /// What is remembered of a process of the driver's. Those of one program, which may have
@@ -94,6 +119,7 @@ pub(crate) struct Roster {
     moved: KVVec<Option<usize>>,
     processes: KVVec<Process>,
     next_processes: KVVec<Process>,
+    places: Places,
     last_queue: u64,
 }
 
@@ -106,6 +132,7 @@ impl Roster {
             moved: room(QUEUE_SLOTS)?,
             processes: room(QUEUE_SLOTS)?,
             next_processes: room(QUEUE_SLOTS)?,
+            places: Places::new()?,
             last_queue: 0,
         })
     }
@@ -189,13 +216,18 @@ impl Roster {
             let _ = self.moved.push_within_capacity(None);
         }
         let newest = QueueId(self.last_queue);
-        let mut walk = Walk::default();
+        self.places.begin();
         for seen in survey.queues() {
             let Some(process) = self.processes.get(seen.process) else {
                 continue;
             };
-            let same = |queue: &Queue| queue.process == process.id && same_queue(queue, seen);
-            let found = walk.find(&self.queues, same);
+            let key = |queue: &Queue| queue.key;
+            let found = self.places.find(&self.queues, key, seen.facts.key);
+            let same = |at: &usize| {
+                let queue = self.queues.get(*at);
+                queue.is_some_and(|queue| queue.process == process.id)
+            };
+            let found = found.filter(same);
             if let Some(moved) = found.and_then(|at| self.moved.get_mut(at)) {
                 *moved = Some(self.next_queues.len());
             }
@@ -204,7 +236,8 @@ impl Roster {
                     comm: process.traits.comm,
                     rule: process.rule,
                     priority: seen.facts.priority,
-                    progress: seen.sample.read.unwrap_or(queue.progress),
+                    read: seen.sample.read.unwrap_or(queue.read),
+                    progress: queue.progress_at(seen),
                     backlog: seen.sample.backlog(&seen.facts),
                     ..*queue
                 },
@@ -223,6 +256,7 @@ impl Roster {
                         stopped_without_waves: false,
                         stopped_with_waves: false,
                         changing: false,
+                        read: seen.sample.read.unwrap_or(0),
                         progress: seen.sample.read.unwrap_or(0),
                         backlog: seen.sample.backlog(&seen.facts),
                     }
@@ -257,14 +291,15 @@ impl Roster {
     fn take_processes(&mut self, survey: &Survey, rules: &impl Matcher) -> Result {
         let generation = rules.generation();
         self.next_processes.clear();
-        let mut walk = Walk::default();
+        self.places.begin();
         for seen in survey.processes() {
             let program = seen.task.program();
-            let same =
-                |process: &Process| process.address == seen.process && process.program == program;
-            let found = walk.find(&self.processes, same);
+            let address = |process: &Process| process.address;
+            let found = self.places.find(&self.processes, address, seen.process);
             let as_it_was = |process: &&Process| {
-                process.generation == generation && process.traits == seen.task.traits()
+                process.program == program
+                    && process.generation == generation
+                    && process.traits == seen.task.traits()
             };
             let known = found.and_then(|at| self.processes.get(at));
             let process = match known.filter(as_it_was) {
@@ -287,41 +322,5 @@ impl Roster {
         }
         core::mem::swap(&mut self.processes, &mut self.next_processes);
         Ok(())
-    }
-}
-
-/// Whether a queue is the one that was remembered. If the read pointer went back,
-/// it is a new queue with the key of an old one.
-///
-/// That holds for AQL packets alone: the words of PM4 are counted within the ring.
-/// And a queue that is still stopped is the same one whatever its process writes
-/// into the pointer, because a new queue would run.
-fn same_queue(queue: &Queue, seen: &QueueSeen) -> bool {
-    let facts = &seen.facts;
-    let counts_within_ring = facts.format == Format::Pm4;
-    let still_stopped = queue.stopped && facts.activity != Activity::Active;
-    queue.key == facts.key
-        && (counts_within_ring
-            || still_stopped
-            || seen.sample.read.is_none_or(|read| read >= queue.progress))
-}
-
-/// A walk through a list in about the order of another one.
-#[derive(Default)]
-pub(crate) struct Walk {
-    /// Where the next one is expected: behind the one that was found last.
-    expected: usize,
-}
-
-impl Walk {
-    /// Finds the place of something, beginning where it is expected.
-    pub(crate) fn find<T>(&mut self, all: &[T], is: impl Fn(&T) -> bool) -> Option<usize> {
-        let (before, behind) = all.split_at_checked(self.expected).unwrap_or((all, &[]));
-        let at = match behind.iter().position(&is) {
-            Some(at) => before.len().saturating_add(at),
-            None => before.iter().position(&is)?,
-        };
-        self.expected = at.saturating_add(1);
-        Some(at)
     }
 }

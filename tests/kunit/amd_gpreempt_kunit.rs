@@ -35,6 +35,7 @@ mod walk;
 mod node {
     pub(crate) mod histogram;
     pub(crate) mod observation;
+    pub(crate) mod places;
     pub(crate) mod record;
     pub(crate) mod roster;
     pub(crate) mod storage;

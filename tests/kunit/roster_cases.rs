@@ -6,10 +6,11 @@
 
 use crate::fake::layout::*;
 use crate::fake::{expect as same, failed, put, with_node, Fake, INIT};
-use crate::node::roster::{Matcher, Queue, Roster, Walk};
+use crate::node::places::Places;
+use crate::node::roster::{Matcher, Queue, Roster};
 use core::cell::Cell;
 use core::pin::Pin;
-use gpreempt_policy::{QueueId, RuleId};
+use gpreempt_policy::{QueueId, RuleId, QUEUE_SLOTS};
 use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -308,6 +309,45 @@ fn see_behind_new_queues(node: &Node<'_>) -> Result {
     Ok(())
 }
 
+/// Sees a queue with one read pointer after the other, none where it cannot be read, and
+/// expects that it stays the same queue and what its progress is.
+fn progress(node: &Node<'_>, pointers: &[(Option<u64>, u64)]) -> Result {
+    let mut survey = Survey::new()?;
+    let mut roster = Roster::new()?;
+    let mut first = None;
+    for &(read, progress) in pointers {
+        survey.take(node, core::iter::empty());
+        survey.forge().first_mut().ok_or(ENOENT)?.sample.read = read;
+        roster.take(&survey, &NoRules)?;
+        let queue = roster.queues().first().ok_or(ENOENT)?;
+        same((read, queue.progress), (read, progress))?;
+        same(queue.id, *first.get_or_insert(queue.id))?;
+    }
+    Ok(())
+}
+
+/// Looks for things in a list in an order that nobody expects, and for as many that are not
+/// in it. Returns how many keys were looked at.
+fn keys_looked_at(length: usize) -> Result<usize> {
+    let mut places = Places::new()?;
+    let mut all = KVVec::new();
+    for at in 0..length {
+        all.push(2 * ((at * 7) % length), GFP_KERNEL)?;
+    }
+    let looked = Cell::new(0);
+    let key = |&one: &usize| {
+        looked.set(looked.get() + 1);
+        one
+    };
+    places.begin();
+    for wanted in 0..2 * length {
+        let found = places.find(&all, key, wanted);
+        let found = found.and_then(|at| all.get(at).copied());
+        same(found, (wanted % 2 == 0).then_some(wanted))?;
+    }
+    Ok(looked.get())
+}
+
 /// Makes the queue one of the command processor's packets.
 fn make_pm4() {
     let queue = Fake::now().processes[0].queues[0];
@@ -326,8 +366,26 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_pointer_that_goes_back_is_a_new_queues() -> Result {
-        with_node(|node| expect(seen_again(node, false, [100, 99]), (false, false)))
+    fn a_packet_pointer_that_goes_back_is_the_same_queues_and_no_progress() -> Result {
+        with_node(|node| expect(seen_again(node, false, [100, 99]), (true, false)))?;
+        with_node(|node| {
+            let pointers = [
+                (Some(100), 100),
+                (Some(40), 100),
+                (Some(40), 100),
+                (None, 100),
+                (Some(42), 102),
+                (Some(0), 102),
+                (Some(1), 103),
+                (Some(101), 203),
+            ];
+            progress(node, &pointers)
+        })
+    }
+
+    #[test]
+    fn a_pointer_that_could_not_be_read_at_first_counts_from_nothing() -> Result {
+        with_node(|node| progress(node, &[(None, 0), (Some(5), 5), (None, 5), (Some(6), 6)]))
     }
 
     #[test]
@@ -337,6 +395,16 @@ mod tests {
             expect(seen_again(node, false, [1000, 3]), (true, false))?;
             make_pm4();
             expect(seen_again(node, true, [1000, 3]), (true, true))
+        })?;
+        with_node(|node| {
+            make_pm4();
+            let words = 0x10000 / 4;
+            let pointers = [
+                (Some(words - 2), words - 2),
+                (Some(3), words + 3),
+                (Some(4), words + 4),
+            ];
+            progress(node, &pointers)
         })
     }
 
@@ -398,25 +466,33 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_finds_what_has_moved() -> Result {
-        let mut walk = Walk::default();
+    fn what_has_moved_is_found() -> Result {
+        let mut places = Places::new()?;
         let all = [10, 20, 30, 40];
-        let places = [
+        for (wanted, place) in [
             (20, Some(1)),
             (30, Some(2)),
             (10, Some(0)),
             (50, None),
             (40, Some(3)),
-        ];
-        for (wanted, place) in places {
-            let found = walk.find(&all, |&one| one == wanted);
-            if found != place {
-                return failed(fmt!("{wanted} at {found:?} instead of {place:?}"));
-            }
+        ] {
+            same(places.find(&all, |&one| one, wanted), place)?;
         }
-        match walk.find(&all[..2], |&one| one == 10) {
-            Some(0) => Ok(()),
-            found => failed(fmt!("in a shorter list at {found:?}")),
+        // Of another list, nothing is known from the one before.
+        places.begin();
+        same(places.find(&[40, 20], |&one| one, 20), Some(1))?;
+        same(places.find(&[40, 20], |&one| one, 10), None)
+    }
+
+    #[test]
+    fn what_is_not_where_it_is_expected_costs_no_walk_over_all() -> Result {
+        let looked = keys_looked_at(QUEUE_SLOTS)?;
+        // A search in an ordered list halves it each time; the list is ordered once.
+        let halvings = QUEUE_SLOTS.ilog2() as usize + 1;
+        let most = 8 * QUEUE_SLOTS * halvings;
+        match looked <= most && keys_looked_at(0)? == 0 {
+            true => Ok(()),
+            false => failed(fmt!("{looked} keys of {QUEUE_SLOTS}, and not {most}")),
         }
     }
 }

@@ -35,9 +35,9 @@ pub enum Format {
 /// Identifies a queue from one look to the next.
 ///
 /// The addresses are names and never followed. A queue that is created anew in the place
-/// of one that was destroyed gets its address, id and doorbell; it has another ring or
-/// other pointers, or else it is the same ring of the same process, for which what was
-/// decided holds. In their order the queues of a process come one after the other.
+/// of one that was destroyed gets its address, id and doorbell; it has its ring
+/// or its pointers elsewhere, or else it is the same ring of the same process, for which
+/// what was decided holds. In their order the queues of a process come one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QueueKey {
     pub(crate) process: usize,
