@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{bail, ensure, Context, Result};
 
-use super::preemption::{gets_through, PATIENCE, UNBOUNDED};
+use super::preemption::{PATIENCE, UNBOUNDED};
 use crate::agent::errno;
 use crate::driver_file::{self, Name, CHANGED};
 use crate::guest::Guest;
@@ -82,14 +82,13 @@ fn without_functions(guest: &mut Guest) -> Result<()> {
     guest.wait_for_log(&format!("amdgpu has no function {symbol}"), PATIENCE)?;
     is_refused(guest, why)?;
     what_is_gone_is_refused(guest, &module)?;
-    gets_through(guest)?;
+    is_refused(guest, why)?;
     ensure!(Table::Stats.sum(guest, "transactions")? == 0);
     module.unload(guest)?;
     reload(guest, AMDGPU, "")
 }
 
-/// A backend that there was once is answered with what to write instead, by sysfs and
-/// where the module is loaded with it.
+/// A backend that there was once is answered with what to write instead.
 fn what_is_gone_is_refused(guest: &mut Guest, module: &Module) -> Result<()> {
     const EINVAL: i32 = 22;
     const WHY: &str = "backend=process: no longer a value of this parameter: give backend=hws";
