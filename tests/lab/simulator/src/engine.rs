@@ -128,6 +128,8 @@ pub struct View {
     pub waves: u32,
     /// In the save area.
     pub saved_waves: u32,
+    /// Those of the whole launch at the head, as its packet says.
+    pub grid: u32,
     pub active: bool,
     pub in_hqd: bool,
 }
@@ -239,18 +241,24 @@ impl Engine {
 
     pub fn view(&self, queue: QueueIndex) -> View {
         let q = &self.queues[queue];
-        let (waves, saved_waves) = match &q.head {
+        let (waves, saved_waves, grid) = match &q.head {
             Head::Running(r) => {
                 let saved: u32 = r.saved.iter().map(|s| s.count).sum();
-                (r.resident * r.kernel.waves, saved * r.kernel.waves)
+                let waves = r.kernel.waves;
+                (
+                    r.resident * waves,
+                    saved * waves,
+                    r.kernel.workgroups * waves,
+                )
             }
-            _ => (0, 0),
+            _ => (0, 0, 0),
         };
         View {
             read: q.read,
             write: q.write,
             waves,
             saved_waves,
+            grid,
             active: q.active,
             in_hqd: q.in_hqd,
         }

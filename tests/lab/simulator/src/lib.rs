@@ -14,6 +14,7 @@ pub mod document;
 pub mod engine;
 pub mod gpu;
 pub mod kernel;
+pub mod levels;
 pub mod loads;
 pub mod monitor;
 pub mod oracle;

@@ -5,6 +5,7 @@
 use crate::baselines::{ResetAndResubmit, UserPoller};
 use crate::controller::{Controller, NoPreemption, PipeClasses};
 use crate::gpu::{Gpu, Nanos};
+use crate::levels::Levels;
 use crate::monitor::{Monitor, Priorities, Sampler};
 use crate::oracle::{Foresight, Oracle, Plan, Promise};
 use crate::simulation::{self, RunResult};
@@ -29,6 +30,8 @@ pub enum Policy {
     },
     UserPoller,
     Reset,
+    /// The policy by levels, at its defaults.
+    Levels,
     /// What a scheduler could reach.
     Oracle(Foresight, Promise),
 }
@@ -48,7 +51,7 @@ impl Policy {
         "clairvoyant",
     ];
 
-    /// A policy by name; `settings` are parameters of the module in the words
+    /// A policy by name, `levels` too, which is in no table yet; `settings` are parameters of the module in the words
     /// of its files, `sampler`, and `priorities=rules` or `claimed`.  `strict-memory` is strict with
     /// `sampler=memory`, and `hints` with clients that tell of their requests.
     pub fn by_name(name: &str, settings: &[(String, String)]) -> Result<Self> {
@@ -63,6 +66,7 @@ impl Policy {
             "strict" | "strict-memory" | "hints" => PolicyKind::Strict,
             "fair" => PolicyKind::Fair,
             "deadline" => PolicyKind::Deadline,
+            "levels" => return Ok(Self::Levels),
             _ => bail!(
                 "there is no policy '{name}': give alone or one of {}",
                 Self::NAMES.join(", ")
@@ -117,6 +121,7 @@ impl Policy {
             Self::Module { name, .. } => name,
             Self::UserPoller => "user-1ms",
             Self::Reset => "reset",
+            Self::Levels => "levels",
             Self::Oracle(foresight, _) => foresight.name(),
         }
     }
@@ -145,6 +150,11 @@ impl Policy {
                 interval: 1_000_000,
             }),
             Self::Reset => Box::new(ResetAndResubmit::new()),
+            Self::Levels => Box::new(Levels::new(
+                gpreempt_levels::Config::new(),
+                Sampler::Auto,
+                Priorities::Rules,
+            )),
         }
     }
 }

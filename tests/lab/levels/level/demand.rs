@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Who wants something at a level.
+//!
+//! A queue is never stopped for its own process, so the first two processes are enough to
+//! know whether another one wants something: no list, and nothing that could be filled up.
+
+use crate::queue::stop::Beneficiary;
+use crate::terms::observation::ProcessId;
+use crate::terms::time::Nanos;
+
+/// A queue that wants something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Who {
+    pub(crate) beneficiary: Beneficiary,
+    /// Where it and its process are in this pass.
+    pub(crate) at: usize,
+    pub(crate) process_at: usize,
+}
+
+/// The first queues of two different processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Two {
+    first: Option<Who>,
+    second: Option<Who>,
+}
+
+impl Two {
+    pub(crate) fn add(&mut self, who: Who) {
+        match (self.first, self.second) {
+            (None, _) => self.first = Some(who),
+            (Some(first), None) if first.beneficiary.process != who.beneficiary.process => {
+                self.second = Some(who);
+            }
+            _ => {}
+        }
+    }
+
+    /// Nobody wants anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    pub(crate) fn first(&self) -> Option<Who> {
+        self.first
+    }
+
+    /// The first that is not of this process.
+    pub(crate) fn other_than(&self, process: ProcessId) -> Option<Who> {
+        let other = |who: &Who| who.beneficiary.process != process;
+        self.first.filter(other).or(self.second.filter(other))
+    }
+}
+
+/// What waits at a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Waiting {
+    pub(crate) who: Two,
+    /// A rule gave one of them its level.
+    pub(crate) ruled: bool,
+    /// The most packets that one has.
+    pub(crate) packets: u32,
+    /// Since when the first has waited.
+    pub(crate) since: Nanos,
+    /// For how long each of them waits for its own last launch at least.
+    pub(crate) own: Nanos,
+}
+
+impl Waiting {
+    pub(crate) const NOBODY: Waiting = Waiting {
+        who: Two {
+            first: None,
+            second: None,
+        },
+        ruled: false,
+        packets: 0,
+        since: Nanos::NEVER,
+        own: Nanos::NEVER,
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::observation::QueueId;
+    use crate::terms::priority::Priority;
+
+    fn who(queue: u64, process: u64) -> Who {
+        Who {
+            beneficiary: Beneficiary {
+                queue: QueueId(queue),
+                process: ProcessId(process),
+                level: Priority::NORMAL,
+            },
+            at: 0,
+            process_at: 0,
+        }
+    }
+
+    #[test]
+    fn nobody_is_other_than_oneself_and_everybody_else_is() {
+        let mut two = Two::default();
+        assert!(two.is_empty() && two.other_than(ProcessId(1)).is_none());
+        two.add(who(10, 1));
+        two.add(who(11, 1));
+        assert_eq!(two.other_than(ProcessId(1)), None);
+        assert_eq!(two.other_than(ProcessId(2)), Some(who(10, 1)));
+        for process in 2..100 {
+            two.add(who(process, process));
+        }
+        assert_eq!(two.other_than(ProcessId(1)), Some(who(2, 2)));
+        assert_eq!(two.other_than(ProcessId(2)), Some(who(10, 1)));
+        assert_eq!(two.first(), Some(who(10, 1)));
+    }
+}

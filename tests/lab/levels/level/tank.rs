@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How much of the time transactions may take for the queues of one level.
+//!
+//! A token bucket, kept as a debt: it fills by a share of the time, and holds no more than
+//! a few round trips. So there is no cliff and no pause that doubles; who spends more than
+//! its share only has to wait until the share has caught up.
+
+use crate::terms::time::Nanos;
+
+/// How many round trips of a stop and a start may be spent at once. With half as many or
+/// twice as many the results are alike.
+const ROUND_TRIPS: u64 = 8;
+
+/// How many times as deep as that a level may be drawn into debt by those above it.
+const DEEPEST: u64 = 2;
+
+/// What has been spent and is not yet made up for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Tank {
+    debt: Nanos,
+}
+
+impl Tank {
+    /// Time has passed, of which so many percent may be spent.
+    pub(crate) fn refill(&mut self, elapsed: Nanos, percent: u64) {
+        let share = Nanos(elapsed.times(percent).0 / 100);
+        self.debt = self.debt.since(share);
+    }
+
+    /// Whether a round trip of this cost may be spent.
+    pub(crate) fn affords(&self, cost: Nanos) -> bool {
+        self.debt.after(cost) <= cost.times(ROUND_TRIPS)
+    }
+
+    /// How long it takes until a round trip may be spent.
+    pub(crate) fn wait(&self, cost: Nanos, percent: u64) -> Nanos {
+        let over = self.debt.after(cost).since(cost.times(ROUND_TRIPS));
+        Nanos(over.times(100).0.checked_div(percent).unwrap_or(u64::MAX))
+    }
+
+    /// A round trip of this cost is spent, here or above.
+    pub(crate) fn spend(&mut self, cost: Nanos) {
+        let deepest = cost.times(ROUND_TRIPS).times(DEEPEST);
+        self.debt = self.debt.after(cost).min(deepest.max(self.debt));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COST: Nanos = Nanos(500_000);
+
+    #[test]
+    fn so_many_round_trips_are_spent_at_once_and_then_a_share_of_the_time() {
+        let mut tank = Tank::default();
+        for _ in 0..ROUND_TRIPS {
+            assert!(tank.affords(COST));
+            assert_eq!(tank.wait(COST, 50), Nanos::ZERO);
+            tank.spend(COST);
+        }
+        assert!(!tank.affords(COST));
+        assert_eq!(tank.wait(COST, 50), COST.times(2));
+        tank.refill(Nanos(COST.0 * 2 - 2), 50);
+        assert!(!tank.affords(COST));
+        tank.refill(Nanos(2), 50);
+        assert!(tank.affords(COST));
+        // A second that spends 50 % of the time at 3 % of it is not made up for.
+        tank.refill(Nanos::NEVER, 100);
+        assert_eq!(tank, Tank::default());
+    }
+
+    #[test]
+    fn those_above_draw_it_into_debt_no_deeper_than_so() {
+        let mut tank = Tank::default();
+        for _ in 0..1_000 {
+            tank.spend(COST);
+        }
+        assert_eq!(tank.debt, COST.times(ROUND_TRIPS * DEEPEST));
+        // A cheaper transaction makes it no shallower.
+        tank.spend(Nanos(1));
+        assert_eq!(tank.debt, COST.times(ROUND_TRIPS * DEEPEST));
+    }
+}

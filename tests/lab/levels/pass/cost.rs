@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What transactions cost, as it was measured.
+
+use crate::terms::decision::Action;
+use crate::terms::time::Nanos;
+
+/// What a transaction is taken to cost before one was measured.
+const FIRST: Nanos = Nanos::from_micros(100);
+
+/// One that took longer was held up by something else, and counts as this.
+const LONGEST: Nanos = Nanos::from_millis(10);
+
+/// What transactions that stop queues cost, and those that start some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Cost {
+    stop: Nanos,
+    start: Nanos,
+    /// What the last transaction did.
+    last: Option<Action>,
+}
+
+impl Cost {
+    pub(crate) const fn new() -> Cost {
+        Cost {
+            stop: FIRST,
+            start: FIRST,
+            last: None,
+        }
+    }
+
+    /// A transaction is decided that does this, among other things.
+    pub(crate) fn expect(&mut self, action: Action) {
+        self.last = Some(action);
+    }
+
+    /// The last transaction took so long: a quarter of what is known from now on.
+    pub(crate) fn took(&mut self, took: Nanos) {
+        let known = match self.last.take() {
+            Some(Action::Stop) => &mut self.stop,
+            Some(Action::Start) => &mut self.start,
+            None => return,
+        };
+        let sum = known.times(3).after(took.min(LONGEST));
+        *known = Nanos(sum.0 / 4);
+    }
+
+    pub(crate) fn stop(&self) -> Nanos {
+        self.stop
+    }
+
+    pub(crate) fn start(&self) -> Nanos {
+        self.start
+    }
+
+    /// What it costs to stop queues and to start them again.
+    pub(crate) fn round_trip(&self) -> Nanos {
+        self.stop.after(self.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_transaction_took_counts_for_what_it_did() {
+        let mut cost = Cost::new();
+        cost.took(Nanos(900_000));
+        assert_eq!(cost, Cost::new());
+        cost.expect(Action::Stop);
+        cost.took(Nanos(500_000));
+        assert_eq!((cost.stop(), cost.start()), (Nanos(200_000), FIRST));
+        // It is heard once.
+        cost.took(Nanos(500_000));
+        assert_eq!(cost.round_trip(), Nanos(300_000));
+        cost.expect(Action::Start);
+        cost.took(Nanos::NEVER);
+        assert_eq!(cost.start(), Nanos(2_575_000));
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! When waves are counted: a count reads registers and is dear, so there is a reason for
+//! each, and those that nobody waits for are rare.
+
+use crate::settings::limits::Limits;
+use crate::terms::time::Nanos;
+
+/// What has been asked lately, and what is asked in the next look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Questions {
+    /// The waves of the next look are counted.
+    asks: bool,
+    /// Since when somebody has waited though nothing is known to be in its way.
+    puzzled_since: Option<Nanos>,
+    /// How old that was at the last count.
+    asked_at: Nanos,
+    /// When waves may next be counted though nobody waits.
+    unasked_at: Nanos,
+}
+
+impl Questions {
+    pub(crate) const fn new() -> Questions {
+        Questions {
+            asks: false,
+            puzzled_since: None,
+            asked_at: Nanos::ZERO,
+            unasked_at: Nanos::ZERO,
+        }
+    }
+
+    /// A pass begins. Returns whether the last one asked.
+    pub(crate) fn begin_pass(&mut self) -> bool {
+        core::mem::take(&mut self.asks)
+    }
+
+    /// It matters whether there are any.
+    pub(crate) fn suspect(&mut self) {
+        self.asks = true;
+    }
+
+    /// Somebody has waited since this time, and nothing is known to be in its way: the
+    /// older the wait, the rarer the question. `unknown`: nothing is even in doubt, as
+    /// where somebody hides its pointers, or where the wait is for its own queues.
+    pub(crate) fn wonder(&mut self, now: Nanos, since: Nanos, limits: &Limits, unknown: bool) {
+        let began = *self.puzzled_since.get_or_insert(since);
+        let age = now.since(began);
+        if age >= self.asked_at.times(2) {
+            self.asked_at = age.max(limits.grace).max(Nanos::from_micros(1));
+            match unknown {
+                true => self.check(now, limits),
+                false => self.asks = true,
+            }
+        }
+    }
+
+    /// Nobody waits.
+    pub(crate) fn settle(&mut self) {
+        self.puzzled_since = None;
+        self.asked_at = Nanos::ZERO;
+    }
+
+    /// What is known of lower queues is in doubt, though nobody waits.
+    pub(crate) fn check(&mut self, now: Nanos, limits: &Limits) {
+        if now >= self.unasked_at {
+            self.unasked_at = now.after(limits.poll.times(2));
+            self.asks = true;
+        }
+    }
+
+    /// Whether the waves of the next look are counted.
+    pub(crate) fn asks(&self) -> bool {
+        self.asks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::config::Config;
+
+    #[test]
+    fn the_older_a_wait_the_rarer_the_question() {
+        let limits = Limits::new(&Config::new());
+        let since = Nanos(5_000_000_000);
+        let mut questions = Questions::new();
+        let mut asked = 0;
+        for micros in 0..10_000 {
+            let now = since.after(Nanos::from_micros(micros));
+            questions.wonder(now, since, &limits, false);
+            asked += u32::from(questions.begin_pass());
+        }
+        assert!((8..20).contains(&asked), "{asked}");
+        questions.settle();
+        questions.wonder(since, since, &limits, false);
+        assert!(questions.asks());
+    }
+
+    #[test]
+    fn nobody_is_checked_twice_within_two_looks() {
+        let limits = Limits::new(&Config::new());
+        let mut questions = Questions::new();
+        let mut asked = 0;
+        for micros in 0..2_000 {
+            questions.check(Nanos::from_micros(micros), &limits);
+            asked += u32::from(questions.begin_pass());
+        }
+        assert_eq!(asked, 10);
+    }
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is remembered of a process.
+
+use crate::parts::table::Record;
+use crate::parts::table::Slot;
+use crate::process::hint::Hint;
+use crate::settings::limits::Limits;
+use crate::terms::observation::ProcessId;
+use crate::terms::time::Nanos;
+
+/// How long nothing is stopped for a process that has made no progress; twice as long each
+/// time. Long enough that a victim loses little, short enough that a client that was merely
+/// slow loses little.
+const COOL_FIRST: Nanos = Nanos::from_millis(10);
+
+/// The longest time for which nothing is stopped for it.
+const COOL_LONGEST: Nanos = Nanos::from_millis(1_000);
+
+/// What is remembered of one process, or a free place for one.
+pub type ProcessSlot = Slot<Process>;
+
+/// What is remembered of one process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Process {
+    id: ProcessId,
+    /// The pass in which one of its queues was last seen.
+    pass: u32,
+    /// Where its tenant is.
+    tenant_at: usize,
+    /// How much stopped time its tenant may cause by it in a second, where a rule says so.
+    stop_budget: Option<Nanos>,
+    /// When one of its queues last made progress, or came to want something.
+    alive: Nanos,
+    /// Since when something has been stopped for it without a break.
+    holding: Option<Nanos>,
+    /// Something has been stopped for it since the last pass.
+    holds: bool,
+    /// Nothing is stopped for it before this time.
+    cool_until: Nanos,
+    /// How often in a row it made no progress.
+    blamed: u32,
+    /// When its last turn on the GPU began.
+    turn: Nanos,
+    hint: Hint,
+}
+
+impl Record for Process {
+    fn key(&self) -> u64 {
+        self.id.0
+    }
+}
+
+impl Process {
+    /// A process that was never seen before.
+    pub(crate) fn new(id: ProcessId) -> Process {
+        Process {
+            id,
+            ..Process::default()
+        }
+    }
+
+    /// Where its tenant is.
+    pub(crate) fn tenant_at(&self) -> usize {
+        self.tenant_at
+    }
+
+    /// What it says of itself.
+    pub(crate) fn hint(&self) -> &Hint {
+        &self.hint
+    }
+
+    pub(crate) fn hint_mut(&mut self) -> &mut Hint {
+        &mut self.hint
+    }
+
+    /// When its last turn on the GPU began.
+    pub(crate) fn turn(&self) -> Nanos {
+        self.turn
+    }
+
+    /// Its turn begins.
+    pub(crate) fn begin_turn(&mut self, now: Nanos) {
+        self.turn = now;
+    }
+
+    /// A pass begins.
+    pub(crate) fn begin_pass(&mut self) {
+        if !core::mem::take(&mut self.holds) {
+            self.holding = None;
+        }
+    }
+
+    /// One of its queues was seen in this pass.
+    pub(crate) fn was_seen_in(&self, pass: u32) -> bool {
+        self.pass == pass
+    }
+
+    /// One of its queues is seen; its tenant is at this place, and a rule says how much
+    /// stopped time it may cause, or none does.
+    pub(crate) fn meet(&mut self, pass: u32, tenant_at: usize, stop_budget: Option<Nanos>) {
+        self.pass = pass;
+        self.tenant_at = tenant_at;
+        self.stop_budget = stop_budget;
+    }
+
+    /// Forgetting it would give it a cool-down or, if those count, hints that it has lost.
+    pub(crate) fn matters(&self, now: Nanos, hints: bool) -> bool {
+        now < self.cool_until || (hints && self.hint.matters(now))
+    }
+
+    /// How much stopped time its tenant may cause by it in a second; `budget` is that of
+    /// one for which no rule decides it.
+    pub(crate) fn stop_budget(&self, budget: Nanos) -> Nanos {
+        self.stop_budget.unwrap_or(budget)
+    }
+
+    /// Nothing is stopped for it at present, since it made no progress.
+    pub(crate) fn is_cooling(&self, now: Nanos) -> bool {
+        now < self.cool_until
+    }
+
+    /// Something is stopped for it from now to the next pass.
+    pub(crate) fn hold(&mut self, now: Nanos) {
+        self.holds = true;
+        if self.holding.is_none() {
+            self.holding = Some(now);
+        }
+    }
+
+    /// One of its queues makes progress: whatever was said against it is forgotten.
+    pub(crate) fn see_progress(&mut self, now: Nanos) {
+        self.alive = now;
+        self.blamed = 0;
+        self.cool_until = self.cool_until.min(now);
+    }
+
+    /// One of its queues came to want something at this time, or progress is not to be
+    /// expected until then.
+    pub(crate) fn excuse(&mut self, now: Nanos) {
+        self.alive = self.alive.max(now);
+    }
+
+    /// When it will have made no progress for too long, if something is stopped for it.
+    pub(crate) fn patience_ends(&self, limits: &Limits) -> Option<Nanos> {
+        let since = self.holding?.max(self.alive);
+        Some(since.after(limits.no_progress))
+    }
+
+    /// It makes no progress though others are stopped for it.
+    pub(crate) fn blame(&mut self, now: Nanos) {
+        self.cool_until = now.after(COOL_FIRST.doubled(self.blamed, COOL_LONGEST));
+        self.blamed = self.blamed.saturating_add(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::config::Config;
+
+    const T: Nanos = Nanos(5_000_000_000);
+
+    #[test]
+    fn patience_counts_from_the_last_progress_while_something_is_held() {
+        let limits = Limits::new(&Config::new());
+        let mut process = Process::new(ProcessId(1));
+        assert_eq!(process.patience_ends(&limits), None);
+        process.hold(T);
+        let first = T.after(limits.no_progress);
+        assert_eq!(process.patience_ends(&limits), Some(first));
+        process.begin_pass();
+        process.hold(T.after(Nanos(5)));
+        assert_eq!(process.patience_ends(&limits), Some(first));
+        process.see_progress(T.after(Nanos(9)));
+        let second = first.after(Nanos(9));
+        assert_eq!(process.patience_ends(&limits), Some(second));
+        // It holds nothing any more.
+        process.begin_pass();
+        process.begin_pass();
+        assert_eq!(process.patience_ends(&limits), None);
+    }
+
+    #[test]
+    fn a_cool_down_doubles_up_to_a_second_and_ends_with_progress() {
+        let mut process = Process::new(ProcessId(1));
+        for cool in [10, 20, 40, 80, 160, 320, 640, 1_000, 1_000] {
+            process.blame(T);
+            let end = T.after(Nanos::from_millis(cool));
+            assert!(process.is_cooling(Nanos(end.0 - 1)) && process.matters(T, false));
+            assert!(!process.is_cooling(end), "{cool}");
+        }
+        process.see_progress(T);
+        assert!(!process.is_cooling(T) && !process.matters(T, false));
+        process.blame(T);
+        assert!(!process.is_cooling(T.after(COOL_FIRST)));
+    }
+
+    #[test]
+    fn a_rule_decides_how_much_it_may_stop_and_else_the_parameter() {
+        let mut process = Process::new(ProcessId(1));
+        for (of_rule, budget) in [(Some(Nanos::NEVER), Nanos::NEVER), (None, Nanos(10))] {
+            process.meet(7, 3, of_rule);
+            assert_eq!(process.stop_budget(Nanos(10)), budget);
+        }
+        assert!(process.was_seen_in(7) && !process.was_seen_in(6));
+        assert_eq!(process.tenant_at(), 3);
+    }
+}

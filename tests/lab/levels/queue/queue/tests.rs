@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tests of `queue.rs`.
+
+use super::*;
+use crate::terms::observation::QueueState;
+
+const NOW: Nanos = Nanos(5_000_000_000);
+const LATER: Nanos = Nanos(5_000_100_000);
+
+fn seen(state: QueueState) -> Observation {
+    Observation {
+        state,
+        waves: Waves::Known(0),
+        ..Observation::new(QueueId(1), ProcessId(1))
+    }
+}
+
+fn beneficiary(level: u32) -> Beneficiary {
+    Beneficiary {
+        queue: QueueId(9),
+        process: ProcessId(9),
+        level: Priority::new(level).unwrap(),
+    }
+}
+
+/// A queue that is idle, and stopped for one of level 11.
+fn stopped(config: &Config<'_>, limits: &Limits) -> Queue {
+    let active = seen(QueueState::Active);
+    let mut queue = Queue::new(NOW, 1, &active);
+    queue.meet(1, config, limits, &active);
+    queue.take_in(NOW, config, &active, false);
+    queue.begin_stop(Stop::new(NOW, Reason::Inversion, beneficiary(11), false));
+    queue
+}
+
+#[test]
+fn a_stop_that_was_not_carried_out_is_put_off_and_longer_each_time() {
+    let config = Config::new();
+    let limits = Limits::new(&config);
+    let active = seen(QueueState::Active);
+    let mut queue = stopped(&config, &limits);
+    assert!(!queue.stays_idle(&active));
+    queue.refuse_stop(LATER);
+    assert!(queue.phase().is_free() && queue.stays_idle(&active));
+    assert_eq!(queue.retry_at(), LATER.after(RETRY));
+    assert!(!queue.is_stoppable(LATER, Priority::HIGHEST));
+    assert!(queue.is_stoppable(LATER.after(RETRY), Priority::HIGHEST));
+    // It is heard once.
+    queue.refuse_stop(LATER);
+    assert_eq!(queue.retry_at(), LATER.after(RETRY));
+    queue.begin_stop(Stop::new(LATER, Reason::Inversion, beneficiary(11), false));
+    queue.refuse_stop(LATER);
+    assert_eq!(queue.retry_at(), LATER.after(RETRY.times(2)));
+}
+
+#[test]
+fn a_stop_that_ends_at_its_bound_gives_time_against_all_up_to_its_level() {
+    let config = Config::new();
+    let limits = Limits::new(&config);
+    let mut queue = stopped(&config, &limits);
+    queue.take_in(NOW, &config, &seen(QueueState::StoppedByUs), false);
+    queue.begin_start(LATER, &limits, Reason::Bound);
+    queue.take_in(LATER, &config, &seen(QueueState::Active), false);
+    let end = LATER.after(limits.min_run);
+    for (level, immune) in [(0, true), (11, true), (12, false), (15, false)] {
+        let level = Priority::new(level).unwrap();
+        assert_eq!(queue.is_immune(LATER, level), immune);
+        assert!(!queue.is_immune(end, level));
+    }
+    assert!(queue.is_immune_at_all(LATER) && !queue.is_immune_at_all(end));
+}
+
+#[test]
+fn a_stop_that_ends_otherwise_gives_none() {
+    let config = Config::new();
+    let limits = Limits::new(&config);
+    for reason in [
+        Reason::Calm,
+        Reason::Turn,
+        Reason::NoProgress,
+        Reason::Budget,
+    ] {
+        let mut queue = stopped(&config, &limits);
+        queue.take_in(NOW, &config, &seen(QueueState::StoppedByUs), false);
+        queue.begin_start(LATER, &limits, reason);
+        queue.take_in(LATER, &config, &seen(QueueState::Active), false);
+        assert!(!queue.is_immune_at_all(LATER));
+    }
+}
+
+#[test]
+fn what_is_told_of_it_is_booked() {
+    let config = Config::new();
+    let limits = Limits::new(&config);
+    let mut queue = stopped(&config, &limits);
+    queue.take_in(NOW, &config, &seen(QueueState::StoppedByUs), false);
+    assert_eq!(queue.view(LATER).verdict, Verdict::Stopped);
+    assert_eq!(queue.view(LATER).beneficiary, Some(QueueId(9)));
+    let mut forgotten = queue;
+    forgotten.forget_stop(LATER);
+    assert_eq!(forgotten.view(LATER).stopped, Nanos(100_000));
+    let (healed, _) = queue.take_in(LATER, &config, &seen(QueueState::Active), false);
+    assert!(healed);
+    assert_eq!(queue.view(LATER).stopped, Nanos(100_000));
+    assert_eq!(queue.view(LATER).stops, 1);
+}
+
+#[test]
+fn it_waits_from_the_grace_on_and_not_in_the_look_that_finds_it() {
+    let config = Config::new();
+    let limits = Limits::new(&config);
+    let mut active = seen(QueueState::Active);
+    let mut queue = Queue::new(NOW, 1, &active);
+    queue.meet(1, &config, &limits, &active);
+    queue.take_in(NOW, &config, &active, false);
+    active.backlog = Some(1);
+    queue.take_in(NOW, &config, &active, false);
+    assert_eq!(queue.waits(NOW, &limits), None);
+    assert_eq!(
+        queue.settles_at(NOW, &limits),
+        Some(NOW.after(limits.grace))
+    );
+    let before = Nanos(NOW.0 + limits.grace.0 - 1);
+    assert_eq!(queue.waits(before, &limits), None);
+    let then = NOW.after(limits.grace);
+    assert_eq!(queue.waits(then, &limits), Some(NOW));
+    assert_eq!(queue.settles_at(then, &limits), None);
+    // Nor without a grace.
+    let mut none = config;
+    none.set(crate::settings::parameter::Number::Grace, 0)
+        .unwrap();
+    assert_eq!(queue.waits(NOW, &Limits::new(&none)), None);
+}
