@@ -3,6 +3,7 @@
 #include <linux/cgroup.h>
 #include <linux/cred.h>
 #include <linux/kthread.h>
+#include <linux/nsproxy.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
@@ -38,34 +39,6 @@ int gp_task_pid(struct task_struct *task)
 void gp_task_comm(struct task_struct *task, char *comm)
 {
 	strscpy_pad(comm, task->comm, GP_COMM_LEN);
-}
-
-/**
- * gp_task_user() - the user on whose account @task is
- *
- * Its real user in the initial user namespace.  In another one it has whatever
- * user it likes of those that were given to whoever made the namespace, and is on
- * the account of that one.  Of nested namespaces the outermost counts.
- *
- * Context: any.
- */
-u32 gp_task_user(struct task_struct *task)
-{
-	const struct user_namespace *ns;
-	kuid_t user;
-
-	/* The credentials keep their namespace, which keeps those around it. */
-	rcu_read_lock();
-	ns = __task_cred(task)->user_ns;
-	if (ns == &init_user_ns) {
-		user = task_uid(task);
-	} else {
-		while (ns->parent != &init_user_ns)
-			ns = ns->parent;
-		user = ns->owner;
-	}
-	rcu_read_unlock();
-	return from_kuid(&init_user_ns, user);
 }
 
 /**
@@ -292,6 +265,64 @@ u64 gp_task_cgroup(struct task_struct *task)
 	rcu_read_unlock();
 	return id;
 }
+
+/* Tells the number of a cgroup from that of a user. */
+#define GP_TENANT_CGROUP BIT_ULL(63)
+
+/*
+ * The number of the cgroup in which the cgroup namespace of @task begins, or 0 if it
+ * has the initial one or, because it ends, none.
+ *
+ * Context: process context.
+ */
+static u64 gp_namespace_root(struct task_struct *task)
+{
+	const struct cgroup_namespace *ns = NULL;
+	u64 root = 0;
+
+	task_lock(task);
+	if (task->nsproxy)
+		ns = task->nsproxy->cgroup_ns;
+	/* The namespace keeps its set of groups, which keeps the group. */
+	if (ns && ns != init_task.nsproxy->cgroup_ns)
+		root = cgroup_id(ns->root_cset->dfl_cgrp);
+	task_unlock(task);
+	return root;
+}
+
+/*
+ * The first program of the container that @task is in: that of the outermost process
+ * namespace.  What it has in the namespaces that it makes for itself, one container
+ * is in one.  Its structure outlives RCU, since it ends after all others.
+ *
+ * Context: under RCU.
+ */
+static struct task_struct *gp_first_of_container(struct task_struct *task)
+{
+	struct pid_namespace *ns = task_active_pid_ns(task);
+
+	if (!ns || ns == &init_pid_ns)
+		return NULL;
+	while (ns->parent != &init_pid_ns)
+		ns = ns->parent;
+	return READ_ONCE(ns->child_reaper);
+}
+
+/* The container of root's that @task is in, or 0; process context. */
+static u64 gp_task_container(struct task_struct *task)
+{
+	struct task_struct *first;
+	u64 root = 0;
+
+	rcu_read_lock();
+	first = gp_first_of_container(task);
+	if (first)
+		root = gp_namespace_root(first);
+	if (!root)
+		root = gp_namespace_root(gp_moving_thread(task));
+	rcu_read_unlock();
+	return root ? root | GP_TENANT_CGROUP : 0;
+}
 #else
 struct cgroup *gp_cgroup_get(const char *path)
 {
@@ -326,4 +357,53 @@ u64 gp_task_cgroup(struct task_struct *task)
 {
 	return 0;
 }
+
+static u64 gp_task_container(struct task_struct *task)
+{
+	return 0;
+}
 #endif
+
+/*
+ * The user on whose account @task is: its real user in the initial user namespace.
+ * In another one it has whatever user it likes of those that were given to whoever
+ * made the namespace, and is on the account of that one.  Of nested namespaces the
+ * outermost counts.
+ */
+static u32 gp_task_user(struct task_struct *task)
+{
+	const struct user_namespace *ns;
+	kuid_t user;
+
+	/* The credentials keep their namespace, which keeps those around it. */
+	rcu_read_lock();
+	ns = __task_cred(task)->user_ns;
+	if (ns == &init_user_ns) {
+		user = task_uid(task);
+	} else {
+		while (ns->parent != &init_user_ns)
+			ns = ns->parent;
+		user = ns->owner;
+	}
+	rcu_read_unlock();
+	return from_kuid(&init_user_ns, user);
+}
+
+/**
+ * gp_task_tenant() - the tenant that a program belongs to
+ * @task: its main thread, with a reference
+ *
+ * The user, whatever processes, cgroups and namespaces it has made.  All containers of
+ * an engine that runs as root are one user's, and each of them is a tenant of its own.
+ *
+ * Context: process context.  Return: a number; equal ones are one tenant.
+ */
+u64 gp_task_tenant(struct task_struct *task)
+{
+	u32 user = gp_task_user(task);
+	u64 container = 0;
+
+	if (user == 0)
+		container = gp_task_container(task);
+	return container ? container : user;
+}

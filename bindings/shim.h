@@ -174,7 +174,7 @@ void gp_task_get(struct task_struct *task);
 void gp_task_put(struct task_struct *task);
 int gp_task_pid(struct task_struct *task);
 void gp_task_comm(struct task_struct *task, char *comm);
-u32 gp_task_user(struct task_struct *task);
+u64 gp_task_tenant(struct task_struct *task);
 u64 gp_task_cgroup(struct task_struct *task);
 struct cgroup *gp_task_cgroup_get(struct task_struct *task);
 u64 gp_task_began(struct task_struct *task);

@@ -332,7 +332,7 @@ unsafe extern "C" {
     pub fn gp_task_put(task: *mut task_struct);
     pub fn gp_task_pid(task: *mut task_struct) -> ffi::c_int;
     pub fn gp_task_comm(task: *mut task_struct, comm: *mut ffi::c_char);
-    pub fn gp_task_user(task: *mut task_struct) -> ffi::c_uint;
+    pub fn gp_task_tenant(task: *mut task_struct) -> ffi::c_ulonglong;
     pub fn gp_task_cgroup(task: *mut task_struct) -> ffi::c_ulonglong;
     pub fn gp_task_cgroup_get(task: *mut task_struct) -> *mut cgroup;
     pub fn gp_task_began(task: *mut task_struct) -> ffi::c_ulonglong;

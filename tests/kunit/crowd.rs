@@ -176,10 +176,43 @@ mod tests {
         expect_share(Fake::own_other_user, 512..=512)
     }
 
+    #[test]
+    fn a_container_of_roots_loses_nothing_to_roots_other_programs() -> Result {
+        expect_share(|| Fake::own_container(77, 0), 512..=512)
+    }
+
+    #[test]
+    fn a_tenant_is_a_user_or_a_container_of_roots() -> Result {
+        with_node(|node| {
+            let mut survey = Survey::new()?;
+            let owner = Fake::now().processes[0].process as usize;
+            let mut tenant = |own: &dyn Fn() -> Result| {
+                own()?;
+                survey.take(node, core::iter::empty());
+                let mut seen = survey.processes().iter();
+                let seen = seen.find(|seen| seen.process == owner);
+                seen.map(|seen| seen.task.tenant()).ok_or(ENOENT)
+            };
+            expect(tenant(&Fake::own_set_user_id)?, 0)?;
+            expect(tenant(&Fake::own_contained)?, 0)?;
+            expect(tenant(&Fake::own_other_user)?, 100_000)?;
+            let mut container = |number, of_first| {
+                let of = tenant(&|| Fake::own_container(number, of_first))?;
+                Ok::<_, Error>(of.checked_sub(1 << 63))
+            };
+            expect(container(77, 0)?, Some(77))?;
+            expect(container(78, 0)?, Some(78))?;
+            // What it makes within, or when it ends, it stays in its container.
+            expect(container(79, 77)?, Some(77))?;
+            expect(container(0, 77)?, Some(77))?;
+            expect(container(0, 0)?, None)
+        })
+    }
+
     /// Five processes of a user and of a program, and one that is what `own` makes it,
     /// have the same number of queues. If it shares with them, six share what the one with
     /// two queues leaves.
-    fn expect_share(own: fn() -> Result, share: RangeInclusive<usize>) -> Result {
+    fn expect_share(own: impl FnOnce() -> Result, share: RangeInclusive<usize>) -> Result {
         with_watcher(|watcher| {
             own()?;
             Fake::add_queues(1018)?;

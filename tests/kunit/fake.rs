@@ -92,6 +92,7 @@ extern "C" {
     fn gp_fake_own_contained() -> i32;
     fn gp_fake_own_set_user_id() -> i32;
     fn gp_fake_own_other_user() -> i32;
+    fn gp_fake_own_container(number: u64, of_first: u64) -> i32;
     fn gp_fake_own_named(name: *const c_char, cgroup: u64, pid: i32, later: u64) -> i32;
     fn gp_fake_exchange(names: *const c_char) -> i32;
     fn gp_fake_halt_when_waited_for(field: u32);
@@ -171,6 +172,14 @@ impl Fake {
     pub(crate) fn own_other_user() -> Result {
         // SAFETY: The fake is there, because this module links to it.
         kernel::error::to_result(unsafe { gp_fake_own_other_user() })
+    }
+
+    /// Has the first process be a program of root's whose cgroup namespace begins in a
+    /// cgroup of a number, 0 if it ends and has none, and that of the first program of its
+    /// process namespace in another one, 0 if that is the initial one.
+    pub(crate) fn own_container(number: u64, of_first: u64) -> Result {
+        // SAFETY: The fake is there, because this module links to it.
+        kernel::error::to_result(unsafe { gp_fake_own_container(number, of_first) })
     }
 
     /// Has the first process be a program of a name in a cgroup of a number, with the

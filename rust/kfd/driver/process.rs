@@ -52,10 +52,11 @@ impl Task {
         comm
     }
 
-    /// The user on whose account it is: its own, or who made its user namespace.
-    pub(crate) fn user(&self) -> u32 {
+    /// The tenant that it belongs to: equal numbers are one tenant. To be asked without any
+    /// lock.
+    pub fn tenant(&self) -> u64 {
         // SAFETY: By the type's invariant a reference to the task is held.
-        unsafe { bindings::gp_task_user(self.0.as_ptr()) }
+        unsafe { bindings::gp_task_tenant(self.0.as_ptr()) }
     }
 
     /// The number of the cgroup that it is in.

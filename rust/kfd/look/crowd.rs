@@ -116,12 +116,11 @@ impl Crowd {
         self.count(&node.lock());
         for member in self.members.iter_mut() {
             member.claim.program = member.task.pid();
-            member.claim.user = member.task.user();
-            member.claim.cgroup = member.task.cgroup();
+            member.claim.tenant = member.task.tenant();
         }
         sort_by_key(&mut self.members, |member| {
             let claim = &member.claim;
-            (claim.user, claim.cgroup, claim.program, member.process)
+            (claim.tenant, claim.program, member.process)
         });
         share(
             u32::try_from(QUEUE_SLOTS).unwrap_or(u32::MAX),

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Who is seen when a node has more queues than there is room for.
 //!
-//! The room is shared evenly among users, the share of each user among its
-//! cgroups, that of each cgroup among its programs, and that of each program
-//! among its processes in the driver. Whoever needs less than an even share gets
+//! The room is shared evenly among tenants, the share of each tenant among its
+//! programs, and that of each program among its processes in the driver. Whoever needs less than an even share gets
 //! all that it needs, and what it leaves is shared among the others. So nobody
 //! gains by more processes, contexts or queues, and who has few loses none.
 //!
-//! Within a cgroup the programs that a rule names come first; within a process
+//! Within a tenant the programs that a rule names come first; within a process
 //! what is stopped, then what has work, then what was seen before, and then what
 //! has been there longest.
 
@@ -41,10 +40,8 @@ impl Worth {
 /// What a process of the driver asks of the room, and what it gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Claim {
-    /// The user that the process belongs to.
-    pub user: u32,
-    /// The cgroup that it is in.
-    pub cgroup: u64,
+    /// The tenant that the process belongs to.
+    pub tenant: u64,
     /// The program that it is of, which may have several.
     pub program: i32,
     /// A rule names it.
@@ -155,18 +152,14 @@ impl Claimant for Claim {
     }
 }
 
-/// Shares room for so many queues among claims in the order of users, cgroups and
-/// programs.
+/// Shares room for so many queues among claims in the order of tenants and programs.
 pub fn share<C: Claimant>(room: u32, claims: &mut [C]) {
-    let user = |a: &Claim, b: &Claim| a.user == b.user;
-    let cgroup = |a: &Claim, b: &Claim| a.cgroup == b.cgroup;
-    divide(room, claims, user, Claim::queues, |room, claims| {
-        divide(room, claims, cgroup, Claim::queues, share_cgroup);
-    });
+    let tenant = |a: &Claim, b: &Claim| a.tenant == b.tenant;
+    divide(room, claims, tenant, Claim::queues, share_tenant);
 }
 
-/// Shares what a cgroup gets among its programs: first among those that a rule names.
-fn share_cgroup<C: Claimant>(room: u32, claims: &mut [C]) {
+/// Shares what a tenant gets among its programs: first among those that a rule names.
+fn share_tenant<C: Claimant>(room: u32, claims: &mut [C]) {
     let program = |a: &Claim, b: &Claim| a.program == b.program;
     let demanded = |sum: u32, one: &C| sum.saturating_add(one.claim().demand(true));
     let first = claims.iter().fold(0, demanded).min(room);

@@ -11,6 +11,8 @@
  * same few structures, and a module of one file needs no header of its own for them.
  */
 #include <linux/cgroup.h>
+#include <linux/nsproxy.h>
+#include <linux/pid_namespace.h>
 #include <linux/cred.h>
 #include <linux/delay.h>
 #include <linux/kernfs.h>
@@ -571,6 +573,8 @@ int gp_fake_own_contained(void)
 		contained_task = kmemdup(&init_task, sizeof(init_task), GFP_KERNEL);
 	if (!contained_task)
 		return -ENOMEM;
+	contained_task->nsproxy = init_task.nsproxy;
+	contained_task->thread_pid = init_task.thread_pid;
 	contained_namespaces[0].parent = &init_user_ns;
 	contained_namespaces[0].owner = GLOBAL_ROOT_UID;
 	contained_namespaces[1].parent = &contained_namespaces[0];
@@ -614,6 +618,63 @@ int gp_fake_own_other_user(void)
 	return error;
 }
 EXPORT_SYMBOL_GPL(gp_fake_own_other_user);
+
+/* A cgroup namespace that begins in a cgroup of a number, as far as it is looked at. */
+struct fake_proxy {
+	struct kernfs_node folder;
+	struct cgroup cgroup;
+	struct css_set groups;
+	struct cgroup_namespace namespace;
+	struct nsproxy proxy;
+};
+
+static struct nsproxy *begin_in(struct fake_proxy *fake, u64 number)
+{
+	fake->folder.id = number;
+	fake->cgroup.kn = &fake->folder;
+	fake->groups.dfl_cgrp = &fake->cgroup;
+	fake->namespace.root_cset = &fake->groups;
+	fake->proxy.cgroup_ns = &fake->namespace;
+	return &fake->proxy;
+}
+
+static struct task_struct *first_task;
+static struct pid *contained_pid;
+
+/*
+ * gp_fake_own_container() - have the first process be a program of the first user's in a
+ * cgroup namespace of its own
+ *
+ * It begins in a cgroup of that number, 0 if the program ends and has none.  Where the
+ * other number is not 0, it is in a process namespace whose first program has a cgroup
+ * namespace that begins there.
+ */
+int gp_fake_own_container(u64 number, u64 of_first)
+{
+	static struct fake_proxy own, first;
+	static struct pid_namespace programs;
+	int error = gp_fake_own_set_user_id();
+
+	if (error)
+		return error;
+	if (!first_task)
+		first_task = kmemdup(&init_task, sizeof(init_task), GFP_KERNEL);
+	if (!contained_pid)
+		contained_pid = kzalloc(struct_size(contained_pid, numbers, 2), GFP_KERNEL);
+	if (!first_task || !contained_pid)
+		return -ENOMEM;
+	spin_lock_init(&contained_task->alloc_lock);
+	spin_lock_init(&first_task->alloc_lock);
+	contained_task->nsproxy = number ? begin_in(&own, number) : NULL;
+	first_task->nsproxy = begin_in(&first, of_first);
+	programs.parent = &init_pid_ns;
+	programs.child_reaper = first_task;
+	contained_pid->level = 1;
+	contained_pid->numbers[1].ns = &programs;
+	contained_task->thread_pid = of_first ? contained_pid : init_task.thread_pid;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(gp_fake_own_container);
 
 /* A task of which the fake makes what rules go by. */
 static struct task_struct *named_task;
@@ -724,6 +785,10 @@ static void fake_remove(struct pci_dev *pdev)
 	free_extras();
 	kfree(contained_task);
 	contained_task = NULL;
+	kfree(first_task);
+	first_task = NULL;
+	kfree(contained_pid);
+	contained_pid = NULL;
 	kfree(named_task);
 	named_task = NULL;
 	fake_pdev = NULL;

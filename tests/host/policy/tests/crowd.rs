@@ -19,9 +19,9 @@ struct Process {
 }
 
 impl Process {
-    fn new(user: u32, cgroup: u64, program: i32, queues: Vec<Worth>) -> Process {
+    fn new(tenant: u64, program: i32, queues: Vec<Worth>) -> Process {
         let mut claim = Claim::default();
-        (claim.user, claim.cgroup, claim.program) = (user, cgroup, program);
+        (claim.tenant, claim.program) = (tenant, program);
         queues.iter().for_each(|&worth| claim.add(worth));
         Process {
             claim,
@@ -53,7 +53,7 @@ impl gpreempt_policy::Claimant for Process {
 /// Shares the room among the processes, in the order of their claims, and asks about
 /// each queue.
 fn shared(room: u32, mut processes: Vec<Process>) -> Vec<Process> {
-    processes.sort_by_key(|one| (one.claim.user, one.claim.cgroup, one.claim.program));
+    processes.sort_by_key(|one| (one.claim.tenant, one.claim.program));
     share(room, &mut processes);
     for process in &mut processes {
         let claim = &mut process.claim;
@@ -81,8 +81,8 @@ fn unseen(count: usize) -> Vec<Worth> {
 
 #[test]
 fn one_place_more_goes_to_who_asked_for_more() {
-    let users = [3, 9, 9].into_iter().zip(1..);
-    let all = users.map(|(queues, user)| Process::new(user, 0, 0, vec![Worth::Seen; queues]));
+    let tenants = [3, 9, 9].into_iter().zip(1..);
+    let all = tenants.map(|(queues, tenant)| Process::new(tenant, 0, vec![Worth::Seen; queues]));
     let seen: Vec<usize> = shared(10, all.collect())
         .iter()
         .map(Process::seen)
@@ -92,16 +92,16 @@ fn one_place_more_goes_to_who_asked_for_more() {
 
 #[test]
 fn who_has_few_queues_loses_none_to_who_has_many() {
-    let crowd = (10..15).map(|program| Process::new(0, 1, program, unseen(205)));
-    let few = (1..3).map(|program| Process::new(0, 1, program, unseen(1)));
+    let crowd = (10..15).map(|program| Process::new(1, program, unseen(205)));
+    let few = (1..3).map(|program| Process::new(1, program, unseen(1)));
     let seen = seen(1024, few.chain(crowd).collect());
     assert_eq!(seen, [1, 1, 205, 205, 204, 204, 204]);
 }
 
 #[test]
-fn who_has_many_processes_wins_nothing_over_another_user() {
-    let many = (10..1210).map(|program| Process::new(1000, 1, program, unseen(1)));
-    let one = Process::new(2000, 1, 5, unseen(600));
+fn who_has_many_processes_wins_nothing_over_another_tenant() {
+    let many = (10..1210).map(|program| Process::new(1000, program, unseen(1)));
+    let one = Process::new(2000, 5, unseen(600));
     let processes = shared(1024, many.chain([one]).collect());
     assert_eq!(processes.last().map(Process::seen), Some(512));
     let others: usize = processes.iter().map(Process::seen).sum();
@@ -109,34 +109,18 @@ fn who_has_many_processes_wins_nothing_over_another_user() {
 }
 
 #[test]
-fn who_has_many_cgroups_wins_nothing_over_another_user() {
-    let many = (0..100).map(|cgroup| Process::new(1000, cgroup, 1, unseen(5)));
-    let one = Process::new(2000, 1, 5, unseen(60));
-    let processes = shared(100, many.chain([one]).collect());
-    assert_eq!(processes.last().map(Process::seen), Some(50));
-}
-
-#[test]
-fn containers_of_one_user_share_evenly() {
-    let many = (10..50).map(|program| Process::new(0, 1, program, unseen(10)));
-    let one = Process::new(0, 2, 5, unseen(40));
-    let processes = shared(80, many.chain([one]).collect());
-    assert_eq!(processes.last().map(Process::seen), Some(40));
-}
-
-#[test]
 fn contexts_of_one_program_share_what_the_program_gets() {
-    let contexts = (0..9).map(|_| Process::new(0, 1, 7, unseen(10)));
-    let other = Process::new(0, 1, 8, unseen(20));
+    let contexts = (0..9).map(|_| Process::new(1, 7, unseen(10)));
+    let other = Process::new(1, 8, unseen(20));
     let processes = shared(40, contexts.chain([other]).collect());
     assert_eq!(processes.last().map(Process::seen), Some(20));
 }
 
 #[test]
-fn what_a_rule_names_comes_first_within_its_cgroup_alone() {
-    let named = Process::new(0, 1, 7, unseen(30)).ruled();
-    let beside = Process::new(0, 1, 8, unseen(30));
-    let elsewhere = Process::new(0, 2, 9, unseen(30));
+fn what_a_rule_names_comes_first_within_its_tenant_alone() {
+    let named = Process::new(1, 7, unseen(30)).ruled();
+    let beside = Process::new(1, 8, unseen(30));
+    let elsewhere = Process::new(2, 9, unseen(30));
     assert_eq!(seen(70, vec![named, beside, elsewhere]), [30, 10, 30]);
 }
 
@@ -145,7 +129,7 @@ fn within_a_process_the_stopped_the_working_the_seen_and_the_oldest_stay() {
     let [stopped, working, seen, new] = WORTHS;
     let queues = vec![new, seen, working, new, stopped, seen, new];
     let kept = |room| {
-        let processes = shared(room, vec![Process::new(0, 1, 7, queues.clone())]);
+        let processes = shared(room, vec![Process::new(1, 7, queues.clone())]);
         let kept = processes[0].kept.iter();
         kept.map(|&kept| if kept { 'k' } else { '-' })
             .collect::<String>()
@@ -197,10 +181,10 @@ fn a_queue_that_is_found_stopped_since_the_count_takes_a_place_that_is_free() {
 fn process() -> impl Strategy<Value = Process> {
     let worth = prop::sample::select(&WORTHS[..]);
     let queues = prop::collection::vec(worth, 0..30);
-    (0u32..4, 0u64..3, 0i32..4, queues).prop_map(|(user, cgroup, program, queues)| {
+    (0u64..6, 0i32..4, queues).prop_map(|(tenant, program, queues)| {
         // A rule is about a program: all its contexts have it.
-        let process = Process::new(user, cgroup, program, queues);
-        if (user as i32 + cgroup as i32 + program) % 3 == 0 {
+        let process = Process::new(tenant, program, queues);
+        if (tenant as i32 + program) % 3 == 0 {
             process.ruled()
         } else {
             process
@@ -242,28 +226,23 @@ proptest! {
         let got: usize = processes.iter().map(Process::seen).sum();
         prop_assert_eq!(got, wanted.min(room as usize));
 
-        let of = |one: &Process| (one.claim.user, one.claim.cgroup, one.claim.program);
-        let users = totals(&processes, |one| of(one).0);
-        prop_assert!(is_even(users.values()), "users: {:?}", users);
-        for &user in users.keys() {
-            let own: Vec<_> = processes.iter().filter(|one| of(one).0 == user).cloned().collect();
-            let cgroups = totals(&own, |one| of(one).1);
-            prop_assert!(is_even(cgroups.values()), "cgroups: {:?}", cgroups);
-            for &cgroup in cgroups.keys() {
-                let own: Vec<_> = own.iter().filter(|one| of(one).1 == cgroup).cloned().collect();
-                let (ruled, plain): (Vec<_>, Vec<_>) =
-                    own.into_iter().partition(|one| one.claim.ruled);
-                let lacks = ruled.iter().any(|one| one.seen() < one.queues.len());
-                prop_assert!(!lacks || plain.iter().all(|one| one.seen() == 0));
-                for some in [ruled, plain] {
-                    let programs = totals(&some, |one| of(one).2);
-                    prop_assert!(is_even(programs.values()), "programs: {:?}", programs);
-                    for &program in programs.keys() {
-                        let own: Vec<_> = some.iter().filter(|one| of(one).2 == program).collect();
-                        let contexts: Vec<_> =
-                            own.iter().map(|one| (one.queues.len(), one.seen())).collect();
-                        prop_assert!(is_even(contexts.iter()), "contexts: {:?}", contexts);
-                    }
+        let of = |one: &Process| (one.claim.tenant, one.claim.program);
+        let tenants = totals(&processes, |one| of(one).0);
+        prop_assert!(is_even(tenants.values()), "tenants: {:?}", tenants);
+        for &tenant in tenants.keys() {
+            let own: Vec<_> = processes.iter().filter(|one| of(one).0 == tenant).cloned().collect();
+            let (ruled, plain): (Vec<_>, Vec<_>) =
+                own.into_iter().partition(|one| one.claim.ruled);
+            let lacks = ruled.iter().any(|one| one.seen() < one.queues.len());
+            prop_assert!(!lacks || plain.iter().all(|one| one.seen() == 0));
+            for some in [ruled, plain] {
+                let programs = totals(&some, |one| of(one).1);
+                prop_assert!(is_even(programs.values()), "programs: {:?}", programs);
+                for &program in programs.keys() {
+                    let own: Vec<_> = some.iter().filter(|one| of(one).1 == program).collect();
+                    let contexts: Vec<_> =
+                        own.iter().map(|one| (one.queues.len(), one.seen())).collect();
+                    prop_assert!(is_even(contexts.iter()), "contexts: {:?}", contexts);
                 }
             }
         }
