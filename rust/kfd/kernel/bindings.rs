@@ -21,4 +21,4 @@
 
 use kernel::ffi;
 
-include!(env!("GP_BINDINGS"));
+include!("../../../bindings/shim.rs");

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 /* No typedef: bindgen would give it a name beside Rust's own. */
+#define u8 unsigned char
 #define u32 unsigned int
 #define u64 unsigned long long
 typedef unsigned long size_t;
