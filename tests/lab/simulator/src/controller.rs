@@ -23,6 +23,13 @@ pub struct QueueInfo {
     pub deadline: Option<(Nanos, Nanos)>,
 }
 
+/// That a client will submit a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Doorbell {
+    pub at: Nanos,
+    pub priority: u8,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
     Transaction {
@@ -69,9 +76,10 @@ pub trait Controller {
     /// A transaction of the last look has ended.
     fn transaction_done(&mut self, _now: Nanos, _cost: &TransactionCost) {}
 
-    /// Before a run, the doorbells of all urgent clients that will ring in it, in
-    /// their order, for a controller that may know the future.
-    fn foretell(&mut self, _doorbells: Vec<Nanos>) {}
+    /// Doorbells of clients with rules that will ring, in their order, for a controller
+    /// that may know the future: before a run all that do not depend on it, and each
+    /// other one as soon as it is certain.
+    fn foretell(&mut self, _doorbells: Vec<Doorbell>) {}
 
     /// The process of an urgent queue says that it begins to prepare a request.
     fn prepares(&mut self, _queue: QueueIndex) {}

@@ -3,9 +3,9 @@
 //! Everything that docs/simulation shows, written by one command.
 
 use crate::gpu::{Gpu, ReadPointer};
-use crate::oracle::Foresight;
 use crate::pictures;
 use crate::policies::{measure, Effort, Policy};
+use crate::reference::Foresight;
 use crate::report::{self, table, Comparison};
 use crate::summary::Summary;
 use crate::sweep::{self, Sweep};
@@ -118,7 +118,7 @@ pub fn tables(directory: &Path, gpu: &Gpu, effort: Effort) -> Result<()> {
         let _ = write!(text, "\n## {name}\n\n{}", report::comparison(&comparison));
         comparisons.push(comparison);
     }
-    text.push_str("\n# How far strict is from the oracles\n\n");
+    text.push_str("\n# How far strict is from the references\n\n");
     text.push_str(&report::distances(&comparisons, "strict"));
     text.push_str("\n# Where the time of an urgent request goes under strict\n\n");
     text.push_str(&report::split(&comparisons, "strict"));

@@ -10,6 +10,7 @@
 //! step costs the same for any number of workgroups.
 
 mod placement;
+mod share;
 mod switching;
 
 use crate::gpu::{Gpu, Nanos, TransactionCost, FULL_DEMAND};
@@ -76,6 +77,10 @@ struct Queue {
     in_ready: bool,
     /// Work done for the queue, in picoseconds of workgroup time.
     service: u128,
+    /// The share of throughput that its workgroups had, over the virtual clock, up to
+    /// `charged_at` on it.
+    used: u128,
+    charged_at: Work,
     workgroups_done: u64,
     workgroups_lost: u64,
 }
@@ -83,6 +88,14 @@ struct Queue {
 impl Queue {
     fn busy(&self) -> bool {
         !self.jobs.is_empty()
+    }
+
+    /// The throughput that its resident workgroups can use.
+    fn demand(&self) -> u128 {
+        match &self.head {
+            Head::Running(r) => u128::from(r.resident) * u128::from(r.kernel.demand),
+            _ => 0,
+        }
     }
 
     fn state_bytes(&self) -> u64 {
@@ -214,6 +227,8 @@ impl Engine {
             in_hqd: self.queues.len() < self.gpu.hqds,
             in_ready: false,
             service: 0,
+            used: 0,
+            charged_at: 0,
             workgroups_done: 0,
             workgroups_lost: 0,
         });
@@ -317,6 +332,7 @@ impl Engine {
     /// Throws away the resident waves of a queue; its kernel begins again when
     /// it is started.  Costs no saving, and the work is lost.
     pub fn kill(&mut self, queue: QueueIndex) {
+        self.charge(queue);
         let q = &mut self.queues[queue];
         q.active = false;
         if let Head::Running(r) = &mut q.head {

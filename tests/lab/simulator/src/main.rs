@@ -10,9 +10,11 @@ use gpreempt_simulator::loads;
 use gpreempt_simulator::pictures;
 use gpreempt_simulator::policies::{setting, Effort, Policy};
 use gpreempt_simulator::report;
+use gpreempt_simulator::score;
 use gpreempt_simulator::sweep::{self, Sweep};
 use gpreempt_simulator::workload::Workload;
-use std::path::PathBuf;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 #[derive(Parser)]
 #[command(about = "Discrete-event simulator of one GPU node under a preemption policy")]
@@ -49,6 +51,22 @@ enum Command {
         #[arg(long)]
         json: Option<PathBuf>,
     },
+    /// Judge contenders by the goals: on each load, beside who is told and has no foresight,
+    /// the reactive reference, and no module.
+    Score {
+        #[arg(long, value_delimiter = ',', default_values = loads::names())]
+        loads: Vec<String>,
+        #[arg(long, value_delimiter = ',', default_values = score::NODES)]
+        nodes: Vec<String>,
+        #[arg(long, value_delimiter = ',', default_values = score::CONTENDERS)]
+        contenders: Vec<String>,
+        /// A parameter of the module, or sampler=auto|memory.
+        #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+        settings: Vec<(String, String)>,
+        /// Write all figures to this file as JSON.
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
     /// Write all tables, figures and pictures of docs/simulation.
     Document {
         #[arg(long, default_value = "docs/simulation")]
@@ -73,12 +91,7 @@ enum Command {
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    let gpu = Gpu::by_name(&arguments.gpu).with_context(|| {
-        format!(
-            "there is no node '{}': give mi300x-spx, mi300x-qpx or mi300x-cpx, or one with -direct",
-            arguments.gpu
-        )
-    })?;
+    let gpu = node(&arguments.gpu)?;
     let effort = Effort::new(arguments.seeds, arguments.seconds);
     match arguments.command {
         Command::Services => print!("{}", report::services(&gpu)),
@@ -95,12 +108,7 @@ fn main() -> Result<()> {
                 .collect::<Result<_>>()?;
             let mut comparisons = Vec::new();
             for name in workloads {
-                let workload = loads::by_name(&name).with_context(|| {
-                    format!(
-                        "there is no workload '{name}': give some of {}",
-                        loads::names().join(", ")
-                    )
-                })?;
+                let workload = load(&name)?;
                 let comparison = document::compare(&gpu, &workload, &policies, effort);
                 println!(
                     "{name} on {}\n\n{}",
@@ -119,10 +127,23 @@ fn main() -> Result<()> {
             }
             if let Some(path) = json {
                 let all: Vec<_> = comparisons.iter().flat_map(|c| c.all()).collect();
-                std::fs::write(&path, serde_json::to_string_pretty(&all)?)
-                    .with_context(|| format!("cannot write {}", path.display()))?;
+                write_json(&path, &all)?;
             }
         }
+        Command::Score {
+            loads,
+            nodes,
+            contenders,
+            settings,
+            json,
+        } => judge(
+            &loads,
+            &nodes,
+            &contenders,
+            &settings,
+            effort,
+            json.as_deref(),
+        )?,
         Command::Document { out, parts } => document::write_parts(&out, &parts, effort)?,
         Command::Sweep {
             parameters,
@@ -142,6 +163,58 @@ fn main() -> Result<()> {
                 pictures::write(directory, pictures::of_sweeps(directory)?)?;
             }
         }
+    }
+    Ok(())
+}
+
+fn node(name: &str) -> Result<Gpu> {
+    Gpu::by_name(name).with_context(|| {
+        format!(
+            "there is no node '{name}': give mi300x-spx, mi300x-qpx or mi300x-cpx, or one with -direct"
+        )
+    })
+}
+
+fn load(name: &str) -> Result<Workload> {
+    loads::by_name(name).with_context(|| {
+        format!(
+            "there is no workload '{name}': give some of {}",
+            loads::names().join(", ")
+        )
+    })
+}
+
+fn write_json(path: &Path, figures: &impl Serialize) -> Result<()> {
+    std::fs::write(path, serde_json::to_string_pretty(figures)?)
+        .with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Scores the contenders on each load of each node, and says how often they were good.
+fn judge(
+    loads: &[String],
+    nodes: &[String],
+    contenders: &[String],
+    settings: &[(String, String)],
+    effort: Effort,
+    json: Option<&Path>,
+) -> Result<()> {
+    let nodes: Vec<Gpu> = nodes.iter().map(|name| node(name)).collect::<Result<_>>()?;
+    let loads: Vec<Workload> = loads.iter().map(|name| load(name)).collect::<Result<_>>()?;
+    let contenders: Vec<Policy> = contenders
+        .iter()
+        .map(|name| Policy::by_name(name, settings))
+        .collect::<Result<_>>()?;
+    let mut scores = Vec::new();
+    for node in &nodes {
+        for load in &loads {
+            let score = score::score(node, load, &contenders, effort);
+            println!("{}", score::text(&score));
+            scores.push(score);
+        }
+    }
+    print!("{}", score::totals(&scores));
+    if let Some(path) = json {
+        write_json(path, &scores)?;
     }
     Ok(())
 }

@@ -7,12 +7,12 @@ use crate::controller::{Controller, NoPreemption, PipeClasses};
 use crate::gpu::{Gpu, Nanos};
 use crate::levels::Levels;
 use crate::monitor::{Monitor, Priorities, Sampler};
-use crate::oracle::{Foresight, Oracle, Plan, Promise};
+use crate::reference::{Foresight, Plan, Promise, Reference};
 use crate::simulation::{self, RunResult};
 use crate::summary::Summary;
 use crate::workload::Workload;
 use anyhow::{bail, Context, Result};
-use gpreempt_policy::{Config, Number, PolicyKind};
+use gpreempt_policy::{Config, PolicyKind};
 
 #[derive(Clone, Debug)]
 pub enum Policy {
@@ -28,15 +28,17 @@ pub enum Policy {
         /// Urgent clients tell of their requests when they begin to prepare them.
         hints: bool,
     },
-    UserPoller,
+    /// In user space, with this interval.
+    UserPoller(Nanos),
     Reset,
     /// The policy by levels, at its defaults.
     Levels,
-    /// What a scheduler could reach.
-    Oracle(Foresight, Promise),
+    /// What a scheduler is compared with.
+    Reference(Foresight),
 }
 
 impl Policy {
+    /// Those of the documented tables.
     pub const NAMES: [&'static str; 11] = [
         "none",
         "classes",
@@ -50,26 +52,31 @@ impl Policy {
         "reactive",
         "clairvoyant",
     ];
+    /// Those that only a judgement needs.
+    pub const OTHERS: [&'static str; 3] = ["user-100us", "blind", "levels"];
 
-    /// A policy by name, `levels` too, which is in no table yet; `settings` are parameters of the module in the words
-    /// of its files, `sampler`, and `priorities=rules` or `claimed`.  `strict-memory` is strict with
+    /// A policy by name; `settings` are parameters of the module in the words of its
+    /// files, `sampler`, and `priorities=rules` or `claimed`.  `strict-memory` is strict with
     /// `sampler=memory`, and `hints` with clients that tell of their requests.
     pub fn by_name(name: &str, settings: &[(String, String)]) -> Result<Self> {
         let kind = match name {
             "alone" => return Ok(Self::Alone),
             "none" => return Ok(Self::None),
             "classes" => return Ok(Self::Classes),
-            "user-1ms" => return Ok(Self::UserPoller),
+            "user-1ms" => return Ok(Self::UserPoller(1_000_000)),
+            "user-100us" => return Ok(Self::UserPoller(100_000)),
             "reset" => return Ok(Self::Reset),
-            "reactive" => return Ok(Self::oracle(Foresight::Reactive)),
-            "clairvoyant" => return Ok(Self::oracle(Foresight::Clairvoyant)),
+            "blind" => return Ok(Self::Reference(Foresight::Blind)),
+            "reactive" => return Ok(Self::Reference(Foresight::Reactive)),
+            "clairvoyant" => return Ok(Self::Reference(Foresight::Clairvoyant)),
             "strict" | "strict-memory" | "hints" => PolicyKind::Strict,
             "fair" => PolicyKind::Fair,
             "deadline" => PolicyKind::Deadline,
             "levels" => return Ok(Self::Levels),
             _ => bail!(
-                "there is no policy '{name}': give alone or one of {}",
-                Self::NAMES.join(", ")
+                "there is no policy '{name}': give alone or one of {}, {}",
+                Self::NAMES.join(", "),
+                Self::OTHERS.join(", ")
             ),
         };
         let mut config = Config::new();
@@ -103,33 +110,26 @@ impl Policy {
         })
     }
 
-    /// An oracle that promises what the module promises by default.
-    fn oracle(foresight: Foresight) -> Self {
-        let config = Config::new();
-        let promise = Promise {
-            bound: config.duration(Number::MaxStop).0,
-            least: config.duration(Number::MinRun).0,
-        };
-        Self::Oracle(foresight, promise)
-    }
-
     pub fn name(&self) -> &str {
         match self {
             Self::Alone => "alone",
             Self::None => "none",
             Self::Classes => "classes",
             Self::Module { name, .. } => name,
-            Self::UserPoller => "user-1ms",
+            Self::UserPoller(1_000_000) => "user-1ms",
+            Self::UserPoller(_) => "user-100us",
             Self::Reset => "reset",
             Self::Levels => "levels",
-            Self::Oracle(foresight, _) => foresight.name(),
+            Self::Reference(foresight) => foresight.name(),
         }
     }
 
-    /// A controller of this policy, with a plan if it is an oracle.
+    /// A controller of this policy, with a plan if it is a reference.
     fn controller(&self, plan: Plan) -> Box<dyn Controller> {
         match self {
-            Self::Oracle(_, promise) => Box::new(Oracle::new(plan, *promise)),
+            Self::Reference(foresight) => {
+                Box::new(Reference::new(*foresight, plan, Promise::USUAL))
+            }
             Self::Alone | Self::None => Box::new(NoPreemption),
             Self::Classes => Box::new(PipeClasses),
             Self::Module {
@@ -146,8 +146,8 @@ impl Policy {
                     monitor
                 })
             }
-            Self::UserPoller => Box::new(UserPoller {
-                interval: 1_000_000,
+            Self::UserPoller(interval) => Box::new(UserPoller {
+                interval: *interval,
             }),
             Self::Reset => Box::new(ResetAndResubmit::new()),
             Self::Levels => Box::new(Levels::new(
@@ -196,19 +196,32 @@ impl Effort {
 
 /// Runs one workload under one policy for all seeds.
 pub fn measure(gpu: &Gpu, workload: &Workload, policy: &Policy, effort: Effort) -> Summary {
+    let summaries = runs_by_plan(gpu, workload, policy, effort)
+        .into_iter()
+        .map(|(_, runs)| Summary::of(&workload.name, policy.name(), &gpu.name, &runs));
+    best(summaries.collect()).expect("there is at least one plan")
+}
+
+/// The runs of a policy, one for each seed, and those of a reference for each of its plans.
+pub fn runs_by_plan(
+    gpu: &Gpu,
+    workload: &Workload,
+    policy: &Policy,
+    effort: Effort,
+) -> Vec<(Plan, Vec<RunResult>)> {
     let shape = match policy {
         Policy::Alone => workload.alone(),
         _ => workload.clone(),
     };
     let plans = match policy {
-        Policy::Oracle(foresight, _) => foresight.plans(),
+        Policy::Reference(foresight) => foresight.plans(),
         _ => vec![Plan::LetBe],
     };
-    let summaries = plans.into_iter().map(|plan| {
-        let runs = runs(gpu, &shape, effort, &|| policy.controller(plan));
-        Summary::of(&workload.name, policy.name(), &gpu.name, &runs)
-    });
-    best(summaries.collect()).expect("there is at least one plan")
+    let of_plan = |plan| runs(gpu, &shape, effort, &|| policy.controller(plan));
+    plans
+        .into_iter()
+        .map(|plan| (plan, of_plan(plan)))
+        .collect()
 }
 
 /// In hindsight the best of some plans: of those whose p99 is within a thousandth

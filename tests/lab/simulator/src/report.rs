@@ -3,7 +3,7 @@
 //! Tables to read.
 
 use crate::gpu::Gpu;
-use crate::oracle::Foresight;
+use crate::reference::Foresight;
 use crate::services::{alone, Model};
 use crate::summary::Summary;
 use std::fmt::Write;
@@ -93,11 +93,11 @@ impl Comparison {
         summary.per_second / self.none.per_second
     }
 
-    /// How far a contender is from an oracle, if that was measured, too.
-    pub fn distance(&self, summary: &Summary, oracle: Foresight) -> Distance {
-        let oracle = self.of(oracle.name());
+    /// How far a contender is from a reference, if that was measured, too.
+    pub fn distance(&self, summary: &Summary, reference: Foresight) -> Distance {
+        let reference = self.of(reference.name());
         let over = |of: fn(&Summary) -> f64| {
-            let share = of(summary) / of(oracle?);
+            let share = of(summary) / of(reference?);
             share.is_finite().then_some(share)
         };
         Distance {
@@ -107,17 +107,17 @@ impl Comparison {
     }
 }
 
-/// How far a contender is from an oracle.
+/// How far a contender is from a reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distance {
-    /// Its urgent p99 over the oracle's.
+    /// Its urgent p99 over the reference's.
     pub urgent: Option<f64>,
-    /// Its best-effort requests a second over the oracle's.
+    /// Its best-effort requests a second over the reference's.
     pub best_effort: Option<f64>,
 }
 
 impl Distance {
-    /// What a load may cost `strict` beside the reactive oracle. A token is so short
+    /// What a load may cost `strict` beside the reactive reference. A token is so short
     /// that the time to see it weighs twice as much.
     pub fn goal(workload: &str) -> Self {
         Self {
@@ -192,7 +192,7 @@ pub fn comparison(comparison: &Comparison) -> String {
     table(&COMPARISON_HEAD, &rows)
 }
 
-/// How far a policy is from the oracles on each workload, and whether that is within
+/// How far a policy is from the references on each workload, and whether that is within
 /// the goal.
 pub fn distances(comparisons: &[Comparison], policy: &str) -> String {
     let rows: Vec<_> = comparisons

@@ -2,9 +2,10 @@
 
 //! One run: clients, node and controller on one clock.
 
+mod account;
 mod outcome;
 
-use crate::controller::{Act, Controller, Next, QueueInfo};
+use crate::controller::{Act, Controller, Doorbell, Next, QueueInfo};
 use crate::engine::{Engine, QueueIndex, RequestId};
 use crate::gpu::{Gpu, Nanos, TransactionCost};
 use crate::kernel::Program;
@@ -27,9 +28,10 @@ const CHOICES: u64 = 1 << 32;
 const WAKE_UP: Nanos = 2_000;
 
 impl Pending {
-    fn request(&self, now: Nanos, done: bool) -> Request {
+    fn request(&self, now: Nanos, done: bool, warm_up: Nanos) -> Request {
         Request {
             number: self.number,
+            measured: self.doorbell >= warm_up,
             doorbell: self.doorbell,
             latency: now - self.doorbell,
             done,
@@ -92,6 +94,8 @@ struct Simulation<'a> {
     random: ChaCha8Rng,
     result: RunResult,
     warm_up: Nanos,
+    /// What each queue had of the node by then.
+    node_time_before: Vec<Nanos>,
     end: Nanos,
 }
 
@@ -144,6 +148,8 @@ pub fn run(
         result.clients.push(ClientResult {
             name: client.name.clone(),
             urgent: client.urgent(),
+            ruled: client.ruled(),
+            priority: client.priority,
             ..ClientResult::default()
         });
     }
@@ -164,6 +170,7 @@ pub fn run(
         random,
         result,
         warm_up,
+        node_time_before: Vec::new(),
         end: warm_up + duration,
     };
     simulation.run();
@@ -183,16 +190,18 @@ fn deadline(client: &crate::workload::Client, alone: Nanos) -> Option<(Nanos, Na
 }
 
 impl Simulation<'_> {
-    /// The doorbells of the urgent clients until the end. What arrives follows from
+    /// The doorbells of the clients with rules until the end. What arrives follows from
     /// random numbers of each client's own, so that copies of them tell the future.
-    fn future(&self) -> Vec<Nanos> {
+    fn future(&self) -> Vec<Doorbell> {
         let mut doorbells = Vec::new();
         for (state, client) in self.clients.iter().zip(&self.workload.clients) {
             if client.ruled() {
                 let mut source = state.source.clone();
                 let arrivals = std::iter::from_fn(|| source.next_arrival());
                 let rings = arrivals.map(|at| at + client.preparation);
-                doorbells.extend(rings.take_while(|&at| at < self.end));
+                let rings = rings.take_while(|&at| at < self.end);
+                let priority = client.priority;
+                doorbells.extend(rings.map(|at| Doorbell { at, priority }));
             }
         }
         doorbells.sort_unstable();
@@ -218,6 +227,9 @@ impl Simulation<'_> {
             if next >= self.end {
                 break;
             }
+            if next >= self.warm_up && self.node_time_before.is_empty() {
+                self.node_time_before = self.node_times(self.warm_up);
+            }
             self.engine.advance(next.max(self.engine.now()));
             self.complete();
             while let Some(&Reverse((at, _, client, event))) = self.events.peek() {
@@ -239,6 +251,12 @@ impl Simulation<'_> {
         self.engine.advance(self.end);
     }
 
+    /// What each queue will have had of the node by a time before the next event.
+    fn node_times(&self, by: Nanos) -> Vec<Nanos> {
+        let queues = 0..self.infos.len();
+        queues.map(|q| self.engine.node_time(q, by)).collect()
+    }
+
     fn push(&mut self, at: Nanos, client: usize, event: ClientEvent) {
         self.serial += 1;
         self.events.push(Reverse((at, self.serial, client, event)));
@@ -253,7 +271,16 @@ impl Simulation<'_> {
     /// Where a client's requests follow each other, the one after what was done `at`.
     fn follow(&mut self, client: usize, at: Nanos) {
         match self.clients[client].source.arrival_after(at) {
-            Some(next) if next > at => self.push(next, client, ClientEvent::Arrival),
+            Some(next) if next > at => {
+                let shape = &self.workload.clients[client];
+                if shape.ruled() {
+                    self.controller.foretell(vec![Doorbell {
+                        at: next + shape.preparation,
+                        priority: shape.priority,
+                    }]);
+                }
+                self.push(next, client, ClientEvent::Arrival);
+            }
             Some(_) => self.arrive(client, at),
             None => {}
         }
@@ -308,12 +335,13 @@ impl Simulation<'_> {
                 .expect("a request completes once");
             let client = pending.client;
             let state = &mut self.clients[client];
-            if pending.doorbell >= self.warm_up {
-                let result = &mut self.result.clients[client];
+            let result = &mut self.result.clients[client];
+            let request = pending.request(completion.at, true, self.warm_up);
+            result.requests.push(request);
+            if request.measured {
                 result.completed += 1;
                 result.work += pending.alone;
                 result.latencies.push(completion.at - pending.doorbell);
-                result.requests.push(pending.request(completion.at, true));
                 if self.infos[client].urgent {
                     let split = &mut self.result.split;
                     split.requests += 1;
@@ -424,63 +452,5 @@ impl Simulation<'_> {
                 self.note_stops();
             }
         }
-    }
-
-    fn note_stops(&mut self) {
-        let now = self.engine.now();
-        for queue in 0..self.infos.len() {
-            let active = self.engine.view(queue).active;
-            match (self.stopped_since[queue], active) {
-                (None, false) => {
-                    self.stopped_since[queue] = Some(now);
-                    self.result.stops += 1;
-                }
-                (Some(since), true) => {
-                    self.stopped_since[queue] = None;
-                    self.end_stop(now - since);
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn end_stop(&mut self, length: Nanos) {
-        self.result.longest_stop = self.result.longest_stop.max(length);
-        self.result.stopped += length;
-    }
-
-    fn finish(mut self, duration: Nanos) -> RunResult {
-        let end = self.end;
-        for since in self.stopped_since.clone().into_iter().flatten() {
-            self.end_stop(end - since);
-        }
-        for (index, state) in self.clients.iter().enumerate() {
-            let offered = match self.workload.clients[index].arrivals.mean_hertz() {
-                Some(hertz) => hertz * duration as f64 / 1e9,
-                None => duration as f64 / state.programs[0].1 as f64,
-            };
-            let result = &mut self.result.clients[index];
-            result.served = result.completed as f64 / offered;
-        }
-        for pending in self.pending.values() {
-            if pending.doorbell >= self.warm_up {
-                let result = &mut self.result.clients[pending.client];
-                result.requests.push(pending.request(end, false));
-            }
-        }
-        self.result.unfinished = self
-            .pending
-            .values()
-            .filter(|p| self.infos[p.client].urgent)
-            .count() as u64;
-        self.result.duration = duration;
-        self.result.transactions = self.engine.transactions;
-        self.result.cost = self.engine.transaction_cost;
-        self.result.slice_switches = self.engine.slice_switches;
-        self.result.utilisation = self.engine.utilisation();
-        self.result.workgroups_lost = (0..self.infos.len())
-            .map(|q| self.engine.workgroups_lost(q))
-            .sum();
-        self.result
     }
 }

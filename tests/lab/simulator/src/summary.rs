@@ -3,7 +3,7 @@
 //! From the raw numbers of some runs to the figures that are compared.
 
 use crate::gpu::Nanos;
-use crate::simulation::RunResult;
+use crate::simulation::{ClientResult, RunResult};
 use serde::{Deserialize, Serialize};
 
 /// The nearest-rank percentile of sorted values.
@@ -107,7 +107,7 @@ impl Summary {
         let (mut requests, mut best_effort, mut work) = (0_u64, 0_u64, 0_u64);
         for index in 0..runs.first().map_or(0, |r| r.clients.len()) {
             let of = || runs.iter().map(|r| &r.clients[index]);
-            let latencies: Vec<Nanos> = of().flat_map(|c| c.latencies.iter().copied()).collect();
+            let latencies: Vec<Nanos> = of().flat_map(ClientResult::counted).collect();
             let completed: u64 = of().map(|c| c.completed).sum();
             let served = of().map(|c| c.served).sum::<f64>() / runs.len() as f64;
             work += of().map(|c| c.work).sum::<Nanos>();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! The oracles against brute force: of all ways to stop and to start the lower queues
+//! The references against brute force: of all ways to stop and to start the lower queues
 //! at the moments that matter of some small cases, none is better.
 
-use gpreempt_simulator::controller::{Act, Controller, Look, Next, QueueInfo};
+use gpreempt_simulator::controller::{Act, Controller, Doorbell, Look, Next, QueueInfo};
 use gpreempt_simulator::engine::{Engine, QueueIndex};
 use gpreempt_simulator::gpu::{Gpu, Nanos, TransactionCost};
-use gpreempt_simulator::oracle::{Foresight, Oracle, Promise};
+use gpreempt_simulator::reference::{Foresight, Promise, Reference};
 use gpreempt_simulator::services::{alone, Model};
 use gpreempt_simulator::simulation::{self, RunResult};
 use gpreempt_simulator::workload::{Arrivals, Client, Workload, BEST_EFFORT, SECOND, URGENT};
@@ -93,7 +93,7 @@ struct Script {
     switches: Vec<Nanos>,
     done: usize,
     doorbells: Vec<Nanos>,
-    /// A stop came when no urgent request waited, which a reactive oracle may not do.
+    /// A stop came when no urgent request waited, which a reactive reference may not do.
     foresees: bool,
 }
 
@@ -109,8 +109,8 @@ impl Script {
 }
 
 impl Controller for Script {
-    fn foretell(&mut self, doorbells: Vec<Nanos>) {
-        self.doorbells = doorbells;
+    fn foretell(&mut self, doorbells: Vec<Doorbell>) {
+        self.doorbells = doorbells.iter().map(|bell| bell.at).collect();
     }
 
     fn is_punctual(&self) -> bool {
@@ -169,15 +169,17 @@ fn served(run: &RunResult) -> Option<Served> {
     })
 }
 
-/// The best of an oracle's plans.
-fn oracle(case: &Case, gpu: &Gpu, foresight: Foresight, span: Nanos) -> Served {
+/// The best of a reference's plans.
+fn reference(case: &Case, gpu: &Gpu, foresight: Foresight, span: Nanos) -> Served {
     let promise = Promise {
         bound: SECOND,
         least: 1_000_000,
     };
     let plans = foresight.plans().into_iter();
     plans
-        .filter_map(|plan| served(&case.run(gpu, &mut Oracle::new(plan, promise), span)))
+        .filter_map(|plan| {
+            served(&case.run(gpu, &mut Reference::new(foresight, plan, promise), span))
+        })
         .min_by_key(|served| (served.slowest, Nanos::MAX - served.used))
         .expect("a plan serves all requests")
 }
@@ -193,13 +195,13 @@ fn scripts(moments: &[Nanos]) -> impl Iterator<Item = Script> + '_ {
 }
 
 #[test]
-fn no_schedule_of_a_small_case_beats_the_oracles() {
+fn no_schedule_of_a_small_case_beats_the_references() {
     let gpu = Gpu::mi300x_cpx();
     for case in Case::ALL {
         let (doorbells, span) = case.doorbells(&gpu);
         let moments = case.moments(&gpu, &doorbells, span);
         let bests = [Foresight::Reactive, Foresight::Clairvoyant]
-            .map(|foresight| (foresight, oracle(&case, &gpu, foresight, span)));
+            .map(|foresight| (foresight, reference(&case, &gpu, foresight, span)));
         let mut level = [0, 0];
         for mut script in scripts(&moments) {
             let Some(own) = served(&case.run(&gpu, &mut script, span)) else {
@@ -221,7 +223,7 @@ fn no_schedule_of_a_small_case_beats_the_oracles() {
                 }
             }
         }
-        // The schedule of the oracle is among them, or the comparison says nothing.
+        // The schedule of the reference is among them, or the comparison says nothing.
         assert!(level.iter().all(|&count| count > 0), "{level:?}");
     }
 }

@@ -395,3 +395,42 @@ fn poisson_arrivals_wait_as_the_closed_form_says() {
         );
     }
 }
+
+/// What the queues have had of the node is what was used of it, through stops and starts.
+#[test]
+fn shares_of_the_node_add_up_to_what_was_used() {
+    let mut engine = Engine::new(node(4));
+    let queues = [PipeClass::Low, PipeClass::High].map(|class| engine.add_queue(class));
+    for (request, &queue) in queues.iter().enumerate() {
+        let kernels = program(&[whole_units(30, 10_000), whole_units(3, 50_000)]);
+        engine.submit(queue, request as u64, &kernels);
+    }
+    run_until(&mut engine, 25_000);
+    engine.begin_transaction(vec![queues[0]], Vec::new());
+    run_until(&mut engine, 300_000);
+    let ahead = engine.node_time(queues[1], 300_000);
+    engine.begin_transaction(Vec::new(), vec![queues[0]]);
+    run_until(&mut engine, 350_000);
+    let sum: Nanos = queues.iter().map(|&q| engine.node_time(q, 350_000)).sum();
+    let used = engine.utilisation() * 350_000.0;
+    assert!((sum as f64 - used).abs() < 3.0, "{sum} {used}");
+    assert!(ahead > 100_000 && sum > ahead);
+    run_idle(&mut engine);
+    // 30 workgroups of 10 us on four units, and 3 of 50 us.
+    for queue in queues {
+        assert!(engine.node_time(queue, engine.now()).abs_diff(112_500) < 3);
+    }
+}
+
+#[test]
+fn a_queue_waits_while_it_lacks_room_and_its_rest_is_what_its_kernel_has_to_do() {
+    let mut engine = Engine::new(node(4));
+    let queue = engine.add_queue(PipeClass::Low);
+    assert_eq!((engine.waits(queue), engine.rest(queue)), (false, 0));
+    engine.submit(queue, 1, &program(&[whole_units(6, 10_000)]));
+    run_until(&mut engine, 4_000);
+    assert!(engine.waits(queue));
+    assert_eq!(engine.rest(queue), 6_000 + 10_000);
+    run_until(&mut engine, 13_000);
+    assert_eq!((engine.waits(queue), engine.rest(queue)), (false, 7_000));
+}

@@ -87,6 +87,7 @@ impl Engine {
     /// Places what fits of one queue in `share` slots, at least one workgroup
     /// where one fits at all.
     fn place(&mut self, queue: QueueIndex, share: u64) -> bool {
+        self.charge(queue);
         let now_work = self.work;
         let q = &mut self.queues[queue];
         let Head::Running(r) = &mut q.head else {
@@ -145,6 +146,7 @@ impl Engine {
     }
 
     pub(super) fn finish_batch(&mut self, queue: QueueIndex, id: u64) {
+        self.charge(queue);
         let q = &mut self.queues[queue];
         let Head::Running(r) = &mut q.head else {
             unreachable!("a batch belongs to a running kernel");

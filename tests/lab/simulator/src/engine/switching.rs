@@ -9,6 +9,7 @@ use crate::gpu::TransactionCost;
 impl Engine {
     /// Takes the waves of a queue off the compute units and keeps them.
     pub(super) fn save_queue(&mut self, queue: QueueIndex) -> u64 {
+        self.charge(queue);
         let now_work = self.work;
         let q = &mut self.queues[queue];
         let mut bytes = 0;

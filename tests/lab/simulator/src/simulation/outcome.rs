@@ -7,9 +7,10 @@ use crate::gpu::{Nanos, TransactionCost};
 /// One request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// How many of its client came before it, with those of the warm-up: beside whom it
-    /// runs changes nothing of it.
+    /// How many of its client came before it: beside whom it runs changes nothing of it.
     pub number: u64,
+    /// It came after the warm-up.
+    pub measured: bool,
     pub doorbell: Nanos,
     /// Doorbell to completion, or to the end of the run.
     pub latency: Nanos,
@@ -18,19 +19,41 @@ pub struct Request {
     pub alone: Nanos,
 }
 
+impl Request {
+    /// Whether its latency says something: it is done, or should be.
+    pub fn counts(&self) -> bool {
+        self.measured && (self.done || self.latency > self.alone)
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct ClientResult {
     pub name: String,
     pub urgent: bool,
+    pub ruled: bool,
+    pub priority: u8,
     pub completed: u64,
     /// Doorbell to completion.
     pub latencies: Vec<Nanos>,
-    /// Those requests, and behind them those that are not done.
+    /// All of its requests, those behind the others that are not done.
     pub requests: Vec<Request>,
+    /// What its workgroups had of the node: so long they would have had all of it.
+    pub node_time: Nanos,
     /// GPU time of the completed requests, each as if it were alone.
     pub work: Nanos,
     /// Share of what the client offered that was completed.
     pub served: f64,
+}
+
+impl ClientResult {
+    /// The latencies that count: of a request that is not done, its age, once that is more
+    /// than it takes alone. Whoever serves nobody would have the best latencies otherwise.
+    pub fn counted(&self) -> impl Iterator<Item = Nanos> + '_ {
+        self.requests
+            .iter()
+            .filter(|request| request.counts())
+            .map(|request| request.latency)
+    }
 }
 
 /// Means over the urgent requests: what a request loses, and to what.
