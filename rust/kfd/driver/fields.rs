@@ -191,7 +191,7 @@ macro_rules! table {
     };
 }
 
-/// The longest `struct queue` of which a copy is taken.
+/// The longest `struct queue` of which a copy is taken, a power of two.
 pub(crate) const MOST_QUEUE_BYTES: usize = 512;
 /// The bytes of a queue's descriptor for one XCC.
 pub(crate) const V9_MQD_SIZE: usize = 2048;

@@ -7,6 +7,7 @@
 //! a damaged list ends in an error and not in a crash with a lock held.
 
 use crate::driver::layout::Place;
+use crate::driver::layout::MOST_QUEUE_BYTES;
 use crate::kernel::bindings;
 use core::num::NonZeroUsize;
 
@@ -115,28 +116,35 @@ impl Foreign {
     }
 }
 
-/// A copy of a structure of the driver of up to `N` bytes, of which fields are taken.
-///
-/// A field is within the structure, as was seen to when the layout became known; what is
-/// not is taken for zeros.
-pub(crate) struct Image<const N: usize>([u8; N]);
+/// How many bytes a structure may have of which a copy is taken.
+const ROOM: usize = MOST_QUEUE_BYTES;
+/// The largest field that is taken.
+const MOST_FIELD: usize = size_of::<u64>();
 
-impl<const N: usize> Image<N> {
+/// A copy of a structure of the driver, of which fields are taken.
+///
+/// That a field is within the structure was seen to when the layout became known. So a
+/// place is only cut to what is inside of the room, which takes no branch.
+pub(crate) struct Image([u8; ROOM + MOST_FIELD]);
+
+impl Image {
     /// Copies a structure of so many bytes, if there is memory.
     #[inline]
     pub(crate) fn read(from: Foreign, bytes: usize) -> Option<Self> {
-        let mut image = [0; N];
-        let room = image.get_mut(..bytes)?;
+        let mut image = Self([0; ROOM + MOST_FIELD]);
+        let room = image.0.get_mut(..bytes)?;
         let to = room.as_mut_ptr().cast();
         // SAFETY: The shim reads by accesses that fail where there is no memory, so that
         // any address may be given; `room` has room for so many bytes.
         let read = unsafe { bindings::gp_read_kernel(to, from.as_ptr(), bytes) };
-        read.then_some(Self(image))
+        read.then_some(image)
     }
 
     #[inline]
     fn bytes<const LEN: usize>(&self, at: impl Place) -> [u8; LEN] {
-        let field = self.0.get(at.offset()..).and_then(<[u8]>::first_chunk);
+        const { assert!(ROOM.is_power_of_two() && LEN <= MOST_FIELD) };
+        let field = self.0.get(at.offset() & (ROOM - 1)..);
+        let field = field.and_then(<[u8]>::first_chunk);
         field.copied().unwrap_or([0; LEN])
     }
 

@@ -178,9 +178,6 @@ fn is(value: u32, enumerator: i64) -> bool {
     i64::from(value) == enumerator
 }
 
-/// A copy of a queue.
-type QueueImage = Image<MOST_QUEUE_BYTES>;
-
 /// AMDGPU_GPU_PAGE_SIZE, by which the driver aligns a descriptor and its stack.
 const GPU_PAGE: usize = 4096;
 
@@ -343,7 +340,7 @@ fn kind(of_type: u32) -> QueueKind {
 
 /// The driver's QUEUE_IS_ACTIVE, which says whether it would let a queue run,
 /// beside its flag that says whether the queue does.
-fn activity(image: &QueueImage, reset: bool) -> Activity {
+fn activity(image: &Image, reset: bool) -> Activity {
     if image.flag(P + QUEUE_PROPERTIES_IS_ACTIVE) {
         return Activity::Active;
     }
