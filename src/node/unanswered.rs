@@ -31,7 +31,7 @@ const LONGEST_PAUSE: Nanos = Nanos::SECOND.times(300);
 pub(crate) struct Unanswered {
     /// How often in a row it has not answered.
     times: u32,
-    /// How often the GPU had been reset before it was last asked.
+    /// How often the node had been reset before it was last asked.
     resets: Option<u32>,
     /// When it was last found not to answer.
     noted: Nanos,
@@ -45,10 +45,17 @@ pub(crate) struct Unanswered {
 impl Unanswered {
     /// Whether nothing is to be sent. Forgets what a reset has ended.
     pub(crate) fn lasts(&mut self, site: Site<'_>) -> bool {
-        if self.is_open() && site.gpu().resets() != self.resets {
+        if self.is_open() && self.was_reset(site) {
             *self = Self::default();
         }
         self.is_so()
+    }
+
+    /// Whether the node was reset since it was last asked, as far as it says.
+    fn was_reset(&self, site: Site<'_>) -> bool {
+        let resets = site.with(|node| node.resets()).ok().flatten();
+        let before = self.resets;
+        before.is_some_and(|before| resets.is_some_and(|resets| resets != before))
     }
 
     /// Whether there is anything that a reset ends.
@@ -73,25 +80,6 @@ impl Unanswered {
     /// Whether nothing is to be sent, as far as was last seen.
     pub(crate) fn is_so(&self) -> bool {
         clock::now() < self.until
-    }
-
-    /// Calls a function that asks something of the firmware, and notes whether there
-    /// was an answer.
-    pub(crate) fn ask<R>(
-        &mut self,
-        site: Site<'_>,
-        ask: impl FnOnce() -> Result<R, Failure>,
-    ) -> Result<R, Failure> {
-        // Before, because the reset may be over by the time that the failure is known.
-        let resets = site.gpu().resets();
-        let result = ask();
-        if result
-            .as_ref()
-            .is_err_and(|failure| failure.is_unanswered())
-        {
-            self.note(site, resets);
-        }
-        result
     }
 
     fn note(&mut self, site: Site<'_>, resets: Option<u32>) {
@@ -133,13 +121,18 @@ impl Unanswered {
                 false => Ok(None),
             };
         }
-        let result = self.ask(site, || {
-            let result = site.with(|node| backend.transact(node, orders));
-            result.map_err(Failure::Away)?
+        let asked = site.with(|node| {
+            // Before, because the reset may be over by the time that the failure is known.
+            let resets = node.resets();
+            (resets, backend.transact(node, orders))
         });
+        let (resets, result) = asked.map_err(Failure::Away)?;
         match result {
             Ok(Some(_)) => *self = Self::default(),
-            Err(failure) if failure.is_unanswered() => self.may_be_off |= backend.puts_back(),
+            Err(failure) if failure.is_unanswered() => {
+                self.note(site, resets);
+                self.may_be_off |= backend.puts_back();
+            }
             _ => {}
         }
         result

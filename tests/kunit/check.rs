@@ -234,6 +234,18 @@ mod tests {
         })
     }
 
+    /// Nobody else's resets: those of single rings put back none of KFD's queues.
+    #[test]
+    fn a_reset_is_what_kfd_counts_as_one() -> Result {
+        with_node(|node| {
+            for resets in [0, 1, u32::MAX] {
+                put(Fake::now().node, KFD_NODE_RESET_SEQ_NUM, resets);
+                expect(node.resets(), Some(resets))?;
+            }
+            Ok(())
+        })
+    }
+
     #[test]
     fn each_scheduling_policy_passes() -> Result {
         for policy in [

@@ -247,7 +247,6 @@ table! {
         AMDGPU_DEVICE_SHUTDOWN: Offset = field(ADEV, "shutdown", BOOL);
         AMDGPU_DEVICE_IN_SUSPEND: Offset = field(ADEV, "in_suspend", BOOL);
         AMDGPU_DEVICE_RESET_DOMAIN: Offset = field(ADEV, "reset_domain", PTR);
-        AMDGPU_DEVICE_GPU_RESET_COUNTER: Offset = field(ADEV, "gpu_reset_counter", Form::Counter);
         AMDGPU_DEVICE_VIRT_CAPS: Offset = field(ADEV, "virt.caps", U32);
         AMDGPU_DEVICE_KFD_DEV: Offset = field(ADEV, "kfd.dev", PTR);
         AMDGPU_DEVICE_KFD_INIT_COMPLETE: Offset = field(ADEV, "kfd.init_complete", BOOL);
@@ -271,6 +270,7 @@ table! {
         KFD_NODE_ID: Offset = field("kfd_node", "id", U32);
         KFD_NODE_XCC_MASK: Offset = field("kfd_node", "xcc_mask", U32);
         KFD_NODE_DQM: Offset = field("kfd_node", "dqm", PTR);
+        KFD_NODE_RESET_SEQ_NUM: Offset = field("kfd_node", "reset_seq_num", U32);
         KFD_NODE_KFD: Offset = field("kfd_node", "kfd", PTR);
         // The queue manager of a node.
         DEVICE_QUEUE_MANAGER_OPS_UPDATE_QUEUE: Offset = operation(DQM, "ops.update_queue", UPDATE_QUEUE);

@@ -252,11 +252,6 @@ impl<'a> Present<'a> {
         }
     }
 
-    /// How often the driver has reset it.
-    pub fn resets(&self) -> Option<u32> {
-        self.adev.read(AMDGPU_DEVICE_GPU_RESET_COUNTER)
-    }
-
     /// Whether it is a virtual function, whose registers are not ours to read.
     pub fn is_virtual_function(&self) -> bool {
         const AMDGPU_SRIOV_CAPS_IS_VF: u32 = 1 << 2;

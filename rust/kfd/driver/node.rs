@@ -85,6 +85,14 @@ impl<'a> Node<'a> {
         self.kfd
     }
 
+    /// How often KFD has stopped and started it anew because the GPU was reset.
+    ///
+    /// The GPU's own count of resets goes up when one ring was reset as well, which leaves
+    /// KFD's queues and its firmware as they are.
+    pub fn resets(&self) -> Option<u32> {
+        self.address.read(KFD_NODE_RESET_SEQ_NUM)
+    }
+
     /// Its name while the GPU is divided as it is: an address, to be compared only.
     pub fn name(&self) -> usize {
         self.address.address()

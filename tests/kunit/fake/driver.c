@@ -300,7 +300,6 @@ static void fill_gpu(struct pci_dev *pdev)
 	SET(void *, gp_fake.adev, GP_AMDGPU_DEVICE_XCP_MGR, gp_fake.xcp_mgr);
 	SET(void *, gp_fake.adev, GP_AMDGPU_DEVICE_RESET_DOMAIN, gp_fake.reset_domain);
 	SET(u32, gp_fake.reset_domain, GP_AMDGPU_RESET_DOMAIN_IN_GPU_RESET, 0);
-	SET(u32, gp_fake.adev, GP_AMDGPU_DEVICE_GPU_RESET_COUNTER, 0);
 	SET(u8, gp_fake.adev, GP_AMDGPU_DEVICE_SHUTDOWN, 0);
 	SET(u8, gp_fake.adev, GP_AMDGPU_DEVICE_IN_SUSPEND, 0);
 	SET(u8, gp_fake.adev, GP_AMDGPU_DEVICE_NO_HW_ACCESS, 0);
@@ -897,14 +896,14 @@ static int set_halted(const char *text, const struct kernel_param *parameter)
 	return error;
 }
 
-/* The driver's count of resets. */
+/* KFD's count of resets of the first node. */
 static int set_resets(const char *text, const struct kernel_param *parameter)
 {
 	u32 resets;
 	int error = number_of(text, &resets);
 
 	if (!error)
-		SET(u32, gp_fake.adev, GP_AMDGPU_DEVICE_GPU_RESET_COUNTER, resets);
+		SET(u32, gp_fake.first.node, GP_KFD_NODE_RESET_SEQ_NUM, resets);
 	return error;
 }
 
