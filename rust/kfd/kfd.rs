@@ -17,7 +17,7 @@ pub mod kernel {
     pub(crate) mod compat;
     pub mod hint;
     pub(crate) mod owner;
-    pub(crate) mod preemption;
+    pub mod preemption;
     pub mod sleep;
     pub mod sort;
     pub mod thread;

@@ -15,6 +15,7 @@ use kfd::act::transaction::Done;
 use kfd::driver::driver::Driver;
 use kfd::driver::gpu::Away;
 use kfd::driver::queue::QueueKey;
+use kfd::kernel::preemption::stretches;
 
 const P: usize = QUEUE_PROPERTIES;
 
@@ -80,6 +81,21 @@ mod tests {
                     scene.left(State::with([true, runs, true, true]))?;
                 }
                 Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Whoever has thousands of queues created keeps nobody else from a processor.
+    #[test]
+    fn only_a_short_walk_keeps_other_tasks_waiting() -> Result {
+        for (more, times) in [(0, 1), (800, 1), (1200, 0)] {
+            with_scene(|scene| {
+                Fake::add_queues(more)?;
+                let before = stretches::counted();
+                expect(scene.stop(2)?, Ok(()))?;
+                expect(stretches::counted() - before, times)?;
+                scene.calls(1, 1)
             })?;
         }
         Ok(())

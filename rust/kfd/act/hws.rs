@@ -67,6 +67,11 @@ choice! {
 /// The backend, with the two functions of the driver that it needs.
 pub struct Hws(Functions);
 
+/// For how long a walk other tasks are kept from the processor, in queues and processes:
+/// for a quarter of a millisecond. A longer walk, which takes somebody who has as many
+/// queues created, is made as the thread's weight allows.
+const MOST_WITHOUT_PREEMPTION: u32 = 1024;
+
 /// What an edit has come to.
 struct Edited {
     /// What fits together now.
@@ -122,7 +127,11 @@ impl Hws {
             TransactionKind::Direct => self.unmap_directly(node, &mut orders.handed_over)?,
         };
         let edit = clock::now();
-        let edited = without_preemption(|| change(&mut unmapped, orders));
+        // Asked under the lock, under which nothing is added to the lists.
+        let edited = match unmapped.budget() {
+            ..=MOST_WITHOUT_PREEMPTION => without_preemption(|| change(&mut unmapped, orders)),
+            _ => change(&mut unmapped, orders),
+        };
         let map = clock::now();
         let mapped = unmapped.map();
         let end = clock::now();
@@ -187,7 +196,8 @@ impl Hws {
     }
 }
 
-/// Makes the changes, if everything fits. No allocation, nothing that sleeps or panics,
+/// Makes the changes, if everything fits. No allocation, nothing that sleeps or panics
+/// (preemption may be disabled),
 /// and one look at each queue: nothing runs on the GPU until it is over.
 fn change(unmapped: &mut Unmapped<'_>, orders: &mut Orders<'_>) -> Edited {
     let Orders { wanted, room, .. } = orders;

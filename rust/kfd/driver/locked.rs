@@ -218,9 +218,9 @@ impl<'a> LockedNode<'a> {
         census
     }
 
-    /// How many entries a walk may meet: one that meets more than the driver counts goes
+    /// How many entries a walk may meet, queues and processes: one that meets more than the driver counts goes
     /// round in circles, and it ends even where the counters are damaged too.
-    fn budget(&self) -> u32 {
+    pub(crate) fn budget(&self) -> u32 {
         let counters = [
             DEVICE_QUEUE_MANAGER_PROCESSES_COUNT,
             DEVICE_QUEUE_MANAGER_TOTAL_QUEUE_COUNT,

@@ -43,8 +43,28 @@ pub(crate) fn without_preemption<R>(f: impl FnOnce() -> R) -> R {
         }
     }
 
+    #[cfg(CONFIG_KUNIT)]
+    stretches::count();
     // SAFETY: The guard enables it again before this returns.
     unsafe { bindings::gp_preempt_disable() };
     let _guard = Guard;
     f()
+}
+
+/// How often preemption was disabled for a stretch of code, for tests.
+#[cfg(CONFIG_KUNIT)]
+pub mod stretches {
+    use kernel::sync::atomic::Atomic;
+    use kernel::sync::atomic::Relaxed;
+
+    static STRETCHES: Atomic<u32> = Atomic::new(0);
+
+    pub(super) fn count() {
+        STRETCHES.fetch_add(1, Relaxed);
+    }
+
+    /// The number of stretches so far.
+    pub fn counted() -> u32 {
+        STRETCHES.load(Relaxed)
+    }
 }

@@ -325,6 +325,8 @@ pub const BUGS: &[Bug] = &[
         "queue.is_some_and(|queue| queue.process == process.id)", "queue.is_some()", "roster"),
     Bug("what is not where it is expected is not found", "src/node/places.rs",
         "self.sorted.get(found.ok()?).copied()?", "return None", "roster"),
+    Bug("a walk over thousands of queues keeps other tasks waiting", "rust/kfd/act/hws.rs",
+        "..=MOST_WITHOUT_PREEMPTION", "..=u32::MAX", "transaction"),
     Bug("resets of single rings are KFD's", "rust/kfd/driver/node.rs",
         "self.address.read(KFD_NODE_RESET_SEQ_NUM)", "self.gpu.adev().read(AMDGPU_DEVICE_VIRT_CAPS)", "check"),
     // Sorting.
