@@ -27,7 +27,7 @@ use kfd::kernel::thread::Running;
 use kfd::kernel::wake;
 use kfd::kernel::wake::Alarm;
 use kfd::operator::rules::MOST_RULES;
-use kfd::operator::settings;
+use kfd::operator::settings::Followed;
 use kfd::operator::settings::Settings;
 
 /// For how long the module tries to start everything before it lets go of a GPU or
@@ -55,6 +55,8 @@ pub(crate) struct Engine {
     watched: Option<Watched>,
     /// How many nodes the GPU had at the last pass.
     node_count: usize,
+    /// The settings in force.
+    followed: Followed,
     /// The settings of the last pass.
     settings: Settings,
     /// The name of the node at the last pass, to be compared only.
@@ -107,13 +109,15 @@ impl Watched {
 
 impl Engine {
     pub(crate) fn new(shared: Arc<Shared>, gpu: &Device, index: usize) -> Self {
+        let mut followed = Followed::of(gpu);
         Self {
             shared,
             index,
             watched: None,
             node_count: 0,
             name: 0,
-            settings: settings::of(gpu),
+            settings: *followed.now(gpu),
+            followed,
             rested: false,
             slept: false,
             said_kept: false,
@@ -176,7 +180,7 @@ impl Engine {
         running: &mut Running,
         alarm: &Alarm,
     ) -> Option<Nanos> {
-        let mut settings = settings::of(gpu.device());
+        let mut settings = *self.followed.now(gpu.device());
         if gpu.left_since().is_some() {
             settings.policy.mode = Mode::Off;
         } else if self.shared.is_asleep() {

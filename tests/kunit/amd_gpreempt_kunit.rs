@@ -23,6 +23,7 @@ mod record_cases;
 mod registers;
 mod roster_cases;
 mod scene;
+mod settings;
 mod single;
 mod sort;
 mod transaction;

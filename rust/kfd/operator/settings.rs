@@ -32,6 +32,10 @@ use kernel::fmt;
 use kernel::module_param::KernelParam;
 use kernel::prelude::*;
 use kernel::str::Formatter;
+use kernel::sync::atomic::Acquire;
+use kernel::sync::atomic::Atomic;
+use kernel::sync::atomic::Relaxed;
+use kernel::sync::atomic::Release;
 use kernel::types::NotThreadSafe;
 
 /// The parameters in force.
@@ -121,6 +125,8 @@ struct Held(NotThreadSafe);
 
 impl Held {
     fn take() -> Self {
+        #[cfg(CONFIG_KUNIT)]
+        tests::count();
         // SAFETY: The shim's mutex is ready from the module's first moment to its last.
         // INVARIANT: This task holds it now.
         unsafe { bindings::gp_settings_lock() };
@@ -143,6 +149,47 @@ fn with<R>(f: impl FnOnce(&mut All) -> R) -> R {
     f(unsafe { &mut *SETTINGS.0.get() })
 }
 
+/// How often any parameter was set.
+static CHANGES: Atomic<u32> = Atomic::new(0);
+
+/// Calls a function that sets parameters, and has everybody who follows them read them
+/// again.
+fn change<R>(f: impl FnOnce(&mut All) -> R) -> R {
+    with(|all| {
+        let result = f(all);
+        // Under the lock, so that who reads the number under it has what belongs to it.
+        CHANGES.fetch_add(1, Release);
+        result
+    })
+}
+
+/// The parameters in force for a GPU, for who asks thousands of times a second: they are
+/// read again when any was set, and no lock is taken otherwise, which the threads of all
+/// nodes would share.
+pub struct Followed {
+    changes: u32,
+    settings: Settings,
+}
+
+impl Followed {
+    /// Those of a GPU.
+    pub fn of(gpu: &Device) -> Self {
+        let address = Address::new(gpu.name().to_bytes());
+        with(|all| Self {
+            changes: CHANGES.load(Relaxed),
+            settings: *address.as_ref().map_or(all.all(), |gpu| all.of(gpu)),
+        })
+    }
+
+    /// Those that are in force now.
+    pub fn now(&mut self, gpu: &Device) -> &Settings {
+        if CHANGES.load(Acquire) != self.changes {
+            *self = Self::of(gpu);
+        }
+        &self.settings
+    }
+}
+
 /// A copy of the parameters in force for a GPU.
 pub fn of(gpu: &Device) -> Settings {
     let address = Address::new(gpu.name().to_bytes());
@@ -152,9 +199,32 @@ pub fn of(gpu: &Device) -> Settings {
 /// Sets a parameter for all GPUs that have no value of their own, and says in the log
 /// why it was refused.
 fn set(name: &str, text: &str) -> Result {
-    with(|all| all.set(name, text))
+    change(|all| all.set(name, text))
         .map(|()| wake::all())
         .map_err(|error| refuse(fmt!("{}={}", name, text.trim()), error.into()))
+}
+
+/// Sets parameters as the kernel's parameter code does, and counts how often the lock was
+/// taken, for tests.
+#[cfg(CONFIG_KUNIT)]
+pub mod tests {
+    use super::*;
+
+    static LOCKS: Atomic<u32> = Atomic::new(0);
+
+    pub(super) fn count() {
+        LOCKS.fetch_add(1, Relaxed);
+    }
+
+    /// How often the lock was taken so far.
+    pub fn locks() -> u32 {
+        LOCKS.load(Relaxed)
+    }
+
+    /// Sets a parameter for all GPUs.
+    pub fn put(name: &str, text: &str) -> Result {
+        set(name, text)
+    }
 }
 
 /// Says in the log why a value was refused.
@@ -188,7 +258,7 @@ impl GpuParameters {
     /// why it was refused.
     pub(crate) fn store(&self, address: &CStr, index: usize, text: &str) -> Result {
         let name = PARAMETERS.get(index).ok_or(EINVAL)?;
-        with(|all| all.set_own(&self.0, name, text))
+        change(|all| all.set_own(&self.0, name, text))
             .map(|()| wake::all())
             .map_err(|error| {
                 let gpu = address.to_str().unwrap_or("?");
