@@ -8,6 +8,7 @@
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -73,6 +74,26 @@ bool gp_program_began(int pid, u64 *began)
 		*began = gp_task_began(task);
 	rcu_read_unlock();
 	return task;
+}
+
+/**
+ * gp_task_is_leaving() - whether a program is about to give up its memory
+ * @task: its main thread, with a reference
+ *
+ * It executes another program, in that thread or in another one for which all others
+ * have to end, or it ends.  The word that it does is there a good while before the
+ * memory goes, so that who asks first and then keeps the memory for a moment has seldom
+ * the last reference.
+ *
+ * Context: any.
+ */
+bool gp_task_is_leaving(struct task_struct *task)
+{
+	const struct signal_struct *signal = task->signal;
+
+	/* The task keeps the structure.  Each of them may change at any moment. */
+	return task->in_execve || READ_ONCE(signal->group_exec_task) ||
+	       READ_ONCE(signal->flags) & SIGNAL_GROUP_EXIT;
 }
 
 /**

@@ -178,6 +178,7 @@ u64 gp_task_tenant(struct task_struct *task);
 u64 gp_task_cgroup(struct task_struct *task);
 struct cgroup *gp_task_cgroup_get(struct task_struct *task);
 u64 gp_task_began(struct task_struct *task);
+bool gp_task_is_leaving(struct task_struct *task);
 bool gp_program_began(int pid, u64 *began);
 void gp_mm_put(struct mm_struct *mm);
 void gp_mm_handle_get(struct mm_struct *mm);

@@ -336,6 +336,7 @@ unsafe extern "C" {
     pub fn gp_task_cgroup(task: *mut task_struct) -> ffi::c_ulonglong;
     pub fn gp_task_cgroup_get(task: *mut task_struct) -> *mut cgroup;
     pub fn gp_task_began(task: *mut task_struct) -> ffi::c_ulonglong;
+    pub fn gp_task_is_leaving(task: *mut task_struct) -> bool;
     pub fn gp_program_began(pid: ffi::c_int, began: *mut ffi::c_ulonglong) -> bool;
     pub fn gp_mm_put(mm: *mut mm_struct);
     pub fn gp_mm_handle_get(mm: *mut mm_struct);

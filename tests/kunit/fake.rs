@@ -90,6 +90,7 @@ extern "C" {
     fn gp_fake_map(slot: u32, doorbell: u32, read: u32, write: u64, empty: bool);
     fn gp_fake_own(pid: i32, main_thread: bool) -> i32;
     fn gp_fake_own_contained() -> i32;
+    fn gp_fake_own_leaving(ways: u32) -> i32;
     fn gp_fake_own_set_user_id() -> i32;
     fn gp_fake_own_other_user() -> i32;
     fn gp_fake_own_container(number: u64, of_first: u64) -> i32;
@@ -152,6 +153,13 @@ impl Fake {
     pub(crate) fn own(pid: i32, main_thread: bool) -> Result {
         // SAFETY: The fake is there, because this module links to it.
         kernel::error::to_result(unsafe { gp_fake_own(pid, main_thread) })
+    }
+
+    /// Has the main thread of the first process say that its program is about to give up
+    /// its memory: a bit each for an exec, an exec in another thread, and an end.
+    pub(crate) fn own_leaving(ways: u32) -> Result {
+        // SAFETY: The fake is there, because this module links to it.
+        kernel::error::to_result(unsafe { gp_fake_own_leaving(ways) })
     }
 
     /// Has the first process be one of the kernel's first program, in the innermost of

@@ -125,6 +125,22 @@ mod tests {
     }
 
     #[test]
+    fn the_memory_of_a_program_that_gives_it_up_is_left_alone() -> Result {
+        for ways in 0..8 {
+            with_node(|node| {
+                submit(0, 5, KERNEL_DISPATCH)?;
+                Fake::own_leaving(ways)?;
+                let mut survey = Survey::new()?;
+                survey.take(node, core::iter::empty());
+                with_pointers_read(survey, |_, first| {
+                    expect(first.sample.read.is_some(), ways == 0)
+                })
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
     fn a_head_is_what_its_packet_says() -> Result {
         for (header, head) in [
             (INVALID, Head::Invalid),

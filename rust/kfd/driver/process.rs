@@ -65,6 +65,13 @@ impl Task {
         unsafe { bindings::gp_task_cgroup(self.0.as_ptr()) }
     }
 
+    /// Whether its program is about to give up its memory: it executes another one, or
+    /// ends.
+    pub(crate) fn is_leaving(&self) -> bool {
+        // SAFETY: By the type's invariant a reference to the task is held.
+        unsafe { bindings::gp_task_is_leaving(self.0.as_ptr()) }
+    }
+
     /// What rules go by now, to be compared with what they went by before.
     pub fn traits(&self) -> Traits {
         Traits {

@@ -304,11 +304,13 @@ impl Survey {
     /// addresses are of that. No lock of the driver may be held.
     ///
     /// The memory is kept in use meanwhile, so that a process that ends just then is taken
-    /// down a little later: of one whose queues all stand still anyway it is left alone.
+    /// down a little later: it is left alone of one that is about to give it up, or whose
+    /// queues all stand still anyway.
     pub fn read_pointers(&mut self, thread: &mut Running) {
         let mut queues = self.queues.iter_mut().peekable();
         for (at, process) in self.processes.iter_mut().enumerate() {
-            let handle = process.memory.take().filter(|_| process.runs);
+            let handle = process.memory.take();
+            let handle = handle.filter(|_| process.runs && !process.task.is_leaving());
             let Some(memory) = handle.as_ref().and_then(MemoryHandle::memory) else {
                 while queues.next_if(|queue| queue.process == at).is_some() {}
                 continue;

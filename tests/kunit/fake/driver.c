@@ -21,6 +21,7 @@
 #include <linux/rwsem.h>
 #include <linux/pci.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/user_namespace.h>
@@ -551,6 +552,26 @@ int gp_fake_own(int pid, bool main_thread)
 	return error;
 }
 EXPORT_SYMBOL_GPL(gp_fake_own);
+
+/*
+ * gp_fake_own_leaving() - have the first process be one whose program is about to give up
+ * its memory: a bit each for an exec, an exec in another thread, and an end
+ */
+int gp_fake_own_leaving(u32 ways)
+{
+	static struct task_struct task;
+	static struct signal_struct signal;
+
+	memcpy(&task, &init_task, sizeof(task));
+	memcpy(&signal, init_task.signal, sizeof(signal));
+	task.signal = &signal;
+	task.in_execve = ways & 1;
+	signal.group_exec_task = ways & 2 ? &task : NULL;
+	signal.flags = ways & 4 ? SIGNAL_GROUP_EXIT : 0;
+	SET(void *, gp_fake.first.processes[0].process, GP_KFD_PROCESS_LEAD_THREAD, &task);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(gp_fake_own_leaving);
 
 /* A task in namespaces of which the fake makes what is looked at. */
 static struct task_struct *contained_task;

@@ -131,6 +131,7 @@ int gp_fake_stop(u32 number);
 void gp_fake_map(u32 slot, u32 doorbell, u32 read, u64 write, bool empty);
 int gp_fake_own(int pid, bool main_thread);
 int gp_fake_own_contained(void);
+int gp_fake_own_leaving(u32 ways);
 int gp_fake_own_set_user_id(void);
 int gp_fake_own_other_user(void);
 int gp_fake_own_named(const char *name, u64 cgroup_number, int pid, u64 later);
