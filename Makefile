@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 
 # The stock kernels that are built for and tested on, as series.
-export KERNELS ?= 7.2 7.3
+export KERNELS ?= 6.12 7.2 7.3
 
 cache := $(or $(AMD_GPREEMPT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/amd-gpreempt)
 

@@ -35,6 +35,11 @@ release_of() {
 	echo "$release"
 }
 
+# has_rust RELEASE: whether a kernel of the cache was built with Rust.
+has_rust() {
+	grep -q '^CONFIG_RUST=y' "$cache/root/usr/src/linux-headers-$1/include/config/auto.conf"
+}
+
 # newest_release: that of the newest kernel in the cache, or nothing.
 newest_release() {
 	cut -f2 "$cache/kernels.lock" 2>/dev/null | sort --version-sort | tail -n 1 || :

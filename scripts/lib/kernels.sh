@@ -5,10 +5,31 @@
 # sources common.sh before this file.
 
 # take_kernels ARGUMENT...: sets `series` to the series that --kernel names, or
-# else to those of KERNELS, `releases` to their releases in the cache, and
+# else to those of KERNELS with Rust, `releases` to their releases in the cache, and
 # `arguments` to all other arguments.
+#
+# Kernels without Rust are left out unless they are named: DKMS does not build for them
+# yet, and their driver wants a video BIOS, which the virtual GPU does not have.
 take_kernels() {
-	series=() releases=() arguments=()
+	take_all_kernels "$@"
+	[ -z "$by_default" ] || leave_out_without_rust
+}
+
+# leave_out_without_rust: from `series` and `releases`.
+leave_out_without_rust() {
+	local at
+	for at in "${!series[@]}"; do
+		if ! has_rust "${releases[$at]}"; then
+			unset "series[$at]" "releases[$at]"
+		fi
+	done
+	series=("${series[@]}") releases=("${releases[@]}")
+	[ ${#series[@]} -gt 0 ] || die "none of the kernels ${KERNELS:-} has Rust: name one with --kernel"
+}
+
+# take_all_kernels ARGUMENT...: the same, with kernels that have no Rust.
+take_all_kernels() {
+	series=() releases=() arguments=() by_default=''
 	local list each
 	while [ $# -gt 0 ]; do
 		case $1 in
@@ -26,7 +47,10 @@ take_kernels() {
 		esac
 		shift
 	done
-	[ ${#series[@]} -gt 0 ] || read -ra series <<<"${KERNELS:-7.2 7.3}"
+	if [ ${#series[@]} -eq 0 ]; then
+		by_default=yes
+		read -ra series <<<"${KERNELS:-6.12 7.2 7.3}"
+	fi
 	for each in "${series[@]}"; do
 		each=$(release_of "$each")
 		releases+=("$each")
