@@ -24,6 +24,8 @@ pub(crate) struct Turn {
 pub(crate) struct Level {
     /// Lower queues are stopped for it.
     holds: bool,
+    /// They were when the pass began.
+    held: bool,
     /// Somebody wanted something in the last pass.
     wanted: bool,
     /// When somebody last did.
@@ -56,6 +58,7 @@ impl Default for Level {
     fn default() -> Level {
         Level {
             holds: false,
+            held: false,
             wanted: false,
             wanted_at: Nanos::ZERO,
             quiet_since: None,
@@ -79,6 +82,7 @@ impl Level {
     pub(crate) fn begin_pass(&mut self, elapsed: Nanos, limits: &Limits) {
         self.rules.refill(elapsed, limits.rule_overhead);
         self.claims.refill(elapsed, limits.claim_overhead);
+        self.held = self.holds;
         self.wants = Two::default();
         self.ruled = false;
         self.waits = Waiting::NOBODY;
@@ -159,6 +163,11 @@ impl Level {
     /// Lower queues are stopped for it.
     pub(crate) fn holds(&self) -> bool {
         self.holds
+    }
+
+    /// Lower queues were stopped for it when the pass began.
+    pub(crate) fn held(&self) -> bool {
+        self.held
     }
 
     /// Lower queues are stopped for it from now on.

@@ -72,11 +72,8 @@ impl Pass<'_, '_> {
             at,
             process_at,
         };
-        let cooling = self
-            .processes
-            .get(process_at)
-            .is_some_and(|one| one.is_cooling(now));
-        if cooling || self.budget_left(process_at) == Nanos::ZERO {
+        if !self.may_hold(process_at) {
+            let cooling = self.is_cooling(process_at);
             if let Some(level) = self.level_mut(level) {
                 level.deny(cooling);
             }
@@ -110,6 +107,18 @@ impl Pass<'_, '_> {
             waiting.since = waiting.since.min(since);
             waiting.own = waiting.own.min(own);
         }
+    }
+
+    /// Nothing is stopped for the process at a place at present: it made no progress.
+    fn is_cooling(&self, process_at: usize) -> bool {
+        let process = self.processes.get(process_at);
+        process.is_some_and(|one| one.is_cooling(self.now))
+    }
+
+    /// Something may be stopped for the process at a place: it makes progress, and its
+    /// tenant has budget left.
+    pub(crate) fn may_hold(&self, process_at: usize) -> bool {
+        !self.is_cooling(process_at) && self.budget_left(process_at) > Nanos::ZERO
     }
 
     /// The levels above one, the highest first.

@@ -108,8 +108,8 @@ impl Pass<'_, '_> {
             let Some(one) = self.level(above) else {
                 continue;
             };
-            spent |= one.holds() && one.is_spent();
-            stuck |= one.holds() && one.is_stuck();
+            spent |= one.held() && one.is_spent();
+            stuck |= one.held() && one.is_stuck();
             let wants = one.wants().other_than(process);
             if let Some(who) = wants {
                 let (holds, ruled) = (one.holds(), one.is_ruled());
@@ -154,9 +154,7 @@ impl Pass<'_, '_> {
     fn keeper(&self, stop: &Stop, above: Priority) -> Option<Judgement> {
         let beneficiary = stop.beneficiary()?;
         let process_at = self.processes.find(beneficiary.process.0, 0)?;
-        let cooling = self.processes.get(process_at)?.is_cooling(self.now);
-        let left = self.budget_left(process_at);
-        let keeps = !cooling && left > Nanos::ZERO && beneficiary.level >= above;
+        let keeps = self.may_hold(process_at) && beneficiary.level >= above;
         keeps.then_some(Judgement::Held(beneficiary, process_at))
     }
 

@@ -82,14 +82,15 @@ impl Pass<'_, '_> {
         Some(turn)
     }
 
-    /// The queues that want something at a level, stopped or not.
+    /// The queues that want something at a level, stopped or not, and that others may be
+    /// stopped for.
     fn wanting_at(&self, level: Priority) -> impl Iterator<Item = &Queue> {
         let now = self.now;
         let at = move |queue: &&Queue| queue.effective() == level && queue.contends();
         self.queues
             .iter()
             .filter(at)
-            .filter(move |queue| queue.wants(now, false))
+            .filter(move |queue| queue.wants(now, false) && self.may_hold(queue.process_at()))
     }
 
     /// Whether somebody takes turns at a level and waits, or is stopped for another's turn.
@@ -154,7 +155,8 @@ impl Pass<'_, '_> {
         let mut queues = (0..self.queues.len()).filter_map(|at| Some((at, self.queues.get(at)?)));
         let (at, queue) = queues.find(|(_, queue)| {
             let holds = queue.effective() == level && queue.process() == turn.process;
-            holds && queue.contends() && queue.wants(self.now, false)
+            let wants = queue.contends() && queue.wants(self.now, false);
+            holds && wants && self.may_hold(queue.process_at())
         })?;
         let since = queue.work().waits_since().unwrap_or(turn.since);
         let who = Who {
