@@ -280,7 +280,7 @@ range() {
 # does fprobe, which is left out too.
 only_in_init() {
 	range do_one_initcall "$1" require || return 1
-	range register_fprobe "$1" reject || return 1
+	range register_fprobe_syms "$1" reject || return 1
 	echo 0 >"$1/verbose"
 	echo N >"$1/ignore-gfp-wait"
 }
