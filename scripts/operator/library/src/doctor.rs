@@ -307,6 +307,7 @@ impl Doctor<'_> {
             place,
             option,
             remedy,
+            gone: _,
         } in wrong
         {
             self.say(false, format!("{place} has {option}"), remedy);
