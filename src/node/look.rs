@@ -63,8 +63,7 @@ impl Look {
         if let (SamplerKind::Mmio, Some(source)) = (sampler, hardware) {
             self.survey.read_registers(gpu, &mut self.registers, source);
         }
-        let counts = ask_waves || sampler == SamplerKind::Mmio;
-        self.survey.read_pointers(thread, counts);
+        self.survey.read_pointers(thread);
         let count = match sampler {
             SamplerKind::Memory => false,
             SamplerKind::Auto => ask_waves || (waits && self.survey.any_unread()),

@@ -2,24 +2,21 @@
 
 //! The memory that the policy works in, for one node.
 
-use gpreempt_policy::LevelSlot;
+use gpreempt_policy::PairSlot;
 use gpreempt_policy::Parts;
 use gpreempt_policy::ProcessSlot;
 use gpreempt_policy::QueueSlot;
 use gpreempt_policy::Storage;
-use gpreempt_policy::TenantSlot;
-use gpreempt_policy::LEVEL_SLOTS;
+use gpreempt_policy::PAIR_SLOTS;
 use gpreempt_policy::PROCESS_SLOTS;
 use gpreempt_policy::QUEUE_SLOTS;
-use gpreempt_policy::TENANT_SLOTS;
 use kernel::prelude::*;
 
 /// Memory for as many queues as a node is sized for.
 pub(crate) struct Slots {
     queues: KVVec<QueueSlot>,
     processes: KVVec<ProcessSlot>,
-    tenants: KVVec<TenantSlot>,
-    levels: KVVec<LevelSlot>,
+    pairs: KVVec<PairSlot>,
 }
 
 impl Slots {
@@ -27,8 +24,7 @@ impl Slots {
         Ok(Self {
             queues: filled(QUEUE_SLOTS)?,
             processes: filled(PROCESS_SLOTS)?,
-            tenants: filled(TENANT_SLOTS)?,
-            levels: filled(LEVEL_SLOTS)?,
+            pairs: filled(PAIR_SLOTS)?,
         })
     }
 }
@@ -38,8 +34,7 @@ impl Storage for Slots {
         Parts {
             queues: &mut self.queues,
             processes: &mut self.processes,
-            tenants: &mut self.tenants,
-            levels: &mut self.levels,
+            pairs: &mut self.pairs,
         }
     }
 }

@@ -15,7 +15,6 @@ mod crowd;
 mod direct;
 mod failure;
 mod fake;
-mod grid;
 mod heads;
 mod hint;
 mod misfit;

@@ -6,9 +6,7 @@
 //! Each case is a test of its own.  Their list is data and `#[kunit_tests]` wants
 //! functions, so one function is made for each number.
 
-use gpreempt_policy::{
-    LevelSlot, Parts, ProcessSlot, QueueSlot, Storage, TenantSlot, LEVEL_SLOTS,
-};
+use gpreempt_policy::{PairSlot, Parts, ProcessSlot, QueueSlot, Storage};
 use kernel::bindings;
 use kernel::prelude::*;
 use kernel::str::CStr;
@@ -25,17 +23,15 @@ use cases::{Bench, CASES};
 struct Vectors {
     queues: KVec<QueueSlot>,
     processes: KVec<ProcessSlot>,
-    tenants: KVec<TenantSlot>,
-    levels: KVec<LevelSlot>,
+    pairs: KVec<PairSlot>,
 }
 
 impl Vectors {
-    fn new(queues: usize) -> Result<Self> {
+    fn new(queues: usize, pairs: usize) -> Result<Self> {
         Ok(Self {
             queues: KVec::from_elem(QueueSlot::default(), queues, GFP_KERNEL)?,
             processes: KVec::from_elem(ProcessSlot::default(), queues, GFP_KERNEL)?,
-            tenants: KVec::from_elem(TenantSlot::default(), queues, GFP_KERNEL)?,
-            levels: KVec::from_elem(LevelSlot::default(), LEVEL_SLOTS, GFP_KERNEL)?,
+            pairs: KVec::from_elem(PairSlot::default(), pairs, GFP_KERNEL)?,
         })
     }
 }
@@ -45,8 +41,7 @@ impl Storage for Vectors {
         Parts {
             queues: &mut self.queues,
             processes: &mut self.processes,
-            tenants: &mut self.tenants,
-            levels: &mut self.levels,
+            pairs: &mut self.pairs,
         }
     }
 }
@@ -54,7 +49,7 @@ impl Storage for Vectors {
 /// Plays one case and says what went otherwise than written.
 fn play(number: usize) -> Result {
     let case = CASES.get(number).ok_or(EINVAL)?;
-    Bench::new(Vectors::new(16)?)
+    Bench::new(Vectors::new(16, 4)?)
         .play(case)
         .map_err(|failure| {
             // Indented, as the notes of a test are.

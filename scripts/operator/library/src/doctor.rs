@@ -307,7 +307,6 @@ impl Doctor<'_> {
             place,
             option,
             remedy,
-            gone: _,
         } in wrong
         {
             self.say(false, format!("{place} has {option}"), remedy);

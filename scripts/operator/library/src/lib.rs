@@ -18,7 +18,6 @@ pub mod explain;
 pub mod export;
 pub mod file;
 pub mod follow;
-pub mod gone;
 pub mod gpu;
 pub mod host;
 pub mod kernel;

@@ -10,30 +10,27 @@ pub mod cases {
     include!("cases.rs");
 }
 
-pub mod books;
 pub mod random;
 pub mod watch;
 pub mod world;
 
-use gpreempt_policy::{LevelSlot, Parts, ProcessSlot, QueueSlot, Storage, TenantSlot, LEVEL_SLOTS};
+use gpreempt_policy::{PairSlot, Parts, ProcessSlot, QueueSlot, Storage};
 
 /// Storage of a scheduler in vectors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Vectors {
     queues: Vec<QueueSlot>,
     processes: Vec<ProcessSlot>,
-    tenants: Vec<TenantSlot>,
-    levels: Vec<LevelSlot>,
+    pairs: Vec<PairSlot>,
 }
 
 impl Vectors {
-    /// Room for so many queues, and as many processes and tenants.
-    pub fn new(queues: usize) -> Vectors {
+    /// Room for so many queues and processes, and pairs.
+    pub fn new(queues: usize, pairs: usize) -> Vectors {
         Vectors {
             queues: vec![QueueSlot::default(); queues],
             processes: vec![ProcessSlot::default(); queues],
-            tenants: vec![TenantSlot::default(); queues],
-            levels: vec![LevelSlot::default(); LEVEL_SLOTS],
+            pairs: vec![PairSlot::default(); pairs],
         }
     }
 }
@@ -43,8 +40,7 @@ impl Storage for Vectors {
         Parts {
             queues: &mut self.queues,
             processes: &mut self.processes,
-            tenants: &mut self.tenants,
-            levels: &mut self.levels,
+            pairs: &mut self.pairs,
         }
     }
 }

@@ -23,9 +23,11 @@ impl Node {
     fn new(queues: usize, output: usize) -> Node {
         let mut config = Config::new();
         config.mode = Mode::Enforce;
-        assert_eq!(config.set(Number::Grace, 0), Ok(()));
+        for (number, value) in [(Number::Grace, 0), (Number::Retry, 10)] {
+            assert_eq!(config.set(number, value), Ok(()));
+        }
         Node {
-            scheduler: Scheduler::new(Vectors::new(queues)),
+            scheduler: Scheduler::new(Vectors::new(queues, 4)),
             config,
             output,
             now: START,

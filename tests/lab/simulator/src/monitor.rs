@@ -8,8 +8,8 @@ use crate::engine::{Engine, QueueIndex};
 use crate::gpu::{Nanos, TransactionCost};
 use gpreempt_policy as policy;
 use policy::{
-    Action, Config, Decision, Head, Mode, Observation, Outcome, Parts, Priority,
-    ProcessId, QueueId, QueueState, Report, RuleEffect, RuleId, Scheduler, Storage,
+    Action, Config, Decision, Head, Mode, Observation, Outcome, Parts, PolicyKind, Priority,
+    ProcessId, QueueId, QueueState, Report, Reservation, RuleEffect, RuleId, Scheduler, Storage,
     Waves,
 };
 
@@ -41,8 +41,7 @@ pub enum Priorities {
 struct OwnedStorage {
     queues: Vec<policy::QueueSlot>,
     processes: Vec<policy::ProcessSlot>,
-    tenants: Vec<policy::TenantSlot>,
-    levels: Vec<policy::LevelSlot>,
+    pairs: Vec<policy::PairSlot>,
 }
 
 impl Storage for OwnedStorage {
@@ -50,8 +49,7 @@ impl Storage for OwnedStorage {
         Parts {
             queues: &mut self.queues,
             processes: &mut self.processes,
-            tenants: &mut self.tenants,
-            levels: &mut self.levels,
+            pairs: &mut self.pairs,
         }
     }
 }
@@ -83,8 +81,7 @@ impl Monitor {
             scheduler: Scheduler::new(OwnedStorage {
                 queues: vec![Default::default(); policy::QUEUE_SLOTS],
                 processes: vec![Default::default(); policy::PROCESS_SLOTS],
-                tenants: vec![Default::default(); policy::TENANT_SLOTS],
-                levels: vec![Default::default(); policy::LEVEL_SLOTS],
+                pairs: vec![Default::default(); policy::PAIR_SLOTS],
             }),
             config,
             rules: Vec::new(),
@@ -134,7 +131,6 @@ impl Monitor {
                 } else {
                     Waves::Unknown
                 },
-                grid: (view.grid > 0).then_some(view.grid),
                 head: if view.backlog() > 0 {
                     Head::Runnable
                 } else {
@@ -170,16 +166,25 @@ impl Monitor {
         cost
     }
 
-    /// The rules say which clients are above others.
+    /// The rules say which clients are above others and, for `deadline`, what they
+    /// need.
     fn write_rules(&mut self, queues: &[QueueInfo]) {
         if !self.rules.is_empty() {
             return;
         }
+        let deadlines = self.config.policy == PolicyKind::Deadline;
         let ruled = queues.iter().enumerate().filter(|(_, info)| info.ruled);
         self.rules = ruled
             .map(|(queue, info)| {
                 let mut rule = RuleEffect::new(RuleId(queue as u32));
                 rule.priority = Some(level(info));
+                rule.reservation =
+                    info.deadline
+                        .filter(|_| deadlines)
+                        .map(|(period, budget)| Reservation {
+                            period: policy::Nanos(period),
+                            budget: policy::Nanos(budget),
+                        });
                 rule
             })
             .collect();

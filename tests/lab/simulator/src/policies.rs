@@ -2,17 +2,17 @@
 
 //! The policies that are compared, by name.
 
-use crate::before::Before;
 use crate::baselines::{ResetAndResubmit, UserPoller};
 use crate::controller::{Controller, NoPreemption, PipeClasses};
 use crate::gpu::{Gpu, Nanos};
+use crate::levels::Levels;
 use crate::monitor::{Monitor, Priorities, Sampler};
 use crate::reference::{Foresight, Plan, Promise, Reference};
 use crate::simulation::{self, RunResult};
 use crate::summary::Summary;
 use crate::workload::Workload;
 use anyhow::{bail, Context, Result};
-use gpreempt_policy::{Config};
+use gpreempt_policy::{Config, PolicyKind};
 
 #[derive(Clone, Debug)]
 pub enum Policy {
@@ -31,15 +31,15 @@ pub enum Policy {
     /// In user space, with this interval.
     UserPoller(Nanos),
     Reset,
-    /// The policy that came before the present one.
-    Before,
+    /// The policy by levels, at its defaults.
+    Levels,
     /// What a scheduler is compared with.
     Reference(Foresight),
 }
 
 impl Policy {
     /// Those of the documented tables.
-    pub const NAMES: [&'static str; 10] = [
+    pub const NAMES: [&'static str; 11] = [
         "none",
         "classes",
         "user-1ms",
@@ -47,18 +47,19 @@ impl Policy {
         "strict",
         "strict-memory",
         "hints",
-        "before",
+        "fair",
+        "deadline",
         "reactive",
         "clairvoyant",
     ];
     /// Those that only a judgement needs.
-    pub const OTHERS: [&'static str; 2] = ["user-100us", "blind"];
+    pub const OTHERS: [&'static str; 3] = ["user-100us", "blind", "levels"];
 
     /// A policy by name; `settings` are parameters of the module in the words of its
     /// files, `sampler`, and `priorities=rules` or `claimed`.  `strict-memory` is strict with
     /// `sampler=memory`, and `hints` with clients that tell of their requests.
     pub fn by_name(name: &str, settings: &[(String, String)]) -> Result<Self> {
-        match name {
+        let kind = match name {
             "alone" => return Ok(Self::Alone),
             "none" => return Ok(Self::None),
             "classes" => return Ok(Self::Classes),
@@ -68,8 +69,10 @@ impl Policy {
             "blind" => return Ok(Self::Reference(Foresight::Blind)),
             "reactive" => return Ok(Self::Reference(Foresight::Reactive)),
             "clairvoyant" => return Ok(Self::Reference(Foresight::Clairvoyant)),
-            "before" => return Ok(Self::Before),
-            "strict" | "strict-memory" | "hints" => {}
+            "strict" | "strict-memory" | "hints" => PolicyKind::Strict,
+            "fair" => PolicyKind::Fair,
+            "deadline" => PolicyKind::Deadline,
+            "levels" => return Ok(Self::Levels),
             _ => bail!(
                 "there is no policy '{name}': give alone or one of {}, {}",
                 Self::NAMES.join(", "),
@@ -77,6 +80,7 @@ impl Policy {
             ),
         };
         let mut config = Config::new();
+        config.policy = kind;
         let mut sampler = match name {
             "strict-memory" => Sampler::Memory,
             _ => Sampler::Auto,
@@ -114,8 +118,8 @@ impl Policy {
             Self::Module { name, .. } => name,
             Self::UserPoller(1_000_000) => "user-1ms",
             Self::UserPoller(_) => "user-100us",
-            Self::Before => "before",
             Self::Reset => "reset",
+            Self::Levels => "levels",
             Self::Reference(foresight) => foresight.name(),
         }
     }
@@ -145,12 +149,12 @@ impl Policy {
             Self::UserPoller(interval) => Box::new(UserPoller {
                 interval: *interval,
             }),
-            Self::Before => Box::new(Before::new(
-                gpreempt_before::Config::new(),
+            Self::Reset => Box::new(ResetAndResubmit::new()),
+            Self::Levels => Box::new(Levels::new(
+                gpreempt_levels::Config::new(),
                 Sampler::Auto,
                 Priorities::Rules,
             )),
-            Self::Reset => Box::new(ResetAndResubmit::new()),
         }
     }
 }

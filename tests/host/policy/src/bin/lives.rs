@@ -17,7 +17,8 @@ const EVENTS: usize = 400;
 fn live(kind: usize, random: &mut Random) -> Result<Watch, String> {
     let mut world = match kind {
         0 | 1 => World::default(),
-        _ => World::small(),
+        2 => World::small(),
+        _ => World::hanging(),
     };
     world.watch.write_down();
     if kind < 2 {

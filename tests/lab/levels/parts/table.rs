@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A table of records in borrowed memory: dense, in order of arrival, and
+//! found by key in constant time. A record is expected where the caller's
+//! walk has come to; a chained hash over the same memory finds the others.
+
+/// One place of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Slot<R> {
+    /// The first record of the bucket that this place stands for.
+    first: Link,
+    /// The next record of the bucket that the record here is in.
+    next: Link,
+    record: R,
+}
+
+/// The number of a place, or none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Link(Option<core::num::NonZeroU16>);
+
+impl Link {
+    const NONE: Link = Link(None);
+
+    fn to(at: usize) -> Link {
+        let number = at.checked_add(1).and_then(|n| u16::try_from(n).ok());
+        Link(number.and_then(core::num::NonZeroU16::new))
+    }
+
+    fn at(self) -> Option<usize> {
+        let number = usize::from(self.0?.get());
+        number.checked_sub(1)
+    }
+}
+
+/// What a table keeps.
+pub(crate) trait Record: Copy {
+    /// What the record is found by.
+    fn key(&self) -> u64;
+}
+
+/// A table over borrowed memory.
+pub(crate) struct Table<'s, R> {
+    slots: &'s mut [Slot<R>],
+    len: usize,
+}
+
+impl<'s, R: Record> Table<'s, R> {
+    /// The table that had this length when the memory was last used.
+    pub(crate) fn new(slots: &'s mut [Slot<R>], len: usize) -> Table<'s, R> {
+        let len = len.min(slots.len());
+        Table { slots, len }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// More than half of the places are taken.
+    pub(crate) fn is_half_full(&self) -> bool {
+        self.len > self.slots.len() / 2
+    }
+
+    /// The record at a place that `find`, `insert` or a walk up to `len` gave.
+    #[inline]
+    pub(crate) fn get(&self, at: usize) -> Option<&R> {
+        self.slots.get(at).map(|slot| &slot.record)
+    }
+
+    /// As [`Table::get`].
+    #[inline]
+    pub(crate) fn get_mut(&mut self, at: usize) -> Option<&mut R> {
+        self.slots.get_mut(at).map(|slot| &mut slot.record)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &R> {
+        self.slots
+            .get(..self.len)
+            .unwrap_or_default()
+            .iter()
+            .map(|slot| &slot.record)
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut R> {
+        self.slots
+            .get_mut(..self.len)
+            .unwrap_or_default()
+            .iter_mut()
+            .map(|slot| &mut slot.record)
+    }
+
+    /// Where the record with this key is; `hint` is where to look first.
+    #[inline]
+    pub(crate) fn find(&self, key: u64, hint: usize) -> Option<usize> {
+        let expected = self.get(hint).is_some_and(|record| record.key() == key);
+        if expected && hint < self.len {
+            return Some(hint);
+        }
+        let mut link = self.slots.get(self.bucket(key))?.first;
+        // A chain is no longer than the table; the count keeps a damaged one
+        // from turning for ever.
+        for _ in 0..self.len {
+            let at = link.at()?;
+            let slot = self.slots.get(at)?;
+            if slot.record.key() == key {
+                return Some(at);
+            }
+            link = slot.next;
+        }
+        None
+    }
+
+    /// Adds a record whose key is not there yet. `None`: the table is full.
+    pub(crate) fn insert(&mut self, record: R) -> Option<usize> {
+        let at = self.len;
+        if Link::to(at) == Link::NONE {
+            return None;
+        }
+        self.slots.get_mut(at)?.record = record;
+        self.len = at.saturating_add(1);
+        self.link(at);
+        Some(at)
+    }
+
+    /// Keeps the records for which `keep` says so, in their order.
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&R) -> bool) {
+        let mut kept = 0usize;
+        for at in 0..self.len {
+            let Some(record) = self.slots.get(at).map(|slot| slot.record) else {
+                break;
+            };
+            if keep(&record) {
+                if let Some(slot) = self.slots.get_mut(kept) {
+                    slot.record = record;
+                }
+                kept = kept.saturating_add(1);
+            }
+        }
+        if kept == self.len {
+            return;
+        }
+        self.len = kept;
+        for slot in self.slots.iter_mut() {
+            slot.first = Link::NONE;
+        }
+        for at in 0..kept {
+            self.link(at);
+        }
+    }
+
+    /// Puts the record at a place into its bucket.
+    fn link(&mut self, at: usize) {
+        let Some(key) = self.slots.get(at).map(|slot| slot.record.key()) else {
+            return;
+        };
+        let bucket = self.bucket(key);
+        let Some(slot) = self.slots.get_mut(bucket) else {
+            return;
+        };
+        let first = core::mem::replace(&mut slot.first, Link::to(at));
+        if let Some(slot) = self.slots.get_mut(at) {
+            slot.next = first;
+        }
+    }
+
+    /// The bucket of a key: Fibonacci hashing, scaled to the table's length
+    /// without a division.
+    #[inline]
+    fn bucket(&self, key: u64) -> usize {
+        let hash = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        let places = u64::try_from(self.slots.len()).unwrap_or(0);
+        usize::try_from(hash.wrapping_mul(places) >> 32).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    struct Number(u64);
+
+    impl Record for Number {
+        fn key(&self) -> u64 {
+            self.0
+        }
+    }
+
+    fn table(slots: &mut [Slot<Number>], keys: &[u64]) -> usize {
+        let mut table = Table::new(slots, 0);
+        for &key in keys {
+            table.insert(Number(key));
+        }
+        table.len()
+    }
+
+    #[test]
+    fn finds_what_was_inserted_and_nothing_else() {
+        let mut slots = [Slot::default(); 16];
+        let keys: Vec<u64> = (0..16).map(|n| n * 0x1_0000_0001).collect();
+        let len = table(&mut slots, &keys);
+        let table = Table::new(&mut slots, len);
+        for (at, &key) in keys.iter().enumerate() {
+            assert_eq!(table.find(key, at), Some(at));
+            assert_eq!(table.find(key, usize::MAX), Some(at));
+        }
+        assert_eq!(table.find(7, 0), None);
+    }
+
+    #[test]
+    fn a_full_table_takes_no_more() {
+        let mut slots = [Slot::default(); 2];
+        let mut table = Table::new(&mut slots, 0);
+        assert_eq!(table.insert(Number(1)), Some(0));
+        assert_eq!(table.insert(Number(2)), Some(1));
+        assert_eq!(table.insert(Number(3)), None);
+        assert_eq!(table.find(3, 0), None);
+        let mut none: [Slot<Number>; 0] = [];
+        assert_eq!(Table::new(&mut none, 0).insert(Number(1)), None);
+        assert_eq!(Table::new(&mut none, 5).find(0, 0), None);
+    }
+
+    #[test]
+    fn it_is_half_full_with_more_than_half_of_its_places_taken() {
+        let mut slots = [Slot::default(); 4];
+        for (len, half_full) in [(0, false), (2, false), (3, true), (4, true)] {
+            let table: Table<'_, Number> = Table::new(&mut slots, len);
+            assert_eq!(table.is_half_full(), half_full);
+        }
+    }
+
+    #[test]
+    fn retain_keeps_order_and_links() {
+        let mut slots = [Slot::default(); 64];
+        let keys: Vec<u64> = (100..164).collect();
+        let len = table(&mut slots, &keys);
+        let mut table = Table::new(&mut slots, len);
+        table.retain(|record| record.0 % 3 == 0);
+        let kept: Vec<u64> = table.iter().map(|record| record.0).collect();
+        let expected: Vec<u64> = (100..164).filter(|n| n % 3 == 0).collect();
+        assert_eq!(kept, expected);
+        for key in 100..164 {
+            assert_eq!(table.find(key, usize::MAX).is_some(), key % 3 == 0);
+        }
+        // What was removed may still lie behind the last record.
+        let last = table.get(kept.len()).copied().unwrap();
+        assert_eq!(
+            table.find(last.0, kept.len()),
+            table.find(last.0, usize::MAX)
+        );
+        assert!(table.insert(Number(101)).is_some());
+        assert_eq!(table.find(101, usize::MAX), Some(kept.len()));
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What an operator's rule does to the queues of the processes it matches.
+//!
+//! Which process a rule matches is found out by the driver side, again whenever the
+//! rules, its name or its cgroup change; the policy sees the rule's number only.
+
+use crate::terms::priority::Priority;
+use crate::terms::time::Nanos;
+
+/// The number of a rule. Of several rules that match, the lowest number wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RuleId(pub u32);
+
+/// What a rule does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RuleEffect {
+    /// The rule's number.
+    pub id: RuleId,
+    /// The effective priority, instead of the queue's own.
+    pub priority: Option<Priority>,
+    /// The timeslice, instead of the level's; zero takes no turns.
+    pub timeslice: Option<Nanos>,
+    /// How much stopped time the process may cause in a second, instead of the
+    /// parameter's, and of none at all for a priority that the rule gives.
+    pub stop_budget: Option<Nanos>,
+    /// The queues are left alone: never stopped, and nothing is stopped for
+    /// them.
+    pub exempt: bool,
+}
+
+impl RuleEffect {
+    /// A rule that changes nothing.
+    pub const fn new(id: RuleId) -> RuleEffect {
+        RuleEffect {
+            id,
+            priority: None,
+            timeslice: None,
+            stop_budget: None,
+            exempt: false,
+        }
+    }
+}
