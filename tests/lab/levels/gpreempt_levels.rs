@@ -36,9 +36,7 @@ mod settings {
     pub(crate) mod config;
     pub(crate) mod digits;
     pub(crate) mod limits;
-    pub(crate) mod own;
     pub(crate) mod parameter;
-    pub(crate) mod rule_text;
     pub(crate) mod set_error;
 }
 
@@ -67,7 +65,6 @@ mod process {
     pub(crate) mod hint;
     pub(crate) mod process;
     pub(crate) mod recovery;
-    pub(crate) mod share;
     pub(crate) mod tenant;
 }
 
@@ -110,10 +107,6 @@ pub use pass::storage::TENANT_SLOTS;
 pub use process::process::ProcessSlot;
 pub use process::recovery::RETRY_FIRST;
 pub use process::recovery::RETRY_LONGEST;
-pub use process::share::share;
-pub use process::share::Claim;
-pub use process::share::Claimant;
-pub use process::share::Worth;
 pub use process::tenant::TenantSlot;
 pub use queue::queue::QueueSlot;
 pub use scheduler::Scheduler;
@@ -121,12 +114,6 @@ pub use settings::choices::Mode;
 pub use settings::config::choice;
 pub use settings::config::unit_name;
 pub use settings::config::Config;
-pub use settings::own::Address;
-pub use settings::own::OwnError;
-pub use settings::own::PerGpu;
-pub use settings::own::Values;
-pub use settings::own::AS_MODULE;
-pub use settings::own::MOST_GPUS;
 pub use settings::parameter::ChoiceSpec;
 pub use settings::parameter::Number;
 pub use settings::parameter::NumberSpec;
@@ -139,10 +126,6 @@ pub use settings::parameter::PARAMETER_COUNT;
 pub use settings::parameter::TIMESLICE_HELP;
 pub use settings::parameter::TIMESLICE_MAX;
 pub use settings::parameter::TIMESLICE_NAME;
-pub use settings::rule_text::unescaped;
-pub use settings::rule_text::RuleError;
-pub use settings::rule_text::RuleText;
-pub use settings::rule_text::Subject;
 pub use settings::set_error::SetError;
 pub use terms::decision::Action;
 pub use terms::decision::Arming;

@@ -24,20 +24,3 @@ pub(crate) fn whole(digits: &[u8], min: u32, max: u32) -> Result<u32, SetError> 
         .filter(|value| (min..=max).contains(value))
         .ok_or(SetError::OutOfRange { min, max })
 }
-
-/// The byte that two hexadecimal digits stand for.
-pub(crate) fn byte(digits: [u8; 2]) -> Option<u8> {
-    let [high, low] = digits;
-    let high = hexadecimal(high)?;
-    let low = hexadecimal(low)?;
-    Some(high.wrapping_shl(4) | low)
-}
-
-fn hexadecimal(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit.wrapping_sub(b'0')),
-        b'a'..=b'f' => Some(digit.wrapping_sub(b'a').wrapping_add(10)),
-        b'A'..=b'F' => Some(digit.wrapping_sub(b'A').wrapping_add(10)),
-        _ => None,
-    }
-}
