@@ -212,11 +212,11 @@ fn the_doctor_names_each_thing_that_is_missing() {
     let cases: [(&str, &str, &str, &str); 6] = [
         (
             "boot/config-7.3.4",
-            "CONFIG_RUST=n\n",
+            "CONFIG_HSA_AMD=n\n",
             "7.3.4",
-            "CONFIG_RUST",
+            "CONFIG_HSA_AMD",
         ),
-        ("boot/config-7.1.0", "", "7.1.0", "Linux 7.2 or newer"),
+        ("boot/config-6.11.0", "", "6.11.0", "Linux 6.12 or newer"),
         (
             "sys/module/amdgpu/parameters/cwsr_enable",
             "0\n",

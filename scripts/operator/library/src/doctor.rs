@@ -12,10 +12,9 @@ use crate::options;
 use crate::secure_boot::{self, Fault, File, Key};
 
 /// The oldest kernel for which there is a module.
-const OLDEST_KERNEL: (u32, u32) = (7, 2);
+const OLDEST_KERNEL: (u32, u32) = (6, 12);
 /// What the kernel's configuration must have, and why.
-const OPTIONS: [(&str, &str); 4] = [
-    ("CONFIG_RUST", "the module is written in Rust"),
+const OPTIONS: [(&str, &str); 3] = [
     ("CONFIG_HSA_AMD", "it extends KFD"),
     ("CONFIG_KPROBES", "it looks two functions of amdgpu up"),
     (
@@ -50,6 +49,7 @@ pub fn examine(host: &Host, release: &str) -> Result<Vec<Finding>, Refusal> {
     doctor.gpus();
     doctor.key();
     doctor.options();
+    doctor.build();
     doctor.module()?;
     Ok(doctor.findings)
 }
@@ -99,7 +99,7 @@ impl Doctor<'_> {
         self.say(
             version(release) >= OLDEST_KERNEL,
             format!("kernel {release}"),
-            "the module needs Linux 7.2 or newer",
+            "the module needs Linux 6.12 or newer",
         );
         self.mend(NEWER_KERNEL);
         let Some(text) = self.config() else {
@@ -296,6 +296,25 @@ impl Doctor<'_> {
         names.max()
     }
 
+    /// Which of its two builds the module has for this kernel, and why, where DKMS's log
+    /// says so.
+    fn build(&mut self) {
+        let Some(version) = self.version_of_dkms() else {
+            return;
+        };
+        let release = self.release;
+        let place = format!("var/lib/dkms/{MODULE}/{version}/{release}/x86_64/log/make.log");
+        let log = self.host.try_read(&place).unwrap_or_default();
+        let middle = format!(" build for {release}, ");
+        let line = |line: &str| {
+            let (kind, why) = line.strip_prefix("module: ")?.split_once(&middle)?;
+            Some(format!("DKMS has made a {kind} build, {why}"))
+        };
+        if let Some(what) = log.lines().find_map(line) {
+            self.say(true, what, "");
+        }
+    }
+
     /// What the module would be loaded with: one wrong value, and the kernel does not load
     /// it, while a name that it does not know it ignores.
     fn options(&mut self) {
@@ -386,13 +405,36 @@ mod tests {
     }
 
     #[test]
+    fn the_build_of_this_kernel_is_said_as_the_log_of_dkms_has_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let host = Host::new(directory.path());
+        let said = || {
+            let findings = examine(&host, "7.3.4").unwrap();
+            let mut whats = findings.into_iter().map(|finding| finding.what);
+            whats.find(|what| what.contains("DKMS has made"))
+        };
+        assert_eq!(said(), None, "DKMS has no such module");
+        let version = host.path("var/lib/dkms/amd_gpreempt/1.2.3");
+        let place = version.join("7.3.4/x86_64/log");
+        fs::create_dir_all(&place).unwrap();
+        fs::write(version.join("source"), "").unwrap();
+        assert_eq!(said(), None, "it has not built it");
+        let log = |text: &str| fs::write(place.join("make.log"), text).unwrap();
+        log("module: native build for 7.3.41, because\nCC x.o\n");
+        assert_eq!(said(), None, "that is another kernel");
+        log("make.log\nmodule: native build for 7.3.4, because it has Rust, as here\nCC x.o\n");
+        let what = "DKMS has made a native build, because it has Rust, as here";
+        assert_eq!(said().as_deref(), Some(what));
+    }
+
+    #[test]
     fn the_configuration_is_read_from_proc_where_there_is_no_file() {
         let directory = tempfile::tempdir().unwrap();
         let host = Host::new(directory.path());
         fs::create_dir(host.path("proc")).unwrap();
         let file = fs::File::create(host.path("proc/config.gz")).unwrap();
         let mut packer = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
-        std::io::Write::write_all(&mut packer, b"CONFIG_RUST=y\n").unwrap();
+        std::io::Write::write_all(&mut packer, b"CONFIG_HSA_AMD=m\n").unwrap();
         packer.finish().unwrap();
         let findings = examine(&host, "7.3.4").unwrap();
         let of = |what: &str| {
@@ -401,7 +443,7 @@ mod tests {
                 .find(|finding| finding.what == what)
                 .unwrap()
         };
-        assert!(of("CONFIG_RUST").good);
+        assert!(of("CONFIG_HSA_AMD").good);
         assert!(!of("CONFIG_KPROBES").good);
         assert!(!of("amd_gpreempt is loaded").good);
     }

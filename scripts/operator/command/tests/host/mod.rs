@@ -45,7 +45,7 @@ impl Host {
         let host = Host::with_module();
         host.file(
             "boot/config-7.3.4",
-            "CONFIG_RUST=y\nCONFIG_HSA_AMD=y\nCONFIG_KPROBES=y\nCONFIG_DEBUG_INFO_BTF_MODULES=y\n",
+            "CONFIG_HSA_AMD=y\nCONFIG_KPROBES=y\nCONFIG_DEBUG_INFO_BTF_MODULES=y\n",
         );
         host.file("sys/module/amdgpu/parameters/cwsr_enable", "1\n");
         host.file("sys/kernel/btf/amdgpu", "");

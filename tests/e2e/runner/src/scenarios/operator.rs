@@ -141,7 +141,7 @@ fn command(guest: &mut Guest) -> Result<()> {
         &[
             "MISSING  amd_gpreempt is loaded",
             "gfx 9.4.2",
-            "CONFIG_RUST",
+            "CONFIG_HSA_AMD",
         ],
     )?;
 
