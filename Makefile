@@ -11,11 +11,9 @@ export KERNELS ?= 6.12 7.2 7.3
 
 cache := $(or $(AMD_GPREEMPT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/amd-gpreempt)
 
-# For an operator and DKMS: the kernel's build directory and release, and where to
-# build.
+# For an operator: the kernel's build directory and release.
 KDIR ?=
 KERNEL ?=
-BUILD ?=
 
 .PHONY: help
 help:
@@ -63,7 +61,7 @@ module: setup
 	@for kernel in $$(cut -f2 $(cache)/kernels.lock); do scripts/setup/in-root scripts/build/module $$kernel || exit 1; done
 else
 module:
-	+@scripts/build/module --kdir $(KDIR) $(if $(BUILD),--build $(BUILD)) $(KERNEL)
+	+@scripts/build/module --kdir $(KDIR) $(KERNEL)
 endif
 
 ## make install       build for the running kernel, or KERNEL=, and install without DKMS

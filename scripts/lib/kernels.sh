@@ -8,8 +8,8 @@
 # else to those of KERNELS with Rust, `releases` to their releases in the cache, and
 # `arguments` to all other arguments.
 #
-# Kernels without Rust are left out unless they are named: DKMS does not build for them
-# yet, and their driver wants a video BIOS, which the virtual GPU does not have.
+# Kernels without Rust are left out unless they are named: their driver wants a video
+# BIOS, which the virtual GPU does not have.
 take_kernels() {
 	take_all_kernels "$@"
 	[ -z "$by_default" ] || leave_out_without_rust

@@ -34,7 +34,7 @@ const BEGINNINGS: [&str; 8] = [
 ];
 
 /// Commands that do not run here, and why.
-const ELSEWHERE: [(&str, &str); 20] = [
+const ELSEWHERE: [(&str, &str); 22] = [
     ("sudo apt ", "scripts/test/system and scripts/test/dkms"),
     ("sudo update-initramfs ", "it reboots the host"),
     ("make deb", "scripts/test/dkms"),
@@ -42,6 +42,8 @@ const ELSEWHERE: [(&str, &str); 20] = [
     ("sudo mokutil ", "a person confirms it at the firmware"),
     ("echo amd_gpreempt ", "scripts/test/system"),
     ("echo options ", "scripts/test/dkms: options of a module"),
+    ("echo standalone ", "scripts/test/dkms"),
+    ("scripts/build/package-object ", "scripts/test/dkms"),
     ("sudo scripts/operator/gpreempt ", "selftest.rs"),
     ("sudo systemctl ", "scripts/test/system"),
     ("sudo gpreempt apply ", "see `apply`"),
