@@ -98,6 +98,7 @@ pub const FOREIGN_SETTINGS: &[&str] = &[
     // amdgpu
     "sched_policy",
     "cwsr_enable",
+    "ip_block_mask",
     // the kernel
     "slub_debug",
     // a name in a rule, which the kernel does not know: scripts/operator/library/src/names.rs

@@ -25,9 +25,10 @@ const DATA: &[&str] = &["/usr/share/libdrm/amdgpu.ids"];
 /// The driver's file in the guest, which scenarios load a second time.
 pub const AMDGPU: &str = "/modules/amdgpu.ko";
 /// How the driver is always loaded. Firmware comes from files, since there is no
-/// PSP to load it. A job may take longer than its two seconds where a busy host
-/// emulates the CPU that waits for it.
-pub const AMDGPU_PARAMETERS: &str = "fw_load_type=0 lockup_timeout=120000";
+/// PSP to load it. There is no SMU either, for which Linux 6.12 would look: it would be
+/// the sixth block, and newer drivers have five here. A job may take longer than its two
+/// seconds where a busy host emulates the CPU that waits for it.
+pub const AMDGPU_PARAMETERS: &str = "fw_load_type=0 ip_block_mask=0x1f lockup_timeout=120000";
 /// Modules that the guest loads before amdgpu. Those they need come with them.
 const MODULES: &[&str] = &["virtio_blk"];
 

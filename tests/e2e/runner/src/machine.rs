@@ -265,7 +265,7 @@ impl Machine {
             "device_add",
             json!({
                 "driver": "vfio-user-pci", "id": format!("gpu-{}", slot.bus()), "bus": slot.bus(),
-                "rombar": 0, "x-msg-timeout": 120_000,
+                "x-msg-timeout": 120_000,
                 "socket": {"type": "unix", "path": socket},
             }),
         )?;

@@ -14,6 +14,7 @@ use crate::interrupt::Vector;
 use crate::memory::{GuestMemory, VideoMemory};
 use crate::message::{self, irq, region, Request};
 use crate::pci::{ConfigSpace, Effect};
+use crate::video_bios;
 
 /// A reply's body, and a descriptor to go with it; or an errno.
 type Answer = Result<Vec<u8>, i32>;
@@ -131,6 +132,7 @@ impl Function {
             region::BAR0 => self.video_bytes,
             region::BAR2 => Config::DOORBELL_BYTES,
             region::BAR5 => self.registers_bytes,
+            region::ROM => video_bios::BYTES as u64,
             region::CONFIG => 4096,
             _ => 0,
         }
@@ -158,6 +160,12 @@ impl Function {
                 if !self.video.copy_out(offset, &mut data) {
                     return Err(EINVAL);
                 }
+            }
+            region::ROM => {
+                let image = video_bios::build();
+                let start = usize::try_from(offset).map_err(|_| EINVAL)?;
+                let rest = image.get(start..).ok_or(EINVAL)?;
+                data.copy_from_slice(rest.get(..count).ok_or(EINVAL)?);
             }
             // A doorbell reads as zero.
             region::BAR2 => {}

@@ -15,3 +15,4 @@ pub mod memory;
 pub mod message;
 pub mod pci;
 pub mod timeline;
+pub mod video_bios;

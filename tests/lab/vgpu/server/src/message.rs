@@ -20,6 +20,7 @@ pub mod region {
     pub const BAR0: u32 = 0;
     pub const BAR2: u32 = 2;
     pub const BAR5: u32 = 5;
+    pub const ROM: u32 = 6;
     pub const CONFIG: u32 = 7;
     pub const COUNT: u32 = 9;
 }

@@ -2,15 +2,21 @@
 //! The configuration space of the device: what it is, and its capabilities.
 //!
 //! The client emulates the base addresses and the vectors; all other writes reach
-//! this copy.
+//! this copy. Of the ROM it asks here how large that is, as a processor would.
+
+use crate::video_bios;
 
 const BYTES: usize = 4096;
 
 const COMMAND: usize = 0x04;
+const ROM: usize = 0x30;
 const BUS_MASTER: u16 = 1 << 2;
 const POWER_MANAGEMENT: usize = 0x50;
 const EXPRESS: usize = 0x64;
 const MSI: usize = 0xa0;
+
+/// Vendor and device: AMD, MI300X.
+pub const IDENTITY: [u16; 2] = [0x1002, 0x74a1];
 
 /// What a write to configuration space means to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,15 +32,17 @@ pub struct ConfigSpace(Box<[u8; BYTES]>);
 impl ConfigSpace {
     pub fn new() -> ConfigSpace {
         let mut space = ConfigSpace(Box::new([0; BYTES]));
-        // AMD, MI300X; a processing accelerator, so that no display path of the
-        // driver looks at it.
-        space.put(0x00, &[0x02, 0x10, 0xa1, 0x74]);
+        // A processing accelerator, so that no display path of the driver looks at it.
+        let [vendor, device] = IDENTITY.map(u16::to_le_bytes);
+        space.put(0x00, &vendor);
+        space.put(0x02, &device);
         space.put(0x06, &[0x10]);
         space.put(0x0b, &[0x12]);
         // BAR 0 and 2 are 64-bit and prefetchable, BAR 5 is 32-bit.
         space.put(0x10, &[0x0c]);
         space.put(0x18, &[0x0c]);
-        space.put(0x2c, &[0x02, 0x10, 0xa1, 0x74]);
+        space.put(0x2c, &vendor);
+        space.put(0x2e, &device);
         space.put(0x34, &[POWER_MANAGEMENT as u8]);
         space.put(0x3d, &[1]);
         space.put(POWER_MANAGEMENT, &[0x01, EXPRESS as u8, 0x03]);
@@ -71,10 +79,21 @@ impl ConfigSpace {
         let range = Self::range(offset, data.len())?;
         let before = self.command();
         self.0[range].copy_from_slice(data);
+        self.keep_rom_aligned();
         if before & BUS_MASTER != 0 && self.command() & BUS_MASTER == 0 {
             Some(Effect::BusMasterOff)
         } else {
             Some(Effect::Nothing)
+        }
+    }
+
+    /// Of the ROM's address only the bits above its size can be written, by which the
+    /// other side finds that out; and the one that enables it.
+    fn keep_rom_aligned(&mut self) {
+        const ENABLE: u32 = 1;
+        let fixed = video_bios::BYTES as u32 - 1;
+        for (byte, mask) in (ROM..).zip((!fixed | ENABLE).to_le_bytes()) {
+            self.0[byte] &= mask;
         }
     }
 
@@ -98,6 +117,16 @@ mod tests {
         let space = ConfigSpace::new();
         assert_eq!(space.read(0, 4), Some(&[0x02, 0x10, 0xa1, 0x74][..]));
         assert_eq!(space.read(8, 4), Some(&[0, 0, 0, 0x12][..]));
+    }
+
+    #[test]
+    fn the_rom_says_how_large_it_is() {
+        let mut space = ConfigSpace::new();
+        space.write(0x30, &[0xff; 4]);
+        assert_eq!(space.read(0x30, 4), Some(&[0x01, 0xf0, 0xff, 0xff][..]));
+        // Whatever the width of the writes.
+        space.write(0x31, &[0x2f]);
+        assert_eq!(space.read(0x30, 4), Some(&[0x01, 0x20, 0xff, 0xff][..]));
     }
 
     #[test]

@@ -82,7 +82,9 @@ fn blocks(config: &Config) -> Blocks {
     // 13.0.2, not the real 13.0.6: the latter would bring up error handling
     // that lives in firmware this GPU does not have.
     blocks.add(hardware::MP0, 0, (13, 0, 2), base::MP);
-    blocks.add(hardware::MP1, 0, (13, 0, 6), base::MP);
+    // 9.0.0, not the real 13.0.6: Linux 6.12 would ask the latter's SMU, which this GPU
+    // does not have, how to reset it.
+    blocks.add(hardware::MP1, 0, (9, 0, 0), base::MP);
     blocks.add(hardware::DF, 0, (4, 9, 9), base::DF);
     blocks.add(hardware::OSSSYS, 0, (4, 4, 2), base::OSSSYS);
     blocks.add(hardware::SMUIO, 0, (13, 0, 3), base::SMUIO);
