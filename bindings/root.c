@@ -106,6 +106,8 @@ struct gp_root *gp_root_create(const char *name, struct gp_root_ops *ops)
 		return ERR_CAST(folder);
 	}
 	device_initialize(&root->device);
+	/* As a faux device: no files about power, some of which cannot be read. */
+	device_set_pm_not_required(&root->device);
 	root->folder = folder;
 	root->device.release = gp_root_release;
 	root->device.parent = folder;
