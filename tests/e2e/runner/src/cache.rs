@@ -54,6 +54,23 @@ impl Kernel {
         let configuration = fs::read_to_string(self.image.join("config")).unwrap_or_default();
         configuration.lines().any(|each| each == line)
     }
+
+    /// Whether its driver has a function, by the driver's type information. Of a kernel
+    /// that is not of the cache, which is one for tests and new, it is believed.
+    pub fn driver_has(&self, function: &str) -> bool {
+        let information = self.image.with_file_name("btf").join("amdgpu.btf");
+        let Ok(information) = fs::read(information) else {
+            return true;
+        };
+        let mut names = information.split(|byte| *byte == 0);
+        names.any(|name| name == function.as_bytes())
+    }
+
+    /// The numbers of its series, by which kernels are ordered.
+    fn age(&self) -> Vec<u32> {
+        let numbers = self.series.split('.');
+        numbers.map(|number| number.parse().unwrap_or(0)).collect()
+    }
 }
 
 impl Cache {
@@ -64,12 +81,12 @@ impl Cache {
         Ok(Cache(path.into()))
     }
 
-    /// The kernels of these series, or all of them.
+    /// The kernels of these series, or all of them, the oldest first.
     pub fn kernels(&self, series: &[String]) -> Result<Vec<Kernel>> {
         let lock = self.0.join("kernels.lock");
         let text = fs::read_to_string(&lock)
             .with_context(|| format!("cannot read {}: run 'make setup'", lock.display()))?;
-        let all: Vec<Kernel> = text
+        let mut all: Vec<Kernel> = text
             .lines()
             .filter_map(|line| {
                 let mut fields = line.split('\t');
@@ -81,6 +98,7 @@ impl Cache {
                 })
             })
             .collect();
+        all.sort_by_key(Kernel::age);
         if let Some(missing) = series
             .iter()
             .find(|series| !all.iter().any(|kernel| kernel.series == **series))

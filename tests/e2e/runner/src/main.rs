@@ -64,8 +64,9 @@ enum Command {
         #[arg(long)]
         filter: Vec<String>,
         /// Each scenario on each kernel with each number of dies, also where no filter
-        /// is given: otherwise one has each kernel and each number of dies once (of
-        /// the suite vgpu, one pair of them), and the next one the other pairs.
+        /// is given: otherwise one has the oldest kernel and the newest, and each number
+        /// of dies, once (of the suite vgpu, one pair of all), and the next one the other
+        /// pairs.
         #[arg(long)]
         everywhere: bool,
     },

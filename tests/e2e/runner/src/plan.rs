@@ -7,7 +7,7 @@ use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::cache::Cache;
+use crate::cache::{Cache, Kernel};
 use crate::failed::Failures;
 use crate::scenario::{run_group, Configuration, Needs, Scenario, Tally};
 
@@ -26,8 +26,8 @@ pub struct Group<'a> {
 pub enum Extent {
     /// All of them.
     Everywhere,
-    /// Each kernel and each number of dies, but not each pair of them. The next scenario
-    /// has the other pairs.
+    /// The oldest kernel and the newest, between which most differences lie, and each number
+    /// of dies, but not each pair of them. The next scenario has the other pairs.
     Spread,
     /// One of them, and the next scenario the next one.
     Turn,
@@ -41,6 +41,14 @@ impl Extent {
             Extent::Everywhere => true,
             Extent::Spread => (scenario + at.0 + at.1) % of.0.min(of.1).max(1) == 0,
             Extent::Turn => scenario % (of.0 * of.1).max(1) == at.0 * of.1 + at.1,
+        }
+    }
+
+    /// Those of the kernels that can run a scenario which it has.
+    fn of_kernels<'a>(self, able: &[&'a Kernel]) -> Vec<&'a Kernel> {
+        match (self, able) {
+            (Extent::Spread, [oldest, _, .., newest]) => vec![*oldest, *newest],
+            _ => able.to_vec(),
         }
     }
 }
@@ -63,49 +71,54 @@ pub fn plan<'a>(
     extent: Extent,
 ) -> Vec<Group<'a>> {
     let kernels = different(configurations.iter().map(|each| &each.kernel));
-    let scenarios: Vec<&Scenario> = scenarios
-        .iter()
-        .copied()
-        .filter(|scenario| {
-            kernels
-                .iter()
-                .all(|kernel| scenario.needs.missing_of(kernel).is_none())
-        })
-        .collect();
     let dies = different(configurations.iter().map(|each| each.xcc));
-    let is_due = |number: usize, configuration: &Configuration| {
-        let kernel = kernels
-            .iter()
-            .position(|&kernel| *kernel == configuration.kernel);
+    // A scenario has its kernels to itself: one that cannot run it is none of them.
+    let mut chosen = Vec::new();
+    for scenario in scenarios {
+        let able = kernels.iter().copied();
+        let able = able.filter(|kernel| scenario.needs.missing_of(kernel).is_none());
+        let able = extent.of_kernels(&able.collect::<Vec<_>>());
+        if !able.is_empty() {
+            chosen.push((*scenario, able));
+        }
+    }
+    let is_due = |number: usize, able: &[&Kernel], configuration: &Configuration| {
         let xcc = dies.iter().position(|&xcc| xcc == configuration.xcc);
-        let at = (kernel.unwrap_or(0), xcc.unwrap_or(0));
-        extent.includes(number, at, (kernels.len(), dies.len()))
+        able.iter()
+            .position(|&kernel| *kernel == configuration.kernel)
+            .is_some_and(|kernel| {
+                let at = (kernel, xcc.unwrap_or(0));
+                extent.includes(number, at, (able.len(), dies.len()))
+            })
     };
-    let takes_turn = |number: usize, configuration: &Configuration| {
-        kernels.get(number % kernels.len().max(1)) == Some(&&configuration.kernel)
+    let has_one_die = |number: usize, able: &[&Kernel], configuration: &Configuration| {
+        let turn = able.get(number % able.len().max(1));
+        configuration.xcc == 1
+            && match extent {
+                Extent::Turn => turn == Some(&&configuration.kernel),
+                _ => able.contains(&&configuration.kernel),
+            }
     };
-    let home = configurations
-        .iter()
-        .rfind(|configuration| configuration.xcc == 1)
-        .or(configurations.last());
+    let is_home = |able: &[&Kernel], configuration: &Configuration| {
+        let there = |each: &&Configuration| able.contains(&&each.kernel);
+        let mut small = configurations.iter().filter(there);
+        let home = small.rfind(|each| each.xcc == 1);
+        home.or(configurations.iter().rfind(there)) == Some(configuration)
+    };
     let mut groups = Vec::new();
     for configuration in configurations {
-        let mut left: Vec<&Scenario> = scenarios
+        let mut left: Vec<&Scenario> = chosen
             .iter()
-            .copied()
             .enumerate()
-            .filter(|(number, scenario)| match scenario.needs {
+            .filter(|(number, (scenario, able))| match scenario.needs {
                 Needs { once: true, .. } => {
-                    home == Some(configuration)
+                    is_home(able, configuration)
                         && (configuration.xcc == 1 || !scenario.needs.one_die)
                 }
-                Needs { one_die: true, .. } => {
-                    configuration.xcc == 1
-                        && (extent != Extent::Turn || takes_turn(*number, configuration))
-                }
-                _ => is_due(*number, configuration),
+                Needs { one_die: true, .. } => has_one_die(*number, able, configuration),
+                _ => is_due(*number, able, configuration),
             })
-            .map(|(_, scenario)| scenario)
+            .map(|(_, (scenario, _))| *scenario)
             .collect();
         while let Some(first) = left.first().map(|scenario| scenario.needs) {
             let (scenarios, rest): (Vec<_>, Vec<_>) = left
@@ -123,16 +136,17 @@ pub fn plan<'a>(
     groups
 }
 
-/// What is said of each scenario that a kernel cannot run, which then runs on none: such
-/// kernels are asked for one at a time.
+/// What is said of each scenario that none of the kernels can run.
 pub fn left_out(configurations: &[Configuration], scenarios: &[&Scenario]) -> Vec<String> {
     let kernels = different(configurations.iter().map(|each| &each.kernel));
     let of = |scenario: &&Scenario| {
-        let (kernel, option) = kernels
+        let missing = kernels
             .iter()
-            .find_map(|kernel| Some((kernel, scenario.needs.missing_of(kernel)?)))?;
+            .map(|kernel| scenario.needs.missing_of(kernel));
+        let missing = missing.collect::<Option<Vec<_>>>()?;
+        let (kernel, missing) = (kernels.first()?, missing.first()?);
         Some(format!(
-            "not run {}: {}: the kernel has no {option}; that of scripts/test/debug has",
+            "not run {}: {}: {missing}",
             kernel.series, scenario.name
         ))
     };
@@ -179,7 +193,6 @@ fn available_kib(meminfo: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache::Kernel;
     use crate::scenario::Suite;
 
     const fn scenario(name: &'static str, needs: Needs) -> Scenario {
@@ -309,6 +322,54 @@ mod tests {
     }
 
     #[test]
+    fn of_more_kernels_the_oldest_and_the_newest_that_can_run_it_have_a_scenario() {
+        const FUNCTION: &str = "kfd_ioctl_create_process";
+        static NEW: Scenario = scenario(
+            "new",
+            Needs {
+                driver: &[FUNCTION],
+                ..Needs::ANY
+            },
+        );
+        let place = tempfile::tempdir().unwrap();
+        let of = |series: &str| {
+            let mut kernel = configuration(series, 1).kernel;
+            kernel.image = place.path().join(series).join("image");
+            let information = place.path().join(series).join("btf");
+            fs::create_dir_all(&information).unwrap();
+            let has = if series == "6.12" { "" } else { FUNCTION };
+            fs::write(information.join("amdgpu.btf"), format!("\0a\0{has}\0b\0")).unwrap();
+            kernel
+        };
+        let kernels = ["6.12", "7.2", "7.3"].map(of);
+        let all: Vec<Configuration> = kernels
+            .into_iter()
+            .flat_map(|kernel| [1, 8].map(|xcc| Configuration::new(kernel.clone(), xcc)))
+            .collect();
+        let scenarios = [&PLAIN, &NEW, &COMPLETION];
+        assert_eq!(
+            named(&plan(&all, &scenarios, Extent::Spread)),
+            [
+                "6.12x1: plain, completion",
+                "7.3x8: plain, completion",
+                "7.2x8: new",
+                "7.3x1: new",
+            ]
+        );
+        assert_eq!(plan(&all, &[&NEW], Extent::Everywhere).len(), 4);
+        assert_eq!(named(&plan(&all, &[&NEW], Extent::Turn)), ["7.2x1: new"]);
+        assert!(left_out(&all, &scenarios).is_empty());
+        let said = left_out(&all[..2], &scenarios);
+        let said: Vec<&str> = said.iter().map(String::as_str).collect();
+        let line = format!("not run 6.12: new: its driver has no {FUNCTION}");
+        assert_eq!(said, [line.as_str()]);
+        assert_eq!(
+            named(&plan(&all[..2], &scenarios, Extent::Everywhere)).len(),
+            2
+        );
+    }
+
+    #[test]
     fn those_that_take_turns_run_once_each_and_on_all_configurations() {
         let all = [("7.2", 1), ("7.2", 8), ("7.3", 1), ("7.3", 8)]
             .map(|(series, xcc)| configuration(series, xcc));
@@ -387,7 +448,7 @@ mod tests {
                 panic!("{left_out:?}");
             };
             assert!(
-                line.contains("7.3: failing: the kernel has no CONFIG_FAILSLAB"),
+                line.starts_with("not run 7.3: failing: the kernel has no CONFIG_FAILSLAB"),
                 "{line}"
             );
         }

@@ -84,6 +84,8 @@ pub struct Needs {
     pub failing_allocations: bool,
     /// One processor, whose clock counts instructions instead of time.
     pub counts_instructions: bool,
+    /// Functions without which the driver cannot do what it is about.
+    pub driver: &'static [&'static str],
 }
 
 impl Needs {
@@ -97,6 +99,7 @@ impl Needs {
         spoils: false,
         failing_allocations: false,
         counts_instructions: false,
+        driver: &[],
     };
 
     /// One guest is enough: with one die, since that is the fastest.
@@ -113,10 +116,17 @@ impl Needs {
         (self.sched_policy, self.small, self.spoils, clock)
     }
 
-    /// The option that it needs of a kernel that lacks it, if there is one.
-    pub fn missing_of(&self, kernel: &Kernel) -> Option<&'static str> {
+    /// What it needs of a kernel that lacks it, if there is anything.
+    pub fn missing_of(&self, kernel: &Kernel) -> Option<String> {
         const FAULTS: &str = "CONFIG_FAILSLAB";
-        (self.failing_allocations && !kernel.has(FAULTS)).then_some(FAULTS)
+        if self.failing_allocations && !kernel.has(FAULTS) {
+            return Some(format!(
+                "the kernel has no {FAULTS}; that of scripts/test/debug has"
+            ));
+        }
+        let lacks = |function: &&&str| !kernel.driver_has(function);
+        let function = self.driver.iter().find(lacks)?;
+        Some(format!("its driver has no {function}"))
     }
 }
 
@@ -158,8 +168,8 @@ impl Configuration {
         let append = if self.kernel.has(KASAN) {
             // Not only the first report.
             "kasan_multi_shot"
-        } else if self.kernel.series == "7.2" {
-            // The older kernel checks its slab caches: stray accesses of driver,
+        } else if ["6.12", "7.2"].contains(&self.kernel.series.as_str()) {
+            // The older kernels check their slab caches: stray accesses of driver,
             // module and device show there.
             "slub_debug=FZPU"
         } else {

@@ -18,9 +18,9 @@ use crate::cache::{make_directory, Cache};
 use crate::image::Image;
 use crate::machine::Machine;
 
-/// How many snapshots stay. Two kernels with and without the scheduler firmware
-/// need four, of about 0.4 GB each; a work tree with another agent, four more.
-const KEEP: usize = 8;
+/// How many snapshots stay. Three kernels with and without the scheduler firmware
+/// need six, of about 0.4 GB each; a work tree with another agent, six more.
+const KEEP: usize = 12;
 /// A snapshot that is still being made after this time was given up.
 const ABANDONED: Duration = Duration::from_secs(3600);
 /// How the directories begin in which snapshots are made.

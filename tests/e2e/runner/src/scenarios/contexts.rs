@@ -13,11 +13,17 @@ use crate::load::Load;
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
+/// What makes a secondary context, in drivers since Linux 7.2.
+pub(super) const CONTEXTS: &[&str] = &["kfd_ioctl_create_process"];
+
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "a secondary context stops nobody by words that are not its own",
-        needs: Needs::ANY,
+        needs: Needs {
+            driver: CONTEXTS,
+            ..Needs::ANY
+        },
         run: foreign_words,
     },
     Scenario {
@@ -25,6 +31,7 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "secondary contexts outlive what their program executes",
         needs: Needs {
             spoils: true,
+            driver: CONTEXTS,
             ..Needs::ANY
         },
         run: executions,
@@ -34,6 +41,7 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "the module outlives what a program with secondary contexts executes",
         needs: Needs {
             spoils: true,
+            driver: CONTEXTS,
             ..Needs::ANY
         },
         run: executions_beside_the_module,

@@ -5,7 +5,7 @@ use anyhow::{ensure, Context, Result};
 use serde_json::{json, Value};
 
 use super::contention::{accounts, armed, heavy};
-use super::contexts::NODE;
+use super::contexts::{CONTEXTS, NODE};
 use super::preemption::{PATIENCE, UNBOUNDED};
 use crate::background::{Background, Expect};
 use crate::guest::Guest;
@@ -23,8 +23,10 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "a thousand idle queues push nobody out of view",
+        // Its programs have their queues in secondary contexts.
         needs: Needs {
             once: true,
+            driver: CONTEXTS,
             ..SMALL
         },
         run: pushes_nobody_out,

@@ -126,9 +126,11 @@ fn interrupts(guest: &mut Guest) -> Result<()> {
 }
 
 /// What the driver says of a fault in memory.
-pub(super) const PAGE_FAULT: [&str; 4] = [
+pub(super) const PAGE_FAULT: [&str; 5] = [
     "no-retry page fault (src_id:0",
     " Process workload pid ",
+    // In the words of Linux 6.12.
+    " for process workload pid ",
     "in page starting at address 0x0000000000000000 from IH client",
     "cookie node_id",
 ];

@@ -17,9 +17,11 @@ use serde_json::json;
 
 use super::contention::{accounts, armed, ready_again, Contention};
 use super::preemption::{PATIENCE, UNBOUNDED};
+use super::refusal::{is_armed, reload};
 use crate::agent::errno;
 use crate::background::{Background, Expect};
 use crate::guest::{Guest, FILES};
+use crate::image::AMDGPU;
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
@@ -48,6 +50,11 @@ pub const SCENARIOS: &[Scenario] = &[
         run: loaded_meanwhile,
     },
 ];
+
+/// What a driver has that lets go of one GPU alone. That of Linux 6.12 has not: it counts
+/// the GPU as suspended, takes all programs off all GPUs and lets none use KFD again, with
+/// the module or without, until it is loaded anew.
+pub(super) const LETS_GO: &str = "kgd2kfd_teardown_processes";
 
 /// The first GPU.
 pub(super) const GPU: &str = "0000:01:00.0";
@@ -182,6 +189,20 @@ pub(super) fn unbound(guest: &mut Guest) -> Result<()> {
         module.set(guest, "mode", mode)?;
     }
     unbinding.bind(guest, 1)?;
+    works_again(guest, module)
+}
+
+/// Checks that the module does its work on the GPU that is back, and unloads it. Where the
+/// driver locks everybody out, it is loaded anew before the work.
+fn works_again(guest: &mut Guest, mut module: Module) -> Result<()> {
+    Table::Stats.wait_for_nodes(guest, 1)?;
+    if !guest.image.kernel.driver_has(LETS_GO) {
+        is_armed(guest)?;
+        module.unload(guest)?;
+        reload(guest, AMDGPU, "")?;
+        guest.wait_for_gpus(1)?;
+        module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
+    }
     ready_again(guest)?;
     armed(guest)?;
     module.unload(guest)?;
@@ -206,8 +227,5 @@ fn loaded_meanwhile(guest: &mut Guest) -> Result<()> {
     let nodes = Table::Stats.read(guest)?;
     ensure!(nodes.is_empty(), "it watches a GPU that is gone: {nodes:?}");
     unbinding.bind(guest, 1)?;
-    Table::Stats.wait_for_nodes(guest, 1)?;
-    ready_again(guest)?;
-    armed(guest)?;
-    module.unload(guest)
+    works_again(guest, module)
 }

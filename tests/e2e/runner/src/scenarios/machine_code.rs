@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 use vgpu_model::{Faults, Pace, QueueId, Spoil};
 
+use super::direct::DIRECT;
 use super::faults::PAGE_FAULT;
 use super::repetition::unrestrained;
 use crate::accounts::Accounts;
@@ -49,7 +50,10 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "machine code goes on where it was preempted with transaction=direct",
-        needs: Needs::ANY,
+        needs: Needs {
+            driver: DIRECT,
+            ..Needs::ANY
+        },
         run: preempted_directly,
     },
     Scenario {

@@ -53,10 +53,16 @@ fn disk(guest: &Guest) -> Result<BTreeMap<String, PathBuf>> {
             .image
             .join(format!("../{directory}/.config"))
     };
-    // A kernel of the cache, or one that was built for tests.
+    // A kernel of the cache, one that was built for tests, or one without Rust, whose headers
+    // alone are there.
+    let headers = format!(
+        "/usr/src/linux-headers-{}/.config",
+        guest.image.kernel.release
+    );
     let configuration = ["kdir", "tree"]
         .map(beside)
         .into_iter()
+        .chain([headers.into()])
         .find(|file| file.exists())
         .context("the kernel's configuration is not beside its image")?;
     Ok(BTreeMap::from([

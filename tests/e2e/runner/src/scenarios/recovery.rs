@@ -130,6 +130,9 @@ pub(super) fn expect_hang(guest: &mut Guest) {
         "Failed to evict",
         "DQM create queue",
         FIRMWARE_IS_SILENT,
+        // Before it resets the GPU, Linux 6.12 asks the firmware that hangs.
+        "ring kiq_",
+        "KCQ disable failed",
     ] {
         guest.expect_log(text);
     }

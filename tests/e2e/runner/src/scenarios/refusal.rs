@@ -136,7 +136,11 @@ fn other_driver(guest: &mut Guest) -> Result<()> {
         }
         guest.wait_for_log(&why, PATIENCE)?;
     }
-    let devices = guest.agent().list("/sys/devices/faux")?;
+    let devices = guest
+        .agent()
+        .list("/sys/devices/faux")
+        // A kernel without faux devices has the folder with the module alone.
+        .unwrap_or_default();
     ensure!(
         !devices.contains(&"amd_gpreempt".into()),
         "something of it stayed: {devices:?}"

@@ -5,7 +5,7 @@
 use anyhow::{bail, ensure, Result};
 use serde_json::{json, Value};
 
-use super::contexts::start_context;
+use super::contexts::{start_context, CONTEXTS};
 use super::levels::{above, greedy, grid, is_off, judged, runs, AT_ONCE};
 use super::preemption::{PATIENCE, UNBOUNDED};
 use crate::accounts::Accounts;
@@ -18,7 +18,10 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "rules follow a program that is renamed or moved while its queues run",
-        needs: Needs::ONCE,
+        needs: Needs {
+            driver: CONTEXTS,
+            ..Needs::ONCE
+        },
         run: renamed_and_moved,
     },
     Scenario {

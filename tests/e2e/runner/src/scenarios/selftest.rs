@@ -9,6 +9,7 @@ use e2e_protocol::{Finished, Status};
 use serde_json::{json, Value};
 use vgpu_model::Faults;
 
+use super::direct::DIRECT;
 use super::preemption::PATIENCE;
 use crate::background::{Background, Expect};
 use crate::cache::program;
@@ -27,7 +28,11 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "the self test goes through the loads",
-        needs: Needs::ONCE,
+        // It measures transaction=direct, too.
+        needs: Needs {
+            driver: DIRECT,
+            ..Needs::ONCE
+        },
         run: loads,
     },
     Scenario {
@@ -302,6 +307,7 @@ fn spoiled(guest: &mut Guest) -> Result<()> {
         guest.expect_log(text);
     }
     guest.expect_log("Process gpreempt-selfte pid");
+    guest.expect_log("for process gpreempt-selfte pid");
     let module = module(guest)?;
     let test = start(guest, "--until 3 --cycles 100000")?;
     test.wait_for_step(guest, 3)?;

@@ -7,7 +7,7 @@ use vgpu_model::{Faults, Fence};
 
 use super::contention::{accounts, armed, heavy, start_load, wait_until_stopped};
 use super::failure::set_driver_patience;
-use super::hotplug::{folder, other_gpu, wait_for_users, Unbinding, GPU, HELD};
+use super::hotplug::{folder, other_gpu, wait_for_users, Unbinding, GPU, HELD, LETS_GO};
 use super::preemption::{PATIENCE, UNBOUNDED};
 use super::recovery::expect_hang;
 use crate::device::Device;
@@ -24,11 +24,17 @@ const NEEDS: Needs = Needs {
     ..Needs::ANY
 };
 
+/// Programs can use the other GPU while one is unbound.
+const UNBINDS: Needs = Needs {
+    driver: &[LETS_GO],
+    ..NEEDS
+};
+
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "one of two GPUs is unbound while a queue of each is stopped",
-        needs: NEEDS,
+        needs: UNBINDS,
         run: removed,
     },
     Scenario {
@@ -40,7 +46,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "one of two GPUs acts, by a mode of its own that outlives an unbinding",
-        needs: NEEDS,
+        needs: UNBINDS,
         run: acts_alone,
     },
 ];

@@ -28,7 +28,7 @@ pub fn hold_queues(
 
 /// Asks for queues that the driver refuses, and tells how many it did refuse.
 pub fn ask_for_refused_queues(node: u32, calls: u64) -> Result<serde_json::Value> {
-    let context = Context::create(node)?;
+    let context = Context::main(node)?;
     let refused = (0..calls).filter(|_| context.is_refused_queue()).count();
     Ok(json!({ "refused": refused }))
 }
