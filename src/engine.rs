@@ -12,6 +12,7 @@ use gpreempt_policy::Mode;
 use gpreempt_policy::Nanos;
 use gpreempt_policy::Number;
 use gpreempt_policy::RuleEffect;
+use gpreempt_policy::RETRY_FIRST;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 use kernel::time::delay::fsleep;
@@ -41,6 +42,9 @@ const PAUSE_MS: i64 = 20;
 /// How long a thread sleeps at most while it has anything to do with its node. What
 /// wakes it out of turn can be missed: an operator may switch off all probes.
 const LONGEST_SLEEP: Nanos = Nanos::SECOND;
+
+/// The same where the creation of a queue cannot wake the thread.
+const WITHOUT_WAKING: Nanos = Nanos::from_millis(100);
 
 /// A rest in which the thread hears of no new queue: the next look, which is due anyway,
 /// finds it. With idle queues it rests for so long by default.
@@ -147,7 +151,7 @@ impl Engine {
         let longest = match policy.mode {
             Mode::Off => None,
             _ if self.shared.creation_wakes() => Some(LONGEST_SLEEP),
-            _ => Some(policy.duration(Number::IdlePollNoWake)),
+            _ => Some(WITHOUT_WAKING),
         };
         let spacing = policy.duration(Number::PollInterval);
         let Some(look) = look.or_else(|| longest.map(|time| clock::now().after(time))) else {
@@ -207,7 +211,7 @@ impl Engine {
             return None;
         }
         self.rested = false;
-        let retry = clock::now().after(settings.policy.duration(Number::Retry));
+        let retry = clock::now().after(RETRY_FIRST);
         if self.follow(gpu, alarm).is_err() {
             return Some(retry);
         }
@@ -334,7 +338,7 @@ impl Engine {
                 failure.errno()
             );
         }
-        clock::now().after(self.settings.policy.duration(Number::Retry))
+        clock::now().after(RETRY_FIRST)
     }
 
     /// Starts everything that is stopped, trying for a while, because the module lets

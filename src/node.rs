@@ -42,6 +42,7 @@ use gpreempt_policy::Number;
 use gpreempt_policy::QueueId;
 use gpreempt_policy::QueueView;
 use gpreempt_policy::Step;
+use gpreempt_policy::RETRY_FIRST;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
 use kfd::act::failure::Failure;
@@ -188,9 +189,8 @@ impl NodeEngine {
         thread: &mut Running,
     ) -> Option<Nanos> {
         let begin = clock::now();
-        let retry = config.duration(Number::Retry);
         let soon = || Some(begin.after(config.duration(Number::PollInterval)));
-        let later = || Some(begin.after(retry));
+        let later = || Some(begin.after(RETRY_FIRST));
         let site = Site::new(gpu, self.index);
         let Ok(hardware) = self.look_at(site, backend) else {
             self.memory.record.counters.missed.add(1);
@@ -213,7 +213,7 @@ impl NodeEngine {
             return later();
         }
         self.count_gws(site, backend, config.mode, begin);
-        if self.start_beyond(site, backend, begin, retry) {
+        if self.start_beyond(site, backend, begin, RETRY_FIRST) {
             // What was seen is out of date now.
             return soon();
         }

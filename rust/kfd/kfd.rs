@@ -55,6 +55,7 @@ pub mod driver {
 /// What is seen of the queues, without changing anything.
 pub mod look {
     pub mod crowd;
+    pub mod grid;
     pub mod hardware;
     pub mod registers;
     pub mod sample;

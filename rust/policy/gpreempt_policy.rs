@@ -42,81 +42,82 @@ mod settings {
     pub(crate) mod set_error;
 }
 
-/// What is remembered from pass to pass.
-mod memory {
-    pub(crate) mod account;
+/// What several rooms build on.
+mod parts {
+    pub(crate) mod backoff;
     pub(crate) mod budget;
-    pub(crate) mod cooldown;
+    pub(crate) mod lengths;
+    pub(crate) mod table;
+}
+
+/// What is remembered of a queue.
+#[allow(clippy::module_inception)] // The queue has the name of its room.
+mod queue {
     pub(crate) mod figures;
-    pub(crate) mod gaps;
-    pub(crate) mod hint;
-    pub(crate) mod pace;
-    pub(crate) mod patience;
     pub(crate) mod phase;
-    pub(crate) mod plan;
-    pub(crate) mod process;
     pub(crate) mod queue;
     pub(crate) mod rating;
-    pub(crate) mod recovery;
-    pub(crate) mod retry;
-    pub(crate) mod share;
-    pub(crate) mod spell;
     pub(crate) mod stop;
-    pub(crate) mod storage;
-    pub(crate) mod table;
-    pub(crate) mod tempo;
-    pub(crate) mod tenure;
-    pub(crate) mod thrash;
-    pub(crate) mod wanting;
     pub(crate) mod work;
 }
 
-/// What differs between the policies that an operator can choose from.
-#[allow(clippy::module_inception)] // The trait has the name of its room.
-mod algorithm {
-    pub(crate) mod algorithm;
-    pub(crate) mod deadline;
-    pub(crate) mod fair;
-    pub(crate) mod policies;
-    pub(crate) mod standing;
-    pub(crate) mod strict;
+/// What is remembered of those whom queues belong to.
+#[allow(clippy::module_inception)] // The process has the name of its room.
+mod process {
+    pub(crate) mod hint;
+    pub(crate) mod process;
+    pub(crate) mod recovery;
+    pub(crate) mod share;
+    pub(crate) mod tenant;
+}
+
+/// What is remembered of a priority level.
+#[allow(clippy::module_inception)] // The level has the name of its room.
+mod level {
+    pub(crate) mod demand;
+    pub(crate) mod level;
+    pub(crate) mod tank;
 }
 
 /// One pass over the queues of a node.
 #[allow(clippy::module_inception)] // The pass has the name of its room.
 mod pass {
     pub(crate) mod close;
-    pub(crate) mod decide;
+    pub(crate) mod cost;
+    pub(crate) mod gather;
+    pub(crate) mod hints;
     pub(crate) mod ingest;
-    pub(crate) mod last_launches;
+    pub(crate) mod node;
     pub(crate) mod output;
     pub(crate) mod pass;
-    pub(crate) mod prepare;
-    pub(crate) mod presence;
+    pub(crate) mod questions;
     pub(crate) mod rest;
-    pub(crate) mod rivals;
     pub(crate) mod start;
     pub(crate) mod stop;
+    pub(crate) mod storage;
+    pub(crate) mod turns;
 }
 
-mod node;
 mod scheduler;
 
-pub use memory::cooldown::PairSlot;
-pub use memory::process::ProcessSlot;
-pub use memory::queue::QueueSlot;
-pub use memory::share::share;
-pub use memory::share::Claim;
-pub use memory::share::Claimant;
-pub use memory::share::Worth;
-pub use memory::storage::Parts;
-pub use memory::storage::Storage;
-pub use memory::storage::PAIR_SLOTS;
-pub use memory::storage::PROCESS_SLOTS;
-pub use memory::storage::QUEUE_SLOTS;
+pub use pass::storage::LevelSlot;
+pub use pass::storage::Parts;
+pub use pass::storage::Storage;
+pub use pass::storage::LEVEL_SLOTS;
+pub use pass::storage::PROCESS_SLOTS;
+pub use pass::storage::QUEUE_SLOTS;
+pub use pass::storage::TENANT_SLOTS;
+pub use process::process::ProcessSlot;
+pub use process::recovery::RETRY_FIRST;
+pub use process::recovery::RETRY_LONGEST;
+pub use process::share::share;
+pub use process::share::Claim;
+pub use process::share::Claimant;
+pub use process::share::Worth;
+pub use process::tenant::TenantSlot;
+pub use queue::queue::QueueSlot;
 pub use scheduler::Scheduler;
 pub use settings::choices::Mode;
-pub use settings::choices::PolicyKind;
 pub use settings::config::choice;
 pub use settings::config::unit_name;
 pub use settings::config::Config;
@@ -159,11 +160,11 @@ pub use terms::observation::Observation;
 pub use terms::observation::ProcessId;
 pub use terms::observation::QueueId;
 pub use terms::observation::QueueState;
+pub use terms::observation::TenantId;
 pub use terms::observation::Waves;
 pub use terms::priority::Priority;
 pub use terms::priority::UserPriority;
 pub use terms::priority::LEVELS;
-pub use terms::rule::Reservation;
 pub use terms::rule::RuleEffect;
 pub use terms::rule::RuleId;
 pub use terms::time::Nanos;

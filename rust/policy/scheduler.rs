@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The policy's face to the engine.
 
-use crate::memory::storage::Storage;
-use crate::node::Node;
+use crate::pass::node::Node;
+use crate::pass::storage::Storage;
 use crate::settings::config::Config;
 use crate::terms::decision::Arming;
 use crate::terms::decision::Decision;
@@ -25,11 +25,13 @@ use crate::terms::view::QueueView;
 ///
 /// let mut queues = vec![QueueSlot::default(); 8];
 /// let mut processes = vec![ProcessSlot::default(); 8];
-/// let mut pairs = vec![PairSlot::default(); 4];
+/// let mut tenants = vec![TenantSlot::default(); 8];
+/// let mut levels = vec![LevelSlot::default(); LEVEL_SLOTS];
 /// let mut scheduler = Scheduler::new(Parts {
 ///     queues: &mut queues,
 ///     processes: &mut processes,
-///     pairs: &mut pairs,
+///     tenants: &mut tenants,
+///     levels: &mut levels,
 /// });
 /// let config = Config::new();
 /// let mut out = [Decision::NONE; 8];
@@ -70,8 +72,8 @@ impl<S: Storage> Scheduler<S> {
             .step(self.storage.parts(), now, config, seen, outcomes, out)
     }
 
-    /// What the last transaction took, from the call to its return. It feeds
-    /// the cost model of the thrash guard.
+    /// What the last transaction took, from the call to its return. Stops are weighed
+    /// against it.
     pub fn transaction_took(&mut self, took: Nanos) {
         self.node.transaction_took(took);
     }

@@ -41,14 +41,6 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
             if let Some(timeslice) = rule.effect.timeslice {
                 seq_print!(out, ",\"timeslice_ns\":{}", timeslice.0);
             }
-            if let Some(reservation) = rule.effect.reservation {
-                seq_print!(
-                    out,
-                    ",\"period_ns\":{},\"budget_ns\":{}",
-                    reservation.period.0,
-                    reservation.budget.0
-                );
-            }
             if let Some(budget) = rule.effect.stop_budget {
                 seq_print!(out, ",\"stop_budget_ns\":{}", budget.0);
             }

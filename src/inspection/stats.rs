@@ -47,13 +47,12 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
     each_node_in_force(fleet, |gpu, node, backend, settings| {
         seq_print!(
             out,
-            "{} node {} gpu_id {}: {}, mode {}, policy {}, sampler {}, backend {}, transaction {}\n",
+            "{} node {} gpu_id {}: {}, mode {}, sampler {}, backend {}, transaction {}\n",
             gpu,
             node.index(),
             node.gpu_id(),
             node.state(),
             settings.policy.mode.name(),
-            settings.policy.policy.name(),
             settings.sampler.name(),
             backend.name(),
             settings.transaction.name()
@@ -95,9 +94,8 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
             }
             seq_print!(
                 out,
-                ",\"mode\":\"{}\",\"policy\":\"{}\",\"sampler\":\"{}\",\"backend\":\"{}\",\"transaction\":\"{}\"",
+                ",\"mode\":\"{}\",\"sampler\":\"{}\",\"backend\":\"{}\",\"transaction\":\"{}\"",
                 settings.policy.mode.name(),
-                settings.policy.policy.name(),
                 settings.sampler.name(),
                 backend.name(),
                 settings.transaction.name()

@@ -63,7 +63,8 @@ impl Look {
         if let (SamplerKind::Mmio, Some(source)) = (sampler, hardware) {
             self.survey.read_registers(gpu, &mut self.registers, source);
         }
-        self.survey.read_pointers(thread);
+        let counts = ask_waves || sampler == SamplerKind::Mmio;
+        self.survey.read_pointers(thread, counts);
         let count = match sampler {
             SamplerKind::Memory => false,
             SamplerKind::Auto => ask_waves || (waits && self.survey.any_unread()),

@@ -5,6 +5,7 @@
 use crate::node::roster::Roster;
 use gpreempt_policy::Observation;
 use gpreempt_policy::QueueState;
+use gpreempt_policy::TenantId;
 use gpreempt_policy::Waves;
 use kernel::prelude::*;
 use kfd::driver::queue::Activity;
@@ -30,9 +31,13 @@ pub(crate) fn observe(survey: &Survey, roster: &mut Roster, into: &mut KVVec<Obs
         queue.stopped_with_waves &= queue.stopped;
         // Without a backlog, a launch that was not known of may be what it has left.
         let waits = queue.stopped_without_waves && queue.backlog.is_some_and(|left| left > 0);
+        let process = survey.processes().get(seen.process);
         let observation = Observation {
             queue: queue.id,
             process: queue.process,
+            tenant: process.map_or(TenantId(0), |process| {
+                TenantId(process.task.tenant())
+            }),
             kfd: seen.facts.priority,
             rule: queue.rule,
             backlog: queue.backlog,
@@ -44,12 +49,10 @@ pub(crate) fn observe(survey: &Survey, roster: &mut Roster, into: &mut KVVec<Obs
                 true if queue.stopped_with_waves => Waves::Known(1),
                 true => Waves::Unknown,
             },
+            grid: seen.sample.grid,
             head: seen.sample.head,
             state,
-            hint: survey
-                .processes()
-                .get(seen.process)
-                .and_then(|process| process.hint),
+            hint: process.and_then(|process| process.hint),
             internal: seen.internal,
             protected: seen.facts.protected,
         };

@@ -2,21 +2,24 @@
 
 //! The memory that the policy works in, for one node.
 
-use gpreempt_policy::PairSlot;
+use gpreempt_policy::LevelSlot;
 use gpreempt_policy::Parts;
 use gpreempt_policy::ProcessSlot;
 use gpreempt_policy::QueueSlot;
 use gpreempt_policy::Storage;
-use gpreempt_policy::PAIR_SLOTS;
+use gpreempt_policy::TenantSlot;
+use gpreempt_policy::LEVEL_SLOTS;
 use gpreempt_policy::PROCESS_SLOTS;
 use gpreempt_policy::QUEUE_SLOTS;
+use gpreempt_policy::TENANT_SLOTS;
 use kernel::prelude::*;
 
 /// Memory for as many queues as a node is sized for.
 pub(crate) struct Slots {
     queues: KVVec<QueueSlot>,
     processes: KVVec<ProcessSlot>,
-    pairs: KVVec<PairSlot>,
+    tenants: KVVec<TenantSlot>,
+    levels: KVVec<LevelSlot>,
 }
 
 impl Slots {
@@ -24,7 +27,8 @@ impl Slots {
         Ok(Self {
             queues: filled(QUEUE_SLOTS)?,
             processes: filled(PROCESS_SLOTS)?,
-            pairs: filled(PAIR_SLOTS)?,
+            tenants: filled(TENANT_SLOTS)?,
+            levels: filled(LEVEL_SLOTS)?,
         })
     }
 }
@@ -34,7 +38,8 @@ impl Storage for Slots {
         Parts {
             queues: &mut self.queues,
             processes: &mut self.processes,
-            pairs: &mut self.pairs,
+            tenants: &mut self.tenants,
+            levels: &mut self.levels,
         }
     }
 }

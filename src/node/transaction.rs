@@ -8,8 +8,8 @@ use crate::node::record::Counters;
 use crate::node::site::Site;
 use crate::node::unanswered::Unanswered;
 use gpreempt_policy::Nanos;
-use gpreempt_policy::Number;
 use gpreempt_policy::QUEUE_SLOTS;
+use gpreempt_policy::RETRY_LONGEST;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
 use kfd::act::failure::Failure;
@@ -22,7 +22,6 @@ use kfd::act::transaction::Transacted;
 use kfd::driver::queue::QueueKey;
 use kfd::kernel::clock;
 use kfd::look::survey::Survey;
-use kfd::operator::settings;
 
 /// The transactions on a node.
 pub(crate) struct Transactions {
@@ -127,10 +126,7 @@ impl Transactions {
         let Some(why) = handed_over.why else {
             return;
         };
-        let pause = settings::of(site.gpu().device())
-            .policy
-            .duration(Number::RetryMax);
-        self.driver_until = clock::now().after(pause);
+        self.driver_until = clock::now().after(RETRY_LONGEST);
         if !self.said_handed_over {
             self.said_handed_over = true;
             pr_warn!(

@@ -14,16 +14,15 @@
 
 use crate::node::site::Site;
 use gpreempt_policy::Nanos;
-use gpreempt_policy::Number;
+use gpreempt_policy::RETRY_LONGEST;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
 use kfd::act::failure::Failure;
 use kfd::act::transaction::Orders;
 use kfd::act::transaction::Transacted;
 use kfd::kernel::clock;
-use kfd::operator::settings;
 
-/// The longest pause, unless an operator wants even the first one to be longer.
+/// The longest pause.
 const LONGEST_PAUSE: Nanos = Nanos::SECOND.times(300);
 
 /// Whether the firmware has not answered, and for how long it is left alone.
@@ -83,10 +82,7 @@ impl Unanswered {
     }
 
     fn note(&mut self, site: Site<'_>, resets: Option<u32>) {
-        let first = settings::of(site.gpu().device())
-            .policy
-            .duration(Number::RetryMax);
-        let pause = first.doubled(self.times, first.max(LONGEST_PAUSE));
+        let pause = RETRY_LONGEST.doubled(self.times, LONGEST_PAUSE);
         if self.times == 0 {
             pr_err!(
                 "{}: the firmware does not answer: nothing is sent for a while, each time for longer, unless the GPU is reset, which the driver does not do by itself with amdgpu.gpu_recovery=0, or 'armed' is written to the node's state\n",

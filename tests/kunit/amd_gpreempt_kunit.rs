@@ -15,6 +15,7 @@ mod crowd;
 mod direct;
 mod failure;
 mod fake;
+mod grid;
 mod heads;
 mod hint;
 mod misfit;

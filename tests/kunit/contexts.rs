@@ -40,7 +40,7 @@ struct Reader {
 
 impl Body for Reader {
     fn run(&self, thread: &mut Running) {
-        self.survey.lock().read_pointers(thread);
+        self.survey.lock().read_pointers(thread, true);
         self.done.complete_all();
         while !thread.should_stop() {
             thread.sleep(&self.alarm, self.alarm.heard(), 0, None);

@@ -6,7 +6,9 @@
 //! Each case is a test of its own.  Their list is data and `#[kunit_tests]` wants
 //! functions, so one function is made for each number.
 
-use gpreempt_policy::{PairSlot, Parts, ProcessSlot, QueueSlot, Storage};
+use gpreempt_policy::{
+    LevelSlot, Parts, ProcessSlot, QueueSlot, Storage, TenantSlot, LEVEL_SLOTS,
+};
 use kernel::bindings;
 use kernel::prelude::*;
 use kernel::str::CStr;
@@ -23,15 +25,17 @@ use cases::{Bench, CASES};
 struct Vectors {
     queues: KVec<QueueSlot>,
     processes: KVec<ProcessSlot>,
-    pairs: KVec<PairSlot>,
+    tenants: KVec<TenantSlot>,
+    levels: KVec<LevelSlot>,
 }
 
 impl Vectors {
-    fn new(queues: usize, pairs: usize) -> Result<Self> {
+    fn new(queues: usize) -> Result<Self> {
         Ok(Self {
             queues: KVec::from_elem(QueueSlot::default(), queues, GFP_KERNEL)?,
             processes: KVec::from_elem(ProcessSlot::default(), queues, GFP_KERNEL)?,
-            pairs: KVec::from_elem(PairSlot::default(), pairs, GFP_KERNEL)?,
+            tenants: KVec::from_elem(TenantSlot::default(), queues, GFP_KERNEL)?,
+            levels: KVec::from_elem(LevelSlot::default(), LEVEL_SLOTS, GFP_KERNEL)?,
         })
     }
 }
@@ -41,7 +45,8 @@ impl Storage for Vectors {
         Parts {
             queues: &mut self.queues,
             processes: &mut self.processes,
-            pairs: &mut self.pairs,
+            tenants: &mut self.tenants,
+            levels: &mut self.levels,
         }
     }
 }
@@ -49,7 +54,7 @@ impl Storage for Vectors {
 /// Plays one case and says what went otherwise than written.
 fn play(number: usize) -> Result {
     let case = CASES.get(number).ok_or(EINVAL)?;
-    Bench::new(Vectors::new(16, 4)?)
+    Bench::new(Vectors::new(16)?)
         .play(case)
         .map_err(|failure| {
             // Indented, as the notes of a test are.

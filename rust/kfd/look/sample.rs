@@ -8,6 +8,8 @@ use crate::driver::process::Inside;
 use crate::driver::queue::Format;
 use crate::driver::queue::QueueFacts;
 use crate::driver::queue::AQL_PACKET_BYTES;
+use crate::look::grid::waves_on_first_die;
+use crate::look::grid::GRID_WORDS;
 use crate::look::registers::HardwareQueue;
 use gpreempt_policy::Head;
 use gpreempt_policy::Waves;
@@ -23,6 +25,8 @@ pub struct Sample {
     pub head: Head,
     /// The waves on the compute units.
     pub waves: Waves,
+    /// How many of the waves that are counted the last launch has when it is all placed.
+    pub grid: Option<u32>,
 }
 
 impl Sample {
@@ -82,6 +86,37 @@ impl Sample {
         }
     }
 
+    /// Reads how large the grid of the last launch is, where nothing is behind it: on a
+    /// node with so many dies.
+    pub(crate) fn read_grid(&mut self, facts: &QueueFacts, inside: &Inside<'_>, dies: u32) {
+        self.grid = match self.backlog(facts) {
+            Some(0) => self.last_grid(facts, inside, dies),
+            _ => None,
+        };
+    }
+
+    fn last_grid(&self, facts: &QueueFacts, inside: &Inside<'_>, dies: u32) -> Option<u32> {
+        let packet = self.packet(facts, self.read?.checked_sub(1)?)?;
+        let mut words = [0; GRID_WORDS];
+        for (at, word) in (packet..).step_by(4).zip(&mut words) {
+            *word = inside.read::<u32>(at)?;
+        }
+        waves_on_first_die(words, dies)
+    }
+
+    /// Where the packet with a number is.
+    fn packet(&self, facts: &QueueFacts, number: u64) -> Option<u64> {
+        let packets = facts.ring_bytes / AQL_PACKET_BYTES;
+        let slot = match facts.format {
+            Format::Aql => number.checked_rem(packets)?,
+            Format::Pm4 => return None,
+        };
+        facts
+            .key
+            .ring
+            .checked_add(slot.checked_mul(AQL_PACKET_BYTES)?)
+    }
+
     /// The kind of the packet at the read pointer.
     fn peek(&self, facts: &QueueFacts, inside: &Inside<'_>) -> Head {
         const VENDOR_SPECIFIC: u32 = 0;
@@ -92,19 +127,8 @@ impl Sample {
         const BARRIER_OR: u32 = 5;
         /// The vendor's packet that waits for the value of a signal.
         const BARRIER_VALUE: u32 = 2;
-        let packets = facts.ring_bytes / AQL_PACKET_BYTES;
-        let slot = match (facts.format, self.read) {
-            (Format::Aql, Some(read)) => read.checked_rem(packets),
-            _ => None,
-        };
-        let header = slot
-            .and_then(|slot| {
-                facts
-                    .key
-                    .ring
-                    .checked_add(slot.checked_mul(AQL_PACKET_BYTES)?)
-            })
-            .and_then(|packet| inside.read::<u32>(packet));
+        let packet = self.read.and_then(|read| self.packet(facts, read));
+        let header = packet.and_then(|packet| inside.read::<u32>(packet));
         // The type, and the vendor's own behind the header's two bytes.
         match header.map(|header| (header & 0xff, (header >> 16) & 0xff)) {
             Some((INVALID, _)) => Head::Invalid,

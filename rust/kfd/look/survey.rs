@@ -72,6 +72,8 @@ pub struct Survey {
     stopped_beyond: u32,
     uncounted_gws: bool,
     copy_queues: u32,
+    /// How many dies the node has.
+    dies: u32,
     began: Nanos,
 }
 
@@ -88,6 +90,7 @@ impl Survey {
             stopped_beyond: 0,
             uncounted_gws: false,
             copy_queues: 0,
+            dies: 1,
             began: Nanos::ZERO,
         })
     }
@@ -149,6 +152,7 @@ impl Survey {
     ///
     /// Only where there is not room for all queues is there more than one walk.
     pub fn take(&mut self, node: &Node<'_>, known: impl Iterator<Item = Known> + Clone) {
+        self.dies = node.xcc_mask().count_ones();
         self.stops.remember(known.clone());
         if !self.crowd.chooses() {
             self.walk(node);
@@ -301,12 +305,14 @@ impl Survey {
     }
 
     /// Reads the pointers of all other queues in their processes' memory, of those whose
-    /// addresses are of that. No lock of the driver may be held.
+    /// addresses are of that, and with `grids` how large the last launches are. No lock of
+    /// the driver may be held.
     ///
     /// The memory is kept in use meanwhile, so that a process that ends just then is taken
     /// down a little later: it is left alone of one that is about to give it up, or whose
     /// queues all stand still anyway.
-    pub fn read_pointers(&mut self, thread: &mut Running) {
+    pub fn read_pointers(&mut self, thread: &mut Running, grids: bool) {
+        let dies = self.dies;
         let mut queues = self.queues.iter_mut().peekable();
         for (at, process) in self.processes.iter_mut().enumerate() {
             let handle = process.memory.take();
@@ -318,6 +324,9 @@ impl Survey {
             memory.enter(thread, |inside| {
                 while let Some(queue) = queues.next_if(|queue| queue.process == at) {
                     queue.sample.read_pointers(&queue.facts, inside);
+                    if grids {
+                        queue.sample.read_grid(&queue.facts, inside, dies);
+                    }
                 }
             });
             // After the pointers: a request that was seen has its hint seen with it, and

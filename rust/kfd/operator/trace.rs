@@ -70,8 +70,6 @@ pub fn word(reason: gpreempt_policy::Reason) -> &'static CStr {
     match reason {
         Reason::Inversion => c"inversion",
         Reason::Rotation => c"rotation",
-        Reason::Share => c"share",
-        Reason::Deadline => c"deadline",
         Reason::Calm => c"calm",
         Reason::Turn => c"turn",
         Reason::Bound => c"bound",

@@ -1,35 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What one pass works with.
+//! What one pass works with, and the order in which it goes.
 
-use crate::algorithm::algorithm::Algorithm;
-use crate::algorithm::algorithm::Context;
-use crate::memory::cooldown::Pairs;
-use crate::memory::gaps::Gaps;
-use crate::memory::pace::Pace;
-use crate::memory::process::Process;
-use crate::memory::queue::Queue;
-use crate::memory::table::Table;
-use crate::memory::thrash::Thrash;
-use crate::pass::last_launches::LastLaunches;
+use crate::level::level::Level;
+use crate::parts::table::Table;
+use crate::pass::cost::Cost;
 use crate::pass::output::Output;
-use crate::pass::presence::Presence;
-use crate::pass::rivals::Rival;
-use crate::pass::rivals::Rivals;
+use crate::pass::questions::Questions;
+use crate::pass::storage::LevelSlot;
+use crate::process::process::Process;
+use crate::process::tenant::Tenant;
+use crate::queue::queue::Queue;
+use crate::settings::choices::Mode;
 use crate::settings::config::Config;
 use crate::settings::limits::Limits;
-use crate::terms::decision::Action;
 use crate::terms::decision::Arming;
 use crate::terms::decision::Decision;
 use crate::terms::decision::Step;
+use crate::terms::observation::Observation;
+use crate::terms::priority::Priority;
 use crate::terms::time::Nanos;
+
+/// The tables of a node.
+type Tables<'p> = (Table<'p, Queue>, Table<'p, Process>, Table<'p, Tenant>);
 
 /// What one pass works with.
 pub(crate) struct Pass<'p, 'c> {
     pub(crate) now: Nanos,
     pub(crate) config: &'p Config<'c>,
     pub(crate) limits: Limits,
-    pub(crate) algorithm: &'static dyn Algorithm,
-    pub(crate) context: Context,
     pub(crate) arming: Arming,
     /// The pause after the last failure is over.
     pub(crate) may_retry: bool,
@@ -37,39 +35,106 @@ pub(crate) struct Pass<'p, 'c> {
     pub(crate) releasing: bool,
     pub(crate) queues: Table<'p, Queue>,
     pub(crate) processes: Table<'p, Process>,
-    pub(crate) pairs: Pairs<'p>,
-    pub(crate) thrash: &'p mut Thrash,
-    pub(crate) pace: &'p mut Pace,
-    pub(crate) gaps: &'p mut Gaps,
+    pub(crate) tenants: Table<'p, Tenant>,
+    pub(crate) levels: &'p mut [LevelSlot],
+    pub(crate) cost: Cost,
+    pub(crate) questions: Questions,
     pub(crate) out: Output<'p>,
     pub(crate) step: Step,
-    /// A queue is really started in this pass.
-    pub(crate) starts: bool,
-    pub(crate) presence: Presence,
-    /// Queues that want the GPU.
-    pub(crate) wanting: Rivals,
-    /// Queues that wait for it.
-    pub(crate) waiting: Rivals,
-    pub(crate) last_launches: LastLaunches,
-    /// For how long no queue had wanted what was stopped when one did again.
-    pub(crate) gap: Option<Nanos>,
-    /// When a queue may have come to wait.
-    pub(crate) ripe: Nanos,
     /// A hint counts.
     pub(crate) hinted: bool,
+    /// Waves were counted in this pass, and the highest level of a queue that has any.
+    pub(crate) counted: bool,
+    pub(crate) busiest: Option<Priority>,
+    /// The lowest level at which a queue may have something, and the highest at which one
+    /// has had something lately.
+    pub(crate) lowest: Priority,
+    pub(crate) highest: Priority,
+    /// The lowest level of a queue that takes part.
+    pub(crate) floor: Priority,
+    /// The waves of this look were asked for.
+    pub(crate) asked: bool,
     /// Queues stopped or to be started, dry ones too.
     pub(crate) stopped: usize,
-    /// The least virtual time of a queue that wants the GPU.
-    pub(crate) least: Nanos,
     /// A queue runs that may not be stopped yet because it was stopped so long.
     pub(crate) immune: bool,
+    /// The level for which queues are stopped in this pass.
+    pub(crate) stops_for: Option<Priority>,
     /// The earliest time at which something is due.
     pub(crate) due: Nanos,
+    /// When a head will have been one that nothing takes for long enough.
+    pub(crate) settles: Nanos,
     /// The earliest time to come at which a stop reaches one of its bounds.
     pub(crate) bound: Nanos,
 }
 
-impl Pass<'_, '_> {
+impl<'p, 'c> Pass<'p, 'c> {
+    #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
+    pub(crate) fn new(
+        now: Nanos,
+        config: &'p Config<'c>,
+        limits: Limits,
+        (queues, processes, tenants): Tables<'p>,
+        levels: &'p mut [LevelSlot],
+        out: Output<'p>,
+    ) -> Pass<'p, 'c> {
+        Pass {
+            now,
+            config,
+            limits,
+            arming: Arming::Armed,
+            may_retry: true,
+            releasing: false,
+            queues,
+            processes,
+            tenants,
+            levels,
+            cost: Cost::new(),
+            questions: Questions::new(),
+            out,
+            step: Step::default(),
+            hinted: false,
+            counted: false,
+            busiest: None,
+            lowest: Priority::HIGHEST,
+            highest: Priority::LOWEST,
+            floor: Priority::HIGHEST,
+            asked: false,
+            stopped: 0,
+            immune: false,
+            stops_for: None,
+            due: Nanos::NEVER,
+            settles: Nanos::NEVER,
+            bound: Nanos::NEVER,
+        }
+    }
+
+    /// The whole pass.
+    pub(crate) fn run(&mut self, pass: u32, elapsed: Nanos, seen: &[Observation]) -> Step {
+        self.asked = self.questions.begin_pass();
+        self.ingest(pass, elapsed, seen);
+        self.follow_hints();
+        if !matches!(self.arming, Arming::Silent(_)) {
+            self.gather();
+            self.find_turns();
+            if self.may_stop() {
+                self.choose_stop();
+            }
+            if self.stopped > 0 {
+                self.start_queues();
+            }
+            if self.may_stop() {
+                self.stop_queues();
+            }
+        }
+        self.close();
+        self.step
+    }
+
+    fn may_stop(&self) -> bool {
+        self.config.mode != Mode::Off && self.arming == Arming::Armed && !self.releasing
+    }
+
     /// Look again at this time at the latest.
     pub(crate) fn look_at(&mut self, time: Nanos) {
         self.due = self.due.min(time);
@@ -84,52 +149,50 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Finds the queues that matter. Costs a walk, so only when something waits
-    /// or is stopped.
-    pub(crate) fn gather(&mut self) {
-        for at in 0..self.queues.len() {
-            let Some(queue) = self.queues.get(at) else {
-                break;
-            };
-            if !queue.contends() {
-                continue;
-            }
-            if queue.tenure().is_immune(self.now) && queue.work().is_busy() {
-                self.immune = true;
-            }
-            if !queue.wants() {
-                continue;
-            }
-            let waits = queue.waits();
-            let rank = self.algorithm.rank(queue);
-            let rival = Rival::new(queue, at, rank, &self.limits);
-            self.wanting.offer(rival);
-            if waits && self.budget_left(&rival) > Nanos::ZERO {
-                self.waiting.offer(rival);
-            }
-        }
+    pub(crate) fn level(&self, level: Priority) -> Option<&Level> {
+        self.levels.get(level.index()).map(|slot| &slot.0)
     }
 
-    /// How much longer queues may be stopped for this one's process.
-    pub(crate) fn budget_left(&self, rival: &Rival) -> Nanos {
-        match self.processes.get(rival.process_at) {
-            Some(process) => process.budget_left(self.now, self.limits.budget),
+    pub(crate) fn level_mut(&mut self, level: Priority) -> Option<&mut Level> {
+        self.levels.get_mut(level.index()).map(|slot| &mut slot.0)
+    }
+
+    /// How much longer queues may be stopped for the process at a place.
+    pub(crate) fn budget_left(&self, process_at: usize) -> Nanos {
+        let Some(process) = self.processes.get(process_at) else {
+            return Nanos::ZERO;
+        };
+        let budget = process.stop_budget(self.limits.budget);
+        match self.tenants.get(process.tenant_at()) {
+            Some(tenant) => tenant.left(self.now, budget),
             None => Nanos::ZERO,
         }
     }
 
-    /// Books that something is stopped for this one's process.
+    /// Something is stopped for the process at a place.
     pub(crate) fn hold(&mut self, process_at: usize) {
-        let now = self.now;
-        if let Some(process) = self.processes.get_mut(process_at) {
-            process.hold(now);
+        let (now, left) = (self.now, self.budget_left(process_at));
+        let Some(process) = self.processes.get_mut(process_at) else {
+            return;
+        };
+        process.hold(now);
+        // What a rule allows without a limit is not the tenant's to pay.
+        if left == Nanos::NEVER {
+            return;
         }
+        if let Some(tenant) = self.tenants.get_mut(process.tenant_at()) {
+            tenant.hold(now);
+        }
+        self.keep_bound(now.after(left));
     }
 
     /// Makes a decision. `false`: there is no room for it.
     pub(crate) fn push(&mut self, decision: Decision) -> bool {
         let made = self.out.push(decision);
-        self.starts |= made && decision.apply && decision.action == Action::Start;
+        if made && decision.apply {
+            // A transaction that does both is the dearer one.
+            self.cost.expect(decision.action);
+        }
         made
     }
 }

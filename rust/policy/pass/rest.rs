@@ -7,7 +7,7 @@
 //! a stop reaches one of its own bounds.
 
 use crate::settings::config::Config;
-use crate::settings::parameter::Number;
+use crate::settings::limits::Limits;
 use crate::terms::decision::Step;
 use crate::terms::time::Nanos;
 
@@ -22,10 +22,11 @@ impl Step {
             || self.stalled > 0
             || self.inversion.is_some()
             || self.bound.is_some();
-        let interval = config.duration(match pressing {
-            true => Number::PollInterval,
-            false => Number::IdlePoll,
-        });
+        let limits = Limits::new(config);
+        let interval = match pressing {
+            true => limits.poll,
+            false => limits.idle,
+        };
         let end = now.after(took.min(interval.times(INTERVALS)));
         self.bound.map_or(end, |bound| end.min(bound))
     }
@@ -34,6 +35,7 @@ impl Step {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::parameter::Number;
 
     const NOW: Nanos = Nanos(5_000_000_000);
 
@@ -42,7 +44,6 @@ mod tests {
     fn rest(step: Step, took: u32) -> Nanos {
         let mut config = Config::new();
         assert_eq!(config.set(Number::PollInterval, 100), Ok(()));
-        assert_eq!(config.set(Number::IdlePoll, 1_000), Ok(()));
         let end = step.rest_until(NOW, Nanos::from_micros(took), &config);
         end.since(NOW)
     }

@@ -1,349 +1,202 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which stopped queues are started, and why.
 //!
-//! A queue stays stopped only for a queue of another process that wants the
-//! GPU, may hold it under the algorithm, has budget left, is not cooling down
-//! with it, and makes progress. A queue that no other one holds is started.
+//! A queue stays stopped only for a queue of another process at a level above it that
+//! holds: that wants the GPU, has budget left and makes progress, or is in a pause that it
+//! pays to hold out. A queue that no level holds is started.
 
-use crate::algorithm::algorithm::Keep;
-use crate::algorithm::standing::Side;
-use crate::memory::phase::Phase;
-use crate::memory::queue::Queue;
-use crate::memory::stop::Stop;
-use crate::memory::work::Work;
 use crate::pass::pass::Pass;
-use crate::pass::rivals::Rival;
-use crate::pass::rivals::RIVALS;
+use crate::queue::phase::Phase;
+use crate::queue::queue::Queue;
+use crate::queue::stop::Beneficiary;
+use crate::queue::stop::Stop;
 use crate::settings::choices::Mode;
 use crate::terms::decision::Action;
 use crate::terms::decision::Arming;
 use crate::terms::decision::Decision;
 use crate::terms::decision::Reason;
-use crate::terms::observation::QueueId;
+use crate::terms::priority::Priority;
 use crate::terms::time::Nanos;
-
-/// How long after the decision to stop others a queue may still show no waves: until a
-/// short transaction is over, and the hardware has begun with what it was to make room for.
-const TAKES_EFFECT: Nanos = Nanos::from_micros(50);
 
 /// What is to become of a stopped queue.
 enum Judgement {
-    /// It is started.
     Start(Reason),
-    /// It is started because this one makes no progress.
-    Blamed(Rival),
-    /// It stays stopped for this one.
-    Held(Rival),
-    /// No queue wants it stopped; it is started if that lasts until this time.
-    Calming(Nanos),
+    /// It stays stopped for this one, whose process is at this place.
+    Held(Beneficiary, usize),
 }
 
 impl Pass<'_, '_> {
     /// Starts every queue that no other one may hold any longer.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn start_queues(&mut self) {
-        self.watch_holders();
+        let mut bounded = false;
         for at in 0..self.queues.len() {
-            self.plan_start(at);
+            bounded |= self.start_or_keep(at) == Some(Reason::Bound);
         }
-        if let Some(gap) = self.gap {
-            self.gaps.see(gap, &self.limits);
-        }
-        let mut learned = false;
-        for at in 0..self.queues.len() {
-            let Some((reason, beneficiary)) = self.planned_start(at) else {
-                continue;
-            };
-            let stop = self.ending_stop(at, beneficiary);
-            let made = self.start(at, reason, stop.as_ref());
-            if let (Some(stop), Reason::Calm, true) = (&stop, reason, made) {
-                self.gaps.begin(stop.wanted());
-            }
-            let teaches = matches!(reason, Reason::Calm | Reason::Turn);
-            let real = stop.as_ref().filter(|stop| !stop.is_dry());
-            if let (Some(stop), true) = (real, made && teaches && !learned) {
-                learned = true;
-                self.learn(at, stop);
+        if bounded {
+            // They take one transaction with those that come next anyway.
+            for at in 0..self.queues.len() {
+                self.start_early(at);
             }
         }
     }
 
-    /// The stop that the start of the queue at a place ends, put down to this
-    /// beneficiary; none is known of an orphan.
-    fn ending_stop(&self, at: usize, beneficiary: Option<QueueId>) -> Option<Stop> {
-        let phase = self.queues.get(at)?.phase();
-        let mut stop = phase.stop().copied().filter(|_| !phase.is_orphan())?;
-        stop.attribute(beneficiary);
-        Some(stop)
-    }
-
-    /// Why the queue at a place is started, and which queue that is put down to.
-    fn planned_start(&self, at: usize) -> Option<(Reason, Option<QueueId>)> {
-        let queue = self.queues.get(at)?;
-        let reason = queue.plan().planned_start()?;
-        Some((reason, queue.beneficiary()))
-    }
-
-    /// Finds the processes that queues are stopped for and that make no progress.
-    fn watch_holders(&mut self) {
-        let settle = self.limits.grace.max(self.gaps.wait(&self.limits));
-        let mut bound = Nanos::NEVER;
-        for rival in (0..RIVALS).map_while(|rank| self.wanting.get(rank)) {
-            let Some(process) = self.processes.get_mut(rival.process_at) else {
-                continue;
-            };
-            let Some(since) = process.holding() else {
-                continue;
-            };
-            // While a queue has its turn against all others, progress is not
-            // expected. What is only announced tells nothing of that: its grace
-            // begins anew in each look that cannot read its pointers.
-            let pending = self
-                .queues
-                .get(rival.at)
-                .filter(|queue| queue.work().is_pending())
-                .map(|queue| queue.work().pending_since());
-            let life = since.max(rival.alive).max(pending.unwrap_or(since));
-            let stuck = self.now.since(life) >= self.limits.no_progress && !self.immune;
-            process.plan_mut().set_stuck(stuck);
-            let now = self.now;
-            self.due = self.due.min(now.after(self.limits.no_progress));
-            let end = life.after(self.limits.no_progress);
-            if end > now {
-                bound = bound.min(end);
-            }
-            if let Some(queue) = self.queues.get_mut(rival.at) {
-                let quiet = now.since(since.max(queue.work().moved()));
-                let in_effect = now.since(since) >= TAKES_EFFECT;
-                if queue.work().is_doubtful() && quiet >= settle && in_effect {
-                    queue.settle_doubt(now);
-                }
-            }
-        }
-        self.keep_bound(bound);
-    }
-
-    /// Plans whether the queue at a place is started.
-    #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
-    fn plan_start(&mut self, at: usize) {
-        let Some(queue) = self.queues.get_mut(at) else {
-            return;
-        };
-        queue.plan_mut().clear_start();
-        let Some(queue) = self.queues.get(at) else {
-            return;
-        };
-        let (now, bound) = (self.now, self.limits.max_stop);
-        match queue.phase() {
-            Phase::Orphan(_) => self.plan_start_for(at, Reason::Orphan, queue.beneficiary()),
-            Phase::Stopped(stop) => match self.judge(queue, stop) {
-                Judgement::Start(reason) => self.plan_start_for(at, reason, stop.beneficiary()),
-                Judgement::Blamed(rival) => {
-                    let victim = queue.process();
-                    self.pairs.blame(now, &self.limits, rival.process, victim);
-                    self.plan_start_for(at, Reason::NoProgress, Some(rival.id));
-                }
-                Judgement::Held(rival) => {
-                    self.keep_bound(stop.since().after(bound));
-                    self.keep_for(at, &rival);
-                }
-                Judgement::Calming(until) => {
-                    let causer = stop.process();
-                    let end = stop.since().after(bound);
-                    if let Some(queue) = self.queues.get_mut(at) {
-                        queue.calm_stop();
-                    }
-                    self.look_at(until);
-                    self.keep_bound(end);
-                    if let Some(at) = self.processes.find(causer.0, 0) {
-                        self.hold(at);
-                    }
-                }
-            },
-            Phase::Starting(start) if start.stop().is_dry() => {}
-            Phase::Starting(start) if now >= queue.retry_at() => {
-                self.plan_start_for(at, start.reason(), queue.beneficiary());
-            }
-            Phase::Starting(_) => self.look_at(queue.retry_at()),
-            Phase::Free | Phase::Stopping(_) | Phase::Held(_) => {}
-        }
-    }
-
-    /// The queue at a place stays stopped for this one.
-    fn keep_for(&mut self, at: usize, rival: &Rival) {
+    /// Starts the queue at a place if it is stopped and nobody holds it. Returns why.
+    fn start_or_keep(&mut self, at: usize) -> Option<Reason> {
         let now = self.now;
-        let holder = self.queues.get(rival.at);
-        // Until it is sure that a launch without waves was finished, nothing is started,
-        // but that time is already part of the wait before a start.
-        let surely = holder.is_some_and(|holder| !holder.work().is_doubtful());
-        if let Some(queue) = self.queues.get_mut(at) {
-            queue.stay_stopped_for(rival.id, rival.process);
-            let gap = surely.then(|| queue.renew_stop(now)).flatten();
-            self.gap = self.gap.or(gap);
-        }
-        self.hold(rival.process_at);
-        let left = self.budget_left(rival);
-        self.keep_bound(now.after(left));
-    }
-
-    /// The queue at a place is to be started, which is put down to this
-    /// beneficiary.
-    fn plan_start_for(&mut self, at: usize, reason: Reason, beneficiary: Option<QueueId>) {
-        let Some(queue) = self.queues.get_mut(at) else {
-            return;
+        let queue = self.queues.get(at)?;
+        let reason = match queue.phase() {
+            Phase::Orphan(_) => Reason::Orphan,
+            Phase::Stopped(stop) => {
+                let stop = *stop;
+                match self.judge(at, &stop) {
+                    Judgement::Start(reason) => reason,
+                    Judgement::Held(beneficiary, process_at) => {
+                        self.hold(process_at);
+                        self.keep_bound(stop.since().after(self.limits.max_stop));
+                        if let Some(queue) = self.queues.get_mut(at) {
+                            queue.serve(beneficiary);
+                        }
+                        return None;
+                    }
+                }
+            }
+            Phase::Starting(start) if start.stop().is_dry() => return None,
+            Phase::Starting(start) if now >= queue.retry_at() => start.reason(),
+            Phase::Starting(_) => {
+                let retry = queue.retry_at();
+                self.look_at(retry);
+                return None;
+            }
+            Phase::Free | Phase::Stopping(_) | Phase::Held(_) => return None,
         };
-        queue.plan_mut().start(reason);
-        queue.attribute_stop(beneficiary);
+        self.start(at, reason);
+        Some(reason)
     }
 
-    /// What is to become of a stopped queue.
-    fn judge(&self, queue: &Queue, stop: &Stop) -> Judgement {
+    /// Starts the queue at a place if it has been stopped for half of the bound.
+    fn start_early(&mut self, at: usize) {
+        let half = Nanos(self.limits.max_stop.0 / 2);
+        let stop = self.queues.get(at).map(Queue::phase);
+        let old = matches!(stop, Some(Phase::Stopped(stop))
+            if self.now.since(stop.since()) >= half);
+        if old {
+            self.start(at, Reason::Bound);
+        }
+    }
+
+    /// What is to become of the stopped queue at a place.
+    fn judge(&mut self, at: usize, stop: &Stop) -> Judgement {
         if self.releasing || self.config.mode == Mode::Off {
             return Judgement::Start(Reason::Release);
         }
         if self.arming != Arming::Armed {
             return Judgement::Start(Reason::Failure);
         }
+        let Some(queue) = self.queues.get(at) else {
+            return Judgement::Start(Reason::Orphan);
+        };
         if !queue.contends() {
             return Judgement::Start(Reason::Exempt);
         }
         if self.now.since(stop.since()) >= self.limits.max_stop {
             return Judgement::Start(Reason::Bound);
         }
-        let side = Side::of(queue, &self.limits);
-        let mut turn = false;
-        let mut broke = false;
-        for rank in 0..RIVALS {
-            let Some(rival) = self.wanting.get(rank).filter(|rival| rival.side != side) else {
+        let (level, process) = (queue.effective(), queue.process());
+        let (mut spent, mut stuck) = (false, false);
+        for above in Self::levels_above(level) {
+            let Some(one) = self.level(above) else {
                 continue;
             };
-            let Some(holder) = self.queues.get(rival.at) else {
-                continue;
-            };
-            if !holder.wants() {
-                continue;
-            }
-            let keep = self.algorithm.keeps(&self.context, holder, queue, stop);
-            if keep == Keep::No {
-                continue;
-            }
-            let stuck = self
-                .processes
-                .get(rival.process_at)
-                .is_some_and(|process| process.plan().is_stuck());
-            if self.pairs.cooling(self.now, rival.process, queue.process()) {
-                // All that are held for it are started, not only the first.
-                let (now, process) = (self.now, queue.process());
-                if stuck && self.pairs.just_blamed(now, rival.process, process) {
-                    return Judgement::Blamed(rival);
+            spent |= one.held() && one.is_spent();
+            stuck |= one.held() && one.is_stuck();
+            let wants = one.wants().other_than(process);
+            if let Some(who) = wants {
+                let (holds, ruled) = (one.holds(), one.is_ruled());
+                if holds || self.takes_over(at, above, ruled) {
+                    return Judgement::Held(who.beneficiary, who.process_at);
                 }
-                continue;
+            } else if let Some(until) = one.keeps_until(self.now) {
+                match self.keeper(stop, above) {
+                    Some(held) => {
+                        self.look_at(until);
+                        return held;
+                    }
+                    None => spent = true,
+                }
             }
-            if self.budget_left(&rival) == Nanos::ZERO {
-                broke = true;
-                continue;
-            }
-            if keep == Keep::TurnOver {
-                turn = true;
-                continue;
-            }
-            if stuck && !stop.is_dry() {
-                return Judgement::Blamed(rival);
-            }
-            return Judgement::Held(rival);
         }
-        if turn {
-            Judgement::Start(Reason::Turn)
-        } else if broke || self.is_causer_broke(stop) {
-            Judgement::Start(Reason::Budget)
-        } else {
-            self.judge_calm(queue, stop)
+        if let Some(who) = self.holds_the_turn(at, level) {
+            return Judgement::Held(who.0, who.1);
         }
+        Judgement::Start(match (stuck, spent, stop.is_for_a_turn()) {
+            (true, _, _) => Reason::NoProgress,
+            (_, true, _) => Reason::Budget,
+            (_, _, true) => Reason::Turn,
+            _ => Reason::Calm,
+        })
     }
 
-    /// The time until it is sure that no queue wants it stopped is also time that
-    /// the last beneficiary has caused: whether its process has any budget left
-    /// for that.
-    fn is_causer_broke(&self, stop: &Stop) -> bool {
-        let causer = self.processes.find(stop.process().0, 0);
-        causer
-            .and_then(|at| self.processes.get(at))
-            .is_some_and(|process| process.budget_left(self.now, self.limits.budget) == Nanos::ZERO)
-    }
-
-    /// What is to become of a queue that no other one wants stopped.
-    fn judge_calm(&self, queue: &Queue, stop: &Stop) -> Judgement {
-        let wait = self.gaps.wait(&self.limits);
-        let work = self.work_of(stop.beneficiary());
-        let own = work.and_then(|work| work.may_run_until(&self.limits));
-        let above = self.last_launches.above(queue.effective());
-        // Who launches something later without wanting it stopped may not hold it.
-        let latest = stop.wanted().after(self.limits.resume_delay);
-        let running = above.max(own.unwrap_or(Nanos::ZERO)).min(latest);
-        let calm = stop.wanted().max(running).after(wait);
-        if self.now < calm {
-            return Judgement::Calming(calm);
-        }
-        if work.is_some_and(Work::is_uncounted) {
-            // Looks may come late, and this one cannot tell.
-            return Judgement::Calming(self.now.after(wait));
-        }
-        Judgement::Start(Reason::Calm)
-    }
-
-    fn work_of(&self, queue: Option<QueueId>) -> Option<&Work> {
-        let at = self.queues.find(queue?.0, 0)?;
-        self.queues.get(at).map(Queue::work)
-    }
-
-    /// Decides the start of the queue at a place, which ends this stop. `false`: the
-    /// output is full.
-    fn start(&mut self, at: usize, reason: Reason, stop: Option<&Stop>) -> bool {
+    /// Whether a level that did not hold anything takes over the stopped queue at a place:
+    /// only if its stop would pay, and the level can afford it.
+    fn takes_over(&mut self, at: usize, above: Priority, ruled: bool) -> bool {
         let now = self.now;
-        let Some(queue) = self.queues.get(at) else {
+        let Some(queue) = self.queues.get_mut(at) else {
             return false;
         };
+        queue.work_mut().work_out_rest(now);
+        let pays = queue.work().rest() > self.threshold();
+        pays && self.spend(above, ruled)
+    }
+
+    /// For whom a queue stays stopped in a pause of a level: whom it was stopped for, if it
+    /// still has budget.
+    fn keeper(&self, stop: &Stop, above: Priority) -> Option<Judgement> {
+        let beneficiary = stop.beneficiary()?;
+        let process_at = self.processes.find(beneficiary.process.0, 0)?;
+        let keeps = self.may_hold(process_at) && beneficiary.level >= above;
+        keeps.then_some(Judgement::Held(beneficiary, process_at))
+    }
+
+    /// Who has the turn at a level that the stopped queue at a place shares, if that is
+    /// another process.
+    fn holds_the_turn(&self, at: usize, level: Priority) -> Option<(Beneficiary, usize)> {
+        let queue = self.queues.get(at)?;
+        let turn = self.level(level)?.turn().filter(|turn| turn.exclusive)?;
+        let slices = queue.rating().timeslice() > Nanos::ZERO;
+        if turn.process == queue.process() || !slices {
+            return None;
+        }
+        let who = self.level(level)?.wants().other_than(queue.process())?;
+        Some((who.beneficiary, who.process_at))
+    }
+
+    /// Decides the start of the queue at a place.
+    fn start(&mut self, at: usize, reason: Reason) {
+        let (now, limits) = (self.now, self.limits);
+        let Some(queue) = self.queues.get(at) else {
+            return;
+        };
+        let orphan = queue.phase().is_orphan();
+        let stop = queue.phase().stop().copied().filter(|_| !orphan);
+        let beneficiary = stop.and_then(|stop| stop.beneficiary());
         let decision = Decision {
             queue: queue.id(),
             action: Action::Start,
             reason,
-            beneficiary: stop.and_then(Stop::beneficiary),
+            beneficiary: beneficiary.map(|beneficiary| beneficiary.queue),
             age: stop.map_or(Nanos::ZERO, |stop| now.since(stop.since())),
-            apply: !stop.is_some_and(Stop::is_dry),
+            apply: !stop.is_some_and(|stop| stop.is_dry()),
         };
         if !self.push(decision) {
-            return false;
-        }
-        let Some(queue) = self.queues.get_mut(at) else {
-            return true;
-        };
-        queue.begin_start(now, &self.limits, reason);
-        if reason == Reason::Turn && queue.contends() {
-            let rank = self.algorithm.rank(queue);
-            let rival = Rival::new(queue, at, rank, &self.limits);
-            self.waiting.offer(rival);
-        }
-        if queue.phase().is_ours() {
-            let retry_at = queue.retry_at();
-            self.look_at(retry_at);
-        }
-        true
-    }
-
-    /// Learns from a stop of the queue at a place that ended because no queue wanted
-    /// the GPU any more, or because those that do have had their turn.
-    fn learn(&mut self, at: usize, stop: &Stop) {
-        let Some(victim) = self.queues.get(at).map(Queue::process) else {
             return;
-        };
-        let work = self.work_of(stop.beneficiary());
-        let alive = work.is_some_and(|work| work.alive() > stop.since());
-        let served = if alive {
-            self.pairs.forgive(self.now, stop.process(), victim);
-            stop.wanted().since(stop.since())
-        } else {
-            Nanos::ZERO
-        };
-        self.thrash.learn(self.config, served, stop.disturbed());
+        }
+        if let Some(queue) = self.queues.get_mut(at) {
+            queue.begin_start(now, &limits, reason);
+            if queue.phase().is_ours() {
+                let retry_at = queue.retry_at();
+                self.look_at(retry_at);
+            }
+        }
     }
 }

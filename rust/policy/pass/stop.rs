@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which running queues are stopped, and for which waiting ones.
+//! Which running queues are stopped, and for whom.
 //!
-//! All of them go into one transaction, since a transaction takes every queue
-//! of the node off the hardware anyway. Lower queues that are idle at present go
-//! along: their next work would run beside the waiting queue, and cost another
-//! transaction.
+//! From the highest level down, the first for which it pays: those that wait there would
+//! wait longer for the lower queues than it takes to stop them and to start them again, and
+//! the level can afford it. All lower queues of other processes are stopped with them,
+//! since a transaction takes every queue of the node off the hardware anyway; those that
+//! are idle at present, too, for their next work would cost another one.
 
-use crate::algorithm::standing::Side;
-use crate::memory::phase::Phase;
-use crate::memory::plan::Claim;
-use crate::memory::queue::Queue;
-use crate::memory::stop::Stop;
+use crate::level::demand::Two;
+use crate::level::demand::Waiting;
+use crate::level::demand::Who;
+use crate::level::level::Level;
 use crate::pass::pass::Pass;
-use crate::pass::rivals::Rival;
+use crate::queue::queue::Queue;
+use crate::queue::stop::Stop;
 use crate::terms::decision::Action;
 use crate::terms::decision::Decision;
 use crate::terms::decision::Inversion;
@@ -20,246 +21,208 @@ use crate::terms::decision::Reason;
 use crate::terms::priority::Priority;
 use crate::terms::time::Nanos;
 
-/// How many queues the hardware has places for. Of more than that the firmware gives each
-/// its turn, and a queue waits for its own, whoever runs.
-const PLACES: usize = 24;
+/// How long after its last launch a queue is expected to have more work.
+pub(crate) const EXPECT: Nanos = Nanos::from_millis(1_000);
 
-/// How many times as long an inversion is left to pass by itself where queues take turns,
-/// at most: once for each time that they would fill the places.
-const MOST_TURNS: u64 = 6;
+/// How many times what a stop costs it has to save: it is paid once to stop and once to
+/// start, and what was seen is old by two looks when it takes effect.
+const WORTH: u64 = 2;
 
-/// How long it is left for that reason at most: anybody may open queues.
-const LONGEST_TURNS: Nanos = Nanos(8_000_000);
+/// What is below a level, seen from those that wait there.
+#[derive(Clone, Copy, Debug, Default)]
+struct Below {
+    /// For how long the lower queues would be in the way.
+    wait: Nanos,
+    /// One of them works, or may do so though nothing speaks for it.
+    works: bool,
+    doubtful: bool,
+}
 
 impl Pass<'_, '_> {
-    /// Stops the queues that a waiting queue may preempt.
+    /// What a stop has to save, to be worth its cost.
+    pub(crate) fn threshold(&self) -> Nanos {
+        let stale = self.limits.alert.times(2);
+        self.cost.stop().after(stale).times(WORTH)
+    }
+
+    /// Finds the level for which queues are stopped in this pass, if there is one.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
-    pub(crate) fn stop_queues(&mut self) {
-        let Some(first) = self.waiting.first().copied() else {
+    pub(crate) fn choose_stop(&mut self) {
+        let waits = self.anybody_waits();
+        if !waits {
+            self.questions.settle();
+        }
+        let fresh = self.levels.iter().any(|slot| !slot.0.fresh().is_empty());
+        if !waits && !fresh {
             return;
-        };
-        let mut worth = false;
-        let mut disturbed = 0u32;
-        let mut lowest = None;
-        for at in 0..self.queues.len() {
-            worth |= self.claim(at, &first, &mut lowest);
-            if let Some(queue) = self.queues.get(at) {
-                let equal = queue.work().is_busy()
-                    && queue.contends()
-                    && queue.effective() >= first.effective;
-                disturbed = disturbed.saturating_add(u32::from(equal && at != first.at));
-            }
-        }
-        // Nothing that could make room runs: a transaction would only cost.
-        if !worth {
-            return;
-        }
-        let next = self.thrash.next_stop(self.now, self.config);
-        if next > self.now {
-            self.look_at(next);
-            return;
-        }
-        let mut stopped = false;
-        for at in 0..self.queues.len() {
-            stopped |= self.stop(at, disturbed);
-        }
-        if stopped {
-            self.thrash.stopped(self.now);
-            self.gaps.end(self.now, &self.limits);
-        }
-    }
-
-    /// Works out whether the queue at a place may be stopped and for which queue;
-    /// says whether that would make room on the compute units, or keep it free.
-    #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
-    fn claim(&mut self, at: usize, first: &Rival, lowest: &mut Option<Priority>) -> bool {
-        let Some(queue) = self.queues.get_mut(at) else {
-            return false;
-        };
-        queue.plan_mut().clear_stop();
-        if !queue.phase().is_free() || !queue.work().is_active() {
-            return false;
-        }
-        if !queue.work().is_busy() {
-            self.claim_along(at);
-            return false;
-        }
-        let Some(queue) = self.queues.get(at) else {
-            return false;
-        };
-        if let Some(inversion) = self.inversion(queue, first, *lowest) {
-            *lowest = Some(queue.effective());
-            self.step.inversion = Some(inversion);
-        }
-        let claim = if self.is_eligible(queue) {
-            self.strongest_claim(queue)
-        } else {
-            None
-        };
-        let work = queue.work();
-        let occupies =
-            work.may_occupy(self.now, &self.limits) || work.is_eager(self.now, &self.limits);
-        if let Some(queue) = self.queues.get_mut(at) {
-            queue.plan_mut().set_claim(claim);
-        }
-        claim.is_some_and(|claim| occupies && !self.passes_by_itself(at, claim))
-    }
-
-    /// Whether an inversion is over before a transaction could end it, as far as both
-    /// queues are known. If it is not over by then, they are known better.
-    #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
-    fn passes_by_itself(&mut self, at: usize, claim: Claim) -> bool {
-        if claim.reason != Reason::Inversion {
-            return false;
-        }
-        let queues = self.queues.len();
-        let crowded = queues > PLACES;
-        let brief = self.thrash.brief(self.config);
-        let turns = u64::try_from(queues / PLACES).unwrap_or(MOST_TURNS);
-        let in_turns = brief.times(turns.min(MOST_TURNS)).min(LONGEST_TURNS);
-        let brief = brief.max(in_turns);
-        let running = self.queues.get(at);
-        let waiting = self.queues.get(claim.beneficiary_at);
-        let running = running.and_then(|queue| queue.work().brief_until(brief, crowded));
-        let waiting = waiting.and_then(|queue| queue.work().patient_until(brief, crowded));
-        let (Some(running), Some(waiting)) = (running, waiting) else {
-            return false;
-        };
-        let until = running.min(waiting);
-        if until > self.now {
-            self.look_at(until);
-        }
-        until > self.now
-    }
-
-    /// Works out whether the idle queue at a place is stopped along with others, should
-    /// any be stopped. Only where its priority is lower: no turn, share or deadline of
-    /// a queue without work is over.
-    #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
-    fn claim_along(&mut self, at: usize) {
-        let Some(queue) = self.queues.get(at) else {
-            return;
-        };
-        if !queue.work().launched_lately(self.now, &self.limits) {
-            return;
-        }
-        let claim = if self.is_eligible(queue) {
-            self.strongest_claim(queue)
-        } else {
-            None
-        };
-        let claim = claim.filter(|claim| claim.reason == Reason::Inversion);
-        if let Some(queue) = self.queues.get_mut(at) {
-            queue.plan_mut().set_claim(claim);
-        }
-    }
-
-    /// Whether a queue may be stopped at all at present.
-    fn is_eligible(&self, queue: &Queue) -> bool {
-        queue.contends()
-            && !queue.rating().is_protected()
-            && !queue.work().is_blocked()
-            && queue.tenure().length(self.now) >= self.limits.min_run
-            && !queue.tenure().is_immune(self.now)
-            && self.now >= queue.retry_at()
-            && !queue.patience().is_alone(self.now)
-    }
-
-    /// The claim of the foremost waiting queue that has one on this queue.
-    fn strongest_claim(&self, queue: &Queue) -> Option<Claim> {
-        let side = Side::of(queue, &self.limits);
-        self.waiting
-            .iter()
-            .filter(|rival| rival.side != side)
-            .filter(|rival| !self.pairs.cooling(self.now, rival.process, queue.process()))
-            .find_map(|rival| {
-                let waiting = self.queues.get(rival.at)?;
-                let reason = self.algorithm.claims(&self.context, waiting, queue)?;
-                Some(Claim {
-                    reason,
-                    beneficiary_at: rival.at,
-                })
-            })
-    }
-
-    /// The inversion of a running queue with the first waiting one, guards or not,
-    /// if the running one is lower than those before it.
-    fn inversion(
-        &self,
-        running: &Queue,
-        first: &Rival,
-        lowest: Option<Priority>,
-    ) -> Option<Inversion> {
-        let rivals = running.contends() && Side::of(running, &self.limits) != first.side;
-        if !rivals || lowest.is_some_and(|lowest| lowest <= running.effective()) {
-            return None;
-        }
-        let waiting = self.queues.get(first.at)?;
-        self.algorithm.claims(&self.context, waiting, running)?;
-        Some(Inversion {
-            waiting: waiting.id(),
-            running: running.id(),
-            age: self.inverted_for(waiting, running),
-        })
-    }
-
-    /// How long one queue has waited while the other has been busy.
-    fn inverted_for(&self, waiting: &Queue, running: &Queue) -> Nanos {
-        let since = waiting.wanting_since();
-        self.now.since(since.max(running.work().busy_since()))
-    }
-
-    /// Decides the stop of the queue at a place if it may be stopped.
-    #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
-    fn stop(&mut self, at: usize, disturbed: u32) -> bool {
-        let Some(queue) = self.queues.get(at) else {
-            return false;
-        };
-        let Some(claim) = self.single_claim(queue) else {
-            return false;
-        };
-        let Some(beneficiary) = self.queues.get(claim.beneficiary_at) else {
-            return false;
-        };
-        let process_at = beneficiary.process_at();
-        let on_behalf_of = (beneficiary.id(), beneficiary.process());
-        let decision = Decision {
-            queue: queue.id(),
-            action: Action::Stop,
-            reason: claim.reason,
-            beneficiary: Some(beneficiary.id()),
-            age: self.inverted_for(beneficiary, queue),
-            apply: self.limits.enforce,
-        };
-        if !self.push(decision) {
-            return false;
         }
         let now = self.now;
-        let stop = Stop::new(now, claim.reason)
-            .on_behalf_of(on_behalf_of.0, on_behalf_of.1)
-            .disturbing(disturbed)
-            .dry(!self.limits.enforce);
-        if let Some(queue) = self.queues.get_mut(at) {
-            queue.begin_stop(stop);
+        for queue in self.queues.iter_mut() {
+            queue.work_mut().work_out_rest(now);
         }
-        if let Some(beneficiary) = self.queues.get_mut(claim.beneficiary_at) {
-            beneficiary.plan_mut().favour();
-            if claim.reason == Reason::Rotation {
-                beneficiary.account_mut().begin_turn(now);
+        for level in Self::levels_above(Priority::LOWEST) {
+            if self.weigh(level) {
+                self.stops_for = Some(level);
+                return;
             }
         }
-        self.book_preparation(claim.beneficiary_at);
-        self.hold(process_at);
-        self.keep_bound(now.after(self.limits.max_stop));
+    }
+
+    /// Whether it pays to stop what is below a level for those that wait there.
+    fn weigh(&mut self, at: Priority) -> bool {
+        let Some(level) = self.level(at) else {
+            return false;
+        };
+        let waiting = *level.waits();
+        let fresh = *level.fresh();
+        let asks = waiting.who.is_empty();
+        if asks && fresh.is_empty() {
+            return false;
+        }
+        let who = if asks { fresh } else { waiting.who };
+        let below = self.below(at, &who, &waiting);
+        let pays = below.wait > self.threshold();
+        if asks {
+            // Is all of it on the compute units? One count tells.
+            if pays && !self.counted {
+                self.questions.suspect();
+            }
+            return false;
+        }
+        if !pays {
+            // It waits all the same, so that something may run that is not known of.
+            if below.doubtful || !below.works {
+                let unknown = !below.doubtful;
+                self.questions
+                    .wonder(self.now, waiting.since, &self.limits, unknown);
+            }
+            return false;
+        }
+        self.spend(at, waiting.ruled)
+    }
+
+    /// What is below a level, seen from these.
+    fn below(&mut self, at: Priority, who: &Two, waiting: &Waiting) -> Below {
+        let now = self.now;
+        let mut below = Below::default();
+        let mut worst: Option<(&Queue, Who)> = None;
+        let own = match waiting.own {
+            Nanos::NEVER => Nanos::ZERO,
+            own => own,
+        };
+        let further = u64::from(waiting.packets.saturating_sub(1));
+        for queue in self.queues.iter() {
+            if queue.effective() >= at || !queue.is_stoppable(now, at) {
+                continue;
+            }
+            let Some(one) = who.other_than(queue.process()) else {
+                continue;
+            };
+            let work = queue.work();
+            below.doubtful |= work.is_doubtful(now);
+            if !work.works(now) {
+                continue;
+            }
+            below.works = true;
+            // Each further packet may find a launch of it in its way.
+            let wait = work.rest().since(own).after(work.mean().times(further));
+            below.wait = below.wait.max(wait);
+            if worst.is_none_or(|(worst, _)| queue.effective() < worst.effective()) {
+                worst = Some((queue, one));
+            }
+        }
+        if let Some((running, one)) = worst.filter(|_| !waiting.who.is_empty()) {
+            self.step.inversion = self.step.inversion.or(Some(Inversion {
+                waiting: one.beneficiary.queue,
+                running: running.id(),
+                age: now.since(waiting.since),
+            }));
+        }
+        below
+    }
+
+    /// Spends a round trip for a level, if it can afford one. What claims spend is lost to
+    /// the claims below, and what rules spend to the rules below: nothing above, and no
+    /// claim by a rule, for else the middle would starve.
+    pub(crate) fn spend(&mut self, at: Priority, ruled: bool) -> bool {
+        let cost = self.cost.round_trip();
+        let percent = match ruled {
+            true => self.limits.rule_overhead,
+            false => self.limits.claim_overhead,
+        };
+        let Some(level) = self.level(at) else {
+            return false;
+        };
+        if !level.tank(ruled).affords(cost) {
+            let wait = level.tank(ruled).wait(cost, percent);
+            self.look_at(self.now.after(wait));
+            return false;
+        }
+        for slot in self.levels.iter_mut().take(at.index().saturating_add(1)) {
+            slot.0.tank_mut(ruled).spend(cost);
+        }
+        if let Some(level) = self.level_mut(at) {
+            level.hold();
+        }
         true
     }
 
-    /// The claim on a queue. Two equals may each have a claim on the other; one
-    /// of them runs.
-    fn single_claim(&self, queue: &Queue) -> Option<Claim> {
-        let claim = queue.plan().claim()?;
-        let beneficiary = self.queues.get(claim.beneficiary_at)?;
-        let runs = matches!(beneficiary.phase(), Phase::Free | Phase::Starting(_));
-        (runs && !queue.plan().is_favoured()).then_some(claim)
+    /// Stops what is below the level that was chosen, and those whose turn is over.
+    #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
+    pub(crate) fn stop_queues(&mut self) {
+        if let Some(level) = self.stops_for {
+            let waiting = self.level(level).map(Level::waits).copied();
+            if let Some(waiting) = waiting {
+                for at in 0..self.queues.len() {
+                    self.stop_below(at, level, &waiting);
+                }
+            }
+        }
+        self.stop_for_turns();
+    }
+
+    /// Stops the queue at a place for those that wait at a level.
+    fn stop_below(&mut self, at: usize, level: Priority, waiting: &Waiting) {
+        let now = self.now;
+        let Some(queue) = self.queues.get(at) else {
+            return;
+        };
+        if queue.effective() >= level || !queue.is_stoppable(now, level) {
+            return;
+        }
+        let work = queue.work();
+        let lately = work.moved() > Nanos::ZERO && now.since(work.moved()) < EXPECT;
+        if !work.has_any() && !lately {
+            return;
+        }
+        if let Some(who) = waiting.who.other_than(queue.process()) {
+            self.stop(at, who, Reason::Inversion, waiting.since);
+        }
+    }
+
+    /// Decides the stop of the queue at a place, for one that has waited since this time.
+    pub(crate) fn stop(&mut self, at: usize, who: Who, reason: Reason, since: Nanos) {
+        let (now, dry) = (self.now, !self.limits.enforce);
+        let Some(queue) = self.queues.get_mut(at) else {
+            return;
+        };
+        let decision = Decision {
+            queue: queue.id(),
+            action: Action::Stop,
+            reason,
+            beneficiary: Some(who.beneficiary.queue),
+            age: now.since(since),
+            apply: !dry,
+        };
+        let stop = Stop::new(now, reason, who.beneficiary, dry);
+        if !self.push(decision) {
+            return;
+        }
+        if let Some(queue) = self.queues.get_mut(at) {
+            queue.begin_stop(stop);
+        }
+        self.book_preparation(who.at);
+        self.hold(who.process_at);
+        self.keep_bound(now.after(self.limits.max_stop));
     }
 }

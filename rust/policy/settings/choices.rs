@@ -23,27 +23,3 @@ impl Mode {
         }
     }
 }
-
-/// Which queue may preempt which.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum PolicyKind {
-    /// A waiting queue may preempt lower ones.
-    #[default]
-    Strict,
-    /// A waiting queue may preempt those that got ahead of their share.
-    Fair,
-    /// As strict; within a level the earlier deadline may preempt the later
-    /// ones.
-    Deadline,
-}
-
-impl PolicyKind {
-    /// The word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PolicyKind::Strict => "strict",
-            PolicyKind::Fair => "fair",
-            PolicyKind::Deadline => "deadline",
-        }
-    }
-}

@@ -4,7 +4,6 @@
 use core::fmt;
 
 use crate::settings::choices::Mode;
-use crate::settings::choices::PolicyKind;
 use crate::settings::digits::whole;
 use crate::settings::parameter::ChoiceSpec;
 use crate::settings::parameter::Number;
@@ -30,12 +29,8 @@ use crate::terms::time::Nanos;
 pub struct Config<'r> {
     /// How much the policy may do.
     pub mode: Mode,
-    /// Which queue may preempt which.
-    pub policy: PolicyKind,
     /// How far the priority that a program asks for counts.
     pub user_priority: UserPriority,
-    /// Queues may be stopped for queues of their own process.
-    pub same_process: bool,
     /// What the rules do, in ascending order of their numbers.
     pub rules: &'r [RuleEffect],
     numbers: [u32; NUMBER_COUNT],
@@ -60,9 +55,7 @@ impl Config<'static> {
         };
         Config {
             mode: Mode::Observe,
-            policy: PolicyKind::Strict,
-            user_priority: UserPriority::Honour,
-            same_process: false,
+            user_priority: UserPriority::Auto,
             rules: &[],
             numbers: DEFAULTS,
             timeslices: [0; LEVELS],
@@ -83,9 +76,7 @@ impl Config<'_> {
         Config {
             rules,
             mode: self.mode,
-            policy: self.policy,
             user_priority: self.user_priority,
-            same_process: self.same_process,
             numbers: self.numbers,
             timeslices: self.timeslices,
         }
@@ -166,21 +157,7 @@ impl Config<'_> {
                     m.name()
                 })?
             }
-            "policy" => {
-                self.policy = pick(
-                    text,
-                    &[PolicyKind::Strict, PolicyKind::Fair, PolicyKind::Deadline],
-                    |p| p.name(),
-                )?
-            }
             "user_priority" => self.user_priority = user_priority(text)?,
-            "same_process" => {
-                self.same_process = match text {
-                    "0" | "n" | "N" => false,
-                    "1" | "y" | "Y" => true,
-                    _ => return Err(SetError::Invalid),
-                }
-            }
             TIMESLICE_NAME => self.set_timeslices(timeslices(text.as_bytes())?)?,
             _ => {
                 let spec = NUMBERS
@@ -197,9 +174,7 @@ impl Config<'_> {
     pub fn take(&mut self, name: &str, from: &Config<'_>) -> Result<(), SetError> {
         match name {
             "mode" => self.mode = from.mode,
-            "policy" => self.policy = from.policy,
             "user_priority" => self.user_priority = from.user_priority,
-            "same_process" => self.same_process = from.same_process,
             TIMESLICE_NAME => self.timeslices = from.timeslices,
             _ => {
                 let spec = NUMBERS
@@ -222,13 +197,12 @@ impl Config<'_> {
     ) -> Result<fmt::Result, SetError> {
         Ok(match name {
             "mode" => out.write_str(self.mode.name()),
-            "policy" => out.write_str(self.policy.name()),
             "user_priority" => match self.user_priority {
+                UserPriority::Auto => out.write_str("auto"),
                 UserPriority::Honour => out.write_str("honour"),
                 UserPriority::Cap(cap) => write!(out, "cap:{}", cap.level()),
                 UserPriority::Ignore => out.write_str("ignore"),
             },
-            "same_process" => out.write_str(if self.same_process { "1" } else { "0" }),
             TIMESLICE_NAME => self.write_timeslices(out),
             _ => {
                 let spec = NUMBERS
@@ -279,6 +253,7 @@ fn pick<T: Copy>(
 
 fn user_priority(text: &str) -> Result<UserPriority, SetError> {
     match text {
+        "auto" => Ok(UserPriority::Auto),
         "honour" => Ok(UserPriority::Honour),
         "ignore" => Ok(UserPriority::Ignore),
         _ => {
@@ -378,9 +353,10 @@ mod tests {
         let mut config = Config::new();
         for (name, words) in [
             ("mode", &["off", "observe", "enforce"][..]),
-            ("policy", &["strict", "fair", "deadline"]),
-            ("user_priority", &["honour", "cap:0", "cap:15", "ignore"]),
-            ("same_process", &["0", "1"]),
+            (
+                "user_priority",
+                &["auto", "honour", "cap:0", "cap:15", "ignore"],
+            ),
         ] {
             for word in words {
                 config.set_text(name, word).unwrap();

@@ -1,56 +1,68 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The parameters of one step as durations, worked out once a step.
+//! The parameters of one step as durations, with what follows from them, worked out once a
+//! step.
 
 use crate::settings::choices::Mode;
-use crate::settings::choices::PolicyKind;
 use crate::settings::config::Config;
 use crate::settings::parameter::Number;
+use crate::terms::priority::Priority;
 use crate::terms::time::Nanos;
 
+/// How many times as often one looks while an urgent request may come.
+const ALERT: u64 = 5;
+
+/// How many times as seldom one looks while nothing can be inverted.
+const IDLE: u64 = 10;
+
+/// How many times as much of the time claims may spend where no rule gives a level: nobody
+/// is named whom they could disturb.
+const WITHOUT_RULES: u64 = 8;
+
 /// The parameters of one step.
+#[derive(Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) enforce: bool,
-    pub(crate) same_process: bool,
-    /// Reservations count.
-    pub(crate) deadlines: bool,
+    /// The highest level that a rule gives.
+    pub(crate) highest_rule: Option<Priority>,
+    /// Time between two looks: where something may be inverted soon, where it may be at
+    /// all, and where it cannot be.
+    pub(crate) alert: Nanos,
     pub(crate) poll: Nanos,
-    pub(crate) idle_poll: Nanos,
-    /// How long after its last launch a queue is expected to have more work.
-    pub(crate) expect: Nanos,
+    pub(crate) idle: Nanos,
     pub(crate) grace: Nanos,
-    pub(crate) min_run: Nanos,
-    pub(crate) resume_delay: Nanos,
     pub(crate) max_stop: Nanos,
+    pub(crate) min_run: Nanos,
     pub(crate) no_progress: Nanos,
     pub(crate) hint: Nanos,
     pub(crate) budget: Nanos,
-    pub(crate) cool_down: Nanos,
-    pub(crate) cool_down_max: Nanos,
-    pub(crate) retry: Nanos,
-    pub(crate) retry_max: Nanos,
+    /// The shares of the time that transactions may take, in percent.
+    pub(crate) rule_overhead: u64,
+    pub(crate) claim_overhead: u64,
 }
 
 impl Limits {
     pub(crate) fn new(config: &Config<'_>) -> Limits {
         let duration = |number| config.duration(number);
+        let poll = duration(Number::PollInterval);
+        let highest_rule = config.rules.iter().filter_map(|rule| rule.priority).max();
+        let claims = u64::from(config.get(Number::ClaimOverhead));
         Limits {
             enforce: config.mode == Mode::Enforce,
-            same_process: config.same_process,
-            deadlines: config.policy == PolicyKind::Deadline,
-            poll: duration(Number::PollInterval),
-            idle_poll: duration(Number::IdlePoll),
-            expect: duration(Number::Expect),
+            highest_rule,
+            alert: Nanos(poll.0 / ALERT),
+            poll,
+            idle: poll.times(IDLE),
             grace: duration(Number::Grace),
-            min_run: duration(Number::MinRun),
-            resume_delay: duration(Number::ResumeDelay),
             max_stop: duration(Number::MaxStop),
+            min_run: duration(Number::MinRun),
             no_progress: duration(Number::NoProgress),
             hint: duration(Number::HintLimit),
             budget: duration(Number::StopBudget),
-            cool_down: duration(Number::CoolDown),
-            cool_down_max: duration(Number::CoolDownMax),
-            retry: duration(Number::Retry),
-            retry_max: duration(Number::RetryMax),
+            rule_overhead: u64::from(config.get(Number::RuleOverhead)),
+            claim_overhead: match highest_rule {
+                Some(_) => claims,
+                None => claims.saturating_mul(WITHOUT_RULES).min(100),
+            },
         }
     }
 }

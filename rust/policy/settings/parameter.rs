@@ -104,47 +104,25 @@ macro_rules! numbers {
 
 numbers! {
     PollInterval "poll_interval_us" Micros 100 20..=1_000_000
-        "Time between two looks at the queues while one of them could be inverted; a fifth of it while an urgent request may come, and longer with hundreds of queues.";
-    IdlePoll "idle_poll_us" Micros 1_000 20..=10_000_000
-        "Time between two looks while no queue can be inverted; the bound of the reaction to the first work.";
-    IdlePollNoWake "idle_poll_ms" Millis 100 1..=10_000
-        "Time between two looks while there are no queues, where the creation of a queue cannot wake the monitor.";
-    Expect "expect_ms" Millis 1_000 0..=60_000
-        "How long after its last launch a queue is expected to have more work. Looks are frequent for so long after urgent work. A lower queue without work is stopped along with others, and one whose work shows no waves yet is worth a stop. 0: all of this never.";
-    Grace "grace_us" Micros 20 0..=1_000_000
-        "How long a queue must have had a packet to run before it counts as waiting; never less than two looks, which are made early for it.";
-    MinRun "min_run_us" Micros 200 0..=1_000_000
-        "How long a queue runs at least after it was started.";
-    ResumeDelay "resume_delay_us" Micros 300 0..=1_000_000
-        "A stopped queue is started when no queue that may hold it has wanted the GPU, or may have had a launch running, for this long, or for a fifteenth of this where requests have been far apart of late.";
+        "Time between two looks at the queues while one of them could be inverted; a fifth of it while an urgent request may come or queues are stopped, ten times as long while nothing can be inverted, and longer with hundreds of queues.";
+    Grace "grace_us" Micros 10 0..=1_000_000
+        "How long a queue must have had a packet that nothing takes before it counts as waiting; never less than two looks, which are made early for it.";
     MaxStop "max_stop_ms" Millis 100 1..=60_000
-        "The longest time that a queue stays stopped; it then runs for its timeslice, or min_run_us where that is longer, and no queue may stop it.";
+        "The longest time that a queue stays stopped; it then runs for its timeslice, or min_run_us where that is longer, before a level up to the one that held it may stop it again.";
+    MinRun "min_run_us" Micros 200 0..=1_000_000
+        "How long a queue that was stopped for as long as max_stop_ms then runs at least.";
     NoProgress "noprogress_ms" Millis 20 1..=60_000
-        "How long the queues that others are stopped for may make no progress before they are taken to wait for the stopped ones.";
-    MinInterval "min_interval_us" Micros 200 0..=1_000_000
-        "The shortest time from one transaction to the next stop; longer where transactions are dear.";
-    MaxSwitches "max_switches_per_s" Count 500 1..=100_000
-        "The most stops, in transactions, in a second.";
-    SwitchCost "switch_cost_us" Micros 200 0..=1_000_000
-        "What a transaction is assumed to cost before the first one was measured.";
-    CostRatio "cost_ratio" Count 2 0..=1_000
-        "The shortest time from one transaction to the next stop, in measured costs of a transaction; 0 also leaves no inversion to pass by itself.";
+        "How long a process that others are stopped for may make no progress before it is taken to wait for the stopped ones. They are started, and it has nothing stopped for 10 ms, twice as long each time up to a second, or until it makes progress.";
     StopBudget "stop_budget_ms" Millis 500 1..=1_000
-        "How much stopped time each process may cause in a second by a priority that no rule gave it; 1000 is no limit.";
-    CoolDown "cool_down_ms" Millis 100 1..=60_000
-        "How long a pair of processes is left alone after no progress, or a queue that does nothing between its starts; doubled each time it happens again.";
-    CoolDownMax "cool_down_max_ms" Millis 60_000 1..=3_600_000
-        "The longest time that a pair of processes or such a queue is left alone.";
-    Retry "retry_ms" Millis 10 1..=60_000
-        "How long a node is left alone after a failed transaction; doubled each time it fails again.";
-    RetryMax "retry_max_ms" Millis 10_000 1..=3_600_000
-        "The longest time that a node is left alone before the next try. Where the firmware has not answered, it is the first pause.";
+        "How much stopped time each tenant may cause in a second by priorities that no rule gave it; 1000 is no limit.";
+    RuleOverhead "rule_overhead_percent" Count 50 1..=100
+        "The share of the time that transactions may take for the queues of one level that a rule raised.";
+    ClaimOverhead "claim_overhead_percent" Count 3 1..=100
+        "The share of the time that transactions may take for the queues of one level that claimed it themselves; eight times as much while no rule gives a level.";
     DisarmAfter "disarm_after" Count 5 1..=1_000
         "How many transactions may fail in a row before a node is disarmed.";
     HintLimit "hint_limit_us" Micros 1_000 0..=10_000
         "How long a program's word that it prepares a request counts, while no request comes; 0 makes such hints nothing.";
-    FairSlice "fair_slice_us" Micros 2_000 100..=1_000_000
-        "policy=fair: how far a queue may get ahead of its share before it is stopped, in time at the priority of the one that waits.";
 }
 
 impl NumberSpec {
@@ -175,21 +153,9 @@ pub const CHOICES: &[ChoiceSpec] = &[
         gone: &[],
     },
     ChoiceSpec {
-        name: "policy",
-        words: &["strict", "fair", "deadline"],
-        help: "Which queue may preempt which. strict: one of higher priority. fair: one that has had less than its weighted share. deadline: as strict, and within a level one with an earlier deadline.",
-        gone: &[],
-    },
-    ChoiceSpec {
         name: "user_priority",
-        words: &["honour", "cap:N", "ignore"],
-        help: "How far the priority that a program gave its own queue counts where no rule gives one: as given, up to level N, or not at all.",
-        gone: &[],
-    },
-    ChoiceSpec {
-        name: "same_process",
-        words: &["0", "1"],
-        help: "1: queues may be stopped for queues of their own process. A runtime makes its queues wait for each other, so 0 is right unless the application is known.",
+        words: &["auto", "honour", "cap:N", "ignore"],
+        help: "How far the priority that a program gave its own queue counts where no rule gives one. auto: as given, but at most 7 as soon as a rule gives a level above 7. honour: as given. cap:N: up to level N. ignore: not at all.",
         gone: &[],
     },
     ChoiceSpec {

@@ -3,15 +3,14 @@
 //! The text of a rule, as an operator writes it.
 //!
 //! `ID pid=N|comm=NAME|cgroup=PATH [prio=N] [timeslice_us=N]
-//! [period_us=N budget_us=N] [stop_budget_ms=N] [exempt]`, words apart by spaces; `%XX` in a name or
-//! path stands for the byte with that number. Pure, so that the host can test it.
+//! [stop_budget_ms=N] [exempt]`, words apart by spaces; `%XX` in a name or path stands for the
+//! byte with that number. Pure, so that the host can test it.
 
 use crate::settings::digits::byte;
 use crate::settings::digits::whole;
 use crate::settings::parameter::Number;
 use crate::settings::parameter::TIMESLICE_MAX;
 use crate::terms::priority::Priority;
-use crate::terms::rule::Reservation;
 use crate::terms::rule::RuleEffect;
 use crate::terms::rule::RuleId;
 use crate::terms::time::Nanos;
@@ -68,8 +67,7 @@ pub enum RuleError {
     Priority,
     /// A time is not a number of microseconds, or too long.
     Time,
-    /// A period without a budget, a budget without a period, or one longer than
-    /// the period.
+    /// It promises a share of the GPU, which this module no longer does.
     Reservation,
     /// A budget of stopped time is not one.
     StopBudget,
@@ -86,7 +84,7 @@ impl fmt::Display for RuleError {
             RuleError::NoSubject => "name a process: pid=, comm= or cgroup=",
             RuleError::TwoSubjects => "give only one of pid=, comm= and cgroup=",
             RuleError::Word => {
-                "words are pid= comm= cgroup= prio= timeslice_us= period_us= budget_us= stop_budget_ms= exempt"
+                "words are pid= comm= cgroup= prio= timeslice_us= stop_budget_ms= exempt"
             }
             RuleError::Twice => "a word is there twice",
             RuleError::Pid => "pid= takes the number of a process, from 1",
@@ -96,11 +94,11 @@ impl fmt::Display for RuleError {
             RuleError::Priority => "prio= takes a number from 0 to 15",
             RuleError::Time => "times are whole microseconds, at most 10000000",
             RuleError::Reservation => {
-                "give period_us= and budget_us= together, the budget from 1 to the period"
+                "period_us= and budget_us= are gone: give prio= for a level and timeslice_us= for turns within it"
             }
             RuleError::StopBudget => "stop_budget_ms= takes a number from 1 to 1000",
             RuleError::NoEffect => {
-                "say what it does: prio=, timeslice_us=, period_us=, stop_budget_ms= or exempt"
+                "say what it does: prio=, timeslice_us=, stop_budget_ms= or exempt"
             }
             RuleError::ExemptAndMore => "exempt goes with nothing else",
         })
@@ -114,7 +112,6 @@ impl<'t> RuleText<'t> {
         let id = number(words.next().ok_or(RuleError::Id)?).ok_or(RuleError::Id)?;
         let mut subject = None;
         let mut effect = RuleEffect::new(RuleId(id));
-        let (mut period, mut budget) = (None, None);
         for word in words {
             let (name, value) = match cut(word, b'=') {
                 Some((name, value)) => (name, Some(value)),
@@ -126,8 +123,7 @@ impl<'t> RuleText<'t> {
                 ("cgroup", Some(value)) => set_subject(&mut subject, cgroup(value)?)?,
                 ("prio", Some(value)) => set(&mut effect.priority, priority(value)?)?,
                 ("timeslice_us", Some(value)) => set(&mut effect.timeslice, time(value)?)?,
-                ("period_us", Some(value)) => set(&mut period, time(value)?)?,
-                ("budget_us", Some(value)) => set(&mut budget, time(value)?)?,
+                ("period_us" | "budget_us", Some(_)) => return Err(RuleError::Reservation),
                 ("stop_budget_ms", Some(value)) => {
                     set(&mut effect.stop_budget, stop_budget(value)?)?
                 }
@@ -136,11 +132,8 @@ impl<'t> RuleText<'t> {
                 _ => return Err(RuleError::Word),
             }
         }
-        effect.reservation = reservation(period, budget)?;
-        let changes = effect.priority.is_some()
-            || effect.timeslice.is_some()
-            || effect.reservation.is_some()
-            || effect.stop_budget.is_some();
+        let changes =
+            effect.priority.is_some() || effect.timeslice.is_some() || effect.stop_budget.is_some();
         match (effect.exempt, changes) {
             (false, false) => Err(RuleError::NoEffect),
             (true, true) => Err(RuleError::ExemptAndMore),
@@ -228,19 +221,6 @@ fn stop_budget(text: &str) -> Result<Nanos, RuleError> {
     whole(text.as_bytes(), spec.min, spec.max)
         .map(|value| spec.duration(value))
         .map_err(|_| RuleError::StopBudget)
-}
-
-fn reservation(
-    period: Option<Nanos>,
-    budget: Option<Nanos>,
-) -> Result<Option<Reservation>, RuleError> {
-    match (period, budget) {
-        (None, None) => Ok(None),
-        (Some(period), Some(budget)) if budget > Nanos::ZERO && budget <= period => {
-            Ok(Some(Reservation { period, budget }))
-        }
-        _ => Err(RuleError::Reservation),
-    }
 }
 
 /// How many bytes a name or path stands for.

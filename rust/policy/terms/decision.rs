@@ -43,10 +43,6 @@ reasons! {
     /// Stop: a queue of the same priority waits and this one has used up its
     /// timeslice.
     Rotation = "rotation",
-    /// Stop: a queue waits that has had less than its share.
-    Share = "share",
-    /// Stop: a queue of the same priority waits whose deadline comes first.
-    Deadline = "deadline",
     /// Start: nothing that may hold the queue has wanted the GPU for a while.
     Calm = "calm",
     /// Start: the turn of the queues it was stopped for is over.
@@ -61,7 +57,7 @@ reasons! {
     Budget = "budget",
     /// Start: a rule exempts it now, or its process can no longer be a victim.
     Exempt = "exempt",
-    /// Start: mode, policy or backend changed.
+    /// Start: the mode changed.
     Release = "release",
     /// Start: the port failed, so everything is started.
     Failure = "failure",

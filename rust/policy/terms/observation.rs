@@ -13,6 +13,11 @@ pub struct QueueId(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessId(pub u64);
 
+/// The name of a tenant: whoever shares one budget and one part of the room. Given by the
+/// engine; equal names are one tenant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TenantId(pub u64);
+
 /// The waves that a queue has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Waves {
@@ -65,6 +70,8 @@ pub struct Observation {
     pub queue: QueueId,
     /// The process that owns it.
     pub process: ProcessId,
+    /// The tenant that the process belongs to.
+    pub tenant: TenantId,
     /// The priority that the process gave it.
     pub kfd: Priority,
     /// The rule that matches the process.
@@ -77,6 +84,9 @@ pub struct Observation {
     pub progress: u64,
     /// The waves on the compute units, or those saved while we have it stopped.
     pub waves: Waves,
+    /// How many of the waves that are counted the last launch has when all of it is placed,
+    /// where its packet can still be read.
+    pub grid: Option<u32>,
     /// The packet at the read pointer.
     pub head: Head,
     /// Whether it runs.
@@ -98,11 +108,13 @@ impl Observation {
         Observation {
             queue,
             process,
+            tenant: TenantId(process.0),
             kfd: Priority::NORMAL,
             rule: None,
             backlog: Some(0),
             progress: 0,
             waves: Waves::Unknown,
+            grid: None,
             head: Head::Unknown,
             state: QueueState::Active,
             hint: None,

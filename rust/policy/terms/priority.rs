@@ -5,7 +5,7 @@
 pub const LEVELS: usize = 16;
 
 /// A queue's priority as KFD has it: 0 is the lowest, 15 the highest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(u8);
 
 impl Priority {
@@ -47,8 +47,11 @@ impl Priority {
 /// rule is written by root and is never capped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UserPriority {
-    /// It counts as given.
+    /// It counts as given until a rule gives a level above the normal one; from then on it
+    /// counts up to the normal level, so that rules outrank claims.
     #[default]
+    Auto,
+    /// It counts as given.
     Honour,
     /// It counts up to this level.
     Cap(Priority),
@@ -58,12 +61,49 @@ pub enum UserPriority {
 
 impl UserPriority {
     /// The level that a queue without a rule has, if its program asked for this one.
+    /// `highest` is the highest level that a rule gives.
     #[inline]
-    pub fn effective(self, requested: Priority) -> Priority {
+    pub fn effective(self, requested: Priority, highest: Option<Priority>) -> Priority {
         match self {
-            UserPriority::Honour => requested,
+            UserPriority::Auto if highest > Some(Priority::NORMAL) => {
+                requested.min(Priority::NORMAL)
+            }
+            UserPriority::Auto | UserPriority::Honour => requested,
             UserPriority::Cap(cap) => requested.min(cap),
             UserPriority::Ignore => Priority::NORMAL,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_above_the_normal_level_caps_every_claim_and_a_lower_one_none() {
+        let level = |level| Priority::new(level).unwrap();
+        for (rule, capped) in [(None, false), (Some(0), false), (Some(2), false)]
+            .into_iter()
+            .chain([(Some(7), false), (Some(8), true), (Some(15), true)])
+        {
+            for claim in 0..16 {
+                let counts = UserPriority::Auto.effective(level(claim), rule.map(level));
+                let expected = if capped { claim.min(7) } else { claim };
+                assert_eq!(counts, level(expected), "a rule of {rule:?}");
+                let honoured = UserPriority::Honour.effective(level(claim), rule.map(level));
+                assert_eq!(honoured, level(claim));
+            }
+        }
+    }
+
+    #[test]
+    fn a_cap_and_ignoring_do_not_depend_on_rules() {
+        let level = |level| Priority::new(level).unwrap();
+        for rule in [None, Some(level(15))] {
+            let cap = UserPriority::Cap(level(9));
+            assert_eq!(cap.effective(level(12), rule), level(9));
+            assert_eq!(cap.effective(level(3), rule), level(3));
+            assert_eq!(UserPriority::Ignore.effective(level(12), rule), level(7));
         }
     }
 }

@@ -11,15 +11,6 @@ use crate::terms::time::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleId(pub u32);
 
-/// A share of the GPU promised in each period: `budget` of every `period`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Reservation {
-    /// The length of a period; the deadline of what begins in it is its end.
-    pub period: Nanos,
-    /// The GPU time promised in a period, at most the period.
-    pub budget: Nanos,
-}
-
 /// What a rule does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RuleEffect {
@@ -29,9 +20,7 @@ pub struct RuleEffect {
     pub priority: Option<Priority>,
     /// The timeslice, instead of the level's; zero takes no turns.
     pub timeslice: Option<Nanos>,
-    /// The promised share, for `policy=deadline`.
-    pub reservation: Option<Reservation>,
-    /// How much stopped time each process may cause in a second, instead of the
+    /// How much stopped time the process may cause in a second, instead of the
     /// parameter's, and of none at all for a priority that the rule gives.
     pub stop_budget: Option<Nanos>,
     /// The queues are left alone: never stopped, and nothing is stopped for
@@ -46,7 +35,6 @@ impl RuleEffect {
             id,
             priority: None,
             timeslice: None,
-            reservation: None,
             stop_budget: None,
             exempt: false,
         }

@@ -26,9 +26,7 @@ fn others() -> Vec<(&'static str, String)> {
         .collect();
     all.extend([
         ("mode", "enforce".to_owned()),
-        ("policy", "fair".to_owned()),
         ("user_priority", "cap:3".to_owned()),
-        ("same_process", "1".to_owned()),
         (
             TIMESLICE_NAME,
             "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16".to_owned(),
@@ -157,24 +155,24 @@ fn so_many_gpus_have_room_and_those_that_give_up_make_some() {
     );
     table.set_own(&gpu(4), "grace_us", AS_MODULE).unwrap();
     table.set_own(&gpu(3), "mode", "off").unwrap();
-    assert_eq!(own(&table), ["1", "2", "3", "20", "20"]);
+    assert_eq!(own(&table), ["1", "2", "3", "10", "10"]);
 
     // The first, the last and the only one make room, and disturb no other one.
     table.set_own(&gpu(1), "grace_us", AS_MODULE).unwrap();
-    assert_eq!(own(&table), ["20", "2", "3", "20", "20"]);
+    assert_eq!(own(&table), ["10", "2", "3", "10", "10"]);
     table.set_own(&gpu(4), "grace_us", "4").unwrap();
     table.set_own(&gpu(5), "grace_us", "5").unwrap_err();
     table.set_own(&gpu(4), "grace_us", AS_MODULE).unwrap();
-    assert_eq!(own(&table), ["20", "2", "3", "20", "20"]);
+    assert_eq!(own(&table), ["10", "2", "3", "10", "10"]);
     table.set_own(&gpu(2), "grace_us", AS_MODULE).unwrap();
     table.set_own(&gpu(3), "grace_us", AS_MODULE).unwrap();
     assert_eq!(table.own(&gpu(3)).collect::<Vec<_>>(), ["mode"]);
     table.set_own(&gpu(3), "mode", AS_MODULE).unwrap();
-    assert_eq!(own(&table), ["20"; 5]);
+    assert_eq!(own(&table), ["10"; 5]);
     for number in 1..=3 {
         table.set_own(&gpu(number), "grace_us", "9").unwrap();
     }
-    assert_eq!(own(&table), ["9", "9", "9", "20", "20"]);
+    assert_eq!(own(&table), ["9", "9", "9", "10", "10"]);
 }
 
 #[test]

@@ -93,6 +93,9 @@ pub enum Command {
     Check {
         /// the configuration (default: /etc/amd-gpreempt/config.toml)
         file: Option<PathBuf>,
+        /// only say what it and the options of the module name that is gone
+        #[arg(long)]
+        gone: bool,
     },
     /// put a configuration into force: all of it or nothing
     Apply {

@@ -12,6 +12,7 @@ use gpreempt_operator::follow;
 use gpreempt_operator::host::{Host, Refusal};
 use gpreempt_operator::kernel::Kernel;
 use gpreempt_operator::noted;
+use gpreempt_operator::options;
 use gpreempt_operator::save;
 
 use crate::commands::Outcome;
@@ -27,13 +28,38 @@ pub fn check(host: &Host, file: Option<PathBuf>) -> Result<Outcome, Refusal> {
     let file = path.display().to_string();
     match Config::read(&path) {
         Ok(config) => {
-            let line = format!("{file}: {}", summary(&config));
+            let gone = places(&config.gone);
+            let mut lines = in_file(&file, &gone);
+            lines.push(format!("{file}: {}", summary(&config)));
             let faults = Vec::new();
-            Ok(Outcome::good(vec![line], Report::Check { file, faults }))
+            let report = Report::Check { file, faults, gone };
+            Ok(Outcome::good(lines, report))
         }
         Err(Wrong::Unreadable(refusal)) => Err(refusal),
         Err(Wrong::Faults(faults)) => Ok(faulty(&path, &faults)),
     }
+}
+
+/// Says what the host's configuration and the options of the module name that is gone. A
+/// configuration that is wrong, or none, is no matter here.
+pub fn gone(host: &Host, file: Option<PathBuf>) -> Outcome {
+    let path = place(host, file);
+    let config = Config::read(&path).unwrap_or_default();
+    let mut lines = in_file(&path.display().to_string(), &places(&config.gone));
+    let options = options::wrong(host).into_iter().filter(|wrong| wrong.gone);
+    lines.extend(options.map(|wrong| format!("{}: {}", wrong.place, wrong.remedy)));
+    let gone = lines.clone();
+    Outcome::good(lines, Report::Gone { gone })
+}
+
+fn places(faults: &[Fault]) -> Vec<Place> {
+    faults.iter().map(Place::from).collect()
+}
+
+/// Each of some places of a file in a line.
+fn in_file(file: &str, places: &[Place]) -> Vec<String> {
+    let line = |place: &Place| format!("{file}:{}:{}: {}", place.line, place.column, place.what);
+    places.iter().map(line).collect()
 }
 
 /// What a good configuration says, in a few words.
@@ -79,12 +105,15 @@ fn read(path: &Path) -> Result<Result<Config, Box<Outcome>>, Refusal> {
 /// What is said of a file that is wrong.
 fn faulty(path: &Path, faults: &[Fault]) -> Outcome {
     let file = path.display().to_string();
-    let faults: Vec<Place> = faults.iter().map(Place::from).collect();
-    let line = |fault: &Place| format!("{file}:{}:{}: {}", fault.line, fault.column, fault.what);
+    let faults = places(faults);
     Outcome {
         lines: Vec::new(),
-        complaints: faults.iter().map(line).collect(),
-        report: Report::Check { file, faults },
+        complaints: in_file(&file, &faults),
+        report: Report::Check {
+            file,
+            faults,
+            gone: Vec::new(),
+        },
     }
 }
 
@@ -99,13 +128,16 @@ pub fn dry_run(host: &Host, file: Option<PathBuf>) -> Result<Outcome, Refusal> {
     let resolved = follow::Found::new(host, &config).resolve(&config, &now);
     let changes = words(&differences(&now, &as_shown(host, &resolved.config)));
     let file = path.display().to_string();
-    let mut lines = match changes.is_empty() {
-        true => vec![format!("{file} is in force")],
-        false => changes.clone(),
-    };
+    let gone = places(&config.gone);
+    let mut lines = in_file(&file, &gone);
+    match changes.is_empty() {
+        true => lines.push(format!("{file} is in force")),
+        false => lines.extend(changes.clone()),
+    }
     lines.extend(words(&resolved.waiting));
     let report = Report::Apply {
         file,
+        gone,
         changes,
         waiting: named(&resolved.waiting),
         dry_run: true,
@@ -155,7 +187,9 @@ pub fn apply(
     drop(turn);
     let file = path.display().to_string();
     let mut waiting = words(&applied.waiting);
-    let mut lines = vec![format!("{file} is in force")];
+    let gone = places(&config.gone);
+    let mut lines = in_file(&file, &gone);
+    lines.push(format!("{file} is in force"));
     lines.extend(applied.waiting.iter().map(|what| match what {
         Waiting::Rule(rule) => {
             format!("rule '{rule}' waits: there is no such cgroup; apply again when there is")
@@ -166,6 +200,7 @@ pub fn apply(
     waiting.extend(named(&resolved.waiting));
     let report = Report::Apply {
         file,
+        gone,
         changes: words(&applied.changes),
         waiting,
         dry_run: false,
@@ -197,6 +232,7 @@ pub fn resolve(host: &Host) -> Result<Outcome, Refusal> {
     let lines = followed.changes.iter().map(did).collect();
     let report = Report::Apply {
         file: host.path(noted::APPLIED).display().to_string(),
+        gone: Vec::new(),
         changes: words(&followed.changes),
         waiting: named(&followed.waiting),
         dry_run: false,
@@ -263,10 +299,12 @@ pub fn standing(host: &Host) -> Option<Standing> {
         differences: Vec::new(),
         waiting: Vec::new(),
         faults: Vec::new(),
+        gone: Vec::new(),
         barred: false,
     };
     match Config::read(&path) {
         Ok(config) => {
+            standing.gone = places(&config.gone);
             match compare::compare(host, &config) {
                 Ok(found) => {
                     standing.differences = found.differences;
@@ -278,7 +316,7 @@ pub fn standing(host: &Host) -> Option<Standing> {
             standing.barred = attempts.is_barred(host, &config);
         }
         Err(Wrong::Faults(faults)) => {
-            standing.faults = faults.iter().map(Place::from).collect();
+            standing.faults = places(&faults);
         }
         Err(Wrong::Unreadable(_)) if !path.exists() => return None,
         Err(Wrong::Unreadable(refusal)) => standing.differences.push(refusal.to_string()),
@@ -303,6 +341,8 @@ pub fn lines(standing: &Standing) -> Vec<String> {
     };
     let all = standing.differences.iter().chain(&standing.waiting);
     lines.extend(all.map(|what| format!("  {what}")));
+    let what = |place: &Place| format!("  line {}: {}", place.line, place.what);
+    lines.extend(standing.gone.iter().map(what));
     if standing.barred {
         lines.push("  the host failed with it, so that it is not applied: change it, or run 'gpreempt apply --again'".into());
     }

@@ -88,7 +88,8 @@ fn run(arguments: Arguments) -> Result<Option<Outcome>, Refusal> {
             Some(Rules::Del { number }) => commands::change_rules(&host, "del", &number),
             Some(Rules::Save { file }) => configuration::save(&host, file),
         },
-        Command::Check { file } => configuration::check(&host, file),
+        Command::Check { file, gone: true } => Ok(configuration::gone(&host, file)),
+        Command::Check { file, gone: false } => configuration::check(&host, file),
         Command::Apply {
             file,
             again,

@@ -50,9 +50,14 @@ pub enum Report {
     Check {
         file: String,
         faults: Vec<Place>,
+        gone: Vec<Place>,
+    },
+    Gone {
+        gone: Vec<String>,
     },
     Apply {
         file: String,
+        gone: Vec<Place>,
         changes: Vec<String>,
         waiting: Vec<String>,
         dry_run: bool,
@@ -75,6 +80,8 @@ pub struct Standing {
     /// Rules with names for which there is nothing now, or not everything yet.
     pub waiting: Vec<String>,
     pub faults: Vec<Place>,
+    /// What it says that is gone, while the rest counts.
+    pub gone: Vec<Place>,
     /// It has made the host fail too often to be applied.
     pub barred: bool,
 }

@@ -92,8 +92,8 @@ pub fn own(gpus: &Gpus) -> Vec<String> {
 
 fn node(node: &Node) -> Vec<String> {
     let mut lines = vec![format!(
-        "{} node {}: {}, mode {}, policy {}, sampler {}, backend {}",
-        node.gpu, node.node, node.state, node.mode, node.policy, node.sampler, node.backend
+        "{} node {}: {}, mode {}, sampler {}, backend {}",
+        node.gpu, node.node, node.state, node.mode, node.sampler, node.backend
     )];
     let is_there = |text: &&String| !text.is_empty();
     if let Some(refusal) = node.refusal.as_ref().filter(is_there) {

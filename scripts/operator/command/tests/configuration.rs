@@ -17,7 +17,7 @@ const CONFIG: &str = "mode = \"enforce\"\n[parameters]\ngrace_us = 77\n\
 
 fn host() -> Host {
     let host = Host::with_module();
-    host.file(&format!("{PARAMETERS}/grace_us"), "20\n");
+    host.file(&format!("{PARAMETERS}/grace_us"), "10\n");
     host.file(&format!("{FAUX}/rules_del"), "");
     host.file("proc/sys/kernel/random/boot_id", "one\n");
     host
@@ -73,10 +73,10 @@ fn what_is_applied_is_written_and_what_is_in_force_is_not() {
     let dry = host.says("apply|--dry-run");
     assert_eq!(
         dry,
-        "grace_us is 20 and should be 77\nrule '10 comm=infer prio=12' is not there\n\
+        "grace_us is 10 and should be 77\nrule '10 comm=infer prio=12' is not there\n\
          mode is observe and should be enforce\n"
     );
-    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "20\n");
+    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "10\n");
     assert!(host.says("apply").ends_with("config.toml is in force\n"));
     assert_eq!(host.read(&format!("{PARAMETERS}/mode")), "enforce");
     assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "77");
@@ -164,7 +164,7 @@ fn what_a_gpu_refuses_is_put_back_in_all_of_the_host() {
         text.contains("parameters/max_stop_ms: ") && text.contains("; everything is as it was"),
         "{text}"
     );
-    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "20");
+    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "10");
     assert_eq!(host.own("0000:01:00.0", "grace_us"), "9");
 }
 
@@ -194,7 +194,7 @@ fn what_the_kernel_refuses_puts_back_what_was_changed() {
             && text.ends_with("; everything is as it was\n"),
         "{text}"
     );
-    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "20");
+    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "10");
     assert_eq!(host.read(&format!("{PARAMETERS}/mode")), "observe\n");
     for boot in ["two", "three", "four"] {
         host.file("proc/sys/kernel/random/boot_id", boot);
@@ -221,7 +221,7 @@ fn who_may_hint_is_set_and_an_unknown_group_changes_nothing() {
     assert!(text.contains("addgroup --system no-such-group"), "{text}");
     assert_eq!(
         (mode(), host.read(&format!("{PARAMETERS}/grace_us"))),
-        (0o600, "20".into())
+        (0o600, "10".into())
     );
     host.file(FILE, "[hints]\nmode = \"0660\"\n");
     host.says("apply");
@@ -243,7 +243,7 @@ fn a_user_is_the_same_as_a_number_and_by_name() {
             &format!("[hints]\nowner = \"{owner}\"\ngroup = \"{group}\"\nmode = \"0600\"\n"),
         );
         host.says("apply");
-        host.file(&format!("{PARAMETERS}/grace_us"), "20");
+        host.file(&format!("{PARAMETERS}/grace_us"), "10");
         let status = host.says("status");
         assert!(status.ends_with("config.toml is in force\n"), "{status}");
         let dry = host.says("apply|--dry-run");
@@ -314,7 +314,7 @@ fn a_configuration_with_which_the_host_failed_twice_is_not_applied_again() {
         host.says("apply|--at-boot");
     }
     host.file("proc/sys/kernel/random/boot_id", "three");
-    host.file(&format!("{PARAMETERS}/grace_us"), "20");
+    host.file(&format!("{PARAMETERS}/grace_us"), "10");
     for line in ["apply|--at-boot", "apply"] {
         let text = host.refuses(line);
         assert!(
@@ -322,7 +322,7 @@ fn a_configuration_with_which_the_host_failed_twice_is_not_applied_again() {
             "{text}"
         );
     }
-    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "20");
+    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "10");
     assert!(host.says("status").contains("the host failed with it"));
     host.says("apply|--again");
     assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "77");

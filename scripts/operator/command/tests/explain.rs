@@ -24,7 +24,7 @@ fn explained(events: &[String]) -> Host {
         &format!("{DEBUGFS}/rules.json"),
         r#"{"schema":1,"rules":[{"id":4,"text":"4 comm=infer prio=12","dead":false}]}"#,
     );
-    for (name, value) in [("max_stop_ms", "100"), ("resume_delay_us", "300")] {
+    for (name, value) in [("max_stop_ms", "100"), ("timeslice_us", "300")] {
         host.file(&format!("sys/module/amd_gpreempt/parameters/{name}"), value);
     }
     host
@@ -33,11 +33,11 @@ fn explained(events: &[String]) -> Host {
 fn story() -> Host {
     explained(&[
         event(1_000, 20, "stop", "inversion", 30_000, "done", 10),
-        event(2_000, 20, "start", "calm", 900_000, "done", 0),
+        event(2_000, 20, "start", "turn", 900_000, "done", 0),
         event(3_000, 20, "stop", "inversion", 50_000, "done", 10),
         event(4_000, 20, "start", "bound", 100_000_000, "done", 0),
         event(60_000_005_000, 20, "stop", "inversion", 40_000, "done", 10),
-        event(6_000, 77, "stop", "share", 40_000, "failed", 78),
+        event(6_000, 77, "stop", "rotation", 40_000, "failed", 78),
     ])
 }
 
@@ -47,7 +47,7 @@ fn the_victim_hears_by_whom_why_and_what_decides_it() {
     for line in [
         "Queue 1 of train on 0000:01:00.0/0 is stopped, for infer (10), because work of higher priority waited; it has priority 2, its own, has run for 12 s and was stopped for 900 ns.",
         "It was stopped 3 times for infer (10) because work of higher priority waited (inversion), which had then lasted 40 us (median).",
-        "It was started again once because nothing that could hold it wanted the GPU any more (calm), after 900 us (median). [resume_delay_us=300]",
+        "It was started again once because the turn of those it was stopped for was over (turn), after 900 us (median). [timeslice_us=300]",
         "It was started again once because it had been stopped as long as any queue may be (bound), after 100 ms (median). [max_stop_ms=100]",
         "0000:01:00.0 node 0 is disarmed (the GPU is being reset), so that nothing is stopped there.",
         "In the mode observe nothing is stopped on 0000:01:00.0 node 0. [mode=observe]",
@@ -62,13 +62,13 @@ fn the_victim_hears_by_whom_why_and_what_decides_it() {
 fn what_a_gpu_has_of_its_own_decides_there() {
     let host = story();
     host.gpu("0000:01:00.0", &[("max_stop_ms", "9")]);
-    host.gpu("0000:02:00.0", &[("resume_delay_us", "8")]);
+    host.gpu("0000:02:00.0", &[("timeslice_us", "8")]);
     let text = host.says("explain|20");
     assert!(
         text.contains(" [max_stop_ms=9 on 0000:01:00.0 alone]"),
         "{text}"
     );
-    assert!(text.contains(" [resume_delay_us=300]"), "{text}");
+    assert!(text.contains(" [timeslice_us=300]"), "{text}");
 }
 
 #[test]
@@ -89,7 +89,9 @@ fn who_was_stopped_for_a_process_is_said_with_its_rule() {
 fn a_process_that_has_left_is_explained_by_what_is_remembered() {
     let text = story().says("explain|77");
     assert!(
-        text.starts_with("It could not be stopped once for process 78 because others had had less"),
+        text.starts_with(
+            "It could not be stopped once for process 78 because others of its level waited"
+        ),
         "{text}"
     );
     let text = story().refuses("explain|99");

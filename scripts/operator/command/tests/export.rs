@@ -75,7 +75,7 @@ fn the_tables_are_metrics() {
             r#"amd_gpreempt_workload_queues{NODE,kind="command",workload="infer",state="running"}"#,
             "1",
         ),
-        (r#"amd_gpreempt_parameter{name="grace_us"}"#, "20"),
+        (r#"amd_gpreempt_parameter{name="grace_us"}"#, "10"),
         (
             r#"amd_gpreempt_parameter_info{name="mode",value="observe"}"#,
             "1",
@@ -116,7 +116,7 @@ fn what_a_gpu_has_of_its_own_is_a_metric_and_part_of_the_configuration() {
             r#"amd_gpreempt_own_parameter_info{gpu="0000:02:00.0",name="mode",value="enforce"}"#,
             "1",
         ),
-        (r#"amd_gpreempt_parameter{name="grace_us"}"#, "20"),
+        (r#"amd_gpreempt_parameter{name="grace_us"}"#, "10"),
         ("amd_gpreempt_configuration_in_force", "1"),
     ] {
         assert_eq!(value(&text, sample), expected, "{sample}");

@@ -26,6 +26,13 @@ fn an_option_that_is_gone_or_wrong_is_named_with_what_to_write_instead() {
             "$ sudoedit /usr/lib/modprobe.d/site.conf",
         ),
         (
+            "etc/modprobe.d/a.conf",
+            "options amd_gpreempt resume-delay-us=300\n",
+            "/etc/modprobe.d/a.conf has resume-delay-us=300",
+            "resume_delay_us is gone: pauses are learned; remove the line",
+            "$ sudoedit /etc/modprobe.d/a.conf",
+        ),
+        (
             "proc/cmdline",
             "quiet amd_gpreempt.backend=process amdgpu.backend=other\n",
             "/proc/cmdline has backend=process",

@@ -103,7 +103,7 @@ fn full_host() -> Host {
         "[parameters]\ngrace_us = 3\n[[rule]]\nid = 2\nunit = \"a.service\"\nprio = 3\n\
          [[rule]]\nid = 4\nunit = \"b.service\"\nprio = 3\n",
     );
-    host.file("sys/module/amd_gpreempt/parameters/grace_us", "20\n");
+    host.file("sys/module/amd_gpreempt/parameters/grace_us", "10\n");
     host.file(
         &format!("{DEBUGFS}/rules.json"),
         r#"{"schema":1,"rules":[{"id":1,"text":"1 pid=3 exempt","dead":false,"exempt":true},
@@ -126,7 +126,7 @@ fn the_json_of_every_command_is_as_the_schema_says() {
     let wrong = host.0.path().join("wrong.toml").display().to_string();
     let mut seen = BTreeSet::new();
     let events = host.0.path().join("events");
-    let line = "a-1 [0] ..... 1.5: gp_stop: gpu_id=1 node=0 pid=2 queue_id=3 prio=4 eff_prio=5 reason=share age_ns=6";
+    let line = "a-1 [0] ..... 1.5: gp_stop: gpu_id=1 node=0 pid=2 queue_id=3 prio=4 eff_prio=5 reason=rotation age_ns=6";
     fs::write(&events, line).unwrap();
     for line in [
         "status",
@@ -141,6 +141,7 @@ fn the_json_of_every_command_is_as_the_schema_says() {
         "rules|add|1 pid=3 exempt",
         "rules|del|1",
         "check",
+        "check|--gone",
         &format!("check|{wrong}"),
         &format!("apply|{wrong}"),
         "apply|--dry-run",

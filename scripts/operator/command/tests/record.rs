@@ -161,8 +161,8 @@ fn what_was_stopped_before_and_what_was_lost_leave_whole_slices() {
     let text = [
         line("5.000000", "gp_start", 20, "bound", 2_000_000_000),
         line("6.000000", "gp_start", 20, "orphan", 0),
-        line("7.000000", "gp_stop", 20, "share", 1),
-        line("8.000000", "gp_stop", 20, "share", 1),
+        line("7.000000", "gp_stop", 20, "rotation", 1),
+        line("8.000000", "gp_stop", 20, "rotation", 1),
     ]
     .concat();
     let lanes = recorded(&text);
@@ -188,7 +188,7 @@ fn what_was_stopped_before_and_what_was_lost_leave_whole_slices() {
 #[test]
 fn events_that_are_missing_are_counted() {
     let host = Host::new();
-    let one = line("1.0", "gp_stop", 20, "share", 1);
+    let one = line("1.0", "gp_stop", 20, "rotation", 1);
     host.file("events", &format!("{one}CPU:1 [LOST 41 EVENTS]\n"));
     let events = host.0.path().join("events");
     let says = host.says(&format!("record|{0}.trace|--from|{0}", events.display()));

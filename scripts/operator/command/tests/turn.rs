@@ -20,7 +20,7 @@ const O_NONBLOCK: i32 = 0o4000;
 
 fn host() -> Host {
     let host = Host::with_module();
-    host.file(&format!("{PARAMETERS}/grace_us"), "20\n");
+    host.file(&format!("{PARAMETERS}/grace_us"), "10\n");
     host.file(&format!("{FAUX}/rules_del"), "");
     host.file(FILE, "mode = \"enforce\"\n[parameters]\ngrace_us = 77\n");
     host
@@ -74,7 +74,7 @@ fn a_second_apply_waits_for_the_first() {
         assert!(second.try_wait().unwrap().is_none(), "it did not wait");
         sleep(Duration::from_millis(1));
     }
-    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "20\n");
+    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "10\n");
     drop(first);
     assert!(second.wait().unwrap().success());
     assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "77");
@@ -209,5 +209,5 @@ fn who_may_not_change_the_module_is_told_what_is_missing() {
         text.contains("cannot open ") && text.contains("rules_add"),
         "{text}"
     );
-    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "20\n");
+    assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "10\n");
 }

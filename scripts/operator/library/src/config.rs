@@ -16,6 +16,7 @@ use gpreempt_policy::{RuleError, TIMESLICE_NAME};
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
+use crate::gone;
 use crate::gpu::{self, Gpus};
 use crate::host::{cannot, Refusal};
 use crate::names::Words;
@@ -41,6 +42,8 @@ pub struct Config {
     pub rules: Vec<Rule>,
     /// Who may give hints, if the file says so.
     pub access: Option<Access>,
+    /// What the file says that is gone, in the order of the lines; the rest counts.
+    pub gone: Vec<Fault>,
 }
 
 /// The owner, the group and the mode of a device file.
@@ -79,7 +82,7 @@ pub enum Wrong {
 /// The names in the file, besides the parameters.
 const TOP: [&str; 5] = ["mode", "parameters", "gpu", "hints", "rule"];
 const HINTS: [&str; 3] = ["owner", "group", "mode"];
-const RULE: [&str; 13] = [
+const RULE: [&str; 11] = [
     "id",
     "comm",
     "cgroup",
@@ -89,8 +92,6 @@ const RULE: [&str; 13] = [
     "user",
     "prio",
     "timeslice_us",
-    "period_us",
-    "budget_us",
     "stop_budget_ms",
     "exempt",
 ];
@@ -103,6 +104,7 @@ impl Config {
             gpus: Gpus::new(),
             rules: Vec::new(),
             access: None,
+            gone: Vec::new(),
         }
     }
 
@@ -155,13 +157,11 @@ impl Config {
             config.take(&mut reader, name, value);
         }
         config.rules.sort_by_key(Rule::id);
+        config.gone = in_lines(reader.gone);
         if reader.faults.is_empty() {
             return Ok(config);
         }
-        reader
-            .faults
-            .sort_by_key(|fault| (fault.line, fault.column));
-        Err(reader.faults)
+        Err(in_lines(reader.faults))
     }
 
     fn take(&mut self, reader: &mut Reader<'_>, name: &Name<'_>, value: &Value<'_>) {
@@ -187,6 +187,7 @@ impl Config {
                 at,
                 "there can be several GPUs: write [gpu.\"0000:c1:00.0\"]",
             ),
+            _ if is_gone(reader, name, value) => {}
             (known, _) if parameters::names().any(|name| name == known) => reader.fault(
                 name.span().start,
                 format!("'{known}' is a parameter: write it below [parameters]"),
@@ -196,6 +197,9 @@ impl Config {
     }
 
     fn take_named(&mut self, reader: &mut Reader<'_>, name: &Name<'_>, value: &Value<'_>) {
+        if is_gone(reader, name, value) {
+            return;
+        }
         let known: Vec<&'static str> = parameters::names().filter(|name| *name != "mode").collect();
         match known.iter().find(|known| **known == name.get_ref()) {
             Some(known) => self.take_parameter(reader, known, value),
@@ -248,6 +252,15 @@ impl Default for Config {
     }
 }
 
+/// Whether a parameter with this value is gone, which is noted then.
+pub(crate) fn is_gone(reader: &mut Reader<'_>, name: &Name<'_>, value: &Value<'_>) -> bool {
+    let gone = gone::setting(name.get_ref(), value.get_ref().as_str().unwrap_or(""));
+    if let Some(gone) = gone {
+        reader.gone(name.span().start, gone.to_string());
+    }
+    gone.is_some()
+}
+
 /// The value of a parameter, as the kernel writes it.
 pub(crate) fn parameter(
     reader: &mut Reader<'_>,
@@ -257,7 +270,6 @@ pub(crate) fn parameter(
     let at = value.span().start;
     let text = match value.get_ref() {
         DeValue::String(text) => Some(text.to_string()),
-        DeValue::Boolean(yes) if name == "same_process" => Some(u8::from(*yes).to_string()),
         DeValue::Integer(_) => reader.whole(name, value).map(|number| number.to_string()),
         DeValue::Array(values) if name == TIMESLICE_NAME => {
             let numbers: Option<Vec<String>> = values
@@ -284,6 +296,11 @@ pub(crate) fn parameter(
             None
         }
     }
+}
+
+fn in_lines(mut faults: Vec<Fault>) -> Vec<Fault> {
+    faults.sort_by_key(|fault| (fault.line, fault.column));
+    faults
 }
 
 /// A table's entries as they stand in the file.
@@ -358,7 +375,7 @@ fn octal(value: &Spanned<DeValue<'_>>) -> Option<u32> {
 /// A rule, of which every part is tried by itself first, so that a fault is said
 /// where it is.
 fn rule(reader: &mut Reader<'_>, table: &DeTable<'_>, at: usize) -> Option<Rule> {
-    let before = reader.faults.len();
+    let (before, gone_before) = (reader.faults.len(), reader.gone.len());
     let mut id = None;
     let (mut words, mut names) = (String::new(), Words::default());
     for (name, value) in in_order(table) {
@@ -378,15 +395,10 @@ fn rule(reader: &mut Reader<'_>, table: &DeTable<'_>, at: usize) -> Option<Rule>
                     }
                 }
             }
-            "prio" | "timeslice_us" | "period_us" | "budget_us" | "stop_budget_ms" => {
+            "prio" | "timeslice_us" | "stop_budget_ms" => {
                 if let Some(number) = reader.whole(word, value) {
-                    let rest = match word {
-                        "period_us" => " pid=1 budget_us=1",
-                        "budget_us" => " pid=1 period_us=10000000",
-                        _ => " pid=1",
-                    };
                     let number = number.to_string();
-                    take_word(reader, &mut words, value, (word, &number), rest);
+                    take_word(reader, &mut words, value, (word, &number), " pid=1");
                 }
             }
             "exempt" => match value.get_ref() {
@@ -399,7 +411,10 @@ fn rule(reader: &mut Reader<'_>, table: &DeTable<'_>, at: usize) -> Option<Rule>
                 "a process number does not outlive its process: \
                  use 'comm' or 'cgroup', or type 'gpreempt rules add'",
             ),
-            _ => reader.unknown(name, "in a rule", &RULE),
+            _ => match gone::word_of_rule(word) {
+                Some(gone) => reader.gone(name.span().start, gone.to_string()),
+                None => reader.unknown(name, "in a rule", &RULE),
+            },
         }
     }
     if reader.faults.len() > before {
@@ -411,6 +426,13 @@ fn rule(reader: &mut Reader<'_>, table: &DeTable<'_>, at: usize) -> Option<Rule>
     };
     match Rule::named(&format!("{id}{words}"), names.name()) {
         Ok(rule) => Some(rule),
+        Err(RuleError::NoEffect) if reader.gone.len() > gone_before => {
+            reader.gone(
+                at,
+                format!("rule {id} does nothing without what is gone and is left out"),
+            );
+            None
+        }
         Err(error) => {
             reader.fault(at, complaint(error));
             None
@@ -457,7 +479,7 @@ fn complaint(error: RuleError) -> String {
                 .into()
         }
         RuleError::NoEffect => "the rule does nothing: \
-             add 'prio', 'timeslice_us', 'period_us', 'stop_budget_ms' or 'exempt'"
+             add 'prio', 'timeslice_us', 'stop_budget_ms' or 'exempt'"
             .into(),
         RuleError::ExemptAndMore => "'exempt' goes with nothing else: take the rest out".into(),
         other => other.to_string().replace('=', ""),

@@ -326,6 +326,7 @@ impl Doctor<'_> {
             place,
             option,
             remedy,
+            gone: _,
         } in wrong
         {
             self.say(false, format!("{place} has {option}"), remedy);

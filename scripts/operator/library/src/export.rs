@@ -95,7 +95,6 @@ fn states(nodes: &[Node]) -> Vec<Metric> {
         );
         let mut labels = labels;
         labels.extend([
-            ("policy", node.policy.clone()),
             ("sampler", node.sampler.clone()),
             ("backend", node.backend.clone()),
             ("transaction", node.transaction.clone()),

@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use gpreempt_policy::MOST_GPUS;
 
-use crate::config::{in_order, parameter};
+use crate::config::{in_order, is_gone, parameter};
 use crate::parameters::{self, Parameters};
 use crate::table::{shown, Name, Reader, Value};
 
@@ -96,6 +96,9 @@ fn one(
     name: &Name<'_>,
     value: &Value<'_>,
 ) -> Option<(&'static str, String)> {
+    if is_gone(reader, name, value) {
+        return None;
+    }
     let known: Vec<&'static str> = parameters::names().collect();
     match known.iter().find(|known| **known == name.get_ref()) {
         Some(known) => Some((known, parameter(reader, known, value)?)),

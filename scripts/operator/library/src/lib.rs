@@ -18,6 +18,7 @@ pub mod explain;
 pub mod export;
 pub mod file;
 pub mod follow;
+pub mod gone;
 pub mod gpu;
 pub mod host;
 pub mod kernel;

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use crate::gone;
 use crate::host::{Host, MODULE};
 use crate::parameters::canonical;
 
@@ -30,6 +31,8 @@ pub struct Wrong {
     pub option: String,
     /// What is to be written instead, or what is wrong.
     pub remedy: String,
+    /// A version before this one took it.
+    pub gone: bool,
 }
 
 /// The options that the module would not take.
@@ -65,11 +68,17 @@ pub fn wrong(host: &Host) -> Vec<Wrong> {
         if OF_EVERY_MODULE.contains(&name.as_str()) {
             return None;
         }
-        let remedy = canonical(&name, value.trim_matches('"')).err()?;
+        let value = value.trim_matches('"');
+        let gone = gone::setting(&name, value);
+        let remedy = match gone {
+            Some(gone) => gone.to_string(),
+            None => canonical(&name, value).err()?,
+        };
         Some(Wrong {
             place: format!("/{path}"),
             option,
             remedy,
+            gone: gone.is_some(),
         })
     });
     judged.collect()

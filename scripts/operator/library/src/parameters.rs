@@ -109,7 +109,6 @@ mod tests {
     fn the_same_value_is_written_in_one_way() {
         let equal = ["5"; 16].join(",");
         assert_eq!(canonical("timeslice_us", &equal).unwrap(), "5");
-        assert_eq!(canonical("same_process", "Y\n").unwrap(), "1");
         assert_eq!(canonical("sampler", "mmio\n").unwrap(), "mmio");
         assert_eq!(canonical("user_priority", "cap:07").unwrap(), "cap:7");
     }

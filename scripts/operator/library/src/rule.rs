@@ -78,10 +78,6 @@ impl fmt::Display for Rule {
         if let Some(timeslice) = self.effect.timeslice {
             write!(out, " timeslice_us={}", timeslice.0 / 1000)?;
         }
-        if let Some(share) = self.effect.reservation {
-            let (period, budget) = (share.period.0 / 1000, share.budget.0 / 1000);
-            write!(out, " period_us={period} budget_us={budget}")?;
-        }
         if let Some(budget) = self.effect.stop_budget {
             write!(out, " stop_budget_ms={}", budget.0 / 1_000_000)?;
         }
@@ -102,8 +98,8 @@ mod tests {
             ("7 comm=a%20b prio=3", " 7  prio=3 comm=%61%20b\n"),
             ("7 cgroup=/a/%C3%BC exempt", "7 exempt cgroup=/a/ü"),
             (
-                "1 pid=4 prio=0 timeslice_us=5 period_us=9 budget_us=8 stop_budget_ms=7",
-                "1 budget_us=8 stop_budget_ms=007 period_us=9 timeslice_us=5 prio=0 pid=4",
+                "1 pid=4 prio=0 timeslice_us=5 stop_budget_ms=7",
+                "1 stop_budget_ms=007 timeslice_us=5 prio=0 pid=4",
             ),
         ] {
             let (rule, same) = (Rule::parse(one).unwrap(), Rule::parse(other).unwrap());

@@ -189,10 +189,6 @@ fn write_rule(out: &mut String, rule: &Rule) {
     if let Some(timeslice) = rule.effect.timeslice {
         line(out, format_args!("timeslice_us = {}", timeslice.0 / 1000));
     }
-    if let Some(share) = rule.effect.reservation {
-        line(out, format_args!("period_us = {}", share.period.0 / 1000));
-        line(out, format_args!("budget_us = {}", share.budget.0 / 1000));
-    }
     if let Some(budget) = rule.effect.stop_budget {
         line(
             out,

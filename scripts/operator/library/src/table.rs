@@ -22,6 +22,8 @@ pub const MOST_FAULTS: usize = 100;
 pub struct Reader<'t> {
     text: &'t str,
     pub faults: Vec<Fault>,
+    /// What it says that is gone, which is no fault.
+    pub gone: Vec<Fault>,
 }
 
 impl<'t> Reader<'t> {
@@ -29,6 +31,7 @@ impl<'t> Reader<'t> {
         Reader {
             text,
             faults: Vec::new(),
+            gone: Vec::new(),
         }
     }
 
@@ -47,6 +50,12 @@ impl<'t> Reader<'t> {
         if self.faults.last() != Some(&fault) {
             self.faults.push(fault);
         }
+    }
+
+    /// Notes what is said of something at a byte of the text that is gone.
+    pub fn gone(&mut self, at: usize, what: String) {
+        let (line, column) = place(self.text, at);
+        self.gone.push(Fault { line, column, what });
     }
 
     /// The line of a byte.

@@ -85,7 +85,6 @@ pub struct Node {
     pub refusal: Option<String>,
     pub last_failure: Option<String>,
     pub mode: String,
-    pub policy: String,
     pub sampler: String,
     pub backend: String,
     #[serde(default)]

@@ -36,14 +36,13 @@ fn everything_that_a_file_can_say_is_understood() {
         mode = "enforce"
         [parameters]
         grace_us = 77
-        same_process = true
         user_priority = "cap:7"
         timeslice_us = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
         backend = "mqd"
         [gpu."0000:C1:00.0"]
         mode = "observe"
         max_stop_ms = 100
-        same_process = false
+        sampler = "mmio"
         [gpu."0001:c1:00.0"]
         [hints]
         group = "inference"
@@ -57,8 +56,6 @@ fn everything_that_a_file_can_say_is_understood() {
         cgroup = "/inference.slice"
         prio = 12
         timeslice_us = 5
-        period_us = 9
-        budget_us = 8
         stop_budget_ms = 7
         exempt = false
         "#,
@@ -66,7 +63,7 @@ fn everything_that_a_file_can_say_is_understood() {
     .unwrap();
     let of = |name: &str| config.parameters[name].as_str();
     assert_eq!((of("mode"), of("grace_us")), ("enforce", "77"));
-    assert_eq!((of("same_process"), of("backend")), ("1", "mqd"));
+    assert_eq!(of("backend"), "mqd");
     assert_eq!(of("timeslice_us"), "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15");
     assert_eq!(of("max_stop_ms"), "100", "the default");
     let own = &config.gpus["0000:c1:00.0"];
@@ -79,7 +76,7 @@ fn everything_that_a_file_can_say_is_understood() {
         [
             ("max_stop_ms", "100"),
             ("mode", "observe"),
-            ("same_process", "0")
+            ("sampler", "mmio")
         ],
         "its own also where all others have the same"
     );
@@ -94,7 +91,7 @@ fn everything_that_a_file_can_say_is_understood() {
     assert_eq!(
         rules,
         [
-            "10 cgroup=/inference.slice prio=12 timeslice_us=5 period_us=9 budget_us=8 stop_budget_ms=7",
+            "10 cgroup=/inference.slice prio=12 timeslice_us=5 stop_budget_ms=7",
             "20 comm=a%20b exempt"
         ]
     );
@@ -172,7 +169,7 @@ fn each_fault_of_a_rule_is_said_where_it_is() {
         ),
         (
             "id = 1\ncomm = \"x\"\nexempt = false",
-            "1:1: the rule does nothing: add 'prio', 'timeslice_us', 'period_us', 'stop_budget_ms' or 'exempt'",
+            "1:1: the rule does nothing: add 'prio', 'timeslice_us', 'stop_budget_ms' or 'exempt'",
         ),
         (
             "id = 1\ncomm = \"x\"\nexempt = true\nprio = 1",
@@ -193,10 +190,6 @@ fn each_fault_of_a_rule_is_said_where_it_is() {
         (
             "id = 1\ncomm = \"50%\"\nprio = 1",
             "3:8: % must be followed by two hexadecimal digits other than 00",
-        ),
-        (
-            "id = 1\ncomm = \"x\"\nbudget_us = 1",
-            "1:1: give period_us and budget_us together, the budget from 1 to the period",
         ),
         (
             "id = 1\ncomm = \"x\"\ntimeslice_us = 10000001",
@@ -333,8 +326,6 @@ fn some_line() -> impl Strategy<Value = String> {
         Just("comm".to_owned()),
         Just("cgroup".to_owned()),
         Just("prio".to_owned()),
-        Just("period_us".to_owned()),
-        Just("budget_us".to_owned()),
         Just("stop_budget_ms".to_owned()),
         Just("exempt".to_owned()),
         Just("group".to_owned()),

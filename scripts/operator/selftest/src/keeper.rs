@@ -204,7 +204,7 @@ mod tests {
 
     fn kept(mode: &str, rules: &[(u32, &str)]) -> Kept {
         Kept {
-            parameters: [("mode", mode), ("policy", "strict")]
+            parameters: [("mode", mode), ("user_priority", "honour")]
                 .map(|(name, value)| (name.into(), value.into()))
                 .into(),
             rules: rules.iter().map(|&(id, text)| (id, text.into())).collect(),
@@ -212,10 +212,10 @@ mod tests {
     }
 
     /// A module with these settings; what is written replaces a file's content.
-    fn module(mode: &str, policy: &str, rules: &str) -> (tempfile::TempDir, Module) {
+    fn module(mode: &str, priority: &str, rules: &str) -> (tempfile::TempDir, Module) {
         let (directory, host) = files(&[
             ("sys/module/amd_gpreempt/parameters/mode", mode),
-            ("sys/module/amd_gpreempt/parameters/policy", policy),
+            ("sys/module/amd_gpreempt/parameters/user_priority", priority),
             ("sys/kernel/debug/amd_gpreempt/rules.json", rules),
             (
                 "sys/devices/faux/amd_gpreempt/rules_add",
@@ -234,14 +234,14 @@ mod tests {
 
     #[test]
     fn parameters_and_rules_are_put_back() {
-        let (files, module) = module("observe", "deadln", OTHERS);
+        let (files, module) = module("observe", "ignore", OTHERS);
         kept("enforce", &[(7, "7 pid=2 prio=3")])
             .restore(&module)
             .unwrap();
         let now = module.parameters().unwrap();
         assert_eq!(
-            (now["mode"].as_str(), now["policy"].as_str()),
-            ("enforce", "strict")
+            (now["mode"].as_str(), now["user_priority"].as_str()),
+            ("enforce", "honour")
         );
         let written = |name: &str| {
             let path = files
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn what_is_as_it_was_is_left_alone() {
-        let (files, module) = module("observe", "strict", OTHERS);
+        let (files, module) = module("observe", "honour", OTHERS);
         kept("observe", &[(3, "3 pid=1 exempt")])
             .restore(&module)
             .unwrap();
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn one_failure_does_not_keep_the_rest_from_being_put_back() {
-        let (files, module) = module("enforce", "deadln", NONE);
+        let (files, module) = module("enforce", "ignore", NONE);
         std::fs::remove_file(
             files
                 .path()
@@ -284,8 +284,8 @@ mod tests {
         assert!(kept("observe", &[]).restore(&module).is_err());
         let now = module.parameters().unwrap();
         assert_eq!(
-            (now["mode"].as_str(), now["policy"].as_str()),
-            ("observe", "strict")
+            (now["mode"].as_str(), now["user_priority"].as_str()),
+            ("observe", "honour")
         );
     }
 

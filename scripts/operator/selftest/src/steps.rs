@@ -56,7 +56,7 @@ pub const STEPS: &[(&str, Step)] = &[
 /// How queues are stopped stays as the operator has it.
 pub fn set_defaults(module: &Module, dilation: u32) -> Result<()> {
     let numbers = gpreempt_bench::settings::stretched(dilation);
-    let words = "policy=strict user_priority=honour same_process=0 sampler=auto transaction=driver timeslice_us=0";
+    let words = "user_priority=auto sampler=auto transaction=driver timeslice_us=0";
     for setting in words.split(' ').chain(numbers.split(' ')) {
         if let Some((name, value)) = setting.split_once('=') {
             module.set(name, value)?;

@@ -22,10 +22,11 @@ pub const CRATES: &[CrateRules] = &[
         rooms: &[
             &["terms"],
             &["settings"],
-            &["memory"],
-            &["algorithm"],
+            &["parts"],
+            &["queue"],
+            &["process"],
+            &["level"],
             &["pass"],
-            &["node"],
             &["scheduler"],
         ],
         forbidden: &["kernel", "kfd"],
@@ -124,9 +125,6 @@ pub const INTERFACE_FOLDERS: &[&str] = &[
 pub const EXAMPLES: &[&str] = &[
     // CONTRIBUTING: the subject of a commit.
     "policy: start the queues of a process that exits",
-    // The guide to adding a policy: the policy that it adds.
-    "rust/policy/algorithm/halves.rs",
-    "PolicyKind::Halves",
     // The kernel's own.
     "rust/Makefile",
 ];

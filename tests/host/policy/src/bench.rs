@@ -4,11 +4,10 @@
 // the host and inside the kernel.
 
 use gpreempt_policy::{
-    Action, Config, Decision, Failed, FailureKind, Head, Number, Observation, Outcome, PolicyKind,
-    Priority, ProcessId, QueueId, QueueState, QueueView, Reason, Report, RuleEffect, RuleId,
-    Scheduler, Step, Storage, UserPriority, Verdict, Waves,
+    Action, Config, Decision, Failed, FailureKind, Head, Mode, Nanos, Number, Observation, Outcome,
+    Priority, ProcessId, QueueId, QueueState, QueueView, Reason, Report, Scheduler, Step, Storage,
+    Waves,
 };
-use gpreempt_policy::{Mode, Nanos, Reservation};
 
 /// How many queues a scene can have.
 pub const CAST: usize = 12;

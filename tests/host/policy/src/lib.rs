@@ -10,27 +10,30 @@ pub mod cases {
     include!("cases.rs");
 }
 
+pub mod books;
 pub mod random;
 pub mod watch;
 pub mod world;
 
-use gpreempt_policy::{PairSlot, Parts, ProcessSlot, QueueSlot, Storage};
+use gpreempt_policy::{LevelSlot, Parts, ProcessSlot, QueueSlot, Storage, TenantSlot, LEVEL_SLOTS};
 
 /// Storage of a scheduler in vectors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Vectors {
     queues: Vec<QueueSlot>,
     processes: Vec<ProcessSlot>,
-    pairs: Vec<PairSlot>,
+    tenants: Vec<TenantSlot>,
+    levels: Vec<LevelSlot>,
 }
 
 impl Vectors {
-    /// Room for so many queues and processes, and pairs.
-    pub fn new(queues: usize, pairs: usize) -> Vectors {
+    /// Room for so many queues, and as many processes and tenants.
+    pub fn new(queues: usize) -> Vectors {
         Vectors {
             queues: vec![QueueSlot::default(); queues],
             processes: vec![ProcessSlot::default(); queues],
-            pairs: vec![PairSlot::default(); pairs],
+            tenants: vec![TenantSlot::default(); queues],
+            levels: vec![LevelSlot::default(); LEVEL_SLOTS],
         }
     }
 }
@@ -40,7 +43,8 @@ impl Storage for Vectors {
         Parts {
             queues: &mut self.queues,
             processes: &mut self.processes,
-            pairs: &mut self.pairs,
+            tenants: &mut self.tenants,
+            levels: &mut self.levels,
         }
     }
 }

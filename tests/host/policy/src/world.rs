@@ -11,18 +11,20 @@ use std::hash::{Hash, Hasher};
 
 use gpreempt_policy::{
     Action, Config, Decision, Failed, FailureKind, Head, Mode, Nanos, Number, Observation, Outcome,
-    PolicyKind, Priority, QueueId, QueueState, QueueView, Report, Reservation, RuleEffect, RuleId,
-    Scheduler, Step, UserPriority, Waves, NUMBERS,
+    Priority, QueueId, QueueState, QueueView, Reason, Report, RuleEffect, RuleId, Scheduler, Step,
+    TenantId, UserPriority, Waves, NUMBERS,
 };
 
 use crate::cases::idle;
-use crate::watch::Watch;
+use crate::watch::{Look, Watch};
 use crate::Vectors;
 
 /// How many queues there are at most at the same time.
 const QUEUES: usize = 10;
 /// How many queues the scheduler has room for: less, so that it overflows.
 const ROOM: usize = 8;
+/// How many processes a tenant has.
+const PROCESSES_EACH: u64 = 2;
 /// How many processes there are.
 const PROCESSES: u64 = 5;
 /// How many decisions the output takes in a world of wide outputs.
@@ -40,20 +42,8 @@ const RULES: [RuleEffect; 8] = [
         exempt: true,
         ..RuleEffect::new(RuleId(3))
     },
-    RuleEffect {
-        reservation: Some(Reservation {
-            period: Nanos(4_000_000),
-            budget: Nanos(1_000_000),
-        }),
-        ..RuleEffect::new(RuleId(4))
-    },
-    RuleEffect {
-        reservation: Some(Reservation {
-            period: Nanos(9_000_000),
-            budget: Nanos(9_000_000),
-        }),
-        ..RuleEffect::new(RuleId(5))
-    },
+    rule(4, 2, 0),
+    rule(5, 0, 300),
     // There is no rule 6.
     RuleEffect {
         stop_budget: Some(Nanos::from_millis(3)),
@@ -180,8 +170,8 @@ impl Default for World {
         let mut config = Config::new().with_rules(&RULES);
         config.mode = Mode::Enforce;
         World {
-            scheduler: Scheduler::new(Vectors::new(ROOM, 64)),
-            twin: Scheduler::new(Vectors::new(ROOM, 64)),
+            scheduler: Scheduler::new(Vectors::new(ROOM)),
+            twin: Scheduler::new(Vectors::new(ROOM)),
             config,
             now: Nanos(1_000_000),
             queues: Vec::new(),
@@ -256,11 +246,13 @@ impl World {
             206 => self.queues.reverse(),
             207..=210 if !self.queues.is_empty() => {
                 // A rule is written, and matches a process from now on.
-                let at = bytes.below(self.queues.len());
-                self.queues[at].rule = match bytes.below(8) {
+                let process = self.queues[bytes.below(self.queues.len())].process.0;
+                let rule = match bytes.below(9) {
                     id @ 0..=5 => Some(RuleId(id as u32)),
+                    8 => None,
                     id => Some(RuleId(id as u32 + 1)),
                 };
+                self.rule_process(process, rule);
             }
             211..=225 if !self.queues.is_empty() => {
                 // A process says that it prepares a request, or takes its page away.
@@ -306,7 +298,7 @@ impl World {
         match bytes.below(16) {
             0..=4 => {
                 queue.progress += 1;
-                queue.waves = Waves::Known(64);
+                queue.waves = Waves::Known([64, 128][bytes.below(2)]);
                 queue.backlog = Some(3);
                 queue.head = Head::Runnable;
             }
@@ -342,10 +334,28 @@ impl World {
         match bytes.below(24) {
             0 => queue.internal = true,
             1 => queue.protected = true,
-            flags @ 2..=8 => queue.rule = Some(RuleId(flags as u32 - 2)),
+            2 => queue.grid = Some(128),
             _ => {}
         }
+        // A rule matches all queues of a process.
+        let mut others = self.queues.iter();
+        let own = others.find(|other| other.process == queue.process);
+        queue.hint = own.and_then(|own| own.hint);
+        queue.rule = own.map_or_else(
+            || Some(RuleId(bytes.below(24) as u32)).filter(|rule| rule.0 < 8),
+            |own| own.rule,
+        );
+        queue.tenant = TenantId(process / PROCESSES_EACH + 1);
         self.queues.push(queue);
+    }
+
+    /// A rule matches a process from now on, or none does.
+    fn rule_process(&mut self, process: u64, rule: Option<RuleId>) {
+        for queue in &mut self.queues {
+            if queue.process.0 == process {
+                queue.rule = rule;
+            }
+        }
     }
 
     /// Something other than the policy does something to a queue.
@@ -371,28 +381,25 @@ impl World {
     }
 
     fn configure(&mut self, bytes: &mut Bytes<'_>) {
-        match bytes.below(11) {
+        match bytes.below(10) {
             0 => {
                 self.config.mode =
                     [Mode::Off, Mode::Observe, Mode::Enforce, Mode::Enforce][bytes.below(4)]
             }
             1 => {
-                let kinds = [PolicyKind::Strict, PolicyKind::Fair, PolicyKind::Deadline];
-                self.config.policy = kinds[bytes.below(kinds.len())];
-            }
-            2 => self.config.same_process = bytes.below(2) == 1,
-            3 => {
                 self.config.user_priority = [
+                    UserPriority::Auto,
                     UserPriority::Honour,
                     UserPriority::Cap(Priority::NORMAL),
                     UserPriority::Ignore,
-                ][bytes.below(3)]
+                ][bytes.below(4)]
             }
-            4 => {
+            2 => self.config.rules = [&RULES, &RULES[..1], &[]][bytes.below(3)],
+            3 => {
                 let slice = [0, 0, 500, 2_000][bytes.below(4)];
                 let _ = self.config.set_timeslices([slice; 16]);
             }
-            5 => self.config.mode = Mode::Enforce,
+            4 => self.config.mode = Mode::Enforce,
             _ => {
                 let spec = &NUMBERS[bytes.below(NUMBERS.len())];
                 let value = match bytes.below(6) {
@@ -414,6 +421,7 @@ impl World {
         if let Some(queue) = self.doubled.and_then(|at| seen.get(at).copied()) {
             seen.push(queue);
         }
+        let turned = self.look_turned(&seen);
         let mut out = [Decision::NONE; OUTPUT];
         let mut again = [Decision::NONE; OUTPUT];
         let (now, config, outcomes) = (self.now, &self.config, &self.outcomes);
@@ -427,6 +435,10 @@ impl World {
             return Err("equal inputs gave different outputs".to_owned());
         }
         let made = &out[..step.decisions];
+        let whole = !step.truncated && step.untracked == 0;
+        if whole && turned != names(made) {
+            return Err(format!("{turned:?} if seen the other way round: {made:?}"));
+        }
         if self.trace {
             println!("{:>14} {:?} {step:?}", now.0, config.mode);
             for queue in &seen {
@@ -438,21 +450,37 @@ impl World {
         }
         let views: Vec<_> = self.scheduler.queues().collect();
         self.check_views(&views, &seen)?;
-        let (now, config, outcomes) = (self.now, &self.config, &self.outcomes);
-        self.watch.check(
-            now,
-            config,
-            &seen,
-            outcomes,
-            &step,
+        self.watch.check(&Look {
+            now: self.now,
+            config: &self.config,
+            seen: &seen,
+            outcomes: &self.outcomes,
+            step: &step,
             made,
-            &views,
-            self.output,
-            self.room,
-        )?;
+            views: &views,
+            output: self.output,
+            room: self.room,
+        })?;
         self.last = step;
         self.answer(&out[..step.decisions]);
         Ok(())
+    }
+
+    /// What would be decided if the queues were seen in another order.
+    fn look_turned(&self, seen: &[Observation]) -> Vec<(QueueId, Action, Reason, bool)> {
+        let mut turned = seen.to_vec();
+        let half = (turned.len() / 2).min(self.watch.steps as usize % 4);
+        turned.rotate_left(half);
+        turned.reverse();
+        let mut out = [Decision::NONE; OUTPUT];
+        let step = self.scheduler.clone().step(
+            self.now,
+            &self.config,
+            &turned,
+            &self.outcomes,
+            &mut out[..self.output],
+        );
+        names(&out[..step.decisions])
     }
 
     /// A queue's view is found by its name, and its effective priority is that of
@@ -468,7 +496,9 @@ impl World {
         }
         for queue in seen {
             let rule = queue.rule.and_then(|id| self.config.rule(id));
-            let own = self.config.user_priority.effective(queue.kfd);
+            let rules = self.config.rules.iter();
+            let highest = rules.filter_map(|rule| rule.priority).max();
+            let own = self.config.user_priority.effective(queue.kfd, highest);
             let expected = rule.and_then(|rule| rule.priority).unwrap_or(own);
             let view = self.scheduler.queue(queue.queue);
             if view.is_some_and(|view| view.effective != expected) {
@@ -516,45 +546,27 @@ impl World {
     /// parameters so short that a few steps reach every rule.
     pub fn small() -> World {
         let mut world = World {
-            scheduler: Scheduler::new(Vectors::new(3, 3)),
-            twin: Scheduler::new(Vectors::new(3, 3)),
+            scheduler: Scheduler::new(Vectors::new(3)),
+            twin: Scheduler::new(Vectors::new(3)),
             room: 3,
             ..World::default()
         };
         for (number, value) in [
             (Number::Grace, 100),
             (Number::MinRun, 200),
-            (Number::ResumeDelay, 200),
-            (Number::MaxStop, 2),
-            (Number::NoProgress, 1),
-            (Number::MinInterval, 100),
-            (Number::SwitchCost, 0),
-            (Number::StopBudget, 3),
-            (Number::CoolDown, 1),
-            (Number::Retry, 1),
-            (Number::RetryMax, 2),
+            (Number::MaxStop, 4),
+            (Number::NoProgress, 2),
+            (Number::StopBudget, 6),
             (Number::DisarmAfter, 2),
         ] {
             let set = world.config.set(number, value);
             assert_eq!(set, Ok(()), "{number:?}");
         }
+        // Its levels are claims.
+        world.config.user_priority = UserPriority::Honour;
         for id in 1..=3 {
             world.toggle(id);
         }
-        world
-    }
-
-    /// The small world without budgets, which would leave few stops in a second. Queue 1
-    /// has work on which the hardware does nothing.
-    ///
-    /// # Panics
-    ///
-    /// Where the world is not sound before anything happens.
-    pub fn hanging() -> World {
-        let mut world = World::small();
-        assert_eq!(world.config.set(Number::StopBudget, 1_000), Ok(()));
-        assert_eq!(world.small_step(Small::Runs(2)), Ok(()));
-        assert_eq!(world.small_step(Small::Starves(1)), Ok(()));
         world
     }
 
@@ -654,4 +666,12 @@ impl World {
             None => Ok(()),
         }
     }
+}
+
+/// Decisions without the names of those they are for, in the order of the queues.
+fn names(made: &[Decision]) -> Vec<(QueueId, Action, Reason, bool)> {
+    let name = |made: &Decision| (made.queue, made.action, made.reason, made.apply);
+    let mut names: Vec<_> = made.iter().map(name).collect();
+    names.sort_by_key(|name| name.0);
+    names
 }

@@ -8,7 +8,7 @@ use gpreempt_host_tests::Vectors;
 fn every_case_goes_as_written() {
     let failures: Vec<String> = CASES
         .iter()
-        .filter_map(|case| Bench::new(Vectors::new(16, 4)).play(case).err())
+        .filter_map(|case| Bench::new(Vectors::new(16)).play(case).err())
         .map(|failure| format!("{failure:?}"))
         .collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Every sequence of events up to a length, with three queues at three levels,
-//! from nothing, from an inversion and from a stop. Sequences that lead to the
+//! from nothing, from an inversion, from a stop, and from one that others may join. Sequences that lead to the
 //! same state are followed once.
 //!
 //! `GP_DEPTH` says how long; the report says how many states were visited.
@@ -63,15 +63,17 @@ fn every_short_sequence_keeps_the_properties() {
         ..Walk::default()
     };
     // The lowest runs and the highest waits; three looks later the lowest is
-    // stopped, and the highest runs.
+    // stopped, and the highest runs; and then the one between them runs as well.
     let way = [
         Small::Runs(1),
         Small::Starves(3),
         Small::Nothing,
         Small::Nothing,
         Small::Runs(3),
+        Small::Runs(2),
+        Small::Nothing,
     ];
-    for taken in [0, 3, 5] {
+    for taken in [0, 3, 5, 7] {
         let mut world = World::small();
         for &event in way.iter().take(taken) {
             world.small_step(event).expect("the way there is sound");

@@ -23,11 +23,9 @@ impl Node {
     fn new(queues: usize, output: usize) -> Node {
         let mut config = Config::new();
         config.mode = Mode::Enforce;
-        for (number, value) in [(Number::Grace, 0), (Number::Retry, 10)] {
-            assert_eq!(config.set(number, value), Ok(()));
-        }
+        assert_eq!(config.set(Number::Grace, 0), Ok(()));
         Node {
-            scheduler: Scheduler::new(Vectors::new(queues, 4)),
+            scheduler: Scheduler::new(Vectors::new(queues)),
             config,
             output,
             now: START,

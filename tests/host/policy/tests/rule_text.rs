@@ -2,7 +2,7 @@
 //! What a rule may say, and what is said about one that makes no sense.
 
 use gpreempt_policy::{unescaped, RuleError, RuleText, Subject};
-use gpreempt_policy::{Nanos, Priority, Reservation, RuleId};
+use gpreempt_policy::{Nanos, Priority, RuleId};
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
@@ -12,21 +12,12 @@ fn bytes(text: &str) -> Vec<u8> {
 
 #[test]
 fn a_whole_rule_is_understood() {
-    let rule =
-        RuleText::parse(" 10  comm=a%20b prio=15 timeslice_us=5 period_us=20 budget_us=20\n")
-            .unwrap();
+    let rule = RuleText::parse(" 10  comm=a%20b prio=15 timeslice_us=5\n").unwrap();
     assert_eq!(rule.subject, Subject::Comm("a%20b"));
     assert_eq!(bytes("a%20b"), b"a b");
     assert_eq!(rule.effect.id, RuleId(10));
     assert_eq!(rule.effect.priority, Priority::new(15));
     assert_eq!(rule.effect.timeslice, Some(Nanos::from_micros(5)));
-    assert_eq!(
-        rule.effect.reservation,
-        Some(Reservation {
-            period: Nanos::from_micros(20),
-            budget: Nanos::from_micros(20),
-        })
-    );
     assert_eq!(rule.effect.stop_budget, None);
     assert!(!rule.effect.exempt);
 }
@@ -75,8 +66,6 @@ fn nonsense_is_refused_for_its_reason() {
         ("1 pid=1 timeslice_us=10000001", RuleError::Time),
         ("1 pid=1 period_us=5", RuleError::Reservation),
         ("1 pid=1 budget_us=5", RuleError::Reservation),
-        ("1 pid=1 period_us=5 budget_us=6", RuleError::Reservation),
-        ("1 pid=1 period_us=5 budget_us=0", RuleError::Reservation),
         ("1 pid=1 stop_budget_ms=0", RuleError::StopBudget),
         ("1 pid=1 stop_budget_ms=1001", RuleError::StopBudget),
         ("1 pid=1 stop_budget_ms=", RuleError::StopBudget),
@@ -138,14 +127,14 @@ proptest! {
     fn words_are_answered(words in proptest::collection::vec(
         prop_oneof![
             Just("pid=1"), Just("comm=a%41"), Just("cgroup=/a"), Just("prio=3"), Just("exempt"),
-            Just("timeslice_us=1"), Just("period_us=4"), Just("budget_us=4"), Just("%"),
+            Just("timeslice_us=1"), Just("period_us=4"), Just("%"),
             Just("stop_budget_ms=1"), Just("stop_budget_ms=1001"),
         ], 0..8)) {
         let text = format!("5 {}", words.join(" "));
         if let Ok(rule) = RuleText::parse(&text) {
             prop_assert_eq!(rule.effect.id, RuleId(5));
             let changes = rule.effect.priority.is_some() || rule.effect.timeslice.is_some()
-                || rule.effect.reservation.is_some() || rule.effect.stop_budget.is_some();
+                || rule.effect.stop_budget.is_some();
             prop_assert!(changes != rule.effect.exempt);
         }
     }

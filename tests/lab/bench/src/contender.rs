@@ -25,7 +25,7 @@ pub enum Contender {
     /// A program that polls, destroys queues and submits their work again.
     Reset,
     /// The module, to which a rule says who is urgent.
-    Module(Backend, Policy),
+    Module(Backend),
     /// The module without a rule: the urgent clients claim their priority.
     Claimed,
     /// The module with `transaction=direct`.
@@ -40,14 +40,7 @@ pub enum Backend {
     Mqd,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Policy {
-    Strict,
-    Fair,
-    Deadline,
-}
-
-pub const STRICT: Contender = Contender::Module(Backend::Hws, Policy::Strict);
+pub const STRICT: Contender = Contender::Module(Backend::Hws);
 
 impl Backend {
     fn word(self) -> &'static str {
@@ -58,18 +51,8 @@ impl Backend {
     }
 }
 
-impl Policy {
-    fn word(self) -> &'static str {
-        match self {
-            Policy::Strict => "strict",
-            Policy::Fair => "fair",
-            Policy::Deadline => "deadline",
-        }
-    }
-}
-
 impl Contender {
-    pub const ALL: [Contender; 13] = [
+    pub const ALL: [Contender; 11] = [
         Contender::Alone,
         Contender::Nobody,
         Contender::Classes,
@@ -80,9 +63,7 @@ impl Contender {
         STRICT,
         Contender::Direct,
         Contender::Hints,
-        Contender::Module(Backend::Hws, Policy::Fair),
-        Contender::Module(Backend::Hws, Policy::Deadline),
-        Contender::Module(Backend::Mqd, Policy::Strict),
+        Contender::Module(Backend::Mqd),
     ];
 
     /// As tables and the command line name it.
@@ -97,12 +78,8 @@ impl Contender {
             Contender::Claimed => "claimed",
             Contender::Direct => "direct",
             Contender::Hints => "hints",
-            Contender::Module(Backend::Hws, Policy::Strict) => "strict",
-            Contender::Module(Backend::Hws, Policy::Fair) => "fair",
-            Contender::Module(Backend::Hws, Policy::Deadline) => "deadline",
-            Contender::Module(Backend::Mqd, Policy::Strict) => "mqd",
-            Contender::Module(Backend::Mqd, Policy::Fair) => "mqd-fair",
-            Contender::Module(Backend::Mqd, Policy::Deadline) => "mqd-deadline",
+            Contender::Module(Backend::Hws) => "strict",
+            Contender::Module(Backend::Mqd) => "mqd",
         }
     }
 
@@ -130,12 +107,10 @@ impl Contender {
             Contender::Hints => {
                 "amd_gpreempt, transaction=direct, and a hint when an urgent client begins to prepare a request"
             }
-            Contender::Module(Backend::Hws, Policy::Strict) => {
+            Contender::Module(Backend::Hws) => {
                 "amd_gpreempt as it is installed, with a rule for each urgent client"
             }
-            Contender::Module(Backend::Hws, Policy::Fair) => "amd_gpreempt, policy=fair",
-            Contender::Module(Backend::Hws, Policy::Deadline) => "amd_gpreempt, policy=deadline",
-            Contender::Module(Backend::Mqd, _) => {
+            Contender::Module(Backend::Mqd) => {
                 "amd_gpreempt, backend=mqd, in a boot of its own with sched_policy=2"
             }
         }
@@ -144,16 +119,15 @@ impl Contender {
     /// The module's parameters where time is so dilated, when it takes part, with
     /// some others than the defaults.
     pub fn parameters(self, others: &[(Number, u32)], dilation: u32) -> Option<String> {
-        let (backend, policy, transaction) = match self {
-            Contender::Module(backend, policy) => (backend, policy, "driver"),
-            Contender::Claimed => (Backend::Hws, Policy::Strict, "driver"),
-            Contender::Direct | Contender::Hints => (Backend::Hws, Policy::Strict, "direct"),
+        let (backend, transaction) = match self {
+            Contender::Module(backend) => (backend, "driver"),
+            Contender::Claimed => (Backend::Hws, "driver"),
+            Contender::Direct | Contender::Hints => (Backend::Hws, "direct"),
             _ => return None,
         };
         Some(format!(
-            "mode=enforce backend={} policy={} transaction={transaction} {}",
+            "mode=enforce backend={} transaction={transaction} {}",
             backend.word(),
-            policy.word(),
             settings::with(dilation, others)
         ))
     }
@@ -229,7 +203,7 @@ pub fn command_line(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpreempt_policy::Config;
+    use gpreempt_policy::{choice, PARAMETERS};
     use std::collections::BTreeSet;
 
     #[test]
@@ -267,16 +241,24 @@ mod tests {
     }
 
     #[test]
-    fn the_policy_is_one_that_the_module_takes() {
-        for contender in Contender::ALL {
-            let Some(parameters) = contender.parameters(&[], 32) else {
-                continue;
-            };
-            let policy = parameters
-                .split(' ')
-                .find_map(|word| word.strip_prefix("policy="))
-                .unwrap();
-            Config::new().set_text("policy", policy).unwrap();
+    fn the_parameters_are_those_that_the_module_has() {
+        let none: Vec<&str> = Contender::ALL
+            .into_iter()
+            .filter(|contender| contender.parameters(&[], 32).is_none())
+            .map(Contender::name)
+            .collect();
+        assert_eq!(
+            none,
+            ["alone", "none", "classes", "quanta", "poller", "reset"]
+        );
+        for parameters in Contender::ALL.iter().filter_map(|c| c.parameters(&[], 32)) {
+            for setting in parameters.split_whitespace() {
+                let (name, value) = setting.split_once('=').unwrap();
+                assert!(PARAMETERS.contains(&name), "{name}");
+                if let Some(choice) = choice(name) {
+                    assert!(choice.words.contains(&value), "{setting}");
+                }
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use gpreempt_simulator::gpu::{Gpu, Nanos};
 use gpreempt_simulator::workload::Workload;
 use gpu_workload::spec::RunSpec;
 
-use crate::contender::{Backend, Contender, Policy, STRICT};
+use crate::contender::{Backend, Contender, STRICT};
 use crate::suite;
 
 /// A part of the benchmark.
@@ -177,12 +177,7 @@ const ALWAYS: [Contender; 8] = [
     Contender::Hints,
 ];
 /// Besides, on those loads that tell them apart.
-const SOMETIMES: [Contender; 4] = [
-    Contender::Quanta,
-    Contender::Reset,
-    Contender::Module(Backend::Hws, Policy::Fair),
-    Contender::Module(Backend::Hws, Policy::Deadline),
-];
+const SOMETIMES: [Contender; 2] = [Contender::Quanta, Contender::Reset];
 const TELLING: [&str; 3] = ["A", "D", "L"];
 const THREE: [Contender; 3] = [Contender::Alone, Contender::Classes, STRICT];
 /// Where a transaction's time depends on what the driver reads in it.
@@ -285,7 +280,7 @@ pub fn experiments(part: Part, units: u32, extent: &Extent) -> Vec<Experiment> {
             .iter()
             .filter(|name| extent.wants(name))
             .map(|name| {
-                let mqd = Contender::Module(Backend::Mqd, Policy::Strict);
+                let mqd = Contender::Module(Backend::Mqd);
                 of(
                     &named(name),
                     None,
@@ -382,8 +377,8 @@ mod tests {
         for part in Part::ALL {
             for experiment in experiments(part, 40, &extent()) {
                 for contender in experiment.contenders {
-                    let mqd = matches!(contender, Contender::Module(Backend::Mqd, _));
-                    let hws = matches!(contender, Contender::Module(Backend::Hws, _));
+                    let mqd = matches!(contender, Contender::Module(Backend::Mqd));
+                    let hws = matches!(contender, Contender::Module(Backend::Hws));
                     let without = part.place() == Place::NoScheduler;
                     assert!(!mqd || without, "{part:?} {contender:?}");
                     assert!(!hws || !without, "{part:?} {contender:?}");

@@ -3,15 +3,14 @@
 //!
 //! Parameters are times of the host's clock. On hardware that is also the GPU's
 //! clock; here the guest's runs faster by the dilation. Each default is turned
-//! into what means the same GPU time as on hardware: times are stretched, a rate
-//! is slowed down, and a share of a second stays the share that it is.
+//! into what means the same GPU time as on hardware: times are stretched, and a share
+//! of the time stays the share that it is.
 
 use gpreempt_policy::{Number, NumberSpec, Unit, NUMBERS};
 
 /// What a default becomes in a guest that is so many times slower.
 fn in_guest(spec: &NumberSpec, dilation: u32) -> u32 {
     match spec.number {
-        Number::MaxSwitches => (spec.default / dilation).max(spec.min),
         Number::StopBudget => spec.default,
         _ if spec.unit == Unit::Count => spec.default,
         _ => spec.default.saturating_mul(dilation).min(spec.max),
@@ -44,13 +43,12 @@ pub fn with(dilation: u32, others: &[(Number, u32)]) -> String {
 pub fn in_force() -> String {
     [
         Number::PollInterval,
-        Number::Expect,
         Number::Grace,
         Number::MinRun,
-        Number::ResumeDelay,
-        Number::MinInterval,
         Number::MaxStop,
         Number::StopBudget,
+        Number::RuleOverhead,
+        Number::ClaimOverhead,
     ]
     .map(|number| format!("{}={}", number.spec().name, number.spec().default))
     .join(" ")
@@ -81,16 +79,14 @@ mod tests {
     }
 
     #[test]
-    fn times_are_stretched_a_rate_is_slowed_and_a_share_stays() {
+    fn times_are_stretched_and_a_share_stays() {
         let settings = stretched(32);
         let default = |number: Number| number.spec().default;
         let poll = Number::PollInterval;
         assert_eq!(value(&settings, poll.spec().name), 32 * default(poll));
-        let rate = Number::MaxSwitches;
-        assert_eq!(value(&settings, rate.spec().name), default(rate) / 32);
         let budget = Number::StopBudget;
         assert_eq!(value(&settings, budget.spec().name), default(budget));
-        let count = Number::CostRatio;
+        let count = Number::RuleOverhead;
         assert_eq!(value(&settings, count.spec().name), default(count));
     }
 

@@ -9,12 +9,12 @@
 //! sweeps that chose the defaults of the policy parameters.
 
 pub mod baselines;
+pub mod before;
 pub mod controller;
 pub mod document;
 pub mod engine;
 pub mod gpu;
 pub mod kernel;
-pub mod levels;
 pub mod loads;
 pub mod monitor;
 pub mod pictures;

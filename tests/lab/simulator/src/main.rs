@@ -117,7 +117,7 @@ fn main() -> Result<()> {
                 );
                 comparisons.push(comparison);
             }
-            for policy in ["strict", "fair", "deadline"] {
+            for policy in ["strict"] {
                 if comparisons.iter().all(|c| c.of(policy).is_some()) {
                     println!(
                         "{policy}: one urgent request\n\n{}",

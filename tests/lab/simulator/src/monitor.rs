@@ -8,8 +8,8 @@ use crate::engine::{Engine, QueueIndex};
 use crate::gpu::{Nanos, TransactionCost};
 use gpreempt_policy as policy;
 use policy::{
-    Action, Config, Decision, Head, Mode, Observation, Outcome, Parts, PolicyKind, Priority,
-    ProcessId, QueueId, QueueState, Report, Reservation, RuleEffect, RuleId, Scheduler, Storage,
+    Action, Config, Decision, Head, Mode, Observation, Outcome, Parts, Priority,
+    ProcessId, QueueId, QueueState, Report, RuleEffect, RuleId, Scheduler, Storage,
     Waves,
 };
 
@@ -41,7 +41,8 @@ pub enum Priorities {
 struct OwnedStorage {
     queues: Vec<policy::QueueSlot>,
     processes: Vec<policy::ProcessSlot>,
-    pairs: Vec<policy::PairSlot>,
+    tenants: Vec<policy::TenantSlot>,
+    levels: Vec<policy::LevelSlot>,
 }
 
 impl Storage for OwnedStorage {
@@ -49,7 +50,8 @@ impl Storage for OwnedStorage {
         Parts {
             queues: &mut self.queues,
             processes: &mut self.processes,
-            pairs: &mut self.pairs,
+            tenants: &mut self.tenants,
+            levels: &mut self.levels,
         }
     }
 }
@@ -81,7 +83,8 @@ impl Monitor {
             scheduler: Scheduler::new(OwnedStorage {
                 queues: vec![Default::default(); policy::QUEUE_SLOTS],
                 processes: vec![Default::default(); policy::PROCESS_SLOTS],
-                pairs: vec![Default::default(); policy::PAIR_SLOTS],
+                tenants: vec![Default::default(); policy::TENANT_SLOTS],
+                levels: vec![Default::default(); policy::LEVEL_SLOTS],
             }),
             config,
             rules: Vec::new(),
@@ -131,6 +134,7 @@ impl Monitor {
                 } else {
                     Waves::Unknown
                 },
+                grid: (view.grid > 0).then_some(view.grid),
                 head: if view.backlog() > 0 {
                     Head::Runnable
                 } else {
@@ -166,25 +170,16 @@ impl Monitor {
         cost
     }
 
-    /// The rules say which clients are above others and, for `deadline`, what they
-    /// need.
+    /// The rules say which clients are above others.
     fn write_rules(&mut self, queues: &[QueueInfo]) {
         if !self.rules.is_empty() {
             return;
         }
-        let deadlines = self.config.policy == PolicyKind::Deadline;
         let ruled = queues.iter().enumerate().filter(|(_, info)| info.ruled);
         self.rules = ruled
             .map(|(queue, info)| {
                 let mut rule = RuleEffect::new(RuleId(queue as u32));
                 rule.priority = Some(level(info));
-                rule.reservation =
-                    info.deadline
-                        .filter(|_| deadlines)
-                        .map(|(period, budget)| Reservation {
-                            period: policy::Nanos(period),
-                            budget: policy::Nanos(budget),
-                        });
                 rule
             })
             .collect();

@@ -2,17 +2,17 @@
 
 //! The policies that are compared, by name.
 
+use crate::before::Before;
 use crate::baselines::{ResetAndResubmit, UserPoller};
 use crate::controller::{Controller, NoPreemption, PipeClasses};
 use crate::gpu::{Gpu, Nanos};
-use crate::levels::Levels;
 use crate::monitor::{Monitor, Priorities, Sampler};
 use crate::reference::{Foresight, Plan, Promise, Reference};
 use crate::simulation::{self, RunResult};
 use crate::summary::Summary;
 use crate::workload::Workload;
 use anyhow::{bail, Context, Result};
-use gpreempt_policy::{Config, PolicyKind};
+use gpreempt_policy::{Config};
 
 #[derive(Clone, Debug)]
 pub enum Policy {
@@ -31,15 +31,15 @@ pub enum Policy {
     /// In user space, with this interval.
     UserPoller(Nanos),
     Reset,
-    /// The policy by levels, at its defaults.
-    Levels,
+    /// The policy that came before the present one.
+    Before,
     /// What a scheduler is compared with.
     Reference(Foresight),
 }
 
 impl Policy {
     /// Those of the documented tables.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 10] = [
         "none",
         "classes",
         "user-1ms",
@@ -47,19 +47,18 @@ impl Policy {
         "strict",
         "strict-memory",
         "hints",
-        "fair",
-        "deadline",
+        "before",
         "reactive",
         "clairvoyant",
     ];
     /// Those that only a judgement needs.
-    pub const OTHERS: [&'static str; 3] = ["user-100us", "blind", "levels"];
+    pub const OTHERS: [&'static str; 2] = ["user-100us", "blind"];
 
     /// A policy by name; `settings` are parameters of the module in the words of its
     /// files, `sampler`, and `priorities=rules` or `claimed`.  `strict-memory` is strict with
     /// `sampler=memory`, and `hints` with clients that tell of their requests.
     pub fn by_name(name: &str, settings: &[(String, String)]) -> Result<Self> {
-        let kind = match name {
+        match name {
             "alone" => return Ok(Self::Alone),
             "none" => return Ok(Self::None),
             "classes" => return Ok(Self::Classes),
@@ -69,10 +68,8 @@ impl Policy {
             "blind" => return Ok(Self::Reference(Foresight::Blind)),
             "reactive" => return Ok(Self::Reference(Foresight::Reactive)),
             "clairvoyant" => return Ok(Self::Reference(Foresight::Clairvoyant)),
-            "strict" | "strict-memory" | "hints" => PolicyKind::Strict,
-            "fair" => PolicyKind::Fair,
-            "deadline" => PolicyKind::Deadline,
-            "levels" => return Ok(Self::Levels),
+            "before" => return Ok(Self::Before),
+            "strict" | "strict-memory" | "hints" => {}
             _ => bail!(
                 "there is no policy '{name}': give alone or one of {}, {}",
                 Self::NAMES.join(", "),
@@ -80,7 +77,6 @@ impl Policy {
             ),
         };
         let mut config = Config::new();
-        config.policy = kind;
         let mut sampler = match name {
             "strict-memory" => Sampler::Memory,
             _ => Sampler::Auto,
@@ -118,8 +114,8 @@ impl Policy {
             Self::Module { name, .. } => name,
             Self::UserPoller(1_000_000) => "user-1ms",
             Self::UserPoller(_) => "user-100us",
+            Self::Before => "before",
             Self::Reset => "reset",
-            Self::Levels => "levels",
             Self::Reference(foresight) => foresight.name(),
         }
     }
@@ -149,12 +145,12 @@ impl Policy {
             Self::UserPoller(interval) => Box::new(UserPoller {
                 interval: *interval,
             }),
-            Self::Reset => Box::new(ResetAndResubmit::new()),
-            Self::Levels => Box::new(Levels::new(
-                gpreempt_levels::Config::new(),
+            Self::Before => Box::new(Before::new(
+                gpreempt_before::Config::new(),
                 Sampler::Auto,
                 Priorities::Rules,
             )),
+            Self::Reset => Box::new(ResetAndResubmit::new()),
         }
     }
 }

@@ -45,7 +45,7 @@ pub fn queue(pid: i64, comm: &str, queue: u64, state: &str) -> Queue {
 pub fn node() -> Node {
     let text = format!(
         r#"{{"gpu":"{GPU}","node":0,"state":"armed","refusal":null,"last_failure":null,
-        "mode":"enforce","policy":"strict","sampler":"auto","backend":"hws","queues":3,
+        "mode":"enforce","sampler":"auto","backend":"hws","queues":3,
         "processes":2,"running":1,"waiting":1,"stopped":1,"inversions":3,"observed":0,"stops":3,
         "starts":2,"transactions":5,"failures":0,"exempt":0}}"#
     );

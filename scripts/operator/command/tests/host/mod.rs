@@ -18,7 +18,7 @@ pub const QUEUES: &str = r#"{"schema":1,"queues":[
 ]}"#;
 
 pub const STATS: &str = r#"{"schema":1,"nodes":[
-{"gpu":"0000:01:00.0","node":0,"gpu_id":5,"state":"disarmed","refusal":null,"last_failure":"the GPU is being reset","mode":"observe","policy":"strict","sampler":"auto","backend":"hws","transaction":"driver","queues":2,"copy_queues":0,"processes":2,"running":1,"waiting":0,"stopped":1,"passes":9,"missed":0,"inversions":3,"observed":2,"stops":3,"starts":2,"transactions":5,"failures":1,"handed_over":0,"healed":0,"exempt":0}
+{"gpu":"0000:01:00.0","node":0,"gpu_id":5,"state":"disarmed","refusal":null,"last_failure":"the GPU is being reset","mode":"observe","sampler":"auto","backend":"hws","transaction":"driver","queues":2,"copy_queues":0,"processes":2,"running":1,"waiting":0,"stopped":1,"passes":9,"missed":0,"inversions":3,"observed":2,"stops":3,"starts":2,"transactions":5,"failures":1,"handed_over":0,"healed":0,"exempt":0}
 ]}"#;
 
 pub struct Host(pub TempDir);

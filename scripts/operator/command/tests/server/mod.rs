@@ -16,7 +16,7 @@ const LATENCY: &str = r#"{"schema":1,"nodes":[
 pub fn exporting() -> Host {
     let host = Host::with_module();
     host.file(&format!("{DEBUGFS}/latency.json"), LATENCY);
-    host.file("sys/module/amd_gpreempt/parameters/grace_us", "20\n");
+    host.file("sys/module/amd_gpreempt/parameters/grace_us", "10\n");
     host.file("proc/20/cgroup", "0::/system.slice/train.service\n");
     host
 }

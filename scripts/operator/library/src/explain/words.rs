@@ -6,18 +6,18 @@ pub(super) fn cause(reason: &str) -> (&'static str, &'static [&'static str]) {
     match reason {
         "inversion" => (
             "work of higher priority waited",
-            &["policy", "user_priority", "grace_us"],
+            &[
+                "user_priority",
+                "grace_us",
+                "rule_overhead_percent",
+                "claim_overhead_percent",
+            ],
         ),
         "rotation" => (
             "others of its level waited and its turn was over",
             &["timeslice_us"],
         ),
-        "share" => ("others had had less than their share", &["policy"]),
-        "deadline" => ("others of its level had an earlier deadline", &["policy"]),
-        "calm" => (
-            "nothing that could hold it wanted the GPU any more",
-            &["resume_delay_us"],
-        ),
+        "calm" => ("nothing that could hold it wanted the GPU any more", &[]),
         "turn" => (
             "the turn of those it was stopped for was over",
             &["timeslice_us"],
@@ -28,17 +28,14 @@ pub(super) fn cause(reason: &str) -> (&'static str, &'static [&'static str]) {
         ),
         "no-progress" => (
             "those it was stopped for made no progress, as if they waited for it",
-            &["noprogress_ms", "cool_down_ms"],
+            &["noprogress_ms"],
         ),
         "budget" => (
             "those it was stopped for had spent their budget",
             &["stop_budget_ms"],
         ),
         "exempt" => ("a rule exempts it, or it can no longer be stopped", &[]),
-        "release" => (
-            "mode, policy or backend was changed",
-            &["mode", "policy", "backend"],
-        ),
+        "release" => ("mode or backend was changed", &["mode", "backend"]),
         "failure" => ("a transaction failed, so that everything was started", &[]),
         "orphan" => ("it was found stopped, and nobody knew why", &[]),
         _ => ("of a reason that this program does not know", &[]),

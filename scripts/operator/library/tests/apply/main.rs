@@ -39,7 +39,7 @@ fn a_mode_that_does_more_comes_last_and_one_that_does_less_first() {
 
     module.tried.clear();
     apply(&mut module, &config("")).unwrap();
-    assert_eq!(module.tried, ["mode=observe", "grace_us=20", "del 1"]);
+    assert_eq!(module.tried, ["mode=observe", "grace_us=10", "del 1"]);
     assert_eq!(module.state.access, Some(access(0o660)), "left as it is");
     module.tried.clear();
     assert!(apply(&mut module, &config("")).unwrap().changes.is_empty());
@@ -96,7 +96,7 @@ fn a_mode_that_somebody_sets_meanwhile_so_that_less_is_done_stays() {
             format!("mode = \"enforce\"\n{}", graced("")),
             (0, "off"),
             "off",
-            vec!["grace_us=7", "grace_us=20"],
+            vec!["grace_us=7", "grace_us=10"],
         ),
         // Undoing the first step has more done.
         (
@@ -112,7 +112,7 @@ fn a_mode_that_somebody_sets_meanwhile_so_that_less_is_done_stays() {
             format!("mode = \"enforce\"\n{}", graced(&own("enforce"))),
             (0, "observe"),
             "observe",
-            vec!["grace_us=7", "grace_us=20"],
+            vec!["grace_us=7", "grace_us=10"],
         ),
         // The mode of one GPU is given up by somebody.
         (
@@ -120,7 +120,7 @@ fn a_mode_that_somebody_sets_meanwhile_so_that_less_is_done_stays() {
             format!("mode = \"enforce\"\n{}", graced(&own("enforce"))),
             (0, "observe"),
             "observe",
-            vec!["grace_us=7", "grace_us=20"],
+            vec!["grace_us=7", "grace_us=10"],
         ),
     ] {
         let mut module = Module::with(&old);
@@ -212,14 +212,14 @@ fn a_gpu_gets_the_values_that_the_file_names_and_loses_all_others() {
         .gpus
         .get_mut(GPUS[1])
         .unwrap()
-        .insert("cost_ratio", "9".into());
+        .insert("claim_overhead_percent", "9".into());
     let found = differences(&module.state, &config(text));
     let found: Vec<String> = found.iter().map(Difference::to_string).collect();
     assert_eq!(
         found,
         [
             "mode of GPU 0000:01:00.0 is enforce and should be observe",
-            "cost_ratio of GPU 0000:02:00.0 is 9 and should be that for all GPUs",
+            "claim_overhead_percent of GPU 0000:02:00.0 is 9 and should be that for all GPUs",
         ]
     );
     module.tried.clear();
@@ -233,7 +233,7 @@ fn a_gpu_gets_the_values_that_the_file_names_and_loses_all_others() {
             "max_stop_ms=100",
             "0000:01:00.0/max_stop_ms=module",
             "0000:02:00.0/grace_us=module",
-            "0000:02:00.0/cost_ratio=module",
+            "0000:02:00.0/claim_overhead_percent=module",
         ]
     );
 }
@@ -294,7 +294,7 @@ fn it_is_said_when_a_gpu_has_gone_and_cannot_be_put_back() {
 #[test]
 fn what_a_gpu_had_of_its_own_is_put_back() {
     let old = "[gpu.\"0000:01:00.0\"]\ngrace_us = 1\nmin_run_us = 2\n";
-    let new = "[gpu.\"0000:01:00.0\"]\ngrace_us = 3\ncost_ratio = 4\n\
+    let new = "[gpu.\"0000:01:00.0\"]\ngrace_us = 3\nclaim_overhead_percent = 4\n\
         [gpu.\"0000:02:00.0\"]\nmode = \"enforce\"\n";
     for refused in 0..4 {
         let mut module = Module::with(old);
@@ -310,8 +310,8 @@ fn what_a_gpu_had_of_its_own_is_put_back() {
     let (_, left) = refusal.split_once("could not be put back: ").unwrap();
     assert_eq!(
         left,
-        "cost_ratio of GPU 0000:01:00.0 was that for all GPUs \
-         (refused 0000:01:00.0/cost_ratio=module), \
+        "claim_overhead_percent of GPU 0000:01:00.0 was that for all GPUs \
+         (refused 0000:01:00.0/claim_overhead_percent=module), \
          min_run_us of GPU 0000:01:00.0 was 2 (refused 0000:01:00.0/min_run_us=2), \
          grace_us of GPU 0000:01:00.0 was 1 (refused 0000:01:00.0/grace_us=1)"
     );
@@ -357,13 +357,13 @@ fn a_refusal_says_what_was_refused_and_what_could_not_be_put_back() {
     module.refused = Some(1);
     let refusal = apply(&mut module, &wanted).unwrap_err().to_string();
     assert_eq!(refusal, "refused min_run_us=8; everything is as it was");
-    assert_eq!(module.tried.last().unwrap(), "grace_us=20");
+    assert_eq!(module.tried.last().unwrap(), "grace_us=10");
 
     let mut module = Module::new();
     module.all_refused_from = Some(1);
     let refusal = apply(&mut module, &wanted).unwrap_err().to_string();
     assert!(
-        refusal.contains("could not be put back: grace_us was 20 (refused grace_us=20)"),
+        refusal.contains("could not be put back: grace_us was 20 (refused grace_us=10)"),
         "{refusal}"
     );
 }

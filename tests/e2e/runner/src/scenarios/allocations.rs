@@ -150,8 +150,7 @@ const NO_LIST: &[&str] = &["failed to execute runlist", "Failed to allocate runl
 /// The thread of the node has no beginning to count from: it is counted from when it is
 /// told to start what is stopped.
 fn transactions(guest: &mut Guest, parameters: &str) -> Result<()> {
-    // It tries again soon.
-    const PARAMETERS: &str = "retry_ms=1 retry_max_ms=10 disarm_after=1000";
+    const PARAMETERS: &str = "disarm_after=1000";
     let failing = Failing::new(guest)?;
     let parameters = format!("{PARAMETERS} {parameters}");
     let contention = Contention::start(guest, &parameters, json!({}))?;

@@ -18,13 +18,10 @@ use crate::module::Table;
 /// after each save would never end. While one runs, none ends and makes room for the
 /// urgent queue, which would then get through without the module.
 const COST_NS: u64 = 50_000_000;
-/// An urgent workgroup, and the pause before the next request, in which the heavy queues
-/// run.
+/// An urgent workgroup, and the pause before the next request: so long that it is worth
+/// to start the heavy queues in it.
 const URGENT_NS: u64 = 1_000;
-const THINK_NS: u64 = 20_000;
-/// The module is to stop the heavy queues for each request, and start them behind it.
-const EAGER: &str = "resume_delay_us=0";
-
+const THINK_NS: u64 = 2_000_000;
 /// How many heavy queues there are. With the urgent one and those of the runtime's own
 /// they have slots for all.
 const HEAVY: u32 = 16;
@@ -79,7 +76,7 @@ fn preemptions(before: &[(u64, u64)], after: &[(u64, u64)]) -> u64 {
 /// Has heavy queues stopped until they were preempted `guest.cycles` times. Returns how
 /// often they were.
 pub(super) fn preempted_in_bursts(guest: &mut Guest) -> Result<u64> {
-    let module = unrestrained(guest, EAGER)?;
+    let module = unrestrained(guest, "")?;
     let mut accounts = Accounts::new(guest)?;
     let grids = grids(guest);
     let mut queues: Vec<Value> = (0..).zip(&grids).map(|(n, &grid)| heavy(n, grid)).collect();

@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(range(&table["mode"].values), None);
         assert_eq!(range("20 to 1000 us, once or 16 times"), Some((20, 1000)));
         assert!(table["grace_us"].default.parse::<u64>().is_ok());
-        assert!(!table["cost_ratio"].meaning.ends_with('|'));
+        assert!(!table["rule_overhead_percent"].meaning.ends_with('|'));
     }
 
     #[test]

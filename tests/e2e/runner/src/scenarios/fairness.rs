@@ -33,18 +33,6 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         suite: Suite::E2e,
-        name: "a queue that was started runs for the minimum",
-        needs: Needs::ONCE,
-        run: minimum_run,
-    },
-    Scenario {
-        suite: Suite::E2e,
-        name: "the thrash guard holds saves back",
-        needs: Needs::ONCE,
-        run: thrash,
-    },
-    Scenario {
-        suite: Suite::E2e,
         name: "a tenant of priority 15 has no more stopped than its budget",
         needs: Needs::ONCE,
         run: budget,
@@ -64,7 +52,7 @@ pub const SCENARIOS: &[Scenario] = &[
 ];
 
 /// No bound but those that a scenario sets, and no guard.
-const FREE: &str = "noprogress_ms=60000 min_interval_us=0 cost_ratio=0 max_switches_per_s=100000";
+const FREE: &str = "noprogress_ms=60000 rule_overhead_percent=100 claim_overhead_percent=100";
 const NO_BUDGET: &str = "stop_budget_ms=1000";
 
 /// The device's time.
@@ -85,16 +73,6 @@ fn greedy(name: &str, grid: u32, priority: u32) -> Value {
         500_000,
         json!({"group": name, "priority": priority, "requests": 1_000_000,
             "arrival": {"closed_loop": {"depth": 8}}}),
-    )
-}
-
-/// Short requests, the next one as soon as the last one is done.
-fn nagging(priority: u32) -> Value {
-    queue(
-        "urgent",
-        1,
-        10_000,
-        json!({"group": "urgent", "priority": priority, "requests": 1_000_000}),
     )
 }
 
@@ -212,69 +190,6 @@ fn rotation(guest: &mut Guest) -> Result<()> {
         "equals ran for {ran:?} ns"
     );
     end(guest, load, module)
-}
-
-fn minimum_run(guest: &mut Guest) -> Result<()> {
-    const LEAST_MS: u64 = 100;
-    let module = Module::load(
-        guest,
-        &format!(
-            "mode=enforce min_run_us={} max_stop_ms=60000 {FREE} {NO_BUDGET}",
-            LEAST_MS * 1000
-        ),
-    )?;
-    let mut accounts = Accounts::new(guest)?;
-    let low = guest.shape.full() + 1;
-    let queues = json!([greedy("low", low, 0), nagging(15)]);
-    let load = Load::start(guest, json!({"queues": queues}))?;
-    let before = wait_for_saves(guest, &mut accounts, low, 1)?;
-    let after = wait_for_saves(guest, &mut accounts, low, before.saves + 5)?;
-    let ran = after.running_time - before.running_time;
-    let times = after.saves - before.saves;
-    ensure!(
-        ran >= times * device_ns(LEAST_MS) / 2,
-        "between {times} saves it ran for {ran} ns"
-    );
-    end(guest, load, module)
-}
-
-/// As many saves as the guard lets through in the device's time, and no more.
-fn thrash(guest: &mut Guest) -> Result<()> {
-    const SECONDS: u64 = 2;
-    for (guard, a_second) in [
-        ("max_switches_per_s=5 min_interval_us=0", 5),
-        ("max_switches_per_s=100000 min_interval_us=200000", 5),
-    ] {
-        let module = Module::load(
-            guest,
-            &format!(
-                "mode=enforce max_stop_ms=60000 noprogress_ms=60000 min_run_us=0 cost_ratio=0 \
-                 {NO_BUDGET} {guard}"
-            ),
-        )?;
-        let mut accounts = Accounts::new(guest)?;
-        let low = guest.shape.full() + 1;
-        let queues = json!([greedy("low", low, 0), nagging(15)]);
-        let load = Load::start(guest, json!({"queues": queues}))?;
-        wait_for_saves(guest, &mut accounts, low, 1)?;
-        let begin = now(guest)?;
-        let before = accounts.get(guest, low)?;
-        guest.wait_until("there is a save within the seconds", PATIENCE, |guest| {
-            let over = now(guest)? - begin >= device_ns(SECONDS * 1000);
-            Ok(over && accounts.get(guest, low)?.saves > before.saves)
-        })?;
-        let after = accounts.get(guest, low)?;
-        let saves = after.saves - before.saves;
-        let elapsed_ms = (now(guest)? - begin) * u64::from(DILATION) / 1_000_000;
-        // Two calendar seconds may meet at each end.
-        let most = (elapsed_ms / 1000 + 2) * a_second;
-        ensure!(
-            (1..=most).contains(&saves),
-            "{guard}: {saves} saves in {elapsed_ms} ms"
-        );
-        end(guest, load, module)?;
-    }
-    Ok(())
 }
 
 /// How much of the device's time a queue lay in memory while a budget started it

@@ -68,7 +68,7 @@ fn first_pass(guest: &mut Guest) -> Result<()> {
         guest,
         &format!(
             "mode=enforce {UNBOUNDED} grace_us={GRACE_US} poll_interval_us=1000 \
-             min_run_us=0 min_interval_us=0 cost_ratio=0"
+             min_run_us=0 rule_overhead_percent=100 claim_overhead_percent=100"
         ),
     )?;
     tracing::start(guest)?;

@@ -26,7 +26,7 @@ pub const SCENARIOS: &[Scenario] = &[Scenario {
 fn within_buffer(guest: &mut Guest) -> Result<()> {
     let module = Module::load(
         guest,
-        &format!("mode=enforce sampler=memory {UNBOUNDED} min_run_us=0 min_interval_us=0"),
+        &format!("mode=enforce sampler=memory {UNBOUNDED} min_run_us=0 rule_overhead_percent=100 claim_overhead_percent=100"),
     )?;
     let heavy = queue(
         "heavy",

@@ -45,8 +45,8 @@ pub(super) fn unrestrained(guest: &mut Guest, parameters: &str) -> Result<Module
     Module::load(
         guest,
         &format!(
-            "mode=enforce {UNBOUNDED} min_run_us=0 min_interval_us=0 cost_ratio=0 \
-             max_switches_per_s=100000 {parameters}"
+            "mode=enforce {UNBOUNDED} min_run_us=0 rule_overhead_percent=100 \
+             claim_overhead_percent=100 {parameters}"
         ),
     )
 }

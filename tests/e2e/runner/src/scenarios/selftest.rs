@@ -78,7 +78,8 @@ const REPORT: &str = "/tmp/selftest.md";
 /// A self test goes on for minutes.
 const LONG: Duration = Duration::from_secs(1200);
 /// Settings and a rule that no step would choose.
-const SETTINGS: &str = "mode=observe grace_us=77 timeslice_us=5 policy=fair sampler=memory";
+const SETTINGS: &str =
+    "mode=observe grace_us=77 timeslice_us=5 user_priority=honour sampler=memory";
 const RULE: &str = "7 comm=nobody prio=3";
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;

@@ -75,8 +75,8 @@ fn try_text(random: &mut Random) {
         "honour",
         "off",
         "enforce",
-        "strict",
-        "fair",
+        "auto",
+        "ignore",
         "-",
         "x",
         "\u{661}",
@@ -86,13 +86,7 @@ fn try_text(random: &mut Random) {
     for _ in 0..random.below(40) {
         text.push_str(PIECES[random.below(PIECES.len())]);
     }
-    let words = [
-        "mode",
-        "policy",
-        "user_priority",
-        "same_process",
-        TIMESLICE_NAME,
-    ];
+    let words = ["mode", "user_priority", TIMESLICE_NAME];
     let at = random.below(NUMBERS.len() + words.len());
     let name = NUMBERS
         .get(at)

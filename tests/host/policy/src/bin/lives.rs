@@ -17,8 +17,7 @@ const EVENTS: usize = 400;
 fn live(kind: usize, random: &mut Random) -> Result<Watch, String> {
     let mut world = match kind {
         0 | 1 => World::default(),
-        2 => World::small(),
-        _ => World::hanging(),
+        _ => World::small(),
     };
     world.watch.write_down();
     if kind < 2 {

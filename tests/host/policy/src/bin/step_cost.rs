@@ -52,11 +52,7 @@ fn main() {
         .expect("usage: step_cost QUEUES idle|contended|held");
     let mut config = Config::new();
     config.mode = Mode::Enforce;
-    config.set(Number::MinInterval, 0).expect("in range");
-    // Nor is an inversion left to pass by itself.
-    config.set(Number::CostRatio, 0).expect("in range");
-
-    let mut scheduler = Scheduler::new(Vectors::new(1024, 64));
+    let mut scheduler = Scheduler::new(Vectors::new(1024));
     let mut out = vec![Decision::NONE; 1024];
     let mut seen: Vec<Observation> = (0..count)
         .map(|n| {

@@ -60,7 +60,7 @@ struct Hardware {
     loads: Vec<String>,
     /// Contenders to run.
     #[arg(long, value_delimiter = ',', value_parser = contender,
-        default_value = "alone,none,classes,poller,reset,claimed,strict,direct,hints,fair,deadline,process")]
+        default_value = "alone,none,classes,poller,reset,claimed,strict,direct,hints")]
     contenders: Vec<Contender>,
     /// Where results, tables and plots are written.
     #[arg(long)]

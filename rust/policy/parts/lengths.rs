@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How long something usually lasts: the launches of a queue, the pauses of a level.
+//!
+//! As the kernel's TEO governor does for idle states, lengths are counted in buckets,
+//! the older the less. Four buckets make an octave, from 4 us to a quarter of a second,
+//! so that a length is known to an eighth of itself; what is longer counts as the longest.
+
+use crate::terms::time::Nanos;
+
+/// How many buckets there are: sixteen octaves.
+const BUCKETS: usize = 64;
+
+/// The weight of a new length. It leaves room for as many as a bucket can hold at once.
+const UNIT: u16 = 512;
+
+/// The first bucket begins at four of these, of 1,024 ns each, so that no division is needed.
+const GRAIN: u32 = 10;
+
+/// Something that is older than what this share of its lengths were is beyond what is known.
+const RARE: u64 = 64;
+
+/// How often a length is sampled within a bucket, since a start is as long as some are wide.
+const POINTS: [u64; 3] = [1, 3, 5];
+
+/// What a microsecond of waiting costs, in microseconds of those that are stopped. Between
+/// 1 and 16 the results are alike.
+const DEARNESS: u64 = 4;
+
+/// Lengths; each new one takes one of 2 to the power of `DECAY` of the weight of all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Lengths<const DECAY: u32> {
+    weights: [u16; BUCKETS],
+    /// The buckets that have a weight.
+    used: u64,
+    total: u32,
+}
+
+impl<const DECAY: u32> Default for Lengths<DECAY> {
+    fn default() -> Self {
+        Lengths {
+            weights: [0; BUCKETS],
+            used: 0,
+            total: 0,
+        }
+    }
+}
+
+/// The buckets of a set, the shortest first.
+fn each(mut set: u64) -> impl Iterator<Item = u32> {
+    core::iter::from_fn(move || {
+        let bucket = set.trailing_zeros();
+        set &= set.wrapping_sub(1);
+        (bucket < u64::BITS).then_some(bucket)
+    })
+}
+
+/// The bucket of a length.
+fn bucket(length: Nanos) -> u32 {
+    let grains = (length.0 >> GRAIN).max(4);
+    let octave = grains.ilog2().saturating_sub(2);
+    let quarter = u32::try_from((grains >> octave) & 3).unwrap_or(0);
+    let bucket = octave.saturating_mul(4).saturating_add(quarter);
+    bucket.min(u64::BITS.saturating_sub(1))
+}
+
+/// Where a bucket begins.
+fn low(bucket: u32) -> u64 {
+    let quarters = u64::from(bucket & 3).saturating_add(4);
+    quarters << (bucket / 4).saturating_add(GRAIN).min(32)
+}
+
+/// Where a bucket ends.
+fn high(bucket: u32) -> u64 {
+    low(bucket.saturating_add(1))
+}
+
+impl<const DECAY: u32> Lengths<DECAY> {
+    fn weight(&self, bucket: u32) -> u64 {
+        let at = usize::try_from(bucket).unwrap_or(usize::MAX);
+        self.weights.get(at).map_or(0, |weight| u64::from(*weight))
+    }
+
+    /// Adds a length.
+    pub(crate) fn add(&mut self, length: Nanos) {
+        let new = bucket(length);
+        self.used |= 1u64.checked_shl(new).unwrap_or(0);
+        let mut total = 0u32;
+        for bucket in each(self.used) {
+            let at = usize::try_from(bucket).unwrap_or(usize::MAX);
+            let Some(weight) = self.weights.get_mut(at) else {
+                continue;
+            };
+            // Rounded up, so that what is long past is forgotten wholly.
+            let lost = weight.checked_shr(DECAY).unwrap_or(0).max(1);
+            *weight = weight.saturating_sub(lost);
+            if bucket == new {
+                *weight = weight.saturating_add(UNIT);
+            }
+            if *weight == 0 {
+                self.used &= !(1u64.checked_shl(bucket).unwrap_or(0));
+            }
+            total = total.saturating_add(u32::from(*weight));
+        }
+        self.total = total;
+    }
+
+    /// Adds a length of which only the bounds are known: the one between them that is
+    /// nearest to what is usual.
+    pub(crate) fn add_between(&mut self, least: Option<Nanos>, most: Nanos) {
+        let least = least.unwrap_or(Nanos::ZERO);
+        let guess = match least {
+            Nanos::ZERO => Nanos(most.0 / 2),
+            least => least.after(Nanos(least.0 / 2)),
+        };
+        let usual = self.mean().unwrap_or(guess);
+        self.add(usual.max(least).min(most.max(least)));
+    }
+
+    /// The weight of the lengths beyond an age, and the mean of what is left of them then.
+    fn beyond(&self, age: Nanos) -> (u64, Nanos) {
+        let (mut weight, mut sum) = (0u64, 0u64);
+        for bucket in each(self.used) {
+            let (low, high) = (low(bucket), high(bucket));
+            if high <= age.0 {
+                continue;
+            }
+            let (part, middle) = if low < age.0 {
+                let left = high.saturating_sub(age.0).saturating_mul(256);
+                let share = left.checked_div(high.saturating_sub(low)).unwrap_or(0);
+                let part = self.weight(bucket).saturating_mul(share) / 256;
+                (part, high.saturating_add(age.0) / 2)
+            } else {
+                (self.weight(bucket), low.saturating_add(high) / 2)
+            };
+            weight = weight.saturating_add(part);
+            sum = sum.saturating_add(part.saturating_mul(middle.saturating_sub(age.0)));
+        }
+        (weight, Nanos(sum.checked_div(weight).unwrap_or(0)))
+    }
+
+    /// The mean length, if any is known.
+    pub(crate) fn mean(&self) -> Option<Nanos> {
+        (self.total > 0).then(|| self.beyond(Nanos::ZERO).1)
+    }
+
+    /// How much longer something of this age usually lasts.
+    pub(crate) fn left(&self, age: Nanos) -> Nanos {
+        self.beyond(age).1
+    }
+
+    /// How much longer something of this age is to be feared to last: what is usual, but
+    /// no less than an eighth of its age, since no estimate is better; and as long again if
+    /// it is older than what it usually is.
+    pub(crate) fn rest(&self, age: Nanos) -> Nanos {
+        let (weight, left) = self.beyond(age);
+        match weight.saturating_mul(RARE) <= u64::from(self.total) {
+            true => age.max(left),
+            false => left.max(Nanos(age.0 / 8)),
+        }
+    }
+
+    /// Whether most that get to an age go on beyond it.
+    pub(crate) fn likely_beyond(&self, age: Nanos) -> bool {
+        let beyond = self.beyond(age).0;
+        self.total > 0 && beyond.saturating_mul(2) >= u64::from(self.total)
+    }
+
+    /// For how long to keep others stopped once nobody wants them stopped: as in ski
+    /// rental, for as long as it most likely takes until somebody does again, if that is
+    /// soon, and not at all otherwise. Their start takes `start`.
+    pub(crate) fn hold(&self, start: Nanos) -> Nanos {
+        if self.total == 0 {
+            return start;
+        }
+        let mut best = Nanos::ZERO;
+        let mut most = self.gain(0, start);
+        for bucket in each(self.used) {
+            let gain = self.gain(high(bucket), start);
+            if gain > most {
+                (best, most) = (Nanos(high(bucket)), gain);
+            }
+        }
+        best
+    }
+
+    /// What a start after so long gains: the time that others run until somebody wants
+    /// them stopped, less what somebody loses who does while they are being started.
+    fn gain(&self, hold: u64, start: Nanos) -> i64 {
+        let begin = hold.saturating_add(start.0);
+        let mut sum = 0i64;
+        for bucket in each(self.used) {
+            let (low, high) = (low(bucket), high(bucket));
+            if high <= hold {
+                continue;
+            }
+            let mut gain = 0i64;
+            for point in POINTS {
+                let part = high.saturating_sub(low).saturating_mul(point) / 6;
+                let pause = low.saturating_add(part);
+                if pause < hold {
+                    continue;
+                }
+                let won = i64::try_from(pause.saturating_sub(begin)).unwrap_or(i64::MAX);
+                let lost = begin.saturating_sub(pause).saturating_mul(DEARNESS);
+                let lost = i64::try_from(lost).unwrap_or(i64::MAX);
+                gain = gain.saturating_add(won).saturating_sub(lost);
+            }
+            let weight = i64::try_from(self.weight(bucket)).unwrap_or(0);
+            sum = sum.saturating_add(gain.saturating_mul(weight));
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: u64 = 1_000;
+
+    fn of(lengths: &[u64]) -> Lengths<4> {
+        let mut known = Lengths::default();
+        for &length in lengths {
+            known.add(Nanos(length * US));
+        }
+        known
+    }
+
+    #[test]
+    fn buckets_are_a_quarter_of_an_octave_and_have_no_holes() {
+        assert_eq!((bucket(Nanos::ZERO), low(0)), (0, 4_096));
+        for bucket_at in 0..63 {
+            assert_eq!(bucket(Nanos(low(bucket_at))), bucket_at);
+            assert_eq!(bucket(Nanos(high(bucket_at) - 1)), bucket_at);
+            let (low, high) = (low(bucket_at), high(bucket_at));
+            assert!(high * 4 <= low * 5 && high > low, "{bucket_at}");
+        }
+        assert_eq!(bucket(Nanos::NEVER), 63);
+        assert!(low(63) > 200_000 * US);
+    }
+
+    #[test]
+    fn what_is_usual_is_known_to_an_eighth() {
+        for usual in [5, 17, 130, 2_000, 90_000] {
+            let known = of(&[usual; 8]);
+            let mean = known.mean().unwrap().0;
+            assert!(
+                mean.abs_diff(usual * US) * 8 <= usual * US,
+                "{usual}: {mean}"
+            );
+            assert!(known.likely_beyond(Nanos(usual * US / 2)));
+            assert!(!known.likely_beyond(Nanos(usual * US * 2)));
+            // Older than ever before: as long again.
+            assert_eq!(known.rest(Nanos(usual * US * 3)), Nanos(usual * US * 3));
+            // Near its usual length it is not nearly over.
+            assert!(known.rest(Nanos(usual * US)).0 >= usual * US / 8);
+        }
+        assert_eq!(of(&[]).mean(), None);
+        assert_eq!(of(&[]).rest(Nanos(7)), Nanos(7));
+        assert!(!of(&[]).likely_beyond(Nanos::ZERO));
+    }
+
+    #[test]
+    fn what_is_long_past_is_forgotten_wholly() {
+        let mut known = of(&[100; 20]);
+        for _ in 0..200 {
+            known.add(Nanos(3_000 * US));
+        }
+        assert_eq!(known.used.count_ones(), 1);
+        assert_eq!(known.total, u32::from(known.weights.iter().sum::<u16>()));
+        // The weight is bounded, however many there are.
+        assert!(known.total <= u32::from(UNIT) << 4);
+        let mut slow = Lengths::<6>::default();
+        for _ in 0..1_000 {
+            slow.add(Nanos(3_000 * US));
+        }
+        assert!(slow.total < u32::from(u16::MAX));
+    }
+
+    #[test]
+    fn of_bounds_the_usual_length_between_them_counts() {
+        let between = |known: &[u64], least: Option<u64>, most: u64| {
+            let mut known = of(known);
+            known.add_between(least.map(|least| Nanos(least * US)), Nanos(most * US));
+            let newest = known.weights.iter().enumerate().max_by_key(|(_, w)| **w);
+            newest.map(|(at, _)| low(at as u32) / 1_024)
+        };
+        assert_eq!(between(&[], Some(64), 1_000), Some(80));
+        assert_eq!(between(&[], None, 128), Some(56));
+        assert_eq!(between(&[512; 2], Some(1_024), 2_048), Some(448));
+        // The least wins where bounds contradict each other.
+        assert_eq!(between(&[], Some(1_000), 10), Some(896));
+    }
+
+    #[test]
+    fn a_pause_is_held_out_if_it_is_short_and_not_if_it_is_long() {
+        let start = Nanos(100 * US);
+        assert_eq!(of(&[]).hold(start), start);
+        // Always short: held out until its end.
+        let short = of(&[50; 16]).hold(start);
+        assert!(
+            short >= Nanos(50 * US) && short < Nanos(70 * US),
+            "{short:?}"
+        );
+        // Always long: not at all.
+        assert_eq!(of(&[20_000; 16]).hold(start), Nanos::ZERO);
+        // Mostly short and at times long: the short ones are held out, and no longer.
+        let mixed = of(&[60, 60, 20_000, 60, 60, 60, 20_000, 60, 60]).hold(start);
+        assert!(
+            mixed >= Nanos(60 * US) && mixed < Nanos(80 * US),
+            "{mixed:?}"
+        );
+    }
+
+    #[test]
+    fn no_length_makes_it_overflow() {
+        let mut known = Lengths::<6>::default();
+        for _ in 0..300 {
+            known.add(Nanos::NEVER);
+        }
+        known.add_between(Some(Nanos::NEVER), Nanos::ZERO);
+        let _ = (
+            known.mean(),
+            known.rest(Nanos::NEVER),
+            known.hold(Nanos::NEVER),
+        );
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The policy's face to the engine.
+
+use crate::memory::storage::Storage;
+use crate::node::Node;
+use crate::settings::config::Config;
+use crate::terms::decision::Arming;
+use crate::terms::decision::Decision;
+use crate::terms::decision::Outcome;
+use crate::terms::decision::Step;
+use crate::terms::observation::Observation;
+use crate::terms::observation::QueueId;
+use crate::terms::time::Nanos;
+use crate::terms::view::QueueView;
+
+/// The policy of one KFD node.
+///
+/// It reads no clock and keeps no reference: equal calls from the start give
+/// equal results.
+///
+/// # Examples
+///
+/// ```
+/// use gpreempt_policy::*;
+///
+/// let mut queues = vec![QueueSlot::default(); 8];
+/// let mut processes = vec![ProcessSlot::default(); 8];
+/// let mut pairs = vec![PairSlot::default(); 4];
+/// let mut scheduler = Scheduler::new(Parts {
+///     queues: &mut queues,
+///     processes: &mut processes,
+///     pairs: &mut pairs,
+/// });
+/// let config = Config::new();
+/// let mut out = [Decision::NONE; 8];
+/// let step = scheduler.step(Nanos(0), &config, &[], &[], &mut out);
+/// assert_eq!(step.decisions, 0);
+/// assert_eq!(step.next_look, None);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Scheduler<S> {
+    storage: S,
+    node: Node,
+}
+
+impl<S: Storage> Scheduler<S> {
+    /// A scheduler that has seen nothing. The storage must be all default.
+    pub const fn new(storage: S) -> Self {
+        Scheduler {
+            storage,
+            node: Node::new(),
+        }
+    }
+
+    /// One pass: what is seen goes in, what is to be done comes out.
+    ///
+    /// `outcomes` says what became of the decisions of the step before; a
+    /// decision without an outcome is judged by what is seen of its queue.
+    /// Decisions with `apply` belong in one transaction, in any order.
+    /// `now` may jump; a time before the one of the last step counts as that.
+    pub fn step(
+        &mut self,
+        now: Nanos,
+        config: &Config<'_>,
+        seen: &[Observation],
+        outcomes: &[Outcome],
+        out: &mut [Decision],
+    ) -> Step {
+        self.node
+            .step(self.storage.parts(), now, config, seen, outcomes, out)
+    }
+
+    /// What the last transaction took, from the call to its return. It feeds
+    /// the cost model of the thrash guard.
+    pub fn transaction_took(&mut self, took: Nanos) {
+        self.node.transaction_took(took);
+    }
+
+    /// Arms a node that was disarmed or backs off, and forgets its failures.
+    pub fn rearm(&mut self) {
+        self.node.rearm();
+    }
+
+    /// Whether the node is preempted.
+    pub fn arming(&self) -> Arming {
+        self.node.arming()
+    }
+
+    /// Whether the pause after the last failure that was heard of is over, whether the
+    /// node is preempted or not.
+    pub fn may_retry(&self, now: Nanos) -> bool {
+        self.node.may_retry(now)
+    }
+
+    /// The view of one queue, found in constant time. `None`: it was not seen in
+    /// the last step, or there was no room for it.
+    pub fn queue(&mut self, id: QueueId) -> Option<QueueView> {
+        self.node.view(self.storage.parts(), id)
+    }
+
+    /// The view of each queue, in the order in which they were first seen.
+    pub fn queues(&mut self) -> impl Iterator<Item = QueueView> + '_ {
+        self.node.views(self.storage.parts())
+    }
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the policy says: decisions with their reasons, and what it hears back.
+
+use crate::terms::observation::QueueId;
+use crate::terms::time::Nanos;
+
+/// What is to be done with a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Save its waves and take it off the hardware.
+    Stop,
+    /// Offer it to the hardware again.
+    Start,
+}
+
+/// Declares the reasons with the words that traces and tables use for them.
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $name:ident = $word:literal,)*) => {
+        /// Why a queue is stopped or started.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        pub enum Reason {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Reason {
+            /// Every reason, those of stops first.
+            pub const ALL: &'static [Reason] = &[$(Reason::$name,)*];
+
+            /// The word that traces, tables and JSON use.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Reason::$name => $word,)*
+                }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// Stop: a queue of higher priority waits.
+    #[default]
+    Inversion = "inversion",
+    /// Stop: a queue of the same priority waits and this one has used up its
+    /// timeslice.
+    Rotation = "rotation",
+    /// Stop: a queue waits that has had less than its share.
+    Share = "share",
+    /// Stop: a queue of the same priority waits whose deadline comes first.
+    Deadline = "deadline",
+    /// Start: nothing that may hold the queue has wanted the GPU for a while.
+    Calm = "calm",
+    /// Start: the turn of the queues it was stopped for is over.
+    Turn = "turn",
+    /// Start: it has been stopped as long as any queue may be.
+    Bound = "bound",
+    /// Start: the queues it was stopped for make no progress, as if they waited
+    /// for it.
+    NoProgress = "no-progress",
+    /// Start: the process it was stopped for has caused as much stopped time as
+    /// it may.
+    Budget = "budget",
+    /// Start: a rule exempts it now, or its process can no longer be a victim.
+    Exempt = "exempt",
+    /// Start: mode, policy or backend changed.
+    Release = "release",
+    /// Start: the port failed, so everything is started.
+    Failure = "failure",
+    /// Start: it is stopped, and it is not known why.
+    Orphan = "orphan",
+}
+
+/// One queue to stop or to start.
+///
+/// All decisions of a step belong in one transaction.
+#[must_use = "a decision that is not carried out changes nothing"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Decision {
+    /// The queue.
+    pub queue: QueueId,
+    /// What to do with it.
+    pub action: Action,
+    /// Why.
+    pub reason: Reason,
+    /// The queue it is stopped for, or was stopped for.
+    pub beneficiary: Option<QueueId>,
+    /// How long the condition has lasted: for a stop, how long the beneficiary
+    /// has waited; for a start, how long the queue was stopped.
+    pub age: Nanos,
+    /// Carry it out. Otherwise it is what would be done in `mode=enforce`:
+    /// count and trace it, touch nothing.
+    pub apply: bool,
+}
+
+impl Decision {
+    /// A decision to fill an output buffer with. It asks for nothing.
+    pub const NONE: Decision = Decision {
+        queue: QueueId(0),
+        action: Action::Start,
+        reason: Reason::Orphan,
+        beneficiary: None,
+        age: Nanos::ZERO,
+        apply: false,
+    };
+}
+
+/// What became of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Report {
+    /// It was carried out.
+    Done,
+    /// Nothing had to or could be done: the queue has gone, is protected, or is
+    /// in that state already.
+    NothingToDo,
+    /// The transaction failed.
+    Failed(Failed),
+}
+
+/// What a failed transaction leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailureKind {
+    /// It passes by itself and soon, so that nothing is wrong: as if there had
+    /// been nothing to do.
+    Passing,
+    /// The driver makes all queues anew, or there are none any more: nothing
+    /// stays stopped, and nothing is to be sent meanwhile.
+    Rebuilt,
+    /// Nothing but another transaction starts what is stopped.
+    Broken,
+}
+
+/// Why a transaction failed. The port alone knows its errors, and says what each
+/// means; the policy goes by the kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Failed {
+    /// The positive errno, for tables.
+    pub errno: u32,
+    /// What it means.
+    pub kind: FailureKind,
+}
+
+/// What became of the decision about a queue in the step before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Outcome {
+    /// The queue.
+    pub queue: QueueId,
+    /// What became of the decision.
+    pub report: Report,
+}
+
+/// Whether a node is preempted at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Arming {
+    /// Decisions are made.
+    #[default]
+    Armed,
+    /// The port failed: everything is started, and the node is left alone until
+    /// this time.
+    BackingOff(Nanos),
+    /// The GPU resets or hangs: nothing at all is sent until this time.
+    Silent(Nanos),
+    /// The port failed too often: everything is started, and the node is left
+    /// alone until an operator arms it again.
+    Disarmed,
+}
+
+/// A waiting queue with a running one that it may preempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Inversion {
+    /// The queue that waits.
+    pub waiting: QueueId,
+    /// A queue that runs instead, the lowest of them.
+    pub running: QueueId,
+    /// How long it has waited.
+    pub age: Nanos,
+}
+
+/// What became of the hints of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct HintCounts {
+    /// New ones.
+    pub seen: usize,
+    /// Those for which a queue is stopped, each counted when the first one is.
+    pub honoured: usize,
+    /// Those whose request did not come in time, or that were found too late.
+    pub expired: usize,
+    /// Those whose process had no budget left.
+    pub over_budget: usize,
+    /// New ones that do not count, because too many before them were false.
+    pub ignored: usize,
+}
+
+/// The result of one step.
+#[must_use = "it says how many decisions there are and when to look again"]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Step {
+    /// The number of decisions written to the output, starts first.
+    pub decisions: usize,
+    /// When to look again at the latest. `None`: not before a queue is created
+    /// or the configuration changes.
+    pub next_look: Option<Nanos>,
+    /// When the first of the stops reaches one of its bounds.
+    pub bound: Option<Nanos>,
+    /// An inversion is suspected or queues are stopped: the next observation
+    /// should say how many waves each queue has.
+    pub ask_waves: bool,
+    /// The worst inversion of this pass, even when a guard forbids ending it.
+    pub inversion: Option<Inversion>,
+    /// Queues that are stopped by us, or on their way there or back. Zero means
+    /// that it is safe to let go of the node.
+    pub stopped: usize,
+    /// Queues that wait and make no progress.
+    pub stalled: usize,
+    /// Queues that run.
+    pub running: usize,
+    /// Queues beyond the storage's capacity. They are exempt.
+    pub untracked: usize,
+    /// Observations ignored because an earlier one names the same queue.
+    pub duplicates: usize,
+    /// Stopped queues that something other than the policy started.
+    pub healed: usize,
+    /// The output was too small; the rest follows in the next step.
+    pub truncated: bool,
+    /// What became of hints.
+    pub hints: HintCounts,
+    /// Whether the node is preempted.
+    pub arming: Arming,
+}

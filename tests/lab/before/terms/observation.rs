@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is seen of one compute queue in one pass.
+
+use crate::terms::priority::Priority;
+use crate::terms::rule::RuleId;
+
+/// The name of a queue, given by the engine at first sight and never given
+/// again, so that a new queue in an old queue's place is a new queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueId(pub u64);
+
+/// The name of a process, given by the engine and never given again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProcessId(pub u64);
+
+/// The waves that a queue has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Waves {
+    /// They were not asked for, or could not be counted.
+    #[default]
+    Unknown,
+    /// This many. Of a stopped queue those that are saved; one where it is known
+    /// only that there are any.
+    Known(u32),
+}
+
+/// The packet at the read pointer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Head {
+    /// It could not be read, or the queue's format is not known.
+    #[default]
+    Unknown,
+    /// A packet that wants compute units.
+    Runnable,
+    /// A packet that waits for a signal.
+    Barrier,
+    /// A slot that is reserved and not written yet.
+    Invalid,
+}
+
+/// What the driver side says about a queue: what keeps it from running, if
+/// anything does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum QueueState {
+    /// It could not be told in this pass.
+    #[default]
+    Unknown,
+    /// The driver offers it to the hardware.
+    Active,
+    /// It is inactive because a decision of ours was carried out.
+    StoppedByUs,
+    /// It is inactive for another reason: evicted, suspended by a debugger,
+    /// in reset, being destroyed.
+    Held,
+}
+
+/// What is seen of one compute queue in one pass.
+///
+/// A queue of the node that no observation names has gone; its state is
+/// forgotten. The order of the observations does not matter, but naming the
+/// queues in the same order in each pass is fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Observation {
+    /// The queue.
+    pub queue: QueueId,
+    /// The process that owns it.
+    pub process: ProcessId,
+    /// The priority that the process gave it.
+    pub kfd: Priority,
+    /// The rule that matches the process.
+    pub rule: Option<RuleId>,
+    /// Packets (or ring words) submitted and not yet consumed. `None` when the
+    /// pointers could not be read in this pass.
+    pub backlog: Option<u32>,
+    /// The read pointer, or any number that changes exactly when it moves.
+    /// Zero means that nothing was ever consumed.
+    pub progress: u64,
+    /// The waves on the compute units, or those saved while we have it stopped.
+    pub waves: Waves,
+    /// The packet at the read pointer.
+    pub head: Head,
+    /// Whether it runs.
+    pub state: QueueState,
+    /// The number with which its process says that it prepares a request, if it has
+    /// such a page: each change says so.
+    pub hint: Option<u32>,
+    /// It is the queue that the ROCm runtime keeps for itself beside the
+    /// application's queues.
+    pub internal: bool,
+    /// The driver side would refuse to stop it: debugged, in reset, cooperative
+    /// launch, and so on.
+    pub protected: bool,
+}
+
+impl Observation {
+    /// An idle, active queue of the normal priority that has never run.
+    pub const fn new(queue: QueueId, process: ProcessId) -> Observation {
+        Observation {
+            queue,
+            process,
+            kfd: Priority::NORMAL,
+            rule: None,
+            backlog: Some(0),
+            progress: 0,
+            waves: Waves::Unknown,
+            head: Head::Unknown,
+            state: QueueState::Active,
+            hint: None,
+            internal: false,
+            protected: false,
+        }
+    }
+}
