@@ -150,6 +150,10 @@ impl Level {
             if let (false, Some(since)) = (self.wanted, self.quiet_since) {
                 self.pauses.add(now.since(since));
             }
+        } else if self.spent || self.stuck {
+            // Somebody is refused what it wants: that is no pause.
+            self.quiet_since = None;
+            self.hold_until = now;
         } else if self.wanted {
             self.quiet_since = Some(now);
             self.hold_until = now.after(self.pauses.hold(start));
@@ -208,5 +212,67 @@ impl Level {
 
     pub(crate) fn set_turn(&mut self, turn: Option<Turn>) {
         self.turn = turn;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::stop::Beneficiary;
+    use crate::settings::config::Config;
+    use crate::terms::observation::QueueId;
+    use crate::terms::priority::Priority;
+
+    const T: Nanos = Nanos(5_000_000_000);
+    const START: Nanos = Nanos(100_000);
+
+    fn somebody() -> Who {
+        let process = ProcessId(1);
+        Who {
+            beneficiary: Beneficiary {
+                queue: QueueId(1),
+                process,
+                level: Priority::HIGHEST,
+            },
+            at: 0,
+            process_at: 0,
+        }
+    }
+
+    fn pass(level: &mut Level, now: Nanos, wanted: bool, denied: bool) {
+        level.begin_pass(Nanos::ZERO, &Limits::new(&Config::new()));
+        if wanted {
+            level.add_wanting(somebody(), true);
+        }
+        if denied {
+            level.deny(true);
+        }
+        level.follow(now, START);
+    }
+
+    #[test]
+    fn a_pause_is_learned_when_it_is_over_and_held_out_until_then() {
+        let mut level = Level::default();
+        pass(&mut level, T, true, false);
+        level.hold();
+        pass(&mut level, T, false, false);
+        // Nothing is known of pauses: they are held for as long as a start takes.
+        assert_eq!(level.keeps_until(T), Some(T.after(START)));
+        assert!(level.is_lively(T, Nanos(1)) && !level.is_lively(T, Nanos::ZERO));
+        pass(&mut level, T.after(START), false, false);
+        assert!(!level.holds() && level.held());
+        pass(&mut level, T.after(START), true, false);
+        assert_eq!(level.pauses.mean().map(|mean| mean.0 / 10_000), Some(10));
+    }
+
+    #[test]
+    fn who_is_refused_what_it_wants_makes_no_pause() {
+        let mut level = Level::default();
+        pass(&mut level, T, true, false);
+        level.hold();
+        pass(&mut level, T, false, true);
+        assert!(!level.holds() && level.is_stuck() && !level.is_spent());
+        pass(&mut level, T.after(Nanos::SECOND), true, false);
+        assert_eq!(level.pauses.mean(), None);
     }
 }

@@ -283,7 +283,7 @@ mod tests {
             let mut known = of(known);
             known.add_between(least.map(|least| Nanos(least * US)), Nanos(most * US));
             let newest = known.weights.iter().enumerate().max_by_key(|(_, w)| **w);
-            newest.map(|(at, _)| low(at as u32) / 1_024)
+            newest.map(|(at, _)| low(u32::try_from(at).unwrap()) / 1_024)
         };
         assert_eq!(between(&[], Some(64), 1_000), Some(80));
         assert_eq!(between(&[], None, 128), Some(56));

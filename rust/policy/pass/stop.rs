@@ -33,8 +33,7 @@ const WORTH: u64 = 2;
 struct Below {
     /// For how long the lower queues would be in the way.
     wait: Nanos,
-    /// One of them works, or may do so though nothing speaks for it.
-    works: bool,
+    /// One of them may work, though nothing speaks for it.
     doubtful: bool,
 }
 
@@ -90,8 +89,10 @@ impl Pass<'_, '_> {
             return false;
         }
         if !pays {
-            // It waits all the same, so that something may run that is not known of.
-            if below.doubtful || !below.works {
+            // It waits all the same, and for longer than what is known of explains, so that
+            // something may run of which the pointers do not tell.
+            let age = self.now.since(waiting.since);
+            if below.doubtful || age >= below.wait.times(2) {
                 let unknown = !below.doubtful;
                 self.questions
                     .wonder(self.now, waiting.since, &self.limits, unknown);
@@ -123,7 +124,6 @@ impl Pass<'_, '_> {
             if !work.works(now) {
                 continue;
             }
-            below.works = true;
             // Each further packet may find a launch of it in its way.
             let wait = work.rest().since(own).after(work.mean().times(further));
             below.wait = below.wait.max(wait);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How long files and functions may be.
+//! How long files and functions may be, and how much code a folder may have.
 
 mod c;
+mod code;
 mod python;
 mod rust;
 mod shell;
@@ -9,7 +10,9 @@ mod shell;
 use anyhow::Result;
 
 use crate::breach::Breach;
-use crate::house::{FILE_LINES, FUNCTION_LINES, LONG_FILE_WORDS, REASONED_FOLDERS, SHORT_FOLDERS};
+use crate::house::{
+    CODE_BUDGETS, FILE_LINES, FUNCTION_LINES, LONG_FILE_WORDS, REASONED_FOLDERS, SHORT_FOLDERS,
+};
 use crate::rust_source;
 use crate::tree::{is_below, File, Kind, Tree};
 
@@ -35,7 +38,33 @@ pub fn check(tree: &Tree) -> Result<Vec<Breach>> {
             breaches.extend(check_functions(file, &text));
         }
     }
+    for (folder, most) in CODE_BUDGETS {
+        breaches.extend(check_budget(tree, folder, *most)?);
+    }
     Ok(breaches)
+}
+
+/// The breach of a folder that has more lines of code than it may.
+fn check_budget(tree: &Tree, folder: &str, most: usize) -> Result<Option<Breach>> {
+    let mut lines = 0;
+    let below = tree.files().filter(|file| is_below(&file.path, &[folder]));
+    for file in below.filter(|file| file.kind == Kind::Rust && !is_of_tests(&file.path)) {
+        let text = tree.text(&file.path)?;
+        match rust_source::parse(&file.path, &text) {
+            Ok(parsed) => lines += code::lines(&parsed, &text),
+            Err(breach) => return Ok(Some(breach)),
+        }
+    }
+    let what = format!(
+        "{lines} lines of code, {most} are the most, without comments, empty lines and tests: \
+         take something out"
+    );
+    Ok((lines > most).then(|| Breach::new(folder, 1, "code-size", what)))
+}
+
+/// A file that another one includes in tests alone.
+fn is_of_tests(path: &str) -> bool {
+    path.ends_with("/tests.rs")
 }
 
 fn check_file(file: &File, text: &str, short: bool) -> Option<Breach> {
@@ -97,6 +126,20 @@ mod tests {
 
     fn found(path: &str, text: &str) -> Vec<String> {
         places(&check(&tree(&[(path, text)])).unwrap())
+    }
+
+    #[test]
+    fn a_folder_has_a_budget_of_code() {
+        let most = CODE_BUDGETS[0].1;
+        let full = "use a;\n".repeat(100);
+        let budget = |more: &str| {
+            let mut files = vec![("rust/policy/more.rs".to_owned(), more.to_owned())];
+            files.extend((0..most / 100).map(|at| (format!("rust/policy/{at}.rs"), full.clone())));
+            let files: Vec<_> = files.iter().map(|(p, t)| (&p[..], &t[..])).collect();
+            places(&check(&tree(&files)).unwrap())
+        };
+        assert_eq!(budget("// A comment.\n"), [""; 0]);
+        assert_eq!(budget("use a;\n"), ["rust/policy:1 code-size"]);
     }
 
     #[test]
