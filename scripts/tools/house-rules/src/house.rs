@@ -97,6 +97,10 @@ pub const SHORT_FORMS: &[(&str, &str)] = &[("kfd", "rust/kfd"), ("policy", "rust
 /// The one table of parameters, and the words of a rule.
 pub const PARAMETER_TABLE: &str = "rust/policy/settings/parameter.rs";
 pub const RULE_WORDS: &str = "rust/policy/settings/rule_text.rs";
+/// The parameters that there were, and the documents that may name them: what was measured
+/// is told with the settings of that day.
+pub const GONE_TABLE: &str = "scripts/operator/library/src/gone.rs";
+pub const RECORD_FOLDERS: &[&str] = &["docs/benchmarks", "docs/simulation"];
 /// Settings of others that documents name.
 pub const FOREIGN_SETTINGS: &[&str] = &[
     // amdgpu
@@ -175,7 +179,13 @@ pub const LICENCE_TEXTS: &str = "LICENSES";
 /// Rules about what is not there any more would be kept by everything.
 pub fn check(tree: &Tree) -> Vec<Breach> {
     let roots: Vec<&str> = CRATES.iter().map(|rules| rules.root).collect();
-    let files = [PARAMETER_TABLE, RULE_WORDS, TRACE_HEADER, TRACE_ABI];
+    let files = [
+        PARAMETER_TABLE,
+        RULE_WORDS,
+        GONE_TABLE,
+        TRACE_HEADER,
+        TRACE_ABI,
+    ];
     let folders = [
         SAFE_FOLDERS,
         UNSAFE_FOLDERS,
@@ -185,6 +195,7 @@ pub fn check(tree: &Tree) -> Vec<Breach> {
         TOP_FOLDERS,
         MESSAGE_SOURCES,
         SCENARIO_SOURCES,
+        RECORD_FOLDERS,
     ];
     let named = roots
         .iter()

@@ -8,7 +8,9 @@ use anyhow::Result;
 use super::literals;
 use super::page::{Page, Place};
 use crate::breach::Breach;
-use crate::house::{ABI_FOLDER, FOREIGN_SETTINGS, PARAMETER_TABLE, RULE_WORDS};
+use crate::house::{
+    ABI_FOLDER, FOREIGN_SETTINGS, GONE_TABLE, PARAMETER_TABLE, RECORD_FOLDERS, RULE_WORDS,
+};
 use crate::tree::{is_below, Tree};
 
 /// Endings by which a word is known to be a parameter or a value with a unit.
@@ -16,7 +18,9 @@ const UNITS: [&str; 3] = ["_us", "_ms", "_per_s"];
 
 /// Settings that neither the module nor anybody else has.
 pub fn check(tree: &Tree, pages: &[Page]) -> Result<Vec<Breach>> {
-    let known = known(tree)?;
+    let today = known(tree)?;
+    let gone = names_in(tree, &[GONE_TABLE])?;
+    let ever: BTreeSet<String> = today.union(&gone).cloned().collect();
     let mut breaches = Vec::new();
     let mut report = |page: &Page, line, name: &str| {
         let what = format!(
@@ -26,6 +30,10 @@ pub fn check(tree: &Tree, pages: &[Page]) -> Result<Vec<Breach>> {
         breaches.push(Breach::new(&page.path, line, "parameters", what));
     };
     for page in pages {
+        let known = match is_below(&page.path, RECORD_FOLDERS) {
+            true => &ever,
+            false => &today,
+        };
         for code in &page.code {
             let is_alone = code.place == Place::Sentence;
             for name in names(&code.text, is_alone).filter(|name| !known.contains(*name)) {
@@ -47,13 +55,7 @@ fn known(tree: &Tree) -> Result<BTreeSet<String>> {
         .iter()
         .map(|name| (*name).to_owned())
         .collect();
-    for file in [PARAMETER_TABLE, RULE_WORDS]
-        .into_iter()
-        .filter(|file| tree.has(file))
-    {
-        let literals = literals::rust(&tree.text(file)?);
-        known.extend(literals.into_iter().filter(|text| is_name(text)));
-    }
+    known.extend(names_in(tree, &[PARAMETER_TABLE, RULE_WORDS])?);
     // Values in the tables have units too.
     for file in tree
         .files()
@@ -64,6 +66,16 @@ fn known(tree: &Tree) -> Result<BTreeSet<String>> {
         known.extend(words.filter(|word| is_name(word)).map(str::to_owned));
     }
     Ok(known)
+}
+
+/// What is in quotation marks in Rust files and may be a name.
+fn names_in(tree: &Tree, files: &[&str]) -> Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for file in files.iter().filter(|file| tree.has(file)) {
+        let literals = literals::rust(&tree.text(file)?);
+        names.extend(literals.into_iter().filter(|text| is_name(text)));
+    }
+    Ok(names)
 }
 
 fn is_name(word: &str) -> bool {
@@ -115,5 +127,22 @@ mod tests {
             places(&found),
             [1, 2, 6, 8].map(|line| format!("a.md:{line} parameters"))
         );
+    }
+
+    #[test]
+    fn what_was_measured_is_told_with_the_settings_of_that_day() {
+        let gone = (
+            "scripts/operator/library/src/gone.rs",
+            "const GONE: &str = \"slow_ms\";\n",
+        );
+        let text = "`slow_ms=3` `never_ms`\n";
+        let pages = [("docs/benchmarks/a.md", text), ("docs/a.md", text)];
+        let found = documents::check(&tree(&[TABLE, gone, pages[0], pages[1]])).unwrap();
+        let expected = [
+            "docs/a.md:1 parameters",
+            "docs/a.md:1 parameters",
+            "docs/benchmarks/a.md:1 parameters",
+        ];
+        assert_eq!(places(&found), expected);
     }
 }
