@@ -157,7 +157,7 @@ of_whoever_writes_its_files() {
 	write '2 cgroup=/ prio=4 timeslice_us=500' $node/rules_add || return 1
 	write 1 $node/rules_del || return 1
 	for setting in mode=observe mode=off mode=enforce backend=mqd backend=hws transaction=direct \
-		transaction=driver policy=fair policy=strict sampler=mmio sampler=auto; do
+		transaction=driver sampler=mmio sampler=auto; do
 		write "${setting#*=}" "$parameters/${setting%%=*}" || return 1
 	done
 	for state in "$node"/gpu_*/node0/state; do

@@ -15,7 +15,7 @@ pub fn text(input: &[u8]) {
         .iter()
         .map(|number| number.name)
         .chain(CHOICES.iter().map(|choice| choice.name))
-        .chain(["same_process", TIMESLICE_NAME, "no such parameter"])
+        .chain([TIMESLICE_NAME, "no such parameter"])
         .collect();
     let name = names[usize::from(which) % names.len()];
     let mut config = Config::new();
