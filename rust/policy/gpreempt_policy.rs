@@ -44,8 +44,6 @@ mod settings {
 
 /// What several rooms build on.
 mod parts {
-    pub(crate) mod backoff;
-    pub(crate) mod budget;
     pub(crate) mod lengths;
     pub(crate) mod table;
 }
@@ -53,11 +51,9 @@ mod parts {
 /// What is remembered of a queue.
 #[allow(clippy::module_inception)] // The queue has the name of its room.
 mod queue {
-    pub(crate) mod figures;
     pub(crate) mod phase;
     pub(crate) mod queue;
     pub(crate) mod rating;
-    pub(crate) mod stop;
     pub(crate) mod work;
 }
 
@@ -88,7 +84,6 @@ mod pass {
     pub(crate) mod hints;
     pub(crate) mod ingest;
     pub(crate) mod node;
-    pub(crate) mod output;
     pub(crate) mod pass;
     pub(crate) mod questions;
     pub(crate) mod rest;
@@ -100,73 +95,30 @@ mod pass {
 
 mod scheduler;
 
-pub use pass::storage::LevelSlot;
-pub use pass::storage::Parts;
-pub use pass::storage::Storage;
-pub use pass::storage::LEVEL_SLOTS;
-pub use pass::storage::PROCESS_SLOTS;
-pub use pass::storage::QUEUE_SLOTS;
-pub use pass::storage::TENANT_SLOTS;
+pub use pass::storage::{
+    LevelSlot, Parts, Storage, LEVEL_SLOTS, PROCESS_SLOTS, QUEUE_SLOTS, TENANT_SLOTS,
+};
 pub use process::process::ProcessSlot;
-pub use process::recovery::RETRY_FIRST;
-pub use process::recovery::RETRY_LONGEST;
-pub use process::share::share;
-pub use process::share::Claim;
-pub use process::share::Claimant;
-pub use process::share::Worth;
+pub use process::recovery::{RETRY_FIRST, RETRY_LONGEST};
+pub use process::share::{share, Claim, Claimant, Worth};
 pub use process::tenant::TenantSlot;
 pub use queue::queue::QueueSlot;
 pub use scheduler::Scheduler;
 pub use settings::choices::Mode;
-pub use settings::config::choice;
-pub use settings::config::unit_name;
-pub use settings::config::Config;
-pub use settings::own::Address;
-pub use settings::own::OwnError;
-pub use settings::own::PerGpu;
-pub use settings::own::Values;
-pub use settings::own::AS_MODULE;
-pub use settings::own::MOST_GPUS;
-pub use settings::parameter::ChoiceSpec;
-pub use settings::parameter::Number;
-pub use settings::parameter::NumberSpec;
-pub use settings::parameter::Unit;
-pub use settings::parameter::CHOICES;
-pub use settings::parameter::NUMBERS;
-pub use settings::parameter::NUMBER_COUNT;
-pub use settings::parameter::PARAMETERS;
-pub use settings::parameter::PARAMETER_COUNT;
-pub use settings::parameter::TIMESLICE_HELP;
-pub use settings::parameter::TIMESLICE_MAX;
-pub use settings::parameter::TIMESLICE_NAME;
-pub use settings::rule_text::unescaped;
-pub use settings::rule_text::RuleError;
-pub use settings::rule_text::RuleText;
-pub use settings::rule_text::Subject;
+pub use settings::config::{choice, unit_name, Config};
+pub use settings::own::{Address, OwnError, PerGpu, Values, AS_MODULE, MOST_GPUS};
+pub use settings::parameter::{
+    ChoiceSpec, Number, NumberSpec, Unit, CHOICES, NUMBERS, NUMBER_COUNT, PARAMETERS,
+    PARAMETER_COUNT, TIMESLICE_HELP, TIMESLICE_MAX, TIMESLICE_NAME,
+};
+pub use settings::rule_text::{unescaped, RuleError, RuleText, Subject};
 pub use settings::set_error::SetError;
-pub use terms::decision::Action;
-pub use terms::decision::Arming;
-pub use terms::decision::Decision;
-pub use terms::decision::Failed;
-pub use terms::decision::FailureKind;
-pub use terms::decision::HintCounts;
-pub use terms::decision::Inversion;
-pub use terms::decision::Outcome;
-pub use terms::decision::Reason;
-pub use terms::decision::Report;
-pub use terms::decision::Step;
-pub use terms::observation::Head;
-pub use terms::observation::Observation;
-pub use terms::observation::ProcessId;
-pub use terms::observation::QueueId;
-pub use terms::observation::QueueState;
-pub use terms::observation::TenantId;
-pub use terms::observation::Waves;
-pub use terms::priority::Priority;
-pub use terms::priority::UserPriority;
-pub use terms::priority::LEVELS;
-pub use terms::rule::RuleEffect;
-pub use terms::rule::RuleId;
+pub use terms::decision::{
+    Action, Arming, Decision, Failed, FailureKind, HintCounts, Inversion, Outcome, Reason, Report,
+    Step,
+};
+pub use terms::observation::{Head, Observation, ProcessId, QueueId, QueueState, TenantId, Waves};
+pub use terms::priority::{Priority, UserPriority, LEVELS};
+pub use terms::rule::{RuleEffect, RuleId};
 pub use terms::time::Nanos;
-pub use terms::view::QueueView;
-pub use terms::view::Verdict;
+pub use terms::view::{QueueView, Verdict};

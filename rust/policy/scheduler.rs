@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The policy's face to the engine.
 
+use crate::parts::table::Table;
 use crate::pass::node::Node;
+use crate::pass::pass::{Pass, Tally};
 use crate::pass::storage::Storage;
 use crate::settings::config::Config;
-use crate::terms::decision::Arming;
-use crate::terms::decision::Decision;
-use crate::terms::decision::Outcome;
-use crate::terms::decision::Step;
-use crate::terms::observation::Observation;
-use crate::terms::observation::QueueId;
+use crate::settings::limits::Limits;
+use crate::terms::decision::{Arming, Decision, Outcome, Step};
+use crate::terms::observation::{Observation, QueueId};
 use crate::terms::time::Nanos;
 use crate::terms::view::QueueView;
 
@@ -47,10 +46,10 @@ pub struct Scheduler<S> {
 
 impl<S: Storage> Scheduler<S> {
     /// A scheduler that has seen nothing. The storage must be all default.
-    pub const fn new(storage: S) -> Self {
+    pub fn new(storage: S) -> Self {
         Scheduler {
             storage,
-            node: Node::new(),
+            node: Node::default(),
         }
     }
 
@@ -68,40 +67,71 @@ impl<S: Storage> Scheduler<S> {
         outcomes: &[Outcome],
         out: &mut [Decision],
     ) -> Step {
-        self.node
-            .step(self.storage.parts(), now, config, seen, outcomes, out)
+        let (node, parts) = (&mut self.node, self.storage.parts());
+        let last = node.last.unwrap_or(now);
+        let now = now.max(last);
+        node.last = Some(now);
+        node.pass = node.pass.wrapping_add(1);
+        // A change of mode starts everything first.
+        node.releasing |= node.mode.is_some_and(|last| last != config.mode);
+        node.mode = Some(config.mode);
+        Pass {
+            now,
+            elapsed: now.since(last),
+            config,
+            limits: Limits::new(config),
+            queues: Table::new(parts.queues, node.queues),
+            processes: Table::new(parts.processes, node.processes),
+            tenants: Table::new(parts.tenants, node.tenants),
+            node,
+            levels: parts.levels,
+            out,
+            step: Step::default(),
+            tally: Tally::NOTHING,
+        }
+        .run(seen, outcomes)
     }
 
     /// What the last transaction took, from the call to its return. Stops are weighed
     /// against it.
     pub fn transaction_took(&mut self, took: Nanos) {
-        self.node.transaction_took(took);
+        self.node.cost.took(took);
     }
 
     /// Arms a node that was disarmed or backs off, and forgets its failures.
     pub fn rearm(&mut self) {
-        self.node.rearm();
+        self.node.recovery.rearm();
+    }
+
+    /// The time of the last step.
+    fn now(&self) -> Nanos {
+        self.node.last.unwrap_or(Nanos::ZERO)
     }
 
     /// Whether the node is preempted.
     pub fn arming(&self) -> Arming {
-        self.node.arming()
+        self.node.recovery.arming(self.now())
     }
 
     /// Whether the pause after the last failure that was heard of is over, whether the
     /// node is preempted or not.
     pub fn may_retry(&self, now: Nanos) -> bool {
-        self.node.may_retry(now)
+        self.node.recovery.may_retry(now)
     }
 
     /// The view of one queue, found in constant time. `None`: it was not seen in
     /// the last step, or there was no room for it.
     pub fn queue(&mut self, id: QueueId) -> Option<QueueView> {
-        self.node.view(self.storage.parts(), id)
+        let now = self.now();
+        let queues = Table::new(self.storage.parts().queues, self.node.queues);
+        let at = queues.find(id.0, usize::MAX)?;
+        queues.get(at).map(|queue| queue.view(now))
     }
 
     /// The view of each queue, in the order in which they were first seen.
     pub fn queues(&mut self) -> impl Iterator<Item = QueueView> + '_ {
-        self.node.views(self.storage.parts())
+        let now = self.now();
+        let queues = Table::new(self.storage.parts().queues, self.node.queues);
+        (0..queues.len()).filter_map(move |at| queues.get(at).map(|queue| queue.view(now)))
     }
 }

@@ -4,7 +4,7 @@
 //! A queue is never stopped for its own process, so the first two processes are enough to
 //! know whether another one wants something: no list, and nothing that could be filled up.
 
-use crate::queue::stop::Beneficiary;
+use crate::queue::phase::Beneficiary;
 use crate::terms::observation::ProcessId;
 use crate::terms::time::Nanos;
 
@@ -20,7 +20,7 @@ pub(crate) struct Who {
 /// The first queues of two different processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Two {
-    first: Option<Who>,
+    pub(crate) first: Option<Who>,
     second: Option<Who>,
 }
 
@@ -33,15 +33,6 @@ impl Two {
             }
             _ => {}
         }
-    }
-
-    /// Nobody wants anything.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.first.is_none()
-    }
-
-    pub(crate) fn first(&self) -> Option<Who> {
-        self.first
     }
 
     /// The first that is not of this process.
@@ -65,17 +56,21 @@ pub(crate) struct Waiting {
     pub(crate) own: Nanos,
 }
 
-impl Waiting {
-    pub(crate) const NOBODY: Waiting = Waiting {
-        who: Two {
-            first: None,
-            second: None,
-        },
-        ruled: false,
-        packets: 0,
-        since: Nanos::NEVER,
-        own: Nanos::NEVER,
-    };
+/// What is wanted at a level in one pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Demand {
+    /// Who wants something.
+    pub(crate) wants: Two,
+    /// A rule gave one of those its level.
+    pub(crate) ruled: bool,
+    /// Who waits.
+    pub(crate) waits: Option<Waiting>,
+    /// Who has launched something of which it is not known whether it is all placed.
+    pub(crate) fresh: Two,
+    /// Somebody wants something and may have nothing stopped for it: its tenant has spent
+    /// its budget, or it makes no progress.
+    pub(crate) spent: bool,
+    pub(crate) stuck: bool,
 }
 
 #[cfg(test)]
@@ -99,7 +94,7 @@ mod tests {
     #[test]
     fn nobody_is_other_than_oneself_and_everybody_else_is() {
         let mut two = Two::default();
-        assert!(two.is_empty() && two.other_than(ProcessId(1)).is_none());
+        assert!(two.first.is_none() && two.other_than(ProcessId(1)).is_none());
         two.add(who(10, 1));
         two.add(who(11, 1));
         assert_eq!(two.other_than(ProcessId(1)), None);
@@ -109,6 +104,6 @@ mod tests {
         }
         assert_eq!(two.other_than(ProcessId(1)), Some(who(2, 2)));
         assert_eq!(two.other_than(ProcessId(2)), Some(who(10, 1)));
-        assert_eq!(two.first(), Some(who(10, 1)));
+        assert_eq!(two.first, Some(who(10, 1)));
     }
 }

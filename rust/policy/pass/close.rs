@@ -3,10 +3,8 @@
 
 use crate::pass::pass::Pass;
 use crate::pass::stop::EXPECT;
-use crate::queue::queue::Queue;
 use crate::settings::choices::Mode;
 use crate::terms::decision::Arming;
-use crate::terms::priority::Priority;
 use crate::terms::time::Nanos;
 
 /// How much of an interval between looks each queue takes at least, so that looking at
@@ -19,63 +17,47 @@ impl Pass<'_, '_> {
     pub(crate) fn close(&mut self) {
         // Counted last: what is stopped in this pass goes into the same
         // transaction.
-        let mut ours = 0usize;
-        if self.stopped > 0 || self.out.len() > 0 {
-            self.stopped = 0;
-            for queue in self.queues.iter() {
-                ours = ours.saturating_add(usize::from(queue.is_really_stopped()));
-                self.stopped = self.stopped.saturating_add(usize::from(queue.is_stopped()));
-            }
+        if self.tally.stopped > 0 || self.step.decisions > 0 {
+            let stopped = self.queues.iter().filter(|queue| queue.is_stopped());
+            self.tally.stopped = stopped.count();
+            let ours = self.queues.iter().filter(|one| one.is_really_stopped());
+            self.step.stopped = self.step.stopped.saturating_add(ours.count());
         }
-        let orphans = self.step.stopped;
-        self.step.stopped = ours.saturating_add(orphans);
-        self.step.decisions = self.out.len();
-        self.step.truncated = self.out.truncated();
-        self.step.arming = self.arming;
-        let watch = self.stopped > 0 || self.step.stopped > 0;
+        let watch = self.tally.stopped > 0 || self.step.stopped > 0;
         let contested = self.is_contested();
         self.ask(watch, contested);
-        self.step.ask_waves = self.questions.asks();
+        self.step.ask_waves = self.node.questions.asks;
         self.step.next_look = self.next_look(watch, contested);
-        self.step.bound = Some(self.bound).filter(|&bound| bound != Nanos::NEVER);
+        self.step.bound = Some(self.tally.bound).filter(|&bound| bound != Nanos::NEVER);
+        // What changed the mode waits until nothing is stopped.
+        self.node.releasing &= self.tally.stopped > 0;
+        self.node.queues = self.queues.len();
+        self.node.processes = self.processes.len();
+        self.node.tenants = self.tenants.len();
     }
 
-    /// Something that works may be inverted by what somebody above wants.
+    /// Something that works may be inverted by what somebody above wants, or soon may.
     fn is_contested(&self) -> bool {
-        self.lowest < self.highest_expected()
-    }
-
-    /// The highest level at which something is wanted, or soon may be.
-    fn highest_expected(&self) -> Priority {
-        let lively = Self::levels_above(self.lowest).find(|&level| {
-            let level = self.level(level);
-            level.is_some_and(|level| level.is_lively(self.now, EXPECT))
-        });
-        self.highest.max(lively.unwrap_or(Priority::LOWEST))
+        let lowest = self.tally.lowest;
+        let mut above = self.levels.iter().skip(lowest.index().saturating_add(1));
+        lowest < self.tally.highest || above.any(|one| one.0.is_lively(self.now, EXPECT))
     }
 
     /// Whether waves are counted in the next look.
     fn ask(&mut self, watch: bool, contested: bool) {
-        let now = self.now;
-        if watch && self.stops_for.is_none() {
+        let (now, questions) = (self.now, &mut self.node.questions);
+        let mut queues = self.queues.iter().filter(|queue| queue.contends());
+        if watch && self.tally.stops_for.is_none() {
             // Is the request over?
-            let ending = |queue: &Queue| queue.contends() && queue.work().may_be_ending();
-            if self.queues.iter().any(ending) {
-                self.questions.suspect();
-            }
-        } else if contested && !self.questions.asks() {
-            let doubtful = |queue: &Queue| queue.contends() && queue.work().is_doubtful(now);
-            if self.queues.iter().any(doubtful) {
-                self.questions.check(now, &self.limits);
-            }
+            questions.asks |= queues.any(|queue| queue.work.may_be_ending());
+        } else if contested && !questions.asks && queues.any(|one| one.work.is_doubtful(now)) {
+            questions.check(now, &self.limits);
         }
     }
 
     fn next_look(&self, watch: bool, contested: bool) -> Option<Nanos> {
-        if self.out.truncated() {
-            return Some(self.now);
-        }
-        match self.arming {
+        match self.step.arming {
+            _ if self.step.truncated => return Some(self.now),
             Arming::Silent(until) => return Some(until),
             Arming::BackingOff(until) if !watch => return Some(until),
             Arming::Disarmed if !watch => return None,
@@ -83,9 +65,10 @@ impl Pass<'_, '_> {
         }
         let interested = self.config.mode != Mode::Off;
         let any = self.queues.len() > 0 || self.step.untracked > 0;
+        let below = self.step.running > 0 && self.tally.lowest < self.tally.highest;
         let wait = if watch || (interested && contested) {
             self.limits.alert
-        } else if interested && self.step.running > 0 && self.lowest < self.highest {
+        } else if interested && below {
             self.limits.poll
         } else if interested && any {
             self.limits.idle
@@ -94,7 +77,7 @@ impl Pass<'_, '_> {
         };
         let queues = u64::try_from(self.queues.len()).unwrap_or(0);
         let interval = wait.max(EACH.times(queues));
-        let early = self.due.min(self.settles);
+        let early = self.tally.due.min(self.tally.settles);
         let early = early.max(self.now.after(Nanos(1)));
         Some(self.now.after(interval).min(early))
     }

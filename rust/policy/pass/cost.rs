@@ -13,26 +13,23 @@ const LONGEST: Nanos = Nanos::from_millis(10);
 /// What transactions that stop queues cost, and those that start some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Cost {
-    stop: Nanos,
-    start: Nanos,
-    /// What the last transaction did.
-    last: Option<Action>,
+    pub(crate) stop: Nanos,
+    pub(crate) start: Nanos,
+    /// What the last transaction did, as far as it was not heard what it took.
+    pub(crate) last: Option<Action>,
 }
 
-impl Cost {
-    pub(crate) const fn new() -> Cost {
+impl Default for Cost {
+    fn default() -> Cost {
         Cost {
             stop: FIRST,
             start: FIRST,
             last: None,
         }
     }
+}
 
-    /// A transaction is decided that does this, among other things.
-    pub(crate) fn expect(&mut self, action: Action) {
-        self.last = Some(action);
-    }
-
+impl Cost {
     /// The last transaction took so long: a quarter of what is known from now on.
     pub(crate) fn took(&mut self, took: Nanos) {
         let known = match self.last.take() {
@@ -42,14 +39,6 @@ impl Cost {
         };
         let sum = known.times(3).after(took.min(LONGEST));
         *known = Nanos(sum.0 / 4);
-    }
-
-    pub(crate) fn stop(&self) -> Nanos {
-        self.stop
-    }
-
-    pub(crate) fn start(&self) -> Nanos {
-        self.start
     }
 
     /// What it costs to stop queues and to start them again.
@@ -64,17 +53,17 @@ mod tests {
 
     #[test]
     fn what_a_transaction_took_counts_for_what_it_did() {
-        let mut cost = Cost::new();
+        let mut cost = Cost::default();
         cost.took(Nanos(900_000));
-        assert_eq!(cost, Cost::new());
-        cost.expect(Action::Stop);
+        assert_eq!(cost, Cost::default());
+        cost.last = Some(Action::Stop);
         cost.took(Nanos(500_000));
-        assert_eq!((cost.stop(), cost.start()), (Nanos(200_000), FIRST));
+        assert_eq!((cost.stop, cost.start), (Nanos(200_000), FIRST));
         // It is heard once.
         cost.took(Nanos(500_000));
         assert_eq!(cost.round_trip(), Nanos(300_000));
-        cost.expect(Action::Start);
+        cost.last = Some(Action::Start);
         cost.took(Nanos::NEVER);
-        assert_eq!(cost.start(), Nanos(2_575_000));
+        assert_eq!(cost.start, Nanos(2_575_000));
     }
 }

@@ -6,189 +6,153 @@ use crate::pass::pass::Pass;
 use crate::process::process::Process;
 use crate::process::tenant::Tenant;
 use crate::queue::queue::Queue;
-use crate::terms::decision::Action;
-use crate::terms::decision::Decision;
-use crate::terms::decision::Reason;
-use crate::terms::observation::Observation;
-use crate::terms::observation::ProcessId;
-use crate::terms::observation::QueueState;
-use crate::terms::observation::Waves;
+use crate::terms::decision::{count, Decision};
+use crate::terms::observation::{Observation, QueueState, Waves};
+use crate::terms::priority::Priority;
 use crate::terms::time::Nanos;
 
 /// The longest time between two passes that counts as run time: after a gap it
 /// is not known what ran.
 const GAP_MAX: Nanos = Nanos::SECOND;
 
-/// The process whose queues stand together, and where it is.
-#[derive(Clone, Copy)]
-struct Owner {
-    seen: Option<ProcessId>,
-    at: usize,
-}
-
 impl Pass<'_, '_> {
     /// Takes in what is seen of every queue, and forgets those that have gone.
-    pub(crate) fn ingest(&mut self, pass: u32, elapsed: Nanos, seen: &[Observation]) {
-        let ran = elapsed.min(GAP_MAX);
+    pub(crate) fn ingest(&mut self, seen: &[Observation]) {
+        let pass = self.node.pass;
         let mut hint = 0usize;
-        let mut owner = Owner {
-            seen: None,
-            at: usize::MAX,
-        };
+        // The process whose queues stand together, and where it is.
+        let (mut owner, mut owner_at) = (None, usize::MAX);
         for observation in seen {
-            let at = match self.queues.find(observation.queue.0, hint) {
-                Some(at) => at,
-                None => match self.welcome(observation, pass) {
-                    Some(at) => at,
-                    None => {
-                        self.leave_alone(observation);
-                        continue;
-                    }
-                },
+            let found = self.queues.find(observation.queue.0, hint);
+            let Some(at) = found.or_else(|| self.welcome(observation)) else {
+                self.leave_alone(observation);
+                continue;
             };
             hint = at.wrapping_add(1);
             let Some(queue) = self.queues.get_mut(at) else {
                 continue;
             };
-            if queue.was_seen_in(pass) {
-                self.step.duplicates = self.step.duplicates.saturating_add(1);
+            if queue.pass == pass {
+                count(&mut self.step.duplicates);
                 continue;
             }
             queue.meet(pass, self.config, &self.limits, observation);
-            let before = queue.process_at();
-            // Queues of a process mostly stand together.
-            if owner.seen != Some(observation.process) {
-                owner.at = self.meet_process(at, before, pass, observation);
-                owner.seen = Some(observation.process);
+            if owner != Some(observation.process) {
+                let (before, budget) = (queue.process_at, queue.rating.stop_budget());
+                owner_at = self.meet_process(before, budget, observation);
+                owner = Some(observation.process);
             }
             let Some(queue) = self.queues.get_mut(at) else {
                 continue;
             };
-            queue.join(owner.at);
+            queue.join(owner_at);
             if queue.contends() {
-                self.floor = self.floor.min(queue.effective());
+                self.tally.floor = self.tally.floor.min(queue.level());
             }
             if !queue.stays_idle(observation) {
-                self.examine(at, ran, observation);
+                self.examine(at, observation);
             }
             if observation.hint.is_some() {
-                self.hear_hint(owner.at, observation);
+                self.hear_hint(owner_at, observation);
             }
         }
         // Each observation but these has a queue of its own.
         let others = self.step.duplicates.saturating_add(self.step.untracked);
         if seen.len().saturating_sub(others) < self.queues.len() {
-            self.queues.retain(|queue| queue.was_seen_in(pass));
+            self.queues.retain(|queue| queue.pass == pass);
         }
-        if self.counted {
+        if self.tally.counted {
             for queue in self.queues.iter_mut() {
-                queue.settle_count(self.now, self.busiest);
+                queue.settle_count(self.now, self.tally.busiest);
             }
         }
     }
 
-    /// Finds the process of the queue at a place, or makes its acquaintance, and that of
-    /// its tenant. Returns where it is; no place if there is no room for it.
-    fn meet_process(&mut self, at: usize, hint: usize, pass: u32, seen: &Observation) -> usize {
+    /// Finds the process of a queue, or makes its acquaintance, and that of its tenant.
+    /// Returns where it is; no place if there is no room for it. `hint`: where it may be.
+    fn meet_process(&mut self, hint: usize, budget: Option<Nanos>, seen: &Observation) -> usize {
+        let pass = self.node.pass;
         let found = self.processes.find(seen.process.0, hint);
         let place = found.or_else(|| self.processes.insert(Process::new(seen.process)));
-        let budget = self
-            .queues
-            .get(at)
-            .and_then(|one| one.rating().stop_budget());
         let Some(process) = place.and_then(|at| self.processes.get_mut(at)) else {
             return usize::MAX;
         };
-        let found = self.tenants.find(seen.tenant.0, process.tenant_at());
+        let found = self.tenants.find(seen.tenant.0, process.tenant_at);
         let tenant = found.or_else(|| self.tenants.insert(Tenant::new(seen.tenant)));
-        let Some(tenant) = tenant else {
+        let Some(tenant_at) = tenant else {
             return usize::MAX;
         };
-        process.meet(pass, tenant, budget);
+        (process.pass, process.tenant_at, process.stop_budget) = (pass, tenant_at, budget);
         if seen.hint.is_none() {
-            process.hint_mut().see_no_page(self.now);
+            process.hint.see_no_page(self.now);
         }
-        if let Some(tenant) = self.tenants.get_mut(tenant) {
-            tenant.meet(pass);
+        if let Some(tenant) = self.tenants.get_mut(tenant_at) {
+            tenant.pass = pass;
         }
         place.unwrap_or(usize::MAX)
     }
 
     /// A queue that was not there before. `None`: there is no room for it.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
-    fn welcome(&mut self, seen: &Observation, pass: u32) -> Option<usize> {
-        self.queues.insert(Queue::new(self.now, pass, seen))
+    fn welcome(&mut self, seen: &Observation) -> Option<usize> {
+        self.queues
+            .insert(Queue::new(self.now, self.node.pass, seen))
     }
 
     /// A queue that there is no room for is exempt: it is only ever started.
     fn leave_alone(&mut self, seen: &Observation) {
-        self.step.untracked = self.step.untracked.saturating_add(1);
+        count(&mut self.step.untracked);
         if seen.state != QueueState::StoppedByUs {
             return;
         }
-        self.step.stopped = self.step.stopped.saturating_add(1);
-        if self.may_retry && !self.out.names(seen.queue) {
+        count(&mut self.step.stopped);
+        if self.node.recovery.may_retry(self.now) && !self.is_decided(seen.queue) {
             self.push(Decision {
                 queue: seen.queue,
-                action: Action::Start,
-                reason: Reason::Orphan,
-                beneficiary: None,
-                age: Nanos::ZERO,
                 apply: true,
+                ..Decision::NONE
             });
         }
     }
 
-    /// Takes in what is seen of a queue that is not simply idle.
-    fn examine(&mut self, at: usize, ran: Nanos, seen: &Observation) {
-        let now = self.now;
+    /// Takes in what is seen of a queue that is not simply idle, and books where it stands.
+    fn examine(&mut self, at: usize, seen: &Observation) {
+        let (now, tally, step) = (self.now, &mut self.tally, &mut self.step);
         let Some(queue) = self.queues.get_mut(at) else {
             return;
         };
-        let ran_before = queue.is_busy(now);
-        let wanted_before = queue.wants(now, false);
-        let (healed, progress) = queue.take_in(now, self.config, seen, self.asked);
-        self.step.healed = self.step.healed.saturating_add(usize::from(healed));
-        if ran_before && queue.work().is_active() {
-            queue.book_run(ran);
+        let (ran, wanted) = (queue.is_busy(now), queue.wants(now, false));
+        let (healed, progress) = queue.take_in(now, self.config, seen, tally.asked);
+        let (busy, wants) = (queue.is_busy(now), queue.wants(now, false));
+        step.healed = step.healed.saturating_add(usize::from(healed));
+        step.running = step.running.saturating_add(usize::from(busy));
+        if ran && queue.work.active {
+            queue.ran = queue.ran.after(self.elapsed.min(GAP_MAX));
         }
-        let wants = queue.wants(now, false);
-        if let Some(process) = self.processes.get_mut(queue.process_at()) {
+        if let Some(process) = self.processes.get_mut(queue.process_at) {
             if progress {
                 process.see_progress(now);
-            } else if wants && !wanted_before {
+            } else if wants && !wanted {
                 process.excuse(now);
             }
         }
-        if queue.work().is_active() {
-            self.counted |= seen.waves != Waves::Unknown;
-            if matches!(seen.waves, Waves::Known(1..)) && queue.contends() {
-                self.busiest = self.busiest.max(Some(queue.effective()));
+        let (level, contends) = (queue.level(), queue.contends());
+        if queue.work.active {
+            tally.counted |= seen.waves != Waves::Unknown;
+            if matches!(seen.waves, Waves::Known(1..)) && contends {
+                tally.busiest = tally.busiest.max(Some(level));
             }
         }
-        self.place(at);
-    }
-
-    /// Books where a queue that is not simply idle stands.
-    fn place(&mut self, at: usize) {
-        let (now, limits) = (self.now, self.limits);
-        let Some(queue) = self.queues.get(at) else {
-            return;
-        };
-        let busy = queue.is_busy(now);
-        self.step.running = self.step.running.saturating_add(usize::from(busy));
-        self.immune |= busy && queue.is_immune_at_all(now);
-        if queue.is_stopped() {
-            self.stopped = self.stopped.saturating_add(1);
+        tally.immune |= busy && queue.is_immune(now, Priority::LOWEST);
+        tally.stopped = tally
+            .stopped
+            .saturating_add(usize::from(queue.is_stopped()));
+        if contends && queue.waits(now, &self.limits).is_some() {
+            count(&mut step.stalled);
         }
-        if !queue.contends() {
-            return;
-        }
-        let waits = queue.waits(now, &limits).is_some();
-        self.step.stalled = self.step.stalled.saturating_add(usize::from(waits));
-        if queue.work().has_any() {
-            self.lowest = self.lowest.min(queue.effective());
-            self.highest = self.highest.max(queue.effective());
+        if contends && queue.work.has_any() {
+            tally.lowest = tally.lowest.min(level);
+            tally.highest = tally.highest.max(level);
         }
     }
 }

@@ -3,9 +3,7 @@
 
 use crate::level::level::Level;
 use crate::parts::table::Table;
-use crate::pass::cost::Cost;
-use crate::pass::output::Output;
-use crate::pass::questions::Questions;
+use crate::pass::node::Node;
 use crate::pass::storage::LevelSlot;
 use crate::process::process::Process;
 use crate::process::tenant::Tenant;
@@ -13,114 +11,92 @@ use crate::queue::queue::Queue;
 use crate::settings::choices::Mode;
 use crate::settings::config::Config;
 use crate::settings::limits::Limits;
-use crate::terms::decision::Arming;
-use crate::terms::decision::Decision;
-use crate::terms::decision::Step;
-use crate::terms::observation::Observation;
-use crate::terms::priority::Priority;
+use crate::terms::decision::{Arming, Decision, Outcome, Step};
+use crate::terms::observation::{Observation, QueueId};
+use crate::terms::priority::{Priority, LEVELS};
 use crate::terms::time::Nanos;
-
-/// The tables of a node.
-type Tables<'p> = (Table<'p, Queue>, Table<'p, Process>, Table<'p, Tenant>);
 
 /// What one pass works with.
 pub(crate) struct Pass<'p, 'c> {
     pub(crate) now: Nanos,
+    /// The time since the last pass.
+    pub(crate) elapsed: Nanos,
     pub(crate) config: &'p Config<'c>,
     pub(crate) limits: Limits,
-    pub(crate) arming: Arming,
-    /// The pause after the last failure is over.
-    pub(crate) may_retry: bool,
-    /// Everything is started first: something fundamental has changed.
-    pub(crate) releasing: bool,
+    pub(crate) node: &'p mut Node,
     pub(crate) queues: Table<'p, Queue>,
     pub(crate) processes: Table<'p, Process>,
     pub(crate) tenants: Table<'p, Tenant>,
     pub(crate) levels: &'p mut [LevelSlot],
-    pub(crate) cost: Cost,
-    pub(crate) questions: Questions,
-    pub(crate) out: Output<'p>,
+    pub(crate) out: &'p mut [Decision],
     pub(crate) step: Step,
-    /// A hint counts.
-    pub(crate) hinted: bool,
-    /// Waves were counted in this pass, and the highest level of a queue that has any.
+    pub(crate) tally: Tally,
+}
+
+/// What has been found so far in a pass.
+pub(crate) struct Tally {
+    /// The waves of this look were asked for, and some were counted.
+    pub(crate) asked: bool,
     pub(crate) counted: bool,
+    /// The highest level of a queue that has waves.
     pub(crate) busiest: Option<Priority>,
-    /// The lowest level at which a queue may have something, and the highest at which one
-    /// has had something lately.
+    /// The lowest level at which a queue may have something, the highest at which one
+    /// has had something lately, and the lowest of a queue that takes part.
     pub(crate) lowest: Priority,
     pub(crate) highest: Priority,
-    /// The lowest level of a queue that takes part.
     pub(crate) floor: Priority,
-    /// The waves of this look were asked for.
-    pub(crate) asked: bool,
-    /// Queues stopped or to be started, dry ones too.
-    pub(crate) stopped: usize,
+    /// A hint counts.
+    pub(crate) hinted: bool,
     /// A queue runs that may not be stopped yet because it was stopped so long.
     pub(crate) immune: bool,
+    /// Queues stopped or to be started, dry ones too.
+    pub(crate) stopped: usize,
     /// The level for which queues are stopped in this pass.
     pub(crate) stops_for: Option<Priority>,
-    /// The earliest time at which something is due.
+    /// The earliest time at which something is due, when a head will have been one that
+    /// nothing takes for long enough, and when a stop next reaches one of its bounds.
     pub(crate) due: Nanos,
-    /// When a head will have been one that nothing takes for long enough.
     pub(crate) settles: Nanos,
-    /// The earliest time to come at which a stop reaches one of its bounds.
     pub(crate) bound: Nanos,
 }
 
-impl<'p, 'c> Pass<'p, 'c> {
-    #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
-    pub(crate) fn new(
-        now: Nanos,
-        config: &'p Config<'c>,
-        limits: Limits,
-        (queues, processes, tenants): Tables<'p>,
-        levels: &'p mut [LevelSlot],
-        out: Output<'p>,
-    ) -> Pass<'p, 'c> {
-        Pass {
-            now,
-            config,
-            limits,
-            arming: Arming::Armed,
-            may_retry: true,
-            releasing: false,
-            queues,
-            processes,
-            tenants,
-            levels,
-            cost: Cost::new(),
-            questions: Questions::new(),
-            out,
-            step: Step::default(),
-            hinted: false,
-            counted: false,
-            busiest: None,
-            lowest: Priority::HIGHEST,
-            highest: Priority::LOWEST,
-            floor: Priority::HIGHEST,
-            asked: false,
-            stopped: 0,
-            immune: false,
-            stops_for: None,
-            due: Nanos::NEVER,
-            settles: Nanos::NEVER,
-            bound: Nanos::NEVER,
-        }
-    }
+impl Tally {
+    pub(crate) const NOTHING: Tally = Tally {
+        asked: false,
+        counted: false,
+        busiest: None,
+        lowest: Priority::HIGHEST,
+        highest: Priority::LOWEST,
+        floor: Priority::HIGHEST,
+        hinted: false,
+        immune: false,
+        stopped: 0,
+        stops_for: None,
+        due: Nanos::NEVER,
+        settles: Nanos::NEVER,
+        bound: Nanos::NEVER,
+    };
+}
 
+impl Pass<'_, '_> {
     /// The whole pass.
-    pub(crate) fn run(&mut self, pass: u32, elapsed: Nanos, seen: &[Observation]) -> Step {
-        self.asked = self.questions.begin_pass();
-        self.ingest(pass, elapsed, seen);
+    pub(crate) fn run(mut self, seen: &[Observation], outcomes: &[Outcome]) -> Step {
+        self.forget_those_gone();
+        for LevelSlot(level) in self.levels.iter_mut() {
+            level.begin_pass(self.elapsed, &self.limits);
+        }
+        self.hear(outcomes);
+        self.step.arming = self.node.recovery.arming(self.now);
+        self.tally.asked = core::mem::take(&mut self.node.questions.asks);
+        self.ingest(seen);
         self.follow_hints();
-        if !matches!(self.arming, Arming::Silent(_)) {
+        if !matches!(self.step.arming, Arming::Silent(_)) {
             self.gather();
             self.find_turns();
             if self.may_stop() {
                 self.choose_stop();
             }
-            if self.stopped > 0 {
+            if self.tally.stopped > 0 {
                 self.start_queues();
             }
             if self.may_stop() {
@@ -132,12 +108,13 @@ impl<'p, 'c> Pass<'p, 'c> {
     }
 
     fn may_stop(&self) -> bool {
-        self.config.mode != Mode::Off && self.arming == Arming::Armed && !self.releasing
+        let armed = self.step.arming == Arming::Armed;
+        self.config.mode != Mode::Off && armed && !self.node.releasing
     }
 
     /// Look again at this time at the latest.
     pub(crate) fn look_at(&mut self, time: Nanos) {
-        self.due = self.due.min(time);
+        self.tally.due = self.tally.due.min(time);
     }
 
     /// A stop reaches a bound at this time: look again then, even if that is before
@@ -145,28 +122,41 @@ impl<'p, 'c> Pass<'p, 'c> {
     pub(crate) fn keep_bound(&mut self, bound: Nanos) {
         self.look_at(bound);
         if bound > self.now {
-            self.bound = self.bound.min(bound);
+            self.tally.bound = self.tally.bound.min(bound);
         }
     }
 
-    pub(crate) fn level(&self, level: Priority) -> Option<&Level> {
-        self.levels.get(level.index()).map(|slot| &slot.0)
+    pub(crate) fn level(&mut self, level: Priority) -> Option<&mut Level> {
+        self.levels.get_mut(level.index()).map(|slot| &mut slot.0)
     }
 
-    pub(crate) fn level_mut(&mut self, level: Priority) -> Option<&mut Level> {
-        self.levels.get_mut(level.index()).map(|slot| &mut slot.0)
+    /// The levels above one, the highest first.
+    pub(crate) fn levels_above(level: Priority) -> impl Iterator<Item = Priority> {
+        let lowest = u32::from(level.level()).saturating_add(1);
+        let all = lowest..u32::try_from(LEVELS).unwrap_or(0);
+        all.rev().filter_map(Priority::new)
     }
 
     /// How much longer queues may be stopped for the process at a place.
     pub(crate) fn budget_left(&self, process_at: usize) -> Nanos {
-        let Some(process) = self.processes.get(process_at) else {
+        let process = self.processes.get(process_at);
+        let tenant = process.and_then(|process| self.tenants.get(process.tenant_at));
+        let (Some(process), Some(tenant)) = (process, tenant) else {
             return Nanos::ZERO;
         };
-        let budget = process.stop_budget(self.limits.budget);
-        match self.tenants.get(process.tenant_at()) {
-            Some(tenant) => tenant.left(self.now, budget),
-            None => Nanos::ZERO,
-        }
+        tenant.left(self.now, process.stop_budget.unwrap_or(self.limits.budget))
+    }
+
+    /// Something may be stopped for the process at a place: it makes progress, and its
+    /// tenant has budget left.
+    pub(crate) fn may_hold(&self, process_at: usize) -> bool {
+        !self.is_cooling(process_at) && self.budget_left(process_at) > Nanos::ZERO
+    }
+
+    /// Nothing is stopped for the process at a place at present: it made no progress.
+    pub(crate) fn is_cooling(&self, process_at: usize) -> bool {
+        let process = self.processes.get(process_at);
+        process.is_some_and(|one| one.is_cooling(self.now))
     }
 
     /// Something is stopped for the process at a place.
@@ -177,22 +167,32 @@ impl<'p, 'c> Pass<'p, 'c> {
         };
         process.hold(now);
         // What a rule allows without a limit is not the tenant's to pay.
-        if left == Nanos::NEVER {
-            return;
+        if left < Nanos::NEVER {
+            if let Some(tenant) = self.tenants.get_mut(process.tenant_at) {
+                tenant.hold(now);
+            }
+            self.keep_bound(now.after(left));
         }
-        if let Some(tenant) = self.tenants.get_mut(process.tenant_at()) {
-            tenant.hold(now);
-        }
-        self.keep_bound(now.after(left));
     }
 
-    /// Makes a decision. `false`: there is no room for it.
+    /// Makes a decision. `false`: there is no room for it, and it is not made.
     pub(crate) fn push(&mut self, decision: Decision) -> bool {
-        let made = self.out.push(decision);
-        if made && decision.apply {
+        let Some(place) = self.out.get_mut(self.step.decisions) else {
+            self.step.truncated = true;
+            return false;
+        };
+        *place = decision;
+        self.step.decisions = self.step.decisions.saturating_add(1);
+        if decision.apply {
             // A transaction that does both is the dearer one.
-            self.cost.expect(decision.action);
+            self.node.cost.last = Some(decision.action);
         }
-        made
+        true
+    }
+
+    /// Whether there is a decision about the queue.
+    pub(crate) fn is_decided(&self, queue: QueueId) -> bool {
+        let made = self.out.get(..self.step.decisions).unwrap_or_default();
+        made.iter().any(|decision| decision.queue == queue)
     }
 }

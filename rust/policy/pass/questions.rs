@@ -6,10 +6,10 @@ use crate::settings::limits::Limits;
 use crate::terms::time::Nanos;
 
 /// What has been asked lately, and what is asked in the next look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Questions {
     /// The waves of the next look are counted.
-    asks: bool,
+    pub(crate) asks: bool,
     /// Since when somebody has waited though nothing is known to be in its way.
     puzzled_since: Option<Nanos>,
     /// How old that was at the last count.
@@ -19,25 +19,6 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
-    pub(crate) const fn new() -> Questions {
-        Questions {
-            asks: false,
-            puzzled_since: None,
-            asked_at: Nanos::ZERO,
-            unasked_at: Nanos::ZERO,
-        }
-    }
-
-    /// A pass begins. Returns whether the last one asked.
-    pub(crate) fn begin_pass(&mut self) -> bool {
-        core::mem::take(&mut self.asks)
-    }
-
-    /// It matters whether there are any.
-    pub(crate) fn suspect(&mut self) {
-        self.asks = true;
-    }
-
     /// Somebody has waited since this time, and nothing is known to be in its way: the
     /// older the wait, the rarer the question. `unknown`: nothing is even in doubt, as
     /// where somebody hides its pointers, or where the wait is for its own queues.
@@ -66,11 +47,6 @@ impl Questions {
             self.asks = true;
         }
     }
-
-    /// Whether the waves of the next look are counted.
-    pub(crate) fn asks(&self) -> bool {
-        self.asks
-    }
 }
 
 #[cfg(test)]
@@ -82,27 +58,27 @@ mod tests {
     fn the_older_a_wait_the_rarer_the_question() {
         let limits = Limits::new(&Config::new());
         let since = Nanos(5_000_000_000);
-        let mut questions = Questions::new();
+        let mut questions = Questions::default();
         let mut asked = 0;
         for micros in 0..10_000 {
             let now = since.after(Nanos::from_micros(micros));
             questions.wonder(now, since, &limits, false);
-            asked += u32::from(questions.begin_pass());
+            asked += u32::from(std::mem::take(&mut questions.asks));
         }
         assert!((8..20).contains(&asked), "{asked}");
         questions.settle();
         questions.wonder(since, since, &limits, false);
-        assert!(questions.asks());
+        assert!(questions.asks);
     }
 
     #[test]
     fn nobody_is_checked_twice_within_two_looks() {
         let limits = Limits::new(&Config::new());
-        let mut questions = Questions::new();
+        let mut questions = Questions::default();
         let mut asked = 0;
         for micros in 0..2_000 {
             questions.check(Nanos::from_micros(micros), &limits);
-            asked += u32::from(questions.begin_pass());
+            asked += u32::from(std::mem::take(&mut questions.asks));
         }
         assert_eq!(asked, 10);
     }

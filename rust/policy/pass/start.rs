@@ -6,24 +6,14 @@
 //! pays to hold out. A queue that no level holds is started.
 
 use crate::pass::pass::Pass;
-use crate::queue::phase::Phase;
-use crate::queue::queue::Queue;
-use crate::queue::stop::Beneficiary;
-use crate::queue::stop::Stop;
+use crate::queue::phase::{Beneficiary, Phase, Stop};
 use crate::settings::choices::Mode;
-use crate::terms::decision::Action;
-use crate::terms::decision::Arming;
-use crate::terms::decision::Decision;
-use crate::terms::decision::Reason;
+use crate::terms::decision::{Action, Arming, Decision, Reason};
 use crate::terms::priority::Priority;
 use crate::terms::time::Nanos;
 
-/// What is to become of a stopped queue.
-enum Judgement {
-    Start(Reason),
-    /// It stays stopped for this one, whose process is at this place.
-    Held(Beneficiary, usize),
-}
+/// For whom a stopped queue stays so, and where that process is.
+type Holder = (Beneficiary, usize);
 
 impl Pass<'_, '_> {
     /// Starts every queue that no other one may hold any longer.
@@ -33,106 +23,84 @@ impl Pass<'_, '_> {
         for at in 0..self.queues.len() {
             bounded |= self.start_or_keep(at) == Some(Reason::Bound);
         }
-        if bounded {
-            // They take one transaction with those that come next anyway.
-            for at in 0..self.queues.len() {
-                self.start_early(at);
+        // Those that have been stopped for half of the bound take one transaction with
+        // those that come next anyway.
+        let half = Nanos(self.limits.max_stop.0 / 2);
+        for at in (0..self.queues.len()).filter(|_| bounded) {
+            let phase = self.queues.get(at).map(|queue| queue.phase);
+            if matches!(phase, Some(Phase::Stopped(stop)) if self.now.since(stop.since) >= half) {
+                self.start(at, Reason::Bound);
             }
         }
     }
 
     /// Starts the queue at a place if it is stopped and nobody holds it. Returns why.
     fn start_or_keep(&mut self, at: usize) -> Option<Reason> {
-        let now = self.now;
         let queue = self.queues.get(at)?;
-        let reason = match queue.phase() {
-            Phase::Orphan(_) => Reason::Orphan,
-            Phase::Stopped(stop) => {
-                let stop = *stop;
-                match self.judge(at, &stop) {
-                    Judgement::Start(reason) => reason,
-                    Judgement::Held(beneficiary, process_at) => {
-                        self.hold(process_at);
-                        self.keep_bound(stop.since().after(self.limits.max_stop));
-                        if let Some(queue) = self.queues.get_mut(at) {
-                            queue.serve(beneficiary);
-                        }
-                        return None;
-                    }
+        let reason = match queue.phase {
+            Phase::Orphan => Reason::Orphan,
+            Phase::Stopped(stop) => match self.judge(at, &stop) {
+                Err(reason) => reason,
+                Ok((beneficiary, process_at)) => {
+                    self.hold(process_at);
+                    self.keep_bound(stop.since.after(self.limits.max_stop));
+                    self.queues.get_mut(at)?.serve(beneficiary);
+                    return None;
                 }
-            }
-            Phase::Starting(start) if start.stop().is_dry() => return None,
-            Phase::Starting(start) if now >= queue.retry_at() => start.reason(),
-            Phase::Starting(_) => {
-                let retry = queue.retry_at();
-                self.look_at(retry);
+            },
+            Phase::Starting(stop, _) if stop.dry => return None,
+            Phase::Starting(_, reason) if self.now >= queue.retry_at => reason,
+            Phase::Starting(..) => {
+                self.look_at(queue.retry_at);
                 return None;
             }
-            Phase::Free | Phase::Stopping(_) | Phase::Held(_) => return None,
+            Phase::Free | Phase::Stopping(_) | Phase::Held => return None,
         };
         self.start(at, reason);
         Some(reason)
     }
 
-    /// Starts the queue at a place if it has been stopped for half of the bound.
-    fn start_early(&mut self, at: usize) {
-        let half = Nanos(self.limits.max_stop.0 / 2);
-        let stop = self.queues.get(at).map(Queue::phase);
-        let old = matches!(stop, Some(Phase::Stopped(stop))
-            if self.now.since(stop.since()) >= half);
-        if old {
-            self.start(at, Reason::Bound);
+    /// For whom the stopped queue at a place stays so, or why it is started.
+    fn judge(&mut self, at: usize, stop: &Stop) -> Result<Holder, Reason> {
+        let queue = self.queues.get(at).ok_or(Reason::Orphan)?;
+        let (level, process) = (queue.level(), queue.process);
+        if self.node.releasing || self.config.mode == Mode::Off {
+            return Err(Reason::Release);
+        } else if self.step.arming != Arming::Armed {
+            return Err(Reason::Failure);
+        } else if !queue.contends() {
+            return Err(Reason::Exempt);
+        } else if self.now.since(stop.since) >= self.limits.max_stop {
+            return Err(Reason::Bound);
         }
-    }
-
-    /// What is to become of the stopped queue at a place.
-    fn judge(&mut self, at: usize, stop: &Stop) -> Judgement {
-        if self.releasing || self.config.mode == Mode::Off {
-            return Judgement::Start(Reason::Release);
-        }
-        if self.arming != Arming::Armed {
-            return Judgement::Start(Reason::Failure);
-        }
-        let Some(queue) = self.queues.get(at) else {
-            return Judgement::Start(Reason::Orphan);
-        };
-        if !queue.contends() {
-            return Judgement::Start(Reason::Exempt);
-        }
-        if self.now.since(stop.since()) >= self.limits.max_stop {
-            return Judgement::Start(Reason::Bound);
-        }
-        let (level, process) = (queue.effective(), queue.process());
-        let (mut spent, mut stuck) = (false, false);
+        let (now, mut spent, mut stuck) = (self.now, false, false);
         for above in Self::levels_above(level) {
             let Some(one) = self.level(above) else {
                 continue;
             };
-            spent |= one.held() && one.is_spent();
-            stuck |= one.held() && one.is_stuck();
-            let wants = one.wants().other_than(process);
+            spent |= one.held && one.demand.spent;
+            stuck |= one.held && one.demand.stuck;
+            let (holds, until) = (one.holds, one.keeps_until(now));
+            let (wants, ruled) = (one.demand.wants.other_than(process), one.demand.ruled);
             if let Some(who) = wants {
-                let (holds, ruled) = (one.holds(), one.is_ruled());
                 if holds || self.takes_over(at, above, ruled) {
-                    return Judgement::Held(who.beneficiary, who.process_at);
+                    return Ok((who.beneficiary, who.process_at));
                 }
-            } else if let Some(until) = one.keeps_until(self.now) {
-                match self.keeper(stop, above) {
-                    Some(held) => {
-                        self.look_at(until);
-                        return held;
-                    }
-                    None => spent = true,
+            } else if let Some(until) = until {
+                if let Some(holder) = self.keeper(stop, above) {
+                    self.look_at(until);
+                    return Ok(holder);
                 }
+                spent = true;
             }
         }
-        if let Some(who) = self.holds_the_turn(at, level) {
-            return Judgement::Held(who.0, who.1);
+        if let Some(holder) = self.holds_the_turn(at, level) {
+            return Ok(holder);
         }
-        Judgement::Start(match (stuck, spent, stop.is_for_a_turn()) {
-            (true, _, _) => Reason::NoProgress,
-            (_, true, _) => Reason::Budget,
-            (_, _, true) => Reason::Turn,
+        Err(match stop.reason {
+            _ if stuck => Reason::NoProgress,
+            _ if spent => Reason::Budget,
+            Reason::Rotation => Reason::Turn,
             _ => Reason::Calm,
         })
     }
@@ -140,35 +108,21 @@ impl Pass<'_, '_> {
     /// Whether a level that did not hold anything takes over the stopped queue at a place:
     /// only if its stop would pay, and the level can afford it.
     fn takes_over(&mut self, at: usize, above: Priority, ruled: bool) -> bool {
-        let now = self.now;
+        let (now, threshold) = (self.now, self.threshold());
         let Some(queue) = self.queues.get_mut(at) else {
             return false;
         };
-        queue.work_mut().work_out_rest(now);
-        let pays = queue.work().rest() > self.threshold();
-        pays && self.spend(above, ruled)
+        queue.work.work_out_rest(now);
+        queue.work.rest > threshold && self.spend(above, ruled)
     }
 
     /// For whom a queue stays stopped in a pause of a level: whom it was stopped for, if it
     /// still has budget.
-    fn keeper(&self, stop: &Stop, above: Priority) -> Option<Judgement> {
-        let beneficiary = stop.beneficiary()?;
+    fn keeper(&self, stop: &Stop, above: Priority) -> Option<Holder> {
+        let beneficiary = stop.beneficiary?;
         let process_at = self.processes.find(beneficiary.process.0, 0)?;
         let keeps = self.may_hold(process_at) && beneficiary.level >= above;
-        keeps.then_some(Judgement::Held(beneficiary, process_at))
-    }
-
-    /// Who has the turn at a level that the stopped queue at a place shares, if that is
-    /// another process.
-    fn holds_the_turn(&self, at: usize, level: Priority) -> Option<(Beneficiary, usize)> {
-        let queue = self.queues.get(at)?;
-        let turn = self.level(level)?.turn().filter(|turn| turn.exclusive)?;
-        let slices = queue.rating().timeslice() > Nanos::ZERO;
-        if turn.process == queue.process() || !slices {
-            return None;
-        }
-        let who = self.level(level)?.wants().other_than(queue.process())?;
-        Some((who.beneficiary, who.process_at))
+        keeps.then_some((beneficiary, process_at))
     }
 
     /// Decides the start of the queue at a place.
@@ -177,26 +131,21 @@ impl Pass<'_, '_> {
         let Some(queue) = self.queues.get(at) else {
             return;
         };
-        let orphan = queue.phase().is_orphan();
-        let stop = queue.phase().stop().copied().filter(|_| !orphan);
-        let beneficiary = stop.and_then(|stop| stop.beneficiary());
-        let decision = Decision {
-            queue: queue.id(),
+        let stop = queue.phase.stop();
+        let beneficiary = stop.and_then(|stop| stop.beneficiary);
+        let made = self.push(Decision {
+            queue: queue.id,
             action: Action::Start,
             reason,
             beneficiary: beneficiary.map(|beneficiary| beneficiary.queue),
-            age: stop.map_or(Nanos::ZERO, |stop| now.since(stop.since())),
-            apply: !stop.is_some_and(|stop| stop.is_dry()),
-        };
-        if !self.push(decision) {
+            age: stop.map_or(Nanos::ZERO, |stop| now.since(stop.since)),
+            apply: !stop.is_some_and(|stop| stop.dry),
+        });
+        let Some(queue) = self.queues.get_mut(at).filter(|_| made) else {
             return;
-        }
-        if let Some(queue) = self.queues.get_mut(at) {
-            queue.begin_start(now, &limits, reason);
-            if queue.phase().is_ours() {
-                let retry_at = queue.retry_at();
-                self.look_at(retry_at);
-            }
-        }
+        };
+        queue.begin_start(now, &limits, reason);
+        let retry = Some(queue.retry_at).filter(|_| queue.phase.is_ours());
+        self.look_at(retry.unwrap_or(Nanos::NEVER));
     }
 }

@@ -6,14 +6,13 @@
 //! one transaction. A process that wants nothing any more loses its turn at once.
 
 use crate::level::demand::Who;
-use crate::level::level::Level;
 use crate::level::level::Turn;
 use crate::pass::pass::Pass;
+use crate::queue::phase::Beneficiary;
 use crate::queue::queue::Queue;
 use crate::terms::decision::Reason;
 use crate::terms::observation::ProcessId;
-use crate::terms::priority::Priority;
-use crate::terms::priority::LEVELS;
+use crate::terms::priority::{Priority, LEVELS};
 use crate::terms::time::Nanos;
 
 impl Pass<'_, '_> {
@@ -21,19 +20,19 @@ impl Pass<'_, '_> {
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn find_turns(&mut self) {
         for level in (0..u32::try_from(LEVELS).unwrap_or(0)).filter_map(Priority::new) {
-            let Some(turns) = self.level(level) else {
+            let Some(one) = self.level(level) else {
                 continue;
             };
-            let (wants, last) = (*turns.wants(), turns.turn());
+            let (wants, last) = (one.demand.wants, one.turn);
             // Turns need two.
-            let first = wants.first().map(|who| who.beneficiary.process);
+            let first = wants.first.map(|who| who.beneficiary.process);
             let several = first.is_some_and(|first| wants.other_than(first).is_some());
             let next = match several {
                 true => self.next_turn(level, last),
                 false => None,
             };
-            if let Some(turns) = self.level_mut(level) {
-                turns.set_turn(next);
+            if let Some(one) = self.level(level) {
+                one.turn = next;
             }
         }
     }
@@ -41,92 +40,106 @@ impl Pass<'_, '_> {
     /// The turn after this one, or this one if it is not over.
     fn next_turn(&mut self, level: Priority, last: Option<Turn>) -> Option<Turn> {
         let now = self.now;
-        let slice = |queue: &Queue| queue.rating().timeslice();
-        let holder = last.and_then(|turn| {
-            let wanting = self.wanting_at(level);
-            let of = |queue: &&Queue| queue.process() == turn.process;
-            Some((turn, wanting.into_iter().find(of).map(slice)?))
-        });
-        match holder {
-            Some((_, Nanos::ZERO)) => return None,
-            Some((turn, slice)) if now < turn.since.after(slice) => {
-                self.look_at(turn.since.after(slice));
-                return Some(turn);
+        let slice_of = |pass: &Self, process: ProcessId| {
+            let mut wanting = pass.wanting_at(level);
+            let one = wanting.find(|(_, queue)| queue.process == process);
+            one.map(|(_, queue)| queue.rating.timeslice())
+        };
+        if let Some(turn) = last {
+            match slice_of(self, turn.process) {
+                Some(Nanos::ZERO) => return None,
+                Some(slice) if now < turn.since.after(slice) => {
+                    self.look_at(turn.since.after(slice));
+                    return Some(turn);
+                }
+                _ => {}
             }
-            _ => {}
         }
         if !self.turns_matter(level) {
             return None;
         }
         let process = self.longest_without(level)?;
         let keeps = last.filter(|turn| turn.process == process);
-        let runs = |queue: &Queue| queue.process() == process && queue.is_busy(now);
-        let first = last.is_none() && self.wanting_at(level).any(runs);
-        let ruled = self.level(level).is_some_and(Level::is_ruled);
-        if keeps.is_none() && !first && !self.spend_on_turn(level, ruled) {
+        let runs = |queue: &Queue| queue.process == process && queue.is_busy(now);
+        let first = last.is_none() && self.wanting_at(level).any(|(_, queue)| runs(queue));
+        if keeps.is_none() && !first && !self.spend_on_turn(level) {
             return last;
         }
         if let Some(at) = self.processes.find(process.0, 0) {
             if let Some(process) = self.processes.get_mut(at) {
-                process.begin_turn(now);
+                process.turn = now;
             }
         }
-        let turn = Turn {
+        self.look_at(now.after(slice_of(self, process).unwrap_or(Nanos::ZERO)));
+        Some(Turn {
             process,
             since: now,
             exclusive: keeps.map_or(!first, |turn| turn.exclusive),
-        };
-        let slice = self.wanting_at(level).find(|one| one.process() == process);
-        let slice = slice.map_or(Nanos::ZERO, |queue| queue.rating().timeslice());
-        self.look_at(now.after(slice));
-        Some(turn)
+        })
     }
 
     /// The queues that want something at a level, stopped or not, and that others may be
-    /// stopped for.
-    fn wanting_at(&self, level: Priority) -> impl Iterator<Item = &Queue> {
-        let now = self.now;
-        let at = move |queue: &&Queue| queue.effective() == level && queue.contends();
-        self.queues
-            .iter()
-            .filter(at)
-            .filter(move |queue| queue.wants(now, false) && self.may_hold(queue.process_at()))
+    /// stopped for, each with its place.
+    fn wanting_at(&self, level: Priority) -> impl Iterator<Item = (usize, &Queue)> {
+        let all = (0..).zip(self.queues.iter());
+        all.filter(move |(_, queue)| {
+            queue.level() == level
+                && queue.contends()
+                && queue.wants(self.now, false)
+                && self.may_hold(queue.process_at)
+        })
     }
 
     /// Whether somebody takes turns at a level and waits, or is stopped for another's turn.
     fn turns_matter(&self, level: Priority) -> bool {
-        let (now, limits) = (self.now, &self.limits);
-        self.wanting_at(level).any(|queue| {
-            let stop = queue.phase().lasting_stop();
-            let stopped = stop.is_some_and(|stop| stop.is_for_a_turn());
-            let slices = queue.rating().timeslice() > Nanos::ZERO;
-            slices && (stopped || queue.waits(now, limits).is_some())
+        self.wanting_at(level).any(|(_, queue)| {
+            let stop = queue.phase.lasting_stop();
+            let stopped = stop.is_some_and(|stop| stop.reason == Reason::Rotation);
+            let slices = queue.rating.timeslice() > Nanos::ZERO;
+            slices && (stopped || queue.waits(self.now, &self.limits).is_some())
         })
     }
 
     /// The process that wants something at a level and has had no turn for longest.
     fn longest_without(&self, level: Priority) -> Option<ProcessId> {
-        let turn = |queue: &&Queue| {
-            let process = self.processes.get(queue.process_at());
-            let turn = process.map_or(Nanos::ZERO, |process| process.turn());
+        let turn = |queue: &Queue| {
+            let process = self.processes.get(queue.process_at);
             // Whoever runs now begins, so that the first turn costs nothing.
-            (turn, !queue.is_busy(self.now), queue.process())
+            let last = process.map_or(Nanos::ZERO, |process| process.turn);
+            (last, !queue.is_busy(self.now), queue.process)
         };
-        let first = self.wanting_at(level).min_by_key(turn)?;
-        Some(first.process())
+        let turns = self.wanting_at(level).map(|(_, queue)| turn(queue));
+        turns.min().map(|(_, _, process)| process)
     }
 
     /// Spends a round trip on a turn, of the level's own.
-    fn spend_on_turn(&mut self, level: Priority, ruled: bool) -> bool {
-        let cost = self.cost.round_trip();
-        let Some(level) = self.level_mut(level) else {
+    fn spend_on_turn(&mut self, level: Priority) -> bool {
+        let cost = self.node.cost.round_trip();
+        let Some(level) = self.level(level) else {
             return false;
         };
-        let affords = level.tank(ruled).affords(cost);
+        let tank = level.tank(level.demand.ruled);
+        let affords = tank.affords(cost);
         if affords {
-            level.tank_mut(ruled).spend(cost);
+            tank.spend(cost);
         }
         affords
+    }
+
+    /// Who has the turn at a level that the queue at a place shares, if that is another
+    /// process.
+    pub(crate) fn holds_the_turn(
+        &mut self,
+        at: usize,
+        level: Priority,
+    ) -> Option<(Beneficiary, usize)> {
+        let queue = self.queues.get(at)?;
+        let (process, slice) = (queue.process, queue.rating.timeslice());
+        let one = self.level(level)?;
+        let turn = one.turn.filter(|turn| turn.exclusive)?;
+        let who = one.demand.wants.other_than(process)?;
+        let another = turn.process != process && slice > Nanos::ZERO;
+        another.then_some((who.beneficiary, who.process_at))
     }
 
     /// Stops those at each level whose turn it is not, from the second turn on.
@@ -135,16 +148,14 @@ impl Pass<'_, '_> {
             let Some(queue) = self.queues.get(at) else {
                 return;
             };
-            let (level, process) = (queue.effective(), queue.process());
+            let (level, process) = (queue.level(), queue.process);
             let stoppable = queue.is_stoppable(self.now, level) && queue.is_busy(self.now);
-            let turn = self.level(level).and_then(Level::turn);
-            let Some(turn) = turn.filter(|turn| stoppable && turn.process != process) else {
-                continue;
-            };
-            if queue.rating().timeslice() == Nanos::ZERO || !turn.exclusive {
+            if !stoppable || queue.rating.timeslice() == Nanos::ZERO {
                 continue;
             }
-            if let Some((who, since)) = self.turn_holder(level, turn) {
+            let turn = self.level(level).and_then(|level| level.turn);
+            let turn = turn.filter(|turn| turn.exclusive && turn.process != process);
+            if let Some((who, since)) = turn.and_then(|turn| self.turn_holder(level, turn)) {
                 self.stop(at, who, Reason::Rotation, since);
             }
         }
@@ -152,18 +163,13 @@ impl Pass<'_, '_> {
 
     /// Who has the turn at a level, and since when it has waited.
     fn turn_holder(&self, level: Priority, turn: Turn) -> Option<(Who, Nanos)> {
-        let mut queues = (0..self.queues.len()).filter_map(|at| Some((at, self.queues.get(at)?)));
-        let (at, queue) = queues.find(|(_, queue)| {
-            let holds = queue.effective() == level && queue.process() == turn.process;
-            let wants = queue.contends() && queue.wants(self.now, false);
-            holds && wants && self.may_hold(queue.process_at())
-        })?;
-        let since = queue.work().waits_since().unwrap_or(turn.since);
+        let mut wanting = self.wanting_at(level);
+        let (at, queue) = wanting.find(|(_, queue)| queue.process == turn.process)?;
         let who = Who {
             beneficiary: queue.as_beneficiary(),
             at,
-            process_at: queue.process_at(),
+            process_at: queue.process_at,
         };
-        Some((who, since))
+        Some((who, queue.work.waits_since.unwrap_or(turn.since)))
     }
 }

@@ -9,6 +9,7 @@
 //! request comes in time.
 
 use crate::settings::limits::Limits;
+use crate::terms::decision::{count, HintCounts};
 use crate::terms::time::Nanos;
 
 /// The longest time for which false hints cost a process the next ones.
@@ -28,7 +29,7 @@ pub(crate) struct Hint {
 }
 
 /// A hint that counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Claimed {
     since: Nanos,
     /// The process has done something since then.
@@ -39,17 +40,6 @@ struct Claimed {
     broke: bool,
 }
 
-/// What has become of a hint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum News {
-    /// There is a new one, and it counts.
-    Begun,
-    /// There is a new one that does not count, because of those before it.
-    Ignored,
-    /// There is a new one that may be older than its limit.
-    Stale,
-}
-
 impl Hint {
     /// It has no page as far as one of its queues tells: a page begins at zero.
     pub(crate) fn see_no_page(&mut self, now: Nanos) {
@@ -58,28 +48,36 @@ impl Hint {
         }
     }
 
-    /// Takes in the number that was read. What is read in the first pass is where it
-    /// counts from.
-    pub(crate) fn see(&mut self, now: Nanos, limits: &Limits, number: u32) -> Option<News> {
-        let last = self.last.replace((number, now));
-        let (before, looked) = last?;
+    /// Takes in the number that was read, and counts a new hint. What is read in the first
+    /// pass is where it counts from. `true`: a hint begins to count.
+    pub(crate) fn see(
+        &mut self,
+        now: Nanos,
+        limits: &Limits,
+        number: u32,
+        counts: &mut HintCounts,
+    ) -> bool {
+        let Some((before, looked)) = self.last.replace((number, now)) else {
+            return false;
+        };
         let told = number == before || looked == now;
         if told || self.now.is_some() || limits.hint == Nanos::ZERO {
-            return None;
+            return false;
         }
+        count(&mut counts.seen);
         if now < self.until {
-            return Some(News::Ignored);
+            // Those before it had no request behind them.
+            count(&mut counts.ignored);
+        } else if now.since(looked) > limits.hint {
+            // It may be older than its limit.
+            count(&mut counts.expired);
+        } else {
+            self.now = Some(Claimed {
+                since: now,
+                ..Claimed::default()
+            });
         }
-        if now.since(looked) > limits.hint {
-            return Some(News::Stale);
-        }
-        self.now = Some(Claimed {
-            since: now,
-            alive: false,
-            honoured: false,
-            broke: false,
-        });
-        Some(News::Begun)
+        self.now.is_some()
     }
 
     /// Since when a hint has counted.
@@ -101,33 +99,31 @@ impl Hint {
         self.false_ones = 0;
     }
 
-    /// Ends a hint that has reached its limit. `true`: there was one.
-    pub(crate) fn expire(&mut self, now: Nanos, limits: &Limits) -> bool {
-        let over = |hint: &Claimed| now.since(hint.since) >= limits.hint;
-        let Some(hint) = self.now.filter(over) else {
-            return false;
+    /// Ends a hint that has reached its limit.
+    pub(crate) fn expire(&mut self, now: Nanos, limits: &Limits, counts: &mut HintCounts) {
+        let over = |hint: &mut Claimed| now.since(hint.since) >= limits.hint;
+        let Some(hint) = self.now.take_if(over) else {
+            return;
         };
-        self.now = None;
+        count(&mut counts.expired);
         if !hint.alive {
-            let pause = limits.hint.doubled(self.false_ones, LONGEST);
-            self.until = now.after(pause);
+            self.until = now.after(limits.hint.doubled(self.false_ones, LONGEST));
             self.false_ones = self.false_ones.saturating_add(1);
         }
-        true
     }
 
-    /// Something is stopped for it. `true`: for the first time.
-    pub(crate) fn honour(&mut self) -> bool {
-        self.now
-            .as_mut()
-            .is_some_and(|hint| !core::mem::replace(&mut hint.honoured, true))
-    }
-
-    /// Its process has no budget left for it. `true`: that is so for the first time.
-    pub(crate) fn go_broke(&mut self) -> bool {
-        self.now
-            .as_mut()
-            .is_some_and(|hint| !core::mem::replace(&mut hint.broke, true))
+    /// Something is stopped for it, or its process has no budget left for that.
+    pub(crate) fn serve(&mut self, paid: bool, counts: &mut HintCounts) {
+        let Some(hint) = &mut self.now else {
+            return;
+        };
+        let (known, counter) = match paid {
+            true => (&mut hint.honoured, &mut counts.honoured),
+            false => (&mut hint.broke, &mut counts.over_budget),
+        };
+        if !core::mem::replace(known, true) {
+            count(counter);
+        }
     }
 
     /// Forgetting it would give the process hints that it has lost.
@@ -151,27 +147,55 @@ mod tests {
         T.after(Nanos::from_micros(micros))
     }
 
+    /// What has become of a hint.
+    #[derive(Debug, PartialEq)]
+    enum News {
+        Nothing,
+        Begun,
+        Ignored,
+        Stale,
+    }
+
+    fn see(hint: &mut Hint, now: Nanos, limits: &Limits, number: u32) -> News {
+        let mut counts = HintCounts::default();
+        let begun = hint.see(now, limits, number, &mut counts);
+        let news = match (begun, counts.ignored, counts.expired) {
+            (true, 0, 0) => News::Begun,
+            (false, 1, 0) => News::Ignored,
+            (false, 0, 1) => News::Stale,
+            _ => News::Nothing,
+        };
+        assert_eq!(counts.seen, usize::from(news != News::Nothing));
+        news
+    }
+
+    fn expire(hint: &mut Hint, now: Nanos, limits: &Limits) -> bool {
+        let mut counts = HintCounts::default();
+        hint.expire(now, limits, &mut counts);
+        counts.expired > 0
+    }
+
     /// A process that has been read once.
     fn met() -> Hint {
         let mut hint = Hint::default();
-        assert_eq!(hint.see(T, &limits(), 7), None);
+        assert_eq!(see(&mut hint, T, &limits(), 7), News::Nothing);
         hint
     }
 
     #[test]
     fn the_first_number_is_no_hint_and_a_change_is_one() {
         let mut hint = met();
-        assert_eq!(hint.see(at(100), &limits(), 7), None);
+        assert_eq!(see(&mut hint, at(100), &limits(), 7), News::Nothing);
         assert_eq!(hint.since(), None);
-        assert_eq!(hint.see(at(200), &limits(), 6), Some(News::Begun));
+        assert_eq!(see(&mut hint, at(200), &limits(), 6), News::Begun);
         assert_eq!(hint.since(), Some(at(200)));
         // Another one does not prolong it.
-        assert_eq!(hint.see(at(300), &limits(), 8), None);
+        assert_eq!(see(&mut hint, at(300), &limits(), 8), News::Nothing);
         assert_eq!(hint.since(), Some(at(200)));
-        assert!(!hint.expire(Nanos(at(1_200).0 - 1), &limits()));
-        assert!(hint.expire(at(1_200), &limits()));
+        assert!(!expire(&mut hint, Nanos(at(1_200).0 - 1), &limits()));
+        assert!(expire(&mut hint, at(1_200), &limits()));
         assert_eq!(hint.since(), None);
-        assert!(!hint.expire(at(1_300), &limits()));
+        assert!(!expire(&mut hint, at(1_300), &limits()));
     }
 
     #[test]
@@ -179,21 +203,21 @@ mod tests {
         let mut hint = Hint::default();
         hint.see_no_page(T);
         // In the same pass another context of the program may tell more.
-        assert_eq!(hint.see(T, &limits(), 5), None);
+        assert_eq!(see(&mut hint, T, &limits(), 5), News::Nothing);
         hint.see_no_page(at(100));
-        assert_eq!(hint.see(at(100), &limits(), 5), None);
+        assert_eq!(see(&mut hint, at(100), &limits(), 5), News::Nothing);
         let mut hint = Hint::default();
         hint.see_no_page(T);
         hint.see_no_page(at(5_000));
-        assert_eq!(hint.see(at(5_100), &limits(), 1), Some(News::Begun));
+        assert_eq!(see(&mut hint, at(5_100), &limits(), 1), News::Begun);
     }
 
     #[test]
     fn what_was_written_long_before_the_look_is_no_hint() {
         let mut hint = met();
-        assert_eq!(hint.see(at(1_001), &limits(), 8), Some(News::Stale));
+        assert_eq!(see(&mut hint, at(1_001), &limits(), 8), News::Stale);
         assert_eq!(hint.since(), None);
-        assert_eq!(hint.see(at(2_001), &limits(), 9), Some(News::Begun));
+        assert_eq!(see(&mut hint, at(2_001), &limits(), 9), News::Begun);
     }
 
     #[test]
@@ -203,7 +227,10 @@ mod tests {
             .set(crate::settings::parameter::Number::HintLimit, 0)
             .is_ok());
         let mut hint = met();
-        assert_eq!(hint.see(at(100), &Limits::new(&config), 8), None);
+        assert_eq!(
+            see(&mut hint, at(100), &Limits::new(&config), 8),
+            News::Nothing
+        );
         assert_eq!(hint.since(), None);
     }
 
@@ -214,23 +241,23 @@ mod tests {
         let mut number = 7;
         for pause in [1_000, 2_000, 4_000, 8_000] {
             number += 1;
-            assert_eq!(hint.see(now, &limits(), number), Some(News::Begun));
+            assert_eq!(see(&mut hint, now, &limits(), number), News::Begun);
             now = now.after(Nanos::from_micros(1_000));
-            assert!(hint.expire(now, &limits()));
+            assert!(expire(&mut hint, now, &limits()));
             assert!(hint.matters(now));
             let end = now.after(Nanos::from_micros(pause));
             number += 1;
             let before = Nanos(end.0 - 1);
-            assert_eq!(hint.see(before, &limits(), number), Some(News::Ignored));
+            assert_eq!(see(&mut hint, before, &limits(), number), News::Ignored);
             assert!(!hint.matters(end));
             now = end;
         }
-        assert_eq!(hint.see(now, &limits(), 0), Some(News::Begun));
+        assert_eq!(see(&mut hint, now, &limits(), 0), News::Begun);
         hint.meet();
         now = now.after(Nanos(1));
-        assert_eq!(hint.see(now, &limits(), 1), Some(News::Begun));
+        assert_eq!(see(&mut hint, now, &limits(), 1), News::Begun);
         now = now.after(Nanos::from_micros(1_000));
-        assert!(hint.expire(now, &limits()));
+        assert!(expire(&mut hint, now, &limits()));
         assert!(!hint.matters(now.after(Nanos::from_micros(1_000))));
     }
 
@@ -241,11 +268,11 @@ mod tests {
         let mut now = T;
         for number in 8..48 {
             now = now.after(LONGEST);
-            assert_eq!(hint.see(now, &limits, number + 100), Some(News::Stale));
+            assert_eq!(see(&mut hint, now, &limits, number + 100), News::Stale);
             now = now.after(Nanos(1));
-            assert_eq!(hint.see(now, &limits, number), Some(News::Begun));
+            assert_eq!(see(&mut hint, now, &limits, number), News::Begun);
             now = now.after(limits.hint);
-            assert!(hint.expire(now, &limits));
+            assert!(expire(&mut hint, now, &limits));
         }
         assert!(hint.matters(Nanos(now.after(LONGEST).0 - 1)));
         assert!(!hint.matters(now.after(LONGEST)));
@@ -254,19 +281,23 @@ mod tests {
     #[test]
     fn a_process_that_did_something_has_not_lied() {
         let mut hint = met();
-        assert_eq!(hint.see(at(100), &limits(), 8), Some(News::Begun));
+        assert_eq!(see(&mut hint, at(100), &limits(), 8), News::Begun);
         hint.see_life();
-        assert!(hint.expire(at(1_100), &limits()));
+        assert!(expire(&mut hint, at(1_100), &limits()));
         assert!(!hint.matters(at(1_100)));
-        assert_eq!(hint.see(at(1_100), &limits(), 9), Some(News::Begun));
+        assert_eq!(see(&mut hint, at(1_100), &limits(), 9), News::Begun);
     }
 
     #[test]
     fn it_is_counted_once_as_honoured_and_once_as_without_budget() {
         let mut hint = met();
-        assert!(!hint.honour() && !hint.go_broke());
-        assert_eq!(hint.see(at(100), &limits(), 8), Some(News::Begun));
-        assert!(hint.honour() && !hint.honour());
-        assert!(hint.go_broke() && !hint.go_broke());
+        let mut counts = HintCounts::default();
+        hint.serve(true, &mut counts);
+        assert_eq!(counts, HintCounts::default());
+        assert_eq!(see(&mut hint, at(100), &limits(), 8), News::Begun);
+        for paid in [true, true, false, false] {
+            hint.serve(paid, &mut counts);
+        }
+        assert_eq!((counts.honoured, counts.over_budget), (1, 1));
     }
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is remembered of a process.
 
-use crate::parts::table::Record;
-use crate::parts::table::Slot;
+use crate::parts::table::{Record, Slot};
 use crate::process::hint::Hint;
 use crate::settings::limits::Limits;
 use crate::terms::observation::ProcessId;
@@ -24,11 +23,11 @@ pub type ProcessSlot = Slot<Process>;
 pub struct Process {
     id: ProcessId,
     /// The pass in which one of its queues was last seen.
-    pass: u32,
+    pub(crate) pass: u32,
     /// Where its tenant is.
-    tenant_at: usize,
+    pub(crate) tenant_at: usize,
     /// How much stopped time its tenant may cause by it in a second, where a rule says so.
-    stop_budget: Option<Nanos>,
+    pub(crate) stop_budget: Option<Nanos>,
     /// When one of its queues last made progress, or came to want something.
     alive: Nanos,
     /// Since when something has been stopped for it without a break.
@@ -40,8 +39,9 @@ pub struct Process {
     /// How often in a row it made no progress.
     blamed: u32,
     /// When its last turn on the GPU began.
-    turn: Nanos,
-    hint: Hint,
+    pub(crate) turn: Nanos,
+    /// What it says of itself.
+    pub(crate) hint: Hint,
 }
 
 impl Record for Process {
@@ -59,30 +59,6 @@ impl Process {
         }
     }
 
-    /// Where its tenant is.
-    pub(crate) fn tenant_at(&self) -> usize {
-        self.tenant_at
-    }
-
-    /// What it says of itself.
-    pub(crate) fn hint(&self) -> &Hint {
-        &self.hint
-    }
-
-    pub(crate) fn hint_mut(&mut self) -> &mut Hint {
-        &mut self.hint
-    }
-
-    /// When its last turn on the GPU began.
-    pub(crate) fn turn(&self) -> Nanos {
-        self.turn
-    }
-
-    /// Its turn begins.
-    pub(crate) fn begin_turn(&mut self, now: Nanos) {
-        self.turn = now;
-    }
-
     /// A pass begins.
     pub(crate) fn begin_pass(&mut self) {
         if !core::mem::take(&mut self.holds) {
@@ -90,28 +66,9 @@ impl Process {
         }
     }
 
-    /// One of its queues was seen in this pass.
-    pub(crate) fn was_seen_in(&self, pass: u32) -> bool {
-        self.pass == pass
-    }
-
-    /// One of its queues is seen; its tenant is at this place, and a rule says how much
-    /// stopped time it may cause, or none does.
-    pub(crate) fn meet(&mut self, pass: u32, tenant_at: usize, stop_budget: Option<Nanos>) {
-        self.pass = pass;
-        self.tenant_at = tenant_at;
-        self.stop_budget = stop_budget;
-    }
-
     /// Forgetting it would give it a cool-down or, if those count, hints that it has lost.
     pub(crate) fn matters(&self, now: Nanos, hints: bool) -> bool {
         now < self.cool_until || (hints && self.hint.matters(now))
-    }
-
-    /// How much stopped time its tenant may cause by it in a second; `budget` is that of
-    /// one for which no rule decides it.
-    pub(crate) fn stop_budget(&self, budget: Nanos) -> Nanos {
-        self.stop_budget.unwrap_or(budget)
     }
 
     /// Nothing is stopped for it at present, since it made no progress.
@@ -122,9 +79,7 @@ impl Process {
     /// Something is stopped for it from now to the next pass.
     pub(crate) fn hold(&mut self, now: Nanos) {
         self.holds = true;
-        if self.holding.is_none() {
-            self.holding = Some(now);
-        }
+        self.holding.get_or_insert(now);
     }
 
     /// One of its queues makes progress: whatever was said against it is forgotten.
@@ -193,16 +148,5 @@ mod tests {
         assert!(!process.is_cooling(T) && !process.matters(T, false));
         process.blame(T);
         assert!(!process.is_cooling(T.after(COOL_FIRST)));
-    }
-
-    #[test]
-    fn a_rule_decides_how_much_it_may_stop_and_else_the_parameter() {
-        let mut process = Process::new(ProcessId(1));
-        for (of_rule, budget) in [(Some(Nanos::NEVER), Nanos::NEVER), (None, Nanos(10))] {
-            process.meet(7, 3, of_rule);
-            assert_eq!(process.stop_budget(Nanos(10)), budget);
-        }
-        assert!(process.was_seen_in(7) && !process.was_seen_in(6));
-        assert_eq!(process.tenant_at(), 3);
     }
 }

@@ -5,9 +5,7 @@
 
 use crate::settings::config::Config;
 use crate::settings::parameter::Number;
-use crate::terms::decision::Arming;
-use crate::terms::decision::FailureKind;
-use crate::terms::decision::Report;
+use crate::terms::decision::{Arming, FailureKind, Report};
 use crate::terms::time::Nanos;
 
 /// How long a node is left alone after a failed transaction; twice as long each time it
@@ -18,7 +16,7 @@ pub const RETRY_FIRST: Nanos = Nanos::from_millis(10);
 pub const RETRY_LONGEST: Nanos = Nanos::from_millis(10_000);
 
 /// Whether a node is preempted, and since when it fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Recovery {
     /// Failed transactions in a row.
     failures: u32,
@@ -53,15 +51,6 @@ impl Fallback {
 }
 
 impl Recovery {
-    pub(crate) const fn new() -> Recovery {
-        Recovery {
-            failures: 0,
-            alone_until: Nanos::ZERO,
-            silent_until: Nanos::ZERO,
-            disarmed: false,
-        }
-    }
-
     /// A transaction failed, which means this for the queues.
     pub(crate) fn failed(&mut self, now: Nanos, config: &Config<'_>, fallback: Fallback) {
         // Failures are in a row when the node was not well for the longest time
@@ -75,9 +64,8 @@ impl Recovery {
         if self.failures >= config.get(Number::DisarmAfter) {
             self.disarmed = true;
         }
-        match fallback {
-            Fallback::Forget => self.silent_until = self.alone_until,
-            Fallback::StartAll => {}
+        if fallback == Fallback::Forget {
+            self.silent_until = self.alone_until;
         }
     }
 
@@ -128,7 +116,7 @@ mod tests {
     #[test]
     fn failures_in_a_row_back_off_and_disarm() {
         let config = Config::new();
-        let mut recovery = Recovery::new();
+        let mut recovery = Recovery::default();
         let retry = RETRY_FIRST;
         let mut now = Nanos(1);
         for times in 0..4 {
@@ -147,7 +135,7 @@ mod tests {
     #[test]
     fn an_operator_who_arms_it_ends_the_row_of_failures() {
         let config = Config::new();
-        let mut recovery = Recovery::new();
+        let mut recovery = Recovery::default();
         let end = Nanos(1).after(RETRY_FIRST);
         for _ in 0..20 {
             recovery.failed(Nanos(1), &config, Fallback::StartAll);
@@ -159,7 +147,7 @@ mod tests {
     #[test]
     fn failures_far_apart_are_not_in_a_row() {
         let config = Config::new();
-        let mut recovery = Recovery::new();
+        let mut recovery = Recovery::default();
         let mut now = Nanos(1);
         for _ in 0..100 {
             recovery.failed(now, &config, Fallback::StartAll);
@@ -172,7 +160,7 @@ mod tests {
     fn nothing_is_tried_again_before_the_pause_is_over() {
         let config = Config::new();
         for fallback in [Fallback::StartAll, Fallback::Forget] {
-            let mut recovery = Recovery::new();
+            let mut recovery = Recovery::default();
             assert!(recovery.may_retry(Nanos::ZERO));
             recovery.failed(Nanos(1), &config, fallback);
             let end = Nanos(1).after(RETRY_FIRST);
@@ -187,7 +175,7 @@ mod tests {
     #[test]
     fn a_reset_is_met_with_silence() {
         let config = Config::new();
-        let mut recovery = Recovery::new();
+        let mut recovery = Recovery::default();
         recovery.failed(Nanos(1), &config, Fallback::Forget);
         let end = Nanos(1).after(RETRY_FIRST);
         recovery.rearm();

@@ -4,11 +4,9 @@
 //!
 //! Any process can claim a priority, so the harm that this can do is bounded, and one
 //! tenant wins nothing by more processes. Several queues stopped at the same time count
-//! once.
+//! once. A second of the account begins when something is first stopped for it.
 
-use crate::parts::budget::Budget;
-use crate::parts::table::Record;
-use crate::parts::table::Slot;
+use crate::parts::table::{Record, Slot};
 use crate::terms::observation::TenantId;
 use crate::terms::time::Nanos;
 
@@ -20,10 +18,12 @@ pub type TenantSlot = Slot<Tenant>;
 pub struct Tenant {
     id: TenantId,
     /// The pass in which one of its queues was last seen.
-    pass: u32,
+    pub(crate) pass: u32,
     /// Something has been stopped for it since the last pass.
     holds: bool,
-    budget: Budget,
+    /// When the present second of its account began, and what it has spent in it.
+    second: Nanos,
+    spent: Nanos,
 }
 
 impl Record for Tenant {
@@ -44,33 +44,74 @@ impl Tenant {
     /// Books the time since the last pass.
     pub(crate) fn begin_pass(&mut self, elapsed: Nanos) {
         if core::mem::take(&mut self.holds) {
-            self.budget.charge(elapsed);
+            self.spent = self.spent.after(elapsed);
         }
     }
 
-    /// One of its queues is seen in this pass.
-    pub(crate) fn meet(&mut self, pass: u32) {
-        self.pass = pass;
-    }
-
-    /// One of its queues was seen in this pass.
-    pub(crate) fn was_seen_in(&self, pass: u32) -> bool {
-        self.pass == pass
+    /// The present second of its account is over.
+    fn is_over(&self, now: Nanos) -> bool {
+        now.since(self.second) >= Nanos::SECOND
     }
 
     /// Forgetting it would give it time that it has spent.
     pub(crate) fn matters(&self, now: Nanos) -> bool {
-        self.budget.matters(now)
+        self.spent > Nanos::ZERO && !self.is_over(now)
     }
 
-    /// How much longer queues may be stopped for it, of this much in a second.
+    /// How much longer queues may be stopped for it, of this much in a second; a whole
+    /// second is no limit.
     pub(crate) fn left(&self, now: Nanos, budget: Nanos) -> Nanos {
-        self.budget.left(now, budget)
+        match budget >= Nanos::SECOND {
+            true => Nanos::NEVER,
+            false if self.is_over(now) => budget,
+            false => budget.since(self.spent),
+        }
     }
 
     /// Something is stopped for it from now to the next pass.
     pub(crate) fn hold(&mut self, now: Nanos) {
         self.holds = true;
-        self.budget.open(now);
+        if self.is_over(now) {
+            (self.second, self.spent) = (now, Nanos::ZERO);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BUDGET: Nanos = Nanos(500_000_000);
+    const START: Nanos = Nanos(5_000_000_000);
+
+    #[test]
+    fn what_is_spent_is_gone_until_the_second_is_over() {
+        let mut tenant = Tenant::new(TenantId(1));
+        tenant.begin_pass(BUDGET);
+        assert_eq!(tenant.left(START, BUDGET), BUDGET);
+        tenant.hold(START);
+        assert!(!tenant.matters(START));
+        tenant.begin_pass(Nanos(499_999_999));
+        assert_eq!(tenant.left(START.after(BUDGET), BUDGET), Nanos(1));
+        tenant.hold(START.after(BUDGET));
+        tenant.begin_pass(Nanos(2));
+        let almost = START.after(Nanos(999_999_999));
+        assert_eq!(tenant.left(almost, BUDGET), Nanos::ZERO);
+        assert!(tenant.matters(almost));
+        let next = START.after(Nanos::SECOND);
+        assert_eq!(tenant.left(next, BUDGET), BUDGET);
+        assert!(!tenant.matters(next));
+        tenant.hold(next);
+        tenant.begin_pass(Nanos(1));
+        assert_eq!(tenant.left(next, BUDGET), BUDGET.since(Nanos(1)));
+    }
+
+    #[test]
+    fn a_whole_second_is_no_limit() {
+        let mut tenant = Tenant::new(TenantId(1));
+        tenant.hold(START);
+        tenant.begin_pass(Nanos::NEVER);
+        assert_eq!(tenant.left(START, Nanos::SECOND), Nanos::NEVER);
+        assert_eq!(tenant.left(START, Nanos(999_999_999)), Nanos::ZERO);
     }
 }

@@ -6,11 +6,30 @@
 //! What is seen takes precedence over what was decided: an outcome may be lost, and the
 //! driver starts a stopped queue by itself after an eviction.
 
-use crate::queue::stop::Immunity;
-use crate::queue::stop::Stop;
 use crate::terms::decision::Reason;
-use crate::terms::observation::QueueState;
+use crate::terms::observation::{ProcessId, QueueId, QueueState};
+use crate::terms::priority::Priority;
 use crate::terms::time::Nanos;
+
+/// For whom a queue is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Beneficiary {
+    pub(crate) queue: QueueId,
+    pub(crate) process: ProcessId,
+    pub(crate) level: Priority,
+}
+
+/// What a queue was stopped for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Stop {
+    /// When it was decided.
+    pub(crate) since: Nanos,
+    pub(crate) reason: Reason,
+    /// For whom it lasts at present; nobody where it was found and is not remembered.
+    pub(crate) beneficiary: Option<Beneficiary>,
+    /// Nothing was touched: `mode=observe`.
+    pub(crate) dry: bool,
+}
 
 /// Where a queue is between running and stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -22,59 +41,12 @@ pub(crate) enum Phase {
     Stopping(Stop),
     /// It is stopped, or would be in `mode=enforce`.
     Stopped(Stop),
-    /// A start was decided and has not been seen yet.
-    Starting(Start),
+    /// The start that ends a stop was decided, for this reason, and has not been seen yet.
+    Starting(Stop, Reason),
     /// Something other than the policy keeps it from running.
-    Held(Immunity),
+    Held,
     /// It is inactive because of a decision of ours that is not remembered.
-    Orphan(Before),
-}
-
-/// A start that was decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Start {
-    stop: Stop,
-    reason: Reason,
-}
-
-impl Start {
-    /// The end of a stop.
-    pub(crate) fn new(stop: Stop, reason: Reason) -> Start {
-        Start { stop, reason }
-    }
-
-    /// The stop that it ends.
-    #[inline]
-    pub(crate) fn stop(&self) -> &Stop {
-        &self.stop
-    }
-
-    pub(crate) fn reason(&self) -> Reason {
-        self.reason
-    }
-}
-
-/// What an orphan was taken for before it was found stopped. This counts again
-/// when its state cannot be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Before {
-    Free,
-    /// Stopped in `mode=observe`, where nothing is touched.
-    Stopped(Stop),
-    /// Started in `mode=observe`.
-    Starting(Start),
-    Held(Immunity),
-}
-
-impl From<Before> for Phase {
-    fn from(before: Before) -> Phase {
-        match before {
-            Before::Free => Phase::Free,
-            Before::Stopped(stop) => Phase::Stopped(stop),
-            Before::Starting(start) => Phase::Starting(start),
-            Before::Held(immunity) => Phase::Held(immunity),
-        }
-    }
+    Orphan,
 }
 
 /// What has to be booked when a phase has followed what is seen.
@@ -86,44 +58,20 @@ pub(crate) enum Booking {
     PutOff,
     /// The stop was carried out.
     Confirmed,
-    /// It runs after a start.
-    Started(Immunity),
-    /// It runs, and no start of ours was awaited: its turn begins now.
-    Resumed(Immunity),
-    /// As `Resumed`, and it was stopped since this time.
-    Healed(Nanos, Immunity),
+    /// It runs again.
+    Runs,
+    /// It runs though no start was decided, and was stopped since this time.
+    Healed(Nanos),
     /// Something other than the policy holds it, which was stopped since this
     /// time.
     TakenOver(Nanos),
 }
 
 impl Phase {
-    #[inline]
-    pub(crate) fn is_free(&self) -> bool {
-        matches!(self, Phase::Free)
-    }
-
-    pub(crate) fn is_orphan(&self) -> bool {
-        matches!(self, Phase::Orphan(_))
-    }
-
-    /// A start was decided and has not been seen yet, in `mode=observe` too.
-    pub(crate) fn is_starting(&self) -> bool {
-        matches!(
-            self,
-            Phase::Starting(_) | Phase::Orphan(Before::Starting(_))
-        )
-    }
-
     /// Stopped by us, or on its way there or back.
     #[inline]
     pub(crate) fn is_ours(&self) -> bool {
-        match self {
-            Phase::Free | Phase::Held(_) | Phase::Orphan(_) => false,
-            Phase::Stopping(_) => true,
-            Phase::Stopped(stop) => !stop.is_dry(),
-            Phase::Starting(start) => !start.stop.is_dry(),
-        }
+        self.stop().is_some_and(|stop| !stop.dry)
     }
 
     /// The stop that lasts, in `mode=observe` too.
@@ -131,7 +79,6 @@ impl Phase {
     pub(crate) fn lasting_stop(&self) -> Option<&Stop> {
         match self {
             Phase::Stopping(stop) | Phase::Stopped(stop) => Some(stop),
-            Phase::Orphan(Before::Stopped(stop)) => Some(stop),
             _ => None,
         }
     }
@@ -140,105 +87,30 @@ impl Phase {
     #[inline]
     pub(crate) fn stop(&self) -> Option<&Stop> {
         match self {
-            Phase::Starting(start) | Phase::Orphan(Before::Starting(start)) => Some(&start.stop),
+            Phase::Starting(stop, _) => Some(stop),
             _ => self.lasting_stop(),
         }
     }
 
-    /// As [`Phase::stop`].
-    pub(crate) fn stop_mut(&mut self) -> Option<&mut Stop> {
-        match self {
-            Phase::Stopping(stop) | Phase::Stopped(stop) => Some(stop),
-            Phase::Orphan(Before::Stopped(stop)) => Some(stop),
-            Phase::Starting(start) | Phase::Orphan(Before::Starting(start)) => {
-                Some(&mut start.stop)
-            }
-            Phase::Free | Phase::Held(_) | Phase::Orphan(Before::Free | Before::Held(_)) => None,
-        }
-    }
-
-    /// How long it will be immune once it is seen to run.
-    pub(crate) fn immunity(&self) -> Immunity {
-        match self {
-            Phase::Held(immunity) | Phase::Orphan(Before::Held(immunity)) => *immunity,
-            _ => self.stop().map_or(Immunity::default(), Stop::immunity),
-        }
-    }
-
-    /// Follows what is seen of the queue's state, and says what to book.
+    /// Follows what is seen of the queue's state, and says what to book. Where its state
+    /// could not be told, what was decided is taken to have happened.
     pub(crate) fn follow(&mut self, seen: QueueState) -> Booking {
-        match seen {
-            QueueState::Unknown => self.follow_unknown(),
-            QueueState::Active => return self.follow_active(),
-            QueueState::StoppedByUs => return self.follow_stopped(),
-            QueueState::Held => return self.follow_held(),
-        }
-        Booking::Nothing
-    }
-
-    /// Its state could not be told: what was decided is taken to have happened.
-    fn follow_unknown(&mut self) {
-        match self {
-            Phase::Stopping(stop) => *self = Phase::Stopped(*stop),
-            Phase::Orphan(before) => *self = Phase::from(*before),
-            Phase::Free | Phase::Stopped(_) | Phase::Starting(_) | Phase::Held(_) => {}
-        }
-    }
-
-    /// The driver offers it to the hardware.
-    fn follow_active(&mut self) -> Booking {
-        let booking = match self {
-            Phase::Free => return Booking::Nothing,
-            Phase::Stopped(stop) if stop.is_dry() => return Booking::Nothing,
-            Phase::Orphan(Before::Stopped(stop)) => {
-                *self = Phase::Stopped(*stop);
-                return Booking::Nothing;
-            }
-            Phase::Stopping(_) => Booking::PutOff,
-            Phase::Stopped(stop) => Booking::Healed(stop.since(), stop.immunity()),
-            Phase::Starting(start) | Phase::Orphan(Before::Starting(start)) => {
-                Booking::Started(start.stop.immunity())
-            }
-            Phase::Held(immunity) | Phase::Orphan(Before::Held(immunity)) => {
-                Booking::Resumed(*immunity)
-            }
-            Phase::Orphan(Before::Free) => Booking::Resumed(Immunity::default()),
+        use QueueState::{Active, Held, StoppedByUs, Unknown};
+        let (phase, booking) = match (*self, seen) {
+            (Phase::Stopping(stop), Unknown) => (Phase::Stopped(stop), Booking::Nothing),
+            (Phase::Stopping(stop), StoppedByUs) => (Phase::Stopped(stop), Booking::Confirmed),
+            (same, Unknown) => (same, Booking::Nothing),
+            (Phase::Free, Active) => (Phase::Free, Booking::Nothing),
+            (Phase::Stopped(stop), Active) if stop.dry => (*self, Booking::Nothing),
+            (Phase::Stopped(stop), Active) => (Phase::Free, Booking::Healed(stop.since)),
+            (Phase::Stopping(_), Active) => (Phase::Free, Booking::PutOff),
+            (_, Active) => (Phase::Free, Booking::Runs),
+            (same, StoppedByUs) if same.is_ours() => (same, Booking::Nothing),
+            (_, StoppedByUs) => (Phase::Orphan, Booking::Nothing),
+            (Phase::Stopped(stop), Held) => (Phase::Held, Booking::TakenOver(stop.since)),
+            (_, Held) => (Phase::Held, Booking::Nothing),
         };
-        *self = Phase::Free;
-        booking
-    }
-
-    /// It is inactive because of a decision of ours.
-    fn follow_stopped(&mut self) -> Booking {
-        let before = match self {
-            Phase::Stopping(stop) => {
-                *self = Phase::Stopped(*stop);
-                return Booking::Confirmed;
-            }
-            Phase::Stopped(stop) if !stop.is_dry() => return Booking::Nothing,
-            Phase::Starting(start) if !start.stop.is_dry() => return Booking::Nothing,
-            Phase::Orphan(_) => return Booking::Nothing,
-            Phase::Free => Before::Free,
-            Phase::Stopped(stop) => Before::Stopped(*stop),
-            Phase::Starting(start) => Before::Starting(*start),
-            Phase::Held(immunity) => Before::Held(*immunity),
-        };
-        *self = Phase::Orphan(before);
-        Booking::Nothing
-    }
-
-    /// It is inactive for another reason.
-    fn follow_held(&mut self) -> Booking {
-        let booking = match self {
-            Phase::Held(_) => return Booking::Nothing,
-            Phase::Stopped(stop) | Phase::Orphan(Before::Stopped(stop)) => {
-                Booking::TakenOver(stop.since())
-            }
-            Phase::Free | Phase::Stopping(_) | Phase::Starting(_) | Phase::Orphan(_) => {
-                Booking::Nothing
-            }
-        };
-        *self = Phase::Held(self.immunity());
+        *self = phase;
         booking
     }
 }
@@ -246,10 +118,6 @@ impl Phase {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::stop::Beneficiary;
-    use crate::terms::observation::ProcessId;
-    use crate::terms::observation::QueueId;
-    use crate::terms::priority::Priority;
 
     /// The document that has the table of transitions.
     const DOCUMENT: &str = include_str!("../../../docs/policy.md");
@@ -261,71 +129,42 @@ mod tests {
         QueueState::Held,
     ];
     const SINCE: Nanos = Nanos(5);
-    const LENGTH: Nanos = Nanos(7);
-
-    fn immunity() -> Immunity {
-        Immunity::new(LENGTH, Priority::HIGHEST)
-    }
 
     /// Every phase with its name in the table.
-    fn phases() -> [(&'static str, Phase); 11] {
-        let stop = |dry| {
-            let beneficiary = Beneficiary {
-                queue: QueueId(1),
-                process: ProcessId(1),
-                level: Priority::HIGHEST,
-            };
-            let mut stop = Stop::new(SINCE, Reason::Inversion, beneficiary, dry);
-            stop.earn(LENGTH);
-            stop
+    fn phases() -> [(&'static str, Phase); 8] {
+        let stop = |dry| Stop {
+            since: SINCE,
+            dry,
+            ..Stop::default()
         };
-        let (dry, stop) = (stop(true), stop(false));
-        let start = Start::new(stop, Reason::Bound);
-        let dry_start = Start::new(dry, Reason::Bound);
         [
             ("free", Phase::Free),
-            ("stopping", Phase::Stopping(stop)),
-            ("stopped", Phase::Stopped(stop)),
-            ("stopped, observe", Phase::Stopped(dry)),
-            ("starting", Phase::Starting(start)),
-            ("starting, observe", Phase::Starting(dry_start)),
-            ("held", Phase::Held(immunity())),
-            ("orphan, was free", Phase::Orphan(Before::Free)),
+            ("stopping", Phase::Stopping(stop(false))),
+            ("stopped", Phase::Stopped(stop(false))),
+            ("stopped, observe", Phase::Stopped(stop(true))),
+            ("starting", Phase::Starting(stop(false), Reason::Bound)),
             (
-                "orphan, was stopped, observe",
-                Phase::Orphan(Before::Stopped(dry)),
+                "starting, observe",
+                Phase::Starting(stop(true), Reason::Bound),
             ),
-            (
-                "orphan, was starting, observe",
-                Phase::Orphan(Before::Starting(dry_start)),
-            ),
-            ("orphan, was held", Phase::Orphan(Before::Held(immunity()))),
+            ("held", Phase::Held),
+            ("orphan", Phase::Orphan),
         ]
     }
 
     /// What the table says of a transition.
     fn cell(before: Phase, after: Phase, booking: Booking) -> String {
-        // No immunity is earned where nothing was stopped.
-        let after = match after {
-            Phase::Held(_) => Phase::Held(immunity()),
-            after => after,
-        };
-        let (name, _) = phases()
-            .into_iter()
-            .find(|(_, phase)| *phase == after)
-            .unwrap();
+        let mut all = phases().into_iter();
+        let (name, _) = all.find(|(_, phase)| *phase == after).unwrap();
         let booked = match booking {
             Booking::Nothing if before == after => return "stays".to_owned(),
             Booking::Nothing => return name.to_owned(),
             Booking::PutOff => "put off",
             Booking::Confirmed => "confirmed",
-            Booking::Started(_) => "started",
-            Booking::Resumed(_) => "resumed",
-            Booking::Healed(since, _) | Booking::TakenOver(since) if since != SINCE => {
-                panic!("{booking:?}")
-            }
-            Booking::Healed(..) => "healed",
-            Booking::TakenOver(_) => "taken over",
+            Booking::Runs => "runs",
+            Booking::Healed(SINCE) => "healed",
+            Booking::TakenOver(SINCE) => "taken over",
+            other => panic!("{other:?}"),
         };
         format!("{name}: *{booked}*")
     }
@@ -349,36 +188,10 @@ mod tests {
     #[test]
     fn a_stop_lasts_until_a_start_is_decided() {
         for (name, phase) in phases() {
-            let lasts = phase.lasting_stop().is_some();
-            let expected = ["stopping", "stopped", "stopped, observe"].contains(&name)
-                || name == "orphan, was stopped, observe";
-            assert_eq!(lasts, expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn an_immunity_that_was_earned_begins_when_the_queue_runs() {
-        for (name, mut phase) in phases() {
-            let earned = match name {
-                "stopping"
-                | "free"
-                | "orphan, was free"
-                | "stopped, observe"
-                | "orphan, was stopped, observe" => continue,
-                _ => phase.immunity(),
-            };
-            assert_eq!(earned, immunity(), "{name}");
-            if !phase.is_orphan() {
-                let mut held = phase;
-                held.follow(QueueState::Held);
-                assert_eq!(held.immunity(), immunity(), "{name}");
-            }
-            match phase.follow(QueueState::Active) {
-                Booking::Started(got) | Booking::Resumed(got) | Booking::Healed(_, got) => {
-                    assert_eq!(got, immunity(), "{name}");
-                }
-                other => panic!("{name}: {other:?}"),
-            }
+            let lasts = ["stopping", "stopped", "stopped, observe"].contains(&name);
+            assert_eq!(phase.lasting_stop().is_some(), lasts, "{name}");
+            let ours = ["stopping", "stopped", "starting"].contains(&name);
+            assert_eq!(phase.is_ours(), ours, "{name}");
         }
     }
 }

@@ -10,10 +10,7 @@
 //! The age of a launch counts the time that its queue is offered to the hardware only.
 
 use crate::parts::lengths::Lengths;
-use crate::terms::observation::Head;
-use crate::terms::observation::Observation;
-use crate::terms::observation::QueueState;
-use crate::terms::observation::Waves;
+use crate::terms::observation::{Head, Observation, QueueState, Waves};
 use crate::terms::time::Nanos;
 
 /// A launch of which waves were seen is believed to run for as long again, and for at least
@@ -27,14 +24,15 @@ pub(crate) const FRESH: Nanos = Nanos::from_micros(200);
 /// What was seen of a queue last, and what follows from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Work {
-    active: bool,
-    backlog: u32,
+    /// The driver offers it to the hardware.
+    pub(crate) active: bool,
+    pub(crate) backlog: u32,
     head: Head,
     /// It has a packet to run at its head.
     runnable: bool,
     progress: u64,
     /// When the read pointer last moved; never at zero.
-    moved: Nanos,
+    pub(crate) moved: Nanos,
     /// When the last launch would have been if the queue had been active ever since.
     launched: Nanos,
     /// The age of the last launch when the queue ceased to be active.
@@ -46,19 +44,19 @@ pub(crate) struct Work {
     /// How many waves its last launch had when they were last counted.
     counted: Option<u32>,
     /// Its last launch was not placed wholly.
-    lacks_room: bool,
+    pub(crate) lacks_room: bool,
     /// Its waves cannot be counted: they were asked for in vain.
     uncountable: bool,
     /// It has had a backlog ever since its last launch.
     queued: bool,
     /// Since when its head has been one that nothing takes.
-    waits_since: Option<Nanos>,
+    pub(crate) waits_since: Option<Nanos>,
     /// How long its launches last.
     lengths: Lengths<4>,
     /// What is worked out once in a pass: for how long it would still be in the way, and
     /// how long one launch of it takes.
-    rest: Nanos,
-    mean: Nanos,
+    pub(crate) rest: Nanos,
+    pub(crate) mean: Nanos,
 }
 
 impl Work {
@@ -108,20 +106,14 @@ impl Work {
     /// The read pointer has moved: learns how long the launches before took.
     fn move_on(&mut self, now: Nanos, progress: u64) {
         let age = self.age(now);
-        if !self.idle {
-            let launches = progress.checked_sub(self.progress);
-            match launches.filter(|_| self.queued) {
-                Some(launches) => {
-                    let each = age.0.checked_div(launches).unwrap_or(age.0);
-                    self.lengths.add(Nanos(each));
-                }
-                // Of one that was the first after a pause, or the last before it, only
-                // what was counted is known.
-                None if self.seen_running.is_some() => {
-                    self.lengths.add_between(self.seen_running, age);
-                }
-                None => {}
-            }
+        let launches = progress.checked_sub(self.progress).filter(|_| self.queued);
+        if let Some(launches) = launches.filter(|_| !self.idle) {
+            self.lengths
+                .add(Nanos(age.0.checked_div(launches).unwrap_or(age.0)));
+        } else if !self.idle && self.seen_running.is_some() {
+            // Of one that was the first after a pause, or the last before it, only what
+            // was counted is known.
+            self.lengths.add_between(self.seen_running, age);
         }
         self.progress = progress;
         self.moved = now;
@@ -229,17 +221,6 @@ impl Work {
         self.seen_running.is_some_and(seen) || self.lengths.likely_beyond(age)
     }
 
-    /// The driver offers it to the hardware.
-    #[inline]
-    pub(crate) fn is_active(&self) -> bool {
-        self.active
-    }
-
-    #[inline]
-    pub(crate) fn backlog(&self) -> u32 {
-        self.backlog
-    }
-
     /// It may have something on the GPU, or has something to run.
     #[inline]
     pub(crate) fn has_any(&self) -> bool {
@@ -272,28 +253,10 @@ impl Work {
         self.active && self.backlog == 0 && !self.idle && !self.uncountable
     }
 
-    /// Since when its head has been one that nothing takes.
-    #[inline]
-    pub(crate) fn waits_since(&self) -> Option<Nanos> {
-        self.waits_since
-    }
-
-    /// Its last launch was not placed wholly.
-    #[inline]
-    pub(crate) fn lacks_room(&self) -> bool {
-        self.lacks_room
-    }
-
     /// All that it has was launched a moment ago, and whether all of it is on the compute
     /// units is not known.
     pub(crate) fn is_fresh(&self, now: Nanos) -> bool {
         self.may_be_ending() && self.counted.is_none() && self.age(now) < FRESH
-    }
-
-    /// When the read pointer last moved; never at zero.
-    #[inline]
-    pub(crate) fn moved(&self) -> Nanos {
-        self.moved
     }
 
     /// For how long it waits for its own last launch.
@@ -317,18 +280,6 @@ impl Work {
         } else {
             self.lengths.rest(self.age(now))
         };
-    }
-
-    /// For how long it would be in the way, as it was last worked out.
-    #[inline]
-    pub(crate) fn rest(&self) -> Nanos {
-        self.rest
-    }
-
-    /// How long one launch of it usually takes.
-    #[inline]
-    pub(crate) fn mean(&self) -> Nanos {
-        self.mean
     }
 }
 

@@ -185,6 +185,11 @@ pub struct HintCounts {
     pub ignored: usize,
 }
 
+/// Counts one more.
+pub(crate) fn count(counter: &mut usize) {
+    *counter = counter.saturating_add(1);
+}
+
 /// The result of one step.
 #[must_use = "it says how many decisions there are and when to look again"]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What tables read of a queue.
 
-use crate::terms::observation::ProcessId;
-use crate::terms::observation::QueueId;
+use crate::terms::observation::{ProcessId, QueueId};
 use crate::terms::priority::Priority;
 use crate::terms::time::Nanos;
 

@@ -23,13 +23,22 @@ fn beneficiary(level: u32) -> Beneficiary {
     }
 }
 
+fn stop(since: Nanos, level: u32, dry: bool) -> Stop {
+    Stop {
+        since,
+        reason: Reason::Inversion,
+        beneficiary: Some(beneficiary(level)),
+        dry,
+    }
+}
+
 /// A queue that is idle, and stopped for one of level 11.
 fn stopped(config: &Config<'_>, limits: &Limits) -> Queue {
     let active = seen(QueueState::Active);
     let mut queue = Queue::new(NOW, 1, &active);
     queue.meet(1, config, limits, &active);
     queue.take_in(NOW, config, &active, false);
-    queue.begin_stop(Stop::new(NOW, Reason::Inversion, beneficiary(11), false));
+    queue.begin_stop(stop(NOW, 11, false));
     queue
 }
 
@@ -41,16 +50,16 @@ fn a_stop_that_was_not_carried_out_is_put_off_and_longer_each_time() {
     let mut queue = stopped(&config, &limits);
     assert!(!queue.stays_idle(&active));
     queue.refuse_stop(LATER);
-    assert!(queue.phase().is_free() && queue.stays_idle(&active));
-    assert_eq!(queue.retry_at(), LATER.after(RETRY));
+    assert!(queue.phase == Phase::Free && queue.stays_idle(&active));
+    assert_eq!(queue.retry_at, LATER.after(RETRY));
     assert!(!queue.is_stoppable(LATER, Priority::HIGHEST));
     assert!(queue.is_stoppable(LATER.after(RETRY), Priority::HIGHEST));
     // It is heard once.
     queue.refuse_stop(LATER);
-    assert_eq!(queue.retry_at(), LATER.after(RETRY));
-    queue.begin_stop(Stop::new(LATER, Reason::Inversion, beneficiary(11), false));
+    assert_eq!(queue.retry_at, LATER.after(RETRY));
+    queue.begin_stop(stop(LATER, 11, false));
     queue.refuse_stop(LATER);
-    assert_eq!(queue.retry_at(), LATER.after(RETRY.times(2)));
+    assert_eq!(queue.retry_at, LATER.after(RETRY.times(2)));
 }
 
 #[test]
@@ -67,7 +76,7 @@ fn a_stop_that_ends_at_its_bound_gives_time_against_all_up_to_its_level() {
         assert_eq!(queue.is_immune(LATER, level), immune);
         assert!(!queue.is_immune(end, level));
     }
-    assert!(queue.is_immune_at_all(LATER) && !queue.is_immune_at_all(end));
+    assert!(queue.is_immune(LATER, Priority::LOWEST) && !queue.is_immune(end, Priority::LOWEST));
 }
 
 #[test]
@@ -84,7 +93,7 @@ fn a_stop_that_ends_otherwise_gives_none() {
         queue.take_in(NOW, &config, &seen(QueueState::StoppedByUs), false);
         queue.begin_start(LATER, &limits, reason);
         queue.take_in(LATER, &config, &seen(QueueState::Active), false);
-        assert!(!queue.is_immune_at_all(LATER));
+        assert!(!queue.is_immune(LATER, Priority::LOWEST));
     }
 }
 

@@ -2,8 +2,7 @@
 //! Tests of `work.rs`.
 
 use super::*;
-use crate::terms::observation::ProcessId;
-use crate::terms::observation::QueueId;
+use crate::terms::observation::{ProcessId, QueueId};
 
 const START: Nanos = Nanos(5_000_000_000);
 
@@ -98,11 +97,11 @@ fn the_age_of_a_launch_counts_only_while_its_queue_is_offered() {
     };
     work.take_in(at(1_800), &stopped, false);
     assert_eq!(work.age(at(9_000)), Nanos(200_000));
-    assert!(!work.is_active());
+    assert!(!work.active);
     work.take_in(at(9_000), &seen(5, 100), false);
     assert_eq!(work.age(at(9_100)), Nanos(300_000));
     // What it waited while it was stopped says nothing.
-    assert_eq!(work.waits_since(), Some(at(9_000)));
+    assert_eq!(work.waits_since, Some(at(9_000)));
 }
 
 #[test]
@@ -125,26 +124,26 @@ fn a_head_waits_only_while_it_is_read_and_wants_units() {
     let mut work = Work::new(START, &seen(0, 0));
     work.take_in(START, &seen(0, 1), false);
     work.take_in(at(30), &seen(0, 1), false);
-    assert_eq!(work.waits_since(), Some(START));
+    assert_eq!(work.waits_since, Some(START));
     // Time spent in ignorance does not count.
     let unread = Observation {
         backlog: None,
         ..seen(0, 1)
     };
     work.take_in(at(60), &unread, false);
-    assert_eq!(work.waits_since(), None);
+    assert_eq!(work.waits_since, None);
     work.take_in(at(90), &seen(0, 1), false);
-    assert_eq!(work.waits_since(), Some(at(90)));
+    assert_eq!(work.waits_since, Some(at(90)));
     let head = |head| Observation { head, ..seen(0, 1) };
     work.take_in(at(120), &head(Head::Barrier), false);
-    assert_eq!(work.waits_since(), None);
+    assert_eq!(work.waits_since, None);
     assert!(!work.works(at(120)));
     work.take_in(at(150), &head(Head::Runnable), false);
     // One look may find the slot of a packet that is just being taken.
     work.take_in(at(180), &head(Head::Invalid), false);
-    assert_eq!(work.waits_since(), Some(at(150)));
+    assert_eq!(work.waits_since, Some(at(150)));
     work.take_in(at(210), &head(Head::Invalid), false);
-    assert_eq!(work.waits_since(), None);
+    assert_eq!(work.waits_since, None);
 }
 
 #[test]
@@ -154,13 +153,13 @@ fn a_launch_that_was_not_placed_wholly_lacks_room_until_it_gets_more() {
     work.take_in(at(20), &counted(1, 0, 0, 8), false);
     assert!(work.is_fresh(at(20)));
     work.take_in(at(40), &counted(1, 0, 3, 8), false);
-    assert!(work.lacks_room() && !work.is_fresh(at(40)));
+    assert!(work.lacks_room && !work.is_fresh(at(40)));
     work.take_in(at(60), &counted(1, 0, 3, 8), false);
-    assert!(work.lacks_room());
+    assert!(work.lacks_room);
     work.take_in(at(80), &counted(1, 0, 2, 8), false);
-    assert!(!work.lacks_room());
+    assert!(!work.lacks_room);
     work.take_in(at(90), &counted(1, 0, 2, 8), false);
-    assert!(!work.lacks_room());
+    assert!(!work.lacks_room);
     // All of it is placed; it is too old; its grid is not known.
     for (micros, waves, grid) in [(40, 8, Some(8)), (300, 3, Some(8)), (40, 3, None)] {
         let mut work = Work::new(START, &seen(0, 0));
@@ -170,7 +169,7 @@ fn a_launch_that_was_not_placed_wholly_lacks_room_until_it_gets_more() {
             ..counted(1, 0, waves, 8)
         };
         work.take_in(at(micros), &seen, false);
-        assert!(!work.lacks_room(), "{micros} {waves} {grid:?}");
+        assert!(!work.lacks_room, "{micros} {waves} {grid:?}");
     }
 }
 
@@ -193,7 +192,7 @@ fn the_rest_of_a_launch_is_what_is_usual_and_its_age_if_it_is_older() {
     let mut work = steady(400, 8);
     let rest = |work: &mut Work, micros: u32| {
         work.work_out_rest(at(3_200 + micros));
-        work.rest().0 / 1_000
+        work.rest.0 / 1_000
     };
     assert!((250..450).contains(&rest(&mut work, 50)));
     assert!((50..200).contains(&rest(&mut work, 350)));
@@ -204,9 +203,9 @@ fn the_rest_of_a_launch_is_what_is_usual_and_its_age_if_it_is_older() {
     // It has just got something: what is usual, or as long as it has waited.
     work.take_in(at(5_000), &seen(9, 3), false);
     work.work_out_rest(at(5_000));
-    assert!(work.rest().0.abs_diff(400_000) < 60_000);
+    assert!(work.rest.0.abs_diff(400_000) < 60_000);
     work.work_out_rest(at(9_000));
-    assert_eq!(work.rest(), Nanos(4_000_000));
+    assert_eq!(work.rest, Nanos(4_000_000));
 }
 
 #[test]
@@ -216,7 +215,7 @@ fn hidden_waves_make_an_idle_queue_work() {
     work.take_in(at(5_000), &counted(0, 0, 64, 64), false);
     assert!(work.works(at(5_000)));
     work.work_out_rest(at(5_000));
-    assert_eq!(work.rest(), Nanos(5_000_000));
+    assert_eq!(work.rest, Nanos(5_000_000));
 }
 
 #[test]
