@@ -193,9 +193,10 @@ impl Work {
     /// Its waves were counted, there are none, and nothing more important has any that
     /// could keep them away: its last launch is over.
     pub(crate) fn finish(&mut self, now: Nanos) {
-        if self.active && self.backlog == 0 && !self.idle {
+        if self.active && !self.runnable && !self.idle {
             self.lengths.add_between(self.seen_running, self.age(now));
             self.idle = true;
+            self.queued = false;
             self.lacks_room = false;
             self.counted = Some(0);
         }
@@ -250,7 +251,7 @@ impl Work {
 
     /// It has a last launch whose end only its waves can tell.
     pub(crate) fn may_be_ending(&self) -> bool {
-        self.active && self.backlog == 0 && !self.idle && !self.uncountable
+        self.active && !self.runnable && !self.idle && !self.uncountable
     }
 
     /// All that it has was launched a moment ago, and whether all of it is on the compute
