@@ -41,18 +41,16 @@ impl Pass<'_, '_> {
     fn next_turn(&mut self, level: Priority, last: Option<Turn>) -> Option<Turn> {
         let now = self.now;
         let slice_of = |pass: &Self, process: ProcessId| {
-            let mut wanting = pass.wanting_at(level);
-            let one = wanting.find(|(_, queue)| queue.process == process);
+            let mut turns = pass.taking_turns_at(level);
+            let one = turns.find(|(_, queue)| queue.process == process);
             one.map(|(_, queue)| queue.rating.timeslice())
         };
-        if let Some(turn) = last {
-            match slice_of(self, turn.process) {
-                Some(Nanos::ZERO) => return None,
-                Some(slice) if now < turn.since.after(slice) => {
-                    self.look_at(turn.since.after(slice));
-                    return Some(turn);
-                }
-                _ => {}
+        let slice = last.and_then(|turn| slice_of(self, turn.process));
+        if let (Some(turn), Some(slice)) = (last, slice) {
+            let end = turn.since.after(slice);
+            if now < end {
+                self.look_at(end);
+                return last;
             }
         }
         if !self.turns_matter(level) {
@@ -60,10 +58,11 @@ impl Pass<'_, '_> {
         }
         let process = self.longest_without(level)?;
         let keeps = last.filter(|turn| turn.process == process);
-        let runs = |queue: &Queue| queue.process == process && queue.is_busy(now);
-        let first = last.is_none() && self.wanting_at(level).any(|(_, queue)| runs(queue));
+        let runs = |(_, queue): (usize, &Queue)| queue.process == process && queue.is_on_units(now);
+        let first = last.is_none() && self.taking_turns_at(level).any(runs);
         if keeps.is_none() && !first && !self.spend_on_turn(level) {
-            return last;
+            // Who wants nothing has lost its turn all the same.
+            return last.filter(|_| slice.is_some());
         }
         if let Some(at) = self.processes.find(process.0, 0) {
             if let Some(process) = self.processes.get_mut(at) {
@@ -78,37 +77,43 @@ impl Pass<'_, '_> {
         })
     }
 
-    /// The queues that want something at a level, stopped or not, and that others may be
-    /// stopped for, each with its place.
-    fn wanting_at(&self, level: Priority) -> impl Iterator<Item = (usize, &Queue)> {
+    /// The queues that want something at a level and take turns there, stopped or not, and
+    /// that others may be stopped for, each with its place.
+    fn taking_turns_at(&self, level: Priority) -> impl Iterator<Item = (usize, &Queue)> {
         let all = (0..).zip(self.queues.iter());
         all.filter(move |(_, queue)| {
             queue.level() == level
+                && queue.rating.timeslice() > Nanos::ZERO
                 && queue.contends()
                 && queue.wants(self.now, false)
                 && self.may_hold(queue.process_at)
         })
     }
 
-    /// Whether somebody takes turns at a level and waits, or is stopped for another's turn.
+    /// Whether two processes take turns at a level and one of them waits, or is stopped for
+    /// another's turn.
     fn turns_matter(&self, level: Priority) -> bool {
-        self.wanting_at(level).any(|(_, queue)| {
-            let stop = queue.phase.lasting_stop();
-            let stopped = stop.is_some_and(|stop| stop.reason == Reason::Rotation);
-            let slices = queue.rating.timeslice() > Nanos::ZERO;
-            slices && (stopped || queue.waits(self.now, &self.limits).is_some())
-        })
+        let process = |(_, queue): (usize, &Queue)| queue.process;
+        let first = self.taking_turns_at(level).next().map(process);
+        let mut all = self.taking_turns_at(level);
+        let several = all.any(|one| Some(process(one)) != first);
+        several
+            && self.taking_turns_at(level).any(|(_, queue)| {
+                let stop = queue.phase.lasting_stop();
+                let stopped = stop.is_some_and(|stop| stop.reason == Reason::Rotation);
+                stopped || queue.waits(self.now, &self.limits).is_some()
+            })
     }
 
-    /// The process that wants something at a level and has had no turn for longest.
+    /// The process that takes turns at a level and has had none for longest.
     fn longest_without(&self, level: Priority) -> Option<ProcessId> {
         let turn = |queue: &Queue| {
             let process = self.processes.get(queue.process_at);
             // Whoever runs now begins, so that the first turn costs nothing.
             let last = process.map_or(Nanos::ZERO, |process| process.turn);
-            (last, !queue.is_busy(self.now), queue.process)
+            (last, !queue.is_on_units(self.now), queue.process)
         };
-        let turns = self.wanting_at(level).map(|(_, queue)| turn(queue));
+        let turns = self.taking_turns_at(level).map(|(_, queue)| turn(queue));
         turns.min().map(|(_, _, process)| process)
     }
 
@@ -163,8 +168,8 @@ impl Pass<'_, '_> {
 
     /// Who has the turn at a level, and since when it has waited.
     fn turn_holder(&self, level: Priority, turn: Turn) -> Option<(Who, Nanos)> {
-        let mut wanting = self.wanting_at(level);
-        let (at, queue) = wanting.find(|(_, queue)| queue.process == turn.process)?;
+        let mut turns = self.taking_turns_at(level);
+        let (at, queue) = turns.find(|(_, queue)| queue.process == turn.process)?;
         let who = Who {
             beneficiary: queue.as_beneficiary(),
             at,

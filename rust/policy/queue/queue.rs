@@ -287,6 +287,11 @@ impl Queue {
         self.runs() && self.work.works(now)
     }
 
+    /// It runs, and something of it is known, or likely, to be on the GPU.
+    pub(crate) fn is_on_units(&self, now: Nanos) -> bool {
+        self.runs() && self.work.works_beside_waiting(now)
+    }
+
     /// Since when it has waited for the compute units for longer than the grace.
     pub(crate) fn waits(&self, now: Nanos, limits: &Limits) -> Option<Nanos> {
         if self.announced.is_some() || !self.runs() {
