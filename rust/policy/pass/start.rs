@@ -88,10 +88,12 @@ impl Pass<'_, '_> {
                 }
             } else if let Some(until) = until {
                 if let Some(holder) = self.keeper(stop, above) {
-                    self.look_at(until);
-                    return Ok(holder);
+                    if self.may_hold(holder.1) {
+                        self.look_at(until);
+                        return Ok(holder);
+                    }
+                    spent = true;
                 }
-                spent = true;
             }
         }
         if let Some(holder) = self.holds_the_turn(at, level) {
@@ -116,13 +118,12 @@ impl Pass<'_, '_> {
         queue.work.rest > threshold && self.spend(above, ruled)
     }
 
-    /// For whom a queue stays stopped in a pause of a level: whom it was stopped for, if it
-    /// still has budget.
+    /// For whom a queue stays stopped in a pause of a level: whom it was stopped for, if
+    /// that is not of a lower level and has not gone.
     fn keeper(&self, stop: &Stop, above: Priority) -> Option<Holder> {
-        let beneficiary = stop.beneficiary?;
+        let beneficiary = stop.beneficiary.filter(|one| one.level >= above)?;
         let process_at = self.processes.find(beneficiary.process.0, 0)?;
-        let keeps = self.may_hold(process_at) && beneficiary.level >= above;
-        keeps.then_some((beneficiary, process_at))
+        Some((beneficiary, process_at))
     }
 
     /// Decides the start of the queue at a place.
