@@ -65,7 +65,7 @@ impl Pass<'_, '_> {
         }
         let interested = self.config.mode != Mode::Off;
         let any = self.queues.len() > 0 || self.step.untracked > 0;
-        let below = self.step.running > 0 && self.tally.lowest < self.tally.highest;
+        let below = self.step.running > 0 && self.tally.lowest < self.tally.ceiling;
         let wait = if watch || (interested && contested) {
             self.limits.alert
         } else if interested && below {

@@ -48,6 +48,7 @@ impl Pass<'_, '_> {
             queue.join(owner_at);
             if queue.contends() {
                 self.tally.floor = self.tally.floor.min(queue.level());
+                self.tally.ceiling = self.tally.ceiling.max(queue.level());
             }
             if !queue.stays_idle(observation) {
                 self.examine(at, observation);

@@ -40,11 +40,12 @@ pub(crate) struct Tally {
     pub(crate) counted: bool,
     /// The highest level of a queue that has waves.
     pub(crate) busiest: Option<Priority>,
-    /// The lowest level at which a queue may have something, the highest at which one
-    /// has had something lately, and the lowest of a queue that takes part.
+    /// The lowest and the highest level at which a queue may have something, and those of
+    /// the queues that take part.
     pub(crate) lowest: Priority,
     pub(crate) highest: Priority,
     pub(crate) floor: Priority,
+    pub(crate) ceiling: Priority,
     /// A hint counts.
     pub(crate) hinted: bool,
     /// A queue runs that may not be stopped yet because it was stopped so long.
@@ -68,6 +69,7 @@ impl Tally {
         lowest: Priority::HIGHEST,
         highest: Priority::LOWEST,
         floor: Priority::HIGHEST,
+        ceiling: Priority::LOWEST,
         hinted: false,
         immune: false,
         stopped: 0,
