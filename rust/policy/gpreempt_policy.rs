@@ -20,15 +20,7 @@
     )
 )]
 
-/// The words of the policy: what is seen, what is decided, times and priorities.
-mod terms {
-    pub(crate) mod decision;
-    pub(crate) mod observation;
-    pub(crate) mod priority;
-    pub(crate) mod rule;
-    pub(crate) mod time;
-    pub(crate) mod view;
-}
+mod terms;
 
 /// What operators set: the table of parameters, their values, the text of a rule.
 mod settings {
@@ -78,6 +70,7 @@ mod level {
 /// One pass over the queues of a node.
 #[allow(clippy::module_inception)] // The pass has the name of its room.
 mod pass {
+    pub(crate) mod begin;
     pub(crate) mod close;
     pub(crate) mod cost;
     pub(crate) mod gather;

@@ -7,10 +7,7 @@ use crate::pass::pass::{Pass, Tally};
 use crate::pass::storage::Storage;
 use crate::settings::config::Config;
 use crate::settings::limits::Limits;
-use crate::terms::decision::{Arming, Decision, Outcome, Step};
-use crate::terms::observation::{Observation, QueueId};
-use crate::terms::time::Nanos;
-use crate::terms::view::QueueView;
+use crate::terms::{Arming, Decision, Nanos, Observation, Outcome, QueueId, QueueView, Step};
 
 /// The policy of one KFD node.
 ///

@@ -5,8 +5,7 @@
 //! know whether another one wants something: no list, and nothing that could be filled up.
 
 use crate::queue::phase::Beneficiary;
-use crate::terms::observation::ProcessId;
-use crate::terms::time::Nanos;
+use crate::terms::{Nanos, ProcessId};
 
 /// A queue that wants something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,8 +75,7 @@ pub(crate) struct Demand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::observation::QueueId;
-    use crate::terms::priority::Priority;
+    use crate::terms::{Priority, QueueId};
 
     fn who(queue: u64, process: u64) -> Who {
         Who {

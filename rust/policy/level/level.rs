@@ -5,8 +5,7 @@ use crate::level::demand::Demand;
 use crate::level::tank::Tank;
 use crate::parts::lengths::Lengths;
 use crate::settings::limits::Limits;
-use crate::terms::observation::ProcessId;
-use crate::terms::time::Nanos;
+use crate::terms::{Nanos, ProcessId};
 
 /// Whose turn it is within a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,8 +96,7 @@ mod tests {
     use crate::level::demand::Who;
     use crate::queue::phase::Beneficiary;
     use crate::settings::config::Config;
-    use crate::terms::observation::QueueId;
-    use crate::terms::priority::Priority;
+    use crate::terms::{Priority, QueueId};
 
     const T: Nanos = Nanos(5_000_000_000);
     const START: Nanos = Nanos(100_000);

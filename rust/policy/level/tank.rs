@@ -5,7 +5,7 @@
 //! a few round trips. So there is no cliff and no pause that doubles; who spends more than
 //! its share only has to wait until the share has caught up.
 
-use crate::terms::time::Nanos;
+use crate::terms::Nanos;
 
 /// How many round trips of a stop and a start may be spent at once. With half as many or
 /// twice as many the results are alike.

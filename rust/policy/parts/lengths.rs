@@ -5,7 +5,7 @@
 //! the older the less. Four buckets make an octave, from 4 us to a quarter of a second,
 //! so that a length is known to an eighth of itself; what is longer counts as the longest.
 
-use crate::terms::time::Nanos;
+use crate::terms::Nanos;
 
 /// How many buckets there are: sixteen octaves.
 const BUCKETS: usize = 64;
@@ -17,14 +17,14 @@ const UNIT: u16 = 512;
 const GRAIN: u32 = 10;
 
 /// Something that is older than what this share of its lengths were is beyond what is known.
-const RARE: u64 = 64;
+const RARE: i64 = 64;
 
 /// How often a length is sampled within a bucket, since a start is as long as some are wide.
-const POINTS: [u64; 3] = [1, 3, 5];
+const POINTS: [i64; 3] = [1, 3, 5];
 
 /// What a microsecond of waiting costs, in microseconds of those that are stopped. Between
 /// 1 and 16 the results are alike.
-const DEARNESS: u64 = 4;
+const DEARNESS: i64 = 4;
 
 /// Lengths; each new one takes one of 2 to the power of `DECAY` of the weight of all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,7 +32,7 @@ pub(crate) struct Lengths<const DECAY: u32> {
     weights: [u16; BUCKETS],
     /// The buckets that have a weight.
     used: u64,
-    total: u32,
+    total: i64,
 }
 
 impl<const DECAY: u32> Default for Lengths<DECAY> {
@@ -64,27 +64,34 @@ fn bucket(length: Nanos) -> u32 {
 }
 
 /// Where a bucket begins.
-fn low(bucket: u32) -> u64 {
-    let quarters = u64::from(bucket & 3).saturating_add(4);
+fn low(bucket: u32) -> i64 {
+    let quarters = i64::from(bucket & 3).saturating_add(4);
     quarters << (bucket / 4).saturating_add(GRAIN).min(32)
 }
 
-/// Where a bucket ends.
-fn high(bucket: u32) -> u64 {
-    low(bucket.saturating_add(1))
+fn unsigned(time: i64) -> u64 {
+    u64::try_from(time).unwrap_or(0)
+}
+
+fn signed(time: Nanos) -> i64 {
+    i64::try_from(time.0).unwrap_or(i64::MAX)
 }
 
 impl<const DECAY: u32> Lengths<DECAY> {
-    fn weight(&self, bucket: u32) -> u64 {
-        let at = usize::try_from(bucket).unwrap_or(usize::MAX);
-        self.weights.get(at).map_or(0, |weight| u64::from(*weight))
+    /// The buckets in use: the weight of each, where it begins, and where it ends.
+    fn buckets(&self) -> impl Iterator<Item = (i64, i64, i64)> + '_ {
+        each(self.used).map(|bucket| {
+            let at = usize::try_from(bucket).unwrap_or(usize::MAX);
+            let weight = self.weights.get(at).map_or(0, |weight| i64::from(*weight));
+            (weight, low(bucket), low(bucket.saturating_add(1)))
+        })
     }
 
     /// Adds a length.
     pub(crate) fn add(&mut self, length: Nanos) {
         let new = bucket(length);
         self.used |= 1u64.checked_shl(new).unwrap_or(0);
-        let mut total = 0u32;
+        self.total = 0;
         for bucket in each(self.used) {
             let at = usize::try_from(bucket).unwrap_or(usize::MAX);
             let Some(weight) = self.weights.get_mut(at) else {
@@ -99,9 +106,8 @@ impl<const DECAY: u32> Lengths<DECAY> {
             if *weight == 0 {
                 self.used &= !(1u64.checked_shl(bucket).unwrap_or(0));
             }
-            total = total.saturating_add(u32::from(*weight));
+            self.total = self.total.saturating_add(i64::from(*weight));
         }
-        self.total = total;
     }
 
     /// Adds a length of which only the bounds are known: the one between them that is
@@ -117,30 +123,28 @@ impl<const DECAY: u32> Lengths<DECAY> {
     }
 
     /// The weight of the lengths beyond an age, and the mean of what is left of them then.
-    fn beyond(&self, age: Nanos) -> (u64, Nanos) {
-        let (mut weight, mut sum) = (0u64, 0u64);
-        for bucket in each(self.used) {
-            let (low, high) = (low(bucket), high(bucket));
-            if high <= age.0 {
-                continue;
-            }
-            let (part, middle) = if low < age.0 {
-                let left = high.saturating_sub(age.0).saturating_mul(256);
-                let share = left.checked_div(high.saturating_sub(low)).unwrap_or(0);
-                let part = self.weight(bucket).saturating_mul(share) / 256;
-                (part, high.saturating_add(age.0) / 2)
-            } else {
-                (self.weight(bucket), low.saturating_add(high) / 2)
+    fn beyond(&self, age: Nanos) -> (i64, Nanos) {
+        let (age, mut beyond, mut sum) = (signed(age), 0i64, 0i64);
+        for (weight, low, high) in self.buckets().filter(|(_, _, high)| *high > age) {
+            let from = low.max(age);
+            let share = match from == low {
+                true => weight,
+                false => {
+                    let left = weight.saturating_mul(high.saturating_sub(from));
+                    left.checked_div(high.saturating_sub(low)).unwrap_or(0)
+                }
             };
-            weight = weight.saturating_add(part);
-            sum = sum.saturating_add(part.saturating_mul(middle.saturating_sub(age.0)));
+            let middle = (high.saturating_add(from) / 2).saturating_sub(age);
+            beyond = beyond.saturating_add(share);
+            sum = sum.saturating_add(share.saturating_mul(middle));
         }
-        (weight, Nanos(sum.checked_div(weight).unwrap_or(0)))
+        let mean = sum.checked_div(beyond).unwrap_or(0);
+        (beyond, Nanos(unsigned(mean)))
     }
 
     /// The mean length, if any is known.
     pub(crate) fn mean(&self) -> Option<Nanos> {
-        (self.total > 0).then(|| self.beyond(Nanos::ZERO).1)
+        (self.total > 0).then(|| self.left(Nanos::ZERO))
     }
 
     /// How much longer something of this age usually lasts.
@@ -153,7 +157,7 @@ impl<const DECAY: u32> Lengths<DECAY> {
     /// it is older than what it usually is.
     pub(crate) fn rest(&self, age: Nanos) -> Nanos {
         let (weight, left) = self.beyond(age);
-        match weight.saturating_mul(RARE) <= u64::from(self.total) {
+        match weight.saturating_mul(RARE) <= self.total {
             true => age.max(left),
             false => left.max(Nanos(age.0 / 8)),
         }
@@ -161,8 +165,7 @@ impl<const DECAY: u32> Lengths<DECAY> {
 
     /// Whether most that get to an age go on beyond it.
     pub(crate) fn likely_beyond(&self, age: Nanos) -> bool {
-        let beyond = self.beyond(age).0;
-        self.total > 0 && beyond.saturating_mul(2) >= u64::from(self.total)
+        self.total > 0 && self.beyond(age).0.saturating_mul(2) >= self.total
     }
 
     /// For how long to keep others stopped once nobody wants them stopped: as in ski
@@ -172,41 +175,31 @@ impl<const DECAY: u32> Lengths<DECAY> {
         if self.total == 0 {
             return start;
         }
-        let mut best = Nanos::ZERO;
-        let mut most = self.gain(0, start);
-        for bucket in each(self.used) {
-            let gain = self.gain(high(bucket), start);
+        let (mut best, mut most) = (0, self.gain(0, start));
+        for (_, _, high) in self.buckets() {
+            let gain = self.gain(high, start);
             if gain > most {
-                (best, most) = (Nanos(high(bucket)), gain);
+                (best, most) = (high, gain);
             }
         }
-        best
+        Nanos(unsigned(best))
     }
 
     /// What a start after so long gains: the time that others run until somebody wants
     /// them stopped, less what somebody loses who does while they are being started.
-    fn gain(&self, hold: u64, start: Nanos) -> i64 {
-        let begin = hold.saturating_add(start.0);
+    fn gain(&self, hold: i64, start: Nanos) -> i64 {
+        let begin = hold.saturating_add(signed(start));
         let mut sum = 0i64;
-        for bucket in each(self.used) {
-            let (low, high) = (low(bucket), high(bucket));
-            if high <= hold {
-                continue;
-            }
-            let mut gain = 0i64;
+        for (weight, low, high) in self.buckets().filter(|(_, _, high)| *high > hold) {
             for point in POINTS {
                 let part = high.saturating_sub(low).saturating_mul(point) / 6;
                 let pause = low.saturating_add(part);
-                if pause < hold {
-                    continue;
+                if pause >= hold {
+                    let left = pause.saturating_sub(begin);
+                    let gain = left.min(left.saturating_mul(DEARNESS));
+                    sum = sum.saturating_add(gain.saturating_mul(weight));
                 }
-                let won = i64::try_from(pause.saturating_sub(begin)).unwrap_or(i64::MAX);
-                let lost = begin.saturating_sub(pause).saturating_mul(DEARNESS);
-                let lost = i64::try_from(lost).unwrap_or(i64::MAX);
-                gain = gain.saturating_add(won).saturating_sub(lost);
             }
-            let weight = i64::try_from(self.weight(bucket)).unwrap_or(0);
-            sum = sum.saturating_add(gain.saturating_mul(weight));
         }
         sum
     }
@@ -230,13 +223,13 @@ mod tests {
     fn buckets_are_a_quarter_of_an_octave_and_have_no_holes() {
         assert_eq!((bucket(Nanos::ZERO), low(0)), (0, 4_096));
         for bucket_at in 0..63 {
-            assert_eq!(bucket(Nanos(low(bucket_at))), bucket_at);
-            assert_eq!(bucket(Nanos(high(bucket_at) - 1)), bucket_at);
-            let (low, high) = (low(bucket_at), high(bucket_at));
+            assert_eq!(bucket(Nanos(unsigned(low(bucket_at)))), bucket_at);
+            assert_eq!(bucket(Nanos(unsigned(low(bucket_at + 1)) - 1)), bucket_at);
+            let (low, high) = (low(bucket_at), low(bucket_at + 1));
             assert!(high * 4 <= low * 5 && high > low, "{bucket_at}");
         }
         assert_eq!(bucket(Nanos::NEVER), 63);
-        assert!(low(63) > 200_000 * US);
+        assert!(unsigned(low(63)) > 200_000 * US);
     }
 
     #[test]
@@ -267,14 +260,14 @@ mod tests {
             known.add(Nanos(3_000 * US));
         }
         assert_eq!(known.used.count_ones(), 1);
-        assert_eq!(known.total, u32::from(known.weights.iter().sum::<u16>()));
+        assert_eq!(known.total, i64::from(known.weights.iter().sum::<u16>()));
         // The weight is bounded, however many there are.
-        assert!(known.total <= u32::from(UNIT) << 4);
+        assert!(known.total <= i64::from(UNIT) << 4);
         let mut slow = Lengths::<6>::default();
         for _ in 0..1_000 {
             slow.add(Nanos(3_000 * US));
         }
-        assert!(slow.total < u32::from(u16::MAX));
+        assert!(slow.total < i64::from(u16::MAX));
     }
 
     #[test]
@@ -283,7 +276,7 @@ mod tests {
             let mut known = of(known);
             known.add_between(least.map(|least| Nanos(least * US)), Nanos(most * US));
             let newest = known.weights.iter().enumerate().max_by_key(|(_, w)| **w);
-            newest.map(|(at, _)| low(u32::try_from(at).unwrap()) / 1_024)
+            newest.map(|(at, _)| unsigned(low(u32::try_from(at).unwrap())) / 1_024)
         };
         assert_eq!(between(&[], Some(64), 1_000), Some(80));
         assert_eq!(between(&[], None, 128), Some(56));

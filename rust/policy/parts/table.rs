@@ -6,29 +6,11 @@
 /// One place of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Slot<R> {
-    /// The first record of the bucket that this place stands for.
-    first: Link,
-    /// The next record of the bucket that the record here is in.
-    next: Link,
+    /// The first record of the bucket that this place stands for, and the next one of the
+    /// bucket that the record here is in: numbers of places from 1 on, or 0 for none.
+    first: u16,
+    next: u16,
     record: R,
-}
-
-/// The number of a place, or none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Link(Option<core::num::NonZeroU16>);
-
-impl Link {
-    const NONE: Link = Link(None);
-
-    fn to(at: usize) -> Link {
-        let number = at.checked_add(1).and_then(|n| u16::try_from(n).ok());
-        Link(number.and_then(core::num::NonZeroU16::new))
-    }
-
-    fn at(self) -> Option<usize> {
-        let number = usize::from(self.0?.get());
-        number.checked_sub(1)
-    }
 }
 
 /// What a table keeps.
@@ -60,45 +42,36 @@ impl<'s, R: Record> Table<'s, R> {
     }
 
     /// The record at a place that `find`, `insert` or a walk up to `len` gave.
-    #[inline]
     pub(crate) fn get(&self, at: usize) -> Option<&R> {
         self.slots.get(at).map(|slot| &slot.record)
     }
 
     /// As [`Table::get`].
-    #[inline]
     pub(crate) fn get_mut(&mut self, at: usize) -> Option<&mut R> {
         self.slots.get_mut(at).map(|slot| &mut slot.record)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &R> {
-        self.slots
-            .get(..self.len)
-            .unwrap_or_default()
-            .iter()
-            .map(|slot| &slot.record)
+        let taken = self.slots.get(..self.len).unwrap_or_default();
+        taken.iter().map(|slot| &slot.record)
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut R> {
-        self.slots
-            .get_mut(..self.len)
-            .unwrap_or_default()
-            .iter_mut()
-            .map(|slot| &mut slot.record)
+        let taken = self.slots.get_mut(..self.len).unwrap_or_default();
+        taken.iter_mut().map(|slot| &mut slot.record)
     }
 
     /// Where the record with this key is; `hint` is where to look first.
-    #[inline]
     pub(crate) fn find(&self, key: u64, hint: usize) -> Option<usize> {
-        let expected = self.get(hint).is_some_and(|record| record.key() == key);
-        if expected && hint < self.len {
+        let expected = self.get(hint).filter(|_| hint < self.len);
+        if expected.is_some_and(|record| record.key() == key) {
             return Some(hint);
         }
         let mut link = self.slots.get(self.bucket(key))?.first;
         // A chain is no longer than the table; the count keeps a damaged one
         // from turning for ever.
         for _ in 0..self.len {
-            let at = link.at()?;
+            let at = usize::from(link).checked_sub(1)?;
             let slot = self.slots.get(at)?;
             if slot.record.key() == key {
                 return Some(at);
@@ -111,12 +84,9 @@ impl<'s, R: Record> Table<'s, R> {
     /// Adds a record whose key is not there yet. `None`: the table is full.
     pub(crate) fn insert(&mut self, record: R) -> Option<usize> {
         let at = self.len;
-        if Link::to(at) == Link::NONE {
-            return None;
-        }
         self.slots.get_mut(at)?.record = record;
+        self.link(at)?;
         self.len = at.saturating_add(1);
-        self.link(at);
         Some(at)
     }
 
@@ -124,13 +94,9 @@ impl<'s, R: Record> Table<'s, R> {
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&R) -> bool) {
         let mut kept = 0usize;
         for at in 0..self.len {
-            let Some(record) = self.slots.get(at).map(|slot| slot.record) else {
-                break;
-            };
-            if keep(&record) {
-                if let Some(slot) = self.slots.get_mut(kept) {
-                    slot.record = record;
-                }
+            let record = self.get(at).filter(|record| keep(record)).copied();
+            if let (Some(record), Some(place)) = (record, self.get_mut(kept)) {
+                *place = record;
                 kept = kept.saturating_add(1);
             }
         }
@@ -139,26 +105,21 @@ impl<'s, R: Record> Table<'s, R> {
         }
         self.len = kept;
         for slot in self.slots.iter_mut() {
-            slot.first = Link::NONE;
+            slot.first = 0;
         }
         for at in 0..kept {
-            self.link(at);
+            let _ = self.link(at);
         }
     }
 
-    /// Puts the record at a place into its bucket.
-    fn link(&mut self, at: usize) {
-        let Some(key) = self.slots.get(at).map(|slot| slot.record.key()) else {
-            return;
-        };
-        let bucket = self.bucket(key);
-        let Some(slot) = self.slots.get_mut(bucket) else {
-            return;
-        };
-        let first = core::mem::replace(&mut slot.first, Link::to(at));
-        if let Some(slot) = self.slots.get_mut(at) {
-            slot.next = first;
-        }
+    /// Puts the record at a place into its bucket. `None`: places have no such number.
+    fn link(&mut self, at: usize) -> Option<()> {
+        let number = u16::try_from(at.checked_add(1)?).ok()?;
+        let bucket = self.bucket(self.get(at)?.key());
+        let first = &mut self.slots.get_mut(bucket)?.first;
+        let next = core::mem::replace(first, number);
+        self.slots.get_mut(at)?.next = next;
+        Some(())
     }
 
     /// The bucket of a key: Fibonacci hashing, scaled to the table's length

@@ -4,8 +4,7 @@
 use crate::pass::pass::Pass;
 use crate::pass::stop::EXPECT;
 use crate::settings::choices::Mode;
-use crate::terms::decision::Arming;
-use crate::terms::time::Nanos;
+use crate::terms::{Arming, Nanos};
 
 /// How much of an interval between looks each queue takes at least, so that looking at
 /// hundreds of queues leaves its thread time to rest.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What transactions cost, as it was measured.
 
-use crate::terms::decision::Action;
-use crate::terms::time::Nanos;
+use crate::terms::{Action, Nanos};
 
 /// What a transaction is taken to cost before one was measured.
 const FIRST: Nanos = Nanos::from_micros(100);

@@ -4,7 +4,7 @@
 
 use crate::level::demand::{Two, Waiting, Who};
 use crate::pass::pass::Pass;
-use crate::terms::time::Nanos;
+use crate::terms::Nanos;
 
 impl Pass<'_, '_> {
     /// Finds who wants something at each level, who waits, and what that changes.

@@ -7,8 +7,7 @@
 //! would not give it.
 
 use crate::pass::pass::Pass;
-use crate::terms::observation::Observation;
-use crate::terms::time::Nanos;
+use crate::terms::{Nanos, Observation};
 
 impl Pass<'_, '_> {
     /// Takes in what the process of a queue has written.

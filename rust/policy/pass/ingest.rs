@@ -6,10 +6,7 @@ use crate::pass::pass::Pass;
 use crate::process::process::Process;
 use crate::process::tenant::Tenant;
 use crate::queue::queue::Queue;
-use crate::terms::decision::{count, Decision};
-use crate::terms::observation::{Observation, QueueState, Waves};
-use crate::terms::priority::Priority;
-use crate::terms::time::Nanos;
+use crate::terms::{count, Decision, Nanos, Observation, Priority, QueueState, Waves};
 
 /// The longest time between two passes that counts as run time: after a gap it
 /// is not known what ran.

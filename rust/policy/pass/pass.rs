@@ -11,10 +11,9 @@ use crate::queue::queue::Queue;
 use crate::settings::choices::Mode;
 use crate::settings::config::Config;
 use crate::settings::limits::Limits;
-use crate::terms::decision::{Arming, Decision, Outcome, Step};
-use crate::terms::observation::{Observation, QueueId};
-use crate::terms::priority::{Priority, LEVELS};
-use crate::terms::time::Nanos;
+use crate::terms::{
+    Arming, Decision, Nanos, Observation, Outcome, Priority, QueueId, Step, LEVELS,
+};
 
 /// What one pass works with.
 pub(crate) struct Pass<'p, 'c> {

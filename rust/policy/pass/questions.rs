@@ -3,7 +3,7 @@
 //! each, and those that nobody waits for are rare.
 
 use crate::settings::limits::Limits;
-use crate::terms::time::Nanos;
+use crate::terms::Nanos;
 
 /// What has been asked lately, and what is asked in the next look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -8,8 +8,7 @@
 
 use crate::settings::config::Config;
 use crate::settings::limits::Limits;
-use crate::terms::decision::Step;
-use crate::terms::time::Nanos;
+use crate::terms::{Nanos, Step};
 
 /// The most intervals between two looks that a rest takes.
 const INTERVALS: u64 = 10;

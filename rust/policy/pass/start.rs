@@ -8,9 +8,7 @@
 use crate::pass::pass::Pass;
 use crate::queue::phase::{Beneficiary, Phase, Stop};
 use crate::settings::choices::Mode;
-use crate::terms::decision::{Action, Arming, Decision, Reason};
-use crate::terms::priority::Priority;
-use crate::terms::time::Nanos;
+use crate::terms::{Action, Arming, Decision, Nanos, Priority, Reason};
 
 /// For whom a stopped queue stays so, and where that process is.
 type Holder = (Beneficiary, usize);

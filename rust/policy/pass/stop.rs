@@ -11,9 +11,7 @@ use crate::level::demand::{Two, Waiting, Who};
 use crate::pass::pass::Pass;
 use crate::queue::phase::Stop;
 use crate::queue::queue::Queue;
-use crate::terms::decision::{Action, Decision, Inversion, Reason};
-use crate::terms::priority::Priority;
-use crate::terms::time::Nanos;
+use crate::terms::{Action, Decision, Inversion, Nanos, Priority, Reason};
 
 /// How long after its last launch a queue is expected to have more work.
 pub(crate) const EXPECT: Nanos = Nanos::from_millis(1_000);

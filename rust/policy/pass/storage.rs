@@ -6,7 +6,7 @@ use crate::level::level::Level;
 use crate::process::process::ProcessSlot;
 use crate::process::tenant::TenantSlot;
 use crate::queue::queue::QueueSlot;
-use crate::terms::priority::LEVELS;
+use crate::terms::LEVELS;
 
 /// The queues that a node is sized for.
 pub const QUEUE_SLOTS: usize = 1024;

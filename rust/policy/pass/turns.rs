@@ -10,10 +10,7 @@ use crate::level::level::Turn;
 use crate::pass::pass::Pass;
 use crate::queue::phase::Beneficiary;
 use crate::queue::queue::Queue;
-use crate::terms::decision::Reason;
-use crate::terms::observation::ProcessId;
-use crate::terms::priority::{Priority, LEVELS};
-use crate::terms::time::Nanos;
+use crate::terms::{Nanos, Priority, ProcessId, Reason, LEVELS};
 
 impl Pass<'_, '_> {
     /// Finds whose turn it is at each level.

@@ -9,8 +9,7 @@
 //! request comes in time.
 
 use crate::settings::limits::Limits;
-use crate::terms::decision::{count, HintCounts};
-use crate::terms::time::Nanos;
+use crate::terms::{count, HintCounts, Nanos};
 
 /// The longest time for which false hints cost a process the next ones.
 const LONGEST: Nanos = Nanos::from_millis(60_000);
@@ -81,7 +80,6 @@ impl Hint {
     }
 
     /// Since when a hint has counted.
-    #[inline]
     pub(crate) fn since(&self) -> Option<Nanos> {
         self.now.map(|hint| hint.since)
     }

@@ -4,8 +4,7 @@
 use crate::parts::table::{Record, Slot};
 use crate::process::hint::Hint;
 use crate::settings::limits::Limits;
-use crate::terms::observation::ProcessId;
-use crate::terms::time::Nanos;
+use crate::terms::{Nanos, ProcessId};
 
 /// How long nothing is stopped for a process that has made no progress; twice as long each
 /// time. Long enough that a victim loses little, short enough that a client that was merely

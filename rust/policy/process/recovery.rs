@@ -5,8 +5,7 @@
 
 use crate::settings::config::Config;
 use crate::settings::parameter::Number;
-use crate::terms::decision::{Arming, FailureKind, Report};
-use crate::terms::time::Nanos;
+use crate::terms::{Arming, FailureKind, Nanos, Report};
 
 /// How long a node is left alone after a failed transaction; twice as long each time it
 /// fails again.
@@ -27,32 +26,17 @@ pub(crate) struct Recovery {
     disarmed: bool,
 }
 
-/// What a failed transaction means for the queues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Fallback {
-    /// Start everything.
-    StartAll,
-    /// Forget what is stopped: the driver rebuilds the queues itself.
-    Forget,
-}
-
-impl Fallback {
-    /// What a failure means, if it is one of anything.
-    pub(crate) fn after(report: Report) -> Option<Fallback> {
-        match report {
-            Report::Failed(failed) => match failed.kind {
-                FailureKind::Passing => None,
-                FailureKind::Rebuilt => Some(Fallback::Forget),
-                FailureKind::Broken => Some(Fallback::StartAll),
-            },
-            Report::Done | Report::NothingToDo => None,
-        }
+/// What failed, if anything did that does not pass by itself.
+pub(crate) fn failure(report: Report) -> Option<FailureKind> {
+    match report {
+        Report::Failed(failed) => Some(failed.kind).filter(|kind| *kind != FailureKind::Passing),
+        Report::Done | Report::NothingToDo => None,
     }
 }
 
 impl Recovery {
-    /// A transaction failed, which means this for the queues.
-    pub(crate) fn failed(&mut self, now: Nanos, config: &Config<'_>, fallback: Fallback) {
+    /// A transaction failed.
+    pub(crate) fn failed(&mut self, now: Nanos, config: &Config<'_>, kind: FailureKind) {
         // Failures are in a row when the node was not well for the longest time
         // in between.
         if now >= self.alone_until.after(RETRY_LONGEST) {
@@ -61,19 +45,18 @@ impl Recovery {
         let pause = RETRY_FIRST.doubled(self.failures, RETRY_LONGEST);
         self.failures = self.failures.saturating_add(1);
         self.alone_until = now.after(pause);
-        if self.failures >= config.get(Number::DisarmAfter) {
-            self.disarmed = true;
-        }
-        if fallback == Fallback::Forget {
+        self.disarmed |= self.failures >= config.get(Number::DisarmAfter);
+        if kind == FailureKind::Rebuilt {
             self.silent_until = self.alone_until;
         }
     }
 
     /// Forgets the failures. A silence goes on: it is for the GPU's sake.
     pub(crate) fn rearm(&mut self) {
-        self.failures = 0;
-        self.alone_until = Nanos::ZERO;
-        self.disarmed = false;
+        *self = Recovery {
+            silent_until: self.silent_until,
+            ..Recovery::default()
+        };
     }
 
     /// The pause after the last failure is over, armed or not.
@@ -97,19 +80,19 @@ impl Recovery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::decision::Failed;
+    use crate::terms::Failed;
 
     #[test]
     fn what_passes_by_itself_is_no_failure() {
         let failed = |kind| Report::Failed(Failed { errno: 16, kind });
-        for (report, fallback) in [
+        for (report, kind) in [
             (Report::Done, None),
             (Report::NothingToDo, None),
             (failed(FailureKind::Passing), None),
-            (failed(FailureKind::Rebuilt), Some(Fallback::Forget)),
-            (failed(FailureKind::Broken), Some(Fallback::StartAll)),
+            (failed(FailureKind::Rebuilt), Some(FailureKind::Rebuilt)),
+            (failed(FailureKind::Broken), Some(FailureKind::Broken)),
         ] {
-            assert_eq!(Fallback::after(report), fallback, "{report:?}");
+            assert_eq!(failure(report), kind, "{report:?}");
         }
     }
 
@@ -121,12 +104,12 @@ mod tests {
         let mut now = Nanos(1);
         for times in 0..4 {
             assert_eq!(recovery.arming(now), Arming::Armed);
-            recovery.failed(now, &config, Fallback::StartAll);
+            recovery.failed(now, &config, FailureKind::Broken);
             let end = now.after(retry.times(1 << times));
             assert_eq!(recovery.arming(now), Arming::BackingOff(end));
             now = end;
         }
-        recovery.failed(now, &config, Fallback::StartAll);
+        recovery.failed(now, &config, FailureKind::Broken);
         assert_eq!(recovery.arming(Nanos::NEVER), Arming::Disarmed);
         recovery.rearm();
         assert_eq!(recovery.arming(now), Arming::Armed);
@@ -138,7 +121,7 @@ mod tests {
         let mut recovery = Recovery::default();
         let end = Nanos(1).after(RETRY_FIRST);
         for _ in 0..20 {
-            recovery.failed(Nanos(1), &config, Fallback::StartAll);
+            recovery.failed(Nanos(1), &config, FailureKind::Broken);
             assert_eq!(recovery.arming(Nanos(1)), Arming::BackingOff(end));
             recovery.rearm();
         }
@@ -150,7 +133,7 @@ mod tests {
         let mut recovery = Recovery::default();
         let mut now = Nanos(1);
         for _ in 0..100 {
-            recovery.failed(now, &config, Fallback::StartAll);
+            recovery.failed(now, &config, FailureKind::Broken);
             now = now.after(RETRY_FIRST).after(RETRY_LONGEST);
             assert_eq!(recovery.arming(now), Arming::Armed);
         }
@@ -159,7 +142,7 @@ mod tests {
     #[test]
     fn nothing_is_tried_again_before_the_pause_is_over() {
         let config = Config::new();
-        for fallback in [Fallback::StartAll, Fallback::Forget] {
+        for fallback in [FailureKind::Broken, FailureKind::Rebuilt] {
             let mut recovery = Recovery::default();
             assert!(recovery.may_retry(Nanos::ZERO));
             recovery.failed(Nanos(1), &config, fallback);
@@ -168,7 +151,10 @@ mod tests {
             assert!(recovery.may_retry(end), "{fallback:?}");
             recovery.rearm();
             // A silence goes on.
-            assert_eq!(recovery.may_retry(Nanos(2)), fallback == Fallback::StartAll);
+            assert_eq!(
+                recovery.may_retry(Nanos(2)),
+                fallback == FailureKind::Broken
+            );
         }
     }
 
@@ -176,7 +162,7 @@ mod tests {
     fn a_reset_is_met_with_silence() {
         let config = Config::new();
         let mut recovery = Recovery::default();
-        recovery.failed(Nanos(1), &config, Fallback::Forget);
+        recovery.failed(Nanos(1), &config, FailureKind::Rebuilt);
         let end = Nanos(1).after(RETRY_FIRST);
         recovery.rearm();
         assert_eq!(recovery.arming(Nanos(2)), Arming::Silent(end));

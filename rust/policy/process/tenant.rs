@@ -7,8 +7,7 @@
 //! once. A second of the account begins when something is first stopped for it.
 
 use crate::parts::table::{Record, Slot};
-use crate::terms::observation::TenantId;
-use crate::terms::time::Nanos;
+use crate::terms::{Nanos, TenantId};
 
 /// What is remembered of one tenant, or a free place for one.
 pub type TenantSlot = Slot<Tenant>;

@@ -6,10 +6,7 @@
 //! What is seen takes precedence over what was decided: an outcome may be lost, and the
 //! driver starts a stopped queue by itself after an eviction.
 
-use crate::terms::decision::Reason;
-use crate::terms::observation::{ProcessId, QueueId, QueueState};
-use crate::terms::priority::Priority;
-use crate::terms::time::Nanos;
+use crate::terms::{Nanos, Priority, ProcessId, QueueId, QueueState, Reason};
 
 /// For whom a queue is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,13 +66,11 @@ pub(crate) enum Booking {
 
 impl Phase {
     /// Stopped by us, or on its way there or back.
-    #[inline]
     pub(crate) fn is_ours(&self) -> bool {
         self.stop().is_some_and(|stop| !stop.dry)
     }
 
     /// The stop that lasts, in `mode=observe` too.
-    #[inline]
     pub(crate) fn lasting_stop(&self) -> Option<&Stop> {
         match self {
             Phase::Stopping(stop) | Phase::Stopped(stop) => Some(stop),
@@ -84,7 +79,6 @@ impl Phase {
     }
 
     /// The stop that lasts, or that a start is to end.
-    #[inline]
     pub(crate) fn stop(&self) -> Option<&Stop> {
         match self {
             Phase::Starting(stop, _) => Some(stop),

@@ -8,11 +8,9 @@ use crate::queue::rating::Rating;
 use crate::queue::work::Work;
 use crate::settings::config::Config;
 use crate::settings::limits::Limits;
-use crate::terms::decision::Reason;
-use crate::terms::observation::{Observation, ProcessId, QueueId, Waves};
-use crate::terms::priority::Priority;
-use crate::terms::time::Nanos;
-use crate::terms::view::{QueueView, Verdict};
+use crate::terms::{
+    Nanos, Observation, Priority, ProcessId, QueueId, QueueView, Reason, Verdict, Waves,
+};
 
 /// How long a stop or start that led to nothing is not tried again; twice as long each time.
 /// What kept it from being carried out, a debugger or an eviction, lasts longer than a pass.
@@ -74,13 +72,11 @@ impl Queue {
     }
 
     /// The priority that counts.
-    #[inline]
     pub(crate) fn level(&self) -> Priority {
         self.rating.effective()
     }
 
     /// It takes part.
-    #[inline]
     pub(crate) fn contends(&self) -> bool {
         self.rating.contends()
     }
@@ -95,7 +91,6 @@ impl Queue {
     }
 
     /// Takes in whose it is and what it is worth in this pass.
-    #[inline]
     pub(crate) fn meet(
         &mut self,
         pass: u32,
@@ -112,7 +107,6 @@ impl Queue {
 
     /// Its process is at this place. Without an account of its process it may not
     /// take part.
-    #[inline]
     pub(crate) fn join(&mut self, process_at: usize) {
         self.process_at = process_at;
         if process_at == usize::MAX {
@@ -121,7 +115,6 @@ impl Queue {
     }
 
     /// It is idle, was so in the last pass, and nothing has changed.
-    #[inline]
     pub(crate) fn stays_idle(&self, seen: &Observation) -> bool {
         self.phase == Phase::Free && self.work.still_idle(seen)
     }
@@ -269,7 +262,6 @@ impl Queue {
     }
 
     /// It runs if it has something to run.
-    #[inline]
     pub(crate) fn runs(&self) -> bool {
         self.phase == Phase::Free && self.work.active
     }
@@ -312,13 +304,11 @@ impl Queue {
     }
 
     /// We stopped it and have to start it, or it was found stopped.
-    #[inline]
     pub(crate) fn is_really_stopped(&self) -> bool {
         self.phase.is_ours() || self.phase == Phase::Orphan
     }
 
     /// A start will have to be decided or is awaited, be it in `mode=observe`.
-    #[inline]
     pub(crate) fn is_stopped(&self) -> bool {
         self.is_really_stopped() || matches!(self.phase, Phase::Stopped(_))
     }

@@ -10,8 +10,7 @@
 //! The age of a launch counts the time that its queue is offered to the hardware only.
 
 use crate::parts::lengths::Lengths;
-use crate::terms::observation::{Head, Observation, QueueState, Waves};
-use crate::terms::time::Nanos;
+use crate::terms::{Head, Nanos, Observation, QueueState, Waves};
 
 /// A launch of which waves were seen is believed to run for as long again, and for at least
 /// this: one that was seen at once is no shorter than a look.
@@ -72,7 +71,6 @@ impl Work {
     }
 
     /// It is idle, was so in the last pass, and nothing has changed.
-    #[inline]
     pub(crate) fn still_idle(&self, seen: &Observation) -> bool {
         self.idle
             && self.active
@@ -223,7 +221,6 @@ impl Work {
     }
 
     /// It may have something on the GPU, or has something to run.
-    #[inline]
     pub(crate) fn has_any(&self) -> bool {
         self.backlog > 0 || !self.idle
     }

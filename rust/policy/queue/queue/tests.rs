@@ -2,7 +2,7 @@
 //! Tests of `queue.rs`.
 
 use super::*;
-use crate::terms::observation::QueueState;
+use crate::terms::QueueState;
 
 const NOW: Nanos = Nanos(5_000_000_000);
 const LATER: Nanos = Nanos(5_000_100_000);

@@ -2,7 +2,7 @@
 //! Tests of `work.rs`.
 
 use super::*;
-use crate::terms::observation::{ProcessId, QueueId};
+use crate::terms::{ProcessId, QueueId};
 
 const START: Nanos = Nanos(5_000_000_000);
 
