@@ -76,14 +76,12 @@ void gp_debugfs_file(struct dentry *directory, const char *name, struct gp_file 
  * @kobj: its place
  * @ops: how its values are read and written
  * @data: passed to @ops
- * @added: the values of gp_folder_add(), or NULL
  * @released: nobody uses the folder any more
  */
 struct gp_folder {
 	struct kobject kobj;
 	const struct gp_folder_ops *ops;
 	void *data;
-	struct gp_value *added;
 	struct completion released;
 };
 
@@ -123,21 +121,16 @@ GP_NODE_VALUES(GP_DEFINE_NODE_VALUE)
 static struct attribute *gp_node_attrs[] = { GP_NODE_VALUES(GP_LIST_NODE_VALUE) NULL };
 ATTRIBUTE_GROUPS(gp_node);
 
-static struct gp_value gp_gpu_own_parameters = {
-	.attr = { .name = "own_parameters", .mode = 0400 },
+static struct gp_value gp_gpu_mode = {
+	.attr = { .name = "mode", .mode = 0600 },
 };
-static struct attribute *gp_gpu_attrs[] = { &gp_gpu_own_parameters.attr, NULL };
+static struct attribute *gp_gpu_attrs[] = { &gp_gpu_mode.attr, NULL };
 ATTRIBUTE_GROUPS(gp_gpu);
 
 static void gp_folder_release(struct kobject *kobj)
 {
 	complete(&container_of(kobj, struct gp_folder, kobj)->released);
 }
-
-static const struct kobj_type gp_plain_type = {
-	.release = gp_folder_release,
-	.sysfs_ops = &gp_value_ops,
-};
 
 static const struct kobj_type gp_gpu_type = {
 	.release = gp_folder_release,
@@ -151,24 +144,12 @@ static const struct kobj_type gp_node_type = {
 	.default_groups = gp_node_groups,
 };
 
-static const struct kobj_type *gp_folder_type(enum gp_folder_kind kind)
-{
-	switch (kind) {
-	case GP_FOLDER_GPU:
-		return &gp_gpu_type;
-	case GP_FOLDER_NODE:
-		return &gp_node_type;
-	default:
-		return &gp_plain_type;
-	}
-}
-
 /**
  * gp_folder_create() - create a folder below our device or in another folder
  * @root: our device, if it goes into that
  * @parent: the folder that it goes into, or NULL for the device
  * @name: of the folder
- * @kind: what files are in it from the start
+ * @kind: what files are in it
  * @ops: how its values are read and written
  * @data: passed to @ops; must stay until gp_folder_remove()
  *
@@ -186,43 +167,14 @@ struct gp_folder *gp_folder_create(struct gp_root *root, struct gp_folder *paren
 	folder->ops = ops;
 	folder->data = data;
 	init_completion(&folder->released);
-	error = kobject_init_and_add(&folder->kobj, gp_folder_type(kind),
+	error = kobject_init_and_add(&folder->kobj,
+				     kind == GP_FOLDER_GPU ? &gp_gpu_type : &gp_node_type,
 				     parent ? &parent->kobj : gp_root_kobject(root), "%s", name);
 	if (error) {
 		gp_folder_remove(folder);
 		return ERR_PTR(error);
 	}
 	return folder;
-}
-
-/**
- * gp_folder_add() - add files that root can read and write to a folder, once
- * @folder: of gp_folder_create()
- * @names: of the files; each must stay until gp_folder_remove()
- * @count: how many they are; the folder's operations get their numbers as values
- *
- * Context: process context, sleeps.  Return: 0 or -errno.
- */
-int gp_folder_add(struct gp_folder *folder, const char *const *names, u32 count)
-{
-	u32 at;
-
-	folder->added = kcalloc(count, sizeof(*folder->added), GFP_KERNEL);
-	if (!folder->added)
-		return -ENOMEM;
-	for (at = 0; at < count; at++) {
-		struct gp_value *file = &folder->added[at];
-		int error;
-
-		sysfs_attr_init(&file->attr);
-		file->attr.name = names[at];
-		file->attr.mode = 0600;
-		file->value = at;
-		error = sysfs_create_file(&folder->kobj, &file->attr);
-		if (error)
-			return error;
-	}
-	return 0;
 }
 
 /**
@@ -235,6 +187,5 @@ void gp_folder_remove(struct gp_folder *folder)
 {
 	kobject_put(&folder->kobj);
 	wait_for_completion(&folder->released);
-	kfree(folder->added);
 	kfree(folder);
 }

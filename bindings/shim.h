@@ -222,8 +222,8 @@ struct gp_file {
 #define GP_NODE_VALUE_ID(name, mode) GP_NODE_VALUE_##name,
 enum gp_node_value { GP_NODE_VALUES(GP_NODE_VALUE_ID) GP_NODE_VALUE_COUNT };
 
-/* What files are in a folder of sysfs from the start: none, that of a GPU, those of a node. */
-enum gp_folder_kind { GP_FOLDER_PLAIN, GP_FOLDER_GPU, GP_FOLDER_NODE };
+/* What files are in a folder of sysfs: that of a GPU, or those of a node. */
+enum gp_folder_kind { GP_FOLDER_GPU, GP_FOLDER_NODE };
 
 /**
  * struct gp_folder_ops - how the values of a folder are read and written
@@ -260,7 +260,6 @@ void gp_root_remove(struct gp_root *root);
 struct gp_folder *gp_folder_create(struct gp_root *root, struct gp_folder *parent,
 				   const char *name, enum gp_folder_kind kind,
 				   const struct gp_folder_ops *ops, void *data);
-int gp_folder_add(struct gp_folder *folder, const char *const *names, u32 count);
 void gp_folder_remove(struct gp_folder *folder);
 
 /**

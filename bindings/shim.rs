@@ -79,9 +79,8 @@ pub const gp_node_value_GP_NODE_VALUE_healed: gp_node_value = 11;
 pub const gp_node_value_GP_NODE_VALUE_exempt: gp_node_value = 12;
 pub const gp_node_value_GP_NODE_VALUE_COUNT: gp_node_value = 13;
 pub type gp_node_value = ffi::c_uint;
-pub const gp_folder_kind_GP_FOLDER_PLAIN: gp_folder_kind = 0;
-pub const gp_folder_kind_GP_FOLDER_GPU: gp_folder_kind = 1;
-pub const gp_folder_kind_GP_FOLDER_NODE: gp_folder_kind = 2;
+pub const gp_folder_kind_GP_FOLDER_GPU: gp_folder_kind = 0;
+pub const gp_folder_kind_GP_FOLDER_NODE: gp_folder_kind = 1;
 pub type gp_folder_kind = ffi::c_uint;
 #[repr(C)]
 #[derive(Default, Copy, Clone)]
@@ -363,11 +362,6 @@ unsafe extern "C" {
         ops: *const gp_folder_ops,
         data: *mut ffi::c_void,
     ) -> *mut gp_folder;
-    pub fn gp_folder_add(
-        folder: *mut gp_folder,
-        names: *const *const ffi::c_char,
-        count: ffi::c_uint,
-    ) -> ffi::c_int;
     pub fn gp_folder_remove(folder: *mut gp_folder);
     pub fn gp_trace_inversion(event: *const gp_event);
     pub fn gp_trace_stop(event: *const gp_event);

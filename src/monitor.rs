@@ -23,7 +23,6 @@ use kfd::kernel::wake::Alarm;
 use kfd::kernel::wake::Heard;
 use kfd::operator::sysfs::GpuFolder;
 use kfd::operator::sysfs::NodeFolder;
-use kfd::operator::sysfs::ParametersFolder;
 
 /// What the threads of a GPU's nodes have in common.
 pub(crate) struct Post {
@@ -80,15 +79,6 @@ impl Monitor {
         }
     }
 
-    /// Adds the folder of the GPU's parameters, which are to be there before anything is
-    /// stopped.
-    fn show_parameters(&self, folder: &mut Option<ParametersFolder>) -> Result {
-        if self.index == 0 && folder.is_none() {
-            *folder = Some(ParametersFolder::new(&self.post.folder)?);
-        }
-        Ok(())
-    }
-
     /// Adds or removes the node's folder until it is there exactly if the node is. To be
     /// called without the node's mutex: removing a folder waits for readers of its
     /// files, which take it.
@@ -129,7 +119,6 @@ impl Monitor {
 impl Body for Monitor {
     fn run(&self, running: &mut Running) {
         let gpu = &self.post.gpu;
-        let mut parameters = None;
         let mut folder = None;
         let mut others = KVec::new();
         let mut complete = true;
@@ -138,7 +127,6 @@ impl Body for Monitor {
                 self.start_all_for_sleep();
             }
             running.freeze();
-            let shown = self.show_parameters(&mut parameters);
             // Read before the look, so that what happens during it leads to another.
             let seen = self.alarm.heard();
             let passed = gpu.with(self.index, |gpu, engine| {
@@ -147,8 +135,8 @@ impl Body for Monitor {
             });
             let (next, count) = passed.unwrap_or((None, 0));
             let count = count.min(MAX_NODES);
-            let followed = shown
-                .and(self.follow_node(count, &mut folder))
+            let followed = self
+                .follow_node(count, &mut folder)
                 .and(self.follow_others(count, &mut others));
             if complete && followed.is_err() {
                 pr_warn!(

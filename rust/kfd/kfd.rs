@@ -79,6 +79,7 @@ pub mod act {
 pub mod operator {
     pub mod files;
     pub(crate) mod folder;
+    pub mod modes;
     pub mod rules;
     pub mod settings;
     pub mod sysfs;

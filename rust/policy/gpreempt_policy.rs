@@ -28,7 +28,6 @@ mod settings {
     pub(crate) mod config;
     pub(crate) mod digits;
     pub(crate) mod limits;
-    pub(crate) mod own;
     pub(crate) mod parameter;
     pub(crate) mod rule_text;
     pub(crate) mod set_error;
@@ -99,10 +98,9 @@ pub use queue::queue::QueueSlot;
 pub use scheduler::Scheduler;
 pub use settings::choices::Mode;
 pub use settings::config::{choice, unit_name, Config};
-pub use settings::own::{Address, OwnError, PerGpu, Values, AS_MODULE, MOST_GPUS};
 pub use settings::parameter::{
-    ChoiceSpec, Number, NumberSpec, Unit, CHOICES, NUMBERS, NUMBER_COUNT, PARAMETERS,
-    PARAMETER_COUNT, TIMESLICE_HELP, TIMESLICE_MAX, TIMESLICE_NAME,
+    ChoiceSpec, Number, NumberSpec, Unit, AS_MODULE, CHOICES, MOST_GPUS, NUMBERS, NUMBER_COUNT,
+    PARAMETERS, PARAMETER_COUNT, TIMESLICE_HELP, TIMESLICE_MAX, TIMESLICE_NAME,
 };
 pub use settings::rule_text::{unescaped, RuleError, RuleText, Subject};
 pub use settings::set_error::SetError;

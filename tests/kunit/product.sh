@@ -81,49 +81,29 @@ parameters_change_while_it_runs() {
 	unload
 }
 
-# own_are NAMES: the GPU has values of its own for these parameters.
-own_are() {
-	holds "/sys/devices/faux/$module/gpu_$device/own_parameters" "$1"
+# own_mode: the file with the mode of the GPU.
+own_mode() {
+	echo "/sys/devices/faux/$module/gpu_$device/mode"
 }
 
-# own NAME: the file of a parameter of the GPU.
-own() {
-	echo "/sys/devices/faux/$module/gpu_$device/parameters/$1"
-}
-
-a_gpu_has_values_of_its_own() {
+a_gpu_has_a_mode_of_its_own() {
 	device=$(basename "$(find "$bus/" -name '0000:*')")
-	load && eventually test -e "$(own timeslice_us)" || return 1
-	[ "$(ls "$(own)")" = "$(ls "$parameters")" ] && own_are "" || return 1
-	for parameter in "$parameters"/*; do
-		holds "$(own "${parameter##*/}")" "$(cat "$parameter")" || return 1
+	load && holds "$(own_mode)" module || return 1
+	for mode in enforce observe off; do
+		echo $mode >"$(own_mode)" && holds "$(own_mode)" $mode || return 1
+		holds "$parameters/mode" observe || return 1
 	done
-	settings="backend=mqd max_stop_ms=7 mode=enforce sampler=mmio
-		timeslice_us=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16 transaction=direct"
-	names="max_stop_ms mode sampler backend transaction timeslice_us"
-	for setting in $settings; do
-		echo "${setting#*=}" >"$(own "${setting%%=*}")" || return 1
-		! holds "$parameters/${setting%%=*}" "${setting#*=}" >/dev/null || return 1
+	for mode in nonsense '' 1; do
+		! echo "$mode" 2>/dev/null >"$(own_mode)" || return 1
 	done
-	own_are "$names" && eventually backend_is mqd || return 1
-	for setting in mode=nonsense mode= backend=hsw max_stop_ms=0 max_stop_ms=60001 timeslice_us=1,2; do
-		! echo "${setting#*=}" 2>/dev/null >"$(own "${setting%%=*}")" || return 1
-	done
-	[ "$(times "$device: max_stop_ms=0: out of range: give a number from 1 to 60000")" -eq 1 ] || return 1
+	[ "$(times "$device: mode=nonsense: write off, observe, enforce or module")" -eq 1 ] || return 1
 	# What is set for all is another matter, and the driver may let go of the GPU.
-	echo 8 >"$parameters/max_stop_ms" && echo 9 >"$parameters/grace_us" || return 1
+	echo enforce >"$parameters/mode" && holds "$(own_mode)" off || return 1
 	echo "$device" >"$bus/unbind" && echo "$device" >"$bus/bind" || return 1
-	own_are "$names" && holds "$(own grace_us)" 9 || return 1
-	for setting in $settings; do
-		holds "$(own "${setting%%=*}")" "${setting#*=}" || return 1
-	done
-	for parameter in $names; do
-		echo module >"$(own "$parameter")" && holds "$(own "$parameter")" "$(cat "$parameters/$parameter")" || return 1
-	done
-	own_are "" && holds "$(own max_stop_ms)" 8 && eventually backend_is hws || return 1
-	# They go with the module.
-	echo off >"$(own mode)" && unload && load && eventually test -e "$(own mode)" || return 1
-	own_are "" && holds "$(own mode)" observe && unload
+	holds "$(own_mode)" off || return 1
+	echo module >"$(own_mode)" && holds "$(own_mode)" module || return 1
+	# It goes with the module.
+	echo off >"$(own_mode)" && unload && load && holds "$(own_mode)" module && unload
 }
 
 a_gpu_acts_by_a_mode_of_its_own() {
@@ -135,9 +115,9 @@ a_gpu_acts_by_a_mode_of_its_own() {
 		eventually grown $node inversions 0 1 || return 1
 		[ "$(of $node stops)" -eq 0 ] || return 1
 	done
-	echo enforce >"$(own mode)"
+	echo enforce >"$(own_mode)"
 	eventually has_stopped 0 1 || return 1
-	echo module >"$(own mode)"
+	echo module >"$(own_mode)"
 	for node in 0 1; do
 		eventually none_stopped $node || return 1
 	done
@@ -285,22 +265,23 @@ only_in_init() {
 	echo N >"$1/ignore-gfp-wait"
 }
 
-# Every seventh allocation for a file fails, four times, but none of the module loader's:
-# the folder is tried again, and the GPU is watched meanwhile.
-a_gpu_is_watched_without_memory_for_its_parameters() {
+# Every seventh allocation for a folder fails, four times, but none of the module loader's
+# and of what that calls: the folder is tried again, and the GPU is watched meanwhile.
+a_gpu_is_watched_without_memory_for_the_folder_of_its_node() {
 	device=$(basename "$(find "$bus/" -name '0000:*')")
 	slabs=/sys/kernel/debug/failslab
 	said=$(times "a node's thread or a folder in sysfs is missing")
-	range sysfs_create_file_ns $slabs require || return 1
+	range kobject_init_and_add $slabs require || return 1
 	range load_module $slabs reject || return 1
 	echo 0 >$slabs/verbose && echo N >$slabs/ignore-gfp-wait
 	echo 7 >$slabs/interval && echo 4 >$slabs/times && echo 100 >$slabs/probability || return 1
-	load && eventually has_nodes 1 && eventually test -e "$(own timeslice_us)"
+	load && eventually has_nodes 1 && eventually holds $slabs/times 0 &&
+		eventually test -e "/sys/devices/faux/$module/gpu_$device/node0/exempt"
 	complete=$?
 	echo 0 >$slabs/probability && echo 1 >$slabs/interval
-	[ $complete -eq 0 ] && holds $slabs/times 0 || return 1
+	[ $complete -eq 0 ] || return 1
 	[ $(($(times "a node's thread or a folder in sysfs is missing") - said)) -eq 1 ] || return 1
-	echo enforce >"$(own mode)" && own_are mode && unload
+	unload
 }
 
 # The first allocation of a load fails, then the second, and so on until a load
@@ -1039,7 +1020,7 @@ the_driver_may_divide_the_gpu_anew() {
 
 run every_file_can_be_read \
 	parameters_change_while_it_runs \
-	a_gpu_has_values_of_its_own \
+	a_gpu_has_a_mode_of_its_own \
 	a_gpu_acts_by_a_mode_of_its_own \
 	bad_parameters_keep_it_out \
 	a_driver_with_two_fields_exchanged_is_refused \
@@ -1086,5 +1067,5 @@ run every_file_can_be_read \
 	nodes_whose_firmware_does_not_answer_are_let_go_of_together \
 	nodes_whose_firmware_does_not_answer_keep_the_system_awake_together \
 	the_driver_may_divide_the_gpu_anew \
-	a_gpu_is_watched_without_memory_for_its_parameters \
+	a_gpu_is_watched_without_memory_for_the_folder_of_its_node \
 	it_survives_each_failing_allocation

@@ -3,8 +3,9 @@
 //! The parameters as the threads follow them.
 
 use crate::fake::{expect, with_gpu};
-use gpreempt_policy::{Nanos, Number};
+use gpreempt_policy::{Mode, Nanos, Number, MOST_GPUS};
 use kernel::prelude::*;
+use kfd::operator::modes::{Address, Modes, NoRoom};
 use kfd::operator::settings::tests::{locks, put};
 use kfd::operator::settings::Followed;
 
@@ -41,5 +42,59 @@ mod tests {
             put(NAME, text.to_str().or(Err(EINVAL))?)?;
             expect(stop(&mut followed), default)
         })
+    }
+
+    fn gpu(number: usize) -> Result<Address> {
+        let text = kernel::str::CString::try_from_fmt(fmt!("0000:{number:02x}:00.0"))?;
+        Address::new(text.to_bytes()).ok_or(EINVAL)
+    }
+
+    #[test]
+    fn a_gpu_keeps_its_mode_until_it_is_given_up() -> Result {
+        let mut modes = Modes::new();
+        let (one, other) = (gpu(1)?, gpu(2)?);
+        expect(modes.set(one, None), Ok(()))?;
+        for mode in [Mode::Off, Mode::Observe, Mode::Enforce] {
+            expect(modes.set(one, Some(mode)), Ok(()))?;
+            expect(modes.of(one), Some(mode))?;
+            expect(modes.of(other), None)?;
+        }
+        expect(modes.set(other, Some(Mode::Off)), Ok(()))?;
+        expect(modes.set(one, None), Ok(()))?;
+        expect(modes.of(one), None)?;
+        expect(modes.of(other), Some(Mode::Off))
+    }
+
+    #[test]
+    fn so_many_gpus_have_room_and_one_that_gives_up_makes_some() -> Result {
+        let mut modes = Modes::new();
+        for number in 0..MOST_GPUS {
+            expect(modes.set(gpu(number)?, Some(Mode::Off)), Ok(()))?;
+        }
+        let late = gpu(MOST_GPUS)?;
+        expect(modes.set(late, Some(Mode::Off)), Err(NoRoom))?;
+        expect(modes.set(late, None), Ok(()))?;
+        expect(modes.set(gpu(7)?, Some(Mode::Enforce)), Ok(()))?;
+        expect(modes.set(gpu(3)?, None), Ok(()))?;
+        expect(modes.set(late, Some(Mode::Observe)), Ok(()))?;
+        for number in 0..MOST_GPUS {
+            let mode = match number {
+                3 => None,
+                7 => Some(Mode::Enforce),
+                _ => Some(Mode::Off),
+            };
+            expect(modes.of(gpu(number)?), mode)?;
+        }
+        expect(modes.of(late), Some(Mode::Observe))
+    }
+
+    #[test]
+    fn an_address_is_all_of_its_text_and_not_longer_than_there_is_room() -> Result {
+        let of = |text: &str| Address::new(text.as_bytes());
+        let differ = |a: &str, b: &str| of(a).is_some() && of(a) != of(b);
+        expect(differ("0000:c1:00.0", "0000:c1:00.1"), true)?;
+        expect(differ("0000:c1:00.0", "0000:c1:00."), true)?;
+        expect(of("000000000000000000000000").is_some(), true)?;
+        expect(of("0000000000000000000000000").is_none(), true)
     }
 }

@@ -8,7 +8,6 @@ use crate::operator::settings::formatter;
 use core::ptr::NonNull;
 use kernel::error::from_err_ptr;
 use kernel::error::from_result;
-use kernel::error::to_result;
 use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
 use kernel::str::Formatter;
@@ -54,11 +53,9 @@ pub(super) trait Files: Send + Sync + 'static {
     fn store(&self, file: u32, text: &str) -> Result;
 }
 
-/// Which files are in a folder from the start.
+/// Which files are in a folder.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
-    /// None.
-    Plain,
     /// Those of a GPU.
     Gpu,
     /// Those of a node.
@@ -68,7 +65,6 @@ pub(super) enum Kind {
 impl Kind {
     fn as_c(self) -> bindings::gp_folder_kind {
         match self {
-            Kind::Plain => bindings::gp_folder_kind_GP_FOLDER_PLAIN,
             Kind::Gpu => bindings::gp_folder_kind_GP_FOLDER_GPU,
             Kind::Node => bindings::gp_folder_kind_GP_FOLDER_NODE,
         }
@@ -82,10 +78,10 @@ impl Kind {
 ///
 /// # Invariants
 ///
-/// The pointer is to a folder made by the shim whose data is `files`.
+/// The pointer is to a folder made by the shim whose data is `_files`.
 pub(super) struct Folder<F: Files> {
     folder: NonNull<bindings::gp_folder>,
-    files: KBox<F>,
+    _files: KBox<F>,
 }
 
 // SAFETY: sysfs has locks of its own, and the files are `Send`.
@@ -138,34 +134,8 @@ impl<F: Files> Folder<F> {
         Ok(Self {
             // INVARIANT: Just made.
             folder: NonNull::new(folder).ok_or(ENOMEM)?,
-            files,
+            _files: files,
         })
-    }
-
-    /// Creates a folder in another one with files of these names, which get the numbers of
-    /// their places.
-    pub(super) fn with_files<P: Files>(
-        parent: &Folder<P>,
-        name: &CStr,
-        names: impl Iterator<Item = &'static CStr>,
-        files: F,
-    ) -> Result<Self> {
-        let mut pointers = KVec::new();
-        for name in names {
-            pointers.push(name.as_char_ptr(), GFP_KERNEL)?;
-        }
-        let count = u32::try_from(pointers.len()).map_err(|_| EINVAL)?;
-        let this = Self::in_folder(parent, name, Kind::Plain, files)?;
-        let folder = this.folder.as_ptr();
-        // SAFETY: By the type's invariant the folder is there, and this is the only call for
-        // it. There are as many pointers as is said, to strings that are static.
-        to_result(unsafe { bindings::gp_folder_add(folder, pointers.as_ptr(), count) })?;
-        Ok(this)
-    }
-
-    /// What shows and takes the values.
-    pub(super) fn files(&self) -> &F {
-        &self.files
     }
 
     /// # Safety

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! The module parameters: set at load time and live in sysfs, for all GPUs and for
-//! those that have values of their own.
+//! The module parameters: set at load time and live in sysfs. A GPU may have a mode of
+//! its own instead of the module's.
 //!
 //! Names, ranges and help come from the policy's tables, so that what modinfo
 //! says, what is accepted and what is documented cannot differ. The kernel sets
@@ -16,19 +16,19 @@ use crate::kernel::bindings;
 use crate::kernel::compat::*;
 use crate::kernel::wake;
 use crate::look::sampler::SamplerKind;
+use crate::operator::modes::Address;
+use crate::operator::modes::Modes;
+use crate::operator::modes::NoRoom;
 use core::cell::UnsafeCell;
 use core::fmt::Write;
 use gpreempt_policy::choice;
-use gpreempt_policy::Address;
 use gpreempt_policy::Config;
-use gpreempt_policy::OwnError;
-use gpreempt_policy::PerGpu;
+use gpreempt_policy::Mode;
 use gpreempt_policy::SetError;
-use gpreempt_policy::Values;
+use gpreempt_policy::AS_MODULE;
 use gpreempt_policy::MOST_GPUS;
 use gpreempt_policy::PARAMETERS;
 use gpreempt_policy::PARAMETER_COUNT;
-use kernel::fmt;
 use kernel::module_param::KernelParam;
 use kernel::prelude::*;
 use kernel::str::Formatter;
@@ -73,9 +73,8 @@ impl Settings {
                 .unwrap_or(Err(core::fmt::Error)),
         }
     }
-}
 
-impl Values for Settings {
+    /// Sets a parameter from text; on an error nothing changes.
     fn set_text(&mut self, name: &str, text: &str) -> Result<(), SetError> {
         let text = text.trim();
         let refused = || choice(name).map_or(SetError::Invalid, |choice| choice.refuse(text));
@@ -93,20 +92,24 @@ impl Values for Settings {
         }
         Ok(())
     }
-
-    fn take(&mut self, name: &str, from: &Self) -> Result<(), SetError> {
-        match name {
-            "sampler" => self.sampler = from.sampler,
-            "backend" => self.backend = from.backend,
-            "transaction" => self.transaction = from.transaction,
-            _ => self.policy.take(name, &from.policy)?,
-        }
-        Ok(())
-    }
 }
 
-/// The parameters of all GPUs.
-type All = PerGpu<Settings, MOST_GPUS>;
+/// What operators have set.
+struct All {
+    settings: Settings,
+    modes: Modes,
+}
+
+impl All {
+    /// What holds for a GPU.
+    fn of(&self, gpu: &Device) -> Settings {
+        let address = Address::new(gpu.name().to_bytes());
+        let own = address.and_then(|gpu| self.modes.of(gpu));
+        let mut settings = self.settings;
+        settings.policy.mode = own.unwrap_or(settings.policy.mode);
+        settings
+    }
+}
 
 /// The parameters, with the shim's mutex as their lock.
 struct Shared(UnsafeCell<All>);
@@ -114,7 +117,10 @@ struct Shared(UnsafeCell<All>);
 // SAFETY: The settings are only reached with the mutex held.
 unsafe impl Sync for Shared {}
 
-static SETTINGS: Shared = Shared(UnsafeCell::new(All::new(Settings::new())));
+static SETTINGS: Shared = Shared(UnsafeCell::new(All {
+    settings: Settings::new(),
+    modes: Modes::new(),
+}));
 
 /// The lock of the settings.
 ///
@@ -174,10 +180,9 @@ pub struct Followed {
 impl Followed {
     /// Those of a GPU.
     pub fn of(gpu: &Device) -> Self {
-        let address = Address::new(gpu.name().to_bytes());
         with(|all| Self {
             changes: CHANGES.load(Relaxed),
-            settings: *address.as_ref().map_or(all.all(), |gpu| all.of(gpu)),
+            settings: all.of(gpu),
         })
     }
 
@@ -190,18 +195,17 @@ impl Followed {
     }
 }
 
-/// A copy of the parameters in force for a GPU.
-pub fn of(gpu: &Device) -> Settings {
-    let address = Address::new(gpu.name().to_bytes());
-    with(|all| *address.as_ref().map_or(all.all(), |gpu| all.of(gpu)))
-}
-
-/// Sets a parameter for all GPUs that have no value of their own, and says in the log
-/// why it was refused.
+/// Sets a parameter, and says in the log why it was refused.
 fn set(name: &str, text: &str) -> Result {
-    change(|all| all.set(name, text))
-        .map(|()| wake::all())
-        .map_err(|error| refuse(fmt!("{}={}", name, text.trim()), error.into()))
+    change(|all| all.settings.set_text(name, text)).map_err(|error| {
+        pr_err!("{}={}: {}\n", name, text.trim(), Plain(error));
+        match error {
+            SetError::OutOfRange { .. } => ERANGE,
+            SetError::Invalid | SetError::Gone(_) | SetError::Unknown => EINVAL,
+        }
+    })?;
+    wake::all();
+    Ok(())
 }
 
 /// Sets parameters as the kernel's parameter code does, and counts how often the lock was
@@ -221,63 +225,51 @@ pub mod tests {
         LOCKS.load(Relaxed)
     }
 
-    /// Sets a parameter for all GPUs.
+    /// Sets a parameter.
     pub fn put(name: &str, text: &str) -> Result {
         set(name, text)
     }
 }
 
-/// Says in the log why a value was refused.
-fn refuse(what: fmt::Arguments<'_>, error: OwnError) -> Error {
-    pr_err!("{}: {}\n", what, Plain(error));
-    match error {
-        OwnError::Value(SetError::OutOfRange { .. }) => ERANGE,
-        OwnError::Value(SetError::Invalid | SetError::Gone(_) | SetError::Unknown) => EINVAL,
-        OwnError::NoRoom(_) => ENOSPC,
-    }
-}
+/// The mode of a GPU, as its file in sysfs shows and takes it.
+pub(crate) struct GpuMode(Address);
 
-/// The parameters of a GPU, as its folder in sysfs shows and takes them.
-pub(crate) struct GpuParameters(Address);
-
-impl GpuParameters {
-    /// Those of the GPU at an address. They are kept by the address, so that they
-    /// outlive the GPU.
+impl GpuMode {
+    /// That of the GPU at an address.
     pub(crate) fn new(address: &CStr) -> Result<Self> {
         Address::new(address.to_bytes()).map(Self).ok_or(EINVAL)
     }
 
-    /// Writes the value in force.
-    pub(crate) fn show(&self, index: usize, out: &mut Formatter<'_>) -> Result {
-        let name = PARAMETERS.get(index).ok_or(EINVAL)?;
-        let settings = with(|all| *all.of(&self.0));
-        settings.write(name, out).map_err(|_| EINVAL)
+    /// The mode that the GPU has of its own, or the word for the module's.
+    pub(crate) fn show(&self) -> &'static str {
+        with(|all| all.modes.of(self.0)).map_or(AS_MODULE, Mode::name)
     }
 
-    /// Gives the GPU a value of its own, or the one for all again, and says in the log
-    /// why it was refused.
-    pub(crate) fn store(&self, address: &CStr, index: usize, text: &str) -> Result {
-        let name = PARAMETERS.get(index).ok_or(EINVAL)?;
-        change(|all| all.set_own(&self.0, name, text))
-            .map(|()| wake::all())
-            .map_err(|error| {
-                let gpu = address.to_str().unwrap_or("?");
-                refuse(fmt!("{}: {}={}", gpu, name, text.trim()), error)
-            })
-    }
-
-    /// Writes the names of the parameters that the GPU has values of its own for.
-    pub(crate) fn show_own(&self, out: &mut Formatter<'_>) -> Result {
-        with(|all| {
-            let mut before = "";
-            for name in all.own(&self.0) {
-                out.write_str(before)?;
-                out.write_str(name)?;
-                before = " ";
-            }
-            Ok(())
-        })
-        .map_err(|_: core::fmt::Error| EINVAL)
+    /// Gives the GPU a mode of its own, or the module's again, and says in the log why it
+    /// was refused.
+    pub(crate) fn store(&self, address: &CStr, text: &str) -> Result {
+        let gpu = address.to_str().unwrap_or("?");
+        let mode = Mode::named(text);
+        if mode.is_none() && text != AS_MODULE {
+            pr_err!(
+                "{}: mode={}: write off, observe, enforce or {}\n",
+                gpu,
+                text,
+                AS_MODULE
+            );
+            return Err(EINVAL);
+        }
+        change(|all| all.modes.set(self.0, mode)).map_err(|NoRoom| {
+            pr_err!(
+                "{}: {} GPUs have modes of their own already: write '{}' to that of another one first\n",
+                gpu,
+                MOST_GPUS,
+                AS_MODULE
+            );
+            ENOSPC
+        })?;
+        wake::all();
+        Ok(())
     }
 }
 
@@ -324,7 +316,7 @@ unsafe extern "C" fn get_callback(
         return EINVAL.to_errno();
     };
     let name = name.to_str().unwrap_or("");
-    let settings = with(|all| *all.all());
+    let settings = with(|all| all.settings);
     if settings.write(name, &mut out).is_err() || out.write_str("\n").is_err() {
         return EINVAL.to_errno();
     }
@@ -361,14 +353,6 @@ static NAMES: [[u8; NAME_BYTES]; PARAMETER_COUNT] = {
     }
     names
 };
-
-/// The name of each parameter, in the order of [`PARAMETERS`].
-pub(crate) fn names() -> impl Iterator<Item = &'static CStr> {
-    // Each of them ends with a zero: it is shorter than its place.
-    NAMES
-        .iter()
-        .filter_map(|name| CStr::from_bytes_until_nul(name).ok())
-}
 
 /// A parameter for the kernel's parameter code, which finds it in its section.
 const fn param(index: usize) -> KernelParam {

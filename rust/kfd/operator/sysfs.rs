@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 //! The device `amd_gpreempt` in sysfs: the files through which rules come and
-//! go, and what the folders of a GPU, of its parameters and of its nodes hold.
+//! go, and what the folders of a GPU and of its nodes hold.
 
 use crate::kernel::bindings;
 use crate::kernel::compat::*;
@@ -11,8 +11,7 @@ use crate::operator::folder::Files;
 use crate::operator::folder::Folder;
 use crate::operator::folder::Kind;
 use crate::operator::rules::Rules;
-use crate::operator::settings::names;
-use crate::operator::settings::GpuParameters;
+use crate::operator::settings::GpuMode;
 use core::ptr::NonNull;
 use kernel::error::from_err_ptr;
 use kernel::error::from_result;
@@ -152,77 +151,38 @@ pub trait Values: Send + Sync + 'static {
     fn store(&self, value: Value, text: &str) -> Result;
 }
 
-/// What the file in a GPU's folder shows.
-struct OwnParameters {
+/// The file in a GPU's folder.
+struct GpuFile {
     address: CString,
-    parameters: GpuParameters,
+    mode: GpuMode,
 }
 
-impl Files for OwnParameters {
+impl Files for GpuFile {
     fn show(&self, _file: u32, out: &mut Formatter<'_>) -> Result {
-        self.parameters.show_own(out)
+        core::fmt::Write::write_str(out, self.mode.show()).map_err(|_| EINVAL)
     }
 
-    fn store(&self, _file: u32, _text: &str) -> Result {
-        Err(EACCES)
+    fn store(&self, _file: u32, text: &str) -> Result {
+        self.mode.store(&self.address, text.trim())
     }
 }
 
-/// A folder of a GPU, for its parameters and the folders of its nodes.
-pub struct GpuFolder(Folder<OwnParameters>);
+/// A folder of a GPU, for its mode and the folders of its nodes.
+///
+/// Dropping it waits for those who read and write its file, which take the lock of the
+/// parameters and no other.
+pub struct GpuFolder(Folder<GpuFile>);
 
 impl GpuFolder {
     /// Creates the folder of the GPU at an address.
     pub fn new(root: &Root, address: &CStr) -> Result<Self> {
         let text = address.to_str().or(Err(EINVAL))?;
         let name = CString::try_from_fmt(fmt!("gpu_{text}"))?;
-        let values = OwnParameters {
+        let file = GpuFile {
             address: CString::try_from_fmt(fmt!("{text}"))?,
-            parameters: GpuParameters::new(address)?,
+            mode: GpuMode::new(address)?,
         };
-        Folder::in_device(&root.device, &name, Kind::Gpu, values).map(Self)
-    }
-}
-
-/// What the files of a GPU's parameters show.
-struct AllParameters {
-    address: CString,
-    parameters: GpuParameters,
-}
-
-impl Files for AllParameters {
-    fn show(&self, file: u32, out: &mut Formatter<'_>) -> Result {
-        self.parameters.show(place(file)?, out)
-    }
-
-    fn store(&self, file: u32, text: &str) -> Result {
-        self.parameters.store(&self.address, place(file)?, text)
-    }
-}
-
-/// The place of a parameter in their table.
-fn place(file: u32) -> Result<usize> {
-    usize::try_from(file).map_err(|_| EINVAL)
-}
-
-/// The folder with the parameters of a GPU.
-///
-/// Dropping it waits for those who read and write its files, which take the lock of the
-/// parameters and no other.
-pub struct ParametersFolder {
-    _folder: Folder<AllParameters>,
-}
-
-impl ParametersFolder {
-    /// Creates the folder, with all its files.
-    pub fn new(gpu: &GpuFolder) -> Result<Self> {
-        let address = &gpu.0.files().address;
-        let values = AllParameters {
-            address: CString::try_from_fmt(fmt!("{}", address.to_str().or(Err(EINVAL))?))?,
-            parameters: GpuParameters::new(address)?,
-        };
-        let folder = Folder::with_files(&gpu.0, c"parameters", names(), values)?;
-        Ok(Self { _folder: folder })
+        Folder::in_device(&root.device, &name, Kind::Gpu, file).map(Self)
     }
 }
 

@@ -14,6 +14,12 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// The mode of a word.
+    pub fn named(word: &str) -> Option<Mode> {
+        let mut all = [Mode::Off, Mode::Observe, Mode::Enforce].into_iter();
+        all.find(|mode| mode.name() == word)
+    }
+
     /// The word for it.
     pub const fn name(self) -> &'static str {
         match self {

@@ -152,11 +152,7 @@ impl Config<'_> {
     pub fn set_text(&mut self, name: &str, text: &str) -> Result<(), SetError> {
         let text = text.trim_ascii();
         match name {
-            "mode" => {
-                self.mode = pick(text, &[Mode::Off, Mode::Observe, Mode::Enforce], |m| {
-                    m.name()
-                })?
-            }
+            "mode" => self.mode = Mode::named(text).ok_or(SetError::Invalid)?,
             "user_priority" => self.user_priority = user_priority(text)?,
             TIMESLICE_NAME => self.set_timeslices(timeslices(text.as_bytes())?)?,
             _ => {
@@ -165,23 +161,6 @@ impl Config<'_> {
                     .find(|spec| spec.name == name)
                     .ok_or(SetError::Unknown)?;
                 self.set(spec.number, whole(text.as_bytes(), spec.min, spec.max)?)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes over the value that another configuration has for a parameter.
-    pub fn take(&mut self, name: &str, from: &Config<'_>) -> Result<(), SetError> {
-        match name {
-            "mode" => self.mode = from.mode,
-            "user_priority" => self.user_priority = from.user_priority,
-            TIMESLICE_NAME => self.timeslices = from.timeslices,
-            _ => {
-                let spec = NUMBERS
-                    .iter()
-                    .find(|spec| spec.name == name)
-                    .ok_or(SetError::Unknown)?;
-                self.set(spec.number, from.get(spec.number))?;
             }
         }
         Ok(())
@@ -236,19 +215,6 @@ fn index(number: Number) -> usize {
     #[expect(clippy::as_conversions, reason = "an enum without fields")]
     let index = number as usize;
     index
-}
-
-/// The one of several values whose word this is.
-fn pick<T: Copy>(
-    text: &str,
-    values: &[T],
-    name: impl Fn(T) -> &'static str,
-) -> Result<T, SetError> {
-    values
-        .iter()
-        .copied()
-        .find(|&value| name(value) == text)
-        .ok_or(SetError::Invalid)
 }
 
 fn user_priority(text: &str) -> Result<UserPriority, SetError> {

@@ -181,6 +181,13 @@ pub const CHOICES: &[ChoiceSpec] = &[
     },
 ];
 
+/// What an operator writes for the mode of a GPU that follows the module. No mode has
+/// this word.
+pub const AS_MODULE: &str = "module";
+
+/// The most GPUs with modes of their own, also counting those that are gone.
+pub const MOST_GPUS: usize = 64;
+
 /// How many parameters there are.
 pub const PARAMETER_COUNT: usize = NUMBERS.len() + CHOICES.len() + 1;
 
@@ -202,3 +209,22 @@ pub const PARAMETERS: [&str; PARAMETER_COUNT] = {
     }
     names
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parameter_is_named_once() {
+        let mut names: Vec<&str> = CHOICES.iter().map(|choice| choice.name).collect();
+        names.extend(NUMBERS.iter().map(|spec| spec.name));
+        names.push(TIMESLICE_NAME);
+        names.sort_unstable();
+        let mut all = PARAMETERS.to_vec();
+        all.sort_unstable();
+        assert_eq!(all, names);
+        for choice in CHOICES {
+            assert!(!choice.words.contains(&AS_MODULE), "{}", choice.name);
+        }
+    }
+}

@@ -43,8 +43,7 @@ impl Outcome {
 
 pub fn status(host: &Host) -> Result<Outcome, Refusal> {
     let Stats { nodes } = host.stats()?;
-    let mut own = host.gpus()?;
-    own.retain(|_, own| !own.is_empty());
+    let own = host.own_modes()?;
     let configuration = configuration::standing(host);
     let mut lines = show::nodes(&nodes);
     lines.extend(show::own(&own));
@@ -129,8 +128,7 @@ pub fn mode(host: &Host, wanted: Option<Mode>) -> Result<Outcome, Refusal> {
     };
     let mode = host.parameter("mode")?;
     let mut lines = vec![mode.clone()];
-    let of_its_own = |(gpu, mode)| format!("GPU {gpu} has its own: {mode}");
-    lines.extend(own.iter().map(of_its_own));
+    lines.extend(show::own(&own));
     Ok(Outcome::good(lines, Report::Mode { mode, own }))
 }
 

@@ -75,8 +75,8 @@ fn summary(config: &Config) -> String {
         counted(set.count(), "parameter"),
         counted(config.rules.len(), "rule")
     );
-    for (gpu, own) in &config.gpus {
-        summary.push_str(&format!(", {} for GPU {gpu} alone", own.len()));
+    for (gpu, mode) in &config.gpus {
+        summary.push_str(&format!(", mode {mode} for GPU {gpu} alone"));
     }
     summary
 }
@@ -264,7 +264,7 @@ pub fn save(host: &Host, file: Option<PathBuf>) -> Result<Outcome, Refusal> {
     names.put_back(host, &now, &mut config);
     let others = save::keep_waiting(host, &old, &mut config);
     let (waiting, gone) = (words(&others.waiting), words(&others.gone));
-    // A GPU that is not there cannot show the values of its own.
+    // A GPU that is not there cannot show the mode of its own.
     let mut absent = old.gpus;
     absent.retain(|gpu, _| !now.gpus.contains_key(gpu));
     config.gpus.extend(absent);

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a command has found out, as lines for people or as JSON for programs.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use gpreempt_operator::config::Fault;
 use gpreempt_operator::doctor::Finding;
 use gpreempt_operator::explain::Explanation;
-use gpreempt_operator::gpu::Gpus;
+use gpreempt_operator::gpu::OwnModes;
 use gpreempt_operator::tables::{Event, LeftOut, Node, Queue, ShownRule};
 
 /// The version of the JSON.
@@ -20,7 +18,7 @@ pub const SCHEMA: u32 = 1;
 pub enum Report {
     Status {
         nodes: Vec<Node>,
-        own: Gpus,
+        own: OwnModes,
         configuration: Option<Standing>,
     },
     Queues {
@@ -38,7 +36,7 @@ pub enum Report {
     },
     Mode {
         mode: String,
-        own: BTreeMap<String, String>,
+        own: OwnModes,
     },
     Rules {
         rules: Vec<ShownRule>,

@@ -5,9 +5,8 @@ use std::cmp::Reverse;
 
 use gpreempt_operator::doctor::Finding;
 use gpreempt_operator::explain::{duration, Explanation};
-use gpreempt_operator::gpu::Gpus;
+use gpreempt_operator::gpu::OwnModes;
 use gpreempt_operator::host::MODULE;
-use gpreempt_operator::parameters::Parameters;
 use gpreempt_operator::tables::{Event, Node, Queues};
 
 /// Rows of words as lines with aligned columns.
@@ -78,16 +77,10 @@ pub fn nodes(nodes: &[Node]) -> Vec<String> {
     nodes.iter().flat_map(node).collect()
 }
 
-/// The values that GPUs have of their own.
-pub fn own(gpus: &Gpus) -> Vec<String> {
-    let line = |(gpu, own): (&String, &Parameters)| {
-        let values: Vec<String> = own
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        format!("GPU {gpu} has values of its own: {}", values.join(" "))
-    };
-    gpus.iter().map(line).collect()
+/// The modes that GPUs have of their own.
+pub fn own(modes: &OwnModes) -> Vec<String> {
+    let line = |(gpu, mode)| format!("GPU {gpu} has a mode of its own: {mode}");
+    modes.iter().map(line).collect()
 }
 
 fn node(node: &Node) -> Vec<String> {

@@ -121,67 +121,36 @@ fn a_table_of_another_schema_is_refused() {
 #[test]
 fn the_mode_is_the_most_that_any_gpu_does() {
     let host = Host::with_module();
-    host.gpu("0000:01:00.0", &[("mode", "enforce"), ("grace_us", "7")]);
-    host.gpu("0000:02:00.0", &[("mode", "off")]);
-    host.gpu("0000:03:00.0", &[("grace_us", "7")]);
+    host.gpu("0000:01:00.0", "enforce");
+    host.gpu("0000:02:00.0", "off");
+    host.gpu("0000:03:00.0", "module");
     host.file("sys/module/amd_gpreempt/parameters/mode", "enforce\n");
+    let own = |gpu: &str, mode: &str| format!("GPU {gpu} has a mode of its own: {mode}\n");
+    let off = own("0000:02:00.0", "off");
     assert_eq!(
         host.says("mode"),
-        "enforce\nGPU 0000:01:00.0 has its own: enforce\nGPU 0000:02:00.0 has its own: off\n"
+        format!("enforce\n{}{off}", own("0000:01:00.0", "enforce"))
     );
-    assert_eq!(host.own("0000:01:00.0", "mode"), "enforce\n", "only shown");
-    assert_eq!(
-        host.says("mode|observe"),
-        "observe\nGPU 0000:02:00.0 has its own: off\n"
-    );
-    assert_eq!(host.own("0000:01:00.0", "mode"), "module");
-    assert_eq!(host.own("0000:02:00.0", "mode"), "off\n");
-    assert_eq!(host.own("0000:03:00.0", "mode"), "\n");
-    assert_eq!(host.own("0000:01:00.0", "grace_us"), "7\n");
+    assert_eq!(host.own("0000:01:00.0"), "enforce\n", "only shown");
+    assert_eq!(host.says("mode|observe"), format!("observe\n{off}"));
+    assert_eq!(host.own("0000:01:00.0"), "module");
+    assert_eq!(host.own("0000:02:00.0"), "off\n");
+    assert_eq!(host.own("0000:03:00.0"), "module\n");
     let json: serde_json::Value = serde_json::from_str(&host.says("--json|mode|enforce")).unwrap();
     assert_eq!(json["own"]["0000:02:00.0"], "off", "{json}");
 }
 
 #[test]
-fn a_gpu_counts_as_soon_as_its_parameters_are_there() {
+fn the_status_shows_which_gpus_have_modes_of_their_own() {
     let host = Host::with_module();
-    host.file("sys/module/amd_gpreempt/parameters/mode", "observe\n");
-    let own = |gpu: &str| host.file(&format!("{FAUX}/gpu_{gpu}/own_parameters"), "mode\n");
-    own("0000:01:00.0");
-    own("0000:02:00.0");
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            std::thread::sleep(std::time::Duration::from_millis(100));
-            host.gpu("0000:02:00.0", &[("mode", "off")]);
-        });
-        // The first one's do not come.
-        assert_eq!(
-            host.says("mode"),
-            "observe\nGPU 0000:02:00.0 has its own: off\n"
-        );
-    });
-}
-
-#[test]
-fn the_status_shows_which_gpus_have_values_of_their_own() {
-    let host = Host::with_module();
-    host.gpu("0000:01:00.0", &[("mode", "enforce"), ("grace_us", "7")]);
-    host.gpu("0000:02:00.0", &[]);
+    host.gpu("0000:01:00.0", "enforce");
+    host.gpu("0000:02:00.0", "module");
     let text = host.says("status");
-    let line = "GPU 0000:01:00.0 has values of its own: grace_us=7 mode=enforce";
+    let line = "GPU 0000:01:00.0 has a mode of its own: enforce";
     assert!(text.lines().any(|own| own == line), "{text}");
     assert!(!text.contains("0000:02:00.0"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&host.says("--json|status")).unwrap();
-    assert_eq!(
-        json["own"],
-        serde_json::json!({"0000:01:00.0": {"grace_us": "7", "mode": "enforce"}})
-    );
-    host.gpu("0000:02:00.0", &[("speed", "7")]);
-    let text = host.refuses("status");
-    assert!(
-        text.contains("parameter 'speed' of GPU 0000:02:00.0 is unknown here: take the program"),
-        "{text}"
-    );
+    assert_eq!(json["own"], serde_json::json!({"0000:01:00.0": "enforce"}));
 }
 
 #[test]

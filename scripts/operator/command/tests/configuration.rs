@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::{symlink, MetadataExt, PermissionsExt};
 use std::process::Command;
 
-use host::{Host, DEBUGFS, FAUX};
+use host::{own, Host, DEBUGFS, FAUX};
 
 const FILE: &str = "etc/amd-gpreempt/config.toml";
 const ATTEMPTS: &str = "var/lib/amd-gpreempt/attempts.json";
@@ -96,25 +96,28 @@ fn what_is_applied_is_written_and_what_is_in_force_is_not() {
 }
 
 #[test]
-fn a_gpu_gets_values_of_its_own_and_waits_where_it_is_not_there() {
+fn a_gpu_gets_a_mode_of_its_own_and_waits_where_it_is_not_there() {
     let host = host();
-    host.gpu("0000:01:00.0", &[("max_stop_ms", "9")]);
+    host.gpu("0000:01:00.0", "module");
+    host.gpu("0000:02:00.0", "off");
     host.file(
         FILE,
         "mode = \"enforce\"\n[gpu.\"0000:01:00.0\"]\nmode = \"observe\"\n\
-         [gpu.\"0000:0a:00.0\"]\ngrace_us = 1\nmode = \"off\"\n",
+         [gpu.\"0000:0a:00.0\"]\nmode = \"off\"\n",
     );
+    let text = host.says("check");
     assert!(
-        host.says("check")
-            .ends_with("0 rules, 1 for GPU 0000:01:00.0 alone, 2 for GPU 0000:0a:00.0 alone\n"),
-        "{}",
-        host.says("check")
+        text.ends_with(
+            "0 rules, mode observe for GPU 0000:01:00.0 alone, \
+             mode off for GPU 0000:0a:00.0 alone\n"
+        ),
+        "{text}"
     );
     assert_eq!(
         host.says("apply|--dry-run"),
         "GPU 0000:0a:00.0 is not there\n\
          mode of GPU 0000:01:00.0 is that for all GPUs and should be observe\n\
-         max_stop_ms of GPU 0000:01:00.0 is 9 and should be that for all GPUs\n\
+         mode of GPU 0000:02:00.0 is off and should be that for all GPUs\n\
          mode is observe and should be enforce\n"
     );
     let text = host.says("apply");
@@ -122,11 +125,10 @@ fn a_gpu_gets_values_of_its_own_and_waits_where_it_is_not_there() {
         text.ends_with("GPU 0000:0a:00.0 waits: it is not there; apply again when it is\n"),
         "{text}"
     );
-    assert_eq!(host.own("0000:01:00.0", "mode"), "observe");
-    assert_eq!(host.own("0000:01:00.0", "max_stop_ms"), "module");
+    assert_eq!(host.own("0000:01:00.0"), "observe");
+    assert_eq!(host.own("0000:02:00.0"), "module");
     assert_eq!(host.read(&format!("{PARAMETERS}/mode")), "enforce");
 
-    host.gpu("0000:01:00.0", &[("mode", "observe")]);
     let status = host.says("status");
     assert!(
         status.contains("config.toml is in force\n")
@@ -148,24 +150,19 @@ fn a_gpu_gets_values_of_its_own_and_waits_where_it_is_not_there() {
 #[test]
 fn what_a_gpu_refuses_is_put_back_in_all_of_the_host() {
     let host = host();
-    host.gpu("0000:01:00.0", &[("grace_us", "9")]);
-    host.file(
-        FILE,
-        "[parameters]\ngrace_us = 7\n[gpu.\"0000:01:00.0\"]\nmax_stop_ms = 5\n",
-    );
-    let refusing = host
-        .0
-        .path()
-        .join(format!("{FAUX}/gpu_0000:01:00.0/parameters/max_stop_ms"));
+    let file = "[parameters]\ngrace_us = 7\n[gpu.\"0000:01:00.0\"]\nmode = \"enforce\"\n";
+    host.file(FILE, file);
+    // A file that can be read and takes nothing.
+    host.gpu("0000:01:00.0", "module");
+    let refusing = host.0.path().join(own("0000:01:00.0"));
     fs::remove_file(&refusing).unwrap();
-    symlink("/dev/full", &refusing).unwrap();
+    symlink("/proc/version", &refusing).unwrap();
     let text = host.refuses("apply");
     assert!(
-        text.contains("parameters/max_stop_ms: ") && text.contains("; everything is as it was"),
+        text.contains("/mode: ") && text.contains("; everything is as it was"),
         "{text}"
     );
     assert_eq!(host.read(&format!("{PARAMETERS}/grace_us")), "10");
-    assert_eq!(host.own("0000:01:00.0", "grace_us"), "9");
 }
 
 #[test]

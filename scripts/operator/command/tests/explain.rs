@@ -59,16 +59,21 @@ fn the_victim_hears_by_whom_why_and_what_decides_it() {
 }
 
 #[test]
-fn what_a_gpu_has_of_its_own_decides_there() {
-    let host = story();
-    host.gpu("0000:01:00.0", &[("max_stop_ms", "9")]);
-    host.gpu("0000:02:00.0", &[("timeslice_us", "8")]);
+fn the_mode_that_a_gpu_has_of_its_own_decides_there() {
+    let host = explained(&[
+        event(1_000, 20, "stop", "inversion", 30_000, "done", 10),
+        event(2_000, 20, "start", "release", 900_000, "done", 0),
+    ]);
+    host.file("sys/module/amd_gpreempt/parameters/mode", "enforce\n");
+    host.gpu("0000:02:00.0", "off");
+    host.gpu("0000:01:00.0", "module");
+    assert!(host.says("explain|20").contains(" [mode=enforce]"));
+    host.gpu("0000:01:00.0", "observe");
     let text = host.says("explain|20");
     assert!(
-        text.contains(" [max_stop_ms=9 on 0000:01:00.0 alone]"),
+        text.contains(" [mode=observe on 0000:01:00.0 alone]"),
         "{text}"
     );
-    assert!(text.contains(" [timeslice_us=300]"), "{text}");
 }
 
 #[test]

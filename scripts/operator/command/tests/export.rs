@@ -101,19 +101,15 @@ fn the_tables_are_metrics() {
 }
 
 #[test]
-fn what_a_gpu_has_of_its_own_is_a_metric_and_part_of_the_configuration() {
+fn the_mode_of_a_gpu_is_a_metric_and_part_of_the_configuration() {
     let host = exporting();
-    host.gpu("0000:02:00.0", &[("mode", "enforce"), ("grace_us", "3")]);
-    let own = "[gpu.\"0000:02:00.0\"]\nmode = \"enforce\"\ngrace_us = 3\n";
+    host.gpu("0000:02:00.0", "enforce");
+    let own = "[gpu.\"0000:02:00.0\"]\nmode = \"enforce\"\n";
     host.file("etc/amd-gpreempt/config.toml", own);
     let text = host.says("export");
     for (sample, expected) in [
         (
-            r#"amd_gpreempt_own_parameter{gpu="0000:02:00.0",name="grace_us"}"#,
-            "3",
-        ),
-        (
-            r#"amd_gpreempt_own_parameter_info{gpu="0000:02:00.0",name="mode",value="enforce"}"#,
+            r#"amd_gpreempt_own_mode_info{gpu="0000:02:00.0",mode="enforce"}"#,
             "1",
         ),
         (r#"amd_gpreempt_parameter{name="grace_us"}"#, "10"),
@@ -122,7 +118,7 @@ fn what_a_gpu_has_of_its_own_is_a_metric_and_part_of_the_configuration() {
         assert_eq!(value(&text, sample), expected, "{sample}");
     }
     for other in [
-        own.replace("grace_us = 3", "grace_us = 4"),
+        own.replace("enforce", "off"),
         own.replace("02:", "03:"),
         String::new(),
     ] {

@@ -2,15 +2,16 @@
 //! Bringing what is in force to what a configuration says: all of it, or
 //! nothing.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use gpreempt_policy::CHOICES;
 
 use crate::config::{Access, Config};
-use crate::gpu::Gpus;
 use crate::host::Refusal;
 use crate::kernel::{Added, InForce, Kernel, State};
 use crate::modes::{Modes, Setting};
+use crate::parameters::{self, Parameters};
 use crate::rule::{Rule, MOST_RULES};
 
 /// One difference between what is in force and what should be.
@@ -21,15 +22,14 @@ pub enum Difference {
         now: String,
         wanted: String,
     },
-    /// A value that one GPU has of its own, or should have. Without one, that for all
+    /// A mode that one GPU has of its own, or should have. Without one, that for all
     /// GPUs holds.
     Own {
         gpu: String,
-        name: &'static str,
         now: Option<String>,
         wanted: Option<String>,
     },
-    /// A GPU that should have values of its own is not there.
+    /// A GPU that should have a mode of its own is not there.
     Absent(String),
     /// A rule that is missing, dead or another one.
     Rule {
@@ -50,18 +50,13 @@ impl fmt::Display for Difference {
             Difference::Parameter { name, now, wanted } => {
                 write!(out, "{name} is {now} and should be {wanted}")
             }
-            Difference::Own {
-                gpu,
-                name,
-                now,
-                wanted,
-            } => {
+            Difference::Own { gpu, now, wanted } => {
                 let words = |value: &Option<String>| match value {
                     Some(value) => value.clone(),
                     None => "that for all GPUs".to_owned(),
                 };
                 let (now, wanted) = (words(now), words(wanted));
-                write!(out, "{name} of GPU {gpu} is {now} and should be {wanted}")
+                write!(out, "mode of GPU {gpu} is {now} and should be {wanted}")
             }
             Difference::Absent(gpu) => write!(out, "GPU {gpu} is not there"),
             Difference::Rule { wanted, now: None } => {
@@ -106,7 +101,7 @@ pub struct Applied {
 pub enum Waiting {
     /// A rule for a cgroup.
     Rule(Rule),
-    /// The values of a GPU, which is named.
+    /// The mode of a GPU, which is named.
     Gpu(String),
 }
 
@@ -145,7 +140,7 @@ pub fn differences(now: &State, wanted: &Config) -> Vec<Difference> {
             continue;
         }
         // A module that does not have a parameter does what its default says.
-        if current.is_empty() && crate::parameters::defaults().get(name) == Some(value) {
+        if current.is_empty() && parameters::defaults().get(name) == Some(value) {
             continue;
         }
         let difference = Difference::Parameter {
@@ -180,7 +175,7 @@ pub fn differences(now: &State, wanted: &Config) -> Vec<Difference> {
     all.into_iter().map(|(_, difference)| difference).collect()
 }
 
-/// What differs in the values that single GPUs have of their own.
+/// What differs in the modes that single GPUs have of their own.
 fn own(now: &State, wanted: &Config) -> Vec<(Turn, Difference)> {
     let mut all = Vec::new();
     let absent = wanted
@@ -188,31 +183,28 @@ fn own(now: &State, wanted: &Config) -> Vec<(Turn, Difference)> {
         .keys()
         .filter(|gpu| !now.gpus.contains_key(*gpu));
     all.extend(absent.map(|gpu| (Turn::Any, Difference::Absent(gpu.clone()))));
-    let value = |gpus: &Gpus, gpu: &str, name: &str| gpus.get(gpu)?.get(name).cloned();
-    for gpu in now.gpus.keys() {
-        for name in crate::parameters::names() {
-            let current = value(&now.gpus, gpu, name);
-            let should = value(&wanted.gpus, gpu, name);
-            if current == should {
-                continue;
-            }
-            let all_now = now.parameters.get(name).map_or("", String::as_str);
-            let all_wanted = wanted.parameters.get(name).map_or("", String::as_str);
-            let before = activity(current.as_deref().unwrap_or(all_now));
-            let after = activity(should.as_deref().unwrap_or(all_wanted));
-            let turn = match name == "mode" {
-                true if after < before => Turn::LessForOne,
-                true if after > before => Turn::MoreForOne,
-                _ => Turn::Any,
-            };
-            let difference = Difference::Own {
-                gpu: gpu.clone(),
-                name,
-                now: current,
-                wanted: should,
-            };
-            all.push((turn, difference));
+    let of_all = |parameters: &Parameters| parameters.get("mode").map_or(0, |mode| activity(mode));
+    for (gpu, current) in &now.gpus {
+        let should = wanted.gpus.get(gpu).cloned();
+        if *current == should {
+            continue;
         }
+        let does = |own: &Option<String>, all| own.as_deref().map_or(of_all(all), activity);
+        let (before, after) = (
+            does(current, &now.parameters),
+            does(&should, &wanted.parameters),
+        );
+        let turn = match after.cmp(&before) {
+            Ordering::Less => Turn::LessForOne,
+            Ordering::Equal => Turn::Any,
+            Ordering::Greater => Turn::MoreForOne,
+        };
+        let difference = Difference::Own {
+            gpu: gpu.clone(),
+            now: current.clone(),
+            wanted: should,
+        };
+        all.push((turn, difference));
     }
     all
 }
@@ -288,9 +280,7 @@ pub fn make(
         match set(kernel, &mut modes, Setting::wanted(&difference), step) {
             Ok(true) => applied.changes.push(difference),
             Ok(false) => {
-                // A GPU that has gone waits once, with all its values.
-                let new = waiting(&difference).filter(|new| !applied.waiting.contains(new));
-                applied.waiting.extend(new);
+                applied.waiting.extend(waiting(&difference));
                 // The rule that it replaces may have had to go.
                 applied.changes.extend(replaced(&difference));
             }
@@ -342,9 +332,7 @@ fn replaced(difference: &Difference) -> Option<Difference> {
 fn carry_out(kernel: &mut dyn Kernel, difference: &Difference) -> Result<bool, Refusal> {
     match difference {
         Difference::Parameter { name, wanted, .. } => kernel.set_parameter(name, wanted)?,
-        Difference::Own {
-            gpu, name, wanted, ..
-        } => match kernel.set_own(gpu, name, wanted.as_deref()) {
+        Difference::Own { gpu, wanted, .. } => match kernel.set_own(gpu, wanted.as_deref()) {
             Err(_) if !kernel.is_there(gpu) => return Ok(false),
             result => result?,
         },
@@ -406,14 +394,9 @@ fn put_back(
 fn before(change: &Difference) -> String {
     match change {
         Difference::Parameter { name, now, .. } => format!("{name} was {now}"),
-        Difference::Own {
-            gpu,
-            name,
-            now: Some(now),
-            ..
-        } => format!("{name} of GPU {gpu} was {now}"),
-        Difference::Own { gpu, name, .. } => {
-            format!("{name} of GPU {gpu} was that for all GPUs")
+        Difference::Own { gpu, now, .. } => {
+            let now = now.as_deref().unwrap_or("that for all GPUs");
+            format!("mode of GPU {gpu} was {now}")
         }
         Difference::Absent(gpu) => format!("GPU {gpu} was not there"),
         Difference::Extra(rule) => format!("there was rule '{rule}'"),
@@ -433,7 +416,7 @@ fn undo(kernel: &mut dyn Kernel, change: &Difference) -> Result<(), Refusal> {
         Difference::Own { gpu, .. } if !kernel.is_there(gpu) => Err(Refusal(format!(
             "GPU {gpu} has gone: apply again when it is there"
         ))),
-        Difference::Own { gpu, name, now, .. } => kernel.set_own(gpu, name, now.as_deref()),
+        Difference::Own { gpu, now, .. } => kernel.set_own(gpu, now.as_deref()),
         Difference::Absent(_) => Ok(()),
         Difference::Extra(rule) => kernel.add_rule(rule).map(|_| ()),
         Difference::Rule { wanted, now: None } => kernel.delete_rule(wanted.id()),

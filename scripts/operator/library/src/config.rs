@@ -2,7 +2,7 @@
 //! A configuration: what is to be in force on a host, as a TOML file says it.
 //!
 //! The file is the whole of it. A parameter that it does not name has its
-//! default, no GPU has a value of its own but those that it names, and a rule
+//! default, no GPU has a mode of its own but those that it names, and a rule
 //! that it does not have is not there. Only who may give hints is left as it is
 //! where the file does not say.
 
@@ -17,7 +17,7 @@ use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
 use crate::gone;
-use crate::gpu::{self, Gpus};
+use crate::gpu::{self, OwnModes};
 use crate::host::{cannot, Refusal};
 use crate::names::Words;
 use crate::parameters::{self, Parameters};
@@ -36,8 +36,8 @@ const LONGEST: u64 = 1 << 20;
 pub struct Config {
     /// All of them, `mode` too.
     pub parameters: Parameters,
-    /// The GPUs that have values of their own, which are at least one for each.
-    pub gpus: Gpus,
+    /// The GPUs that have modes of their own.
+    pub gpus: OwnModes,
     /// In the order of their numbers.
     pub rules: Vec<Rule>,
     /// Who may give hints, if the file says so.
@@ -101,7 +101,7 @@ impl Config {
     pub fn new() -> Config {
         Config {
             parameters: parameters::defaults(),
-            gpus: Gpus::new(),
+            gpus: OwnModes::new(),
             rules: Vec::new(),
             access: None,
             gone: Vec::new(),

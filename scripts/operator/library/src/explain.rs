@@ -90,7 +90,10 @@ impl Known {
 
     /// Parameters with their values on some GPUs.
     fn values_on(&self, gpus: &BTreeSet<&str>, names: &[&str]) -> Vec<String> {
-        let own = |gpu: &str, name: &str| self.state.gpus.get(gpu)?.get(name);
+        let own = |gpu: &str, name: &str| match name {
+            "mode" => self.state.gpus.get(gpu)?.as_ref(),
+            _ => None,
+        };
         let mut all = Vec::new();
         for name in names {
             let value = self.state.parameters.get(*name);

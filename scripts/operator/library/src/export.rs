@@ -384,35 +384,24 @@ fn in_force(host: &Host) -> Result<Vec<Metric>, Refusal> {
         Kind::Gauge,
         "The parameters in force that are words or lists; always 1.",
     );
-    let mut own_numbers = Metric::new(
-        "amd_gpreempt_own_parameter",
-        Kind::Gauge,
-        "The parameters that a GPU has a value of its own for, if they are numbers.",
-    );
-    let mut own_words = Metric::new(
-        "amd_gpreempt_own_parameter_info",
-        Kind::Gauge,
-        "The parameters that a GPU has a value of its own for, if they are words or lists; always 1.",
-    );
-    let all = state.parameters.into_iter();
-    let all = all.map(|(name, value)| (None, name, value));
-    let own = state.gpus.into_iter().flat_map(|(gpu, own)| {
-        let of_it = move |(name, value)| (Some(gpu.clone()), name, value);
-        own.into_iter().map(of_it)
-    });
-    for (gpu, name, value) in all.chain(own) {
-        let (numbers, words) = match gpu {
-            None => (&mut numbers, &mut words),
-            Some(_) => (&mut own_numbers, &mut own_words),
-        };
-        let mut labels: Vec<_> = gpu.into_iter().map(|gpu| ("gpu", gpu)).collect();
-        labels.push(("name", name.to_owned()));
+    for (name, value) in state.parameters {
+        let mut labels = vec![("name", name.to_owned())];
         match value.parse() {
             Ok(number) => numbers.add(labels, Number::Whole(number)),
             Err(_) => {
                 labels.push(("value", value));
                 words.add(labels, Number::Whole(1));
             }
+        }
+    }
+    let mut own = Metric::new(
+        "amd_gpreempt_own_mode_info",
+        Kind::Gauge,
+        "The GPUs that have modes of their own; always 1.",
+    );
+    for (gpu, mode) in state.gpus {
+        if let Some(mode) = mode {
+            own.add(vec![("gpu", gpu), ("mode", mode)], Number::Whole(1));
         }
     }
     let mut rules = Metric::new(
@@ -425,7 +414,7 @@ fn in_force(host: &Host) -> Result<Vec<Metric>, Refusal> {
         let count = u64::try_from(count).unwrap_or(u64::MAX);
         rules.add(vec![("state", word.to_owned())], Number::Whole(count));
     }
-    Ok(vec![numbers, words, own_numbers, own_words, rules])
+    Ok(vec![numbers, words, own, rules])
 }
 
 /// How the host's configuration compares with what is in force, if it has one.

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use gpreempt_policy::{ChoiceSpec, CHOICES};
+use gpreempt_policy::{ChoiceSpec, CHOICES, PARAMETERS};
 
 /// What is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,6 +18,8 @@ pub enum What {
     Value(&'static str, &'static str),
     /// A word of a rule.
     RuleWord(&'static str),
+    /// A parameter that one GPU had a value of its own for.
+    OfOneGpu(&'static str),
 }
 
 impl fmt::Display for What {
@@ -25,6 +27,7 @@ impl fmt::Display for What {
         match self {
             What::Parameter(name) | What::RuleWord(name) => out.write_str(name),
             What::Value(name, value) => write!(out, "{name}={value}"),
+            What::OfOneGpu(name) => write!(out, "{name} of one GPU"),
         }
     }
 }
@@ -133,7 +136,12 @@ pub fn all() -> impl Iterator<Item = Gone> {
         all.map(|&(word, instead)| value(choice.name, word, instead))
     };
     let values = CHOICES.iter().flat_map(of_choice);
-    GONE.iter().copied().chain(values)
+    let others = PARAMETERS.iter().filter(|name| **name != "mode");
+    let of_one_gpu = others.map(|name| Gone {
+        what: What::OfOneGpu(name),
+        instead: "only mode can be another one there; write it below [parameters] for all GPUs",
+    });
+    GONE.iter().copied().chain(values).chain(of_one_gpu)
 }
 
 /// A parameter with a value, if the two are gone.
@@ -141,11 +149,16 @@ pub fn setting(name: &str, value: &str) -> Option<Gone> {
     all().find(|gone| match gone.what {
         What::Parameter(known) => known == name,
         What::Value(known, of) => known == name && of == value,
-        What::RuleWord(_) => false,
+        What::RuleWord(_) | What::OfOneGpu(_) => false,
     })
 }
 
 /// A word of a rule, if it is gone.
 pub fn word_of_rule(word: &str) -> Option<Gone> {
     all().find(|gone| matches!(gone.what, What::RuleWord(known) if known == word))
+}
+
+/// A parameter that one GPU can no longer have a value of its own for.
+pub fn of_one_gpu(name: &str) -> Option<Gone> {
+    all().find(|gone| matches!(gone.what, What::OfOneGpu(known) if known == name))
 }

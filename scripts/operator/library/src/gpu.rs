@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The values that single GPUs have of their own.
+//! The modes that single GPUs have of their own.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use toml::de::{DeTable, DeValue};
 use gpreempt_policy::MOST_GPUS;
 
 use crate::config::{in_order, is_gone, parameter};
-use crate::parameters::{self, Parameters};
-use crate::table::{shown, Name, Reader, Value};
+use crate::gone;
+use crate::table::{shown, Reader};
 
-/// The parameters that a GPU has a value of its own for, by its address.
-pub type Gpus = BTreeMap<String, Parameters>;
+/// The modes that GPUs have of their own, by their addresses.
+pub type OwnModes = BTreeMap<String, String>;
 
 /// The address of a GPU on the PCI bus as the kernel writes it, or what would be right.
 pub fn address(text: &str) -> Result<String, String> {
@@ -46,8 +46,8 @@ pub fn address(text: &str) -> Result<String, String> {
 }
 
 /// Understands the tables of all GPUs.
-pub(crate) fn take(reader: &mut Reader<'_>, gpus: &DeTable<'_>) -> Gpus {
-    let mut all = Gpus::new();
+pub(crate) fn take(reader: &mut Reader<'_>, gpus: &DeTable<'_>) -> OwnModes {
+    let mut all = OwnModes::new();
     let mut lines: BTreeMap<String, usize> = BTreeMap::new();
     for (name, value) in in_order(gpus) {
         let at = name.span().start;
@@ -69,51 +69,30 @@ pub(crate) fn take(reader: &mut Reader<'_>, gpus: &DeTable<'_>) -> Gpus {
         }
         if lines.len() == MOST_GPUS + 1 {
             let what =
-                format!("{MOST_GPUS} GPUs at most can have values of their own: take some out");
+                format!("{MOST_GPUS} GPUs at most can have modes of their own: take some out");
             reader.fault(at, what);
         }
-        let own = values(reader, table);
         // A table that says nothing is no difference to none.
-        if !own.is_empty() {
-            all.insert(address, own);
+        if let Some(mode) = mode(reader, table) {
+            all.insert(address, mode);
         }
     }
     all
 }
 
-fn values(reader: &mut Reader<'_>, table: &DeTable<'_>) -> Parameters {
-    let mut own = Parameters::new();
+fn mode(reader: &mut Reader<'_>, table: &DeTable<'_>) -> Option<String> {
+    let mut mode = None;
     for (name, value) in in_order(table) {
-        if let Some((name, value)) = one(reader, name, value) {
-            own.insert(name, value);
+        match name.get_ref().as_ref() {
+            "mode" => mode = parameter(reader, "mode", value),
+            _ if is_gone(reader, name, value) => {}
+            other => match gone::of_one_gpu(other) {
+                Some(gone) => reader.gone(name.span().start, gone.to_string()),
+                None => reader.unknown(name, "in the table of a GPU", &["mode"]),
+            },
         }
     }
-    own
-}
-
-fn one(
-    reader: &mut Reader<'_>,
-    name: &Name<'_>,
-    value: &Value<'_>,
-) -> Option<(&'static str, String)> {
-    if is_gone(reader, name, value) {
-        return None;
-    }
-    let known: Vec<&'static str> = parameters::names().collect();
-    match known.iter().find(|known| **known == name.get_ref()) {
-        Some(known) => Some((known, parameter(reader, known, value)?)),
-        None if name.get_ref() == "parameters" => {
-            reader.fault(
-                name.span().start,
-                "the parameters of a GPU stand in its table: write them without [parameters]",
-            );
-            None
-        }
-        None => {
-            reader.unknown(name, "among the parameters", &known);
-            None
-        }
-    }
+    mode
 }
 
 #[cfg(test)]

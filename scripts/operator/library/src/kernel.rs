@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{chown, MetadataExt, PermissionsExt};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::unistd::{Gid, Group, Uid, User};
@@ -15,7 +13,7 @@ use gpreempt_policy::AS_MODULE;
 
 use crate::apply::activity;
 use crate::config::Access;
-use crate::gpu::Gpus;
+use crate::gpu::OwnModes;
 use crate::host::{cannot, Host, Refusal, MODULE};
 use crate::modes::Modes;
 use crate::parameters::{self, Parameters};
@@ -37,8 +35,8 @@ pub struct InForce {
 pub struct State {
     /// Those that the module has.
     pub parameters: Parameters,
-    /// The GPUs that are there, with the values that they have of their own.
-    pub gpus: Gpus,
+    /// The GPUs that are there, each with its mode if it has one of its own.
+    pub gpus: BTreeMap<String, Option<String>>,
     pub rules: Vec<InForce>,
     /// Who may give hints; none where there is no such device.
     pub access: Option<Access>,
@@ -64,9 +62,9 @@ pub trait Kernel {
         Ok(Modes::of(&self.state()?))
     }
     fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), Refusal>;
-    /// Gives a GPU a value of its own, or with none the one for all again.
-    fn set_own(&mut self, gpu: &str, name: &str, value: Option<&str>) -> Result<(), Refusal>;
-    /// Whether a GPU is there, so that it can be given values.
+    /// Gives a GPU a mode of its own, or with none the one for all again.
+    fn set_own(&mut self, gpu: &str, mode: Option<&str>) -> Result<(), Refusal>;
+    /// Whether a GPU is there, so that it can be given a mode.
     fn is_there(&self, gpu: &str) -> bool;
     /// Adds a rule, or replaces the one of its number.
     fn add_rule(&mut self, rule: &Rule) -> Result<Added, Refusal>;
@@ -111,8 +109,8 @@ impl Host {
         Ok(all)
     }
 
-    /// The addresses of the GPUs that are there and can be told something.
-    pub fn addresses(&self) -> Result<Vec<String>, Refusal> {
+    /// The addresses of the GPUs that are there.
+    fn addresses(&self) -> Result<Vec<String>, Refusal> {
         let folder = self.path(FOLDER);
         // A module without the folder has no GPUs to show.
         let entries = match fs::read_dir(&folder) {
@@ -128,28 +126,20 @@ impl Host {
             let gpu = name.to_str().and_then(|name| name.strip_prefix("gpu_"));
             all.extend(gpu.map(str::to_owned));
         }
-        all.retain(|gpu: &String| self.has_parameters(gpu));
         all.sort();
         Ok(all)
     }
 
-    /// The GPUs that are there, with the values that they have of their own.
-    pub fn gpus(&self) -> Result<Gpus, Refusal> {
-        let mut all = Gpus::new();
+    /// The GPUs that are there, each with its mode if it has one of its own.
+    fn gpus(&self) -> Result<BTreeMap<String, Option<String>>, Refusal> {
+        let mut all = BTreeMap::new();
         for gpu in self.addresses()? {
-            let mut own = Parameters::new();
-            for name in self.own_names(&gpu)? {
-                let known = parameters::names().find(|known| *known == name);
-                let known = known.ok_or_else(|| {
-                    Refusal(format!(
-                        "parameter '{name}' of GPU {gpu} is unknown here: \
-                         take the program that belongs to the module"
-                    ))
-                })?;
-                let value = self.own_value(&gpu, known)?;
-                own.insert(known, parameters::canonical(known, &value).unwrap_or(value));
-            }
-            all.insert(gpu, own);
+            let mode = match self.read(&own_path(&gpu)) {
+                // It has gone meanwhile.
+                Err(_) if !self.is_there(&gpu) => continue,
+                read => read?.trim().to_owned(),
+            };
+            all.insert(gpu, Some(mode).filter(|mode| mode != AS_MODULE));
         }
         Ok(all)
     }
@@ -157,7 +147,7 @@ impl Host {
     /// Has the module do no more than this on any GPU that is there, and as much on those
     /// that have no mode of their own that does less. One GPU that cannot be told keeps
     /// no other from it. Returns the modes that GPUs keep of their own.
-    pub fn put_mode(&mut self, wanted: &str) -> Result<BTreeMap<String, String>, Refusal> {
+    pub fn put_mode(&mut self, wanted: &str) -> Result<OwnModes, Refusal> {
         self.set_parameter("mode", wanted)?;
         let mut kept = self.own_modes()?;
         let more = |mode: &String| activity(mode) > activity(wanted);
@@ -168,7 +158,7 @@ impl Host {
             .collect();
         let mut failures = Vec::new();
         for gpu in given_up {
-            match self.set_own(&gpu, "mode", None) {
+            match self.set_own(&gpu, None) {
                 Err(refusal) if self.is_there(&gpu) => failures.push(refusal.to_string()),
                 // It has given it up, or has gone meanwhile.
                 _ => {
@@ -182,62 +172,10 @@ impl Host {
         }
     }
 
-    /// The modes that GPUs have of their own, by their addresses.
-    pub fn own_modes(&self) -> Result<BTreeMap<String, String>, Refusal> {
-        let mut own = BTreeMap::new();
-        for gpu in self.addresses()? {
-            if let Some(mode) = self.own_mode(&gpu)? {
-                own.insert(gpu, mode);
-            }
-        }
-        Ok(own)
-    }
-
-    /// Whether the parameters of a GPU can be reached, which is a moment after the GPU
-    /// has come.
-    fn has_parameters(&self, gpu: &str) -> bool {
-        const MOMENT: Duration = Duration::from_secs(2);
-        const LOOK: Duration = Duration::from_millis(10);
-        let folder = self.path(gpu_path(gpu));
-        // An older module has none.
-        if !folder.join("own_parameters").exists() {
-            return true;
-        }
-        let since = Instant::now();
-        while folder.exists() {
-            if folder.join("parameters/mode").exists() {
-                return true;
-            }
-            if since.elapsed() >= MOMENT {
-                break;
-            }
-            thread::sleep(LOOK);
-        }
-        false
-    }
-
-    /// The mode that a GPU has of its own, if it has one.
-    fn own_mode(&self, gpu: &str) -> Result<Option<String>, Refusal> {
-        let names = self.own_names(gpu)?;
-        match names.iter().any(|name| name == "mode") {
-            true => self.own_value(gpu, "mode").map(Some),
-            false => Ok(None),
-        }
-    }
-
-    fn own_value(&self, gpu: &str, name: &str) -> Result<String, Refusal> {
-        Ok(self.read(&own_path(gpu, name))?.trim().to_owned())
-    }
-
-    /// The parameters that a GPU has values of its own for.
-    fn own_names(&self, gpu: &str) -> Result<Vec<String>, Refusal> {
-        let file = format!("{}/own_parameters", gpu_path(gpu));
-        // An older module does not have them.
-        if !self.path(&file).exists() {
-            return Ok(Vec::new());
-        }
-        let names = self.read(&file)?;
-        Ok(names.split_whitespace().map(str::to_owned).collect())
+    /// The modes that GPUs have of their own.
+    pub fn own_modes(&self) -> Result<OwnModes, Refusal> {
+        let all = self.gpus()?.into_iter();
+        Ok(all.filter_map(|(gpu, mode)| Some((gpu, mode?))).collect())
     }
 
     fn rules_in_force(&self) -> Result<Vec<InForce>, Refusal> {
@@ -293,8 +231,8 @@ impl Kernel for Host {
         Ok(self.write(&parameter_path(name), value)?)
     }
 
-    fn set_own(&mut self, gpu: &str, name: &str, value: Option<&str>) -> Result<(), Refusal> {
-        Ok(self.write(&own_path(gpu, name), value.unwrap_or(AS_MODULE))?)
+    fn set_own(&mut self, gpu: &str, mode: Option<&str>) -> Result<(), Refusal> {
+        Ok(self.write(&own_path(gpu), mode.unwrap_or(AS_MODULE))?)
     }
 
     fn is_there(&self, gpu: &str) -> bool {
@@ -344,9 +282,9 @@ fn gpu_path(gpu: &str) -> String {
     format!("{FOLDER}/gpu_{gpu}")
 }
 
-/// The file of a parameter of one GPU.
-pub fn own_path(gpu: &str, name: &str) -> String {
-    format!("{}/parameters/{name}", gpu_path(gpu))
+/// The file with the mode of one GPU.
+fn own_path(gpu: &str) -> String {
+    format!("{}/mode", gpu_path(gpu))
 }
 
 /// The file of a parameter.

@@ -2,9 +2,8 @@
 //! The modes that a change has seen or set, so that it has no GPU do more again where
 //! somebody else has had it do less meanwhile.
 
-use std::collections::BTreeMap;
-
 use crate::apply::{activity, Difference};
+use crate::gpu::OwnModes;
 use crate::host::Refusal;
 use crate::kernel::{Kernel, State};
 
@@ -12,7 +11,7 @@ use crate::kernel::{Kernel, State};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Modes {
     pub all: String,
-    pub own: BTreeMap<String, String>,
+    pub own: OwnModes,
 }
 
 /// A mode that is to be set, of one GPU or for all, or of one GPU to be given up.
@@ -40,12 +39,9 @@ impl<'d> Setting<'d> {
                 now,
                 wanted,
             } => (None, Some(now), Some(wanted)),
-            Difference::Own {
-                gpu,
-                name: "mode",
-                now,
-                wanted,
-            } => (Some(gpu.as_str()), now.as_ref(), wanted.as_ref()),
+            Difference::Own { gpu, now, wanted } => {
+                (Some(gpu.as_str()), now.as_ref(), wanted.as_ref())
+            }
             _ => return None,
         };
         let mode = if before { now } else { wanted };
@@ -58,13 +54,10 @@ impl<'d> Setting<'d> {
 
 impl Modes {
     pub fn of(state: &State) -> Modes {
-        let mode = |parameters: &BTreeMap<&str, String>| parameters.get("mode").cloned();
-        let gpus = state.gpus.iter();
+        let gpus = state.gpus.clone().into_iter();
         Modes {
-            all: mode(&state.parameters).unwrap_or_default(),
-            own: gpus
-                .filter_map(|(gpu, own)| Some((gpu.clone(), mode(own)?)))
-                .collect(),
+            all: state.parameters.get("mode").cloned().unwrap_or_default(),
+            own: gpus.filter_map(|(gpu, own)| Some((gpu, own?))).collect(),
         }
     }
 

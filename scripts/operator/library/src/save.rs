@@ -8,6 +8,7 @@ use crate::config::{Access, Config};
 use crate::follow::{Found, Resolved};
 use crate::host::Host;
 use crate::kernel::State;
+use crate::modes::Modes;
 use crate::noted::{applied, given, Given};
 use crate::parameters;
 use crate::rule::{escaped, Rule, Subject, MOST_RULES};
@@ -30,12 +31,9 @@ pub fn toml(config: &Config) -> String {
             format_args!("\n[parameters]\n{}", parameters.trim_end()),
         );
     }
-    for (gpu, own) in &config.gpus {
-        line(&mut out, format_args!("\n[gpu.{}]", quoted(gpu)));
-        let (mode, others): (Vec<_>, Vec<_>) = own.iter().partition(|(name, _)| **name == "mode");
-        for (name, value) in mode.into_iter().chain(others) {
-            line(&mut out, format_args!("{name} = {}", written(value)));
-        }
+    for (gpu, mode) in &config.gpus {
+        let (gpu, mode) = (quoted(gpu), quoted(mode));
+        line(&mut out, format_args!("\n[gpu.{gpu}]\nmode = {mode}"));
     }
     if let Some(Access { owner, group, mode }) = &config.access {
         let (owner, group) = (quoted(owner), quoted(group));
@@ -59,10 +57,8 @@ pub fn in_force(state: &State) -> (Config, Vec<Rule>) {
         .iter()
         .map(|one| one.rule.clone())
         .partition(|rule| matches!(rule.subject, Subject::Pid(_)));
-    let mut gpus = state.gpus.clone();
-    gpus.retain(|_, own| !own.is_empty());
     let mut config = Config {
-        gpus,
+        gpus: Modes::of(state).own,
         rules: lasting,
         access: state.access.clone(),
         ..Config::new()

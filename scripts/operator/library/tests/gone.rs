@@ -71,6 +71,7 @@ fn every_parameter_of_before_is_there_or_in_the_table_and_never_both() {
                     "{name}={value}"
                 );
             }
+            What::OfOneGpu(name) => assert!(name != "mode" && now.contains(name), "{name}"),
             What::RuleWord(word) => {
                 let rule = format!("1 pid=1 prio=1 {word}=1");
                 assert!(RuleText::parse(&rule).is_err(), "{rule}");
@@ -136,7 +137,9 @@ fn each_has_its_own_words_and_they_name_only_what_there_is() {
 /// A line of a file that says this.
 fn line(gone: &Gone) -> String {
     match gone.what {
-        What::Parameter(name) | What::RuleWord(name) => format!("{name} = 3\n"),
+        What::Parameter(name) | What::RuleWord(name) | What::OfOneGpu(name) => {
+            format!("{name} = 3\n")
+        }
         What::Value(name, value) => format!("{name} = \"{value}\"\n"),
     }
 }
@@ -147,6 +150,10 @@ fn each_is_said_where_it_stands_and_the_rest_of_the_file_counts() {
         let text = match gone.what {
             What::RuleWord(_) => {
                 format!("[[rule]]\n{}id = 4\ncomm = \"x\"\nprio = 3\n", line(&gone))
+            }
+            What::OfOneGpu(_) => {
+                let gpu = "[gpu.\"0000:c1:00.0\"]";
+                format!("{gpu}\n{}[parameters]\ngrace_us = 77\n", line(&gone))
             }
             _ => format!("[parameters]\n{}grace_us = 77\n", line(&gone)),
         };
@@ -168,12 +175,12 @@ fn each_is_said_where_it_stands_and_the_rest_of_the_file_counts() {
 #[test]
 fn a_gpu_and_the_top_of_the_file_are_told_too() {
     let text = "policy = \"fair\"\n[gpu.\"0000:c1:00.0\"]\nretry_ms = 5\ngrace_us = 9\n\
-        backend = \"process\"\n[gpu.\"0000:c2:00.0\"]\nexpect_ms = 1\n";
+        mode = \"off\"\n[gpu.\"0000:c2:00.0\"]\nexpect_ms = 1\n";
     let config = Config::parse(text).unwrap();
     let starts = [
         "1:1: policy=fair",
         "3:1: retry_ms",
-        "5:1: backend=process",
+        "4:1: grace_us of one GPU",
         "7:1: expect_ms",
     ];
     let said = said(&config);
@@ -186,8 +193,7 @@ fn a_gpu_and_the_top_of_the_file_are_told_too() {
         1,
         "a table in which all is gone says nothing"
     );
-    assert_eq!(config.gpus["0000:c1:00.0"].len(), 1);
-    assert_eq!(config.gpus["0000:c1:00.0"]["grace_us"], "9");
+    assert_eq!(config.gpus["0000:c1:00.0"], "off");
 }
 
 #[test]

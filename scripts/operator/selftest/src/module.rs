@@ -125,18 +125,14 @@ impl Module {
             .collect()
     }
 
-    /// Refuses a GPU with values of its own, for which what is set here would not hold.
+    /// Refuses a GPU with a mode of its own, for which what is set here would not hold.
     pub fn refuse_own(&self, gpu: &str) -> Result<()> {
-        let file = format!("{RULES}/gpu_{gpu}/own_parameters");
-        let names = match self.host.exists(&file) {
-            true => self.host.read(&file)?,
-            false => String::new(),
-        };
+        let file = format!("{RULES}/gpu_{gpu}/mode");
+        let mode = self.host.read(&file)?;
         ensure!(
-            names.trim().is_empty(),
-            "GPU {gpu} has values of its own for '{}': write 'module' to each of them in \
-             /{RULES}/gpu_{gpu}/parameters",
-            names.trim()
+            mode.trim() == "module",
+            "GPU {gpu} has a mode of its own, '{}': write 'module' to /{file}",
+            mode.trim()
         );
         Ok(())
     }
@@ -215,20 +211,16 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_with_values_of_its_own_is_refused() {
-        let own = "sys/devices/faux/amd_gpreempt/gpu_0000:01:00.0/own_parameters";
+    fn a_gpu_with_a_mode_of_its_own_is_refused() {
+        let own = "sys/devices/faux/amd_gpreempt/gpu_0000:01:00.0/mode";
         let refused = |all: &[(&str, &str)]| {
             let (_files, host) = files(all);
             let refused = Module::of(&host).refuse_own("0000:01:00.0");
             refused.err().map(|error| error.to_string())
         };
         let version = ("sys/module/amd_gpreempt/version", "1\n");
-        assert_eq!(refused(&[version]), None);
-        assert_eq!(refused(&[version, (own, "\n")]), None);
-        let error = refused(&[version, (own, "mode grace_us\n")]).unwrap();
-        assert!(
-            error.contains("for 'mode grace_us': write 'module'"),
-            "{error}"
-        );
+        assert_eq!(refused(&[version, (own, "module\n")]), None);
+        let error = refused(&[version, (own, "off\n")]).unwrap();
+        assert!(error.contains("'off': write 'module' to /sys/"), "{error}");
     }
 }

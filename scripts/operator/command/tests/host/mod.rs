@@ -67,28 +67,14 @@ impl Host {
         fs::write(path, text).unwrap();
     }
 
-    /// A GPU of the module, with some values of its own.
-    pub fn gpu(&self, address: &str, own: &[(&str, &str)]) {
-        let folder = format!("{FAUX}/gpu_{address}");
-        for name in ["mode", "grace_us", "max_stop_ms"] {
-            self.file(&format!("{folder}/parameters/{name}"), "\n");
-        }
-        for (name, value) in own {
-            self.file(
-                &format!("{folder}/parameters/{name}"),
-                &format!("{value}\n"),
-            );
-        }
-        let names: Vec<&str> = own.iter().map(|(name, _)| *name).collect();
-        self.file(
-            &format!("{folder}/own_parameters"),
-            &format!("{}\n", names.join(" ")),
-        );
+    /// A GPU of the module, with a mode of its own or with the word for the module's.
+    pub fn gpu(&self, address: &str, mode: &str) {
+        self.file(&own(address), &format!("{mode}\n"));
     }
 
-    /// What was written last for a parameter of a GPU.
-    pub fn own(&self, address: &str, name: &str) -> String {
-        self.read(&format!("{FAUX}/gpu_{address}/parameters/{name}"))
+    /// What was written last for the mode of a GPU.
+    pub fn own(&self, address: &str) -> String {
+        self.read(&own(address))
     }
 
     pub fn read(&self, path: &str) -> String {
@@ -124,4 +110,9 @@ impl Host {
         assert!(error.starts_with("gpreempt: "), "{error}");
         String::from_utf8(output.stdout).unwrap() + &error
     }
+}
+
+/// The file with the mode of a GPU.
+pub fn own(address: &str) -> String {
+    format!("{FAUX}/gpu_{address}/mode")
 }

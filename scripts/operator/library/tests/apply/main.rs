@@ -3,8 +3,6 @@
 
 mod module;
 
-use std::collections::BTreeMap;
-
 use gpreempt_operator::apply::{activity, apply, differences, Difference, Waiting};
 use gpreempt_operator::config::Config;
 use gpreempt_operator::kernel::Kernel;
@@ -130,8 +128,10 @@ fn a_mode_that_somebody_sets_meanwhile_so_that_less_is_done_stays() {
         assert!(refusal.contains("has been set meanwhile"), "{refusal}");
         assert_eq!(module.tried, tried);
         assert_eq!(module.state.parameters["mode"], mode);
-        let left = module.state.gpus[GPUS[0]].get("mode");
-        assert!(left.is_none_or(|left| activity(left) <= activity(mode)));
+        let left = &module.state.gpus[GPUS[0]];
+        assert!(left
+            .as_ref()
+            .is_none_or(|left| activity(left) <= activity(mode)));
         assert_eq!(
             refusal.ends_with("; everything is as it was"),
             braked.0 == 0
@@ -179,10 +179,9 @@ fn the_rule_of_a_process_that_has_ended_need_not_be_put_back() {
 }
 
 #[test]
-fn a_gpu_gets_the_values_that_the_file_names_and_loses_all_others() {
+fn a_gpu_gets_the_mode_that_the_file_names_and_loses_any_other() {
     let text = "mode = \"enforce\"\n[parameters]\nmax_stop_ms = 50\n\
-        [gpu.\"0000:01:00.0\"]\nmode = \"observe\"\nmax_stop_ms = 5\n\
-        [gpu.\"0000:02:00.0\"]\ngrace_us = 20\n";
+        [gpu.\"0000:01:00.0\"]\nmode = \"observe\"\n";
     let mut module = Module::new();
     let found = differences(&module.state, &config(text));
     let found: Vec<String> = found.iter().map(Difference::to_string).collect();
@@ -191,8 +190,6 @@ fn a_gpu_gets_the_values_that_the_file_names_and_loses_all_others() {
         [
             "max_stop_ms is 100 and should be 50",
             "mode of GPU 0000:01:00.0 is that for all GPUs and should be observe",
-            "max_stop_ms of GPU 0000:01:00.0 is that for all GPUs and should be 5",
-            "grace_us of GPU 0000:02:00.0 is that for all GPUs and should be 20",
             "mode is observe and should be enforce",
         ],
         "a GPU that is to do less than all others is told before them"
@@ -200,26 +197,15 @@ fn a_gpu_gets_the_values_that_the_file_names_and_loses_all_others() {
     apply(&mut module, &config(text)).unwrap();
     assert!(differences(&module.state, &config(text)).is_empty());
 
-    // Somebody changes a GPU by hand.
-    module
-        .state
-        .gpus
-        .get_mut(GPUS[0])
-        .unwrap()
-        .insert("mode", "enforce".into());
-    module
-        .state
-        .gpus
-        .get_mut(GPUS[1])
-        .unwrap()
-        .insert("claim_overhead_percent", "9".into());
+    // Somebody changes the GPUs by hand.
+    module.state.gpus = GPUS.map(|gpu| (gpu.into(), Some("off".into()))).into();
     let found = differences(&module.state, &config(text));
     let found: Vec<String> = found.iter().map(Difference::to_string).collect();
     assert_eq!(
         found,
         [
-            "mode of GPU 0000:01:00.0 is enforce and should be observe",
-            "claim_overhead_percent of GPU 0000:02:00.0 is 9 and should be that for all GPUs",
+            "mode of GPU 0000:01:00.0 is off and should be observe",
+            "mode of GPU 0000:02:00.0 is off and should be that for all GPUs",
         ]
     );
     module.tried.clear();
@@ -229,91 +215,81 @@ fn a_gpu_gets_the_values_that_the_file_names_and_loses_all_others() {
         module.tried,
         [
             "mode=observe",
-            "0000:01:00.0/mode=module",
             "max_stop_ms=100",
-            "0000:01:00.0/max_stop_ms=module",
-            "0000:02:00.0/grace_us=module",
-            "0000:02:00.0/claim_overhead_percent=module",
+            "0000:01:00.0/mode=module",
+            "0000:02:00.0/mode=module",
         ]
     );
 }
 
 #[test]
 fn a_gpu_that_is_not_there_waits() {
-    let text = "[gpu.\"0000:03:00.0\"]\nmode = \"off\"\ngrace_us = 3\n\
-        [gpu.\"0000:02:00.0\"]\ngrace_us = 2\n";
+    let text = "[gpu.\"0000:03:00.0\"]\nmode = \"off\"\n\
+        [gpu.\"0000:02:00.0\"]\nmode = \"enforce\"\n";
     let wanted = config(text);
     let mut module = Module::new();
     let applied = apply(&mut module, &wanted).unwrap();
     assert_eq!(applied.waiting, [Waiting::Gpu("0000:03:00.0".into())]);
     assert_eq!(applied.waiting[0].to_string(), "GPU 0000:03:00.0");
-    assert_eq!(module.tried, ["0000:02:00.0/grace_us=2"]);
+    assert_eq!(module.tried, ["0000:02:00.0/mode=enforce"]);
     let found = differences(&module.state, &wanted);
     assert_eq!(found, [Difference::Absent("0000:03:00.0".into())]);
     assert_eq!(found[0].to_string(), "GPU 0000:03:00.0 is not there");
-    module
-        .state
-        .gpus
-        .insert("0000:03:00.0".into(), BTreeMap::new());
+    module.state.gpus.insert("0000:03:00.0".into(), None);
     assert!(apply(&mut module, &wanted).unwrap().waiting.is_empty());
-    assert_eq!(
-        module.state.gpus["0000:03:00.0"],
-        wanted.gpus["0000:03:00.0"]
-    );
+    assert_eq!(module.state.gpus["0000:03:00.0"].as_deref(), Some("off"));
+}
+
+/// A file that has both GPUs do more.
+fn both_enforce() -> Config {
+    let one = |gpu: &str| format!("[gpu.\"{gpu}\"]\nmode = \"enforce\"\n");
+    config(&GPUS.map(one).concat())
 }
 
 #[test]
 fn a_gpu_that_goes_meanwhile_waits_and_holds_up_nothing() {
-    let text = format!(
-        "[gpu.\"{}\"]\ngrace_us = 5\nmax_stop_ms = 7\n[gpu.\"{}\"]\ngrace_us = 6\n",
-        GPUS[0], GPUS[1]
-    );
     let mut module = Module::new();
-    module.going = Some((1, GPUS[0]));
-    let applied = apply(&mut module, &config(&text)).unwrap();
+    module.going = Some((0, GPUS[0]));
+    let applied = apply(&mut module, &both_enforce()).unwrap();
     assert_eq!(applied.waiting, [Waiting::Gpu(GPUS[0].to_owned())]);
-    assert_eq!(module.state.gpus[GPUS[1]]["grace_us"], "6");
+    assert_eq!(module.state.gpus[GPUS[1]].as_deref(), Some("enforce"));
     assert!(!module.state.gpus.contains_key(GPUS[0]));
 }
 
 #[test]
 fn it_is_said_when_a_gpu_has_gone_and_cannot_be_put_back() {
-    let text = format!(
-        "[gpu.\"{}\"]\ngrace_us = 5\n[[rule]]\nid = 1\ncgroup = \"/a\"\nprio = 3\n",
-        GPUS[0]
-    );
     let mut module = Module::new();
     module.going = Some((1, GPUS[0]));
     module.refused = Some(1);
-    let refusal = apply(&mut module, &config(&text)).unwrap_err().to_string();
-    for part in ["could not be put back", "grace_us of GPU", "has gone"] {
+    let refusal = apply(&mut module, &both_enforce()).unwrap_err().to_string();
+    for part in ["could not be put back", "mode of GPU", "has gone"] {
         assert!(refusal.contains(part), "{refusal}");
     }
 }
 
 #[test]
-fn what_a_gpu_had_of_its_own_is_put_back() {
-    let old = "[gpu.\"0000:01:00.0\"]\ngrace_us = 1\nmin_run_us = 2\n";
-    let new = "[gpu.\"0000:01:00.0\"]\ngrace_us = 3\nclaim_overhead_percent = 4\n\
-        [gpu.\"0000:02:00.0\"]\nmode = \"enforce\"\n";
-    for refused in 0..4 {
-        let mut module = Module::with(old);
+fn the_mode_that_a_gpu_had_of_its_own_is_put_back() {
+    let old = format!("[gpu.\"{}\"]\nmode = \"off\"\n", GPUS[0]);
+    for refused in 0..2 {
+        let mut module = Module::with(&old);
         let before = module.state.clone();
         module.refused = Some(refused);
-        let refusal = apply(&mut module, &config(new)).unwrap_err().to_string();
+        let refusal = apply(&mut module, &both_enforce()).unwrap_err().to_string();
         assert!(refusal.ends_with("; everything is as it was"), "{refusal}");
         assert_eq!(module.state, before, "{:?}", module.tried);
     }
-    let mut module = Module::with(old);
+    let mut wanted = both_enforce();
+    wanted.rules = config(&rule(1, "comm = \"x\"", 3)).rules;
+    wanted.parameters.insert("mode", "enforce".into());
+    let mut module = Module::with(&old);
     module.all_refused_from = Some(3);
-    let refusal = apply(&mut module, &config(new)).unwrap_err().to_string();
+    let refusal = apply(&mut module, &wanted).unwrap_err().to_string();
     let (_, left) = refusal.split_once("could not be put back: ").unwrap();
     assert_eq!(
         left,
-        "claim_overhead_percent of GPU 0000:01:00.0 was that for all GPUs \
-         (refused 0000:01:00.0/claim_overhead_percent=module), \
-         min_run_us of GPU 0000:01:00.0 was 2 (refused 0000:01:00.0/min_run_us=2), \
-         grace_us of GPU 0000:01:00.0 was 1 (refused 0000:01:00.0/grace_us=1)"
+        "mode of GPU 0000:02:00.0 was that for all GPUs (refused 0000:02:00.0/mode=module), \
+         mode of GPU 0000:01:00.0 was off (refused 0000:01:00.0/mode=off), \
+         there was no rule 1 (refused del 1)"
     );
 }
 
@@ -363,7 +339,7 @@ fn a_refusal_says_what_was_refused_and_what_could_not_be_put_back() {
     module.all_refused_from = Some(1);
     let refusal = apply(&mut module, &wanted).unwrap_err().to_string();
     assert!(
-        refusal.contains("could not be put back: grace_us was 20 (refused grace_us=10)"),
+        refusal.contains("could not be put back: grace_us was 10 (refused grace_us=10)"),
         "{refusal}"
     );
 }
@@ -416,24 +392,21 @@ fn some_config() -> impl Strategy<Value = Config> {
     let rules = proptest::collection::btree_map(0usize..5, (whom, 0u32..3), 0..5);
     let mode = || proptest::sample::select(vec!["off", "observe", "enforce"]);
     let gpu = proptest::sample::select(vec![GPUS[0], GPUS[1], "0000:0f:00.0"]);
-    let own = (proptest::option::of(mode()), proptest::option::of(0u32..3));
     (
         mode(),
         0u32..3,
         20u32..23,
         proptest::option::of(0u32..2),
         rules,
-        proptest::collection::btree_map(gpu, own, 0..4),
+        proptest::collection::btree_map(gpu, proptest::option::of(mode()), 0..4),
     )
         .prop_map(|(mode, grace, poll, hints, rules, gpus)| {
             let mut text = format!(
                 "mode = \"{mode}\"\n[parameters]\ngrace_us = {grace}\npoll_interval_us = {poll}\n"
             );
-            for (gpu, (mode, grace)) in gpus {
+            for (gpu, mode) in gpus {
                 text.push_str(&format!("[gpu.\"{gpu}\"]\n"));
-                let mode = mode.map(|mode| format!("mode = \"{mode}\"\n"));
-                let grace = grace.map(|grace| format!("grace_us = {grace}\n"));
-                text.extend([mode, grace].into_iter().flatten());
+                text.extend(mode.map(|mode| format!("mode = \"{mode}\"\n")));
             }
             if let Some(hints) = hints {
                 text.push_str(&format!("[hints]\nmode = \"06{hints}0\"\n"));
@@ -471,8 +444,7 @@ proptest! {
         let first = module.modes[0].clone();
         let all = &new.parameters["mode"];
         let last = GPUS.map(|gpu| {
-            let own = new.gpus.get(gpu).and_then(|own| own.get("mode"));
-            activity(own.unwrap_or(all))
+            activity(new.gpus.get(gpu).unwrap_or(all))
         });
         match apply(&mut module, &new) {
             Ok(applied) => {

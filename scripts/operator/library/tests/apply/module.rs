@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The module as a configuration meets it: it may refuse any step.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use gpreempt_operator::apply::{activity, apply};
 use gpreempt_operator::config::{Access, Config};
@@ -41,7 +41,7 @@ impl Module {
         Module {
             state: State {
                 parameters: parameters::defaults(),
-                gpus: GPUS.map(|gpu| (gpu.to_owned(), BTreeMap::new())).into(),
+                gpus: GPUS.map(|gpu| (gpu.to_owned(), None)).into(),
                 rules: Vec::new(),
                 access: Some(access(0o600)),
             },
@@ -60,7 +60,7 @@ impl Module {
     /// How much is done on each GPU.
     pub fn note_modes(&mut self) {
         let all = &self.state.parameters["mode"];
-        let of = |own: &BTreeMap<_, String>| activity(own.get("mode").unwrap_or(all));
+        let of = |own: &Option<String>| activity(own.as_ref().unwrap_or(all));
         self.modes.push(self.state.gpus.values().map(of).collect());
     }
 
@@ -80,7 +80,7 @@ impl Module {
         if let Some((_, mode)) = self.braked.filter(|(at, _)| *at == number) {
             self.state.parameters.insert("mode", mode.to_owned());
             for own in self.state.gpus.values_mut() {
-                own.retain(|name, own| *name != "mode" || activity(own) <= activity(mode));
+                *own = own.take().filter(|own| activity(own) <= activity(mode));
             }
         }
         let ending = &self.ending;
@@ -116,16 +116,12 @@ impl Kernel for Module {
         self.state.gpus.contains_key(gpu)
     }
 
-    fn set_own(&mut self, gpu: &str, name: &str, value: Option<&str>) -> Result<(), Refusal> {
-        self.step(format!("{gpu}/{name}={}", value.unwrap_or("module")))?;
-        let name = parameters::names().find(|known| *known == name).unwrap();
+    fn set_own(&mut self, gpu: &str, mode: Option<&str>) -> Result<(), Refusal> {
+        self.step(format!("{gpu}/mode={}", mode.unwrap_or("module")))?;
         let Some(own) = self.state.gpus.get_mut(gpu) else {
-            return Err(Refusal(format!("there is no {gpu}/{name}")));
+            return Err(Refusal(format!("there is no {gpu}")));
         };
-        match value {
-            Some(value) => own.insert(name, value.to_owned()),
-            None => own.remove(name),
-        };
+        *own = mode.map(str::to_owned);
         self.note_modes();
         Ok(())
     }

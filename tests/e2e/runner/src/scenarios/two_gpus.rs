@@ -305,16 +305,14 @@ fn only_observes(guest: &mut Guest, side: &Side) -> Result<()> {
 /// starts everything when it gives its mode up.
 fn acts_alone(guest: &mut Guest) -> Result<()> {
     let (module, name) = load(guest, "observe")?;
-    let of = |gpu: &str| folder(gpu).replace("node0", "");
-    let mode = format!("{}parameters/mode", of(&name));
-    let own = format!("{}own_parameters", of(&name));
-    ensure!(guest.agent().read_file(&mode)?.trim() == "observe");
+    let mode = folder(&name).replace("node0", "mode");
+    ensure!(guest.agent().read_file(&mode)?.trim() == "module");
     guest.agent().write_file(&mode, "enforce")?;
     let [first, side] = start(guest, &name)?;
     side.wait_until_stopped(guest)?;
     side.is_undisturbed(guest)?;
     only_observes(guest, &first)?;
-    // What is set for all is not for one with a value of its own.
+    // What is set for all is not for one with a mode of its own.
     module.set(guest, "mode", "off")?;
     side.is_undisturbed(guest)?;
     module.set(guest, "mode", "observe")?;
@@ -323,7 +321,6 @@ fn acts_alone(guest: &mut Guest) -> Result<()> {
     guest.wait_until("all queues of the second GPU run", PATIENCE, |guest| {
         Ok(running(second(guest)?)? == QUEUES)
     })?;
-    ensure!(guest.agent().read_file(&own)?.trim().is_empty());
     guest.agent().write_file(&mode, "enforce")?;
     side.wait_until_stopped(guest)?;
 
@@ -335,7 +332,7 @@ fn acts_alone(guest: &mut Guest) -> Result<()> {
     unbinding.go_on(guest)?;
     let name = unbinding.bind(guest, 2)?;
     Table::Stats.wait_for_nodes(guest, 2)?;
-    ensure!(guest.agent().read_file(&own)?.trim() == "mode");
+    ensure!(guest.agent().read_file(&mode)?.trim() == "enforce");
     let [first, side] = start(guest, &name)?;
     side.wait_until_stopped(guest)?;
     only_observes(guest, &first)?;
