@@ -92,7 +92,7 @@ pub use pass::storage::{
 };
 pub use process::process::ProcessSlot;
 pub use process::recovery::{RETRY_FIRST, RETRY_LONGEST};
-pub use process::share::{share, Claim, Claimant, Worth};
+pub use process::share::{share, Claim, Worth};
 pub use process::tenant::TenantSlot;
 pub use queue::queue::QueueSlot;
 pub use scheduler::Scheduler;

@@ -172,15 +172,11 @@ impl Roster {
             .filter_map(|&at| Some((at, self.queues.get(at)?)))
     }
 
-    /// Which queues are stopped, and what speaks for keeping each in view, where there is
-    /// not room for all.
+    /// Which queues were in view, and which of them are stopped.
     pub(crate) fn known(&self) -> impl Iterator<Item = Known> + Clone + '_ {
         self.queues.iter().map(|queue| Known {
             key: queue.key,
             stopped: queue.stopped,
-            // Where it cannot be told, it may have work.
-            working: queue.backlog != Some(0),
-            ruled: queue.rule.is_some(),
         })
     }
 

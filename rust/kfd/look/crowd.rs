@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 //! Who is kept in view when a node has more queues than there is room for. The
-//! shares are the policy's ([`share`]); here are the walk that counts what each
-//! process claims, and the claims by which the next walk goes.
+//! shares are the policy's ([`share`]); here are the walk that counts the queues of each
+//! process, and the claims of their tenants, by which the next walk goes.
 //!
 //! Whom a process belongs to is asked between the two, without any lock.
 
@@ -19,7 +19,6 @@ use crate::driver::queue::QueueKind;
 use crate::kernel::sort::sort_by_key;
 use gpreempt_policy::share;
 use gpreempt_policy::Claim;
-use gpreempt_policy::Claimant;
 use gpreempt_policy::Worth;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
@@ -34,10 +33,6 @@ pub struct Known {
     pub key: QueueKey,
     /// It was stopped.
     pub stopped: bool,
-    /// It had work, or may have had.
-    pub working: bool,
-    /// A rule names its process.
-    pub ruled: bool,
 }
 
 /// A process of which not all queues are in view.
@@ -52,28 +47,28 @@ pub struct LeftOut {
     pub left_out: u32,
 }
 
-/// A process with its claim.
+/// A process with what was counted of it.
 struct Member {
     /// Its name in the driver.
     process: usize,
     task: Task,
-    claim: Claim,
+    /// Its tenant, and the place of that among the claims.
+    tenant: u64,
+    claim: usize,
+    /// Its queues, by what speaks for them.
+    stopped: u32,
+    seen: u32,
+    unseen: u32,
+    /// How many of them are not in view.
+    left_out: u32,
 }
 
-impl Claimant for Member {
-    fn claim(&self) -> &Claim {
-        &self.claim
-    }
-
-    fn claim_mut(&mut self) -> &mut Claim {
-        &mut self.claim
-    }
-}
-
-/// The claims of all processes, while there is not room for all queues.
+/// The processes and the claims of their tenants, while there is not room for all queues.
 pub(crate) struct Crowd {
     /// Counted in the driver's order, then sorted by process.
     members: KVVec<Member>,
+    /// One for each tenant.
+    claims: KVVec<Claim>,
     /// What was in view at the last look, sorted by key.
     known: KVVec<Known>,
     /// Where the member was that was asked for last.
@@ -86,6 +81,7 @@ impl Crowd {
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
             members: KVVec::with_capacity(CLAIMS, GFP_KERNEL)?,
+            claims: KVVec::with_capacity(CLAIMS, GFP_KERNEL)?,
             known: KVVec::with_capacity(QUEUE_SLOTS, GFP_KERNEL)?,
             last: 0,
             chooses: false,
@@ -100,11 +96,12 @@ impl Crowd {
     /// Forgets the claims: there is room for everybody.
     pub(crate) fn dissolve(&mut self) {
         self.members.clear();
+        self.claims.clear();
         self.known.clear();
         self.chooses = false;
     }
 
-    /// Counts the queues of each process, and shares the room among them.
+    /// Counts the queues of each tenant, and shares the room among them.
     pub(crate) fn choose(&mut self, node: &Node<'_>, known: impl Iterator<Item = Known>) {
         self.dissolve();
         self.chooses = true;
@@ -115,18 +112,30 @@ impl Crowd {
         sort_by_key(&mut self.known, |known| known.key);
         self.count(&node.lock());
         for member in self.members.iter_mut() {
-            member.claim.program = member.task.pid();
-            member.claim.tenant = member.task.tenant();
+            member.tenant = member.task.tenant();
         }
-        sort_by_key(&mut self.members, |member| {
-            let claim = &member.claim;
-            (claim.tenant, claim.program, member.process)
-        });
-        share(
-            u32::try_from(QUEUE_SLOTS).unwrap_or(u32::MAX),
-            &mut self.members,
-        );
+        sort_by_key(&mut self.members, |member| (member.tenant, member.process));
+        self.claim();
+        let room = u32::try_from(QUEUE_SLOTS).unwrap_or(u32::MAX);
+        share(room, &mut self.claims);
         sort_by_key(&mut self.members, |member| member.process);
+    }
+
+    /// Adds up what the processes of each tenant have, which come one after the other.
+    fn claim(&mut self) {
+        let mut last = None;
+        for member in self.members.iter_mut() {
+            if last.replace(member.tenant) != Some(member.tenant) {
+                // There is as much room as for processes.
+                let _ = self.claims.push_within_capacity(Claim::default());
+            }
+            member.claim = self.claims.len().saturating_sub(1);
+            if let Some(claim) = self.claims.last_mut() {
+                claim.add(Worth::Stopped, member.stopped);
+                claim.add(Worth::Seen, member.seen);
+                claim.add(Worth::Unseen, member.unseen);
+            }
+        }
     }
 
     fn count(&mut self, locked: &LockedNode<'_>) {
@@ -134,18 +143,20 @@ impl Crowd {
             if facts.kind != QueueKind::Compute {
                 return;
             }
-            let known = self.known_of(facts.key);
-            let worth = worth(facts, known);
-            let ruled = known.is_some_and(|known| known.ruled);
-            if let Some(claim) = self.newest_claim(owner) {
-                claim.add(worth);
-                claim.ruled |= ruled;
+            let worth = worth(facts, self.known_of(facts.key));
+            if let Some(member) = self.newest(owner) {
+                let queues = match worth {
+                    Worth::Stopped => &mut member.stopped,
+                    Worth::Seen => &mut member.seen,
+                    Worth::Unseen => &mut member.unseen,
+                };
+                *queues = queues.saturating_add(1);
             }
         });
     }
 
-    /// The claim of a process, whose queues come one after the other.
-    fn newest_claim(&mut self, owner: &Owner<'_>) -> Option<&mut Claim> {
+    /// A process, whose queues come one after the other.
+    fn newest(&mut self, owner: &Owner<'_>) -> Option<&mut Member> {
         let process = owner.process.address();
         if self
             .members
@@ -160,11 +171,16 @@ impl Crowd {
             let member = Member {
                 process,
                 task: owner.task()?,
-                claim: Claim::default(),
+                tenant: 0,
+                claim: 0,
+                stopped: 0,
+                seen: 0,
+                unseen: 0,
+                left_out: 0,
             };
             self.members.push_within_capacity(member).ok()?;
         }
-        self.members.last_mut().map(|member| &mut member.claim)
+        self.members.last_mut()
     }
 
     /// Whether a queue is kept in view. To be asked once for each, in the driver's
@@ -186,8 +202,13 @@ impl Crowd {
             self.last = at;
         }
         let worth = worth(facts, self.known_of(facts.key));
-        let member = self.members.get_mut(self.last);
-        member.is_some_and(|member| member.claim.keeps(worth))
+        let Some(member) = self.members.get_mut(self.last) else {
+            return false;
+        };
+        let claim = self.claims.get_mut(member.claim);
+        let keeps = claim.is_some_and(|claim| claim.keeps(worth));
+        member.left_out = member.left_out.saturating_add(u32::from(!keeps));
+        keeps
     }
 
     fn known_of(&self, key: QueueKey) -> Option<&Known> {
@@ -200,12 +221,14 @@ impl Crowd {
 
     /// The processes of which not all queues are in view.
     pub(crate) fn left_out(&self) -> impl Iterator<Item = LeftOut> + '_ {
-        let some = |member: &&Member| member.claim.left_out() > 0;
+        let some = |member: &&Member| member.left_out > 0;
         self.members.iter().filter(some).map(|member| LeftOut {
             pid: member.task.pid(),
             comm: member.task.comm(),
-            queues: member.claim.queues(),
-            left_out: member.claim.left_out(),
+            queues: [member.seen, member.unseen]
+                .into_iter()
+                .fold(member.stopped, u32::saturating_add),
+            left_out: member.left_out,
         })
     }
 }
@@ -215,7 +238,6 @@ fn worth(facts: &QueueFacts, known: Option<&Known>) -> Worth {
     match known {
         _ if facts.may_be_started() => Worth::Stopped,
         Some(known) if known.stopped => Worth::Stopped,
-        Some(known) if known.working => Worth::Working,
         Some(_) => Worth::Seen,
         None => Worth::Unseen,
     }
