@@ -57,7 +57,7 @@ fn each(mut set: u64) -> impl Iterator<Item = u32> {
 /// The bucket of a length.
 fn bucket(length: Nanos) -> u32 {
     let grains = (length.0 >> GRAIN).max(4);
-    let octave = grains.ilog2().saturating_sub(2);
+    let octave = 61u32.saturating_sub(grains.leading_zeros());
     let quarter = u32::try_from((grains >> octave) & 3).unwrap_or(0);
     let bucket = octave.saturating_mul(4).saturating_add(quarter);
     bucket.min(u64::BITS.saturating_sub(1))
