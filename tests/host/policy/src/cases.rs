@@ -50,6 +50,27 @@ const SPENT: &[Line] = &[
     Look(100, &[]),
 ];
 
+/// Queue 2 has spent as much as it may at once.
+const SPENDTHRIFT: &[Line] = &[
+    Queue(1, 1, 3),
+    Queue(2, 2, 9),
+    Times(4, FAR_APART),
+    Runs(1),
+    Quiet(10),
+    Times(8, SPENT),
+];
+
+/// As does one that has its level from a rule.
+const RULED_SPENDTHRIFT: &[Line] = &[
+    Queue(1, 1, 3),
+    Queue(2, 2, 3),
+    Seen(2, |seen| seen.rule = Some(RuleId(1))),
+    Times(4, FAR_APART),
+    Runs(1),
+    Quiet(10),
+    Times(8, SPENT),
+];
+
 /// Queue 2 works for 90 ms, and has more to run.
 const KEPT: &[Line] = &[
     Seen(2, |seen| seen.waves = Waves::Known(1)),
@@ -1004,18 +1025,81 @@ pub const CASES: &[Case] = &[
                 *config = config.with_rules(LOW_RULES);
                 let _ = config.set(Number::ClaimOverhead, 1);
             }),
-            Queue(1, 1, 3),
-            Queue(2, 2, 9),
-            Times(4, FAR_APART),
-            Runs(1),
-            Quiet(10),
-            Times(8, SPENT),
+            Times(1, SPENDTHRIFT),
             Starves(2),
             Look(20, &[]),
             Look(10, &[]),
-            Line::Step("it looks when it can afford the next one", |step| {
+            Line::Step("the inversion is told though it is not ended", |step| {
                 step.inversion.is_some() && step.stopped == 0
             }),
+            Look(10_000, &[]),
+            Look(1_000, STOP_1),
+        ],
+    },
+    Case {
+        name: "short stops of a level hold up those below and nobody above",
+        scene: &[
+            Line::Config(|config| {
+                *config = config.with_rules(LOW_RULES);
+                let _ = config.set(Number::ClaimOverhead, 1);
+            }),
+            Times(1, SPENDTHRIFT),
+            Queue(4, 4, 5),
+            Queue(5, 5, 12),
+            Starves(4),
+            Look(20, &[]),
+            Look(10, &[]),
+            Idles(4),
+            Starves(5),
+            Look(20, &[]),
+            Look(10, STOP_1),
+        ],
+    },
+    Case {
+        name: "no rule is held up by what claims above it spend",
+        scene: &[
+            Line::Config(|config| {
+                *config = config.with_rules(LOW_RULES);
+                let _ = config.set(Number::ClaimOverhead, 1);
+            }),
+            Times(1, SPENDTHRIFT),
+            Queue(4, 4, 5),
+            Seen(4, |seen| seen.rule = Some(RuleId(1))),
+            Starves(4),
+            Look(20, &[]),
+            Look(10, STOP_1),
+        ],
+    },
+    Case {
+        name: "what rules spend is lost to the rules below, and to no claim",
+        scene: &[
+            Line::Config(|config| {
+                *config = config.with_rules(const { &[raises(1, 12), raises(2, 6)] });
+                let _ = config.set(Number::RuleOverhead, 1);
+            }),
+            Queue(4, 4, 3),
+            Queue(5, 5, 5),
+            Seen(4, |seen| seen.rule = Some(RuleId(2))),
+            Times(1, RULED_SPENDTHRIFT),
+            Starves(4),
+            Look(20, &[]),
+            Look(10, &[]),
+            Idles(4),
+            Starves(5),
+            Look(20, &[]),
+            Look(10, STOP_1),
+        ],
+    },
+    Case {
+        name: "claims may spend eight times as much while no rule gives a level",
+        scene: &[
+            Times(1, SPENDTHRIFT),
+            Times(20, SPENT),
+            Line::Config(|config| *config = config.with_rules(LOW_RULES)),
+            Times(9, SPENT),
+            Starves(2),
+            Look(20, &[]),
+            Look(10, &[]),
         ],
     },
     // Pauses.
@@ -2045,6 +2129,22 @@ pub const CASES: &[Case] = &[
             Look(999, &[]),
             Look(1, &[]),
             Look(100, CALM_1),
+        ],
+    },
+    Case {
+        name: "a hint of an exempt process hastens no look",
+        scene: &[
+            Line::Config(|config| {
+                *config = config.with_rules(RULES);
+                config.user_priority = UserPriority::Honour;
+            }),
+            Times(1, BELOW),
+            Seen(2, |seen| seen.rule = Some(RuleId(2))),
+            Seen(2, hints),
+            Quiet(1),
+            Line::Step("it looks rarely", |step| {
+                step.next_look == Some(Nanos(10_001_100_000 + 1_000_000))
+            }),
         ],
     },
     // What becomes of decisions.
