@@ -498,7 +498,7 @@ const BUGS: &[Bug] = &[
         "two tenants have a budget each",
     ),
     Bug(
-        "pass/node.rs",
+        "pass/begin.rs",
         "one.pass == last || one.matters(now));",
         "one.pass == last);",
         "a tenant that goes and comes back has the budget that it left",
@@ -673,20 +673,20 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "process/recovery.rs",
-        "if fallback == Fallback::Forget {",
+        "if kind == FailureKind::Rebuilt {",
         "if false {",
         "a reset is met with silence, then whatever is still stopped is started",
     ),
     Bug(
         "process/recovery.rs",
-        "self.disarmed = true;",
-        "",
+        "self.disarmed |= self.failures >= config.get(Number::DisarmAfter);",
+        "let _ = (config.get(Number::DisarmAfter), self.disarmed);",
         "a port that fails again and again is disarmed, and armed by an operator",
     ),
     Bug(
         "process/recovery.rs",
-        "FailureKind::Passing => None,",
-        "FailureKind::Passing => Some(Fallback::StartAll),",
+        ".filter(|kind| *kind != FailureKind::Passing)",
+        "",
         "a failure that passes by itself is as if there had been nothing to do",
     ),
     Bug(
