@@ -7,7 +7,9 @@ use crate::pass::pass::{Pass, Tally};
 use crate::pass::storage::Storage;
 use crate::settings::config::Config;
 use crate::settings::limits::Limits;
-use crate::terms::{Arming, Decision, Nanos, Observation, Outcome, QueueId, QueueView, Step};
+use crate::terms::{
+    Arming, Decision, Nanos, Observation, Outcome, Priority, QueueId, QueueView, Step,
+};
 
 /// The policy of one KFD node.
 ///
@@ -84,7 +86,14 @@ impl<S: Storage> Scheduler<S> {
             levels: parts.levels,
             out,
             step: Step::default(),
-            tally: Tally::NOTHING,
+            tally: Tally {
+                lowest: Priority::HIGHEST,
+                floor: Priority::HIGHEST,
+                due: Nanos::NEVER,
+                settles: Nanos::NEVER,
+                bound: Nanos::NEVER,
+                ..Tally::default()
+            },
         }
         .run(seen, outcomes)
     }

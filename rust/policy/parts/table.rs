@@ -10,13 +10,9 @@ pub struct Slot<R> {
     /// bucket that the record here is in: numbers of places from 1 on, or 0 for none.
     first: u16,
     next: u16,
-    record: R,
-}
-
-/// What a table keeps.
-pub(crate) trait Record: Copy {
     /// What the record is found by.
-    fn key(&self) -> u64;
+    key: u64,
+    record: R,
 }
 
 /// A table over borrowed memory.
@@ -25,7 +21,7 @@ pub(crate) struct Table<'s, R> {
     len: usize,
 }
 
-impl<'s, R: Record> Table<'s, R> {
+impl<'s, R: Copy + Default> Table<'s, R> {
     /// The table that had this length when the memory was last used.
     pub(crate) fn new(slots: &'s mut [Slot<R>], len: usize) -> Table<'s, R> {
         let len = len.min(slots.len());
@@ -63,8 +59,8 @@ impl<'s, R: Record> Table<'s, R> {
 
     /// Where the record with this key is; `hint` is where to look first.
     pub(crate) fn find(&self, key: u64, hint: usize) -> Option<usize> {
-        let expected = self.get(hint).filter(|_| hint < self.len);
-        if expected.is_some_and(|record| record.key() == key) {
+        let expected = self.slots.get(hint).filter(|_| hint < self.len);
+        if expected.is_some_and(|slot| slot.key == key) {
             return Some(hint);
         }
         let mut link = self.slots.get(self.bucket(key))?.first;
@@ -73,7 +69,7 @@ impl<'s, R: Record> Table<'s, R> {
         for _ in 0..self.len {
             let at = usize::from(link).checked_sub(1)?;
             let slot = self.slots.get(at)?;
-            if slot.record.key() == key {
+            if slot.key == key {
                 return Some(at);
             }
             link = slot.next;
@@ -81,10 +77,17 @@ impl<'s, R: Record> Table<'s, R> {
         None
     }
 
+    /// Where the record with this key is; if there is none, an empty one is added.
+    pub(crate) fn find_or_add(&mut self, key: u64, hint: usize) -> Option<usize> {
+        let found = self.find(key, hint);
+        found.or_else(|| self.insert(key, R::default()))
+    }
+
     /// Adds a record whose key is not there yet. `None`: the table is full.
-    pub(crate) fn insert(&mut self, record: R) -> Option<usize> {
+    pub(crate) fn insert(&mut self, key: u64, record: R) -> Option<usize> {
         let at = self.len;
-        self.slots.get_mut(at)?.record = record;
+        let slot = self.slots.get_mut(at)?;
+        (slot.key, slot.record) = (key, record);
         self.link(at)?;
         self.len = at.saturating_add(1);
         Some(at)
@@ -94,9 +97,10 @@ impl<'s, R: Record> Table<'s, R> {
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&R) -> bool) {
         let mut kept = 0usize;
         for at in 0..self.len {
-            let record = self.get(at).filter(|record| keep(record)).copied();
-            if let (Some(record), Some(place)) = (record, self.get_mut(kept)) {
-                *place = record;
+            let slot = self.slots.get(at).filter(|slot| keep(&slot.record));
+            let slot = slot.map(|slot| (slot.key, slot.record));
+            if let (Some(slot), Some(place)) = (slot, self.slots.get_mut(kept)) {
+                (place.key, place.record) = slot;
                 kept = kept.saturating_add(1);
             }
         }
@@ -115,7 +119,7 @@ impl<'s, R: Record> Table<'s, R> {
     /// Puts the record at a place into its bucket. `None`: places have no such number.
     fn link(&mut self, at: usize) -> Option<()> {
         let number = u16::try_from(at.checked_add(1)?).ok()?;
-        let bucket = self.bucket(self.get(at)?.key());
+        let bucket = self.bucket(self.slots.get(at)?.key);
         let first = &mut self.slots.get_mut(bucket)?.first;
         let next = core::mem::replace(first, number);
         self.slots.get_mut(at)?.next = next;
@@ -139,16 +143,10 @@ mod tests {
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     struct Number(u64);
 
-    impl Record for Number {
-        fn key(&self) -> u64 {
-            self.0
-        }
-    }
-
     fn table(slots: &mut [Slot<Number>], keys: &[u64]) -> usize {
         let mut table = Table::new(slots, 0);
         for &key in keys {
-            table.insert(Number(key));
+            table.insert(key, Number(key));
         }
         table.len()
     }
@@ -170,12 +168,12 @@ mod tests {
     fn a_full_table_takes_no_more() {
         let mut slots = [Slot::default(); 2];
         let mut table = Table::new(&mut slots, 0);
-        assert_eq!(table.insert(Number(1)), Some(0));
-        assert_eq!(table.insert(Number(2)), Some(1));
-        assert_eq!(table.insert(Number(3)), None);
+        assert_eq!(table.insert(1, Number(1)), Some(0));
+        assert_eq!(table.insert(2, Number(2)), Some(1));
+        assert_eq!(table.insert(3, Number(3)), None);
         assert_eq!(table.find(3, 0), None);
         let mut none: [Slot<Number>; 0] = [];
-        assert_eq!(Table::new(&mut none, 0).insert(Number(1)), None);
+        assert_eq!(Table::new(&mut none, 0).insert(1, Number(1)), None);
         assert_eq!(Table::new(&mut none, 5).find(0, 0), None);
     }
 
@@ -207,7 +205,7 @@ mod tests {
             table.find(last.0, kept.len()),
             table.find(last.0, usize::MAX)
         );
-        assert!(table.insert(Number(101)).is_some());
+        assert!(table.insert(101, Number(101)).is_some());
         assert_eq!(table.find(101, usize::MAX), Some(kept.len()));
     }
 }

@@ -3,8 +3,6 @@
 //! every queue pays, so it ends early for an idle one.
 
 use crate::pass::pass::Pass;
-use crate::process::process::Process;
-use crate::process::tenant::Tenant;
 use crate::queue::queue::Queue;
 use crate::terms::{count, Decision, Nanos, Observation, Priority, QueueState, Waves};
 
@@ -36,7 +34,8 @@ impl Pass<'_, '_> {
             queue.meet(pass, self.config, &self.limits, observation);
             if owner != Some(observation.process) {
                 let (before, budget) = (queue.process_at, queue.rating.stop_budget());
-                owner_at = self.meet_process(before, budget, observation);
+                let met = self.meet_process(before, budget, observation);
+                owner_at = met.unwrap_or(usize::MAX);
                 owner = Some(observation.process);
             }
             let Some(queue) = self.queues.get_mut(at) else {
@@ -67,34 +66,30 @@ impl Pass<'_, '_> {
     }
 
     /// Finds the process of a queue, or makes its acquaintance, and that of its tenant.
-    /// Returns where it is; no place if there is no room for it. `hint`: where it may be.
-    fn meet_process(&mut self, hint: usize, budget: Option<Nanos>, seen: &Observation) -> usize {
+    /// `None`: there is no room for it. `hint`: where it may be.
+    fn meet_process(
+        &mut self,
+        hint: usize,
+        budget: Option<Nanos>,
+        seen: &Observation,
+    ) -> Option<usize> {
         let pass = self.node.pass;
-        let found = self.processes.find(seen.process.0, hint);
-        let place = found.or_else(|| self.processes.insert(Process::new(seen.process)));
-        let Some(process) = place.and_then(|at| self.processes.get_mut(at)) else {
-            return usize::MAX;
-        };
-        let found = self.tenants.find(seen.tenant.0, process.tenant_at);
-        let tenant = found.or_else(|| self.tenants.insert(Tenant::new(seen.tenant)));
-        let Some(tenant_at) = tenant else {
-            return usize::MAX;
-        };
+        let at = self.processes.find_or_add(seen.process.0, hint)?;
+        let process = self.processes.get_mut(at)?;
+        let tenant_at = self.tenants.find_or_add(seen.tenant.0, process.tenant_at)?;
         (process.pass, process.tenant_at, process.stop_budget) = (pass, tenant_at, budget);
         if seen.hint.is_none() {
             process.hint.see_no_page(self.now);
         }
-        if let Some(tenant) = self.tenants.get_mut(tenant_at) {
-            tenant.pass = pass;
-        }
-        place.unwrap_or(usize::MAX)
+        self.tenants.get_mut(tenant_at)?.pass = pass;
+        Some(at)
     }
 
     /// A queue that was not there before. `None`: there is no room for it.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     fn welcome(&mut self, seen: &Observation) -> Option<usize> {
-        self.queues
-            .insert(Queue::new(self.now, self.node.pass, seen))
+        let queue = Queue::new(self.now, self.node.pass, seen);
+        self.queues.insert(seen.queue.0, queue)
     }
 
     /// A queue that there is no room for is exempt: it is only ever started.

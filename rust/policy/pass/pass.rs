@@ -33,6 +33,7 @@ pub(crate) struct Pass<'p, 'c> {
 }
 
 /// What has been found so far in a pass.
+#[derive(Default)]
 pub(crate) struct Tally {
     /// The waves of this look were asked for, and some were counted.
     pub(crate) asked: bool,
@@ -58,25 +59,6 @@ pub(crate) struct Tally {
     pub(crate) due: Nanos,
     pub(crate) settles: Nanos,
     pub(crate) bound: Nanos,
-}
-
-impl Tally {
-    pub(crate) const NOTHING: Tally = Tally {
-        asked: false,
-        counted: false,
-        busiest: None,
-        lowest: Priority::HIGHEST,
-        highest: Priority::LOWEST,
-        floor: Priority::HIGHEST,
-        ceiling: Priority::LOWEST,
-        hinted: false,
-        immune: false,
-        stopped: 0,
-        stops_for: None,
-        due: Nanos::NEVER,
-        settles: Nanos::NEVER,
-        bound: Nanos::NEVER,
-    };
 }
 
 impl Pass<'_, '_> {

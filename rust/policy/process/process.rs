@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is remembered of a process.
 
-use crate::parts::table::{Record, Slot};
+use crate::parts::table::Slot;
 use crate::process::hint::Hint;
 use crate::settings::limits::Limits;
-use crate::terms::{Nanos, ProcessId};
+use crate::terms::Nanos;
 
 /// How long nothing is stopped for a process that has made no progress; twice as long each
 /// time. Long enough that a victim loses little, short enough that a client that was merely
@@ -20,7 +20,6 @@ pub type ProcessSlot = Slot<Process>;
 /// What is remembered of one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Process {
-    id: ProcessId,
     /// The pass in which one of its queues was last seen.
     pub(crate) pass: u32,
     /// Where its tenant is.
@@ -43,21 +42,7 @@ pub struct Process {
     pub(crate) hint: Hint,
 }
 
-impl Record for Process {
-    fn key(&self) -> u64 {
-        self.id.0
-    }
-}
-
 impl Process {
-    /// A process that was never seen before.
-    pub(crate) fn new(id: ProcessId) -> Process {
-        Process {
-            id,
-            ..Process::default()
-        }
-    }
-
     /// A pass begins.
     pub(crate) fn begin_pass(&mut self) {
         if !core::mem::take(&mut self.holds) {
@@ -117,7 +102,7 @@ mod tests {
     #[test]
     fn patience_counts_from_the_last_progress_while_something_is_held() {
         let limits = Limits::new(&Config::new());
-        let mut process = Process::new(ProcessId(1));
+        let mut process = Process::default();
         assert_eq!(process.patience_ends(&limits), None);
         process.hold(T);
         let first = T.after(limits.no_progress);
@@ -136,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_cool_down_doubles_up_to_a_second_and_ends_with_progress() {
-        let mut process = Process::new(ProcessId(1));
+        let mut process = Process::default();
         for cool in [10, 20, 40, 80, 160, 320, 640, 1_000, 1_000] {
             process.blame(T);
             let end = T.after(Nanos::from_millis(cool));

@@ -6,8 +6,8 @@
 //! tenant wins nothing by more processes. Several queues stopped at the same time count
 //! once. A second of the account begins when something is first stopped for it.
 
-use crate::parts::table::{Record, Slot};
-use crate::terms::{Nanos, TenantId};
+use crate::parts::table::Slot;
+use crate::terms::Nanos;
 
 /// What is remembered of one tenant, or a free place for one.
 pub type TenantSlot = Slot<Tenant>;
@@ -15,7 +15,6 @@ pub type TenantSlot = Slot<Tenant>;
 /// What is remembered of one tenant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tenant {
-    id: TenantId,
     /// The pass in which one of its queues was last seen.
     pub(crate) pass: u32,
     /// Something has been stopped for it since the last pass.
@@ -25,21 +24,7 @@ pub struct Tenant {
     spent: Nanos,
 }
 
-impl Record for Tenant {
-    fn key(&self) -> u64 {
-        self.id.0
-    }
-}
-
 impl Tenant {
-    /// A tenant that was never seen before.
-    pub(crate) fn new(id: TenantId) -> Tenant {
-        Tenant {
-            id,
-            ..Tenant::default()
-        }
-    }
-
     /// Books the time since the last pass.
     pub(crate) fn begin_pass(&mut self, elapsed: Nanos) {
         if core::mem::take(&mut self.holds) {
@@ -85,7 +70,7 @@ mod tests {
 
     #[test]
     fn what_is_spent_is_gone_until_the_second_is_over() {
-        let mut tenant = Tenant::new(TenantId(1));
+        let mut tenant = Tenant::default();
         tenant.begin_pass(BUDGET);
         assert_eq!(tenant.left(START, BUDGET), BUDGET);
         tenant.hold(START);
@@ -107,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_whole_second_is_no_limit() {
-        let mut tenant = Tenant::new(TenantId(1));
+        let mut tenant = Tenant::default();
         tenant.hold(START);
         tenant.begin_pass(Nanos::NEVER);
         assert_eq!(tenant.left(START, Nanos::SECOND), Nanos::NEVER);

@@ -2,7 +2,7 @@
 //! What is remembered of a queue. Each part keeps its own rules; here is what
 //! concerns more than one of them.
 
-use crate::parts::table::{Record, Slot};
+use crate::parts::table::Slot;
 use crate::queue::phase::{Beneficiary, Booking, Phase, Stop};
 use crate::queue::rating::Rating;
 use crate::queue::work::Work;
@@ -51,12 +51,6 @@ pub struct Queue {
     stops: u64,
     stopped: Nanos,
     pub(crate) ran: Nanos,
-}
-
-impl Record for Queue {
-    fn key(&self) -> u64 {
-        self.id.0
-    }
 }
 
 impl Queue {
