@@ -10,7 +10,6 @@ use crate::shared::Shared;
 use gpreempt_policy::Config;
 use gpreempt_policy::Mode;
 use gpreempt_policy::Nanos;
-use gpreempt_policy::Number;
 use gpreempt_policy::RuleEffect;
 use gpreempt_policy::RETRY_FIRST;
 use kernel::prelude::*;
@@ -153,7 +152,7 @@ impl Engine {
             _ if self.shared.creation_wakes() => Some(LONGEST_SLEEP),
             _ => Some(WITHOUT_WAKING),
         };
-        let spacing = policy.duration(Number::PollInterval);
+        let spacing = Nanos::from_micros(policy.numbers.poll_interval_us);
         let Some(look) = look.or_else(|| longest.map(|time| clock::now().after(time))) else {
             return Next {
                 look: None,

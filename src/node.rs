@@ -38,7 +38,6 @@ use gpreempt_policy::Arming;
 use gpreempt_policy::Config;
 use gpreempt_policy::Mode;
 use gpreempt_policy::Nanos;
-use gpreempt_policy::Number;
 use gpreempt_policy::QueueId;
 use gpreempt_policy::QueueView;
 use gpreempt_policy::Step;
@@ -189,7 +188,7 @@ impl NodeEngine {
         thread: &mut Running,
     ) -> Option<Nanos> {
         let begin = clock::now();
-        let soon = || Some(begin.after(config.duration(Number::PollInterval)));
+        let soon = || Some(begin.after(Nanos::from_micros(config.numbers.poll_interval_us)));
         let later = || Some(begin.after(RETRY_FIRST));
         let site = Site::new(gpu, self.index);
         let Ok(hardware) = self.look_at(site, backend) else {

@@ -24,13 +24,11 @@ mod terms;
 
 /// What operators set: the table of parameters, their values, the text of a rule.
 mod settings {
-    pub(crate) mod choices;
     pub(crate) mod config;
-    pub(crate) mod digits;
     pub(crate) mod limits;
     pub(crate) mod parameter;
     pub(crate) mod rule_text;
-    pub(crate) mod set_error;
+    pub(crate) mod value;
 }
 
 /// What several rooms build on.
@@ -96,14 +94,13 @@ pub use process::share::{share, Claim, Worth};
 pub use process::tenant::TenantSlot;
 pub use queue::queue::QueueSlot;
 pub use scheduler::Scheduler;
-pub use settings::choices::Mode;
-pub use settings::config::{choice, unit_name, Config};
+pub use settings::config::Config;
 pub use settings::parameter::{
-    ChoiceSpec, Number, NumberSpec, Unit, AS_MODULE, CHOICES, MOST_GPUS, NUMBERS, NUMBER_COUNT,
-    PARAMETERS, PARAMETER_COUNT, TIMESLICE_HELP, TIMESLICE_MAX, TIMESLICE_NAME,
+    choice, ChoiceSpec, NumberSpec, Numbers, AS_MODULE, CHOICES, MOST_GPUS, NUMBERS,
+    TIMESLICE_HELP, TIMESLICE_MAX, TIMESLICE_NAME,
 };
-pub use settings::rule_text::{unescaped, RuleError, RuleText, Subject};
-pub use settings::set_error::SetError;
+pub use settings::rule_text::{unescaped, RuleText, Subject};
+pub use settings::value::{Mode, SetError};
 pub use terms::decision::{
     Action, Arming, Decision, Failed, FailureKind, HintCounts, Inversion, Outcome, Reason, Report,
     Step,

@@ -3,7 +3,7 @@
 //! The parameters as the threads follow them.
 
 use crate::fake::{expect, with_gpu};
-use gpreempt_policy::{Mode, Nanos, Number, MOST_GPUS};
+use gpreempt_policy::{Mode, Nanos, MOST_GPUS};
 use kernel::prelude::*;
 use kfd::operator::modes::{Address, Modes, NoRoom};
 use kfd::operator::settings::tests::{locks, put};
@@ -23,7 +23,7 @@ mod tests {
             let mut followed = Followed::of(gpu);
             let stop = |followed: &mut Followed| {
                 let settings = followed.now(gpu);
-                settings.policy.duration(Number::MaxStop)
+                Nanos::from_millis(settings.policy.numbers.max_stop_ms)
             };
             let default = stop(&mut followed);
             let before = locks();

@@ -12,9 +12,9 @@ use crate::kernel::compat::*;
 use crate::kernel::wake;
 use gpreempt_policy::unescaped;
 use gpreempt_policy::RuleEffect;
-use gpreempt_policy::RuleError;
 use gpreempt_policy::RuleId;
 use gpreempt_policy::RuleText;
+use gpreempt_policy::SetError;
 use gpreempt_policy::Subject;
 use kernel::prelude::*;
 use kernel::sync::atomic::Atomic;
@@ -99,7 +99,7 @@ impl Rules {
     /// Adds a rule; one with the same number is replaced. Says in the log why
     /// one is refused.
     pub fn add(&self, text: &str) -> Result {
-        let refuse = |error: RuleError| {
+        let refuse = |error: SetError| {
             pr_err!("rule '{}' refused: {}\n", text.trim(), Plain(error));
             EINVAL
         };

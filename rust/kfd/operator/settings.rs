@@ -26,9 +26,10 @@ use gpreempt_policy::Config;
 use gpreempt_policy::Mode;
 use gpreempt_policy::SetError;
 use gpreempt_policy::AS_MODULE;
+use gpreempt_policy::CHOICES;
 use gpreempt_policy::MOST_GPUS;
-use gpreempt_policy::PARAMETERS;
-use gpreempt_policy::PARAMETER_COUNT;
+use gpreempt_policy::NUMBERS;
+use gpreempt_policy::TIMESLICE_NAME;
 use kernel::module_param::KernelParam;
 use kernel::prelude::*;
 use kernel::str::Formatter;
@@ -67,17 +68,14 @@ impl Settings {
             "sampler" => out.write_str(self.sampler.name()),
             "backend" => out.write_str(self.backend.name()),
             "transaction" => out.write_str(self.transaction.name()),
-            _ => self
-                .policy
-                .write_text(name, out)
-                .unwrap_or(Err(core::fmt::Error)),
+            _ => self.policy.write_text(name, out),
         }
     }
 
     /// Sets a parameter from text; on an error nothing changes.
     fn set_text(&mut self, name: &str, text: &str) -> Result<(), SetError> {
         let text = text.trim();
-        let refused = || choice(name).map_or(SetError::Invalid, |choice| choice.refuse(text));
+        let refused = || choice(name).map_or(SetError::NO_VALUE, |choice| choice.refuse(text));
         match name {
             "sampler" => {
                 self.sampler = SamplerKind::named(text).ok_or_else(refused)?;
@@ -200,8 +198,8 @@ fn set(name: &str, text: &str) -> Result {
     change(|all| all.settings.set_text(name, text)).map_err(|error| {
         pr_err!("{}={}: {}\n", name, text.trim(), Plain(error));
         match error {
-            SetError::OutOfRange { .. } => ERANGE,
-            SetError::Invalid | SetError::Gone(_) | SetError::Unknown => EINVAL,
+            SetError::OutOfRange(..) => ERANGE,
+            SetError::Invalid(_) | SetError::Unknown => EINVAL,
         }
     })?;
     wake::all();
@@ -333,6 +331,24 @@ static OPS: kernel::bindings::kernel_param_ops = kernel::bindings::kernel_param_
     set: Some(set_callback),
     get: Some(get_callback),
     free: None,
+};
+
+/// How many parameters there are.
+const PARAMETER_COUNT: usize = NUMBERS.len() + CHOICES.len() + 1;
+
+/// The names of all parameters.
+const PARAMETERS: [&str; PARAMETER_COUNT] = {
+    let mut names = [TIMESLICE_NAME; PARAMETER_COUNT];
+    let mut at = 0;
+    while at < NUMBERS.len() {
+        names[at] = NUMBERS[at].name;
+        at += 1;
+    }
+    while at < NUMBERS.len() + CHOICES.len() {
+        names[at] = CHOICES[at - NUMBERS.len()].name;
+        at += 1;
+    }
+    names
 };
 
 const NAME_BYTES: usize = 32;

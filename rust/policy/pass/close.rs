@@ -3,7 +3,7 @@
 
 use crate::pass::pass::Pass;
 use crate::pass::stop::EXPECT;
-use crate::settings::choices::Mode;
+use crate::settings::value::Mode;
 use crate::terms::{Arming, Nanos};
 
 /// How much of an interval between looks each queue takes at least, so that looking at

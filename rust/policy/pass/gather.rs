@@ -54,7 +54,7 @@ impl Pass<'_, '_> {
             return;
         };
         let (level, process_at) = (queue.level(), queue.process_at);
-        let ruled = queue.rating.is_ruled();
+        let ruled = queue.rating.ruled;
         // Below the lowest queue there is nothing to stop.
         let above = level > self.tally.floor;
         let waits = queue.waits(now, &limits).filter(|_| above);

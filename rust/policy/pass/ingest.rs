@@ -33,7 +33,7 @@ impl Pass<'_, '_> {
             }
             queue.meet(pass, self.config, &self.limits, observation);
             if owner != Some(observation.process) {
-                let (before, budget) = (queue.process_at, queue.rating.stop_budget());
+                let (before, budget) = (queue.process_at, queue.rating.stop_budget);
                 let met = self.meet_process(before, budget, observation);
                 owner_at = met.unwrap_or(usize::MAX);
                 owner = Some(observation.process);
@@ -115,7 +115,7 @@ impl Pass<'_, '_> {
             return;
         };
         let (ran, wanted) = (queue.is_busy(now), queue.wants(now, false));
-        let (healed, progress) = queue.take_in(now, self.config, seen, tally.asked);
+        let (healed, progress) = queue.take_in(now, seen, tally.asked);
         let (busy, wants) = (queue.is_busy(now), queue.wants(now, false));
         step.healed = step.healed.saturating_add(usize::from(healed));
         step.running = step.running.saturating_add(usize::from(busy));

@@ -8,9 +8,9 @@ use crate::pass::storage::LevelSlot;
 use crate::process::process::Process;
 use crate::process::tenant::Tenant;
 use crate::queue::queue::Queue;
-use crate::settings::choices::Mode;
 use crate::settings::config::Config;
 use crate::settings::limits::Limits;
+use crate::settings::value::Mode;
 use crate::terms::{
     Arming, Decision, Nanos, Observation, Outcome, Priority, QueueId, Step, LEVELS,
 };

@@ -34,7 +34,6 @@ impl Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::parameter::Number;
 
     const NOW: Nanos = Nanos(5_000_000_000);
 
@@ -42,7 +41,7 @@ mod tests {
     /// looks 100 us apart while it matters and 1,000 us apart otherwise.
     fn rest(step: Step, took: u32) -> Nanos {
         let mut config = Config::new();
-        assert_eq!(config.set(Number::PollInterval, 100), Ok(()));
+        config.numbers.poll_interval_us = 100;
         let end = step.rest_until(NOW, Nanos::from_micros(took), &config);
         end.since(NOW)
     }

@@ -7,7 +7,7 @@
 
 use crate::pass::pass::Pass;
 use crate::queue::phase::{Beneficiary, Phase, Stop};
-use crate::settings::choices::Mode;
+use crate::settings::value::Mode;
 use crate::terms::{Action, Arming, Decision, Nanos, Priority, Reason};
 
 /// For whom a stopped queue stays so, and where that process is.

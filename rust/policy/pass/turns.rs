@@ -40,7 +40,7 @@ impl Pass<'_, '_> {
         let slice_of = |pass: &Self, process: ProcessId| {
             let mut turns = pass.taking_turns_at(level);
             let one = turns.find(|(_, queue)| queue.process == process);
-            one.map(|(_, queue)| queue.rating.timeslice())
+            one.map(|(_, queue)| queue.rating.timeslice)
         };
         let slice = last.and_then(|turn| slice_of(self, turn.process));
         if let (Some(turn), Some(slice)) = (last, slice) {
@@ -80,7 +80,7 @@ impl Pass<'_, '_> {
         let all = (0..).zip(self.queues.iter());
         all.filter(move |(_, queue)| {
             queue.level() == level
-                && queue.rating.timeslice() > Nanos::ZERO
+                && queue.rating.timeslice > Nanos::ZERO
                 && queue.contends()
                 && queue.wants(self.now, false)
                 && self.may_hold(queue.process_at)
@@ -136,7 +136,7 @@ impl Pass<'_, '_> {
         level: Priority,
     ) -> Option<(Beneficiary, usize)> {
         let queue = self.queues.get(at)?;
-        let (process, slice) = (queue.process, queue.rating.timeslice());
+        let (process, slice) = (queue.process, queue.rating.timeslice);
         let one = self.level(level)?;
         let turn = one.turn.filter(|turn| turn.exclusive)?;
         let who = one.demand.wants.other_than(process)?;
@@ -152,7 +152,7 @@ impl Pass<'_, '_> {
             };
             let (level, process) = (queue.level(), queue.process);
             let stoppable = queue.is_stoppable(self.now, level) && queue.is_busy(self.now);
-            if !stoppable || queue.rating.timeslice() == Nanos::ZERO {
+            if !stoppable || queue.rating.timeslice == Nanos::ZERO {
                 continue;
             }
             let turn = self.level(level).and_then(|level| level.turn);

@@ -221,9 +221,7 @@ mod tests {
     #[test]
     fn a_limit_of_zero_makes_hints_nothing() {
         let mut config = Config::new();
-        assert!(config
-            .set(crate::settings::parameter::Number::HintLimit, 0)
-            .is_ok());
+        config.numbers.hint_limit_us = 0;
         let mut hint = met();
         assert_eq!(
             see(&mut hint, at(100), &Limits::new(&config), 8),

@@ -4,7 +4,6 @@
 //! it again. Where the driver makes all queues anew, not even starts are sent.
 
 use crate::settings::config::Config;
-use crate::settings::parameter::Number;
 use crate::terms::{Arming, FailureKind, Nanos, Report};
 
 /// How long a node is left alone after a failed transaction; twice as long each time it
@@ -45,7 +44,7 @@ impl Recovery {
         let pause = RETRY_FIRST.doubled(self.failures, RETRY_LONGEST);
         self.failures = self.failures.saturating_add(1);
         self.alone_until = now.after(pause);
-        self.disarmed |= self.failures >= config.get(Number::DisarmAfter);
+        self.disarmed |= self.failures >= config.numbers.disarm_after;
         if kind == FailureKind::Rebuilt {
             self.silent_until = self.alone_until;
         }

@@ -67,12 +67,12 @@ impl Queue {
 
     /// The priority that counts.
     pub(crate) fn level(&self) -> Priority {
-        self.rating.effective()
+        self.rating.effective
     }
 
     /// It takes part.
     pub(crate) fn contends(&self) -> bool {
-        self.rating.contends()
+        self.rating.contends
     }
 
     /// It, as somebody for whom others are stopped.
@@ -95,7 +95,7 @@ impl Queue {
         self.pass = pass;
         self.process = seen.process;
         self.announced = None;
-        self.rating.update(config, limits, seen);
+        self.rating = Rating::new(config, limits, seen);
         self.counted_none = seen.waves == Waves::Known(0);
     }
 
@@ -104,7 +104,7 @@ impl Queue {
     pub(crate) fn join(&mut self, process_at: usize) {
         self.process_at = process_at;
         if process_at == usize::MAX {
-            self.rating.exclude();
+            self.rating.contends = false;
         }
     }
 
@@ -115,14 +115,7 @@ impl Queue {
 
     /// Takes in what is seen; `asked` says that waves were to be counted. Returns whether
     /// something other than the policy started it, and whether it makes progress.
-    pub(crate) fn take_in(
-        &mut self,
-        now: Nanos,
-        config: &Config<'_>,
-        seen: &Observation,
-        asked: bool,
-    ) -> (bool, bool) {
-        self.rating.update_timeslice(config, seen);
+    pub(crate) fn take_in(&mut self, now: Nanos, seen: &Observation, asked: bool) -> (bool, bool) {
         let before = self.verdict(now);
         let booking = self.phase.follow(seen.state);
         let progress = self.work.take_in(now, seen, asked);
@@ -179,7 +172,7 @@ impl Queue {
     /// It may be stopped for a queue of this level, if that is of another process.
     pub(crate) fn is_stoppable(&self, now: Nanos, level: Priority) -> bool {
         self.contends()
-            && !self.rating.is_protected()
+            && !self.rating.protected
             && self.runs()
             && now >= self.retry_at
             && !self.is_immune(now, level)
@@ -225,7 +218,7 @@ impl Queue {
         if reason == Reason::Bound {
             // It is left to run for a while by all up to the level that it was stopped for.
             let level = stop.beneficiary.map(|beneficiary| beneficiary.level);
-            let length = self.rating.timeslice().max(limits.min_run);
+            let length = self.rating.timeslice.max(limits.min_run);
             self.earned = (length, level.unwrap_or(Priority::HIGHEST));
         }
         self.phase = Phase::Starting(stop, reason);

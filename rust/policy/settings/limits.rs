@@ -2,11 +2,9 @@
 //! The parameters of one step as durations, with what follows from them, worked out once a
 //! step.
 
-use crate::settings::choices::Mode;
 use crate::settings::config::Config;
-use crate::settings::parameter::Number;
-use crate::terms::priority::Priority;
-use crate::terms::time::Nanos;
+use crate::settings::value::Mode;
+use crate::terms::{Nanos, Priority};
 
 /// How many times as often one looks while an urgent request may come.
 const ALERT: u64 = 5;
@@ -42,23 +40,23 @@ pub(crate) struct Limits {
 
 impl Limits {
     pub(crate) fn new(config: &Config<'_>) -> Limits {
-        let duration = |number| config.duration(number);
-        let poll = duration(Number::PollInterval);
+        let numbers = &config.numbers;
+        let poll = Nanos::from_micros(numbers.poll_interval_us);
         let highest_rule = config.rules.iter().filter_map(|rule| rule.priority).max();
-        let claims = u64::from(config.get(Number::ClaimOverhead));
+        let claims = u64::from(numbers.claim_overhead_percent);
         Limits {
             enforce: config.mode == Mode::Enforce,
             highest_rule,
             alert: Nanos(poll.0 / ALERT),
             poll,
             idle: poll.times(IDLE),
-            grace: duration(Number::Grace),
-            max_stop: duration(Number::MaxStop),
-            min_run: duration(Number::MinRun),
-            no_progress: duration(Number::NoProgress),
-            hint: duration(Number::HintLimit),
-            budget: duration(Number::StopBudget),
-            rule_overhead: u64::from(config.get(Number::RuleOverhead)),
+            grace: Nanos::from_micros(numbers.grace_us),
+            max_stop: Nanos::from_millis(numbers.max_stop_ms),
+            min_run: Nanos::from_micros(numbers.min_run_us),
+            no_progress: Nanos::from_millis(numbers.noprogress_ms),
+            hint: Nanos::from_micros(numbers.hint_limit_us),
+            budget: Nanos::from_millis(numbers.stop_budget_ms),
+            rule_overhead: u64::from(numbers.rule_overhead_percent),
             claim_overhead: match highest_rule {
                 Some(_) => claims,
                 None => claims.saturating_mul(WITHOUT_RULES).min(100),

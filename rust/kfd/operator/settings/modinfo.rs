@@ -6,7 +6,6 @@
 
 #![forbid(unsafe_code)]
 
-use gpreempt_policy::unit_name;
 use gpreempt_policy::CHOICES;
 use gpreempt_policy::NUMBERS;
 use gpreempt_policy::TIMESLICE_HELP;
@@ -86,7 +85,7 @@ const fn section<const N: usize>() -> Text<N> {
                 number.default,
                 number.min,
                 number.max,
-                unit_name(number.unit),
+                number.unit,
             )
             .end(number.name, "uint");
         at += 1;

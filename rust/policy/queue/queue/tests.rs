@@ -37,7 +37,7 @@ fn stopped(config: &Config<'_>, limits: &Limits) -> Queue {
     let active = seen(QueueState::Active);
     let mut queue = Queue::new(NOW, 1, &active);
     queue.meet(1, config, limits, &active);
-    queue.take_in(NOW, config, &active, false);
+    queue.take_in(NOW, &active, false);
     queue.begin_stop(stop(NOW, 11, false));
     queue
 }
@@ -67,9 +67,9 @@ fn a_stop_that_ends_at_its_bound_gives_time_against_all_up_to_its_level() {
     let config = Config::new();
     let limits = Limits::new(&config);
     let mut queue = stopped(&config, &limits);
-    queue.take_in(NOW, &config, &seen(QueueState::StoppedByUs), false);
+    queue.take_in(NOW, &seen(QueueState::StoppedByUs), false);
     queue.begin_start(LATER, &limits, Reason::Bound);
-    queue.take_in(LATER, &config, &seen(QueueState::Active), false);
+    queue.take_in(LATER, &seen(QueueState::Active), false);
     let end = LATER.after(limits.min_run);
     for (level, immune) in [(0, true), (11, true), (12, false), (15, false)] {
         let level = Priority::new(level).unwrap();
@@ -90,9 +90,9 @@ fn a_stop_that_ends_otherwise_gives_none() {
         Reason::Budget,
     ] {
         let mut queue = stopped(&config, &limits);
-        queue.take_in(NOW, &config, &seen(QueueState::StoppedByUs), false);
+        queue.take_in(NOW, &seen(QueueState::StoppedByUs), false);
         queue.begin_start(LATER, &limits, reason);
-        queue.take_in(LATER, &config, &seen(QueueState::Active), false);
+        queue.take_in(LATER, &seen(QueueState::Active), false);
         assert!(!queue.is_immune(LATER, Priority::LOWEST));
     }
 }
@@ -102,13 +102,13 @@ fn what_is_told_of_it_is_booked() {
     let config = Config::new();
     let limits = Limits::new(&config);
     let mut queue = stopped(&config, &limits);
-    queue.take_in(NOW, &config, &seen(QueueState::StoppedByUs), false);
+    queue.take_in(NOW, &seen(QueueState::StoppedByUs), false);
     assert_eq!(queue.view(LATER).verdict, Verdict::Stopped);
     assert_eq!(queue.view(LATER).beneficiary, Some(QueueId(9)));
     let mut forgotten = queue;
     forgotten.forget_stop(LATER);
     assert_eq!(forgotten.view(LATER).stopped, Nanos(100_000));
-    let (healed, _) = queue.take_in(LATER, &config, &seen(QueueState::Active), false);
+    let (healed, _) = queue.take_in(LATER, &seen(QueueState::Active), false);
     assert!(healed);
     assert_eq!(queue.view(LATER).stopped, Nanos(100_000));
     assert_eq!(queue.view(LATER).stops, 1);
@@ -121,9 +121,9 @@ fn it_waits_from_the_grace_on_and_not_in_the_look_that_finds_it() {
     let mut active = seen(QueueState::Active);
     let mut queue = Queue::new(NOW, 1, &active);
     queue.meet(1, &config, &limits, &active);
-    queue.take_in(NOW, &config, &active, false);
+    queue.take_in(NOW, &active, false);
     active.backlog = Some(1);
-    queue.take_in(NOW, &config, &active, false);
+    queue.take_in(NOW, &active, false);
     assert_eq!(queue.waits(NOW, &limits), None);
     assert_eq!(
         queue.settles_at(NOW, &limits),
@@ -136,7 +136,6 @@ fn it_waits_from_the_grace_on_and_not_in_the_look_that_finds_it() {
     assert_eq!(queue.settles_at(then, &limits), None);
     // Nor without a grace.
     let mut none = config;
-    none.set(crate::settings::parameter::Number::Grace, 0)
-        .unwrap();
+    none.numbers.grace_us = 0;
     assert_eq!(queue.waits(NOW, &Limits::new(&none)), None);
 }

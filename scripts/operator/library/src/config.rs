@@ -12,7 +12,7 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use gpreempt_policy::{RuleError, TIMESLICE_NAME};
+use gpreempt_policy::{RuleText, SetError, TIMESLICE_NAME};
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
@@ -426,7 +426,7 @@ fn rule(reader: &mut Reader<'_>, table: &DeTable<'_>, at: usize) -> Option<Rule>
     };
     match Rule::named(&format!("{id}{words}"), names.name()) {
         Ok(rule) => Some(rule),
-        Err(RuleError::NoEffect) if reader.gone.len() > gone_before => {
+        Err(RuleText::NO_EFFECT) if reader.gone.len() > gone_before => {
             reader.gone(
                 at,
                 format!("rule {id} does nothing without what is gone and is left out"),
@@ -467,21 +467,21 @@ fn one_word(text: &str) -> String {
 }
 
 /// What is wrong with a rule, in the words of the file.
-fn complaint(error: RuleError) -> String {
+fn complaint(error: SetError) -> String {
     match error {
-        RuleError::Id => "'id' takes a number from 0 to 4294967295".into(),
-        RuleError::NoSubject => {
+        RuleText::NO_ID => "'id' takes a number from 0 to 4294967295".into(),
+        RuleText::NO_SUBJECT => {
             "the rule is for nobody: add 'cgroup', 'comm', 'unit', 'container', 'label' or 'user'"
                 .into()
         }
-        RuleError::TwoSubjects => {
+        RuleText::TWICE => {
             "give only one of 'cgroup', 'comm' and the name of a unit, container, label or user"
                 .into()
         }
-        RuleError::NoEffect => "the rule does nothing: \
+        RuleText::NO_EFFECT => "the rule does nothing: \
              add 'prio', 'timeslice_us', 'stop_budget_ms' or 'exempt'"
             .into(),
-        RuleError::ExemptAndMore => "'exempt' goes with nothing else: take the rest out".into(),
+        RuleText::EXEMPT_AND_MORE => "'exempt' goes with nothing else: take the rest out".into(),
         other => other.to_string().replace('=', ""),
     }
 }

@@ -7,7 +7,9 @@
 
 use std::fmt;
 
-use gpreempt_policy::{ChoiceSpec, CHOICES, PARAMETERS};
+use gpreempt_policy::{ChoiceSpec, CHOICES};
+
+use crate::parameters;
 
 /// What is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -136,7 +138,7 @@ pub fn all() -> impl Iterator<Item = Gone> {
         all.map(|&(word, instead)| value(choice.name, word, instead))
     };
     let values = CHOICES.iter().flat_map(of_choice);
-    let others = PARAMETERS.iter().filter(|name| **name != "mode");
+    let others = parameters::names().filter(|name| *name != "mode");
     let of_one_gpu = others.map(|name| Gone {
         what: What::OfOneGpu(name),
         instead: "only mode can be another one there; write it below [parameters] for all GPUs",

@@ -189,7 +189,7 @@ impl Rule {
     }
 
     /// A rule of the kernel's words, and of a name where that says whom it is for.
-    pub fn named(text: &str, name: Option<Name>) -> Result<Rule, gpreempt_policy::RuleError> {
+    pub fn named(text: &str, name: Option<Name>) -> Result<Rule, gpreempt_policy::SetError> {
         let Some(name) = name else {
             return Rule::parse(text);
         };

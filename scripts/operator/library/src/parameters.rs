@@ -34,24 +34,20 @@ pub fn canonical(name: &str, value: &str) -> Result<String, String> {
     let mut config = Config::new();
     match config.set_text(name, value) {
         Ok(()) => Ok(shown(&config, name).unwrap_or_else(|| value.trim().to_owned())),
-        // The driver's side has the words that the policy does not know.
-        Err(SetError::Unknown) => match choice(name) {
+        Err(SetError::OutOfRange(min, max)) => Err(format!("give a number from {min} to {max}")),
+        Err(error) => match choice(name) {
+            // The driver's side has the words that the policy does not know.
             Some(choice) if choice.words.contains(&value.trim()) => Ok(value.trim().to_owned()),
             Some(choice) => Err(match choice.refuse(value.trim()) {
-                SetError::Gone(instead) => instead.to_owned(),
-                _ => one_of(choice.words),
+                SetError::NO_VALUE => one_of(choice.words),
+                gone => gone.to_string(),
             }),
-            None => Err(SetError::Unknown.to_string()),
+            None if name == TIMESLICE_NAME => Err(format!(
+                "give a number of microseconds from 0 to {TIMESLICE_MAX}, or 16 of them"
+            )),
+            None if error == SetError::Unknown => Err(error.to_string()),
+            None => Err(range(name)),
         },
-        Err(SetError::OutOfRange { min, max }) => Err(format!("give a number from {min} to {max}")),
-        Err(SetError::Gone(instead)) => Err(instead.to_owned()),
-        Err(SetError::Invalid) => Err(match choice(name) {
-            Some(choice) => one_of(choice.words),
-            None if name == TIMESLICE_NAME => {
-                format!("give a number of microseconds from 0 to {TIMESLICE_MAX}, or 16 of them")
-            }
-            None => range(name),
-        }),
     }
 }
 
@@ -73,7 +69,7 @@ fn one_of(words: &[&str]) -> String {
 
 fn shown(config: &Config<'_>, name: &str) -> Option<String> {
     let mut text = String::new();
-    config.write_text(name, &mut text).ok()?.ok()?;
+    config.write_text(name, &mut text).ok()?;
     Some(text)
 }
 

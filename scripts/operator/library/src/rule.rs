@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use gpreempt_policy::{unescaped, RuleEffect, RuleError, RuleText};
+use gpreempt_policy::{unescaped, RuleEffect, RuleText, SetError};
 
 use crate::names::Name;
 
@@ -29,7 +29,7 @@ pub struct Rule {
 
 impl Rule {
     /// Understands a rule by the kernel's own source.
-    pub fn parse(text: &str) -> Result<Rule, RuleError> {
+    pub fn parse(text: &str) -> Result<Rule, SetError> {
         let rule = RuleText::parse(text)?;
         Ok(Rule {
             subject: match rule.subject {

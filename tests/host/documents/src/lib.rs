@@ -9,7 +9,7 @@ mod faults;
 
 use anyhow::{bail, Result};
 use gpreempt_policy::{
-    ChoiceSpec, NumberSpec, Unit, CHOICES, NUMBERS, TIMESLICE_HELP, TIMESLICE_MAX, TIMESLICE_NAME,
+    ChoiceSpec, NumberSpec, CHOICES, NUMBERS, TIMESLICE_HELP, TIMESLICE_MAX, TIMESLICE_NAME,
 };
 
 /// What stands before and after the part about parameters, in any comment syntax.
@@ -96,15 +96,11 @@ impl From<&ChoiceSpec> for Entry {
 
 impl From<&NumberSpec> for Entry {
     fn from(number: &NumberSpec) -> Entry {
-        let unit = match number.unit {
-            Unit::Micros => " us",
-            Unit::Millis => " ms",
-            Unit::Count => "",
-        };
+        let values = format!("{} to {} {}", number.min, number.max, number.unit);
         Entry {
             name: number.name,
             default: number.default.to_string(),
-            values: format!("{} to {}{unit}", number.min, number.max),
+            values: values.trim_end().to_owned(),
             help: number.help,
         }
     }

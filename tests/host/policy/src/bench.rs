@@ -4,7 +4,7 @@
 // the host and inside the kernel.
 
 use gpreempt_policy::{
-    Action, Config, Decision, Failed, FailureKind, Head, Mode, Nanos, Number, Observation, Outcome,
+    Action, Config, Decision, Failed, FailureKind, Head, Mode, Nanos, Observation, Outcome,
     Priority, ProcessId, QueueId, QueueState, QueueView, Reason, Report, Scheduler, Step, Storage,
     Waves,
 };
@@ -217,7 +217,7 @@ impl<S: Storage> Bench<S> {
                 .map_err(|(what, got)| (0, what, got)),
             Line::Quiet(looks) => {
                 for look in 0..looks {
-                    let poll = self.config.get(Number::PollInterval);
+                    let poll = self.config.numbers.poll_interval_us;
                     self.look(poll, &[])
                         .map_err(|(what, got)| (look, what, got))?;
                 }

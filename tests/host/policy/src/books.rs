@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpreempt_policy::{
-    Config, FailureKind, Head, Nanos, Number, Observation, Outcome, Priority, ProcessId, QueueId,
+    Config, FailureKind, Head, Nanos, Observation, Outcome, Priority, ProcessId, QueueId,
     QueueState, Report, RuleEffect, TenantId, Waves,
 };
 
@@ -86,7 +86,7 @@ impl Context<'_> {
             // It is no claim of the process's.
             Nanos::SECOND
         } else {
-            self.config.duration(Number::StopBudget)
+            Nanos::from_millis(self.config.numbers.stop_budget_ms)
         }
     }
 
@@ -263,7 +263,7 @@ impl Books {
     /// Takes in hints, and forgets processes that have gone.
     fn forget(&mut self, now: Nanos, config: &Config<'static>, seen: &[Observation]) {
         // A process that has gone may come back before its hint is over.
-        let limit = config.duration(Number::HintLimit);
+        let limit = Nanos::from_micros(config.numbers.hint_limit_us);
         let present: BTreeSet<ProcessId> = seen.iter().map(|queue| queue.process).collect();
         let kept = |id: &ProcessId, one: &mut Account| {
             present.contains(id) || now.since(one.met) <= limit || now < one.cool_until
@@ -295,7 +295,7 @@ impl Books {
     /// Whether a queue without work may be taken to wait, because its process has said
     /// that it prepares a request.
     pub fn is_announced(&self, context: &Context<'_>, queue: &Observation) -> bool {
-        let limit = context.config.duration(Number::HintLimit);
+        let limit = Nanos::from_micros(context.config.numbers.hint_limit_us);
         let told = self.processes.get(&queue.process).and_then(|one| one.told);
         // Of a queue that could never be read nothing is known that speaks against it.
         let idle = queue.backlog.unwrap_or(0) == 0;

@@ -180,7 +180,7 @@ pub const CASES: &[Case] = &[
         name: "the grace is at least two looks",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::Grace, 0);
+                config.numbers.grace_us = 0;
             }),
             Times(1, BELOW),
             Starves(2),
@@ -196,7 +196,7 @@ pub const CASES: &[Case] = &[
         name: "a long grace ends at its time and not before",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::Grace, 1_000);
+                config.numbers.grace_us = 1_000;
             }),
             Times(1, BELOW),
             Starves(2),
@@ -210,8 +210,8 @@ pub const CASES: &[Case] = &[
         name: "a queue that is about to wait is looked at when its grace ends",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::Grace, 60);
-                let _ = config.set(Number::PollInterval, 500);
+                config.numbers.grace_us = 60;
+                config.numbers.poll_interval_us = 500;
             }),
             Queue(1, 1, 3),
             Queue(2, 2, 9),
@@ -755,7 +755,7 @@ pub const CASES: &[Case] = &[
         name: "what a stop has to save follows the time between two looks",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::PollInterval, 1_000);
+                config.numbers.poll_interval_us = 1_000;
             }),
             Queue(1, 1, 3),
             Queue(2, 2, 9),
@@ -922,7 +922,7 @@ pub const CASES: &[Case] = &[
         name: "who waits for nothing that is known has waves counted at a growing distance",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::PollInterval, 1_000_000);
+                config.numbers.poll_interval_us = 1_000_000;
             }),
             Queue(1, 1, 3),
             Queue(2, 2, 9),
@@ -1023,7 +1023,7 @@ pub const CASES: &[Case] = &[
         scene: &[
             Line::Config(|config| {
                 *config = config.with_rules(LOW_RULES);
-                let _ = config.set(Number::ClaimOverhead, 1);
+                config.numbers.claim_overhead_percent = 1;
             }),
             Times(1, SPENDTHRIFT),
             Starves(2),
@@ -1041,7 +1041,7 @@ pub const CASES: &[Case] = &[
         scene: &[
             Line::Config(|config| {
                 *config = config.with_rules(LOW_RULES);
-                let _ = config.set(Number::ClaimOverhead, 1);
+                config.numbers.claim_overhead_percent = 1;
             }),
             Times(1, SPENDTHRIFT),
             Queue(4, 4, 5),
@@ -1060,7 +1060,7 @@ pub const CASES: &[Case] = &[
         scene: &[
             Line::Config(|config| {
                 *config = config.with_rules(LOW_RULES);
-                let _ = config.set(Number::ClaimOverhead, 1);
+                config.numbers.claim_overhead_percent = 1;
             }),
             Times(1, SPENDTHRIFT),
             Queue(4, 4, 5),
@@ -1075,7 +1075,7 @@ pub const CASES: &[Case] = &[
         scene: &[
             Line::Config(|config| {
                 *config = config.with_rules(const { &[raises(1, 12), raises(2, 6)] });
-                let _ = config.set(Number::RuleOverhead, 1);
+                config.numbers.rule_overhead_percent = 1;
             }),
             Queue(4, 4, 3),
             Queue(5, 5, 5),
@@ -1321,7 +1321,7 @@ pub const CASES: &[Case] = &[
         name: "the time after a bound is the timeslice where that is longer",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set_timeslices([5_000; 16]);
+                config.timeslices = [5_000; 16];
             }),
             Times(1, BELOW),
             Times(1, REQUEST),
@@ -1336,7 +1336,7 @@ pub const CASES: &[Case] = &[
         name: "the time after a bound counts against levels up to the one that held it",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::MinRun, 5_000);
+                config.numbers.min_run_us = 5_000;
             }),
             Times(1, BELOW),
             Queue(3, 3, 9),
@@ -1404,14 +1404,14 @@ pub const CASES: &[Case] = &[
                 step.bound == Some(Nanos(10_001_200_000 + 20_000_000))
             }),
             Line::Config(|config| {
-                let _ = config.set(Number::NoProgress, 60_000);
+                config.numbers.noprogress_ms = 60_000;
             }),
             Look(100, &[]),
             Line::Step("the longest stop once more", |step| {
                 step.bound == Some(Nanos(10_001_200_000 + 100_000_000))
             }),
             Line::Config(|config| {
-                let _ = config.set(Number::StopBudget, 5);
+                config.numbers.stop_budget_ms = 5;
             }),
             Look(100, &[]),
             Line::Step("the budget", |step| {
@@ -1424,7 +1424,7 @@ pub const CASES: &[Case] = &[
         name: "the processes of a level with a timeslice take turns while one of them waits",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set_timeslices([2_000; 16]);
+                config.timeslices = [2_000; 16];
             }),
             Queue(1, 1, 7),
             Queue(2, 2, 7),
@@ -1449,7 +1449,7 @@ pub const CASES: &[Case] = &[
         name: "whoever runs has the first turn, whatever its number",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set_timeslices([2_000; 16]);
+                config.timeslices = [2_000; 16];
             }),
             Queue(1, 1, 7),
             Queue(2, 2, 7),
@@ -1466,7 +1466,7 @@ pub const CASES: &[Case] = &[
         name: "a process that wants nothing loses its turn at once",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set_timeslices([2_000; 16]);
+                config.timeslices = [2_000; 16];
             }),
             Queue(1, 1, 7),
             Queue(2, 2, 7),
@@ -1487,9 +1487,9 @@ pub const CASES: &[Case] = &[
         name: "a process that wants nothing loses its turn though the next one cannot be paid for",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set_timeslices([2_000; 16]);
+                config.timeslices = [2_000; 16];
                 *config = config.with_rules(LOW_RULES);
-                let _ = config.set(Number::ClaimOverhead, 1);
+                config.numbers.claim_overhead_percent = 1;
             }),
             Queue(1, 1, 7),
             Queue(2, 2, 7),
@@ -1538,7 +1538,7 @@ pub const CASES: &[Case] = &[
         name: "nobody takes turns with its own process, nor with another level",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set_timeslices([500; 16]);
+                config.timeslices = [500; 16];
             }),
             Queue(1, 1, 7),
             Queue(2, 1, 7),
@@ -1554,7 +1554,7 @@ pub const CASES: &[Case] = &[
         name: "an idle equal does not go along when a turn begins",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set_timeslices([500; 16]);
+                config.timeslices = [500; 16];
             }),
             Queue(1, 1, 7),
             Queue(2, 2, 7),
@@ -1576,7 +1576,7 @@ pub const CASES: &[Case] = &[
         name: "what is stopped for a tenant without budget is started for that reason",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::StopBudget, 5);
+                config.numbers.stop_budget_ms = 5;
             }),
             Queue(1, 1, 3),
             Queue(2, 2, 9),
@@ -1594,7 +1594,7 @@ pub const CASES: &[Case] = &[
         name: "a second of a budget begins with a stop, and the next one is fresh",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::StopBudget, 30);
+                config.numbers.stop_budget_ms = 30;
             }),
             Times(1, BELOW),
             Times(1, REQUEST),
@@ -1617,7 +1617,7 @@ pub const CASES: &[Case] = &[
         name: "the hold in a pause is stopped time as well",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::StopBudget, 1);
+                config.numbers.stop_budget_ms = 1;
             }),
             Times(1, BELOW),
             Times(1, REQUEST),
@@ -1632,7 +1632,7 @@ pub const CASES: &[Case] = &[
         name: "queues stopped at the same time count once for the budget",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::StopBudget, 5);
+                config.numbers.stop_budget_ms = 5;
             }),
             Times(1, BELOW),
             Queue(3, 3, 3),
@@ -1649,7 +1649,7 @@ pub const CASES: &[Case] = &[
         name: "two processes of one tenant have one budget",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::StopBudget, 5);
+                config.numbers.stop_budget_ms = 5;
             }),
             Times(1, BELOW),
             Queue(4, 4, 9),
@@ -1665,7 +1665,7 @@ pub const CASES: &[Case] = &[
         name: "two tenants have a budget each",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::StopBudget, 5);
+                config.numbers.stop_budget_ms = 5;
             }),
             Times(1, BELOW),
             Queue(4, 4, 9),
@@ -1684,7 +1684,7 @@ pub const CASES: &[Case] = &[
         name: "a tenant that goes and comes back has the budget that it left",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::StopBudget, 5);
+                config.numbers.stop_budget_ms = 5;
             }),
             Times(1, BELOW),
             Times(1, REQUEST),
@@ -1701,7 +1701,7 @@ pub const CASES: &[Case] = &[
         name: "a process that has its priority from a rule has no budget",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::StopBudget, 5);
+                config.numbers.stop_budget_ms = 5;
                 *config = config.with_rules(RULES);
             }),
             Times(1, BELOW),
@@ -1730,7 +1730,7 @@ pub const CASES: &[Case] = &[
         name: "a rule's budget counts instead of the parameter's, and ends with the rule",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::StopBudget, 60);
+                config.numbers.stop_budget_ms = 60;
                 config.user_priority = UserPriority::Honour;
                 *config = config.with_rules(RULES);
             }),
@@ -1753,8 +1753,8 @@ pub const CASES: &[Case] = &[
         name: "a budget of a whole second is no limit",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::StopBudget, 1_000);
-                let _ = config.set(Number::MaxStop, 60_000);
+                config.numbers.stop_budget_ms = 1_000;
+                config.numbers.max_stop_ms = 60_000;
             }),
             Times(1, BELOW),
             Times(1, REQUEST),
@@ -1874,8 +1874,8 @@ pub const CASES: &[Case] = &[
         name: "nobody is blamed while a queue that was stopped for long has its time",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::MaxStop, 30);
-                let _ = config.set(Number::MinRun, 50_000);
+                config.numbers.max_stop_ms = 30;
+                config.numbers.min_run_us = 50_000;
             }),
             Times(1, BELOW),
             Times(1, REQUEST),
@@ -1981,9 +1981,9 @@ pub const CASES: &[Case] = &[
         name: "a hint is looked for until its limit and no longer",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::HintLimit, 150);
+                config.numbers.hint_limit_us = 150;
                 // Else looks are made more often than that anyway.
-                let _ = config.set(Number::PollInterval, 1_000);
+                config.numbers.poll_interval_us = 1_000;
             }),
             Queue(1, 1, 3),
             Queue(2, 2, 9),
@@ -2036,7 +2036,7 @@ pub const CASES: &[Case] = &[
         name: "with a limit of 0 hints are nothing",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::HintLimit, 0);
+                config.numbers.hint_limit_us = 0;
             }),
             Times(1, BELOW),
             Seen(2, hints),
@@ -2092,8 +2092,8 @@ pub const CASES: &[Case] = &[
         name: "a hint spends the budget of a priority that no rule gave",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::StopBudget, 2);
-                let _ = config.set(Number::HintLimit, 10_000);
+                config.numbers.stop_budget_ms = 2;
+                config.numbers.hint_limit_us = 10_000;
             }),
             Times(1, HINTED),
             Look(1_000, &[]),
@@ -2108,8 +2108,8 @@ pub const CASES: &[Case] = &[
         name: "a hint by a rule's right spends no budget",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::StopBudget, 2);
-                let _ = config.set(Number::HintLimit, 10_000);
+                config.numbers.stop_budget_ms = 2;
+                config.numbers.hint_limit_us = 10_000;
                 config.rules = RULES;
             }),
             Times(1, BELOW),
@@ -2340,7 +2340,7 @@ pub const CASES: &[Case] = &[
         name: "a port that fails again and again is disarmed, and armed by an operator",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::DisarmAfter, 2);
+                config.numbers.disarm_after = 2;
             }),
             Times(1, BELOW),
             Line::Port(Port::Fails(FailureKind::Broken)),
@@ -2493,7 +2493,7 @@ pub const CASES: &[Case] = &[
         name: "with many queues looks are further apart",
         scene: &[
             Line::Config(|config| {
-                let _ = config.set(Number::PollInterval, 20);
+                config.numbers.poll_interval_us = 20;
             }),
             Queue(1, 1, 3),
             Queue(2, 2, 9),

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use gpreempt_policy::{
-    Action, Arming, Config, Decision, Head, Mode, Nanos, Number, Observation, Outcome, ProcessId,
+    Action, Arming, Config, Decision, Head, Mode, Nanos, Observation, Outcome, ProcessId,
     QueueId, QueueState, QueueView, Reason, Report, Step, Verdict,
 };
 
@@ -199,7 +199,7 @@ impl Watch {
     ) -> Result<(), String> {
         let Context { config, now } = *context;
         let orphan = self.books.orphans.contains(&made.queue);
-        let max_stop = config.duration(Number::MaxStop);
+        let max_stop = Nanos::from_millis(config.numbers.max_stop_ms);
         let bounded = |other: &Decision| other.reason == Reason::Bound && other.age >= max_stop;
         let Some(entry) = self.books.queues.get_mut(&made.queue) else {
             return Err(format!("a start of an unknown queue: {made:?}"));
@@ -214,7 +214,7 @@ impl Watch {
         match made.reason {
             Reason::Bound => {
                 let slice = context.timeslice(&entry.seen);
-                entry.immunity = slice.max(config.duration(Number::MinRun));
+                entry.immunity = slice.max(Nanos::from_micros(config.numbers.min_run_us));
             }
             Reason::Orphan => entry.immunity = Nanos::ZERO,
             _ => {}
@@ -286,7 +286,7 @@ impl Watch {
             beneficiary.seen.state == QueueState::Active && beneficiary.stopped.is_none(),
             "a stop for an inactive queue: {made:?}"
         );
-        let grace = context.config.duration(Number::Grace);
+        let grace = Nanos::from_micros(context.config.numbers.grace_us);
         let waits = beneficiary
             .waits
             .is_some_and(|(since, looks)| looks > 0 && context.now.since(since) >= grace);
@@ -366,7 +366,7 @@ impl Watch {
             let Some((since, real)) = entry.stopped else {
                 continue;
             };
-            let bound = since.after(config.duration(Number::MaxStop));
+            let bound = since.after(Nanos::from_millis(config.numbers.max_stop_ms));
             hold!(now < bound, "stopped beyond its bound: {queue:?}");
             hold!(
                 step.next_look.is_some_and(|next| next <= bound),
@@ -414,7 +414,7 @@ impl Watch {
         excused: bool,
     ) -> Result<(), String> {
         let Context { config, now } = *context;
-        let patience = config.duration(Number::NoProgress);
+        let patience = Nanos::from_millis(config.numbers.noprogress_ms);
         let immune = |queue: &Ledger| now <= queue.immune.0 || queue.immunity > Nanos::ZERO;
         let dry = config.mode != Mode::Enforce;
         if dry || excused || self.books.queues.values().any(immune) {

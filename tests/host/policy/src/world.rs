@@ -10,7 +10,7 @@
 use std::hash::{Hash, Hasher};
 
 use gpreempt_policy::{
-    Action, Config, Decision, Failed, FailureKind, Head, Mode, Nanos, Number, Observation, Outcome,
+    Action, Config, Decision, Failed, FailureKind, Head, Mode, Nanos, Numbers, Observation, Outcome,
     Priority, QueueId, QueueState, QueueView, Reason, Report, RuleEffect, RuleId, Scheduler, Step,
     TenantId, UserPriority, Waves, NUMBERS,
 };
@@ -275,7 +275,7 @@ impl World {
     /// Mostly a poll interval, now and then up to the announced time, a jump
     /// ahead, or a step back.
     fn pass_time(&mut self, bytes: &mut Bytes<'_>) {
-        let poll = self.config.duration(Number::PollInterval);
+        let poll = Nanos::from_micros(self.config.numbers.poll_interval_us);
         self.now = match bytes.next().unwrap_or(0) {
             0..=199 => self.now.after(poll),
             200..=229 => self.last.next_look.unwrap_or(self.now).max(self.now),
@@ -397,7 +397,7 @@ impl World {
             2 => self.config.rules = [&RULES, &RULES[..1], &[]][bytes.below(3)],
             3 => {
                 let slice = [0, 0, 500, 2_000][bytes.below(4)];
-                let _ = self.config.set_timeslices([slice; 16]);
+                self.config.timeslices = [slice; 16];
             }
             4 => self.config.mode = Mode::Enforce,
             _ => {
@@ -407,7 +407,7 @@ impl World {
                     1 => spec.max.min(spec.default.saturating_mul(8)),
                     _ => spec.default,
                 };
-                let _ = self.config.set(spec.number, value);
+                *(spec.place)(&mut self.config.numbers) = value;
             }
         }
     }
@@ -551,17 +551,15 @@ impl World {
             room: 3,
             ..World::default()
         };
-        for (number, value) in [
-            (Number::Grace, 100),
-            (Number::MinRun, 200),
-            (Number::MaxStop, 4),
-            (Number::NoProgress, 2),
-            (Number::StopBudget, 6),
-            (Number::DisarmAfter, 2),
-        ] {
-            let set = world.config.set(number, value);
-            assert_eq!(set, Ok(()), "{number:?}");
-        }
+        world.config.numbers = Numbers {
+            grace_us: 100,
+            min_run_us: 200,
+            max_stop_ms: 4,
+            noprogress_ms: 2,
+            stop_budget_ms: 6,
+            disarm_after: 2,
+            ..Numbers::DEFAULT
+        };
         // Its levels are claims.
         world.config.user_priority = UserPriority::Honour;
         for id in 1..=3 {

@@ -5,7 +5,7 @@
 use gpreempt_host_tests::cases::idle;
 use gpreempt_host_tests::Vectors;
 use gpreempt_policy::{
-    Action, Config, Decision, Failed, FailureKind, Head, Mode, Nanos, Number, Observation, Outcome,
+    Action, Config, Decision, Failed, FailureKind, Head, Mode, Nanos, Observation, Outcome,
     QueueState, Report, Scheduler, Step, Waves,
 };
 
@@ -23,7 +23,7 @@ impl Node {
     fn new(queues: usize, output: usize) -> Node {
         let mut config = Config::new();
         config.mode = Mode::Enforce;
-        assert_eq!(config.set(Number::Grace, 0), Ok(()));
+        config.numbers.grace_us = 0;
         Node {
             scheduler: Scheduler::new(Vectors::new(queues)),
             config,
@@ -144,14 +144,14 @@ fn after_a_failure_it_looks_when_the_pause_is_over_unless_something_is_stopped()
     let (step, made) = node.look(&[stopped(1), all[1]], &[]);
     assert_eq!((step.stopped, made.len()), (1, 1));
     // An urgent request has just come.
-    let poll = node.config.duration(Number::PollInterval);
+    let poll = Nanos::from_micros(node.config.numbers.poll_interval_us);
     assert_eq!(step.next_look, Some(node.now.after(Nanos(poll.0 / 5))));
 }
 
 #[test]
 fn a_disarmed_node_sleeps_once_everything_runs() {
     let mut node = Node::new(8, 8);
-    assert_eq!(node.config.set(Number::DisarmAfter, 1), Ok(()));
+    node.config.numbers.disarm_after = 1;
     let orphan = stopped(1);
     assert_eq!(node.look(&[orphan], &[]).1, [(Action::Start, 1)]);
     let (step, _) = node.look(&[orphan], &[broken(&orphan)]);
@@ -185,7 +185,7 @@ fn processes_that_are_gone_with_their_false_hints_leave_room_for_others() {
         (1..=10).map(hints).collect()
     };
     // Each is beyond its limit when the next one comes, and their pauses grow.
-    assert_eq!(node.config.set(Number::HintLimit, 2_000), Ok(()));
+    node.config.numbers.hint_limit_us = 2_000;
     for number in 0..100 {
         for _ in 0..4 {
             let (step, _) = node.look(&liars(number), &[]);

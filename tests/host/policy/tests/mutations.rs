@@ -127,7 +127,7 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "queue/rating.rs",
-        "!rule.exempt && ",
+        "!rule.is_some_and(|rule| rule.exempt) && ",
         "",
         "a rule exempts victims and beneficiaries",
     ),
@@ -139,19 +139,19 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "queue/rating.rs",
-        "(!seen.internal || rule.priority.is_some())",
+        "(!seen.internal || level.is_some())",
         "true",
         "the runtime's own queue takes part only by a rule that gives it a priority",
     ),
     Bug(
         "queue/rating.rs",
-        "self.contends = !seen.internal;",
-        "self.contends = true;",
+        "(!seen.internal || level.is_some())",
+        "!seen.internal",
         "the runtime's own queue takes part only by a rule that gives it a priority",
     ),
     Bug(
         "queue/queue.rs",
-        "            && !self.rating.is_protected()\n",
+        "            && !self.rating.protected\n",
         "",
         "a protected queue is not stopped",
     ),
@@ -187,8 +187,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "queue/rating.rs",
-        "rule.priority.unwrap_or(own)",
-        "own",
+        "level.unwrap_or(claim)",
+        "claim",
         "a rule's priority counts, and a rule that is not there changes nothing",
     ),
     Bug(
@@ -379,7 +379,7 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "queue/queue.rs",
-        "self.rating.timeslice().max(limits.min_run)",
+        "self.rating.timeslice.max(limits.min_run)",
         "limits.min_run",
         "the time after a bound is the timeslice where that is longer",
     ),
@@ -439,13 +439,13 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/turns.rs",
-        "                && queue.rating.timeslice() > Nanos::ZERO\n",
+        "                && queue.rating.timeslice > Nanos::ZERO\n",
         "",
         "a rule's timeslice counts before the level's, and beside those that have none",
     ),
     Bug(
         "queue/rating.rs",
-        ".unwrap_or_else(|| config.timeslice(self.effective))",
+        ".unwrap_or_else(|| config.timeslice(effective))",
         ".unwrap_or(Nanos::ZERO)",
         "the processes of a level with a timeslice take turns while one of them waits",
     ),
@@ -505,20 +505,20 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "queue/rating.rs",
-        "rule.stop_budget.or(unlimited)",
-        "rule.stop_budget",
+        "budget.or(level.map(|_| Nanos::NEVER))",
+        "budget",
         "a process that has its priority from a rule has no budget",
     ),
     Bug(
         "queue/rating.rs",
-        "rule.stop_budget.or(unlimited)",
-        "unlimited.or(rule.stop_budget)",
+        "budget.or(level.map(|_| Nanos::NEVER))",
+        "level.map(|_| Nanos::NEVER).or(budget)",
         "a rule may give a priority and a budget with it",
     ),
     Bug(
         "queue/rating.rs",
-        "self.stop_budget = None;",
-        "",
+        "rule.and_then(|rule| rule.stop_budget)",
+        "rule.and_then(|_| None)",
         "a rule's budget counts instead of the parameter's, and ends with the rule",
     ),
     Bug(
@@ -679,8 +679,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "process/recovery.rs",
-        "self.disarmed |= self.failures >= config.get(Number::DisarmAfter);",
-        "let _ = (config.get(Number::DisarmAfter), self.disarmed);",
+        "self.disarmed |= self.failures >= config.numbers.disarm_after;",
+        "let _ = (config.numbers.disarm_after, self.disarmed);",
         "a port that fails again and again is disarmed, and armed by an operator",
     ),
     Bug(

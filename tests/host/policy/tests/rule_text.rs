@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a rule may say, and what is said about one that makes no sense.
 
-use gpreempt_policy::{unescaped, RuleError, RuleText, Subject};
+use gpreempt_policy::{unescaped, RuleText, Subject};
 use gpreempt_policy::{Nanos, Priority, RuleId};
 use proptest::prelude::*;
 use std::fmt::Write as _;
@@ -37,50 +37,50 @@ fn each_subject_is_understood() {
 #[test]
 fn nonsense_is_refused_for_its_reason() {
     for (text, error) in [
-        ("", RuleError::Id),
-        ("x pid=1 prio=1", RuleError::Id),
-        ("-1 pid=1 prio=1", RuleError::Id),
-        ("+1 pid=1 prio=1", RuleError::Id),
-        ("4294967296 pid=1 prio=1", RuleError::Id),
-        ("1 prio=1", RuleError::NoSubject),
-        ("1 pid=1 comm=x prio=1", RuleError::TwoSubjects),
-        ("1 pid=1 pid=2 prio=1", RuleError::TwoSubjects),
-        ("1 pid=1 nice=1", RuleError::Word),
-        ("1 pid=1 prio", RuleError::Word),
-        ("1 pid=1 exempt=1", RuleError::Word),
-        ("1 pid=1 prio=1 prio=2", RuleError::Twice),
-        ("1 pid=1 exempt exempt", RuleError::Twice),
-        ("1 pid=0 prio=1", RuleError::Pid),
-        ("1 pid=2147483648 prio=1", RuleError::Pid),
-        ("1 comm= prio=1", RuleError::Comm),
-        ("1 comm=1234567890123456 prio=1", RuleError::Comm),
-        ("1 cgroup= prio=1", RuleError::Cgroup),
-        ("1 cgroup=a/b prio=1", RuleError::Cgroup),
-        ("1 comm=% prio=1", RuleError::Escape),
-        ("1 comm=%2 prio=1", RuleError::Escape),
-        ("1 comm=%zz prio=1", RuleError::Escape),
-        ("1 comm=%+1 prio=1", RuleError::Escape),
-        ("1 comm=a%00 prio=1", RuleError::Escape),
-        ("1 pid=1 prio=16", RuleError::Priority),
-        ("1 pid=1 prio=", RuleError::Priority),
-        ("1 pid=1 timeslice_us=10000001", RuleError::Time),
-        ("1 pid=1 period_us=5", RuleError::Reservation),
-        ("1 pid=1 budget_us=5", RuleError::Reservation),
-        ("1 pid=1 stop_budget_ms=0", RuleError::StopBudget),
-        ("1 pid=1 stop_budget_ms=1001", RuleError::StopBudget),
-        ("1 pid=1 stop_budget_ms=", RuleError::StopBudget),
-        ("1 pid=1 stop_budget_ms=-1", RuleError::StopBudget),
-        ("1 pid=1 stop_budget_ms", RuleError::Word),
+        ("", "begin with the rule's number"),
+        ("x pid=1 prio=1", "begin with the rule's number"),
+        ("-1 pid=1 prio=1", "begin with the rule's number"),
+        ("+1 pid=1 prio=1", "begin with the rule's number"),
+        ("4294967296 pid=1 prio=1", "begin with the rule's number"),
+        ("1 prio=1", "name a process"),
+        ("1 pid=1 comm=x prio=1", "give each word once, and only one of pid="),
+        ("1 pid=1 pid=2 prio=1", "give each word once, and only one of pid="),
+        ("1 pid=1 nice=1", "words are pid="),
+        ("1 pid=1 prio", "words are pid="),
+        ("1 pid=1 exempt=1", "words are pid="),
+        ("1 pid=1 prio=1 prio=2", "give each word once"),
+        ("1 pid=1 exempt exempt", "give each word once"),
+        ("1 pid=0 prio=1", "pid= takes"),
+        ("1 pid=2147483648 prio=1", "pid= takes"),
+        ("1 comm= prio=1", "comm= takes"),
+        ("1 comm=1234567890123456 prio=1", "comm= takes"),
+        ("1 cgroup= prio=1", "cgroup= takes"),
+        ("1 cgroup=a/b prio=1", "cgroup= takes"),
+        ("1 comm=% prio=1", "% must be followed"),
+        ("1 comm=%2 prio=1", "% must be followed"),
+        ("1 comm=%zz prio=1", "% must be followed"),
+        ("1 comm=%+1 prio=1", "% must be followed"),
+        ("1 comm=a%00 prio=1", "% must be followed"),
+        ("1 pid=1 prio=16", "prio= takes"),
+        ("1 pid=1 prio=", "prio= takes"),
+        ("1 pid=1 timeslice_us=10000001", "times are whole"),
+        ("1 pid=1 period_us=5", "period_us= and budget_us= are gone"),
+        ("1 pid=1 budget_us=5", "period_us= and budget_us= are gone"),
+        ("1 pid=1 stop_budget_ms=0", "stop_budget_ms= takes"),
+        ("1 pid=1 stop_budget_ms=1001", "stop_budget_ms= takes"),
+        ("1 pid=1 stop_budget_ms=", "stop_budget_ms= takes"),
+        ("1 pid=1 stop_budget_ms=-1", "stop_budget_ms= takes"),
+        ("1 pid=1 stop_budget_ms", "words are pid="),
         (
             "1 pid=1 stop_budget_ms=5 stop_budget_ms=5",
-            RuleError::Twice,
+            "give each word once",
         ),
-        ("1 pid=1", RuleError::NoEffect),
-        ("1 pid=1 exempt stop_budget_ms=5", RuleError::ExemptAndMore),
-        ("1 pid=1 exempt prio=1", RuleError::ExemptAndMore),
+        ("1 pid=1", "say what it does"),
+        ("1 pid=1 exempt stop_budget_ms=5", "exempt goes with nothing"),
+        ("1 pid=1 exempt prio=1", "exempt goes with nothing"),
     ] {
-        assert_eq!(RuleText::parse(text), Err(error), "{text}");
-        assert!(!error.to_string().is_empty());
+        let said = RuleText::parse(text).unwrap_err().to_string();
+        assert!(said.starts_with(error), "{text}: {said}");
     }
 }
 
@@ -112,7 +112,7 @@ fn the_longest_names_fit() {
     assert!(RuleText::parse(&format!("1 comm={escaped} prio=1")).is_ok());
     let path = |length: usize| format!("1 cgroup=/{} prio=1", "a".repeat(length - 1));
     assert!(RuleText::parse(&path(1024)).is_ok());
-    assert_eq!(RuleText::parse(&path(1025)), Err(RuleError::Cgroup));
+    assert!(RuleText::parse(&path(1025)).is_err());
 }
 
 proptest! {

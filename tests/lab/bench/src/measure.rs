@@ -9,7 +9,6 @@ use e2e_runner::background::{Background, Expect};
 use e2e_runner::guest::Guest;
 use e2e_runner::load::{queue, report, Load, DILATION};
 use e2e_runner::module::Module;
-use gpreempt_policy::Number;
 use gpu_workload::report::{QueueIdentity, RunReport, Sample};
 use gpu_workload::spec::{QueueSpec, RunSpec};
 use serde_json::{json, Value};
@@ -77,7 +76,7 @@ impl Arena {
         &mut self,
         spec: &RunSpec,
         contender: Contender,
-        settings: &[(Number, u32)],
+        settings: &[(&str, u32)],
         mut watch: impl FnMut(&mut Guest) -> Result<()>,
     ) -> Result<Run> {
         self.logs()?;

@@ -2,7 +2,6 @@
 //! What the benchmark runs, and in which guests.
 
 use e2e_runner::scenario::Needs;
-use gpreempt_policy::Number;
 use gpreempt_simulator::gpu::{Gpu, Nanos};
 use gpreempt_simulator::workload::Workload;
 use gpu_workload::spec::RunSpec;
@@ -108,7 +107,7 @@ pub struct Experiment {
     pub spec: RunSpec,
     pub contenders: Vec<Contender>,
     /// Settings of the module other than the defaults, as on hardware.
-    pub settings: Vec<(Number, u32)>,
+    pub settings: Vec<(&'static str, u32)>,
 }
 
 impl Experiment {
@@ -242,7 +241,7 @@ pub fn experiments(part: Part, units: u32, extent: &Extent) -> Vec<Experiment> {
             .into_iter()
             .map(|micros| Experiment {
                 load: format!("L, poll {micros} us"),
-                settings: vec![(Number::PollInterval, micros)],
+                settings: vec![("poll_interval_us", micros)],
                 ..of(&named("L"), Some(micros.into()), &[STRICT])
             })
             .collect(),

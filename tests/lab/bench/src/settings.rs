@@ -6,13 +6,12 @@
 //! into what means the same GPU time as on hardware: times are stretched, and a share
 //! of the time stays the share that it is.
 
-use gpreempt_policy::{Number, NumberSpec, Unit, NUMBERS};
+use gpreempt_policy::{NumberSpec, NUMBERS};
 
 /// What a default becomes in a guest that is so many times slower.
 fn in_guest(spec: &NumberSpec, dilation: u32) -> u32 {
-    match spec.number {
-        Number::StopBudget => spec.default,
-        _ if spec.unit == Unit::Count => spec.default,
+    match (spec.name, spec.unit) {
+        ("stop_budget_ms", _) | (_, "") => spec.default,
         _ => spec.default.saturating_mul(dilation).min(spec.max),
     }
 }
@@ -27,13 +26,13 @@ pub fn stretched(dilation: u32) -> String {
 }
 
 /// The same with other values, which are given as on hardware.
-pub fn with(dilation: u32, others: &[(Number, u32)]) -> String {
-    let more = others.iter().map(|&(number, default)| {
+pub fn with(dilation: u32, others: &[(&str, u32)]) -> String {
+    let more = others.iter().filter_map(|&(name, default)| {
         let spec = NumberSpec {
             default,
-            ..number.spec()
+            ..*of(name)?
         };
-        format!(" {}={}", spec.name, in_guest(&spec, dilation))
+        Some(format!(" {name}={}", in_guest(&spec, dilation)))
     });
     // Of a parameter that is given twice the kernel takes the last.
     stretched(dilation) + &more.collect::<String>()
@@ -42,16 +41,23 @@ pub fn with(dilation: u32, others: &[(Number, u32)]) -> String {
 /// The defaults that were in force, as a person reads them.
 pub fn in_force() -> String {
     [
-        Number::PollInterval,
-        Number::Grace,
-        Number::MinRun,
-        Number::MaxStop,
-        Number::StopBudget,
-        Number::RuleOverhead,
-        Number::ClaimOverhead,
+        "poll_interval_us",
+        "grace_us",
+        "min_run_us",
+        "max_stop_ms",
+        "stop_budget_ms",
+        "rule_overhead_percent",
+        "claim_overhead_percent",
     ]
-    .map(|number| format!("{}={}", number.spec().name, number.spec().default))
+    .iter()
+    .filter_map(|name| of(name))
+    .map(|spec| format!("{}={}", spec.name, spec.default))
+    .collect::<Vec<_>>()
     .join(" ")
+}
+
+fn of(name: &str) -> Option<&'static NumberSpec> {
+    NUMBERS.iter().find(|spec| spec.name == name)
 }
 
 #[cfg(test)]
@@ -81,13 +87,14 @@ mod tests {
     #[test]
     fn times_are_stretched_and_a_share_stays() {
         let settings = stretched(32);
-        let default = |number: Number| number.spec().default;
-        let poll = Number::PollInterval;
-        assert_eq!(value(&settings, poll.spec().name), 32 * default(poll));
-        let budget = Number::StopBudget;
-        assert_eq!(value(&settings, budget.spec().name), default(budget));
-        let count = Number::RuleOverhead;
-        assert_eq!(value(&settings, count.spec().name), default(count));
+        for (name, factor) in [
+            ("poll_interval_us", 32),
+            ("stop_budget_ms", 1),
+            ("rule_overhead_percent", 1),
+        ] {
+            let default = of(name).unwrap().default;
+            assert_eq!(value(&settings, name), factor * default, "{name}");
+        }
     }
 
     #[test]
@@ -100,7 +107,7 @@ mod tests {
 
     #[test]
     fn another_value_takes_the_place_of_the_default() {
-        let settings = with(32, &[(Number::PollInterval, 50)]);
+        let settings = with(32, &[("poll_interval_us", 50)]);
         assert_eq!(value(&settings, "poll_interval_us"), 1600);
         assert_eq!(
             value(&settings, "min_run_us"),

@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use gpreempt_plot::bars::{Bar, Bars, Panel};
 use gpreempt_plot::lines::{Lines, Series};
 use gpreempt_plot::Picture;
-use gpreempt_policy::{unit_name, NUMBERS};
+use gpreempt_policy::NUMBERS;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
@@ -181,7 +181,7 @@ fn sweep(sweep: Sweep, points: &[Point]) -> [Picture; 2] {
     let parameter = sweep.parameter;
     let spec = NUMBERS.iter().find(|spec| spec.name == parameter);
     let default = spec.map(|spec| (f64::from(spec.default), "default"));
-    let x = match spec.map_or("", |spec| unit_name(spec.unit)) {
+    let x = match spec.map_or("", |spec| spec.unit) {
         "us" => format!("{parameter} (microseconds)"),
         "ms" => format!("{parameter} (milliseconds)"),
         _ => parameter.to_owned(),

@@ -24,7 +24,7 @@ pub fn text(input: &[u8]) {
         return;
     }
     let mut written = String::new();
-    assert_eq!(config.write_text(name, &mut written), Ok(Ok(())), "{name}");
+    assert_eq!(config.write_text(name, &mut written), Ok(()), "{name}");
     let mut again = Config::new();
     assert_eq!(again.set_text(name, &written), Ok(()), "{name}={written}");
     assert_eq!(again, config, "{name}={text:?}");

@@ -95,7 +95,7 @@ fn try_text(random: &mut Random) {
     if config.set_text(name, &text).is_ok() {
         let mut written = String::new();
         let done = config.write_text(name, &mut written);
-        assert_eq!(done, Ok(Ok(())), "{name}");
+        assert_eq!(done, Ok(()), "{name}");
         let mut again = Config::new();
         assert_eq!(again.set_text(name, &written), Ok(()), "{name}={written}");
         assert_eq!(again, config, "{name}={text:?}");

@@ -11,7 +11,7 @@ use std::hint::black_box;
 use gpreempt_host_tests::cases::idle;
 use gpreempt_host_tests::Vectors;
 use gpreempt_policy::{
-    Config, Decision, Head, Mode, Nanos, Number, Observation, Priority, ProcessId, QueueState,
+    Config, Decision, Head, Mode, Nanos, Observation, Priority, ProcessId, QueueState,
     Scheduler, Waves,
 };
 
@@ -61,7 +61,7 @@ fn main() {
         })
         .collect();
     let mut now = Nanos::SECOND;
-    let poll = config.duration(Number::PollInterval);
+    let poll = Nanos::from_micros(config.numbers.poll_interval_us);
     let mut pass = |scheduler: &mut Scheduler<Vectors>, seen: &[Observation], counted: bool| {
         now = now.after(poll);
         if counted {

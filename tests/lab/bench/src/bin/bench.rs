@@ -18,7 +18,7 @@ use gpreempt_bench::report;
 use gpreempt_bench::results::{Conditions, Loads, Outcome, Record, Results, SCHEMA};
 use gpreempt_bench::settings;
 use gpreempt_bench::suite;
-use gpreempt_policy::Number;
+use gpreempt_policy::Numbers;
 use gpreempt_simulator::workload::Workload;
 use serde_json::json;
 use vgpu_model::Timing;
@@ -160,7 +160,7 @@ impl Hardware {
                 repetitions: self.repetitions,
                 host: format!("{} processors", std::thread::available_parallelism()?),
                 host_load: (load, load),
-                poll_interval_us: Number::PollInterval.spec().default,
+                poll_interval_us: Numbers::DEFAULT.poll_interval_us,
                 loads: Loads::NOW,
                 ..Conditions::default()
             },
@@ -350,7 +350,7 @@ impl Run {
             host_load: (load, load),
             save_bytes_per_us: timing.save_bytes_per_microsecond,
             save_fixed_ns: timing.save_fixed,
-            poll_interval_us: Number::PollInterval.spec().default,
+            poll_interval_us: Numbers::DEFAULT.poll_interval_us,
             loads: Loads::NOW,
         })
     }
