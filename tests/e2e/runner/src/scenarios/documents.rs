@@ -89,7 +89,7 @@ fn parameters(guest: &mut Guest) -> Result<()> {
     let documented = documented();
     let wanted = names(&documented);
     ensure!(
-        wanted.len() > 20,
+        wanted.len() > 10,
         "the table was not understood: {wanted:?}"
     );
     let modinfo = modinfo(guest)?;

@@ -167,7 +167,7 @@ fn command(guest: &mut Guest) -> Result<()> {
     );
     says(
         &shown(guest, "status")?,
-        &["armed, mode enforce", "policy strict"],
+        &["armed, mode enforce", "sampler auto"],
     )?;
 
     let load = Load::start(guest, inversion(guest))?;
