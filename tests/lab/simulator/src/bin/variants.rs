@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+//! What each mechanism of the policy is good for, and how much each constant matters: the
+//! policy is changed in one place, compiled anew, and judged on loads that show it.
+//!
+//!     cargo run --release --manifest-path tests/Cargo.toml -p gpreempt_simulator --bin variants
+//!
+//! writes docs/simulation/variants.md. Words restrict it to variants in which one of them
+//! occurs, and the table is printed alone.
+
+use anyhow::{bail, ensure, Context, Result};
+use gpreempt_simulator::report::table;
+use gpreempt_simulator::summary::Summary;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Loads on which at least one variant shows.
+const LOADS: &str = "D,TOKEN,H1,H5,H9,H14,H17,H19,N1,N3,N4";
+const NODE: &str = "mi300x-spx-direct";
+
+/// A change of the policy: in which file, what becomes what.
+struct Variant {
+    name: &'static str,
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+}
+
+const fn variant(
+    name: &'static str,
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+) -> Variant {
+    Variant {
+        name,
+        file,
+        from,
+        to,
+    }
+}
+
+/// A mechanism is left out.
+const WITHOUT: &[Variant] = &[
+    variant(
+        "a stop need not pay",
+        "pass/stop.rs",
+        "if wait > threshold {",
+        "if wait > Nanos::ZERO {",
+    ),
+    variant(
+        "further packets do not count",
+        "pass/stop.rs",
+        "let further = u64::from(packets.saturating_sub(1));",
+        "let further = u64::from(packets.saturating_sub(packets));",
+    ),
+    variant(
+        "the wait for its own launch is not taken off",
+        "pass/stop.rs",
+        "let wait = queue.work.rest.since(own);",
+        "let wait = queue.work.rest.since(own.since(own));",
+    ),
+    variant(
+        "grids are not compared with waves",
+        "queue/work.rs",
+        "let short = seen.grid.is_some_and(|grid| waves < grid);",
+        "let short = seen.grid.is_some_and(|grid| waves < grid) && waves == 0;",
+    ),
+    variant(
+        "waves of a fresh launch are not counted",
+        "pass/stop.rs",
+        "let fresh = demand.fresh.first.is_some();",
+        "let fresh = demand.fresh.first.is_some() && self.tally.counted;",
+    ),
+    variant(
+        "no pause is held out",
+        "parts/lengths.rs",
+        "let (mut best, mut most) = (0, self.gain(0, start));",
+        "let (mut best, mut most) = (0, i64::MAX.max(self.gain(0, start)));",
+    ),
+    variant(
+        "each pause is held out for a millisecond",
+        "level/level.rs",
+        "now.after(self.pauses.hold(start))",
+        "now.after(self.pauses.hold(start).max(Nanos::from_millis(1)))",
+    ),
+    variant(
+        "time after a bound counts against every level",
+        "queue/queue.rs",
+        "now < self.immune.0 && level <= self.immune.1",
+        "now < self.immune.0 && level <= Priority::HIGHEST",
+    ),
+    variant(
+        "time to run follows each stop, not only one that its bound ended",
+        "queue/queue.rs",
+        "if reason == Reason::Bound {",
+        "if reason != Reason::Release {",
+    ),
+    variant(
+        "idle queues do not go along",
+        "pass/stop.rs",
+        "now.since(moved) < EXPECT;",
+        "now.since(moved) < Nanos::ZERO;",
+    ),
+    variant(
+        "those that have been stopped for half of the bound are not started with others",
+        "pass/start.rs",
+        "let half = Nanos(self.limits.max_stop.0 / 2);",
+        "let half = Nanos(self.limits.max_stop.0.saturating_mul(2));",
+    ),
+    variant(
+        "a level takes nothing over",
+        "pass/start.rs",
+        "if holds || self.takes_over(at, above, ruled) {",
+        "if holds || (self.takes_over(at, above, ruled) && false) {",
+    ),
+    variant(
+        "heads are looked at again at the next look only",
+        "pass/close.rs",
+        "let early = self.tally.due.min(self.tally.settles);",
+        "let early = self.tally.due;",
+    ),
+    variant(
+        "what rules spend is lost to claims, too",
+        "pass/stop.rs",
+        "slot.0.tank(ruled).spend(cost);",
+        "slot.0.tank(ruled).spend(cost);\n            slot.0.tank(!ruled).spend(cost);",
+    ),
+];
+
+/// A constant has another value.
+const CONSTANTS: &[Variant] = &[
+    variant(
+        "worth 1 instead of 2",
+        "pass/stop.rs",
+        "WORTH: u64 = 2",
+        "WORTH: u64 = 1",
+    ),
+    variant(
+        "worth 4",
+        "pass/stop.rs",
+        "WORTH: u64 = 2",
+        "WORTH: u64 = 4",
+    ),
+    variant(
+        "work expected for 250 ms instead of a second",
+        "pass/stop.rs",
+        "Nanos::from_millis(1_000)",
+        "Nanos::from_millis(250)",
+    ),
+    variant(
+        "work expected for 4 s",
+        "pass/stop.rs",
+        "Nanos::from_millis(1_000)",
+        "Nanos::from_millis(4_000)",
+    ),
+    variant(
+        "believed for 25 us more instead of 50",
+        "queue/work.rs",
+        "BELIEVED: Nanos = Nanos::from_micros(50)",
+        "BELIEVED: Nanos = Nanos::from_micros(25)",
+    ),
+    variant(
+        "believed for 100 us more",
+        "queue/work.rs",
+        "BELIEVED: Nanos = Nanos::from_micros(50)",
+        "BELIEVED: Nanos = Nanos::from_micros(100)",
+    ),
+    variant(
+        "a launch is fresh for 100 us instead of 200",
+        "queue/work.rs",
+        "FRESH: Nanos = Nanos::from_micros(200)",
+        "FRESH: Nanos = Nanos::from_micros(100)",
+    ),
+    variant(
+        "a launch is fresh for 400 us",
+        "queue/work.rs",
+        "FRESH: Nanos = Nanos::from_micros(200)",
+        "FRESH: Nanos = Nanos::from_micros(400)",
+    ),
+    variant(
+        "lengths decay by an eighth instead of a sixteenth",
+        "queue/work.rs",
+        "lengths: Lengths<4>",
+        "lengths: Lengths<3>",
+    ),
+    variant(
+        "lengths decay by a 32nd",
+        "queue/work.rs",
+        "lengths: Lengths<4>",
+        "lengths: Lengths<5>",
+    ),
+    variant(
+        "pauses decay by a sixteenth instead of a 64th",
+        "level/level.rs",
+        "pauses: Lengths<6>",
+        "pauses: Lengths<4>",
+    ),
+    variant(
+        "rare is a 16th instead of a 64th",
+        "parts/lengths.rs",
+        "RARE: i64 = 64",
+        "RARE: i64 = 16",
+    ),
+    variant(
+        "rare is a 256th",
+        "parts/lengths.rs",
+        "RARE: i64 = 64",
+        "RARE: i64 = 256",
+    ),
+    variant(
+        "waiting is as dear as being stopped",
+        "parts/lengths.rs",
+        "DEARNESS: i64 = 4",
+        "DEARNESS: i64 = 1",
+    ),
+    variant(
+        "waiting is 16 times as dear",
+        "parts/lengths.rs",
+        "DEARNESS: i64 = 4",
+        "DEARNESS: i64 = 16",
+    ),
+    variant(
+        "four round trips at once instead of eight",
+        "level/tank.rs",
+        "ROUND_TRIPS: u64 = 8",
+        "ROUND_TRIPS: u64 = 4",
+    ),
+    variant(
+        "16 round trips at once",
+        "level/tank.rs",
+        "ROUND_TRIPS: u64 = 8",
+        "ROUND_TRIPS: u64 = 16",
+    ),
+    variant(
+        "a first transaction is taken for 25 us instead of 100",
+        "pass/cost.rs",
+        "Nanos::from_micros(100)",
+        "Nanos::from_micros(25)",
+    ),
+    variant(
+        "a first transaction is taken for 400 us",
+        "pass/cost.rs",
+        "Nanos::from_micros(100)",
+        "Nanos::from_micros(400)",
+    ),
+    variant(
+        "looks three times as often in haste instead of five",
+        "settings/limits.rs",
+        "ALERT: u64 = 5",
+        "ALERT: u64 = 3",
+    ),
+    variant(
+        "each queue takes 250 ns of an interval instead of 500",
+        "pass/close.rs",
+        "EACH: Nanos = Nanos(500)",
+        "EACH: Nanos = Nanos(250)",
+    ),
+    variant(
+        "each queue takes a microsecond of an interval",
+        "pass/close.rs",
+        "EACH: Nanos = Nanos(500)",
+        "EACH: Nanos = Nanos(1_000)",
+    ),
+];
+
+/// The tree of the project.
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().context("it cannot be run")?;
+    ensure!(status.success(), "{command:?} ended with {status}");
+    Ok(())
+}
+
+/// A copy of the sources, in which the policy can be changed.
+fn copy(to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to.join("rust"))?;
+    let project = project();
+    for (folder, into) in [("rust/policy", "rust"), ("tests", "."), ("scripts", ".")] {
+        run(Command::new("cp")
+            .args(["--recursive", "--no-target-directory"])
+            .arg(project.join(folder))
+            .arg(
+                to.join(into)
+                    .join(Path::new(folder).file_name().context("a folder")?),
+            ))?;
+    }
+    run(Command::new("cp")
+        .args(["--recursive", "--no-target-directory"])
+        .arg(project.join("docs"))
+        .arg(to.join("docs")))
+}
+
+/// The figures of the copy as it is.
+fn judge(copy: &Path) -> Result<Vec<Summary>> {
+    let figures = copy.join("figures.json");
+    run(Command::new(env!("CARGO"))
+        .args([
+            "run",
+            "--quiet",
+            "--release",
+            "--offline",
+            "--manifest-path",
+        ])
+        .arg(copy.join("tests/Cargo.toml"))
+        .args([
+            "-p",
+            "gpreempt_simulator",
+            "--bin",
+            "gpreempt_simulator",
+            "--",
+        ])
+        .args([
+            "--gpu",
+            NODE,
+            "--seeds",
+            "1",
+            "table",
+            "--policies",
+            "strict",
+        ])
+        .args(["--workloads", LOADS, "--json"])
+        .arg(&figures)
+        .env("CARGO_TARGET_DIR", copy.join("target"))
+        .stdout(std::process::Stdio::null()))?;
+    let all: Vec<Summary> = serde_json::from_str(&std::fs::read_to_string(figures)?)?;
+    Ok(all
+        .into_iter()
+        .filter(|one| one.policy == "strict")
+        .collect())
+}
+
+fn kept(summary: &Summary) -> f64 {
+    let lower = summary.clients.iter().filter(|client| !client.urgent);
+    lower.map(|client| client.served).sum()
+}
+
+/// What a variant changes: the load with the greatest change of p99 for the worse and for
+/// the better, and the same of best effort.
+fn row(name: &str, base: &[Summary], other: &[Summary]) -> Vec<String> {
+    let mut latency: Vec<(f64, &str)> = Vec::new();
+    let mut effort: Vec<(f64, &str)> = Vec::new();
+    for (base, other) in base.iter().zip(other) {
+        latency.push((other.urgent.p99_us / base.urgent.p99_us, &base.workload));
+        effort.push((kept(other) / kept(base).max(1e-9), &base.workload));
+    }
+    latency.sort_by(|a, b| a.0.total_cmp(&b.0));
+    effort.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let say = |one: Option<&(f64, &str)>| {
+        one.map_or("-".into(), |one| format!("{:.2} ({})", one.0, one.1))
+    };
+    vec![
+        name.into(),
+        say(latency.last()),
+        say(latency.first()),
+        say(effort.first()),
+        say(effort.last()),
+    ]
+}
+
+fn rows(copy: &Path, base: &[Summary], variants: &[&Variant]) -> Result<Vec<Vec<String>>> {
+    let mut rows = Vec::new();
+    for one in variants {
+        eprintln!("{}", one.name);
+        let path = copy.join("rust/policy").join(one.file);
+        let source = std::fs::read_to_string(&path)?;
+        ensure!(
+            source.matches(one.from).count() == 1,
+            "{}: not one place has {:?}",
+            one.file,
+            one.from
+        );
+        std::fs::write(&path, source.replace(one.from, one.to))?;
+        let figures = judge(copy);
+        std::fs::write(&path, source)?;
+        rows.push(row(one.name, base, &figures.with_context(|| one.name)?));
+    }
+    Ok(rows)
+}
+
+fn main() -> Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let wanted =
+        |one: &&Variant| words.is_empty() || words.iter().any(|word| one.name.contains(word));
+    let without: Vec<&Variant> = WITHOUT.iter().filter(wanted).collect();
+    let constants: Vec<&Variant> = CONSTANTS.iter().filter(wanted).collect();
+    if without.is_empty() && constants.is_empty() {
+        bail!("no variant has one of these words in its name");
+    }
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
+    let place = Path::new(&target).join("variants");
+    let _ = std::fs::remove_dir_all(place.join("rust"));
+    copy(&place)?;
+    let base = judge(&place)?;
+    let head = [
+        "variant",
+        "p99 at worst",
+        "p99 at best",
+        "best effort at worst",
+        "best effort at best",
+    ];
+    let mut text = format!(
+        "# What each mechanism is good for, and how much each constant matters\n\n\
+         Written by the command in `tests/lab/simulator/src/bin/variants.rs`, on {NODE}, loads {}.\n\
+         Each figure is that of the changed policy over that of the policy as it is, on the load \
+         in brackets.\n",
+        LOADS.replace(',', ", ")
+    );
+    for (title, variants) in [("Without", without), ("Constants", constants)] {
+        let rows = rows(&place, &base, &variants)?;
+        if !rows.is_empty() {
+            text.push_str(&format!("\n## {title}\n\n{}", table(&head, &rows)));
+        }
+    }
+    print!("{text}");
+    if words.is_empty() {
+        std::fs::write(project().join("docs/simulation/variants.md"), text)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_variant_has_one_place_in_the_policy() {
+        for one in WITHOUT.iter().chain(CONSTANTS) {
+            let path = project().join("rust/policy").join(one.file);
+            let source = std::fs::read_to_string(path).unwrap();
+            assert_eq!(
+                source.matches(one.from).count(),
+                1,
+                "{}: {:?}",
+                one.file,
+                one.from
+            );
+        }
+    }
+}
