@@ -4,17 +4,8 @@
 //! A queue is never stopped for its own process, so the first two processes are enough to
 //! know whether another one wants something: no list, and nothing that could be filled up.
 
-use crate::queue::phase::Beneficiary;
+use crate::queue::phase::Who;
 use crate::terms::{Nanos, ProcessId};
-
-/// A queue that wants something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Who {
-    pub(crate) beneficiary: Beneficiary,
-    /// Where it and its process are in this pass.
-    pub(crate) at: usize,
-    pub(crate) process_at: usize,
-}
 
 /// The first queues of two different processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -27,7 +18,7 @@ impl Two {
     pub(crate) fn add(&mut self, who: Who) {
         match (self.first, self.second) {
             (None, _) => self.first = Some(who),
-            (Some(first), None) if first.beneficiary.process != who.beneficiary.process => {
+            (Some(first), None) if first.process != who.process => {
                 self.second = Some(who);
             }
             _ => {}
@@ -36,7 +27,7 @@ impl Two {
 
     /// The first that is not of this process.
     pub(crate) fn other_than(&self, process: ProcessId) -> Option<Who> {
-        let other = |who: &Who| who.beneficiary.process != process;
+        let other = |who: &Who| who.process != process;
         self.first.filter(other).or(self.second.filter(other))
     }
 }
@@ -55,6 +46,44 @@ pub(crate) struct Waiting {
     pub(crate) own: Nanos,
 }
 
+/// A queue of a process that takes turns at a level and wants something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Taker {
+    pub(crate) who: Who,
+    /// Since when a packet of it has waited.
+    pub(crate) waits_since: Option<Nanos>,
+    pub(crate) timeslice: Nanos,
+    /// Nothing of it is on the compute units.
+    pub(crate) off: bool,
+}
+
+/// Who takes turns at a level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Takers {
+    /// The first process, and whether there are others.
+    first: Option<ProcessId>,
+    pub(crate) several: bool,
+    /// One of them waits, or is stopped for another's turn.
+    pub(crate) matter: bool,
+    /// Who has the turn.
+    pub(crate) holder: Option<Taker>,
+    /// Who has had none for longest: when that was, and whoever runs first, so that the
+    /// first turn costs nothing.
+    pub(crate) next: Option<((Nanos, bool, ProcessId), Taker)>,
+}
+
+impl Takers {
+    /// Adds one whose process had its last turn at this time.
+    pub(crate) fn add(&mut self, last: Nanos, taker: Taker) {
+        let process = taker.who.process;
+        self.several |= *self.first.get_or_insert(process) != process;
+        let order = (last, taker.off, process);
+        if self.next.is_none_or(|(first, _)| order < first) {
+            self.next = Some((order, taker));
+        }
+    }
+}
+
 /// What is wanted at a level in one pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Demand {
@@ -66,6 +95,7 @@ pub(crate) struct Demand {
     pub(crate) waits: Option<Waiting>,
     /// Who has launched something of which it is not known whether it is all placed.
     pub(crate) fresh: Two,
+    pub(crate) takers: Takers,
     /// Somebody wants something and may have nothing stopped for it: its tenant has spent
     /// its budget, or it makes no progress.
     pub(crate) spent: bool,
@@ -79,11 +109,9 @@ mod tests {
 
     fn who(queue: u64, process: u64) -> Who {
         Who {
-            beneficiary: Beneficiary {
-                queue: QueueId(queue),
-                process: ProcessId(process),
-                level: Priority::NORMAL,
-            },
+            queue: QueueId(queue),
+            process: ProcessId(process),
+            level: Priority::NORMAL,
             at: 0,
             process_at: 0,
         }

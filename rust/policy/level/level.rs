@@ -93,8 +93,7 @@ impl Level {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::level::demand::Who;
-    use crate::queue::phase::Beneficiary;
+    use crate::queue::phase::Who;
     use crate::settings::config::Config;
     use crate::terms::{Priority, QueueId};
 
@@ -102,13 +101,10 @@ mod tests {
     const START: Nanos = Nanos(100_000);
 
     fn somebody() -> Who {
-        let process = ProcessId(1);
         Who {
-            beneficiary: Beneficiary {
-                queue: QueueId(1),
-                process,
-                level: Priority::HIGHEST,
-            },
+            queue: QueueId(1),
+            process: ProcessId(1),
+            level: Priority::HIGHEST,
             at: 0,
             process_at: 0,
         }

@@ -3,6 +3,7 @@
 
 use crate::pass::pass::Pass;
 use crate::process::recovery::{failure, RETRY_LONGEST};
+use crate::queue::phase::Phase;
 use crate::terms::{Arming, FailureKind, Outcome, Report};
 
 impl Pass<'_, '_> {
@@ -64,7 +65,9 @@ impl Pass<'_, '_> {
         for queue in self.queues.iter_mut().filter(|one| one.phase.is_ours()) {
             match kind {
                 FailureKind::Rebuilt => queue.forget_stop(now),
-                _ => queue.postpone_start(wait),
+                // A start that failed is not tried again before the pause is over.
+                _ if matches!(queue.phase, Phase::Starting(..)) => queue.retry_at = wait,
+                _ => {}
             }
         }
     }

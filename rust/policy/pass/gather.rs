@@ -2,9 +2,9 @@
 //! Who wants something, by level: one walk, in which nothing is ranked and nothing can be
 //! filled up.
 
-use crate::level::demand::{Two, Waiting, Who};
+use crate::level::demand::{Taker, Two, Waiting};
 use crate::pass::pass::Pass;
-use crate::terms::Nanos;
+use crate::terms::{Nanos, Reason};
 
 impl Pass<'_, '_> {
     /// Finds who wants something at each level, who waits, and what that changes.
@@ -66,11 +66,19 @@ impl Pass<'_, '_> {
             own: queue.work.own_rest(now),
         });
         let fresh = above && waits.is_none() && queue.work.is_fresh(now);
-        let who = Who {
-            beneficiary: queue.as_beneficiary(),
-            at,
-            process_at,
+        let who = queue.who(at);
+        let taker = Taker {
+            who,
+            waits_since: queue.work.waits_since,
+            timeslice: queue.rating.timeslice,
+            off: !queue.is_on_units(now),
         };
+        let takes = taker.timeslice > Nanos::ZERO && queue.wants(now, false);
+        let stop = queue.phase.lasting_stop();
+        let matters = stop.is_some_and(|stop| stop.reason == Reason::Rotation)
+            || queue.waits(now, &limits).is_some();
+        let process = self.processes.get(process_at);
+        let last = process.map_or(Nanos::ZERO, |process| process.turn);
         let settles = queue.settles_at(now, &limits);
         let settles = settles.filter(|_| level > self.tally.lowest);
         let (may_hold, cooling) = (self.may_hold(process_at), self.is_cooling(process_at));
@@ -85,6 +93,13 @@ impl Pass<'_, '_> {
         }
         demand.wants.add(who);
         demand.ruled |= ruled;
+        if takes {
+            demand.takers.add(last, taker);
+            demand.takers.matter |= matters;
+            if level.turn.is_some_and(|turn| turn.process == who.process) {
+                demand.takers.holder.get_or_insert(taker);
+            }
+        }
         if fresh {
             demand.fresh.add(who);
         }

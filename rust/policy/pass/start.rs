@@ -6,12 +6,9 @@
 //! pays to hold out. A queue that no level holds is started.
 
 use crate::pass::pass::Pass;
-use crate::queue::phase::{Beneficiary, Phase, Stop};
+use crate::queue::phase::{Phase, Stop, Who};
 use crate::settings::value::Mode;
 use crate::terms::{Action, Arming, Decision, Nanos, Priority, Reason};
-
-/// For whom a stopped queue stays so, and where that process is.
-type Holder = (Beneficiary, usize);
 
 impl Pass<'_, '_> {
     /// Starts every queue that no other one may hold any longer.
@@ -39,10 +36,15 @@ impl Pass<'_, '_> {
             Phase::Orphan => Reason::Orphan,
             Phase::Stopped(stop) => match self.judge(at, &stop) {
                 Err(reason) => reason,
-                Ok((beneficiary, process_at)) => {
-                    self.hold(process_at);
+                Ok(who) => {
+                    self.hold(who.process_at);
                     self.keep_bound(stop.since.after(self.limits.max_stop));
-                    self.queues.get_mut(at)?.serve(beneficiary);
+                    // It lasts for this one now, or its end is put down to it.
+                    let beneficiary = Some(who);
+                    self.queues.get_mut(at)?.phase = Phase::Stopped(Stop {
+                        beneficiary,
+                        ..stop
+                    });
                     return None;
                 }
             },
@@ -59,7 +61,7 @@ impl Pass<'_, '_> {
     }
 
     /// For whom the stopped queue at a place stays so, or why it is started.
-    fn judge(&mut self, at: usize, stop: &Stop) -> Result<Holder, Reason> {
+    fn judge(&mut self, at: usize, stop: &Stop) -> Result<Who, Reason> {
         let queue = self.queues.get(at).ok_or(Reason::Orphan)?;
         let (level, process) = (queue.level(), queue.process);
         if self.node.releasing || self.config.mode == Mode::Off {
@@ -82,20 +84,20 @@ impl Pass<'_, '_> {
             let (wants, ruled) = (one.demand.wants.other_than(process), one.demand.ruled);
             if let Some(who) = wants {
                 if holds || self.takes_over(at, above, ruled) {
-                    return Ok((who.beneficiary, who.process_at));
+                    return Ok(who);
                 }
             } else if let Some(until) = until {
-                if let Some(holder) = self.keeper(stop, above) {
-                    if self.may_hold(holder.1) {
+                if let Some(who) = self.keeper(stop, above) {
+                    if self.may_hold(who.process_at) {
                         self.look_at(until);
-                        return Ok(holder);
+                        return Ok(who);
                     }
                     spent = true;
                 }
             }
         }
-        if let Some(holder) = self.holds_the_turn(at, level) {
-            return Ok(holder);
+        if let Some(who) = self.holds_the_turn(at) {
+            return Ok(who);
         }
         Err(match stop.reason {
             _ if stuck => Reason::NoProgress,
@@ -118,10 +120,10 @@ impl Pass<'_, '_> {
 
     /// For whom a queue stays stopped in a pause of a level: whom it was stopped for, if
     /// that is not of a lower level and has not gone.
-    fn keeper(&self, stop: &Stop, above: Priority) -> Option<Holder> {
-        let beneficiary = stop.beneficiary.filter(|one| one.level >= above)?;
-        let process_at = self.processes.find(beneficiary.process.0, 0)?;
-        Some((beneficiary, process_at))
+    fn keeper(&self, stop: &Stop, above: Priority) -> Option<Who> {
+        let who = stop.beneficiary.filter(|one| one.level >= above)?;
+        let process_at = self.processes.find(who.process.0, who.process_at)?;
+        Some(Who { process_at, ..who })
     }
 
     /// Decides the start of the queue at a place.

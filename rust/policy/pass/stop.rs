@@ -7,9 +7,9 @@
 //! since a transaction takes every queue of the node off the hardware anyway; those that
 //! are idle at present, too, for their next work would cost another one.
 
-use crate::level::demand::{Two, Waiting, Who};
+use crate::level::demand::{Two, Waiting};
 use crate::pass::pass::Pass;
-use crate::queue::phase::Stop;
+use crate::queue::phase::{Stop, Who};
 use crate::queue::queue::Queue;
 use crate::terms::{Action, Decision, Inversion, Nanos, Priority, Reason};
 
@@ -101,7 +101,7 @@ impl Pass<'_, '_> {
         }
         if let (Some((running, one)), Some(waiting)) = (worst, waiting) {
             self.step.inversion.get_or_insert(Inversion {
-                waiting: one.beneficiary.queue,
+                waiting: one.queue,
                 running: running.id,
                 age: now.since(waiting.since),
             });
@@ -171,7 +171,7 @@ impl Pass<'_, '_> {
             queue,
             action: Action::Stop,
             reason,
-            beneficiary: Some(who.beneficiary.queue),
+            beneficiary: Some(who.queue),
             age: since.since(waits_since),
             apply: !dry,
         });
@@ -181,7 +181,7 @@ impl Pass<'_, '_> {
         queue.begin_stop(Stop {
             since,
             reason,
-            beneficiary: Some(who.beneficiary),
+            beneficiary: Some(who),
             dry,
         });
         let beneficiary = self.queues.get(who.at);

@@ -8,12 +8,15 @@
 
 use crate::terms::{Nanos, Priority, ProcessId, QueueId, QueueState, Reason};
 
-/// For whom a queue is stopped.
+/// A queue that wants something, and for which others may be stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Beneficiary {
+pub(crate) struct Who {
     pub(crate) queue: QueueId,
     pub(crate) process: ProcessId,
     pub(crate) level: Priority,
+    /// Where it and its process are in the pass that found it.
+    pub(crate) at: usize,
+    pub(crate) process_at: usize,
 }
 
 /// What a queue was stopped for.
@@ -23,7 +26,7 @@ pub(crate) struct Stop {
     pub(crate) since: Nanos,
     pub(crate) reason: Reason,
     /// For whom it lasts at present; nobody where it was found and is not remembered.
-    pub(crate) beneficiary: Option<Beneficiary>,
+    pub(crate) beneficiary: Option<Who>,
     /// Nothing was touched: `mode=observe`.
     pub(crate) dry: bool,
 }

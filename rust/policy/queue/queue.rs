@@ -3,7 +3,7 @@
 //! concerns more than one of them.
 
 use crate::parts::table::Slot;
-use crate::queue::phase::{Beneficiary, Booking, Phase, Stop};
+use crate::queue::phase::{Booking, Phase, Stop, Who};
 use crate::queue::rating::Rating;
 use crate::queue::work::Work;
 use crate::settings::config::Config;
@@ -75,12 +75,14 @@ impl Queue {
         self.rating.contends
     }
 
-    /// It, as somebody for whom others are stopped.
-    pub(crate) fn as_beneficiary(&self) -> Beneficiary {
-        Beneficiary {
+    /// It, at this place, as somebody for whom others may be stopped.
+    pub(crate) fn who(&self, at: usize) -> Who {
+        Who {
             queue: self.id,
             process: self.process,
             level: self.level(),
+            at,
+            process_at: self.process_at,
         }
     }
 
@@ -225,13 +227,6 @@ impl Queue {
         self.put_off(now);
     }
 
-    /// A start that failed is not tried again before this time.
-    pub(crate) fn postpone_start(&mut self, until: Nanos) {
-        if matches!(self.phase, Phase::Starting(..)) {
-            self.retry_at = until;
-        }
-    }
-
     /// Forgets that we stopped it.
     pub(crate) fn forget_stop(&mut self, now: Nanos) {
         if let Phase::Stopped(stop) = self.phase {
@@ -239,13 +234,6 @@ impl Queue {
         }
         self.phase = Phase::Free;
         self.earned = Default::default();
-    }
-
-    /// It stays stopped for this one, or the end of its stop is put down to it.
-    pub(crate) fn serve(&mut self, beneficiary: Beneficiary) {
-        if let Phase::Stopped(stop) = &mut self.phase {
-            stop.beneficiary = Some(beneficiary);
-        }
     }
 
     /// It runs if it has something to run.

@@ -15,11 +15,13 @@ fn seen(state: QueueState) -> Observation {
     }
 }
 
-fn beneficiary(level: u32) -> Beneficiary {
-    Beneficiary {
+fn beneficiary(level: u32) -> Who {
+    Who {
         queue: QueueId(9),
         process: ProcessId(9),
         level: Priority::new(level).unwrap(),
+        at: 0,
+        process_at: 0,
     }
 }
 
