@@ -68,12 +68,13 @@ fn known(tree: &Tree) -> Result<BTreeSet<String>> {
     Ok(known)
 }
 
-/// What is in quotation marks in Rust files and may be a name.
+/// What is in quotation marks in Rust files and may be a name, or one before its value.
 fn names_in(tree: &Tree, files: &[&str]) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for file in files.iter().filter(|file| tree.has(file)) {
         let literals = literals::rust(&tree.text(file)?);
-        names.extend(literals.into_iter().filter(|text| is_name(text)));
+        let words = literals.iter().map(|text| text.trim_end_matches('='));
+        names.extend(words.filter(|word| is_name(word)).map(str::to_owned));
     }
     Ok(names)
 }

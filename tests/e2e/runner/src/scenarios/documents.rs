@@ -255,8 +255,6 @@ fn found(guest: &mut Guest, directory: &str) -> Result<BTreeSet<(String, String)
                         "gpu_<address>".into()
                     } else if part == "node0" {
                         "node<number>".into()
-                    } else if !part.is_empty() && path.ends_with(&format!("/parameters/{part}")) {
-                        "<parameter>".into()
                     } else {
                         part.to_owned()
                     }
