@@ -49,9 +49,22 @@ impl Pass<'_, '_> {
         if watch && self.tally.stops_for.is_none() {
             // Is the request over?
             questions.asks |= queues.any(|queue| queue.work.may_be_ending());
-        } else if contested && !questions.asks && queues.any(|one| one.work.is_doubtful(now)) {
-            questions.check(now, &self.limits);
+            return;
         }
+        // Somebody may wait for it soon, or all is over and looks may be seldom.
+        let (every, since) = match contested {
+            true => (self.limits.poll.times(2), Nanos::ZERO),
+            false => (EXPECT, EXPECT),
+        };
+        if queues.any(|one| one.work.is_doubtful(now) && now.since(one.work.moved) >= since) {
+            questions.check(now, every);
+        }
+    }
+
+    /// Somebody has wanted something within a while.
+    fn is_lively(&self) -> bool {
+        let mut levels = self.levels.iter();
+        levels.any(|one| one.0.is_lively(self.now, EXPECT))
     }
 
     fn next_look(&self, watch: bool, contested: bool) -> Option<Nanos> {
@@ -69,6 +82,8 @@ impl Pass<'_, '_> {
             self.limits.alert
         } else if interested && below {
             self.limits.poll
+        } else if interested && any && self.tally.highest < self.tally.lowest && !self.is_lively() {
+            self.limits.quiet
         } else if interested && any {
             self.limits.idle
         } else {

@@ -14,8 +14,8 @@ pub(crate) struct Questions {
     puzzled_since: Option<Nanos>,
     /// How old that was at the last count.
     asked_at: Nanos,
-    /// When waves may next be counted though nobody waits.
-    unasked_at: Nanos,
+    /// When waves were last counted though nobody waited.
+    checked: Nanos,
 }
 
 impl Questions {
@@ -28,7 +28,7 @@ impl Questions {
         if age >= self.asked_at.times(2) {
             self.asked_at = age.max(limits.grace).max(Nanos::from_micros(1));
             match unknown {
-                true => self.check(now, limits),
+                true => self.check(now, limits.poll.times(2)),
                 false => self.asks = true,
             }
         }
@@ -40,10 +40,10 @@ impl Questions {
         self.asked_at = Nanos::ZERO;
     }
 
-    /// What is known of lower queues is in doubt, though nobody waits.
-    pub(crate) fn check(&mut self, now: Nanos, limits: &Limits) {
-        if now >= self.unasked_at {
-            self.unasked_at = now.after(limits.poll.times(2));
+    /// What is known of queues is in doubt, though nobody waits: once in this time.
+    pub(crate) fn check(&mut self, now: Nanos, every: Nanos) {
+        if now.since(self.checked) >= every {
+            self.checked = now;
             self.asks = true;
         }
     }
@@ -77,7 +77,8 @@ mod tests {
         let mut questions = Questions::default();
         let mut asked = 0;
         for micros in 0..2_000 {
-            questions.check(Nanos::from_micros(micros), &limits);
+            let now = Nanos::SECOND.after(Nanos::from_micros(micros));
+            questions.check(now, limits.poll.times(2));
             asked += u32::from(std::mem::take(&mut questions.asks));
         }
         assert_eq!(asked, 10);

@@ -12,6 +12,10 @@ const ALERT: u64 = 5;
 /// How many times as seldom one looks while nothing can be inverted.
 const IDLE: u64 = 10;
 
+/// How many times as seldom again one looks where nothing has had any work for a while, and
+/// no less than once a second for that reason: each look at 24 queues takes some 8 us.
+const QUIET: u64 = 10;
+
 /// How many times as much of the time claims may spend where no rule gives a level: nobody
 /// is named whom they could disturb.
 const WITHOUT_RULES: u64 = 8;
@@ -23,10 +27,11 @@ pub(crate) struct Limits {
     /// The highest level that a rule gives.
     pub(crate) highest_rule: Option<Priority>,
     /// Time between two looks: where something may be inverted soon, where it may be at
-    /// all, and where it cannot be.
+    /// all, where it cannot be, and where nothing has had any work for a while.
     pub(crate) alert: Nanos,
     pub(crate) poll: Nanos,
     pub(crate) idle: Nanos,
+    pub(crate) quiet: Nanos,
     pub(crate) grace: Nanos,
     pub(crate) max_stop: Nanos,
     pub(crate) min_run: Nanos,
@@ -42,6 +47,7 @@ impl Limits {
     pub(crate) fn new(config: &Config<'_>) -> Limits {
         let numbers = &config.numbers;
         let poll = Nanos::from_micros(numbers.poll_interval_us);
+        let idle = poll.times(IDLE);
         let highest_rule = config.rules.iter().filter_map(|rule| rule.priority).max();
         let claims = u64::from(numbers.claim_overhead_percent);
         Limits {
@@ -49,7 +55,8 @@ impl Limits {
             highest_rule,
             alert: Nanos(poll.0 / ALERT),
             poll,
-            idle: poll.times(IDLE),
+            idle,
+            quiet: idle.max(idle.times(QUIET).min(Nanos::SECOND)),
             grace: Nanos::from_micros(numbers.grace_us),
             max_stop: Nanos::from_millis(numbers.max_stop_ms),
             min_run: Nanos::from_micros(numbers.min_run_us),

@@ -55,7 +55,7 @@ macro_rules! numbers {
 
 numbers! {
     poll_interval_us "us" 100 20..=1_000_000
-        "Time between two looks at the queues while one of them could be inverted; a fifth of it while an urgent request may come or queues are stopped, ten times as long while nothing can be inverted, and longer with hundreds of queues.";
+        "Time between two looks at the queues while one of them could be inverted; a fifth of it while an urgent request may come or queues are stopped, ten times as long while nothing can be inverted, a hundred times while nothing has any work, and longer with hundreds of queues.";
     grace_us "us" 10 0..=1_000_000
         "How long a queue must have had a packet that nothing takes before it counts as waiting; never less than two looks, which are made early for it.";
     max_stop_ms "ms" 100 1..=60_000

@@ -2463,6 +2463,27 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "where nothing has had any work for a second it looks each hundred poll intervals",
+        scene: &[
+            Queue(1, 1, 3),
+            Quiet(1),
+            Seen(1, launches),
+            Look(100, &[]),
+            Line::Step("its launch may last", |step| {
+                step.next_look == Some(Nanos(10_000_200_000 + 1_000_000)) && !step.ask_waves
+            }),
+            Look(999_000, &[]),
+            Line::Step("it is not a second ago", |step| !step.ask_waves),
+            Look(1_000, &[]),
+            Line::Step("is it over?", |step| step.ask_waves),
+            Seen(1, |seen| seen.waves = Waves::Known(0)),
+            Look(1_000, &[]),
+            Line::Step("it is", |step| {
+                step.next_look == Some(Nanos(11_001_200_000 + 10_000_000)) && !step.ask_waves
+            }),
+        ],
+    },
+    Case {
         name: "where nothing can be inverted it looks rarely, else often",
         scene: &[
             Queue(1, 1, 3),
@@ -2470,7 +2491,7 @@ pub const CASES: &[Case] = &[
             Queue(3, 3, 9),
             Quiet(1),
             Line::Step("no queue is busy", |step| {
-                step.next_look == Some(Nanos(10_000_100_000 + 1_000_000))
+                step.next_look == Some(Nanos(10_000_100_000 + 10_000_000))
             }),
             Runs(2),
             Quiet(1),
