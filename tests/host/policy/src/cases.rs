@@ -2478,8 +2478,9 @@ pub const CASES: &[Case] = &[
             Line::Step("is it over?", |step| step.ask_waves),
             Seen(1, |seen| seen.waves = Waves::Known(0)),
             Look(1_000, &[]),
+            Look(1_000, &[]),
             Line::Step("it is", |step| {
-                step.next_look == Some(Nanos(11_001_200_000 + 10_000_000)) && !step.ask_waves
+                step.next_look == Some(Nanos(11_002_200_000 + 10_000_000)) && !step.ask_waves
             }),
         ],
     },
