@@ -66,7 +66,8 @@ fn bucket(length: Nanos) -> u32 {
 /// Where a bucket begins.
 fn low(bucket: u32) -> i64 {
     let quarters = i64::from(bucket & 3).saturating_add(4);
-    quarters << (bucket / 4).saturating_add(GRAIN).min(32)
+    let octave = (bucket / 4).saturating_add(GRAIN);
+    quarters.checked_shl(octave).unwrap_or(i64::MAX)
 }
 
 fn unsigned(time: i64) -> u64 {

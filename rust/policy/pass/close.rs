@@ -4,7 +4,7 @@
 use crate::pass::pass::Pass;
 use crate::pass::stop::EXPECT;
 use crate::settings::value::Mode;
-use crate::terms::{Arming, Nanos};
+use crate::terms::{count, Arming, Nanos};
 
 /// How much of an interval between looks each queue takes at least, so that looking at
 /// hundreds of queues leaves its thread time to rest.
@@ -17,10 +17,13 @@ impl Pass<'_, '_> {
         // Counted last: what is stopped in this pass goes into the same
         // transaction.
         if self.tally.stopped > 0 || self.step.decisions > 0 {
-            let stopped = self.queues.iter().filter(|queue| queue.is_stopped());
-            self.tally.stopped = stopped.count();
-            let ours = self.queues.iter().filter(|one| one.is_really_stopped());
-            self.step.stopped = self.step.stopped.saturating_add(ours.count());
+            self.tally.stopped = 0;
+            for queue in self.queues.iter().filter(|queue| queue.is_stopped()) {
+                count(&mut self.tally.stopped);
+                if queue.is_really_stopped() {
+                    count(&mut self.step.stopped);
+                }
+            }
         }
         let watch = self.tally.stopped > 0 || self.step.stopped > 0;
         let contested = self.is_contested();
