@@ -199,7 +199,7 @@ fn set(name: &str, text: &str) -> Result {
         pr_err!("{}={}: {}\n", name, text.trim(), Plain(error));
         match error {
             SetError::OutOfRange(..) => ERANGE,
-            SetError::Invalid(_) | SetError::Unknown => EINVAL,
+            SetError::Invalid(_) | SetError::Gone(_) | SetError::Unknown => EINVAL,
         }
     })?;
     wake::all();

@@ -108,7 +108,7 @@ impl ChoiceSpec {
     pub fn refuse(&self, word: &str) -> SetError {
         let gone = self.gone.iter().find(|(gone, _)| *gone == word);
         gone.map_or(SetError::NO_VALUE, |&(_, instead)| {
-            SetError::Invalid(instead)
+            SetError::Gone(instead)
         })
     }
 }

@@ -10,6 +10,8 @@ pub enum SetError {
     Unknown,
     /// It is not a value (EINVAL), and this is what to do about it.
     Invalid(&'static str),
+    /// It was a value in earlier versions (EINVAL), and this is what to give instead.
+    Gone(&'static str),
     /// The number is not between these two (ERANGE).
     OutOfRange(u32, u32),
 }
@@ -24,6 +26,9 @@ impl fmt::Display for SetError {
         match self {
             SetError::Unknown => f.write_str("there is no such parameter"),
             SetError::Invalid(remedy) => f.write_str(remedy),
+            SetError::Gone(instead) => {
+                write!(f, "no longer a value of this parameter: {instead}")
+            }
             SetError::OutOfRange(min, max) => {
                 write!(f, "out of range: give a number from {min} to {max}")
             }

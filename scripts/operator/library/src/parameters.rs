@@ -39,8 +39,8 @@ pub fn canonical(name: &str, value: &str) -> Result<String, String> {
             // The driver's side has the words that the policy does not know.
             Some(choice) if choice.words.contains(&value.trim()) => Ok(value.trim().to_owned()),
             Some(choice) => Err(match choice.refuse(value.trim()) {
-                SetError::NO_VALUE => one_of(choice.words),
-                gone => gone.to_string(),
+                SetError::Gone(instead) => instead.to_owned(),
+                _ => one_of(choice.words),
             }),
             None if name == TIMESLICE_NAME => Err(format!(
                 "give a number of microseconds from 0 to {TIMESLICE_MAX}, or 16 of them"
