@@ -14,9 +14,7 @@ impl Pass<'_, '_> {
     pub(crate) fn hear_hint(&mut self, process_at: usize, seen: &Observation) {
         let (now, counts) = (self.now, &mut self.step.hints);
         if let (Some(number), Some(process)) = (seen.hint, self.processes.get_mut(process_at)) {
-            if process.hint.see(now, &self.limits, number, counts) {
-                process.excuse(now);
-            }
+            process.hint.see(now, &self.limits, number, counts);
             self.tally.hinted |= process.hint.since().is_some();
         }
     }
@@ -62,14 +60,12 @@ impl Pass<'_, '_> {
             return;
         };
         let prepares = queue.contends() && queue.runs() && !queue.work.has_any();
-        let (process_at, level) = (queue.process_at, queue.level());
+        let process_at = queue.process_at;
         let process = self.processes.get(process_at).filter(|_| prepares);
         let Some(since) = process.and_then(|process| process.hint.since()) else {
             return;
         };
         queue.announced = Some(since);
-        self.tally.lowest = self.tally.lowest.min(level);
-        self.tally.highest = self.tally.highest.max(level);
         if self.budget_left(process_at) == Nanos::ZERO {
             self.book_hint(process_at, false);
         }

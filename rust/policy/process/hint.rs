@@ -48,20 +48,20 @@ impl Hint {
     }
 
     /// Takes in the number that was read, and counts a new hint. What is read in the first
-    /// pass is where it counts from. `true`: a hint begins to count.
+    /// pass is where it counts from.
     pub(crate) fn see(
         &mut self,
         now: Nanos,
         limits: &Limits,
         number: u32,
         counts: &mut HintCounts,
-    ) -> bool {
+    ) {
         let Some((before, looked)) = self.last.replace((number, now)) else {
-            return false;
+            return;
         };
         let told = number == before || looked == now;
         if told || self.now.is_some() || limits.hint == Nanos::ZERO {
-            return false;
+            return;
         }
         count(&mut counts.seen);
         if now < self.until {
@@ -76,7 +76,6 @@ impl Hint {
                 ..Claimed::default()
             });
         }
-        self.now.is_some()
     }
 
     /// Since when a hint has counted.
@@ -156,7 +155,9 @@ mod tests {
 
     fn see(hint: &mut Hint, now: Nanos, limits: &Limits, number: u32) -> News {
         let mut counts = HintCounts::default();
-        let begun = hint.see(now, limits, number, &mut counts);
+        let before = hint.since();
+        hint.see(now, limits, number, &mut counts);
+        let begun = hint.since() != before;
         let news = match (begun, counts.ignored, counts.expired) {
             (true, 0, 0) => News::Begun,
             (false, 1, 0) => News::Ignored,
