@@ -71,8 +71,8 @@ impl Level {
     }
 
     /// Until when lower queues stay stopped for it though nobody wants anything.
-    pub(crate) fn keeps_until(&self, now: Nanos) -> Option<Nanos> {
-        let keeps = self.holds && !self.wanted && now < self.hold_until;
+    pub(crate) fn keeps_until(&self) -> Option<Nanos> {
+        let keeps = self.holds && !self.wanted;
         keeps.then_some(self.hold_until)
     }
 
@@ -128,7 +128,7 @@ mod tests {
         level.holds = true;
         pass(&mut level, T, false, false);
         // Nothing is known of pauses: they are held for as long as a start takes.
-        assert_eq!(level.keeps_until(T), Some(T.after(START)));
+        assert_eq!(level.keeps_until(), Some(T.after(START)));
         assert!(level.is_lively(T, Nanos(1)) && !level.is_lively(T, Nanos::ZERO));
         pass(&mut level, T.after(START), false, false);
         assert!(!level.holds && level.held);
@@ -137,10 +137,23 @@ mod tests {
     }
 
     #[test]
+    fn only_a_pause_of_a_level_that_holds_is_held_out() {
+        let mut level = Level::default();
+        pass(&mut level, T, true, false);
+        pass(&mut level, T, false, false);
+        assert_eq!(level.keeps_until(), None);
+        pass(&mut level, T, true, false);
+        level.holds = true;
+        assert_eq!(level.keeps_until(), None);
+    }
+
+    #[test]
     fn who_is_refused_what_it_wants_makes_no_pause() {
         let mut level = Level::default();
         pass(&mut level, T, true, false);
         level.holds = true;
+        pass(&mut level, T, false, false);
+        assert!(level.keeps_until().is_some());
         pass(&mut level, T, false, true);
         assert!(!level.holds);
         pass(&mut level, T.after(Nanos::SECOND), true, false);

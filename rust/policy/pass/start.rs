@@ -73,14 +73,14 @@ impl Pass<'_, '_> {
         } else if self.now.since(stop.since) >= self.limits.max_stop {
             return Err(Reason::Bound);
         }
-        let (now, mut spent, mut stuck) = (self.now, false, false);
+        let (mut spent, mut stuck) = (false, false);
         for above in Self::levels_above(level) {
             let Some(one) = self.level(above) else {
                 continue;
             };
             spent |= one.held && one.demand.spent;
             stuck |= one.held && one.demand.stuck;
-            let (holds, until) = (one.holds, one.keeps_until(now));
+            let (holds, until) = (one.holds, one.keeps_until());
             let (wants, ruled) = (one.demand.wants.other_than(process), one.demand.ruled);
             if let Some(who) = wants {
                 if holds || self.takes_over(at, above, ruled) {
