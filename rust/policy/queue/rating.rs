@@ -67,7 +67,9 @@ mod tests {
         seen.rule = Some(RuleId(1));
         let rate = |seen: &Observation| Rating::new(&config, &Limits::new(&config), seen);
         assert_eq!(rate(&seen).stop_budget, Some(Nanos::NEVER));
+        assert!(rate(&seen).ruled);
         seen.rule = None;
+        assert!(!rate(&seen).ruled);
         assert!(rate(&seen).stop_budget.is_none());
         assert!(rate(&seen).contends);
     }

@@ -107,9 +107,7 @@ impl ChoiceSpec {
     /// Why a word is none of these.
     pub fn refuse(&self, word: &str) -> SetError {
         let gone = self.gone.iter().find(|(gone, _)| *gone == word);
-        gone.map_or(SetError::NO_VALUE, |&(_, instead)| {
-            SetError::Gone(instead)
-        })
+        gone.map_or(SetError::NO_VALUE, |&(_, instead)| SetError::Gone(instead))
     }
 }
 

@@ -141,3 +141,64 @@ fn it_waits_from_the_grace_on_and_not_in_the_look_that_finds_it() {
     none.numbers.grace_us = 0;
     assert_eq!(queue.waits(NOW, &Limits::new(&none)), None);
 }
+
+#[test]
+fn without_a_place_for_its_process_it_takes_no_part() {
+    let config = Config::new();
+    let limits = Limits::new(&config);
+    let active = seen(QueueState::Active);
+    let mut queue = Queue::new(NOW, 1, &active);
+    queue.meet(1, &config, &limits, &active);
+    queue.join(0);
+    assert!(queue.contends());
+    queue.join(usize::MAX);
+    assert!(!queue.contends());
+}
+
+#[test]
+fn none_counted_are_none_beside_an_equal_that_has_some() {
+    let config = Config::new();
+    let limits = Limits::new(&config);
+    let launched = Observation {
+        progress: 7,
+        ..seen(QueueState::Active)
+    };
+    for (busiest, over) in [
+        (None, true),
+        (Some(6), true),
+        (Some(7), true),
+        (Some(8), false),
+    ] {
+        let mut queue = Queue::new(NOW, 1, &launched);
+        queue.meet(1, &config, &limits, &launched);
+        queue.take_in(NOW, &launched, false);
+        queue.settle_count(NOW, busiest.and_then(Priority::new));
+        assert_eq!(queue.stays_idle(&launched), over, "{busiest:?}");
+    }
+}
+
+#[test]
+fn a_start_is_tried_again_after_the_first_pause_whatever_the_stop_took() {
+    let config = Config::new();
+    let limits = Limits::new(&config);
+    let mut queue = stopped(&config, &limits);
+    queue.refuse_stop(NOW);
+    queue.begin_stop(stop(NOW, 11, false));
+    queue.take_in(LATER, &seen(QueueState::Unknown), false);
+    queue.begin_start(LATER, &limits, Reason::Calm);
+    assert_eq!(queue.retry_at, LATER.after(RETRY));
+}
+
+#[test]
+fn a_stop_that_is_forgotten_gives_no_time() {
+    let config = Config::new();
+    let limits = Limits::new(&config);
+    let mut queue = stopped(&config, &limits);
+    queue.take_in(NOW, &seen(QueueState::StoppedByUs), false);
+    queue.begin_start(NOW, &limits, Reason::Bound);
+    queue.forget_stop(NOW);
+    queue.begin_stop(stop(NOW, 11, false));
+    queue.take_in(NOW, &seen(QueueState::StoppedByUs), false);
+    queue.take_in(LATER, &seen(QueueState::Active), false);
+    assert!(!queue.is_immune(LATER, Priority::LOWEST));
+}

@@ -115,6 +115,7 @@ fn none_saved_is_not_none_left() {
     work.take_in(at(1_700), &stopped(0), false);
     work.finish(at(1_700));
     assert!(work.has_any());
+    assert_eq!(work.seen_running, None);
     work.take_in(at(1_800), &stopped(3), false);
     assert_eq!(work.seen_running, Some(Nanos(100_000)));
 }
@@ -230,4 +231,103 @@ fn a_queue_whose_waves_are_asked_for_in_vain_is_not_waited_for() {
     // It was not asked.
     work.take_in(at(60), &seen(1, 0), false);
     assert!(work.may_be_ending());
+}
+
+#[test]
+fn saved_waves_show_that_an_idle_queue_had_something() {
+    let mut work = Work::new(START, &seen(0, 0));
+    work.take_in(START, &seen(0, 0), false);
+    let stopped = Observation {
+        state: QueueState::StoppedByUs,
+        ..counted(0, 0, 3, 3)
+    };
+    work.take_in(at(20), &stopped, false);
+    assert!(work.has_any());
+}
+
+#[test]
+fn a_new_launch_is_judged_by_nothing_that_was_seen_of_the_last_one() {
+    let mut work = Work::new(START, &seen(0, 0));
+    work.take_in(START, &seen(1, 0), false);
+    work.take_in(at(100), &counted(1, 0, 3, 8), false);
+    assert!(work.lacks_room);
+    work.take_in(at(120), &seen(2, 0), false);
+    assert!(!work.lacks_room);
+    assert!(work.is_doubtful(at(320)));
+    // One of a stopped queue begins when that runs.
+    let stopped = |progress| Observation {
+        state: QueueState::StoppedByUs,
+        ..seen(progress, 0)
+    };
+    work.take_in(at(400), &stopped(2), false);
+    work.take_in(at(500), &stopped(3), false);
+    work.take_in(at(600), &seen(3, 0), false);
+    assert_eq!(work.age(at(700)), Nanos(100_000));
+}
+
+#[test]
+fn what_was_counted_is_learned_when_a_launch_is_over() {
+    let mut work = Work::new(START, &seen(0, 0));
+    work.take_in(START, &seen(1, 0), false);
+    work.take_in(at(20), &counted(1, 0, 3, 8), false);
+    assert!(work.lacks_room);
+    work.take_in(at(40), &counted(1, 0, 0, 8), false);
+    work.finish(at(40));
+    assert!(work.lengths.mean().is_some());
+    assert!(!work.lacks_room);
+    // What has waves after all is placed as far as it will be.
+    work.take_in(at(60), &counted(1, 0, 3, 8), false);
+    assert!(!work.lacks_room);
+}
+
+#[test]
+fn what_comes_behind_a_barrier_has_just_come() {
+    let mut work = steady(400, 8);
+    let barrier = |waves| Observation {
+        head: Head::Barrier,
+        ..counted(9, 1, waves, 1)
+    };
+    work.take_in(at(3_300), &barrier(1), false);
+    work.take_in(at(3_600), &barrier(0), false);
+    work.finish(at(3_600));
+    work.take_in(at(9_000), &seen(9, 1), false);
+    work.work_out_rest(at(9_000));
+    assert!(work.rest < Nanos(500_000), "{:?}", work.rest);
+}
+
+#[test]
+fn work_that_comes_while_a_launch_runs_does_not_hide_it() {
+    let mut work = Work::new(START, &seen(0, 0));
+    work.take_in(START, &seen(1, 0), false);
+    work.take_in(at(1_000), &counted(1, 0, 4, 4), false);
+    work.take_in(at(1_000), &counted(1, 1, 4, 4), false);
+    work.work_out_rest(at(1_000));
+    assert_eq!(work.rest, Nanos(1_000_000));
+    // Once that is over, it has only just got something, however young the last one was.
+    let mut work = steady(400, 8);
+    work.take_in(at(3_300), &counted(9, 0, 0, 1), false);
+    work.finish(at(3_300));
+    work.take_in(at(3_350), &seen(9, 1), false);
+    work.work_out_rest(at(3_350));
+    assert_eq!(work.rest, work.mean);
+}
+
+#[test]
+fn it_waits_for_its_own_launch_while_that_runs_and_is_placed() {
+    let mut work = steady(400, 8);
+    assert!(work.own_rest(at(3_250)) > Nanos(200_000));
+    work.take_in(at(3_260), &counted(9, 0, 3, 8), false);
+    assert_eq!(work.own_rest(at(3_260)), Nanos::ZERO);
+    work.take_in(at(3_280), &counted(9, 0, 8, 8), false);
+    assert!(work.own_rest(at(3_280)) > Nanos(200_000));
+    work.take_in(at(3_300), &counted(9, 0, 0, 8), false);
+    work.finish(at(3_300));
+    assert_eq!(work.own_rest(at(3_300)), Nanos::ZERO);
+}
+
+#[test]
+fn a_launch_is_fresh_for_less_than_200_us() {
+    let mut work = Work::new(START, &seen(0, 0));
+    work.take_in(START, &seen(1, 0), false);
+    assert!(work.is_fresh(Nanos(at(200).0 - 1)) && !work.is_fresh(at(200)));
 }

@@ -169,6 +169,7 @@ pub const CASES: &[Case] = &[
                         && inversion.age == Nanos(10_000)
                 })
             }),
+            Line::Step("the stop counts at once", |step| step.stopped == 1),
             Line::Made("the stop is as old as its inversion", |made| {
                 made.iter().all(|stop| {
                     stop.beneficiary == Some(QueueId(2)) && stop.age == Nanos(10_000) && stop.apply
@@ -302,6 +303,9 @@ pub const CASES: &[Case] = &[
             Starves(2),
             Seen(2, |seen| seen.head = Head::Barrier),
             Quiet(50),
+            Line::View(2, "it does not run", |view| {
+                view.verdict == Verdict::Idle && view.ran == Nanos::ZERO
+            }),
             Seen(2, |seen| seen.head = Head::Invalid),
             Quiet(50),
             Seen(2, |seen| seen.head = Head::Unknown),
@@ -408,6 +412,26 @@ pub const CASES: &[Case] = &[
             Look(20, &[]),
             Seen(2, |seen| seen.waves = Waves::Known(3)),
             Look(199, STOP_1),
+        ],
+    },
+    Case {
+        name: "nobody counts for a launch of a look that counted, nor for an old one",
+        scene: &[
+            Times(1, BELOW),
+            // What is doubted is counted all the same, but not soon again.
+            Seen(2, launches),
+            Look(20, &[]),
+            Seen(2, |seen| seen.waves = Waves::Known(64)),
+            Look(20, &[]),
+            Seen(2, launches),
+            Look(20, &[]),
+            Line::Step("waves were counted in this look", |step| !step.ask_waves),
+            Seen(2, |seen| seen.waves = Waves::Known(64)),
+            Look(100, &[]),
+            Seen(1, |seen| seen.waves = Waves::Unknown),
+            Seen(2, |seen| seen.waves = Waves::Unknown),
+            Look(100, &[]),
+            Line::Step("it is 200 us old", |step| !step.ask_waves),
         ],
     },
     Case {
@@ -541,6 +565,16 @@ pub const CASES: &[Case] = &[
             Look(10, STOP_1),
         ],
     },
+    Case {
+        name: "a queue that never launched anything does not go along, not even when time begins",
+        scene: &[
+            Line::Back(9_900_000),
+            Times(1, BELOW),
+            Queue(3, 3, 3),
+            Quiet(1),
+            Times(1, REQUEST),
+        ],
+    },
     // Levels.
     Case {
         name: "one level is enough, at the bottom",
@@ -568,6 +602,7 @@ pub const CASES: &[Case] = &[
             Queue(1, 1, 9),
             Queue(2, 2, 9),
             Queue(3, 3, 10),
+            Queue(4, 4, 3),
             Seen(1, runs_out),
             Seen(3, runs_out),
             Quiet(10),
@@ -834,6 +869,50 @@ pub const CASES: &[Case] = &[
             Times(50, &[Runs(3), Look(20, &[])]),
         ],
     },
+    Case {
+        name: "of those that wait the most packets count, the longest wait and the shortest own launch",
+        scene: &[
+            Queue(4, 4, 9),
+            Queue(2, 2, 9),
+            Queue(1, 1, 3),
+            Queue(3, 3, 3),
+            Times(50, &[Runs(1), Runs(3), Look(20, &[])]),
+            Starves(2),
+            Look(10, &[]),
+            Runs(1),
+            Runs(3),
+            Starves(4),
+            Look(20, &[]),
+            Runs(1),
+            Runs(3),
+            Look(20, &[]),
+            Line::Step("the first of the lowest is in the way of the one that waited longest", |step| {
+                step.inversion.is_some_and(|inversion| {
+                    inversion.age == Nanos(40_000) && inversion.running == QueueId(1)
+                })
+            }),
+            Seen(2, |seen| seen.backlog = Some(20)),
+            Runs(1),
+            Runs(3),
+            Look(20, STOP_BOTH),
+        ],
+    },
+    Case {
+        name: "beside one that waits for its own launch, one that does not counts",
+        scene: &[
+            Queue(2, 2, 9),
+            Times(10, &[Runs(2), Look(1_000, &[])]),
+            Queue(1, 1, 3),
+            Queue(3, 3, 9),
+            Look(1, &[]),
+            Seen(1, runs_out),
+            Runs(2),
+            Starves(3),
+            Look(1, &[]),
+            Look(280, &[]),
+            Look(1, STOP_1),
+        ],
+    },
     // What is believed to run.
     Case {
         name: "a last launch is believed for twice as long as it was seen to run, and 50 us",
@@ -919,6 +998,47 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "who waits for nothing that is known has waves counted, and so finds hidden ones",
+        scene: &[
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Quiet(1),
+            Look(1_000, &[]),
+            Starves(2),
+            Look(20, &[]),
+            Line::Step("it does not wait yet", |step| !step.ask_waves),
+            Look(10, &[]),
+            Line::Step("the next look counts", |step| step.ask_waves),
+            Seen(1, |seen| seen.waves = Waves::Known(64)),
+            Look(20, STOP_1),
+        ],
+    },
+    Case {
+        name: "who waits for twice as long as is known to be in its way has waves counted",
+        scene: &[
+            Line::Config(|config| {
+                config.numbers.poll_interval_us = 20;
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Look(1_000, &[]),
+            Starves(2),
+            Look(20, &[]),
+            Look(10, &[]),
+            Starves(1),
+            Look(40, &[]),
+            Line::Step("nothing is in its way", |step| step.ask_waves),
+            Look(50, &[]),
+            Line::Step("it has waited for 100 us, and the other one for 50", |step| {
+                step.ask_waves
+            }),
+            Look(100, &[]),
+            Line::Step("it has waited for 200 us, and the other one for 150", |step| {
+                !step.ask_waves
+            }),
+        ],
+    },
+    Case {
         name: "who waits for nothing that is known has waves counted at a growing distance",
         scene: &[
             Line::Config(|config| {
@@ -948,6 +1068,8 @@ pub const CASES: &[Case] = &[
             Look(20, &[]),
             Look(20, &[]),
             Line::Step("for the next wait, after 20 us", |step| step.ask_waves),
+            Look(20, &[]),
+            Line::Step("and after 40", |step| step.ask_waves),
         ],
     },
     // What goes along.
@@ -1061,6 +1183,7 @@ pub const CASES: &[Case] = &[
             Line::Config(|config| {
                 *config = config.with_rules(LOW_RULES);
                 config.numbers.claim_overhead_percent = 1;
+                config.numbers.rule_overhead_percent = 1;
             }),
             Times(1, SPENDTHRIFT),
             Queue(4, 4, 5),
@@ -1068,6 +1191,65 @@ pub const CASES: &[Case] = &[
             Starves(4),
             Look(20, &[]),
             Look(10, STOP_1),
+        ],
+    },
+    Case {
+        name: "where one of those that wait has its level from a rule, the rule pays",
+        scene: &[
+            Line::Config(|config| {
+                *config = config.with_rules(LOW_RULES);
+                config.numbers.claim_overhead_percent = 1;
+            }),
+            Times(1, SPENDTHRIFT),
+            Queue(4, 4, 7),
+            Queue(5, 5, 5),
+            Seen(5, |seen| seen.rule = Some(RuleId(1))),
+            Starves(4),
+            Starves(5),
+            Look(20, &[]),
+            Look(10, STOP_1),
+        ],
+    },
+    Case {
+        name: "a rule pays for what it takes over",
+        scene: &[
+            Line::Config(|config| {
+                *config = config.with_rules(const { &[raises(1, 7), raises(2, 5)] });
+                config.numbers.claim_overhead_percent = 1;
+            }),
+            Times(1, SPENDTHRIFT),
+            Queue(4, 4, 4),
+            Queue(5, 5, 4),
+            Seen(4, |seen| seen.rule = Some(RuleId(2))),
+            Seen(5, |seen| seen.rule = Some(RuleId(1))),
+            Starves(4),
+            Look(20, &[]),
+            Look(10, STOP_1),
+            Starves(5),
+            Look(20, &[]),
+            Line::View(1, "the higher one holds it", |view| {
+                view.beneficiary == Some(QueueId(5))
+            }),
+        ],
+    },
+    Case {
+        name: "it looks when a level can afford the next stop",
+        scene: &[
+            Line::Config(|config| {
+                *config = config.with_rules(LOW_RULES);
+                config.numbers.claim_overhead_percent = 1;
+            }),
+            Times(1, SPENDTHRIFT),
+            Line::Config(|config| {
+                config.numbers.poll_interval_us = 1_000;
+                config.numbers.claim_overhead_percent = 100;
+            }),
+            Starves(2),
+            Look(1, &[]),
+            Look(10, &[]),
+            Line::Step("before the interval is over", |step| {
+                step.stopped == 0 && step.next_look < Some(Nanos(10_090_059_000 + 200_000))
+            }),
         ],
     },
     Case {
@@ -1088,6 +1270,21 @@ pub const CASES: &[Case] = &[
             Starves(5),
             Look(20, &[]),
             Look(10, STOP_1),
+        ],
+    },
+    Case {
+        name: "what rules spend comes back with the time, too",
+        scene: &[
+            Line::Config(|config| {
+                *config = config.with_rules(const { &[raises(1, 12)] });
+                config.numbers.rule_overhead_percent = 1;
+            }),
+            Times(1, RULED_SPENDTHRIFT),
+            Starves(2),
+            Look(20, &[]),
+            Look(10, &[]),
+            Look(10_000, &[]),
+            Look(1_000, STOP_1),
         ],
     },
     Case {
@@ -1187,6 +1384,46 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a launch whose waves were not counted yet holds others, where no pause is held out",
+        scene: &[
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Times(4, FAR_APART),
+            Runs(1),
+            Quiet(10),
+            Times(1, REQUEST),
+            Seen(2, launches),
+            Look(20, &[]),
+            Seen(2, |seen| seen.waves = Waves::Known(8)),
+            Look(20, &[]),
+            Idles(2),
+            Look(20, CALM_1),
+        ],
+    },
+    Case {
+        name: "a pause begins with a launch that nothing speaks for, where nobody is stopped",
+        scene: &[
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Times(
+                4,
+                &[
+                    Starves(2),
+                    Look(1, &[]),
+                    Seen(2, launches),
+                    Look(1, &[]),
+                    Look(20_000, &[]),
+                ],
+            ),
+            Idles(2),
+            Runs(1),
+            Quiet(10),
+            Times(1, REQUEST),
+            Idles(2),
+            Look(20, CALM_1),
+        ],
+    },
+    Case {
         name: "a queue whose waves cannot be counted is not waited for beyond what it usually takes",
         scene: &[
             Times(1, BELOW),
@@ -1199,6 +1436,23 @@ pub const CASES: &[Case] = &[
             Line::Step("nobody can say", |step| !step.ask_waves),
             Look(40, &[]),
             Look(100, CALM_1),
+        ],
+    },
+    Case {
+        name: "the last launch of a queue that is stopped itself keeps no other one stopped",
+        scene: &[
+            Times(1, BELOW),
+            Queue(4, 4, 5),
+            Starves(2),
+            Look(20, &[]),
+            Seen(4, launches),
+            Look(
+                10,
+                &[(Stop, 1, Reason::Inversion), (Stop, 4, Reason::Inversion)],
+            ),
+            Idles(2),
+            Look(20, &[]),
+            Look(100, &[(Start, 1, Reason::Calm), (Start, 4, Reason::Calm)]),
         ],
     },
     Case {
@@ -1287,6 +1541,29 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "what is worth no more than its cost is not taken over",
+        scene: &[
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 12),
+            Quiet(1),
+            Seen(1, runs_out),
+            Look(100, &[]),
+            Look(950, &[]),
+            Starves(2),
+            Look(20, &[]),
+            Look(10, STOP_1),
+            // It is left as a launch of 1,000 us, and a stop takes 460.
+            Look(20, &[]),
+            Tell(|scheduler| scheduler.transaction_took(Nanos(1_540_000))),
+            Seen(3, runs_out),
+            Look(20, &[]),
+            Line::View(1, "it stays with the lower one", |view| {
+                view.beneficiary == Some(QueueId(2))
+            }),
+        ],
+    },
+    Case {
         name: "nobody takes over what is of its own process",
         scene: &[
             Queue(1, 1, 3),
@@ -1298,6 +1575,28 @@ pub const CASES: &[Case] = &[
             Starves(3),
             Quiet(1),
             Times(1, ENOUGH),
+        ],
+    },
+    Case {
+        name: "a queue that is stopped for a turn is taken over by a higher level",
+        scene: &[
+            Line::Config(|config| {
+                config.timeslices = [2_000; 16];
+            }),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Queue(3, 3, 9),
+            Seen(1, runs_out),
+            Quiet(50),
+            Starves(2),
+            Look(20, &[]),
+            Look(20, &[]),
+            Look(2_000, &[(Stop, 1, Reason::Rotation)]),
+            Starves(3),
+            Look(20, &[]),
+            Line::View(1, "the higher one holds it", |view| {
+                view.beneficiary == Some(QueueId(3))
+            }),
         ],
     },
     // The bound.
@@ -1436,7 +1735,13 @@ pub const CASES: &[Case] = &[
             Look(20, &[]),
             Seen(1, |seen| seen.backlog = Some(1)),
             Look(1_999, &[]),
+            Line::Step("it looks when the turn is over", |step| {
+                step.next_look == Some(Nanos(10_007_039_000 + 1_000))
+            }),
             Look(1, &[(Stop, 1, Reason::Rotation)]),
+            Line::Made("it is for the next one", |made| {
+                made.iter().all(|stop| stop.beneficiary == Some(QueueId(2)))
+            }),
             Runs(2),
             Look(1_999, &[]),
             Look(1, &[(Start, 1, Reason::Turn), (Stop, 2, Reason::Rotation)]),
@@ -1460,6 +1765,58 @@ pub const CASES: &[Case] = &[
             Runs(2),
             Look(1_999, &[]),
             Look(1, &[(Stop, 2, Reason::Rotation)]),
+        ],
+    },
+    Case {
+        name: "the first turn costs nothing, be there nothing to pay with",
+        scene: &[
+            Line::Config(|config| {
+                *config = config.with_rules(LOW_RULES);
+                config.numbers.claim_overhead_percent = 1;
+            }),
+            Times(1, SPENDTHRIFT),
+            Gone(1),
+            Line::Config(|config| {
+                config.timeslices = [2_000; 16];
+                config.numbers.claim_overhead_percent = 10;
+            }),
+            Queue(4, 4, 7),
+            Queue(5, 5, 7),
+            Seen(4, runs_out),
+            Look(20, &[]),
+            Starves(5),
+            Look(20, &[]),
+            Look(20, &[]),
+            Look(1_999, &[]),
+            Look(1, &[(Stop, 4, Reason::Rotation)]),
+        ],
+    },
+    Case {
+        name: "one that takes no turns is held for nobody's",
+        scene: &[
+            Line::Config(|config| *config = config.with_rules(const { &[slices(1, 2_000)] })),
+            Queue(1, 1, 7),
+            Queue(2, 2, 7),
+            Queue(4, 4, 7),
+            Queue(3, 3, 9),
+            Seen(1, |seen| seen.rule = Some(RuleId(1))),
+            Seen(2, |seen| seen.rule = Some(RuleId(1))),
+            Seen(1, runs_out),
+            Seen(4, runs_out),
+            Quiet(50),
+            Starves(2),
+            Look(20, &[]),
+            Look(20, &[]),
+            Look(2_000, &[(Stop, 1, Reason::Rotation)]),
+            Starves(3),
+            Look(20, &[]),
+            Look(
+                10,
+                &[(Stop, 2, Reason::Inversion), (Stop, 4, Reason::Inversion)],
+            ),
+            Idles(3),
+            Look(20, &[]),
+            Look(100, &[(Start, 2, Reason::Calm), (Start, 4, Reason::Calm)]),
         ],
     },
     Case {
@@ -1567,7 +1924,9 @@ pub const CASES: &[Case] = &[
             Quiet(1),
             Starves(2),
             Look(20, &[]),
-            Look(20, &[]),
+            Line::Step("it looks when the turn is over", |step| {
+                step.next_look == Some(Nanos(10_000_320_000 + 500_000))
+            }),
             Look(500, &[(Stop, 1, Reason::Rotation)]),
         ],
     },
@@ -1714,6 +2073,29 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "what a rule allows without a limit is not the tenant's to pay",
+        scene: &[
+            Line::Config(|config| {
+                *config = config.with_rules(RULES);
+                config.user_priority = UserPriority::Honour;
+                config.numbers.stop_budget_ms = 5;
+            }),
+            Times(1, BELOW),
+            Queue(4, 4, 8),
+            Seen(2, |seen| seen.rule = Some(RuleId(1))),
+            Seen(4, |seen| seen.tenant = TenantId(2)),
+            Times(1, REQUEST),
+            Look(10_000, &[]),
+            Starves(4),
+            Quiet(1),
+            Idles(2),
+            Quiet(5),
+            Line::View(1, "it is stopped for the claim", |view| {
+                view.beneficiary == Some(QueueId(4))
+            }),
+        ],
+    },
+    Case {
         name: "a rule may give a priority and a budget with it",
         scene: &[
             Line::Config(|config| *config = config.with_rules(RULES)),
@@ -1755,10 +2137,15 @@ pub const CASES: &[Case] = &[
             Line::Config(|config| {
                 config.numbers.stop_budget_ms = 1_000;
                 config.numbers.max_stop_ms = 60_000;
+                config.numbers.noprogress_ms = 60_000;
             }),
             Times(1, BELOW),
             Times(1, REQUEST),
             Seen(2, |seen| seen.waves = Waves::Known(1)),
+            Look(10_000, &[]),
+            Line::Step("the longest stop alone ends it", |step| {
+                step.bound == Some(Nanos(10_001_030_000 + 60_000_000_000))
+            }),
             Times(150, &[Look(10_000, &[])]),
         ],
     },
@@ -1906,6 +2293,70 @@ pub const CASES: &[Case] = &[
             }),
         ],
     },
+    Case {
+        name: "patience with a process counts only while something is stopped for it",
+        scene: &[
+            Times(1, BELOW),
+            Times(1, REQUEST),
+            Quiet(1),
+            Gone(1),
+            Look(30_000, &[]),
+            Queue(3, 3, 3),
+            Seen(3, runs_out),
+            Quiet(1),
+            Look(500, STOP_3),
+            Look(19_999, &[]),
+            Look(1, &[(Start, 3, Reason::NoProgress)]),
+        ],
+    },
+    Case {
+        name: "that one process goes changes nothing for the others",
+        scene: &[
+            Times(1, BELOW),
+            Queue(3, 3, 5),
+            Times(1, REQUEST),
+            Look(10_000, &[]),
+            Gone(3),
+            Quiet(3),
+            Look(9_699, &[]),
+            Look(1, &[(Start, 1, Reason::NoProgress)]),
+        ],
+    },
+    Case {
+        name: "the count before a blame is made in time, however many queues there are",
+        scene: &[
+            Line::Config(|config| {
+                config.numbers.poll_interval_us = 20;
+            }),
+            Times(1, BELOW),
+            Queue(3, 3, 3),
+            Queue(4, 4, 3),
+            Queue(5, 5, 3),
+            Queue(6, 6, 3),
+            Queue(7, 7, 3),
+            Queue(8, 8, 3),
+            Queue(9, 9, 3),
+            Queue(10, 10, 3),
+            Queue(11, 11, 3),
+            Queue(12, 12, 3),
+            Look(300, &[]),
+            Times(1, REQUEST),
+            Look(9_995, &[]),
+            Line::Step("half of the patience is over in 5 us", |step| {
+                step.next_look == Some(Nanos(10_010_525_000 + 5_000))
+            }),
+        ],
+    },
+    Case {
+        name: "hints are no progress",
+        scene: &[
+            Times(1, BELOW),
+            Times(1, REQUEST),
+            Times(199, &[Seen(2, hints), Look(100, &[])]),
+            Seen(2, hints),
+            Look(100, &[(Start, 1, Reason::NoProgress)]),
+        ],
+    },
     // Hints.
     Case {
         name: "a hint stops the lower queue before the request comes",
@@ -1978,6 +2429,36 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a request that comes with its hint, or is launched at once, ends the hint",
+        scene: &[
+            Times(1, BELOW),
+            Seen(2, hints),
+            Seen(2, runs_out),
+            Look(100, &[]),
+            Look(1_000, &[]),
+            Line::Step("it came with the hint", |step| step.hints.expired == 0),
+            Idles(2),
+            Look(100, &[]),
+            Seen(2, hints),
+            Starves(2),
+            Look(100, &[]),
+            Look(10, STOP_1),
+            Look(990, &[]),
+            Line::Step("so did this one, and waits", |step| step.hints.expired == 0),
+            Idles(2),
+            Look(100, CALM_1),
+            Look(100, &[]),
+            Seen(2, hints),
+            Look(100, STOP_1),
+            Seen(2, runs_out),
+            Look(100, &[]),
+            Look(900, &[]),
+            Line::Step("this one was launched before it was seen to wait", |step| {
+                step.hints.expired == 0
+            }),
+        ],
+    },
+    Case {
         name: "a hint is looked for until its limit and no longer",
         scene: &[
             Line::Config(|config| {
@@ -2040,8 +2521,9 @@ pub const CASES: &[Case] = &[
             }),
             Times(1, BELOW),
             Seen(2, hints),
-            Quiet(5),
+            Look(100, &[]),
             Line::Step("none is seen", |step| step.hints.seen == 0),
+            Quiet(5),
         ],
     },
     Case {
@@ -2252,6 +2734,24 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a queue that something else starts has its pauses forgotten",
+        scene: &[
+            Line::Port(Port::Deaf),
+            Times(1, BELOW),
+            Times(1, REQUEST),
+            Look(100, &[]),
+            Look(10_000, STOP_1),
+            Seen(1, |seen| seen.state = QueueState::Unknown),
+            Look(100, &[]),
+            Seen(1, |seen| seen.state = QueueState::Active),
+            Look(100, STOP_1),
+            Line::Step("it was healed", |step| step.healed == 1),
+            Look(100, &[]),
+            Look(9_999, &[]),
+            Look(1, STOP_1),
+        ],
+    },
+    Case {
         name: "a lost report changes nothing where the decision was carried out",
         scene: &[
             Line::Port(Port::Mute),
@@ -2441,6 +2941,51 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "what was decided in observe is undone when that ends, and then it stops in earnest",
+        scene: &[
+            Line::Config(|config| config.mode = Mode::Observe),
+            Times(1, BELOW),
+            Times(1, REQUEST),
+            Line::Config(|config| config.mode = Mode::Enforce),
+            Look(100, &[(Start, 1, Reason::Release)]),
+            Line::Made("nothing was touched", |made| made.iter().all(|made| !made.apply)),
+            Look(20, STOP_1),
+            Line::Made("it is now", |made| made.iter().all(|made| made.apply)),
+        ],
+    },
+    Case {
+        name: "observe: waves are counted as if others were stopped",
+        scene: &[
+            Line::Config(|config| config.mode = Mode::Observe),
+            Times(1, BELOW),
+            Times(1, REQUEST),
+            Seen(2, launches),
+            Look(20, &[]),
+            Line::Step("is it over?", |step| step.ask_waves),
+            Seen(2, |seen| seen.waves = Waves::Known(8)),
+            Look(20, &[]),
+            Line::Step("and now?", |step| step.ask_waves),
+        ],
+    },
+    Case {
+        name: "observe: a start is decided once, whether it is seen or not",
+        scene: &[
+            Line::Config(|config| config.mode = Mode::Observe),
+            Times(1, BELOW),
+            Times(1, REQUEST),
+            Seen(2, |seen| seen.waves = Waves::Known(1)),
+            Times(6, &[Look(10_000, &[])]),
+            Queue(3, 3, 3),
+            Seen(3, runs_out),
+            Quiet(1),
+            Look(500, STOP_3),
+            Look(39_400, &[(Start, 1, Reason::Bound)]),
+            Seen(1, |seen| seen.state = QueueState::Unknown),
+            Look(15_000, &[]),
+            Look(15_000, &[]),
+        ],
+    },
+    Case {
         name: "off starts everything and no longer looks",
         scene: &[
             Times(1, BELOW),
@@ -2452,6 +2997,19 @@ pub const CASES: &[Case] = &[
             Line::Step("it sleeps", |step| {
                 step.stopped == 0 && step.next_look.is_none()
             }),
+        ],
+    },
+    Case {
+        name: "observe: the grace of a queue begins again with its start",
+        scene: &[
+            Line::Config(|config| config.mode = Mode::Observe),
+            Times(1, BELOW),
+            Times(1, REQUEST),
+            Times(1, ENOUGH),
+            Look(5, &[]),
+            Line::Step("its head has waited for nothing", |step| step.stalled == 0),
+            Look(10, &[]),
+            Line::Step("now it has", |step| step.stalled == 1),
         ],
     },
     // Looks.
@@ -2494,6 +3052,13 @@ pub const CASES: &[Case] = &[
             Line::Step("no queue is busy", |step| {
                 step.next_look == Some(Nanos(10_000_100_000 + 10_000_000))
             }),
+            Starves(1),
+            Seen(1, |seen| seen.head = Head::Barrier),
+            Look(0, &[]),
+            Line::Step("one waits for a signal", |step| {
+                step.next_look == Some(Nanos(10_000_100_000 + 1_000_000))
+            }),
+            Idles(1),
             Runs(2),
             Quiet(1),
             Line::Step("only the highest is busy", |step| {
@@ -2564,6 +3129,61 @@ pub const CASES: &[Case] = &[
             Look(1, &[]),
             Line::Step("none has come for a second", |step| {
                 step.next_look == Some(Nanos(11_001_100_000 + 100_000))
+            }),
+        ],
+    },
+    Case {
+        name: "the next look is no later than what is due, however long the interval is",
+        scene: &[
+            Times(1, BELOW),
+            Times(1, REQUEST),
+            Line::Config(|config| {
+                config.numbers.poll_interval_us = 1_000_000;
+            }),
+            Look(100, &[]),
+            Line::Step("the bound of a stop", |step| {
+                step.next_look == Some(Nanos(10_021_030_000))
+            }),
+            Line::Port(Port::Deaf),
+            Idles(2),
+            Look(20, &[]),
+            Look(100, CALM_1),
+            Line::Step("a start to be tried again", |step| {
+                step.next_look == Some(Nanos(10_001_250_000 + 10_000_000))
+            }),
+            Look(1_000, &[]),
+            Line::Step("it still is", |step| {
+                step.next_look == Some(Nanos(10_001_250_000 + 10_000_000))
+            }),
+        ],
+    },
+    Case {
+        name: "the step counts those that wait, but for those that take no part",
+        scene: &[
+            Line::Config(|config| {
+                *config = config.with_rules(RULES);
+                config.user_priority = UserPriority::Honour;
+            }),
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Queue(3, 3, 9),
+            Seen(3, |seen| seen.rule = Some(RuleId(2))),
+            Seen(1, runs_out),
+            Starves(2),
+            Starves(3),
+            Look(20, &[]),
+            Line::Step("none waits yet", |step| step.stalled == 0),
+            Look(20, &[]),
+            Line::Step("one waits", |step| step.stalled == 1),
+        ],
+    },
+    Case {
+        name: "when time begins nobody has wanted anything yet",
+        scene: &[
+            Line::Back(9_900_000),
+            Times(1, BELOW),
+            Line::Step("it looks as often as ever", |step| {
+                step.next_look == Some(Nanos(101_000_000 + 100_000))
             }),
         ],
     },
