@@ -265,25 +265,6 @@ only_in_init() {
 	echo N >"$1/ignore-gfp-wait"
 }
 
-# Every seventh allocation for a folder fails, four times, but none of the module loader's
-# and of what that calls: the folder is tried again, and the GPU is watched meanwhile.
-a_gpu_is_watched_without_memory_for_the_folder_of_its_node() {
-	device=$(basename "$(find "$bus/" -name '0000:*')")
-	slabs=/sys/kernel/debug/failslab
-	said=$(times "a node's thread or a folder in sysfs is missing")
-	range kobject_init_and_add $slabs require || return 1
-	range load_module $slabs reject || return 1
-	echo 0 >$slabs/verbose && echo N >$slabs/ignore-gfp-wait
-	echo 7 >$slabs/interval && echo 4 >$slabs/times && echo 100 >$slabs/probability || return 1
-	load && eventually has_nodes 1 && eventually holds $slabs/times 0 &&
-		eventually test -e "/sys/devices/faux/$module/gpu_$device/node0/exempt"
-	complete=$?
-	echo 0 >$slabs/probability && echo 1 >$slabs/interval
-	[ $complete -eq 0 ] || return 1
-	[ $(($(times "a node's thread or a folder in sysfs is missing") - said)) -eq 1 ] || return 1
-	unload
-}
-
 # The first allocation of a load fails, then the second, and so on until a load
 # has no more.  It may load without it, or fail; busybox then tries once more in
 # another way, so that it ends up loaded.
@@ -1067,5 +1048,4 @@ run every_file_can_be_read \
 	nodes_whose_firmware_does_not_answer_are_let_go_of_together \
 	nodes_whose_firmware_does_not_answer_keep_the_system_awake_together \
 	the_driver_may_divide_the_gpu_anew \
-	a_gpu_is_watched_without_memory_for_the_folder_of_its_node \
 	it_survives_each_failing_allocation
