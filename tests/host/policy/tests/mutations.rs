@@ -487,14 +487,14 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/ingest.rs",
-        "let found = self.tenants.find(seen.tenant.0, process.tenant_at);\n        let tenant = found.or_else(|| self.tenants.insert(Tenant::new(seen.tenant)));",
-        "let own = crate::terms::observation::TenantId(seen.process.0);\n        let found = self.tenants.find(own.0, process.tenant_at);\n        let tenant = found.or_else(|| self.tenants.insert(Tenant::new(own)));",
+        "let tenant_at = self.tenants.find_or_add(seen.tenant.0, process.tenant_at)?;",
+        "let tenant_at = self.tenants.find_or_add(seen.process.0, process.tenant_at)?;",
         "two processes of one tenant have one budget",
     ),
     Bug(
         "pass/ingest.rs",
-        "self.tenants.find(seen.tenant.0, process.tenant_at);",
-        "self.tenants.find(seen.tenant.0, 0).or(Some(0));",
+        "self.tenants.find_or_add(seen.tenant.0, process.tenant_at)?;",
+        "self.tenants.find_or_add(7, process.tenant_at)?;",
         "two tenants have a budget each",
     ),
     Bug(
