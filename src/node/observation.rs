@@ -35,9 +35,7 @@ pub(crate) fn observe(survey: &Survey, roster: &mut Roster, into: &mut KVVec<Obs
         let observation = Observation {
             queue: queue.id,
             process: queue.process,
-            tenant: process.map_or(TenantId(0), |process| {
-                TenantId(process.task.tenant())
-            }),
+            tenant: process.map_or(TenantId(0), |process| TenantId(process.task.tenant())),
             kfd: seen.facts.priority,
             rule: queue.rule,
             backlog: queue.backlog,

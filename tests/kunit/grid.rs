@@ -41,16 +41,29 @@ mod tests {
     #[test]
     fn words_that_are_no_dispatch_are_not_taken_for_one() {
         // Nothing, a barrier, and one that waits for a value.
-        for words in [[0; GRID_WORDS], [3, 0, 7, 7, 7, 7], [2 << 16, 0, 7, 7, 7, 7]] {
+        for words in [
+            [0; GRID_WORDS],
+            [3, 0, 7, 7, 7, 7],
+            [2 << 16, 0, 7, 7, 7, 7],
+        ] {
             assert_eq!(waves_on_first_die(words, 1), None);
         }
-        assert_eq!(waves_on_first_die(dispatch(4, [1, 1, 1], [1, 1, 1]), 1), None);
-        assert_eq!(waves_on_first_die(dispatch(2, [1, 1, 1], [1, 0, 1]), 1), None);
+        assert_eq!(
+            waves_on_first_die(dispatch(4, [1, 1, 1], [1, 1, 1]), 1),
+            None
+        );
+        assert_eq!(
+            waves_on_first_die(dispatch(2, [1, 1, 1], [1, 0, 1]), 1),
+            None
+        );
     }
 
     #[test]
     fn no_words_make_it_overflow() {
-        assert_eq!(waves_on_first_die([u32::MAX; GRID_WORDS], 1), Some(u32::MAX));
+        assert_eq!(
+            waves_on_first_die([u32::MAX; GRID_WORDS], 1),
+            Some(u32::MAX)
+        );
         let most = dispatch(3, [1, 1, 1], [u32::MAX; 3]);
         assert_eq!(waves_on_first_die(most, 1), Some(u32::MAX));
     }

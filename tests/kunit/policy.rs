@@ -6,9 +6,7 @@
 //! Each case is a test of its own.  Their list is data and `#[kunit_tests]` wants
 //! functions, so one function is made for each number.
 
-use gpreempt_policy::{
-    LevelSlot, Parts, ProcessSlot, QueueSlot, Storage, TenantSlot, LEVEL_SLOTS,
-};
+use gpreempt_policy::{LevelSlot, Parts, ProcessSlot, QueueSlot, Storage, TenantSlot, LEVEL_SLOTS};
 use kernel::bindings;
 use kernel::prelude::*;
 use kernel::str::CStr;
@@ -54,20 +52,18 @@ impl Storage for Vectors {
 /// Plays one case and says what went otherwise than written.
 fn play(number: usize) -> Result {
     let case = CASES.get(number).ok_or(EINVAL)?;
-    Bench::new(Vectors::new(16)?)
-        .play(case)
-        .map_err(|failure| {
-            // Indented, as the notes of a test are.
-            kernel::kunit::err(fmt!(
-                "    # {}: line {}, look {}: {} {:?}\n",
-                failure.case,
-                failure.line,
-                failure.look,
-                failure.what,
-                failure.got
-            ));
-            EINVAL
-        })
+    Bench::new(Vectors::new(16)?).play(case).map_err(|failure| {
+        // Indented, as the notes of a test are.
+        kernel::kunit::err(fmt!(
+            "    # {}: line {}, look {}: {} {:?}\n",
+            failure.case,
+            failure.line,
+            failure.look,
+            failure.what,
+            failure.got
+        ));
+        EINVAL
+    })
 }
 
 /// The number of tests that there is room for.

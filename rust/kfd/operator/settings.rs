@@ -394,8 +394,7 @@ macro_rules! params {
 
 #[link_section = "__param"]
 #[used(compiler)]
-static PARAMS: [KernelParam; PARAMETER_COUNT] =
-    params![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15];
+static PARAMS: [KernelParam; PARAMETER_COUNT] = params![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15];
 
 #[link_section = ".modinfo"]
 #[used(compiler)]

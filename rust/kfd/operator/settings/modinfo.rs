@@ -81,12 +81,7 @@ const fn section<const N: usize>() -> Text<N> {
         let number = &NUMBERS[at];
         text = text
             .begin(number.name, number.help)
-            .range(
-                number.default,
-                number.min,
-                number.max,
-                number.unit,
-            )
+            .range(number.default, number.min, number.max, number.unit)
             .end(number.name, "uint");
         at += 1;
     }

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use gpreempt_policy::{
-    Action, Arming, Config, Decision, Head, Mode, Nanos, Observation, Outcome, ProcessId,
-    QueueId, QueueState, QueueView, Reason, Report, Step, Verdict,
+    Action, Arming, Config, Decision, Head, Mode, Nanos, Observation, Outcome, ProcessId, QueueId,
+    QueueState, QueueView, Reason, Report, Step, Verdict,
 };
 
 use crate::books::{Books, Context, Ledger};

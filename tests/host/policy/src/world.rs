@@ -10,9 +10,9 @@
 use std::hash::{Hash, Hasher};
 
 use gpreempt_policy::{
-    Action, Config, Decision, Failed, FailureKind, Head, Mode, Nanos, Numbers, Observation, Outcome,
-    Priority, QueueId, QueueState, QueueView, Reason, Report, RuleEffect, RuleId, Scheduler, Step,
-    TenantId, UserPriority, Waves, NUMBERS,
+    Action, Config, Decision, Failed, FailureKind, Head, Mode, Nanos, Numbers, Observation,
+    Outcome, Priority, QueueId, QueueState, QueueView, Reason, Report, RuleEffect, RuleId,
+    Scheduler, Step, TenantId, UserPriority, Waves, NUMBERS,
 };
 
 use crate::cases::idle;

@@ -43,8 +43,14 @@ fn nonsense_is_refused_for_its_reason() {
         ("+1 pid=1 prio=1", "begin with the rule's number"),
         ("4294967296 pid=1 prio=1", "begin with the rule's number"),
         ("1 prio=1", "name a process"),
-        ("1 pid=1 comm=x prio=1", "give each word once, and only one of pid="),
-        ("1 pid=1 pid=2 prio=1", "give each word once, and only one of pid="),
+        (
+            "1 pid=1 comm=x prio=1",
+            "give each word once, and only one of pid=",
+        ),
+        (
+            "1 pid=1 pid=2 prio=1",
+            "give each word once, and only one of pid=",
+        ),
         ("1 pid=1 nice=1", "words are pid="),
         ("1 pid=1 prio", "words are pid="),
         ("1 pid=1 exempt=1", "words are pid="),
@@ -76,7 +82,10 @@ fn nonsense_is_refused_for_its_reason() {
             "give each word once",
         ),
         ("1 pid=1", "say what it does"),
-        ("1 pid=1 exempt stop_budget_ms=5", "exempt goes with nothing"),
+        (
+            "1 pid=1 exempt stop_budget_ms=5",
+            "exempt goes with nothing",
+        ),
         ("1 pid=1 exempt prio=1", "exempt goes with nothing"),
     ] {
         let said = RuleText::parse(text).unwrap_err().to_string();

@@ -8,9 +8,8 @@ use crate::engine::{Engine, QueueIndex};
 use crate::gpu::{Nanos, TransactionCost};
 use gpreempt_policy as policy;
 use policy::{
-    Action, Config, Decision, Head, Mode, Observation, Outcome, Parts, Priority,
-    ProcessId, QueueId, QueueState, Report, RuleEffect, RuleId, Scheduler, Storage,
-    Waves,
+    Action, Config, Decision, Head, Mode, Observation, Outcome, Parts, Priority, ProcessId,
+    QueueId, QueueState, Report, RuleEffect, RuleId, Scheduler, Storage, Waves,
 };
 
 /// Both pointers of a queue out of cold lines, and the step's work for it.

@@ -2,8 +2,8 @@
 
 //! The policies that are compared, by name.
 
-use crate::before::Before;
 use crate::baselines::{ResetAndResubmit, UserPoller};
+use crate::before::Before;
 use crate::controller::{Controller, NoPreemption, PipeClasses};
 use crate::gpu::{Gpu, Nanos};
 use crate::monitor::{Monitor, Priorities, Sampler};
@@ -12,7 +12,7 @@ use crate::simulation::{self, RunResult};
 use crate::summary::Summary;
 use crate::workload::Workload;
 use anyhow::{bail, Context, Result};
-use gpreempt_policy::{Config};
+use gpreempt_policy::Config;
 
 #[derive(Clone, Debug)]
 pub enum Policy {

@@ -11,8 +11,8 @@ use std::hint::black_box;
 use gpreempt_host_tests::cases::idle;
 use gpreempt_host_tests::Vectors;
 use gpreempt_policy::{
-    Config, Decision, Head, Mode, Nanos, Observation, Priority, ProcessId, QueueState,
-    Scheduler, Waves,
+    Config, Decision, Head, Mode, Nanos, Observation, Priority, ProcessId, QueueState, Scheduler,
+    Waves,
 };
 
 /// What is counted. Not inlined, so that callgrind can tell it from the rest.
