@@ -487,14 +487,14 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/ingest.rs",
-        "let tenant_at = self.tenants.find_or_add(seen.tenant.0, process.tenant_at)?;",
-        "let tenant_at = self.tenants.find_or_add(seen.process.0, process.tenant_at)?;",
+        "self.tenants.find_or_add(seen.tenant.0, process.tenant_at)?",
+        "self.tenants.find_or_add(seen.process.0, process.tenant_at)?",
         "two processes of one tenant have one budget",
     ),
     Bug(
         "pass/ingest.rs",
-        "self.tenants.find_or_add(seen.tenant.0, process.tenant_at)?;",
-        "self.tenants.find_or_add(7, process.tenant_at)?;",
+        "self.tenants.find_or_add(seen.tenant.0, process.tenant_at)?",
+        "self.tenants.find_or_add(0, process.tenant_at)?",
         "two tenants have a budget each",
     ),
     Bug(
