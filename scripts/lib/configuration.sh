@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What the configuration of a kernel says about a standalone build for it.  A script
-# sources common.sh before this file and sets `configuration` to a file as
+# What the configuration of a kernel says about a build for it.  A script sources
+# common.sh before this file and sets `configuration` to a file as
 # include/config/auto.conf.
 #
 # shellcheck disable=SC2154 # The script sets configuration.
@@ -18,10 +18,15 @@ has() {
 	return 1
 }
 
+# setting KEY: a value of the kernel's configuration, without quotes: releases differ.
+setting() {
+	sed -nE "s/^CONFIG_$1=\"?([^\"]*)\"?\$/\1/p" "$configuration" 2>/dev/null || :
+}
+
 # padding: how many bytes the kernel wants in front of each function.
 padding() {
 	has CALL_PADDING || return 0
-	sed -n 's/^CONFIG_FUNCTION_PADDING_BYTES=//p' "$configuration"
+	setting FUNCTION_PADDING_BYTES
 }
 
 # check_kernel: refuses a kernel for which no standalone build is made.
