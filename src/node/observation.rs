@@ -15,6 +15,8 @@ use kfd::look::survey::Survey;
 /// queues are stopped. The survey must be the one that the roster took in last.
 pub(crate) fn observe(survey: &Survey, roster: &mut Roster, into: &mut KVVec<Observation>) {
     into.clear();
+    // A process's queues are together, and asking for its tenant takes locks.
+    let mut owner = None;
     for (seen, queue) in survey.queues().iter().zip(roster.queues_mut()) {
         let state = match seen.facts.activity {
             Activity::Active => QueueState::Active,
@@ -32,10 +34,15 @@ pub(crate) fn observe(survey: &Survey, roster: &mut Roster, into: &mut KVVec<Obs
         // Without a backlog, a launch that was not known of may be what it has left.
         let waits = queue.stopped_without_waves && queue.backlog.is_some_and(|left| left > 0);
         let process = survey.processes().get(seen.process);
+        let tenant = match owner {
+            Some((at, tenant)) if at == seen.process => tenant,
+            _ => process.map_or(TenantId(0), |process| TenantId(process.task.tenant())),
+        };
+        owner = Some((seen.process, tenant));
         let observation = Observation {
             queue: queue.id,
             process: queue.process,
-            tenant: process.map_or(TenantId(0), |process| TenantId(process.task.tenant())),
+            tenant,
             kfd: seen.facts.priority,
             rule: queue.rule,
             backlog: queue.backlog,

@@ -21,11 +21,8 @@ impl Step {
             || self.stalled > 0
             || self.inversion.is_some()
             || self.bound.is_some();
-        let limits = Limits::new(config);
-        let interval = match pressing {
-            true => limits.poll,
-            false => limits.idle,
-        };
+        let (poll, idle) = Limits::intervals(config);
+        let interval = if pressing { poll } else { idle };
         let end = now.after(took.min(interval.times(INTERVALS)));
         self.bound.map_or(end, |bound| end.min(bound))
     }

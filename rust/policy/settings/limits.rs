@@ -44,10 +44,15 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
+    /// The time between two looks: where something may be inverted, and where it cannot be.
+    pub(crate) fn intervals(config: &Config<'_>) -> (Nanos, Nanos) {
+        let poll = Nanos::from_micros(config.numbers.poll_interval_us);
+        (poll, poll.times(IDLE))
+    }
+
     pub(crate) fn new(config: &Config<'_>) -> Limits {
         let numbers = &config.numbers;
-        let poll = Nanos::from_micros(numbers.poll_interval_us);
-        let idle = poll.times(IDLE);
+        let (poll, idle) = Limits::intervals(config);
         let highest_rule = config.rules.iter().filter_map(|rule| rule.priority).max();
         let claims = u64::from(numbers.claim_overhead_percent);
         Limits {
