@@ -45,8 +45,8 @@ const LONGEST_SLEEP: Nanos = Nanos::SECOND;
 /// The same where the creation of a queue cannot wake the thread.
 const WITHOUT_WAKING: Nanos = Nanos::from_millis(100);
 
-/// A rest in which the thread hears of no new queue: the next look, which is due anyway,
-/// finds it. With idle queues it rests for so long by default.
+/// The longest wait for a look in which the thread hears of no new queue: the look, which
+/// is due anyway, finds it. With idle queues it waits for so long by default.
 const NOT_WORTH_LISTENING: Nanos = Nanos::from_millis(1);
 
 /// A node of a GPU and everything that is remembered of it.

@@ -52,12 +52,9 @@ impl Modes {
 
     /// Gives a GPU a mode of its own, or with none the module's again.
     pub fn set(&mut self, gpu: Address, mode: Option<Mode>) -> Result<(), NoRoom> {
-        let is = |own: &&mut Option<(Address, Mode)>| own.is_some_and(|own| own.0 == gpu);
-        let place = match self.0.iter().flatten().any(|own| own.0 == gpu) {
-            true => self.0.iter_mut().find(is),
-            false => self.0.iter_mut().find(|own| own.is_none()),
-        };
-        match (place, mode) {
+        let own = self.0.iter().position(|own| own.is_some_and(|own| own.0 == gpu));
+        let place = own.or_else(|| self.0.iter().position(|own| own.is_none()));
+        match (place.and_then(|at| self.0.get_mut(at)), mode) {
             (Some(place), mode) => *place = mode.map(|mode| (gpu, mode)),
             (None, Some(_)) => return Err(NoRoom),
             (None, None) => {}
