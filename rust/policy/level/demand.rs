@@ -25,6 +25,11 @@ impl Two {
         }
     }
 
+    /// Whether there are two.
+    pub(crate) fn is_full(&self) -> bool {
+        self.second.is_some()
+    }
+
     /// The first that is not of this process.
     pub(crate) fn other_than(&self, process: ProcessId) -> Option<Who> {
         let other = |who: &Who| who.process != process;
@@ -55,31 +60,32 @@ pub(crate) struct Taker {
     pub(crate) timeslice: Nanos,
     /// Nothing of it is on the compute units.
     pub(crate) off: bool,
+    /// It waits, or is stopped for another's turn.
+    pub(crate) matters: bool,
+    /// When its process had the last turn.
+    pub(crate) last: Nanos,
 }
 
 /// Who takes turns at a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Takers {
-    /// The first process, and whether there are others.
-    first: Option<ProcessId>,
-    pub(crate) several: bool,
-    /// One of them waits, or is stopped for another's turn.
+    pub(crate) all: Two,
+    /// One of them matters.
     pub(crate) matter: bool,
     /// Who has the turn.
     pub(crate) holder: Option<Taker>,
-    /// Who has had none for longest: when that was, and whoever runs first, so that the
-    /// first turn costs nothing.
-    pub(crate) next: Option<((Nanos, bool, ProcessId), Taker)>,
+    /// Who has had none for longest; of those whoever runs, so that the first turn costs
+    /// nothing.
+    pub(crate) next: Option<Taker>,
 }
 
 impl Takers {
-    /// Adds one whose process had its last turn at this time.
-    pub(crate) fn add(&mut self, last: Nanos, taker: Taker) {
-        let process = taker.who.process;
-        self.several |= *self.first.get_or_insert(process) != process;
-        let order = (last, taker.off, process);
-        if self.next.is_none_or(|(first, _)| order < first) {
-            self.next = Some((order, taker));
+    pub(crate) fn add(&mut self, taker: Taker) {
+        self.all.add(taker.who);
+        self.matter |= taker.matters;
+        let order = |taker: &Taker| (taker.last, taker.off, taker.who.process);
+        if self.next.is_none_or(|next| order(&taker) < order(&next)) {
+            self.next = Some(taker);
         }
     }
 }

@@ -4,6 +4,8 @@
 
 use crate::level::demand::{Taker, Two, Waiting};
 use crate::pass::pass::Pass;
+use crate::queue::phase::Who;
+use crate::queue::queue::Queue;
 use crate::terms::{Nanos, Reason};
 
 impl Pass<'_, '_> {
@@ -67,18 +69,7 @@ impl Pass<'_, '_> {
         });
         let fresh = above && waits.is_none() && queue.work.is_fresh(now);
         let who = queue.who(at);
-        let taker = Taker {
-            who,
-            waits_since: queue.work.waits_since,
-            timeslice: queue.rating.timeslice,
-            off: !queue.is_on_units(now),
-        };
-        let takes = taker.timeslice > Nanos::ZERO && queue.wants(now, false);
-        let stop = queue.phase.lasting_stop();
-        let matters = stop.is_some_and(|stop| stop.reason == Reason::Rotation)
-            || queue.waits(now, &limits).is_some();
-        let process = self.processes.get(process_at);
-        let last = process.map_or(Nanos::ZERO, |process| process.turn);
+        let taker = self.taker(who, queue);
         let settles = queue.settles_at(now, &limits);
         let settles = settles.filter(|_| level > self.tally.lowest);
         let (may_hold, cooling) = (self.may_hold(process_at), self.is_cooling(process_at));
@@ -93,9 +84,8 @@ impl Pass<'_, '_> {
         }
         demand.wants.add(who);
         demand.ruled |= ruled;
-        if takes {
-            demand.takers.add(last, taker);
-            demand.takers.matter |= matters;
+        if let Some(taker) = taker {
+            demand.takers.add(taker);
             if level.turn.is_some_and(|turn| turn.process == who.process) {
                 demand.takers.holder.get_or_insert(taker);
             }
@@ -112,6 +102,25 @@ impl Pass<'_, '_> {
             waiting.own = waiting.own.min(one.own);
         }
         self.tally.settles = self.tally.settles.min(settles.unwrap_or(Nanos::NEVER));
+    }
+
+    /// What a queue is to the turns of its level, if it takes any.
+    fn taker(&self, who: Who, queue: &Queue) -> Option<Taker> {
+        let now = self.now;
+        let takes = queue.rating.timeslice > Nanos::ZERO && queue.wants(now, false);
+        let stop = queue.phase.lasting_stop();
+        takes.then(|| Taker {
+            who,
+            waits_since: queue.work.waits_since,
+            timeslice: queue.rating.timeslice,
+            off: !queue.is_on_units(now),
+            matters: stop.is_some_and(|stop| stop.reason == Reason::Rotation)
+                || queue.waits(now, &self.limits).is_some(),
+            last: self
+                .processes
+                .get(who.process_at)
+                .map_or(Nanos::ZERO, |process| process.turn),
+        })
     }
 
     /// Whether somebody waits anywhere.

@@ -28,7 +28,8 @@ impl Pass<'_, '_> {
     fn next_turn(&mut self, at: Priority, takers: &Takers, last: Option<Turn>) -> Option<Turn> {
         // Who wants nothing has lost its turn, and turns need two.
         let now = self.now;
-        let last = last.zip(takers.holder).filter(|_| takers.several);
+        let several = takers.all.is_full();
+        let last = last.zip(takers.holder).filter(|_| several);
         if let Some((turn, holder)) = last {
             let end = turn.since.after(holder.timeslice);
             if now < end {
@@ -36,8 +37,7 @@ impl Pass<'_, '_> {
                 return Some(turn);
             }
         }
-        let next = takers.next.filter(|_| takers.several && takers.matter);
-        let (_, taker) = next?;
+        let taker = takers.next.filter(|_| several && takers.matter)?;
         let last = last.map(|(turn, _)| turn);
         let keeps = last.filter(|turn| turn.process == taker.who.process);
         let first = last.is_none() && !taker.off;

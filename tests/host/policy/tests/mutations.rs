@@ -427,8 +427,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "level/demand.rs",
-        "let order = (last, taker.off, process);",
-        "let order = (last, false, process);",
+        "(taker.last, taker.off, taker.who.process)",
+        "(taker.last, false, taker.who.process)",
         "whoever runs has the first turn, whatever its number",
     ),
     Bug(
@@ -439,7 +439,7 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/gather.rs",
-        "let takes = taker.timeslice > Nanos::ZERO && queue.wants(now, false);",
+        "let takes = queue.rating.timeslice > Nanos::ZERO && queue.wants(now, false);",
         "let takes = queue.wants(now, false);",
         "a rule's timeslice counts before the level's, and beside those that have none",
     ),
