@@ -277,21 +277,12 @@ fn run(command: &mut Command) -> Result<()> {
 
 /// A copy of the sources, in which the policy can be changed.
 fn copy(to: &Path) -> Result<()> {
-    std::fs::create_dir_all(to.join("rust"))?;
-    let project = project();
-    for (folder, into) in [("rust/policy", "rust"), ("tests", "."), ("scripts", ".")] {
-        run(Command::new("cp")
-            .args(["--recursive", "--no-target-directory"])
-            .arg(project.join(folder))
-            .arg(
-                to.join(into)
-                    .join(Path::new(folder).file_name().context("a folder")?),
-            ))?;
-    }
+    std::fs::create_dir_all(to)?;
+    let folders = ["rust", "tests", "scripts", "docs"];
     run(Command::new("cp")
-        .args(["--recursive", "--no-target-directory"])
-        .arg(project.join("docs"))
-        .arg(to.join("docs")))
+        .arg("--recursive")
+        .args(folders.map(|folder| project().join(folder)))
+        .arg(to))
 }
 
 /// The figures of the copy as it is.
