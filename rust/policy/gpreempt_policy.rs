@@ -85,9 +85,8 @@ mod pass {
 
 mod scheduler;
 
-pub use pass::storage::{
-    LevelSlot, Parts, Storage, LEVEL_SLOTS, PROCESS_SLOTS, QUEUE_SLOTS, TENANT_SLOTS,
-};
+pub use level::level::LevelSlot;
+pub use pass::storage::{Parts, Storage, LEVEL_SLOTS, PROCESS_SLOTS, QUEUE_SLOTS, TENANT_SLOTS};
 pub use process::process::ProcessSlot;
 pub use process::recovery::{RETRY_FIRST, RETRY_LONGEST};
 pub use process::share::{share, Claim, Worth};

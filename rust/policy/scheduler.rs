@@ -67,6 +67,9 @@ impl<S: Storage> Scheduler<S> {
         out: &mut [Decision],
     ) -> Step {
         let (node, parts) = (&mut self.node, self.storage.parts());
+        let Some(levels) = parts.levels.first_chunk_mut() else {
+            return Step::default();
+        };
         let last = node.last.unwrap_or(now);
         let now = now.max(last);
         node.last = Some(now);
@@ -83,7 +86,7 @@ impl<S: Storage> Scheduler<S> {
             processes: Table::new(parts.processes, node.processes),
             tenants: Table::new(parts.tenants, node.tenants),
             node,
-            levels: parts.levels,
+            levels,
             out,
             step: Step::default(),
             tally: Tally {

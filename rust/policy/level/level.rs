@@ -16,9 +16,12 @@ pub(crate) struct Turn {
     pub(crate) exclusive: bool,
 }
 
-/// A level.
+/// What is remembered of one level.
+pub type LevelSlot = Level;
+
+/// What is remembered of one level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Level {
+pub struct Level {
     pub(crate) demand: Demand,
     /// Lower queues are stopped for it, and were when the pass began.
     pub(crate) holds: bool,

@@ -42,7 +42,7 @@ impl Pass<'_, '_> {
     fn is_contested(&self) -> bool {
         let lowest = self.tally.lowest;
         let mut above = self.levels.iter().skip(lowest.index().saturating_add(1));
-        lowest < self.tally.highest || above.any(|one| one.0.is_lively(self.now, EXPECT))
+        lowest < self.tally.highest || above.any(|one| one.is_lively(self.now, EXPECT))
     }
 
     /// Whether waves are counted in the next look.
@@ -67,7 +67,7 @@ impl Pass<'_, '_> {
     /// Somebody has wanted something within a while.
     fn is_lively(&self) -> bool {
         let mut levels = self.levels.iter();
-        levels.any(|one| one.0.is_lively(self.now, EXPECT))
+        levels.any(|one| one.is_lively(self.now, EXPECT))
     }
 
     fn next_look(&self, watch: bool, contested: bool) -> Option<Nanos> {

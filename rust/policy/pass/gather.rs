@@ -17,8 +17,8 @@ impl Pass<'_, '_> {
             self.gather_queue(at);
         }
         let (now, start) = (self.now, self.node.cost.start);
-        for slot in self.levels.iter_mut() {
-            slot.0.follow(now, start);
+        for level in self.levels.iter_mut() {
+            level.follow(now, start);
         }
     }
 
@@ -73,9 +73,7 @@ impl Pass<'_, '_> {
         let settles = queue.settles_at(now, &limits);
         let settles = settles.filter(|_| level > self.tally.lowest);
         let (may_hold, cooling) = (self.may_hold(process_at), self.is_cooling(process_at));
-        let Some(level) = self.level(level) else {
-            return;
-        };
+        let level = self.level(level);
         let demand = &mut level.demand;
         if !may_hold {
             demand.stuck |= cooling;
@@ -125,6 +123,6 @@ impl Pass<'_, '_> {
 
     /// Whether somebody waits anywhere.
     pub(crate) fn anybody_waits(&self) -> bool {
-        self.levels.iter().any(|slot| slot.0.demand.waits.is_some())
+        self.levels.iter().any(|level| level.demand.waits.is_some())
     }
 }

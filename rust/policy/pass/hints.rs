@@ -30,9 +30,7 @@ impl Pass<'_, '_> {
             let Some(process) = self.processes.get_mut(queue.process_at) else {
                 continue;
             };
-            let Some(since) = process.hint.since() else {
-                continue;
-            };
+            let since = process.hint.since().unwrap_or(Nanos::NEVER);
             let work = &queue.work;
             let launched = work.moved >= since && work.moved > Nanos::ZERO;
             let asked = work.waits_since.is_some_and(|at| at >= since);

@@ -4,7 +4,6 @@
 use crate::level::level::Level;
 use crate::parts::table::Table;
 use crate::pass::node::Node;
-use crate::pass::storage::LevelSlot;
 use crate::process::process::Process;
 use crate::process::tenant::Tenant;
 use crate::queue::queue::Queue;
@@ -26,7 +25,7 @@ pub(crate) struct Pass<'p, 'c> {
     pub(crate) queues: Table<'p, Queue>,
     pub(crate) processes: Table<'p, Process>,
     pub(crate) tenants: Table<'p, Tenant>,
-    pub(crate) levels: &'p mut [LevelSlot],
+    pub(crate) levels: &'p mut [Level; LEVELS],
     pub(crate) out: &'p mut [Decision],
     pub(crate) step: Step,
     pub(crate) tally: Tally,
@@ -65,7 +64,7 @@ impl Pass<'_, '_> {
     /// The whole pass.
     pub(crate) fn run(mut self, seen: &[Observation], outcomes: &[Outcome]) -> Step {
         self.forget_those_gone();
-        for LevelSlot(level) in self.levels.iter_mut() {
+        for level in self.levels.iter_mut() {
             level.begin_pass(self.elapsed, &self.limits);
         }
         self.hear(outcomes);
@@ -109,15 +108,15 @@ impl Pass<'_, '_> {
         }
     }
 
-    pub(crate) fn level(&mut self, level: Priority) -> Option<&mut Level> {
-        self.levels.get_mut(level.index()).map(|slot| &mut slot.0)
+    pub(crate) fn level(&mut self, level: Priority) -> &mut Level {
+        let [lowest, above @ ..] = &mut *self.levels;
+        let at = level.index().checked_sub(1);
+        at.and_then(|at| above.get_mut(at)).unwrap_or(lowest)
     }
 
     /// The levels above one, the highest first.
     pub(crate) fn levels_above(level: Priority) -> impl Iterator<Item = Priority> {
-        let lowest = u32::from(level.level()).saturating_add(1);
-        let all = lowest..u32::try_from(LEVELS).unwrap_or(0);
-        all.rev().filter_map(Priority::new)
+        Priority::all().rev().take_while(move |one| *one > level)
     }
 
     /// How much longer queues may be stopped for the process at a place.

@@ -75,9 +75,7 @@ impl Pass<'_, '_> {
         }
         let (mut spent, mut stuck) = (false, false);
         for above in Self::levels_above(level) {
-            let Some(one) = self.level(above) else {
-                continue;
-            };
+            let one = self.level(above);
             spent |= one.held && one.demand.spent;
             stuck |= one.held && one.demand.stuck;
             let (holds, until) = (one.holds, one.keeps_until());
@@ -96,7 +94,7 @@ impl Pass<'_, '_> {
                 }
             }
         }
-        if let Some(who) = self.holds_the_turn(at) {
+        if let Some((who, _)) = self.other_turn(at) {
             return Ok(who);
         }
         Err(match stop.reason {

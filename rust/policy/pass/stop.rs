@@ -35,7 +35,7 @@ impl Pass<'_, '_> {
             self.node.questions.settle();
         }
         let mut levels = self.levels.iter();
-        if !waits && !levels.any(|slot| slot.0.demand.fresh.first.is_some()) {
+        if !waits && !levels.any(|level| level.demand.fresh.first.is_some()) {
             return;
         }
         for queue in self.queues.iter_mut() {
@@ -47,9 +47,7 @@ impl Pass<'_, '_> {
 
     /// Whether it pays to stop what is below a level for those that wait there.
     fn weigh(&mut self, at: Priority) -> bool {
-        let Some(demand) = self.level(at).map(|level| level.demand) else {
-            return false;
-        };
+        let demand = self.level(at).demand;
         let threshold = self.threshold();
         let Some(waiting) = demand.waits else {
             // Is all that was just launched on the compute units? One count tells.
@@ -118,17 +116,15 @@ impl Pass<'_, '_> {
             true => self.limits.rule_overhead,
             false => self.limits.claim_overhead,
         };
-        let Some(level) = self.level(at) else {
-            return false;
-        };
+        let level = self.level(at);
         if !level.tank(ruled).affords(cost) {
             let wait = level.tank(ruled).wait(cost, percent);
             self.look_at(self.now.after(wait));
             return false;
         }
         level.holds = true;
-        for slot in self.levels.iter_mut().take(at.index().saturating_add(1)) {
-            slot.0.tank(ruled).spend(cost);
+        for level in self.levels.iter_mut().take(at.index().saturating_add(1)) {
+            level.tank(ruled).spend(cost);
         }
         true
     }
@@ -137,7 +133,7 @@ impl Pass<'_, '_> {
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn stop_queues(&mut self) {
         let chosen = self.tally.stops_for;
-        let waits = chosen.and_then(|level| self.level(level)?.demand.waits);
+        let waits = chosen.and_then(|level| self.level(level).demand.waits);
         if let (Some(level), Some(waiting)) = (chosen, waits) {
             for at in 0..self.queues.len() {
                 self.stop_below(at, level, &waiting);

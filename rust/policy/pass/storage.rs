@@ -2,7 +2,7 @@
 //! The memory that a scheduler works in. The caller lends it, so that nothing
 //! is allocated here and the caller decides when and where it is.
 
-use crate::level::level::Level;
+use crate::level::level::LevelSlot;
 use crate::process::process::ProcessSlot;
 use crate::process::tenant::TenantSlot;
 use crate::queue::queue::QueueSlot;
@@ -16,10 +16,6 @@ pub const PROCESS_SLOTS: usize = QUEUE_SLOTS;
 pub const TENANT_SLOTS: usize = PROCESS_SLOTS;
 /// One for each priority level.
 pub const LEVEL_SLOTS: usize = LEVELS;
-
-/// What is remembered of one level.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct LevelSlot(pub(crate) Level);
 
 /// The memory of one scheduler. Any lengths will do: what does not fit is
 /// exempt and counted. The slots start as `Default::default()`.

@@ -9,18 +9,16 @@ use crate::level::demand::Takers;
 use crate::level::level::Turn;
 use crate::pass::pass::Pass;
 use crate::queue::phase::Who;
-use crate::terms::{Nanos, Priority, Reason, LEVELS};
+use crate::terms::{Nanos, Priority, Reason};
 
 impl Pass<'_, '_> {
     /// Finds whose turn it is at each level.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn find_turns(&mut self) {
-        for level in (0..u32::try_from(LEVELS).unwrap_or(0)).filter_map(Priority::new) {
-            let found = self.level(level).map(|one| (one.demand.takers, one.turn));
-            let next = found.and_then(|(takers, last)| self.next_turn(level, &takers, last));
-            if let Some(one) = self.level(level) {
-                one.turn = next;
-            }
+        for at in Priority::all() {
+            let level = self.level(at);
+            let (takers, last) = (level.demand.takers, level.turn);
+            self.level(at).turn = self.next_turn(at, &takers, last);
         }
     }
 
@@ -47,9 +45,7 @@ impl Pass<'_, '_> {
         if let Some(process) = self.processes.get_mut(taker.who.process_at) {
             process.turn = now;
         }
-        if let Some(level) = self.level(at) {
-            level.demand.takers.holder = Some(taker);
-        }
+        self.level(at).demand.takers.holder = Some(taker);
         self.look_at(now.after(taker.timeslice));
         Some(Turn {
             process: taker.who.process,
@@ -61,9 +57,7 @@ impl Pass<'_, '_> {
     /// Spends a round trip on a turn, of the level's own.
     fn spend_on_turn(&mut self, level: Priority) -> bool {
         let cost = self.node.cost.round_trip();
-        let Some(level) = self.level(level) else {
-            return false;
-        };
+        let level = self.level(level);
         let tank = level.tank(level.demand.ruled);
         let affords = tank.affords(cost);
         if affords {
@@ -72,21 +66,16 @@ impl Pass<'_, '_> {
         affords
     }
 
-    /// Who has the turn at a level that the queue at a place shares, and since when it has
-    /// waited, if that is another process, and others are stopped for it.
-    fn other_turn(&mut self, at: usize) -> Option<(Who, Nanos)> {
+    /// For whom the queue at a place is stopped, or stays so, because it is not its turn: who
+    /// has the turn at its level, and since when that has waited.
+    pub(crate) fn other_turn(&mut self, at: usize) -> Option<(Who, Nanos)> {
         let queue = self.queues.get(at)?;
         let (process, slice) = (queue.process, queue.rating.timeslice);
-        let level = self.level(queue.level())?;
+        let level = self.level(queue.level());
         let turn = level.turn.filter(|turn| turn.exclusive)?;
         let holder = level.demand.takers.holder?;
         let other = holder.who.process != process && slice > Nanos::ZERO;
         other.then_some((holder.who, holder.waits_since.unwrap_or(turn.since)))
-    }
-
-    /// For whom the stopped queue at a place stays so because it is not its turn.
-    pub(crate) fn holds_the_turn(&mut self, at: usize) -> Option<Who> {
-        self.other_turn(at).map(|(who, _)| who)
     }
 
     /// Stops those at each level whose turn it is not, from the second turn on.

@@ -57,25 +57,17 @@ impl<'t> RuleText<'t> {
         let id = number(words.next().unwrap_or_default(), 0, u32::MAX, Self::NO_ID)?;
         let (mut subject, mut effect) = (None, RuleEffect::new(RuleId(id)));
         for word in words {
-            let after = |name| word.strip_prefix(name);
-            let twice = if let Some(text) = after("pid=") {
-                subject.replace(pid(text)?).is_some()
-            } else if let Some(text) = after("comm=") {
-                subject.replace(comm(text)?).is_some()
-            } else if let Some(text) = after("cgroup=") {
-                subject.replace(cgroup(text)?).is_some()
-            } else if let Some(text) = after("prio=") {
-                effect.priority.replace(priority(text)?).is_some()
-            } else if let Some(text) = after("timeslice_us=") {
-                effect.timeslice.replace(time(text)?).is_some()
-            } else if let Some(text) = after("stop_budget_ms=") {
-                effect.stop_budget.replace(budget(text)?).is_some()
-            } else if word == "exempt" {
-                core::mem::replace(&mut effect.exempt, true)
-            } else if after("period_us=").or(after("budget_us=")).is_some() {
-                return Err(Self::GONE);
-            } else {
-                return Err(Self::NO_WORD);
+            let (name, text) = word.split_once('=').unwrap_or((word, ""));
+            let twice = match name {
+                "pid" => subject.replace(pid(text)?).is_some(),
+                "comm" => subject.replace(comm(text)?).is_some(),
+                "cgroup" => subject.replace(cgroup(text)?).is_some(),
+                "prio" => effect.priority.replace(priority(text)?).is_some(),
+                "timeslice_us" => effect.timeslice.replace(time(text)?).is_some(),
+                "stop_budget_ms" => effect.stop_budget.replace(budget(text)?).is_some(),
+                "exempt" if word == name => core::mem::replace(&mut effect.exempt, true),
+                "period_us" | "budget_us" => return Err(Self::GONE),
+                _ => return Err(Self::NO_WORD),
             };
             if twice {
                 return Err(Self::TWICE);

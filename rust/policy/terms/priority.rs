@@ -17,7 +17,6 @@ impl Priority {
     pub const HIGHEST: Priority = Priority(15);
 
     /// The priority of a level, if there is such a level.
-    #[inline]
     pub const fn new(level: u32) -> Option<Priority> {
         // The bound is the number of levels; the truncation loses nothing.
         if level < 16 {
@@ -28,14 +27,17 @@ impl Priority {
         }
     }
 
+    /// Every priority, the lowest first.
+    pub fn all() -> impl DoubleEndedIterator<Item = Priority> {
+        (Priority::LOWEST.0..=Priority::HIGHEST.0).map(Priority)
+    }
+
     /// The level, 0 to 15.
-    #[inline]
     pub const fn level(self) -> u8 {
         self.0
     }
 
     /// The level as an index into a table with one entry a level.
-    #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
@@ -62,7 +64,6 @@ pub enum UserPriority {
 impl UserPriority {
     /// The level that a queue without a rule has, if its program asked for this one.
     /// `highest` is the highest level that a rule gives.
-    #[inline]
     pub fn effective(self, requested: Priority, highest: Option<Priority>) -> Priority {
         match self {
             UserPriority::Auto if highest > Some(Priority::NORMAL) => {

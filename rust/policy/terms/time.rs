@@ -15,33 +15,28 @@ impl Nanos {
     pub const SECOND: Nanos = Nanos(1_000_000_000);
 
     /// A duration in microseconds.
-    #[inline]
     pub const fn from_micros(micros: u32) -> Nanos {
         Nanos(widen(micros).saturating_mul(1_000))
     }
 
     /// A duration in milliseconds.
-    #[inline]
     pub const fn from_millis(millis: u32) -> Nanos {
         Nanos(widen(millis).saturating_mul(1_000_000))
     }
 
     /// This time plus a duration; a sum that overflows never comes.
-    #[inline]
     #[must_use]
     pub const fn after(self, duration: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(duration.0))
     }
 
     /// The duration since an earlier time, zero if that time is later.
-    #[inline]
     #[must_use]
     pub const fn since(self, earlier: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }
 
     /// The duration taken a number of times.
-    #[inline]
     #[must_use]
     pub const fn times(self, factor: u64) -> Nanos {
         Nanos(self.0.saturating_mul(factor))

@@ -181,8 +181,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/pass.rs",
-        "all.rev().filter_map(Priority::new)",
-        "all.filter_map(Priority::new)",
+        "Priority::all().rev().take_while",
+        "Priority::all().skip_while(move |one| *one <= level).take_while",
         "of several that wait the highest has others stopped, if it pays for it",
     ),
     Bug(
@@ -307,8 +307,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/stop.rs",
-        "slot.0.tank(ruled).spend(cost)",
-        "slot.0.tank(false).spend(cost); slot.0.tank(true).spend(cost)",
+        "level.tank(ruled).spend(cost)",
+        "level.tank(false).spend(cost); level.tank(true).spend(cost)",
         "no rule is held up by what claims above it spend",
     ),
     Bug(
@@ -727,7 +727,7 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/close.rs",
-        "lowest < self.tally.highest || above.any(|one| one.0.is_lively(self.now, EXPECT))",
+        "lowest < self.tally.highest || above.any(|one| one.is_lively(self.now, EXPECT))",
         "lowest < self.tally.highest",
         "it looks in haste for a second after an urgent request, while a lower queue has work",
     ),

@@ -123,8 +123,8 @@ const WITHOUT: &[Variant] = &[
     variant(
         "what rules spend is lost to claims, too",
         "pass/stop.rs",
-        "slot.0.tank(ruled).spend(cost);",
-        "slot.0.tank(ruled).spend(cost);\n            slot.0.tank(!ruled).spend(cost);",
+        "level.tank(ruled).spend(cost);",
+        "level.tank(ruled).spend(cost);\n            level.tank(!ruled).spend(cost);",
     ),
 ];
 
