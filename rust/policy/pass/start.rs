@@ -20,13 +20,17 @@ impl Pass<'_, '_> {
         }
         // Those that have been stopped for half of the bound take one transaction with
         // those that come next anyway.
-        let half = Nanos(self.limits.max_stop.0 / 2);
+        let half = self.half_bound();
         for at in (0..self.queues.len()).filter(|_| bounded) {
             let phase = self.queues.get(at).map(|queue| queue.phase);
             if matches!(phase, Some(Phase::Stopped(stop)) if self.now.since(stop.since) >= half) {
                 self.start(at, Reason::Bound);
             }
         }
+    }
+
+    fn half_bound(&self) -> Nanos {
+        Nanos(self.limits.max_stop.0 / 2)
     }
 
     /// Starts the queue at a place if it is stopped and nobody holds it. Returns why.
@@ -64,13 +68,16 @@ impl Pass<'_, '_> {
     fn judge(&mut self, at: usize, stop: &Stop) -> Result<Who, Reason> {
         let queue = self.queues.get(at).ok_or(Reason::Orphan)?;
         let (level, process) = (queue.level(), queue.process);
+        let stopped = self.now.since(stop.since);
+        // Whom a rule raises is to find half of the bound left when it takes a stop over.
+        let worn = self.limits.highest_rule.is_some() && stopped >= self.half_bound();
         if self.node.releasing || self.config.mode == Mode::Off {
             return Err(Reason::Release);
         } else if self.step.arming != Arming::Armed {
             return Err(Reason::Failure);
         } else if !queue.contends() {
             return Err(Reason::Exempt);
-        } else if self.now.since(stop.since) >= self.limits.max_stop {
+        } else if stopped >= self.limits.max_stop {
             return Err(Reason::Bound);
         }
         let (mut spent, mut stuck) = (false, false);
@@ -82,7 +89,10 @@ impl Pass<'_, '_> {
             let (wants, ruled) = (one.demand.wants.other_than(process), one.demand.ruled);
             if let Some(who) = wants {
                 if holds || self.takes_over(at, above, ruled) {
-                    return Ok(who);
+                    return match worn && !ruled {
+                        true => Err(Reason::Bound),
+                        false => Ok(who),
+                    };
                 }
             } else if let Some(until) = until {
                 if let Some(who) = self.keeper(stop, above) {

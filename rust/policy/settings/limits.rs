@@ -18,7 +18,7 @@ const QUIET: u64 = 10;
 
 /// How many times as much of the time claims may spend where no rule gives a level: nobody
 /// is named whom they could disturb.
-const WITHOUT_RULES: u64 = 8;
+const WITHOUT_RULES: u64 = 24;
 
 /// The parameters of one step.
 #[derive(Clone, Copy)]

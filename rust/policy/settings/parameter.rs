@@ -68,8 +68,8 @@ numbers! {
         "How much stopped time each tenant may cause in a second by priorities that no rule gave it; 1000 is no limit.";
     rule_overhead_percent "" 50 1..=100
         "The share of the time that transactions may take for the queues of one level that a rule raised.";
-    claim_overhead_percent "" 3 1..=100
-        "The share of the time that transactions may take for the queues of one level that claimed it themselves; eight times as much while no rule gives a level.";
+    claim_overhead_percent "" 1 1..=100
+        "The share of the time that transactions may take for the queues of one level that claimed it themselves; 24 times as much while no rule gives a level.";
     disarm_after "" 5 1..=1_000
         "How many transactions may fail in a row before a node is disarmed.";
     hint_limit_us "us" 1_000 0..=10_000

@@ -315,7 +315,25 @@ const BUGS: &[Bug] = &[
         "settings/limits.rs",
         "None => claims.saturating_mul(WITHOUT_RULES).min(100),",
         "None => claims,",
-        "claims may spend eight times as much while no rule gives a level",
+        "claims may spend 24 times as much while no rule gives a level",
+    ),
+    Bug(
+        "pass/start.rs",
+        "self.limits.highest_rule.is_some() && stopped >= self.half_bound()",
+        "self.limits.highest_rule.is_some() && stopped > self.half_bound()",
+        "beside rules a stop for a claim ends at half of the bound",
+    ),
+    Bug(
+        "pass/start.rs",
+        "self.limits.highest_rule.is_some() && stopped >= self.half_bound()",
+        "stopped >= self.half_bound()",
+        "the longest stop ends at its bound, and then the queue has its time",
+    ),
+    Bug(
+        "pass/start.rs",
+        "match worn && !ruled {",
+        "match worn {",
+        "whom a rule raises keeps what a claim had stopped for half of the bound",
     ),
     Bug(
         "level/level.rs",

@@ -52,7 +52,7 @@ fn nonsense_is_refused_for_its_reason() {
             "give each word once, and only one of pid=",
         ),
         ("1 pid=1 nice=1", "words are pid="),
-        ("1 pid=1 prio", "words are pid="),
+        ("1 pid=1 prio", "prio= takes"),
         ("1 pid=1 exempt=1", "words are pid="),
         ("1 pid=1 prio=1 prio=2", "give each word once"),
         ("1 pid=1 exempt exempt", "give each word once"),
@@ -76,7 +76,7 @@ fn nonsense_is_refused_for_its_reason() {
         ("1 pid=1 stop_budget_ms=1001", "stop_budget_ms= takes"),
         ("1 pid=1 stop_budget_ms=", "stop_budget_ms= takes"),
         ("1 pid=1 stop_budget_ms=-1", "stop_budget_ms= takes"),
-        ("1 pid=1 stop_budget_ms", "words are pid="),
+        ("1 pid=1 stop_budget_ms", "stop_budget_ms= takes"),
         (
             "1 pid=1 stop_budget_ms=5 stop_budget_ms=5",
             "give each word once",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 //! The loads that policies are judged with: GPreempt's, those that an earlier policy of
-//! ours failed on, and those that differ from both.
+//! ours failed on, those that differ from both, and those of tenants that mean harm.
 
 use crate::services::Model;
 use crate::shape::{Grid, Shape};
@@ -14,6 +14,9 @@ const MILLI: u64 = 1_000_000;
 const NORMAL: u8 = 7;
 const MIDDLE: u8 = 9;
 
+/// What a tenant that means harm claims.
+const HIGHEST: u8 = 15;
+
 /// One kernel's grid.
 const QUARTER: Grid = Grid::Quarters(1);
 const HALF: Grid = Grid::Quarters(2);
@@ -25,10 +28,14 @@ pub const FAILED: [&str; 6] = ["H1", "H5", "H9", "H14", "H17", "H19"];
 /// Loads that differ from all others, in what docs/simulation says of each.
 pub const OTHERS: [&str; 5] = ["N1", "N2", "N3", "N4", "N5"];
 
+/// Loads in which tenants without a rule mean harm.
+pub const TENANTS: [&str; 3] = ["T1", "T2", "T3"];
+
 /// All loads that policies are judged with.
 pub fn names() -> Vec<&'static str> {
     let named = Workload::names().iter();
-    named.chain(&FAILED).chain(&OTHERS).copied().collect()
+    let others = FAILED.iter().chain(&OTHERS).chain(&TENANTS);
+    named.chain(others).copied().collect()
 }
 
 /// Any load: one of `names`, or one of the simulator's series.
@@ -45,6 +52,9 @@ pub fn by_name(name: &str) -> Option<Workload> {
         "N3" => n3(),
         "N4" => n4(),
         "N5" => n5(),
+        "T1" => t1(),
+        "T2" => t2(),
+        "T3" => t3(),
         _ => return Workload::by_name(name),
     };
     Some(Workload::new(name, clients))
@@ -205,6 +215,46 @@ fn n5() -> Vec<Client> {
     clients
 }
 
+/// A tenant without a rule that claims the highest priority.
+fn claims(name: String, shape: Shape, arrivals: Arrivals) -> Client {
+    let model = Model::Shape(shape);
+    Client::new(name, model, HIGHEST, arrivals).with_role(Role::Lower)
+}
+
+/// H9 beside nine programs, each of which asks for a stop every 2 ms.
+fn t1() -> Vec<Client> {
+    let brief = Shape::new(1, 10 * MICRO, QUARTER);
+    let nine = (0..9).map(|index| claims(format!("claimer{index}"), brief, poisson(500.0)));
+    let mut clients = h9();
+    clients.extend(nine);
+    clients
+}
+
+/// H14's client beside a program that always has work for all units.
+fn t2() -> Vec<Client> {
+    let long = Shape::new(1, 10 * MILLI, ALL);
+    vec![
+        Client::new("urgent", Model::Vgg, URGENT, periodic(50.0)),
+        claims("claimer".into(), long, Arrivals::Continuous),
+        lower("long", long),
+    ]
+}
+
+/// H17 beside bursts of launches that last about as long as a transaction, at which a stop
+/// for them is just worth it.
+fn t3() -> Vec<Client> {
+    let just = Shape::between(1, 50 * MICRO, 400 * MICRO, HALF);
+    let bursts = Arrivals::Bursts {
+        hertz: 1_500.0,
+        burst: 20 * MILLI,
+        pause: 20 * MILLI,
+    };
+    let four = (0..4).map(|index| claims(format!("claimer{index}"), just, bursts.clone()));
+    let mut clients = h17();
+    clients.extend(four);
+    clients
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,7 +282,7 @@ mod tests {
     #[test]
     fn every_name_is_a_load_with_one_urgent_client_at_least() {
         let names = names();
-        assert_eq!(names.len(), 22);
+        assert_eq!(names.len(), 25);
         for name in names {
             let load = load(name);
             assert_eq!(load.name, name);
@@ -246,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_seed_gives_the_same_requests_every_time_and_another_one_others() {
-        for name in FAILED.iter().chain(&OTHERS) {
+        for name in FAILED.iter().chain(&OTHERS).chain(&TENANTS) {
             let load = load(name);
             let first = run(&load, 1);
             let again = run(&load, 1);
@@ -319,6 +369,16 @@ mod tests {
         let run = run(&load("N1"), 1);
         let worst = run.clients[1].latencies.iter().max();
         assert!(worst > Some(&(20 * MILLI)), "{worst:?}");
+    }
+
+    #[test]
+    fn tenants_that_mean_harm_claim_more_than_the_urgent_client_has_and_have_no_rule() {
+        for name in TENANTS {
+            let load = load(name);
+            let claim = |one: &Client| !one.ruled() && one.priority > load.clients[0].priority;
+            assert!(load.clients[0].ruled(), "{name}");
+            assert!(load.clients.iter().any(claim), "{name}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::reference::{Foresight, Plan};
 use crate::simulation::{ClientResult, RunResult};
 use crate::summary::percentile;
 use crate::workload::Workload;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
 pub use report::{text, totals};
@@ -39,7 +39,7 @@ pub const NODES: [&str; 4] = [
 ];
 
 /// Three percentiles of a latency, in microseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Percentiles {
     pub p50: f64,
     pub p99: f64,
@@ -73,7 +73,7 @@ fn limit(blind: f64) -> f64 {
 }
 
 /// What one contender did to one load.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     pub contender: String,
     /// The plan, of a reference.
@@ -184,7 +184,7 @@ impl Verdict {
 }
 
 /// All outcomes of one load on one node.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Score {
     pub load: String,
     pub node: String,

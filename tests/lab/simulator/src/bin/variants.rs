@@ -10,12 +10,12 @@
 
 use anyhow::{bail, ensure, Context, Result};
 use gpreempt_simulator::report::table;
-use gpreempt_simulator::summary::Summary;
+use gpreempt_simulator::score::{Outcome, Score};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Loads on which at least one variant shows.
-const LOADS: &str = "D,TOKEN,H1,H5,H9,H14,H17,H19,N1,N3,N4";
+const LOADS: &str = "D,MIX,TOKEN,H1,H5,H9,H14,H17,H19,N1,N2,N3,N4,N5,T1,T2,T3";
 const NODE: &str = "mi300x-spx-direct";
 
 /// A change of the policy: in which file, what becomes what.
@@ -105,8 +105,26 @@ const WITHOUT: &[Variant] = &[
     variant(
         "those that have been stopped for half of the bound are not started with others",
         "pass/start.rs",
-        "let half = Nanos(self.limits.max_stop.0 / 2);",
-        "let half = Nanos(self.limits.max_stop.0.saturating_mul(2));",
+        "(0..self.queues.len()).filter(|_| bounded)",
+        "(0..self.queues.len()).filter(|_| bounded && self.now == Nanos::NEVER)",
+    ),
+    variant(
+        "a claim holds for the whole bound where there are rules, too",
+        "pass/start.rs",
+        "let worn = self.limits.highest_rule.is_some() && ",
+        "let worn = self.limits.highest_rule > Some(Priority::HIGHEST) && ",
+    ),
+    variant(
+        "nothing is counted for those that wait though nothing seems to run",
+        "pass/stop.rs",
+        "if doubtful || self.now.since(waiting.since) >= wait.times(2) {",
+        "if doubtful && wait > threshold {",
+    ),
+    variant(
+        "waves are not counted while nobody waits",
+        "pass/close.rs",
+        "questions.check(now, every);",
+        "questions.check(now, every.max(Nanos::NEVER));",
     ),
     variant(
         "a level takes nothing over",
@@ -245,6 +263,12 @@ const CONSTANTS: &[Variant] = &[
         "Nanos::from_micros(400)",
     ),
     variant(
+        "claims may spend 3 % of the time beside rules instead of 1 %",
+        "settings/parameter.rs",
+        "claim_overhead_percent \"\" 1 1",
+        "claim_overhead_percent \"\" 3 1",
+    ),
+    variant(
         "looks three times as often in haste instead of five",
         "settings/limits.rs",
         "ALERT: u64 = 5",
@@ -285,74 +309,55 @@ fn copy(to: &Path) -> Result<()> {
         .arg(to))
 }
 
-/// The figures of the copy as it is.
-fn judge(copy: &Path) -> Result<Vec<Summary>> {
+/// What the policy of the copy does to each load.
+fn judge(copy: &Path) -> Result<Vec<(String, Outcome)>> {
     let figures = copy.join("figures.json");
     run(Command::new(env!("CARGO"))
-        .args([
-            "run",
-            "--quiet",
-            "--release",
-            "--offline",
-            "--manifest-path",
-        ])
+        .args(["run", "--quiet", "--release", "--offline"])
+        .args(["-p", "gpreempt_simulator", "--manifest-path"])
         .arg(copy.join("tests/Cargo.toml"))
-        .args([
-            "-p",
-            "gpreempt_simulator",
-            "--bin",
-            "gpreempt_simulator",
-            "--",
-        ])
-        .args([
-            "--gpu",
-            NODE,
-            "--seeds",
-            "1",
-            "table",
-            "--policies",
-            "strict",
-        ])
-        .args(["--workloads", LOADS, "--json"])
+        .args(["--", "--seeds", "1", "score", "--contenders", "strict"])
+        .args(["--nodes", NODE, "--loads", LOADS, "--json"])
         .arg(&figures)
         .env("CARGO_TARGET_DIR", copy.join("target"))
         .stdout(std::process::Stdio::null()))?;
-    let all: Vec<Summary> = serde_json::from_str(&std::fs::read_to_string(figures)?)?;
-    Ok(all
-        .into_iter()
-        .filter(|one| one.policy == "strict")
-        .collect())
+    let all: Vec<Score> = serde_json::from_str(&std::fs::read_to_string(figures)?)?;
+    let own = |score: Score| Some((score.load, score.contenders.into_iter().next()?));
+    all.into_iter()
+        .map(|score| own(score).context("no figures"))
+        .collect()
 }
 
-fn kept(summary: &Summary) -> f64 {
-    let lower = summary.clients.iter().filter(|client| !client.urgent);
-    lower.map(|client| client.served).sum()
-}
-
-/// What a variant changes: the load with the greatest change of p99 for the worse and for
-/// the better, and the same of best effort.
-fn row(name: &str, base: &[Summary], other: &[Summary]) -> Vec<String> {
-    let mut latency: Vec<(f64, &str)> = Vec::new();
-    let mut effort: Vec<(f64, &str)> = Vec::new();
-    for (base, other) in base.iter().zip(other) {
-        latency.push((other.urgent.p99_us / base.urgent.p99_us, &base.workload));
-        effort.push((kept(other) / kept(base).max(1e-9), &base.workload));
-    }
-    latency.sort_by(|a, b| a.0.total_cmp(&b.0));
-    effort.sort_by(|a, b| a.0.total_cmp(&b.0));
+/// What a variant changes of one figure: by how much it is multiplied on the load on which
+/// that is least, and on the one on which it is most.
+fn change(
+    base: &[(String, Outcome)],
+    other: &[(String, Outcome)],
+    figure: fn(&Outcome) -> f64,
+) -> [String; 2] {
+    let both = base.iter().zip(other);
+    let mut all: Vec<(f64, &str)> = both
+        .map(|((load, base), (_, other))| (figure(other) / figure(base).max(1e-9), load.as_str()))
+        .collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
     let say = |one: Option<&(f64, &str)>| {
-        one.map_or("-".into(), |one| format!("{:.2} ({})", one.0, one.1))
+        one.map_or("-".into(), |(by, load)| format!("{by:.2} ({load})"))
     };
-    vec![
-        name.into(),
-        say(latency.last()),
-        say(latency.first()),
-        say(effort.first()),
-        say(effort.last()),
-    ]
+    [say(all.first()), say(all.last())]
 }
 
-fn rows(copy: &Path, base: &[Summary], variants: &[&Variant]) -> Result<Vec<Vec<String>>> {
+fn row(name: &str, base: &[(String, Outcome)], other: &[(String, Outcome)]) -> Vec<String> {
+    let [best, worst] = change(base, other, |one| one.latency.p99);
+    let [least, most] = change(base, other, Outcome::best_effort);
+    let [_, transactions] = change(base, other, |one| one.transactions_per_second);
+    vec![name.into(), worst, best, least, most, transactions]
+}
+
+fn rows(
+    copy: &Path,
+    base: &[(String, Outcome)],
+    variants: &[&Variant],
+) -> Result<Vec<Vec<String>>> {
     let mut rows = Vec::new();
     for one in variants {
         eprintln!("{}", one.name);
@@ -392,6 +397,7 @@ fn main() -> Result<()> {
         "p99 at best",
         "best effort at worst",
         "best effort at best",
+        "transactions at most",
     ];
     let mut text = format!(
         "# What each mechanism is good for, and how much each constant matters\n\n\
