@@ -47,8 +47,6 @@ pub(crate) struct Waiting {
     pub(crate) packets: u32,
     /// Since when the first has waited.
     pub(crate) since: Nanos,
-    /// For how long each of them waits for its own last launch at least.
-    pub(crate) own: Nanos,
 }
 
 /// A queue of a process that takes turns at a level and wants something.

@@ -65,7 +65,6 @@ impl Pass<'_, '_> {
             ruled,
             packets: queue.work.backlog.max(1),
             since,
-            own: queue.work.own_rest(now),
         });
         let fresh = above && waits.is_none() && queue.work.is_fresh(now);
         let who = queue.who(at);
@@ -97,7 +96,6 @@ impl Pass<'_, '_> {
             waiting.ruled |= one.ruled;
             waiting.packets = waiting.packets.max(one.packets);
             waiting.since = waiting.since.min(one.since);
-            waiting.own = waiting.own.min(one.own);
         }
         self.tally.settles = self.tally.settles.min(settles.unwrap_or(Nanos::NEVER));
     }

@@ -14,32 +14,20 @@ impl Pass<'_, '_> {
     /// Starts every queue that no other one may hold any longer.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn start_queues(&mut self) {
-        let mut bounded = false;
         for at in 0..self.queues.len() {
-            bounded |= self.start_or_keep(at) == Some(Reason::Bound);
-        }
-        // Those that have been stopped for half of the bound take one transaction with
-        // those that come next anyway.
-        let half = self.half_bound();
-        for at in (0..self.queues.len()).filter(|_| bounded) {
-            let phase = self.queues.get(at).map(|queue| queue.phase);
-            if matches!(phase, Some(Phase::Stopped(stop)) if self.now.since(stop.since) >= half) {
-                self.start(at, Reason::Bound);
+            if let Some(reason) = self.reason_to_start(at) {
+                self.start(at, reason);
             }
         }
     }
 
-    fn half_bound(&self) -> Nanos {
-        Nanos(self.limits.max_stop.0 / 2)
-    }
-
-    /// Starts the queue at a place if it is stopped and nobody holds it. Returns why.
-    fn start_or_keep(&mut self, at: usize) -> Option<Reason> {
+    /// Why the queue at a place is started, if it is stopped and nobody holds it.
+    fn reason_to_start(&mut self, at: usize) -> Option<Reason> {
         let queue = self.queues.get(at)?;
-        let reason = match queue.phase {
-            Phase::Orphan => Reason::Orphan,
+        match queue.phase {
+            Phase::Orphan => Some(Reason::Orphan),
             Phase::Stopped(stop) => match self.judge(at, &stop) {
-                Err(reason) => reason,
+                Err(reason) => Some(reason),
                 Ok(who) => {
                     self.hold(who.process_at);
                     self.keep_bound(stop.since.after(self.limits.max_stop));
@@ -49,19 +37,17 @@ impl Pass<'_, '_> {
                         beneficiary,
                         ..stop
                     });
-                    return None;
+                    None
                 }
             },
-            Phase::Starting(stop, _) if stop.dry => return None,
-            Phase::Starting(_, reason) if self.now >= queue.retry_at => reason,
+            Phase::Starting(stop, _) if stop.dry => None,
+            Phase::Starting(_, reason) if self.now >= queue.retry_at => Some(reason),
             Phase::Starting(..) => {
                 self.look_at(queue.retry_at);
-                return None;
+                None
             }
-            Phase::Free | Phase::Stopping(_) | Phase::Held => return None,
-        };
-        self.start(at, reason);
-        Some(reason)
+            Phase::Free | Phase::Stopping(_) | Phase::Held => None,
+        }
     }
 
     /// For whom the stopped queue at a place stays so, or why it is started.
@@ -70,7 +56,8 @@ impl Pass<'_, '_> {
         let (level, process) = (queue.level(), queue.process);
         let stopped = self.now.since(stop.since);
         // Whom a rule raises is to find half of the bound left when it takes a stop over.
-        let worn = self.limits.highest_rule.is_some() && stopped >= self.half_bound();
+        let half = Nanos(self.limits.max_stop.0 / 2);
+        let worn = self.limits.highest_rule.is_some() && stopped >= half;
         if self.node.releasing || self.config.mode == Mode::Off {
             return Err(Reason::Release);
         } else if self.step.arming != Arming::Armed {

@@ -76,7 +76,6 @@ impl Pass<'_, '_> {
         let now = self.now;
         let (mut most, mut doubtful) = (Nanos::ZERO, false);
         let mut worst: Option<(&Queue, Who)> = None;
-        let own = waiting.map_or(Nanos::ZERO, |waiting| waiting.own);
         let packets = waiting.map_or(1, |waiting| waiting.packets);
         let further = u64::from(packets.saturating_sub(1));
         for queue in self.queues.iter() {
@@ -91,8 +90,8 @@ impl Pass<'_, '_> {
                 continue;
             }
             // Each further packet may find a launch of it in its way.
-            let wait = queue.work.rest.since(own);
-            most = most.max(wait.after(queue.work.mean.times(further)));
+            let (rest, mean) = (queue.work.rest, queue.work.mean);
+            most = most.max(rest.after(mean.times(further)));
             if worst.is_none_or(|(worst, _)| queue.level() < worst.level()) {
                 worst = Some((queue, one));
             }

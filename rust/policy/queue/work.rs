@@ -257,15 +257,6 @@ impl Work {
         self.may_be_ending() && self.counted.is_none() && self.age(now) < FRESH
     }
 
-    /// For how long it waits for its own last launch.
-    pub(crate) fn own_rest(&self, now: Nanos) -> Nanos {
-        let launched = !self.lacks_room && !self.idle && self.is_believed(now);
-        match launched {
-            true => self.lengths.left(self.age(now)),
-            false => Nanos::ZERO,
-        }
-    }
-
     /// Works out for how long it would be in the way of another queue.
     pub(crate) fn work_out_rest(&mut self, now: Nanos) {
         self.mean = self.lengths.mean().unwrap_or(Nanos::ZERO);

@@ -313,19 +313,6 @@ fn work_that_comes_while_a_launch_runs_does_not_hide_it() {
 }
 
 #[test]
-fn it_waits_for_its_own_launch_while_that_runs_and_is_placed() {
-    let mut work = steady(400, 8);
-    assert!(work.own_rest(at(3_250)) > Nanos(200_000));
-    work.take_in(at(3_260), &counted(9, 0, 3, 8), false);
-    assert_eq!(work.own_rest(at(3_260)), Nanos::ZERO);
-    work.take_in(at(3_280), &counted(9, 0, 8, 8), false);
-    assert!(work.own_rest(at(3_280)) > Nanos(200_000));
-    work.take_in(at(3_300), &counted(9, 0, 0, 8), false);
-    work.finish(at(3_300));
-    assert_eq!(work.own_rest(at(3_300)), Nanos::ZERO);
-}
-
-#[test]
 fn a_launch_is_fresh_for_less_than_200_us() {
     let mut work = Work::new(START, &seen(0, 0));
     work.take_in(START, &seen(1, 0), false);

@@ -118,7 +118,7 @@ impl Watch {
         for decision in made {
             self.count(&context, step, decision, untracked);
             match decision.action {
-                Action::Start => self.check_start(&context, made, decision)?,
+                Action::Start => self.check_start(&context, decision)?,
                 Action::Stop => {
                     hold!(!self.releasing, "a stop before all run: {decision:?}");
                     let armed = step.arming == Arming::Armed;
@@ -194,13 +194,11 @@ impl Watch {
     fn check_start(
         &mut self,
         context: &Context<'_>,
-        all: &[Decision],
         made: &Decision,
     ) -> Result<(), String> {
         let Context { config, now } = *context;
         let orphan = self.books.orphans.contains(&made.queue);
         let max_stop = Nanos::from_millis(config.numbers.max_stop_ms);
-        let bounded = |other: &Decision| other.reason == Reason::Bound && other.age >= max_stop;
         let Some(entry) = self.books.queues.get_mut(&made.queue) else {
             return Err(format!("a start of an unknown queue: {made:?}"));
         };
@@ -225,11 +223,11 @@ impl Watch {
             }
             if made.reason == Reason::Bound {
                 let stopped = now.since(since);
-                let half = stopped.times(2).after(Nanos(1)) >= max_stop;
                 // Beside rules a claim holds for half of it.
                 let raises = config.rules.iter().any(|rule| rule.priority.is_some());
+                let half = raises && stopped.times(2).after(Nanos(1)) >= max_stop;
                 hold!(
-                    stopped >= max_stop || (half && (raises || all.iter().any(bounded))),
+                    stopped >= max_stop || half,
                     "the bound came early: {made:?}"
                 );
                 if !real {

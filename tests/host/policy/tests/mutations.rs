@@ -235,15 +235,9 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/stop.rs",
-        "wait.after(queue.work.mean.times(further))",
-        "wait",
+        "rest.after(mean.times(further))",
+        "rest",
         "each further packet that waits may find a short launch in its way",
-    ),
-    Bug(
-        "pass/stop.rs",
-        "queue.work.rest.since(own)",
-        "queue.work.rest",
-        "what a queue waits for its own launch is not the lower queue's",
     ),
     Bug(
         "queue/work.rs",
@@ -319,14 +313,14 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/start.rs",
-        "self.limits.highest_rule.is_some() && stopped >= self.half_bound()",
-        "self.limits.highest_rule.is_some() && stopped > self.half_bound()",
+        "self.limits.highest_rule.is_some() && stopped >= half",
+        "self.limits.highest_rule.is_some() && stopped > half",
         "beside rules a stop for a claim ends at half of the bound",
     ),
     Bug(
         "pass/start.rs",
-        "self.limits.highest_rule.is_some() && stopped >= self.half_bound()",
-        "stopped >= self.half_bound()",
+        "self.limits.highest_rule.is_some() && stopped >= half",
+        "stopped >= half",
         "the longest stop ends at its bound, and then the queue has its time",
     ),
     Bug(
@@ -406,12 +400,6 @@ const BUGS: &[Bug] = &[
         "now < self.immune.0 && level <= self.immune.1",
         "now < self.immune.0",
         "the time after a bound counts against levels up to the one that held it",
-    ),
-    Bug(
-        "pass/start.rs",
-        "if self.now.since(stop.since) >= half)",
-        "if self.now.since(stop.since) > half)",
-        "at a bound all are started that have been stopped for half as long",
     ),
     Bug(
         "pass/stop.rs",
@@ -679,8 +667,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/start.rs",
-        "Phase::Orphan => Reason::Orphan,",
-        "Phase::Orphan => return None,",
+        "Phase::Orphan => Some(Reason::Orphan),",
+        "Phase::Orphan => None,",
         "a queue found stopped is started",
     ),
     Bug(
