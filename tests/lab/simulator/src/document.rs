@@ -305,7 +305,6 @@ fn queues(directory: &Path, effort: Effort) -> Result<()> {
         "classes",
         "user-1ms",
         "strict",
-        "before",
         "reactive",
         "clairvoyant",
     ])?;

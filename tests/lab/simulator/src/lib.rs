@@ -9,7 +9,6 @@
 //! sweeps that chose the defaults of the policy parameters.
 
 pub mod baselines;
-pub mod before;
 pub mod controller;
 pub mod document;
 pub mod engine;

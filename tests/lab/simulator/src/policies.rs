@@ -3,7 +3,6 @@
 //! The policies that are compared, by name.
 
 use crate::baselines::{ResetAndResubmit, UserPoller};
-use crate::before::Before;
 use crate::controller::{Controller, NoPreemption, PipeClasses};
 use crate::gpu::{Gpu, Nanos};
 use crate::monitor::{Monitor, Priorities, Sampler};
@@ -31,15 +30,13 @@ pub enum Policy {
     /// In user space, with this interval.
     UserPoller(Nanos),
     Reset,
-    /// The policy that came before the present one.
-    Before,
     /// What a scheduler is compared with.
     Reference(Foresight),
 }
 
 impl Policy {
     /// Those of the documented tables.
-    pub const NAMES: [&'static str; 10] = [
+    pub const NAMES: [&'static str; 9] = [
         "none",
         "classes",
         "user-1ms",
@@ -47,7 +44,6 @@ impl Policy {
         "strict",
         "strict-memory",
         "hints",
-        "before",
         "reactive",
         "clairvoyant",
     ];
@@ -68,7 +64,6 @@ impl Policy {
             "blind" => return Ok(Self::Reference(Foresight::Blind)),
             "reactive" => return Ok(Self::Reference(Foresight::Reactive)),
             "clairvoyant" => return Ok(Self::Reference(Foresight::Clairvoyant)),
-            "before" => return Ok(Self::Before),
             "strict" | "strict-memory" | "hints" => {}
             _ => bail!(
                 "there is no policy '{name}': give alone or one of {}, {}",
@@ -114,7 +109,6 @@ impl Policy {
             Self::Module { name, .. } => name,
             Self::UserPoller(1_000_000) => "user-1ms",
             Self::UserPoller(_) => "user-100us",
-            Self::Before => "before",
             Self::Reset => "reset",
             Self::Reference(foresight) => foresight.name(),
         }
@@ -145,11 +139,6 @@ impl Policy {
             Self::UserPoller(interval) => Box::new(UserPoller {
                 interval: *interval,
             }),
-            Self::Before => Box::new(Before::new(
-                gpreempt_before::Config::new(),
-                Sampler::Auto,
-                Priorities::Rules,
-            )),
             Self::Reset => Box::new(ResetAndResubmit::new()),
         }
     }
