@@ -16,6 +16,7 @@ use e2e_runner::scenario::{Configuration, Needs};
 use gpreempt_bench::contender::{Contender, STRICT};
 use gpreempt_bench::load::{heavy, run as run_of, urgent, HEAVY, URGENT};
 use gpreempt_bench::measure::{Arena, Run};
+use gpreempt_bench::others::Others;
 use gpreempt_bench::picture::{self, rows, Row, Window};
 use gpreempt_bench::split::Split;
 use gpreempt_bench::statistics::Spread;
@@ -39,6 +40,8 @@ struct Arguments {
 /// The part of a run that the picture shows.
 const PICTURE_NS: u64 = 60_000_000;
 const COLUMNS: u64 = 90;
+/// So many processors that others take leave the emulated ones too little.
+const WORTHLESS: f64 = 1.0;
 /// How often the table of queues is shown, about.
 const TABLES: u64 = 4;
 
@@ -78,6 +81,7 @@ fn main() -> Result<()> {
     let guest = Configuration::new(kernel, 1).start(&cache, &Needs::ANY)?;
     let mut arena = Arena::new(guest, true)?;
 
+    let others = Others::watch()?;
     let both = run_of(vec![urgent(duration), heavy(duration)]);
     say(&format!("2/5  {URGENT} alone: the best it can be"));
     let alone = arena.run(&both, Contender::Alone, &[], progress(duration))?;
@@ -112,7 +116,7 @@ fn main() -> Result<()> {
         with,
         direct,
     };
-    let result = runs.result()?;
+    let result = runs.result()? + &beside(others.processors()?);
     say(&result);
     fs::write(arguments.output.join("result.txt"), &result)?;
     draw(
@@ -121,6 +125,19 @@ fn main() -> Result<()> {
         &runs.with.timeline,
         &arguments.output,
     )
+}
+
+/// What else ran on the host, and what that means.
+fn beside(processors: f64) -> String {
+    let taken = format!(
+        "\nOther programs took {processors:.1} of this machine's processors meanwhile, which makes waits longer."
+    );
+    match processors < WORTHLESS {
+        true => taken + "\n",
+        false => {
+            taken + " With so\nmany THE FIGURES ABOVE MEAN NOTHING: run it once more with nothing else running.\n"
+        }
+    }
 }
 
 fn say(line: &str) {
