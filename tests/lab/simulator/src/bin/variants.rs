@@ -390,7 +390,7 @@ fn main() -> Result<()> {
     ];
     let mut text = format!(
         "# What each mechanism is good for, and how much each constant matters\n\n\
-         Written by the command in `tests/lab/simulator/src/bin/variants.rs`, on {NODE}, loads {}.\n\
+         Written by the command in `tests/lab/simulator/src/bin/variants.rs`, on {NODE}, loads\n{}.\n\
          Each figure is that of the changed policy over that of the policy as it is, on the load \
          in brackets.\n",
         LOADS.replace(',', ", ")
