@@ -171,7 +171,7 @@ impl Monitor {
 
     /// The rules say which clients are above others.
     fn write_rules(&mut self, queues: &[QueueInfo]) {
-        if !self.rules.is_empty() {
+        if self.priorities == Priorities::Claimed || !self.rules.is_empty() {
             return;
         }
         let ruled = queues.iter().enumerate().filter(|(_, info)| info.ruled);
