@@ -86,11 +86,13 @@ static int gp_type_info_read(const struct bin_attribute *attribute, struct gp_ty
 {
 	ssize_t length;
 
+#ifdef GP_SYSFS_HAS_SIMPLE_READ
 	if (attribute->read == sysfs_bin_attr_simple_read) {
 		info->bytes = attribute->private;
 		info->size = attribute->size;
 		return 0;
 	}
+#endif
 	if (!attribute->read || !attribute->size)
 		return -EOPNOTSUPP;
 	info->copy = kvmalloc(attribute->size, GFP_KERNEL);

@@ -157,6 +157,14 @@ static const struct vm_operations_struct gp_hint_area_operations = {
 	.close = gp_hint_area_close,
 };
 
+#ifndef GP_MM_HAS_VM_FLAGS_MOD
+/* Older kernels leave it to each driver. */
+static void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_flags_t clear)
+{
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+}
+#endif
+
 static int gp_hint_map(struct file *file, struct vm_area_struct *vma)
 {
 	const vm_flags_t needed = VM_READ | VM_WRITE | VM_SHARED;

@@ -20,5 +20,5 @@ unsafe extern "C" {
     pub fn gp_rt_mutex_lock(mutex: *mut gp_rt_mutex);
     pub fn gp_rt_mutex_unlock(mutex: *mut gp_rt_mutex);
     pub fn gp_rt_sleep(us: ffi::c_ulonglong);
-    pub fn gp_rt_bug() -> !;
+    pub fn gp_rt_bug();
 }

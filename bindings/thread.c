@@ -40,7 +40,8 @@ struct task_struct *gp_thread_start(int (*body)(void *data), void *data, const c
  */
 void gp_thread_stop(struct task_struct *thread)
 {
-	kthread_stop_put(thread);
+	kthread_stop(thread);
+	put_task_struct(thread);
 }
 
 /**

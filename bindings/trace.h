@@ -30,7 +30,8 @@ DECLARE_EVENT_CLASS(gp_decision,
 		__entry->queue_id = event->queue_id;
 		__entry->prio = event->prio;
 		__entry->eff_prio = event->eff_prio;
-		__assign_str(reason);
+		/* Releases differ in what __assign_str() takes. */
+		strscpy(__get_str(reason), event->reason, __get_dynamic_array_len(reason));
 		__entry->age_ns = event->age_ns;
 	),
 	TP_printk("gpu_id=%u node=%u pid=%d queue_id=%u prio=%u eff_prio=%u reason=%s age_ns=%llu",

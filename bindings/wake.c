@@ -5,6 +5,7 @@
 #include <linux/freezer.h>
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
+#include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/mutex.h>
 #include <linux/rculist.h>
@@ -157,38 +158,17 @@ void gp_sleep(struct gp_alarm *alarm, struct gp_heard seen, u64 deaf_ns, u64 tim
 			timeout_ns == U64_MAX ? U64_MAX : timeout_ns - deaf_ns);
 }
 
-#ifdef GP_FPROBE_TAKES_PT_REGS
-/* Before 6.14 the registers have another type. */
-#define gp_registers pt_regs
-#define gp_argument(regs, number) regs_get_kernel_argument(regs, number)
-#define gp_result(regs) regs_return_value(regs)
-#else
-#define gp_registers ftrace_regs
-#define gp_argument(regs, number) ftrace_regs_get_argument(regs, number)
-#define gp_result(regs) ftrace_regs_get_return_value(regs)
-#endif
-
-/* The node is the second argument; at the end no register has it any more. */
-static int gp_creation_begins(struct fprobe *probe, unsigned long entry, unsigned long caller,
-			      struct gp_registers *regs, void *data)
-{
-	*(unsigned long *)data = gp_argument(regs, 1);
-	return 0;
-}
-
 /*
  * Probes run with preemption off, where a real-time kernel can wake nobody.  Who
  * fails to create a queue wakes nobody: anyone can do that in a loop.  A node that
  * no thread has seen yet is anyone's.
  */
-static void gp_creation_ends(struct fprobe *probe, unsigned long entry, unsigned long caller,
-			     struct gp_registers *regs, void *data)
+static void gp_creation_ended(unsigned long node, int result)
 {
-	unsigned long node = *(unsigned long *)data;
 	struct gp_alarm *alarm;
 	bool known = false;
 
-	if ((int)gp_result(regs))
+	if (result)
 		return;
 	rcu_read_lock();
 	list_for_each_entry_rcu(alarm, &gp_alarms, list) {
@@ -201,6 +181,34 @@ static void gp_creation_ends(struct fprobe *probe, unsigned long entry, unsigned
 		list_for_each_entry_rcu(alarm, &gp_alarms, list)
 			irq_work_queue(&alarm->created);
 	rcu_read_unlock();
+}
+
+/* The node is the second argument of what is probed; at its end no register has it. */
+#define GP_NODE_ARGUMENT 1
+
+#if defined(GP_FPROBE_TAKES_PT_REGS) || defined(GP_FPROBE_TAKES_FTRACE_REGS)
+#ifdef GP_FPROBE_TAKES_PT_REGS
+/* Before 6.14 the registers have another type. */
+#define gp_registers pt_regs
+#define gp_argument(regs, number) regs_get_kernel_argument(regs, number)
+#define gp_result(regs) regs_return_value(regs)
+#else
+#define gp_registers ftrace_regs
+#define gp_argument(regs, number) ftrace_regs_get_argument(regs, number)
+#define gp_result(regs) ftrace_regs_get_return_value(regs)
+#endif
+
+static int gp_creation_begins(struct fprobe *probe, unsigned long entry, unsigned long caller,
+			      struct gp_registers *regs, void *data)
+{
+	*(unsigned long *)data = gp_argument(regs, GP_NODE_ARGUMENT);
+	return 0;
+}
+
+static void gp_creation_ends(struct fprobe *probe, unsigned long entry, unsigned long caller,
+			     struct gp_registers *regs, void *data)
+{
+	gp_creation_ended(*(unsigned long *)data, gp_result(regs));
 }
 
 static struct fprobe gp_creation_watch = {
@@ -234,3 +242,35 @@ void gp_creation_watch_stop(void)
 {
 	unregister_fprobe(&gp_creation_watch);
 }
+#else
+/* Kernels without such probes have those that patch the function, which cost more. */
+static int gp_creation_begins(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	*(unsigned long *)instance->data = regs_get_kernel_argument(regs, GP_NODE_ARGUMENT);
+	return 0;
+}
+
+static int gp_creation_ends(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	gp_creation_ended(*(unsigned long *)instance->data, regs_return_value(regs));
+	return 0;
+}
+
+static struct kretprobe gp_creation_watch = {
+	.entry_handler = gp_creation_begins,
+	.handler = gp_creation_ends,
+	.data_size = sizeof(unsigned long),
+};
+
+int gp_creation_watch_start(void)
+{
+	/* What an earlier registration has left in it is refused. */
+	gp_creation_watch.kp = (struct kprobe) { .symbol_name = "pqm_create_queue" };
+	return register_kretprobe(&gp_creation_watch);
+}
+
+void gp_creation_watch_stop(void)
+{
+	unregister_kretprobe(&gp_creation_watch);
+}
+#endif

@@ -2,6 +2,10 @@
 /* Compiles where a function's probe is given the registers of an exception. */
 #include <linux/fprobe.h>
 
+#ifndef CONFIG_FPROBE
+#error "functions have no probes of their own"
+#endif
+
 void gp_probe(struct fprobe *probe, int (*entry)(struct fprobe *, unsigned long, unsigned long,
 						 struct pt_regs *, void *));
 

@@ -30,14 +30,15 @@ die() {
 
 # release_of SERIES: the release of a kernel of the cache, as in 7.3.
 release_of() {
-	release=$(awk -v series="$1" '$1 == series { print $2 }' "$cache/kernels.lock")
+	release=$(cat "$cache/kernels.lock" "$cache/side-kernels.lock" 2>/dev/null |
+		awk -v series="$1" '$1 == series { print $2 }')
 	[ -n "$release" ] || die "the cache has no kernel $1: run 'make setup'"
 	echo "$release"
 }
 
 # has_rust RELEASE: whether a kernel of the cache was built with Rust.
 has_rust() {
-	grep -q '^CONFIG_RUST=y' "$cache/root/usr/src/linux-headers-$1/include/config/auto.conf"
+	grep -q '^CONFIG_RUST=y' "$cache"/root*/usr/src/linux-headers-"$1"/include/config/auto.conf
 }
 
 # newest_release: that of the newest kernel in the cache, or nothing.

@@ -3,6 +3,11 @@
 #
 # Which kernels a script works with, and the module built for them.  A script
 # sources common.sh before this file.
+#
+# shellcheck disable=SC2154 # The scripts that source this file set scripts.
+
+# shellcheck source=scripts/lib/side.sh
+. "$scripts/lib/side.sh"
 
 # take_kernels ARGUMENT...: sets `series` to the series that --kernel names, or
 # else to those of KERNELS with Rust, `releases` to their releases in the cache, and
@@ -51,9 +56,23 @@ take_all_kernels() {
 		by_default=yes
 		read -ra series <<<"${KERNELS:-6.12 7.2 7.3}"
 	fi
+	get_side_kernels "${series[@]}"
 	for each in "${series[@]}"; do
 		each=$(release_of "$each")
 		releases+=("$each")
+	done
+}
+
+# get_side_kernels NAME...: has set-up get those of scripts/setup/side-kernels that the
+# cache lacks.
+get_side_kernels() {
+	# shellcheck disable=SC2034 # They are what side_kernel sets.
+	local each suite series flavour driver
+	for each; do
+		if side_kernel "$each" && ! grep -qs "^$each	" "$side_lock"; then
+			[ -z "${GP_INSIDE_ROOT:-}" ] || die "the cache has no kernel $each: run 'make setup KERNELS=$each'"
+			KERNELS=$each "$scripts/setup/setup" >&2
+		fi
 	done
 }
 
@@ -65,13 +84,36 @@ take_last_kernel() {
 	releases=("${releases[-1]}")
 }
 
+# build_module RELEASE [OPTION...]: builds the module and prints its path.  A root of
+# another release of Debian has no Rust, unless it is to compile the object by its own: the
+# module is linked there with the object that a package would have.
+build_module() {
+	local suite package=$target/package
+	suite=$(side_suite_of "$1")
+	if [ -z "$suite" ]; then
+		"$scripts/setup/in-root" "$scripts/build/module" "${@:2}" "$1"
+		return
+	fi
+	if [ -e "$(side_root "$suite")/usr/bin/rustc" ]; then
+		package=$scripts/..
+	else
+		make_package_tree "$package" || return
+	fi
+	"$scripts/setup/in-root" --suite "$suite" "$package/scripts/build/module" "${@:2}" "$1"
+}
+
+# make_package_tree DIRECTORY: the sources with the object, as a package has them.
+make_package_tree() {
+	"$scripts/build/sources" "$1"
+	"$scripts/setup/in-root" env GP_CRATES="$target/crates" "$1/scripts/build/package-object" update
+}
+
 # build_modules: the module for each of `releases`.
 build_modules() {
 	local release
 	for release in "${releases[@]}"; do
 		note "building the module for $release"
-		# shellcheck disable=SC2154 # The scripts that source this file set it.
-		"$scripts/setup/in-root" "$scripts/build/module" "$release" >/dev/null
+		build_module "$release" >/dev/null
 	done
 }
 

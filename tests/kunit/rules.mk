@@ -4,7 +4,8 @@
 # a build against the test kernel.  GP_KUNIT=suites makes the test module, from
 # the crates of the product and the suites, and the fake amdgpu.ko beside which it
 # runs; GP_KUNIT=product makes the product to run beside the same.  (The kernel
-# builds no Rust object for two modules at once.)  GP_OFFSETS is the table of where
+# builds no Rust object for two modules at once.)  GP_KUNIT=fake makes the fake alone, as
+# scripts/test/module does for stock kernels.  GP_OFFSETS is the table of where
 # the driver has its fields.
 
 quiet_cmd_gp_layout = LAYOUT  $@
@@ -20,7 +21,7 @@ ifeq ($(GP_KUNIT),product)
 obj-m := amd_gpreempt.o
 amd_gpreempt-y := src/amd_gpreempt.o rust/kfd/kfd.o rust/policy/gpreempt_policy.o $(gp_shim)
 else
-obj-m := amdgpu.o amd_gpreempt_kunit.o
+obj-m := amdgpu.o $(if $(filter fake,$(GP_KUNIT)),,amd_gpreempt_kunit.o)
 amdgpu-y := tests/kunit/fake/direct.o tests/kunit/fake/driver.o tests/kunit/fake/nodes.o tests/kunit/fake/types.o
 amd_gpreempt_kunit-y := tests/kunit/amd_gpreempt_kunit.o rust/kfd/kfd.o \
 	rust/policy/gpreempt_policy.o $(gp_shim)
@@ -32,4 +33,5 @@ $(obj)/tests/kunit/amd_gpreempt_kunit.o: $(obj)/tests/kunit/generated_layout.rs
 $(obj)/tests/kunit/amd_gpreempt_kunit.o: export GP_LAYOUT := $(abspath $(obj))/tests/kunit/generated_layout.rs
 gp_fakes := $(addprefix tests/kunit/fake/, direct.o driver.o nodes.o types.o)
 $(foreach fake,$(gp_fakes),$(eval CFLAGS_$(fake) := -I$(obj)/tests/kunit))
+CFLAGS_tests/kunit/fake/types.o += $(call gp_probe,sysfs_has_simple_read,SYSFS_HAS_SIMPLE_READ)
 $(addprefix $(obj)/, $(gp_fakes)): $(obj)/tests/kunit/generated_layout.h

@@ -87,8 +87,10 @@ macro_rules! module {
             #[panic_handler]
             fn panic(info: &::core::panic::PanicInfo<'_>) -> ! {
                 $crate::pr_err!("{}\n", info);
-                // SAFETY: It asks for nothing, and does not return.
-                unsafe { $crate::bindings::gp_rt_bug() }
+                loop {
+                    // SAFETY: It asks for nothing, and can be called anywhere.
+                    unsafe { $crate::bindings::gp_rt_bug() }
+                }
             }
         }
     };

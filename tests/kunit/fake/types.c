@@ -20,9 +20,24 @@
 
 static struct kobject *folder;
 
+/* Where the kernel has type information of its own: its folder, and its file. */
+static struct kernfs_node *real_folder;
+static struct bin_attribute *real_file;
+
+#ifdef GP_SYSFS_HAS_SIMPLE_READ
+#define read_types sysfs_bin_attr_simple_read
+#else
+static ssize_t read_types(struct file *file, struct kobject *object, struct bin_attribute *attribute,
+			  char *buffer, loff_t from, size_t length)
+{
+	memcpy(buffer, attribute->private + from, length);
+	return length;
+}
+#endif
+
 static struct bin_attribute types[] = {
-	{ .attr = { .name = "vmlinux", .mode = 0444 }, .read = sysfs_bin_attr_simple_read },
-	{ .attr = { .name = "amdgpu", .mode = 0444 }, .read = sysfs_bin_attr_simple_read },
+	{ .attr = { .name = "vmlinux", .mode = 0444 }, .read = read_types },
+	{ .attr = { .name = "amdgpu", .mode = 0444 }, .read = read_types },
 };
 
 static int appear(struct bin_attribute *attribute)
@@ -118,11 +133,40 @@ static void move_locks(void)
 	change("amdgpu_reset_domain", PAGE_SIZE, "sem", GP_AMDGPU_RESET_DOMAIN_SEM);
 }
 
+/* Has the kernel's own file give way, until the fake goes. */
+static void take_place(void)
+{
+	struct kernfs_node *file;
+
+	real_folder = sysfs_get_dirent(kernel_kobj->sd, "btf");
+	if (!real_folder)
+		return;
+	folder = real_folder->priv;
+	file = sysfs_get_dirent(real_folder, types[0].attr.name);
+	if (!file)
+		return;
+	real_file = file->priv;
+	kernfs_put(file);
+	sysfs_remove_bin_file(folder, real_file);
+}
+
+/* Undoes take_place(). */
+static void give_place_back(void)
+{
+	if (real_file && sysfs_create_bin_file(folder, real_file))
+		pr_warn("the kernel's type information is gone from sysfs\n");
+	real_file = NULL;
+	kernfs_put(real_folder);
+	real_folder = NULL;
+}
+
 int gp_fake_types_appear(void)
 {
 	int i, error = 0;
 
-	folder = kobject_create_and_add("btf", kernel_kobj);
+	take_place();
+	if (!real_folder)
+		folder = kobject_create_and_add("btf", kernel_kobj);
 	if (!folder)
 		return -ENOMEM;
 	for (i = 0; i < ARRAY_SIZE(types) && !error; i++)
@@ -138,10 +182,15 @@ void gp_fake_types_disappear(void)
 {
 	int i;
 
-	/* With it go its files. */
-	kobject_put(folder);
-	for (i = 0; i < ARRAY_SIZE(types); i++)
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		if (types[i].size)
+			sysfs_remove_bin_file(folder, &types[i]);
 		vfree(types[i].private);
+	}
+	if (real_folder)
+		give_place_back();
+	else
+		kobject_put(folder);
 }
 
 /*

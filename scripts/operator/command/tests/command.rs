@@ -178,14 +178,20 @@ fn the_doctor_knows_each_gpu_that_the_module_takes_and_no_other() {
 
 #[test]
 fn the_doctor_names_each_thing_that_is_missing() {
-    let cases: [(&str, &str, &str, &str); 6] = [
+    let cases: [(&str, &str, &str, &str); 7] = [
         (
             "boot/config-7.3.4",
             "CONFIG_HSA_AMD=n\n",
             "7.3.4",
             "CONFIG_HSA_AMD",
         ),
-        ("boot/config-6.11.0", "", "6.11.0", "Linux 6.12 or newer"),
+        ("boot/config-6.0.9", "", "6.0.9", "Linux 6.1 or newer"),
+        (
+            "boot/config-6.1.0-56-amd64",
+            "",
+            "6.1.0-56-amd64",
+            "that of Linux before 6.12 knows no MI300",
+        ),
         (
             "sys/module/amdgpu/parameters/cwsr_enable",
             "0\n",
@@ -400,6 +406,12 @@ fn each_finding_that_a_command_can_mend_has_it() {
             "",
             "7.1.0",
             "$ sudo apt install -t trixie-backports linux-image-amd64",
+        ),
+        (
+            "etc/os-release",
+            "ID=debian\nVERSION_CODENAME=bookworm\n",
+            "6.1.0-56-amd64",
+            "$ sudo apt install -t bookworm-backports linux-image-amd64",
         ),
         (
             "sys/module/amdgpu/parameters/cwsr_enable",

@@ -8,11 +8,14 @@ use flate2::read::GzDecoder;
 use serde::Serialize;
 
 use crate::host::{Host, Refusal, MODULE};
+use crate::newer_kernel;
 use crate::options;
 use crate::secure_boot::{self, Fault, File, Key};
 
 /// The oldest kernel for which there is a module.
-const OLDEST_KERNEL: (u32, u32) = (6, 12);
+const OLDEST_KERNEL: (u32, u32) = (6, 1);
+/// The oldest one whose own driver has what the module uses.
+const OLDEST_DRIVER: (u32, u32) = (6, 12);
 /// What the kernel's configuration must have, and why.
 const OPTIONS: [(&str, &str); 3] = [
     ("CONFIG_HSA_AMD", "it extends KFD"),
@@ -77,6 +80,13 @@ impl Doctor<'_> {
         }
     }
 
+    /// The same by a newer kernel, where it is known how to get one.
+    fn mend_by_newer_kernel(&mut self) {
+        if let Some(command) = newer_kernel::command(self.host) {
+            self.mend(command);
+        }
+    }
+
     /// The running kernel's configuration, where it can be read.
     fn config(&self) -> Option<String> {
         let release = self.release;
@@ -99,9 +109,9 @@ impl Doctor<'_> {
         self.say(
             version(release) >= OLDEST_KERNEL,
             format!("kernel {release}"),
-            "the module needs Linux 6.12 or newer",
+            "the module needs Linux 6.1 or newer",
         );
-        self.mend(NEWER_KERNEL);
+        self.mend_by_newer_kernel();
         let Some(text) = self.config() else {
             let remedy =
                 format!("install linux-headers-{release}, or read it from /proc/config.gz");
@@ -113,7 +123,7 @@ impl Doctor<'_> {
             let set = |end| text.lines().any(|line| line == format!("{option}={end}"));
             let good = set("y") || set("m");
             self.say(good, option, format!("{why}: use a kernel with it"));
-            self.mend(NEWER_KERNEL);
+            self.mend_by_newer_kernel();
         }
     }
 
@@ -163,11 +173,11 @@ impl Doctor<'_> {
     /// DKMS, which is loaded instead of it from the next boot on.
     fn foreign_driver(&mut self) {
         // The kernel's own has no version besides the kernel's.
-        let version = self.host.try_read("sys/module/amdgpu/version");
+        let own_version = self.host.try_read("sys/module/amdgpu/version");
         let folder = format!("lib/modules/{}/updates/dkms", self.release);
         let names = ["amdgpu.ko", "amdgpu.ko.xz", "amdgpu.ko.zst", "amdgpu.ko.gz"];
         let built = |name: &str| self.host.path(&folder).join(name).exists();
-        let what = match version {
+        let what = match own_version {
             Some(version) => format!(
                 "amdgpu-dkms {} is loaded in place of the kernel's own amdgpu",
                 version.trim()
@@ -177,7 +187,13 @@ impl Doctor<'_> {
                     .to_owned()
             }
             None => {
-                self.say(true, "amdgpu is the kernel's own", "");
+                self.say(
+                    version(self.release) >= OLDEST_DRIVER,
+                    "amdgpu is the kernel's own",
+                    "that of Linux before 6.12 knows no MI300, or too little of it: \
+                     use a newer kernel",
+                );
+                self.mend_by_newer_kernel();
                 return;
             }
         };
@@ -360,10 +376,6 @@ impl Doctor<'_> {
         Ok(())
     }
 }
-
-/// What brings a kernel that the module runs on.
-const NEWER_KERNEL: &str =
-    "sudo apt install -t trixie-backports linux-image-amd64 linux-headers-amd64 && sudo reboot";
 
 /// Sets an option of amdgpu for the next boot.
 fn option_of_amdgpu(option: &str) -> String {

@@ -26,6 +26,7 @@ pub mod ledger;
 pub mod metrics;
 pub mod modes;
 pub mod names;
+pub mod newer_kernel;
 pub mod noted;
 pub mod options;
 pub mod parameters;

@@ -134,7 +134,7 @@ extern "C" fn gp_rt_sleep(us: u64) {
 }
 
 #[no_mangle]
-extern "C" fn gp_rt_bug() -> ! {
+extern "C" fn gp_rt_bug() {
     panic!("BUG()");
 }
 

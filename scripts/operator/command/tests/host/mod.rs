@@ -49,6 +49,7 @@ impl Host {
         );
         host.file("sys/module/amdgpu/parameters/cwsr_enable", "1\n");
         host.file("sys/kernel/btf/amdgpu", "");
+        host.file("etc/os-release", "ID=debian\nVERSION_CODENAME=trixie\n");
         host.file(&format!("{NODES}/0/properties"), "gfx_target_version 0\n");
         host.file(
             &format!("{NODES}/1/properties"),
