@@ -80,9 +80,15 @@ void gp_rt_sleep(u64 us)
 	fsleep(us);
 }
 
+/*
+ * It does not return.  Some releases of objtool have to know such a function by its name
+ * and others find it out, so that none may see it.
+ */
 void gp_rt_bug(void)
 {
-	BUG();
+	static bool wrong = true;
+
+	BUG_ON(READ_ONCE(wrong));
 }
 
 static int __init gp_rt_init(void)

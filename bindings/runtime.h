@@ -28,7 +28,6 @@ void gp_rt_mutex_init(struct gp_rt_mutex *mutex, const char *name, struct gp_rt_
 void gp_rt_mutex_lock(struct gp_rt_mutex *mutex);
 void gp_rt_mutex_unlock(struct gp_rt_mutex *mutex);
 void gp_rt_sleep(u64 us);
-/* It does not return, which the objtool of older kernels would have to know by its name. */
 void gp_rt_bug(void);
 
 #endif /* GP_RUNTIME_H */

@@ -63,6 +63,20 @@ take_all_kernels() {
 	done
 }
 
+# take_side_kernels: moves the names of side kernels from `series` and `releases` to `sides`
+# and `side_releases`.
+take_side_kernels() {
+	local at suite=''
+	sides=() side_releases=()
+	for at in "${!series[@]}"; do
+		suite=$(side_suite_of "${releases[$at]}")
+		[ -n "$suite" ] || continue
+		sides+=("${series[$at]}") side_releases+=("${releases[$at]}")
+		unset "series[$at]" "releases[$at]"
+	done
+	series=("${series[@]}") releases=("${releases[@]}")
+}
+
 # get_side_kernels NAME...: has set-up get those of scripts/setup/side-kernels that the
 # cache lacks.
 get_side_kernels() {

@@ -19,6 +19,11 @@ side_kernel() {
 	return 1
 }
 
+# side_names: all of them, on one line.
+side_names() {
+	awk '/^[^#]/ { printf "%s ", $1 }' "$scripts/setup/side-kernels"
+}
+
 # side_suite_of RELEASE: the release of Debian of a side kernel of the cache, or nothing.
 side_suite_of() {
 	[ ! -e "$side_lock" ] || awk -v release="$1" '$2 == release { print $4 }' "$side_lock"

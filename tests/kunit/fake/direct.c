@@ -127,6 +127,16 @@ void gp_fake_scheduler_reset(void)
 static DECLARE_COMPLETION(halt_locked);
 static u32 halt_field;
 
+/* The bit in which the kernel's mutex notes that anybody waits. */
+static bool waited_for(struct mutex *lock)
+{
+#ifdef CONFIG_PREEMPT_RT
+	return (unsigned long)READ_ONCE(lock->rtmutex.owner) & 1;
+#else
+	return atomic_long_read(&lock->owner) & 1;
+#endif
+}
+
 /* Holds the lock until somebody waits for it, and sets the field then. */
 static void halt_while_waited_for(struct work_struct *work)
 {
@@ -134,8 +144,7 @@ static void halt_while_waited_for(struct work_struct *work)
 
 	mutex_lock(lock);
 	complete(&halt_locked);
-	/* The bit in which the kernel's mutex notes that anybody waits. */
-	while (!(atomic_long_read(&lock->owner) & 1))
+	while (!waited_for(lock))
 		msleep(1);
 	SET(u8, gp_fake.first.dqm, halt_field, 1);
 	mutex_unlock(lock);

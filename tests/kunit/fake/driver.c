@@ -759,7 +759,7 @@ EXPORT_SYMBOL_GPL(gp_fake_reset_ends);
 bool gp_fake_locked(void)
 {
 	return mutex_is_locked(dqm_mutex(gp_fake.first.dqm)) ||
-	       mutex_is_locked(AT(gp_fake.xcp_mgr, GP_AMDGPU_XCP_MGR_XCP_LOCK)) ||
+	       mutex_is_locked((struct mutex *)AT(gp_fake.xcp_mgr, GP_AMDGPU_XCP_MGR_XCP_LOCK)) ||
 	       rwsem_is_locked(reset_sem());
 }
 EXPORT_SYMBOL_GPL(gp_fake_locked);
