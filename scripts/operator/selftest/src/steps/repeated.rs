@@ -36,10 +36,11 @@ fn with_state(
         heavy(units, registers, HEAVY_NS),
         urgent(units, PERIOD_NS, HEAVY_NS),
     ]);
-    let load = session.start(&spec)?;
-    let rule = make_urgent(session, &load)?;
+    // Before anything of the load can be stopped: each stop has its start after it.
     let before = session.stats()?;
     let times = session.module.latency(&before)?;
+    let load = session.start(&spec)?;
+    let rule = make_urgent(session, &load)?;
     session.wait_until("the load was stopped as often as it should be", |session| {
         Ok(session.stats()?.stops >= before.stops + cycles)
     })?;
