@@ -548,10 +548,10 @@ fall_silent() {
 asked_once_a_pause() {
 	asked=$(cat $fake/unmaps)
 	pauses=$((($(date +%s) + 1 - silent_since) / pause))
-	[ "$asked" -ge 1 ] && [ "$asked" -le $((1 + pauses)) ] || {
+	if [ "$asked" -lt 1 ] || [ "$asked" -gt $((1 + pauses)) ]; then
 		echo "    # it was asked $asked times in $pauses pauses"
 		return 1
-	}
+	fi
 }
 
 # Whoever asks waits for the driver's whole time limit.

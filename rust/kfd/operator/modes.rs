@@ -52,7 +52,10 @@ impl Modes {
 
     /// Gives a GPU a mode of its own, or with none the module's again.
     pub fn set(&mut self, gpu: Address, mode: Option<Mode>) -> Result<(), NoRoom> {
-        let own = self.0.iter().position(|own| own.is_some_and(|own| own.0 == gpu));
+        let own = self
+            .0
+            .iter()
+            .position(|own| own.is_some_and(|own| own.0 == gpu));
         let place = own.or_else(|| self.0.iter().position(|own| own.is_none()));
         match (place.and_then(|at| self.0.get_mut(at)), mode) {
             (Some(place), mode) => *place = mode.map(|mode| (gpu, mode)),

@@ -191,11 +191,7 @@ impl Watch {
     }
 
     /// A start is for a queue that is stopped, and says why rightly.
-    fn check_start(
-        &mut self,
-        context: &Context<'_>,
-        made: &Decision,
-    ) -> Result<(), String> {
+    fn check_start(&mut self, context: &Context<'_>, made: &Decision) -> Result<(), String> {
         let Context { config, now } = *context;
         let orphan = self.books.orphans.contains(&made.queue);
         let max_stop = Nanos::from_millis(config.numbers.max_stop_ms);

@@ -148,6 +148,6 @@ mod tests {
             sum = (0..1_000_000).fold(sum, |sum, one| sum ^ (one * one));
         }
         let after = read().unwrap();
-        assert!(after.0 >= before.0 + 1, "{sum}");
+        assert!(after.0 > before.0, "{sum}");
     }
 }
