@@ -27,7 +27,7 @@ pub struct Parts<'s> {
     pub processes: &'s mut [ProcessSlot],
     /// One slot for each tenant with processes.
     pub tenants: &'s mut [TenantSlot],
-    /// One slot for each level.
+    /// One slot for each level. With fewer than [`LEVEL_SLOTS`] nothing is decided.
     pub levels: &'s mut [LevelSlot],
 }
 
