@@ -22,7 +22,10 @@ pub const SCENARIOS: &[Scenario] = &[Scenario {
 
 /// Longer than the heavy queues ever run at a stretch, so that a workgroup that
 /// began anew after each save would never end.
-const COST_NS: u64 = 10_000_000;
+const COST_NS: u64 = 50_000_000;
+/// The urgent queue's pause before its next request: worth a start of the heavy queues
+/// however long the host takes for a transaction. The module lets a shorter one pass.
+const THINK_NS: u64 = 2_000_000;
 
 fn hundreds(guest: &mut Guest) -> Result<()> {
     preempted_again_and_again(guest, "").map(drop)
@@ -71,7 +74,7 @@ pub(super) fn preempted_again_and_again(guest: &mut Guest, parameters: &str) -> 
         1,
         10_000,
         json!({"group": "urgent", "priority": 15, "requests": 1_000_000,
-            "arrival": {"closed_loop": {"depth": 1, "think_ns": 200_000}}}),
+            "arrival": {"closed_loop": {"depth": 1, "think_ns": THINK_NS}}}),
     );
     let queues = json!([heavy("one", grids[0]), heavy("other", grids[1]), urgent]);
     let load = Load::start(guest, json!({"queues": queues}))?;
