@@ -3,6 +3,8 @@
 //! Where in a driver's type information something is said, so that tests can change it.
 //! It takes the data for good, and is no part of what is tested.
 
+use crate::bytes::{places, word};
+
 /// Where a member of a structure is said to be: its name, type and place, four bytes each.
 #[derive(Clone, Copy)]
 pub struct Member(pub usize);
@@ -21,35 +23,10 @@ const UNION: u32 = 5;
 const ENUM: u32 = 6;
 const FUNCTION: u32 = 12;
 
-pub fn word(data: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(data[at..at + 4].try_into().unwrap())
-}
-
 /// A copy with a word changed.
 pub fn with(data: &mut [u8], at: usize, change: impl Fn(u32) -> u32) {
     let changed = change(word(data, at));
     data[at..at + 4].copy_from_slice(&changed.to_le_bytes());
-}
-
-/// Where each type is.
-fn places(data: &[u8]) -> Vec<usize> {
-    let begin = (word(data, 4) + word(data, 8)) as usize;
-    let end = begin + word(data, 12) as usize;
-    let (mut at, mut places) = (begin, Vec::new());
-    while at < end {
-        places.push(at);
-        let info = word(data, at + 4);
-        let count = (info & 0xffff) as usize;
-        at += 12
-            + match (info >> 24) & 0x1f {
-                1 | 14 | 17 => 4,
-                3 => 12,
-                STRUCT | UNION | 15 | 19 => 12 * count,
-                ENUM | 13 => 8 * count,
-                _ => 0,
-            };
-    }
-    places
 }
 
 impl<'a> Types<'a> {

@@ -2,12 +2,14 @@
 
 //! Five builds of the real driver, against what another program finds in them.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::fields::{Ask, Bytes, Form, Need, Row, NAMES, ROWS};
 use crate::look::{report, Kernel};
 use crate::resolve::{Differences, Finding, LockBytes};
+use crate::trim::{asked, trim};
 use crate::type_info::Class;
 
 pub const VERSIONS: [&str; 5] = ["6.12.107", "6.16.12", "6.18.15", "7.2.12", "7.3.4"];
@@ -182,6 +184,28 @@ fn locks_of_another_size_are_refused() {
             differences.always.unwrap().to_string(),
             format!("struct mutex has {own} bytes instead of {others}")
         );
+    }
+}
+
+/// And the trim leaves its own work as it is.
+#[test]
+fn of_the_types_those_are_kept_that_are_asked_for() {
+    let table = std::fs::read_to_string(data_folder().join("expected-offsets.txt")).unwrap();
+    for version in VERSIONS {
+        let (base, driver) = (data("vmlinux", version), data("amdgpu", version));
+        let (kept_base, kept_driver) = trim(&base, &driver, &asked(&table));
+        assert!(
+            kept_base == base,
+            "vmlinux-{version}.btf has more than that"
+        );
+        assert!(
+            kept_driver == driver,
+            "amdgpu-{version}.btf has more than that"
+        );
+        let (base, driver) = trim(&base, &driver, &HashSet::new());
+        let kernel = Kernel::new(&base).unwrap();
+        let (_, differences) = kernel.resolve(&driver, ROWS, locks(version)).unwrap();
+        assert!(differences.always.is_some(), "nothing was asked for");
     }
 }
 
