@@ -10,11 +10,11 @@
 
 use kernel::prelude::*;
 
-mod engine;
 mod fleet;
 mod inspection;
 mod monitor;
 mod node;
+mod node_thread;
 mod shared;
 mod values;
 

@@ -2,12 +2,12 @@
 
 //! All GPUs, each with the threads of its nodes.
 
-use crate::engine;
-use crate::engine::try_for_a_while;
-use crate::engine::Engine;
+use crate::monitor::GpuThreads;
 use crate::monitor::Monitor;
-use crate::monitor::Post;
-use crate::node::site::gpu_name;
+use crate::node::node_ref::gpu_name;
+use crate::node_thread;
+use crate::node_thread::try_for_a_while;
+use crate::node_thread::NodeThread;
 use crate::shared::Shared;
 use kernel::prelude::*;
 use kernel::sync::Arc;
@@ -29,7 +29,7 @@ struct Member {
     /// Later members have higher ones.
     number: u64,
     _thread: Thread<Monitor>,
-    gpu: Arc<Gpu<Engine>>,
+    gpu: Arc<Gpu<NodeThread>>,
 }
 
 /// All GPUs that amdgpu has or had.
@@ -69,7 +69,7 @@ impl Fleet {
     }
 
     /// Calls a function for each GPU, of which others may come and go meanwhile.
-    pub(crate) fn each(&self, mut f: impl FnMut(&Gpu<Engine>) -> Result) -> Result {
+    pub(crate) fn each(&self, mut f: impl FnMut(&Gpu<NodeThread>) -> Result) -> Result {
         let mut from = 0;
         while let Some((number, gpu)) = self.first_from(from) {
             f(&gpu)?;
@@ -79,14 +79,14 @@ impl Fleet {
     }
 
     /// The first GPU whose number is not below one.
-    fn first_from(&self, from: u64) -> Option<(u64, Arc<Gpu<Engine>>)> {
+    fn first_from(&self, from: u64) -> Option<(u64, Arc<Gpu<NodeThread>>)> {
         let members = self.members.lock();
         let member = members.all.iter().find(|member| member.number >= from)?;
         Some((member.number, member.gpu.clone()))
     }
 
     /// The GPU of a device.
-    fn find(&self, device: &Device) -> Option<Arc<Gpu<Engine>>> {
+    fn find(&self, device: &Device) -> Option<Arc<Gpu<NodeThread>>> {
         self.members
             .lock()
             .all
@@ -100,16 +100,16 @@ impl Fleet {
         if self.members.lock().closed {
             return Ok(());
         }
-        let engine = |index| Engine::new(self.shared.clone(), device.device(), index);
-        let gpu = Arc::new(Gpu::new(device, engine)?, GFP_KERNEL)?;
-        let post = Post::new(&self.shared, gpu.clone())?;
+        let state = |index| NodeThread::new(self.shared.clone(), device.device(), index);
+        let gpu = Arc::new(Gpu::new(device, state)?, GFP_KERNEL)?;
+        let threads = GpuThreads::new(&self.shared, gpu.clone())?;
         let mut members = self.members.lock();
         if members.closed {
             return Ok(());
         }
         // Once a thread runs it may stop queues: it must not be lost for want of a place.
         members.all.reserve(1, GFP_KERNEL)?;
-        let thread = Monitor::start(post)?;
+        let thread = Monitor::start(threads)?;
         let member = Member {
             number: members.next,
             _thread: thread,
@@ -157,10 +157,10 @@ impl Fleet {
 
 /// Starts everything of a GPU that is stopped, because the system is about to sleep,
 /// and tries for a while.
-fn start_all_for_sleep(gpu: &Gpu<Engine>) -> Result {
+fn start_all_for_sleep(gpu: &Gpu<NodeThread>) -> Result {
     let mut result = Ok(());
     try_for_a_while(clock::now(), |_| {
-        result = engine::start_all_for_sleep(gpu);
+        result = node_thread::start_all_for_sleep(gpu);
         result.is_ok()
     });
     result.map_err(|failure| {

@@ -4,9 +4,9 @@
 //! allows. Each node has a thread of its own, so that one whose queues do not yield
 //! does not hold up the others.
 
-use crate::engine::Engine;
-use crate::engine::Next;
-use crate::node::site::gpu_name;
+use crate::node::node_ref::gpu_name;
+use crate::node_thread::Next;
+use crate::node_thread::NodeThread;
 use crate::shared::Shared;
 use crate::values::NodeValues;
 use gpreempt_policy::Nanos;
@@ -25,22 +25,22 @@ use kfd::operator::sysfs::GpuFolder;
 use kfd::operator::sysfs::NodeFolder;
 
 /// What the threads of a GPU's nodes have in common.
-pub(crate) struct Post {
+pub(crate) struct GpuThreads {
     folder: GpuFolder,
-    gpu: Arc<Gpu<Engine>>,
+    gpu: Arc<Gpu<NodeThread>>,
 }
 
-impl Post {
-    pub(crate) fn new(shared: &Shared, gpu: Arc<Gpu<Engine>>) -> Result<Arc<Self>> {
+impl GpuThreads {
+    pub(crate) fn new(shared: &Shared, gpu: Arc<Gpu<NodeThread>>) -> Result<Arc<Self>> {
         let folder = GpuFolder::new(shared.root(), gpu.device().name())?;
-        let post = Self { folder, gpu };
-        Ok(Arc::new(post, GFP_KERNEL)?)
+        let threads = Self { folder, gpu };
+        Ok(Arc::new(threads, GFP_KERNEL)?)
     }
 }
 
 /// The body of a node's thread.
 pub(crate) struct Monitor {
-    post: Arc<Post>,
+    threads: Arc<GpuThreads>,
     /// The node's number in the GPU.
     index: usize,
     alarm: Alarm,
@@ -48,15 +48,15 @@ pub(crate) struct Monitor {
 
 impl Monitor {
     /// Starts the thread of the first node, which starts those of the others.
-    pub(crate) fn start(post: Arc<Post>) -> Result<Thread<Self>> {
-        Self::start_for(post, 0)
+    pub(crate) fn start(threads: Arc<GpuThreads>) -> Result<Thread<Self>> {
+        Self::start_for(threads, 0)
     }
 
-    fn start_for(post: Arc<Post>, index: usize) -> Result<Thread<Self>> {
-        let gpu = gpu_name(post.gpu.device());
+    fn start_for(threads: Arc<GpuThreads>, index: usize) -> Result<Thread<Self>> {
+        let gpu = gpu_name(threads.gpu.device());
         let name = CString::try_from_fmt(fmt!("gp/{gpu}/{index}"))?;
         let monitor = Self {
-            post,
+            threads,
             index,
             alarm: Alarm::new()?,
         };
@@ -66,8 +66,8 @@ impl Monitor {
     /// Starts everything before the system sleeps. It all runs already, unless the
     /// sleep was not announced.
     fn start_all_for_sleep(&self) {
-        let gpu = &self.post.gpu;
-        let started = gpu.with(self.index, |gpu, engine| engine.start_all_for_sleep(gpu));
+        let gpu = &self.threads.gpu;
+        let started = gpu.with(self.index, |gpu, state| state.start_all_for_sleep(gpu));
         if let Some(Err(failure)) = started {
             pr_err!(
                 "{} node {}: the system goes to sleep with a queue stopped: {} (errno {})\n",
@@ -87,10 +87,10 @@ impl Monitor {
             *folder = None;
         } else if folder.is_none() {
             let values = NodeValues {
-                gpu: self.post.gpu.clone(),
+                gpu: self.threads.gpu.clone(),
                 index: self.index,
             };
-            *folder = Some(NodeFolder::new(&self.post.folder, self.index, values)?);
+            *folder = Some(NodeFolder::new(&self.threads.folder, self.index, values)?);
         }
         Ok(())
     }
@@ -100,7 +100,7 @@ impl Monitor {
     fn follow_others(&self, count: usize, others: &mut KVec<Thread<Monitor>>) -> Result {
         while self.index == 0 && others.len() + 1 < count {
             others.reserve(1, GFP_KERNEL)?;
-            let thread = Self::start_for(self.post.clone(), others.len() + 1)?;
+            let thread = Self::start_for(self.threads.clone(), others.len() + 1)?;
             others.push(thread, GFP_KERNEL)?;
         }
         Ok(())
@@ -118,7 +118,7 @@ impl Monitor {
 
 impl Body for Monitor {
     fn run(&self, running: &mut Running) {
-        let gpu = &self.post.gpu;
+        let gpu = &self.threads.gpu;
         let mut folder = None;
         let mut others = KVec::new();
         let mut complete = true;
@@ -129,9 +129,9 @@ impl Body for Monitor {
             running.freeze();
             // Read before the look, so that what happens during it leads to another.
             let seen = self.alarm.heard();
-            let passed = gpu.with(self.index, |gpu, engine| {
-                let next = gpu.map(|gpu| engine.pass(gpu, running, &self.alarm));
-                (next, engine.node_count())
+            let passed = gpu.with(self.index, |gpu, state| {
+                let next = gpu.map(|gpu| state.pass(gpu, running, &self.alarm));
+                (next, state.node_count())
             });
             let (next, count) = passed.unwrap_or((None, 0));
             let count = count.min(MAX_NODES);

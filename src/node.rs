@@ -3,35 +3,35 @@
 //! One node: the order of a pass over it. Each part of a pass is in a file of its
 //! own, with what has to be remembered for it.
 
-mod admission;
 pub(crate) mod comm;
 mod crowding;
 pub(crate) mod histogram;
 mod look;
 mod memory;
+mod node_check;
+pub(crate) mod node_ref;
 mod observation;
 mod outcome;
 pub(crate) mod places;
 mod policy;
 pub(crate) mod record;
 pub(crate) mod roster;
-pub(crate) mod site;
 pub(crate) mod start_all;
 mod storage;
 mod tracing;
 mod transaction;
 mod unanswered;
 
-use crate::node::admission::Admission;
 use crate::node::crowding::Crowding;
 use crate::node::look::Look;
 use crate::node::memory::Memory;
+use crate::node::node_check::NodeCheck;
+use crate::node::node_ref::NodeRef;
 use crate::node::record::wide;
 use crate::node::record::Record;
 use crate::node::roster::Matcher;
 use crate::node::roster::Queue;
-use crate::node::site::Site;
-use crate::node::start_all::Occasion;
+use crate::node::start_all::StartAllCause;
 use crate::node::tracing::Tracer;
 use crate::node::transaction::Transactions;
 use gpreempt_policy::Arming;
@@ -57,10 +57,10 @@ use kfd::look::survey::Survey;
 
 /// A node and everything that is remembered of it. The memory is allocated when
 /// the node is first seen; a pass allocates nothing.
-pub(crate) struct NodeEngine {
+pub(crate) struct NodeState {
     /// Its number in the GPU.
     index: usize,
-    admission: Admission,
+    check: NodeCheck,
     look: Look,
     memory: Memory,
     transactions: Transactions,
@@ -77,11 +77,11 @@ pub(crate) struct NodeEngine {
     rest_until: Nanos,
 }
 
-impl NodeEngine {
+impl NodeState {
     pub(crate) fn new(index: usize) -> Result<Self> {
         Ok(Self {
             index,
-            admission: Admission::new(),
+            check: NodeCheck::new(),
             look: Look::new()?,
             memory: Memory::new()?,
             transactions: Transactions::new()?,
@@ -96,7 +96,7 @@ impl NodeEngine {
 
     /// KFD's number of the node, once it was seen.
     pub(crate) fn gpu_id(&self) -> u32 {
-        self.admission.gpu_id()
+        self.check.gpu_id()
     }
 
     /// Its number in the GPU.
@@ -132,7 +132,7 @@ impl NodeEngine {
 
     /// Why the node is left alone, if its check has failed.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
-        self.admission.refusal()
+        self.check.refusal()
     }
 
     /// Why the last transaction that failed did so.
@@ -190,35 +190,35 @@ impl NodeEngine {
         let begin = clock::now();
         let soon = || Some(begin.after(Nanos::from_micros(config.numbers.poll_interval_us)));
         let later = || Some(begin.after(RETRY_FIRST));
-        let site = Site::new(gpu, self.index);
-        let Ok(hardware) = self.look_at(site, backend) else {
+        let at = NodeRef::new(gpu, self.index);
+        let Ok(hardware) = self.look_at(at, backend) else {
             self.memory.record.counters.missed.add(1);
             return later();
         };
         if self.refusal().is_some() {
             return None;
         }
-        if self.transactions.unanswered.lasts(site) {
+        if self.transactions.unanswered.lasts(at) {
             return later();
         }
         let surveyed = clock::now();
-        let put_back = self.transactions.put_back(site, backend, &mut self.memory);
+        let put_back = self.transactions.put_back(at, backend, &mut self.memory);
         if put_back.is_err() {
             return later();
         }
         let counters = &mut self.memory.record.counters;
-        if !self.transactions.fits(site, self.look.survey(), counters) {
-            self.start_what_is_stopped(site, backend, config.mode);
+        if !self.transactions.fits(at, self.look.survey(), counters) {
+            self.start_what_is_stopped(at, backend, config.mode);
             return later();
         }
-        self.count_gws(site, backend, config.mode, begin);
-        if self.start_beyond(site, backend, begin, RETRY_FIRST) {
+        self.count_gws(at, backend, config.mode, begin);
+        if self.start_beyond(at, backend, begin, RETRY_FIRST) {
             // What was seen is out of date now.
             return soon();
         }
         // What is changed in between is no part of the look, however long it waits.
         let changing = clock::now().since(surveyed);
-        let (ask_waves, waits) = (self.last.ask_waves, self.last.stalled > 0);
+        let (ask_waves, waits) = (self.last.ask_waves, self.last.waiting > 0);
         self.look
             .sample(gpu, sampler, ask_waves, waits, hardware, thread);
         let Memory { roster, policy, .. } = &mut self.memory;
@@ -233,10 +233,10 @@ impl NodeEngine {
         self.rest_until = step.rest_until(looked, took, config);
 
         self.account(&step);
-        self.crowding.say(site, self.look.survey(), looked);
-        self.say_disarmed(site, &step);
+        self.crowding.say(at, self.look.survey(), looked);
+        self.say_disarmed(at, &step);
         self.note_inversion(&step);
-        self.carry_out(site, backend, config.mode, looked);
+        self.carry_out(at, backend, config.mode, looked);
         self.last = step;
         let latencies = &mut self.memory.record.latencies;
         latencies.look.add(looked.since(begin));
@@ -251,49 +251,49 @@ impl NodeEngine {
     /// Has the driver count what it has left out to count because of a stop of ours.
     /// Nothing is touched where nothing is stopped. A failure counts like that of a
     /// decision, with growing pauses, and the pass goes on.
-    fn count_gws(&mut self, site: Site<'_>, backend: &mut Backend<'_>, mode: Mode, now: Nanos) {
+    fn count_gws(&mut self, at: NodeRef<'_>, backend: &mut Backend<'_>, mode: Mode, now: Nanos) {
         if mode != Mode::Enforce || !self.memory.policy.may_retry(now) {
             return;
         }
         let survey = self.look.survey();
         let result = self
             .transactions
-            .count_gws(site, backend, survey, &mut self.memory);
+            .count_gws(at, backend, survey, &mut self.memory);
         if let Err(failure) = result {
-            transaction::say_failure(site, failure);
+            transaction::say_failure(at, failure);
             self.memory.policy.failed(failure);
         }
     }
 
     /// Starts everything while the driver's lists do not fit together: nobody decides then
     /// when a stop has to end. What of it cannot be done is said already.
-    fn start_what_is_stopped(&mut self, site: Site<'_>, backend: &mut Backend<'_>, mode: Mode) {
+    fn start_what_is_stopped(&mut self, at: NodeRef<'_>, backend: &mut Backend<'_>, mode: Mode) {
         if mode != Mode::Enforce {
             return;
         }
-        match self.transactions.start_all(site, backend, &mut self.memory) {
+        match self.transactions.start_all(at, backend, &mut self.memory) {
             Ok(()) => self.memory.roster.forget_stops(),
             Err(Failure::Misfit) => {}
-            Err(failure) => transaction::say_failure(site, failure),
+            Err(failure) => transaction::say_failure(at, failure),
         }
     }
 
     /// Reads the node's queues, and checks the node if it has to be checked.
     fn look_at<'g>(
         &mut self,
-        site: Site<'g>,
+        at: NodeRef<'g>,
         backend: &Backend<'_>,
     ) -> Result<Option<HardwareSource<'g>>, Away> {
-        site.gpu().usable()?;
-        site.with(|node| {
-            if self.admission.is_other(node) {
+        at.gpu().usable()?;
+        at.with(|node| {
+            if self.check.is_other(node) {
                 self.memory.roster.clear();
                 self.transactions.forget_hardware();
             }
-            self.admission.check(site, node, backend);
+            self.check.check(at, node, backend);
             match self.refusal() {
                 Some(_) => None,
-                None => self.look.take(site.gpu(), node, self.memory.roster.known()),
+                None => self.look.take(at.gpu(), node, self.memory.roster.known()),
             }
         })
     }
@@ -303,7 +303,7 @@ impl NodeEngine {
         self.memory.policy.rearm();
         self.said_disarmed = false;
         self.transactions.forget_failure();
-        self.admission.ask_again();
+        self.check.ask_again();
     }
 
     /// Forgets that the firmware has not answered, which may have changed.
@@ -319,14 +319,14 @@ impl NodeEngine {
 
     /// Has the node checked again, because the backend has changed.
     pub(crate) fn recheck(&mut self) {
-        self.admission.ask_again();
+        self.check.ask_again();
     }
 
     /// Has the decisions carried out, and keeps what became of them.
-    fn carry_out(&mut self, site: Site<'_>, backend: &mut Backend<'_>, mode: Mode, now: Nanos) {
-        let result = self.transactions.carry_out(site, backend, &mut self.memory);
+    fn carry_out(&mut self, at: NodeRef<'_>, backend: &mut Backend<'_>, mode: Mode, now: Nanos) {
+        let result = self.transactions.carry_out(at, backend, &mut self.memory);
         if let Err(failure) = result {
-            transaction::say_failure(site, failure);
+            transaction::say_failure(at, failure);
         }
         let tracer = self.tracer();
         let failure = result.err();
@@ -358,14 +358,14 @@ impl NodeEngine {
     }
 
     /// Says once that the node was disarmed.
-    fn say_disarmed(&mut self, site: Site<'_>, step: &Step) {
+    fn say_disarmed(&mut self, at: NodeRef<'_>, step: &Step) {
         if step.arming != Arming::Disarmed || self.said_disarmed {
             return;
         }
         self.said_disarmed = true;
         pr_err!(
             "{}: disarmed: too many transactions failed, the last because {}; everything is started, and nothing is stopped until 'armed' is written to the node's state\n",
-            site,
+            at,
             self.last_failure().map_or("?", Failure::why)
         );
     }
@@ -392,14 +392,14 @@ impl NodeEngine {
         &mut self,
         gpu: &Present<'_>,
         backend: &mut Backend<'_>,
-        occasion: Occasion,
+        cause: StartAllCause,
     ) -> Result<(), Failure> {
-        let site = Site::new(gpu, self.index);
-        if !self.admission.is_granted() && !self.keeps_any_stopped() {
+        let at = NodeRef::new(gpu, self.index);
+        if !self.check.is_granted() && !self.keeps_any_stopped() {
             return Ok(());
         }
         let (transactions, memory) = (&mut self.transactions, &mut self.memory);
-        start_all::start_all(site, backend, transactions, memory, occasion)
+        start_all::start_all(at, backend, transactions, memory, cause)
     }
 
     /// Looks at a node that may never have been looked at, and starts every queue
@@ -409,16 +409,16 @@ impl NodeEngine {
         gpu: &Present<'_>,
         backend: &mut Backend<'_>,
     ) -> Result<(), Failure> {
-        self.look_at(Site::new(gpu, self.index), backend)
+        self.look_at(NodeRef::new(gpu, self.index), backend)
             .map_err(Failure::Away)?;
-        self.start_all(gpu, backend, Occasion::Settings)
+        self.start_all(gpu, backend, StartAllCause::Settings)
     }
 
     /// Starts the stopped queues among those that there is no room to see. Returns
     /// whether it did.
     fn start_beyond(
         &mut self,
-        site: Site<'_>,
+        at: NodeRef<'_>,
         backend: &mut Backend<'_>,
         now: Nanos,
         retry: Nanos,
@@ -429,22 +429,22 @@ impl NodeEngine {
         self.next_start_beyond = now.after(retry);
         let survey = self.look.survey();
         let (transactions, memory) = (&mut self.transactions, &mut self.memory);
-        let result = start_all::start_beyond(site, backend, transactions, survey, memory);
+        let result = start_all::start_beyond(at, backend, transactions, survey, memory);
         if let Err(failure) = result {
-            transaction::say_failure(site, failure);
+            transaction::say_failure(at, failure);
         }
         result.is_ok()
     }
 
     /// Says in the log why starting everything failed, unless that passes by itself.
     pub(crate) fn say_failure(&self, gpu: &Present<'_>, failure: Failure) {
-        transaction::say_failure(Site::new(gpu, self.index), failure);
+        transaction::say_failure(NodeRef::new(gpu, self.index), failure);
     }
 
     /// Names what could not be started before the module lets go of the node.
     pub(crate) fn give_up(&self, gpu: &Present<'_>, failure: Failure) {
-        let site = Site::new(gpu, self.index);
-        start_all::give_up(site, &self.memory.roster, failure);
+        let at = NodeRef::new(gpu, self.index);
+        start_all::give_up(at, &self.memory.roster, failure);
     }
 
     /// Forgets the queues, none of which is stopped: nobody looks any more.
@@ -459,6 +459,6 @@ impl NodeEngine {
     pub(crate) fn forget(&mut self) {
         self.rest();
         self.transactions.forget_hardware();
-        self.admission.ask_again();
+        self.check.ask_again();
     }
 }

@@ -3,9 +3,9 @@
 //! One node of a GPU, as its thread keeps it: what is remembered of it, the settings
 //! in force, and when to look again.
 
-use crate::node::site::gpu_name;
-use crate::node::start_all::Occasion;
-use crate::node::NodeEngine;
+use crate::node::node_ref::gpu_name;
+use crate::node::start_all::StartAllCause;
+use crate::node::NodeState;
 use crate::shared::Shared;
 use gpreempt_policy::Config;
 use gpreempt_policy::Mode;
@@ -20,7 +20,7 @@ use kfd::act::backend::Backend;
 use kfd::act::failure::Failure;
 use kfd::driver::driver::Device;
 use kfd::driver::gpu::Gpu;
-use kfd::driver::gpu::Keeper;
+use kfd::driver::gpu::NodeData;
 use kfd::driver::gpu::Present;
 use kfd::kernel::clock;
 use kfd::kernel::thread::Running;
@@ -33,7 +33,7 @@ use kfd::operator::settings::Settings;
 /// For how long the module tries to start everything before it lets go of a GPU or
 /// lets the system sleep. What may be in the way, a halt for debugfs or for another
 /// partition, takes less.
-const PATIENCE: Nanos = Nanos::SECOND.times(5);
+const START_ALL_TRIES_FOR: Nanos = Nanos::SECOND.times(5);
 
 /// The pause between two tries.
 const PAUSE_MS: i64 = 20;
@@ -50,7 +50,7 @@ const WITHOUT_WAKING: Nanos = Nanos::from_millis(100);
 const NOT_WORTH_LISTENING: Nanos = Nanos::from_millis(1);
 
 /// A node of a GPU and everything that is remembered of it.
-pub(crate) struct Engine {
+pub(crate) struct NodeThread {
     shared: Arc<Shared>,
     /// Its number in the GPU.
     index: usize,
@@ -83,7 +83,7 @@ pub(crate) struct Next {
 
 /// A node that the GPU has, and what is allocated for it.
 struct Watched {
-    node: NodeEngine,
+    node: NodeState,
     /// What the rules do, as of a generation of them.
     effects: KVec<RuleEffect>,
     generation: u32,
@@ -92,7 +92,7 @@ struct Watched {
 impl Watched {
     fn new(index: usize) -> Result<Self> {
         Ok(Self {
-            node: NodeEngine::new(index)?,
+            node: NodeState::new(index)?,
             effects: KVec::with_capacity(MOST_RULES, GFP_KERNEL)?,
             generation: 0,
         })
@@ -103,14 +103,14 @@ impl Watched {
         &'a mut self,
         settings: &Settings,
         shared: &'a Shared,
-    ) -> (&'a mut NodeEngine, Backend<'a>) {
+    ) -> (&'a mut NodeState, Backend<'a>) {
         let (kind, transaction) = (settings.backend, settings.transaction);
         let backend = Backend::new(kind, transaction, shared.hws());
         (&mut self.node, backend)
     }
 }
 
-impl Engine {
+impl NodeThread {
     pub(crate) fn new(shared: Arc<Shared>, gpu: &Device, index: usize) -> Self {
         let mut followed = Followed::of(gpu);
         Self {
@@ -133,7 +133,7 @@ impl Engine {
     }
 
     /// The node, if the GPU has it, with the backend in force.
-    pub(crate) fn node(&mut self) -> Option<(&mut NodeEngine, Backend<'_>)> {
+    pub(crate) fn node(&mut self) -> Option<(&mut NodeState, Backend<'_>)> {
         let watched = self.watched.as_mut()?;
         Some(watched.open(&self.settings, &self.shared))
     }
@@ -196,7 +196,7 @@ impl Engine {
         let means =
             |settings: &Settings| (settings.backend, settings.transaction, settings.sampler);
         if means(&settings) != means(&self.settings) {
-            if let Err(failure) = self.start_all(gpu, Occasion::Settings) {
+            if let Err(failure) = self.start_all(gpu, StartAllCause::Settings) {
                 return Some(self.keep_backend(gpu, failure));
             }
             self.said_kept = false;
@@ -282,16 +282,16 @@ impl Engine {
     }
 
     /// Starts everything that is stopped. `Err`: something may still be.
-    fn start_all(&mut self, gpu: &Present<'_>, occasion: Occasion) -> Result<(), Failure> {
+    fn start_all(&mut self, gpu: &Present<'_>, cause: StartAllCause) -> Result<(), Failure> {
         self.node().map_or(Ok(()), |(node, mut backend)| {
-            node.start_all(gpu, &mut backend, occasion)
+            node.start_all(gpu, &mut backend, cause)
         })
     }
 
     /// The same, because the system is about to sleep.
     pub(crate) fn start_all_for_sleep(&mut self, gpu: Option<&Present<'_>>) -> Result<(), Failure> {
         self.begin_sleep();
-        gpu.map_or(Ok(()), |gpu| self.start_all(gpu, Occasion::Sleep))
+        gpu.map_or(Ok(()), |gpu| self.start_all(gpu, StartAllCause::Sleep))
     }
 
     /// The system is about to sleep.
@@ -351,7 +351,7 @@ impl Engine {
             if let Some(asked) = gpu.left_since() {
                 node.rest_if_asked_since(asked);
             }
-            let Err(failure) = node.start_all(gpu, &mut backend, Occasion::LettingGo) else {
+            let Err(failure) = node.start_all(gpu, &mut backend, StartAllCause::LettingGo) else {
                 return true;
             };
             if last {
@@ -366,19 +366,19 @@ impl Engine {
 }
 
 /// Starts everything of a GPU that is stopped, because the system is about to sleep.
-pub(crate) fn start_all_for_sleep(gpu: &Gpu<Engine>) -> Result<(), Failure> {
+pub(crate) fn start_all_for_sleep(gpu: &Gpu<NodeThread>) -> Result<(), Failure> {
     let mut result = Ok(());
-    gpu.each(|gpu, engine| {
-        let started = engine.start_all_for_sleep(gpu);
+    gpu.each(|gpu, state| {
+        let started = state.start_all_for_sleep(gpu);
         result = started.and(result);
     });
     result
 }
 
-/// Calls a function until it says that it is done, or until the patience of somebody
-/// ends who has waited since a time. It is told which call is the last.
+/// Calls a function until it says that it is done, or for so long since a time as
+/// everything is tried to be started. It is told which call is the last.
 pub(crate) fn try_for_a_while(since: Nanos, mut done: impl FnMut(bool) -> bool) {
-    let until = since.after(PATIENCE);
+    let until = since.after(START_ALL_TRIES_FOR);
     loop {
         // Everyone gets a last try, however long the others took.
         let last = clock::now() >= until;
@@ -389,7 +389,7 @@ pub(crate) fn try_for_a_while(since: Nanos, mut done: impl FnMut(bool) -> bool) 
     }
 }
 
-impl Keeper for Engine {
+impl NodeData for NodeThread {
     fn leave(&mut self, gpu: &Present<'_>, since: Nanos) {
         self.start_all_or_give_up(gpu, since);
         if let Some(watched) = &mut self.watched {

@@ -2,9 +2,9 @@
 
 //! The values of a node in sysfs.
 
-use crate::engine::Engine;
 use crate::node::record::wide;
-use crate::node::NodeEngine;
+use crate::node::NodeState;
+use crate::node_thread::NodeThread;
 use kernel::prelude::*;
 use kernel::str::Formatter;
 use kernel::sync::Arc;
@@ -16,16 +16,16 @@ use kfd::operator::sysfs::Values;
 
 /// The node of a folder.
 pub(crate) struct NodeValues {
-    pub(crate) gpu: Arc<Gpu<Engine>>,
+    pub(crate) gpu: Arc<Gpu<NodeThread>>,
     pub(crate) index: usize,
 }
 
 impl NodeValues {
     /// Calls a function with the node and the backend in force. `Err`: the GPU has no
     /// such node at present.
-    fn with<R>(&self, f: impl FnOnce(&mut NodeEngine, &Backend<'_>) -> R) -> Result<R> {
-        let found = self.gpu.with(self.index, |_, engine| {
-            let (node, backend) = engine.node()?;
+    fn with<R>(&self, f: impl FnOnce(&mut NodeState, &Backend<'_>) -> R) -> Result<R> {
+        let found = self.gpu.with(self.index, |_, state| {
+            let (node, backend) = state.node()?;
             Some(f(node, &backend))
         });
         found.flatten().ok_or(ENODEV)
@@ -66,7 +66,7 @@ impl Values for NodeValues {
             pr_err!("'{}' is not a state that can be set: write 'armed'\n", text);
             return Err(EINVAL);
         }
-        let armed = self.gpu.with(self.index, |_, engine| engine.rearm());
+        let armed = self.gpu.with(self.index, |_, state| state.rearm());
         armed.unwrap_or(Err(ENODEV))?;
         wake::all();
         Ok(())

@@ -89,7 +89,7 @@ pub use level::level::LevelSlot;
 pub use pass::storage::{Parts, Storage, LEVEL_SLOTS, PROCESS_SLOTS, QUEUE_SLOTS, TENANT_SLOTS};
 pub use process::process::ProcessSlot;
 pub use process::recovery::{RETRY_FIRST, RETRY_LONGEST};
-pub use process::share::{share, Claim, Worth};
+pub use process::share::{share, RoomShare, Worth};
 pub use process::tenant::TenantSlot;
 pub use queue::queue::QueueSlot;
 pub use scheduler::Scheduler;

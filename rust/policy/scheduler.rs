@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The policy's face to the engine.
+//! The policy's face to the module.
 
 use crate::parts::table::Table;
 use crate::pass::node::Node;

@@ -3,8 +3,8 @@
 //! The walk over all nodes that each table is made of.
 
 use crate::fleet::Fleet;
-use crate::node::site::gpu_name;
-use crate::node::NodeEngine;
+use crate::node::node_ref::gpu_name;
+use crate::node::NodeState;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
 use kfd::operator::settings::Settings;
@@ -12,7 +12,7 @@ use kfd::operator::settings::Settings;
 /// Calls a function for each node, with the GPU's name.
 pub(super) fn each_node(
     fleet: &Fleet,
-    mut f: impl FnMut(&str, &mut NodeEngine) -> Result,
+    mut f: impl FnMut(&str, &mut NodeState) -> Result,
 ) -> Result {
     each_node_in_force(fleet, |gpu, node, _, _| f(gpu, node))
 }
@@ -20,14 +20,14 @@ pub(super) fn each_node(
 /// The same with the backend and the settings in force.
 pub(super) fn each_node_in_force(
     fleet: &Fleet,
-    mut f: impl FnMut(&str, &mut NodeEngine, &Backend<'_>, &Settings) -> Result,
+    mut f: impl FnMut(&str, &mut NodeState, &Backend<'_>, &Settings) -> Result,
 ) -> Result {
     fleet.each(|gpu| {
         let name = gpu_name(gpu.device());
         let mut result = Ok(());
-        gpu.each(|_, engine| {
-            let settings = *engine.settings();
-            if let (Ok(()), Some((node, backend))) = (result, engine.node()) {
+        gpu.each(|_, state| {
+            let settings = *state.settings();
+            if let (Ok(()), Some((node, backend))) = (result, state.node()) {
                 result = f(name, node, &backend, &settings);
             }
         });

@@ -7,13 +7,13 @@ use super::text;
 use super::text::Quoted;
 use crate::fleet::Fleet;
 use crate::node::record::wide;
-use crate::node::NodeEngine;
+use crate::node::NodeState;
 use kernel::prelude::*;
 use kernel::seq_file::SeqFile;
 use kernel::seq_print;
 
 /// The numbers of a node, each with its name.
-fn numbers(node: &NodeEngine) -> [(&'static str, u64); 22] {
+fn numbers(node: &NodeState) -> [(&'static str, u64); 22] {
     let counters = &node.record().counters;
     let last = node.last();
     [
@@ -21,7 +21,7 @@ fn numbers(node: &NodeEngine) -> [(&'static str, u64); 22] {
         ("copy_queues", u64::from(node.survey().copy_queues())),
         ("processes", wide(node.survey().processes().len())),
         ("running", wide(last.running)),
-        ("waiting", wide(last.stalled)),
+        ("waiting", wide(last.waiting)),
         ("stopped", wide(last.stopped)),
         ("passes", counters.passes.get()),
         ("missed", counters.missed.get()),

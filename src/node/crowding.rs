@@ -4,7 +4,7 @@
 //! change of these processes.
 
 use crate::node::comm::Comm;
-use crate::node::site::Site;
+use crate::node::node_ref::NodeRef;
 use gpreempt_policy::Nanos;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::fmt;
@@ -28,7 +28,7 @@ pub(crate) struct Crowding {
 
 impl Crowding {
     /// Says whose queues are not in view, if that has changed.
-    pub(crate) fn say(&mut self, site: Site<'_>, survey: &Survey, now: Nanos) {
+    pub(crate) fn say(&mut self, at: NodeRef<'_>, survey: &Survey, now: Nanos) {
         if self.said == 0 && survey.beyond() == 0 {
             return;
         }
@@ -39,12 +39,12 @@ impl Crowding {
         self.said = processes;
         self.next = now.after(DISTANCE);
         if processes == 0 {
-            pr_info!("{}: there is room for all queues again\n", site);
+            pr_info!("{}: there is room for all queues again\n", at);
             return;
         }
         pr_warn!(
             "{}: there are more than {} queues; left alone are {}\n",
-            site,
+            at,
             QUEUE_SLOTS,
             Names(survey)
         );

@@ -3,7 +3,7 @@
 //! Whether a node may be acted upon. It is checked when it is first seen, and
 //! again when something has changed on which the answer depends.
 
-use crate::node::site::Site;
+use crate::node::node_ref::NodeRef;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
 use kfd::driver::check;
@@ -11,7 +11,7 @@ use kfd::driver::check::Refusal;
 use kfd::driver::node::Node;
 
 /// What the check of a node has said.
-pub(crate) struct Admission {
+pub(crate) struct NodeCheck {
     gpu_id: u32,
     /// The node's name, which changes when the GPU is divided anew.
     name: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Admission {
     check: Option<Result<(), Refusal>>,
 }
 
-impl Admission {
+impl NodeCheck {
     pub(crate) const fn new() -> Self {
         Self {
             gpu_id: 0,
@@ -55,7 +55,7 @@ impl Admission {
     }
 
     /// Checks the node, if that is to be done, and says in the log what came of it.
-    pub(crate) fn check(&mut self, site: Site<'_>, node: &Node<'_>, backend: &Backend<'_>) {
+    pub(crate) fn check(&mut self, at: NodeRef<'_>, node: &Node<'_>, backend: &Backend<'_>) {
         if self.check.is_some() && !self.is_other(node) {
             return;
         }
@@ -65,11 +65,11 @@ impl Admission {
         match &result {
             Ok(()) => pr_info!(
                 "{} (gpu_id {}): watched, backend {}\n",
-                site,
+                at,
                 self.gpu_id,
                 backend.name()
             ),
-            Err(refusal) => pr_err!("{}: left alone: {}\n", site, refusal.why),
+            Err(refusal) => pr_err!("{}: left alone: {}\n", at, refusal.why),
         }
         self.check = Some(result);
     }

@@ -16,12 +16,12 @@ pub(crate) fn gpu_name(device: &Device) -> &str {
 /// A node of a GPU that the driver has at present. It is looked up each time,
 /// because the driver may have divided the GPU anew.
 #[derive(Clone, Copy)]
-pub(crate) struct Site<'a> {
+pub(crate) struct NodeRef<'a> {
     gpu: &'a Present<'a>,
     index: usize,
 }
 
-impl<'a> Site<'a> {
+impl<'a> NodeRef<'a> {
     pub(crate) fn new(gpu: &'a Present<'a>, index: usize) -> Self {
         Self { gpu, index }
     }
@@ -44,7 +44,7 @@ impl<'a> Site<'a> {
     }
 }
 
-impl fmt::Display for Site<'_> {
+impl fmt::Display for NodeRef<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let gpu = gpu_name(self.gpu.device());
         write!(out, "{gpu} node {}", self.index)

@@ -8,8 +8,8 @@
 //! nothing can be stopped any more: nobody looks again after a node is let go of.
 
 use crate::node::memory::Memory;
+use crate::node::node_ref::NodeRef;
 use crate::node::roster::Roster;
-use crate::node::site::Site;
 use crate::node::transaction::Transactions;
 use kernel::prelude::*;
 use kfd::act::backend::Backend;
@@ -19,7 +19,7 @@ use kfd::look::survey::Survey;
 
 /// Why everything is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Occasion {
+pub(crate) enum StartAllCause {
     /// Other settings are to be in force, or none.
     Settings,
     /// The module lets go of the node.
@@ -31,29 +31,29 @@ pub(crate) enum Occasion {
 /// Starts every queue of the node that is stopped. `Err`: some may still be, and
 /// nothing but another try will start them.
 pub(crate) fn start_all(
-    site: Site<'_>,
+    at: NodeRef<'_>,
     backend: &mut Backend<'_>,
     transactions: &mut Transactions,
     memory: &mut Memory,
-    occasion: Occasion,
+    cause: StartAllCause,
 ) -> Result<(), Failure> {
     let only_firmware = !transactions.off_hardware();
-    let back = match occasion {
+    let back = match cause {
         // Whatever is to run, the driver puts on the hardware when the system wakes.
-        Occasion::Sleep if only_firmware => Ok(()),
-        _ => transactions.put_back(site, backend, memory),
+        StartAllCause::Sleep if only_firmware => Ok(()),
+        _ => transactions.put_back(at, backend, memory),
     };
     let result = match back {
         // By this nothing is left stopped: one try was made, if firmware may be asked.
-        Err(_) if occasion == Occasion::LettingGo && only_firmware => {
-            transactions.start_all(site, backend, memory)
+        Err(_) if cause == StartAllCause::LettingGo && only_firmware => {
+            transactions.start_all(at, backend, memory)
         }
-        back => back.and_then(|()| transactions.start_all(site, backend, memory)),
+        back => back.and_then(|()| transactions.start_all(at, backend, memory)),
     };
     match result {
-        Err(failure) if !ends_all_stops(site, failure) => {
+        Err(failure) if !ends_all_stops(at, failure) => {
             if matches!(failure, Failure::Misfit | Failure::Inexact) {
-                transactions.say_inexact(site);
+                transactions.say_inexact(at);
             }
             Err(failure)
         }
@@ -71,10 +71,10 @@ pub(crate) fn start_all(
 /// A reset and a suspend evict every queue, and which of them run afterwards the driver
 /// computes from fields that we never write. That the scheduler is taken for hung is no
 /// reset yet, and may never lead to one.
-fn ends_all_stops(site: Site<'_>, failure: Failure) -> bool {
+fn ends_all_stops(at: NodeRef<'_>, failure: Failure) -> bool {
     match failure {
         Failure::Away(Away::NoKfd | Away::NoAccess) => true,
-        Failure::Away(Away::Reset) | Failure::Reset(_) => site.gpu().usable().is_err(),
+        Failure::Away(Away::Reset) | Failure::Reset(_) => at.gpu().usable().is_err(),
         _ => false,
     }
 }
@@ -83,30 +83,30 @@ fn ends_all_stops(site: Site<'_>, failure: Failure) -> bool {
 /// as the policy wants it, so that nobody has other users' queues started by pushing one
 /// out of view.
 pub(crate) fn start_beyond(
-    site: Site<'_>,
+    at: NodeRef<'_>,
     backend: &mut Backend<'_>,
     transactions: &mut Transactions,
     survey: &Survey,
     memory: &mut Memory,
 ) -> Result<(), Failure> {
-    match transactions.start_beyond(site, backend, survey, memory) {
-        Err(failure) if !ends_all_stops(site, failure) => Err(failure),
+    match transactions.start_beyond(at, backend, survey, memory) {
+        Err(failure) if !ends_all_stops(at, failure) => Err(failure),
         _ => Ok(()),
     }
 }
 
 /// Names what could not be started before the module lets go of the node.
-pub(crate) fn give_up(site: Site<'_>, roster: &Roster, failure: Failure) {
+pub(crate) fn give_up(at: NodeRef<'_>, roster: &Roster, failure: Failure) {
     pr_err!(
         "{}: stopped queues are left: {} (errno {}); load the module again with this backend, which starts them\n",
-        site,
+        at,
         failure.why(),
         failure.errno()
     );
     for queue in roster.queues().iter().filter(|queue| queue.stopped) {
         pr_err!(
             "{}: left stopped: queue {} of process {}\n",
-            site,
+            at,
             queue.key.id(),
             queue.pid
         );

@@ -4,8 +4,8 @@
 //! and what a failed transaction leaves behind.
 
 use crate::node::memory::Memory;
+use crate::node::node_ref::NodeRef;
 use crate::node::record::Counters;
-use crate::node::site::Site;
 use crate::node::unanswered::Unanswered;
 use gpreempt_policy::Nanos;
 use gpreempt_policy::QUEUE_SLOTS;
@@ -84,7 +84,7 @@ impl Transactions {
     /// [`Transactions::done`] tells, also after a failure: edits made before it stay.
     pub(crate) fn carry_out(
         &mut self,
-        site: Site<'_>,
+        at: NodeRef<'_>,
         backend: &mut Backend<'_>,
         memory: &mut Memory,
     ) -> Result<(), Failure> {
@@ -97,13 +97,13 @@ impl Transactions {
         if self.requests.is_empty() {
             return Ok(());
         }
-        self.transact(site, backend, memory, Requests::each)
+        self.transact(at, backend, memory, Requests::each)
     }
 
     /// Sends orders, and books what became of them.
     fn transact(
         &mut self,
-        site: Site<'_>,
+        at: NodeRef<'_>,
         backend: &mut Backend<'_>,
         memory: &mut Memory,
         orders: impl FnOnce(&mut Requests) -> Orders<'_>,
@@ -112,17 +112,17 @@ impl Transactions {
             backend.leave_to_driver();
         }
         let mut orders = orders(&mut self.requests);
-        let result = self.unanswered.send(site, backend, &mut orders);
+        let result = self.unanswered.send(at, backend, &mut orders);
         let (started, handed_over) = (orders.started(), orders.handed_over());
         memory.record.counters.starts.add(started);
         memory.record.counters.handed_over.add(handed_over.times);
-        self.heed_handed_over(site, handed_over);
+        self.heed_handed_over(at, handed_over);
         self.book(result, memory)
     }
 
     /// After an unmapping of our own was left to the driver's, so are all for a while:
     /// each try costs the driver's own time limit, with nothing on the GPU.
-    fn heed_handed_over(&mut self, site: Site<'_>, handed_over: HandedOver) {
+    fn heed_handed_over(&mut self, at: NodeRef<'_>, handed_over: HandedOver) {
         let Some(why) = handed_over.why else {
             return;
         };
@@ -131,7 +131,7 @@ impl Transactions {
             self.said_handed_over = true;
             pr_warn!(
                 "{}: transaction=direct: {}: the driver's own unmapping followed, and is used for a while; this is said once\n",
-                site,
+                at,
                 why.why()
             );
         }
@@ -148,24 +148,24 @@ impl Transactions {
     /// transaction.
     pub(crate) fn start_all(
         &mut self,
-        site: Site<'_>,
+        at: NodeRef<'_>,
         backend: &mut Backend<'_>,
         memory: &mut Memory,
     ) -> Result<(), Failure> {
-        self.transact(site, backend, memory, Requests::start_all)
+        self.transact(at, backend, memory, Requests::start_all)
     }
 
     /// Starts every queue of the node that is stopped and was not in view at the last
     /// look.
     pub(crate) fn start_beyond(
         &mut self,
-        site: Site<'_>,
+        at: NodeRef<'_>,
         backend: &mut Backend<'_>,
         survey: &Survey,
         memory: &mut Memory,
     ) -> Result<(), Failure> {
         let in_view = survey.queues().iter().map(|seen| seen.facts.key);
-        self.transact(site, backend, memory, |requests| {
+        self.transact(at, backend, memory, |requests| {
             requests.start_beyond(in_view)
         })
     }
@@ -174,16 +174,16 @@ impl Transactions {
     /// Otherwise nothing would but the next change that the driver makes itself.
     pub(crate) fn put_back(
         &mut self,
-        site: Site<'_>,
+        at: NodeRef<'_>,
         backend: &mut Backend<'_>,
         memory: &mut Memory,
     ) -> Result<(), Failure> {
         if !self.may_be_off() {
             return Ok(());
         }
-        let result = self.transact(site, backend, memory, Requests::put_back);
+        let result = self.transact(at, backend, memory, Requests::put_back);
         if !self.may_be_off() {
-            pr_info!("{}: the queues are back on the GPU\n", site);
+            pr_info!("{}: the queues are back on the GPU\n", at);
         }
         result
     }
@@ -192,7 +192,7 @@ impl Transactions {
     /// set them running, and they are not stopped again.
     pub(crate) fn count_gws(
         &mut self,
-        site: Site<'_>,
+        at: NodeRef<'_>,
         backend: &mut Backend<'_>,
         survey: &Survey,
         memory: &mut Memory,
@@ -200,7 +200,7 @@ impl Transactions {
         if !survey.uncounted_gws() {
             return Ok(());
         }
-        self.transact(site, backend, memory, Requests::count_gws)
+        self.transact(at, backend, memory, Requests::count_gws)
     }
 
     /// Books a transaction and how long it took, if there was one.
@@ -240,19 +240,14 @@ impl Transactions {
     /// counts as one failure: nothing is stopped then.
     pub(crate) fn fits(
         &mut self,
-        site: Site<'_>,
+        at: NodeRef<'_>,
         survey: &Survey,
         counters: &mut Counters,
     ) -> bool {
         let fits = survey.census().fits();
         if !fits && !self.said_misfit {
             counters.failures.add(1);
-            report_misfit(
-                site.gpu(),
-                site.index(),
-                survey.census(),
-                "nothing is stopped",
-            );
+            report_misfit(at.gpu(), at.index(), survey.census(), "nothing is stopped");
         }
         self.said_misfit = !fits;
         fits
@@ -265,22 +260,22 @@ impl Transactions {
 
     /// Looks at the driver's lists and says once what does not fit: whoever has to
     /// start everything tries again soon, and for as long as that lasts.
-    pub(crate) fn say_inexact(&mut self, site: Site<'_>) {
+    pub(crate) fn say_inexact(&mut self, at: NodeRef<'_>) {
         if self.said_misfit {
             return;
         }
-        let _ = site.with(|node| {
+        let _ = at.with(|node| {
             let census = node.lock().census();
             self.said_misfit = !census.fits();
-            report_misfit(site.gpu(), site.index(), &census, "nothing is started");
+            report_misfit(at.gpu(), at.index(), &census, "nothing is started");
         });
     }
 }
 
 /// Says in the log why a transaction failed, unless that passes by itself or is said
 /// already.
-pub(crate) fn say_failure(site: Site<'_>, failure: Failure) {
+pub(crate) fn say_failure(at: NodeRef<'_>, failure: Failure) {
     if !failure.is_passing() && failure != Failure::Unanswered {
-        pr_warn!("{}: {} (errno {})\n", site, failure.why(), failure.errno());
+        pr_warn!("{}: {} (errno {})\n", at, failure.why(), failure.errno());
     }
 }

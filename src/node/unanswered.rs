@@ -12,7 +12,7 @@
 //! To the driver they are on it still, so that it puts them back with the next change of
 //! its own, which may never come: the next try does.
 
-use crate::node::site::Site;
+use crate::node::node_ref::NodeRef;
 use gpreempt_policy::Nanos;
 use gpreempt_policy::RETRY_LONGEST;
 use kernel::prelude::*;
@@ -43,16 +43,16 @@ pub(crate) struct Unanswered {
 
 impl Unanswered {
     /// Whether nothing is to be sent. Forgets what a reset has ended.
-    pub(crate) fn lasts(&mut self, site: Site<'_>) -> bool {
-        if self.is_open() && self.was_reset(site) {
+    pub(crate) fn lasts(&mut self, at: NodeRef<'_>) -> bool {
+        if self.is_open() && self.was_reset(at) {
             *self = Self::default();
         }
         self.is_so()
     }
 
     /// Whether the node was reset since it was last asked, as far as it says.
-    fn was_reset(&self, site: Site<'_>) -> bool {
-        let resets = site.with(|node| node.resets()).ok().flatten();
+    fn was_reset(&self, at: NodeRef<'_>) -> bool {
+        let resets = at.with(|node| node.resets()).ok().flatten();
         let before = self.resets;
         before.is_some_and(|before| resets.is_some_and(|resets| resets != before))
     }
@@ -81,12 +81,12 @@ impl Unanswered {
         clock::now() < self.until
     }
 
-    fn note(&mut self, site: Site<'_>, resets: Option<u32>) {
+    fn note(&mut self, at: NodeRef<'_>, resets: Option<u32>) {
         let pause = RETRY_LONGEST.doubled(self.times, LONGEST_PAUSE);
         if self.times == 0 {
             pr_err!(
                 "{}: the firmware does not answer: nothing is sent for a while, each time for longer, unless the GPU is reset, which the driver does not do by itself with amdgpu.gpu_recovery=0, or 'armed' is written to the node's state\n",
-                site
+                at
             );
         }
         self.times = self.times.saturating_add(1);
@@ -106,18 +106,18 @@ impl Unanswered {
     /// Has orders carried out, unless nobody may answer and there is anything to do.
     pub(crate) fn send(
         &mut self,
-        site: Site<'_>,
+        at: NodeRef<'_>,
         backend: &mut Backend<'_>,
         orders: &mut Orders<'_>,
     ) -> Transacted {
-        if self.lasts(site) {
-            let due = site.with(|node| orders.has_to_do(node));
+        if self.lasts(at) {
+            let due = at.with(|node| orders.has_to_do(node));
             return match due.map_err(Failure::Away)?? {
                 true => Err(Failure::Unanswered),
                 false => Ok(None),
             };
         }
-        let asked = site.with(|node| {
+        let asked = at.with(|node| {
             // Before, because the reset may be over by the time that the failure is known.
             let resets = node.resets();
             (resets, backend.transact(node, orders))
@@ -126,7 +126,7 @@ impl Unanswered {
         match result {
             Ok(Some(_)) => *self = Self::default(),
             Err(failure) if failure.is_unanswered() => {
-                self.note(site, resets);
+                self.note(at, resets);
                 self.may_be_off |= backend.puts_back();
             }
             _ => {}

@@ -8,7 +8,7 @@ use gpreempt_policy::Nanos;
 use kernel::prelude::*;
 use kernel::sync::Mutex;
 use kfd::driver::driver::{Bound, Device, Driver, Listener, Watch};
-use kfd::driver::gpu::{Gpu, Keeper, Present};
+use kfd::driver::gpu::{Gpu, NodeData, Present};
 use kfd::driver::node::Node;
 
 /// Where the fields are, by another program than the module.
@@ -252,7 +252,7 @@ pub(crate) fn get<T: Copy>(structure: *mut u8, offset: usize) -> T {
 /// Keeps nothing.
 struct Nobody;
 
-impl Keeper for Nobody {
+impl NodeData for Nobody {
     fn leave(&mut self, _gpu: &Present<'_>, _since: Nanos) {}
 }
 

@@ -141,7 +141,7 @@ fn change_during_looks(node: &Node<'_>) -> Result {
         rules.asked.set(0);
         survey.take(node, core::iter::empty());
         let taken = roster.take(&survey, &rules);
-        // Who needs no rule looked up can be taken in whatever the rules are by now.
+        // A process that needs no rule looked up can be taken in whatever the rules are by now.
         let refused = others && rules.asked.get() > 0;
         same(taken, if refused { Err(EAGAIN) } else { Ok(()) })?;
         let mut of_it = roster

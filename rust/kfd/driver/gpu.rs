@@ -25,56 +25,56 @@ use kernel::types::NotThreadSafe;
 /// The most nodes that a GPU is divided into.
 pub const MAX_NODES: usize = KFD_DEV_NODES_LEN;
 
-/// What keeps everything that is remembered of a node.
-pub trait Keeper: Send + Unpin + 'static {
+/// Everything that is remembered of a node.
+pub trait NodeData: Send + Unpin + 'static {
     /// The driver is about to let go of the GPU, for which everything is being
     /// made ready since a time: start what is stopped on the node, and forget everything about it.
     fn leave(&mut self, gpu: &Present<'_>, since: Nanos);
 }
 
-/// A GPU that the driver is or was bound to, with a seat for each node that it may
+/// A GPU that the driver is or was bound to, with a slot for each node that it may
 /// be divided into.
 ///
-/// Each seat has a mutex of its own, so that nobody waits for a node but those who
+/// Each slot has a mutex of its own, so that nobody waits for a node but those who
 /// use it; the notice that the driver is about to let go of the GPU takes them all,
 /// one after the other.
-pub struct Gpu<K: Keeper> {
+pub struct Gpu<D: NodeData> {
     device: Device,
     /// Since when everything is being made ready for the driver to let go of it, in
     /// nanoseconds; 0 if it is not.
     leaving: Atomic<u64>,
-    seats: KVec<Pin<KBox<Mutex<Seat<K>>>>>,
+    slots: KVec<Pin<KBox<Mutex<NodeSlot<D>>>>>,
 }
 
 /// # Invariants
 ///
 /// `bound` is true from the moment the driver had taken the device until the
 /// notice that it will let go of it, and never again once `retired` is.
-struct Seat<K: Keeper> {
+struct NodeSlot<D: NodeData> {
     bound: bool,
     retired: bool,
-    keeper: K,
+    data: D,
 }
 
-impl<K: Keeper> Gpu<K> {
-    /// A GPU that the driver has taken. `keeper` makes what keeps the node of a number.
-    pub fn new(device: &Bound<'_>, mut keeper: impl FnMut(usize) -> K) -> Result<Self> {
+impl<D: NodeData> Gpu<D> {
+    /// A GPU that the driver has taken. `data` makes the data of the node with a number.
+    pub fn new(device: &Bound<'_>, mut data: impl FnMut(usize) -> D) -> Result<Self> {
         let device = device.device().clone();
-        let mut seats = KVec::with_capacity(MAX_NODES, GFP_KERNEL)?;
+        let mut slots = KVec::with_capacity(MAX_NODES, GFP_KERNEL)?;
         for index in 0..MAX_NODES {
-            let seat = Seat {
+            let slot = NodeSlot {
                 // INVARIANT: `Bound` proves it.
                 bound: true,
                 retired: false,
-                keeper: keeper(index),
+                data: data(index),
             };
-            let seat = KBox::pin_init(kernel::new_mutex!(seat, "amd_gpreempt_node"), GFP_KERNEL)?;
-            seats.push(seat, GFP_KERNEL)?;
+            let slot = KBox::pin_init(kernel::new_mutex!(slot, "amd_gpreempt_node"), GFP_KERNEL)?;
+            slots.push(slot, GFP_KERNEL)?;
         }
         Ok(Self {
             device,
             leaving: Atomic::new(0),
-            seats,
+            slots,
         })
     }
 
@@ -83,28 +83,32 @@ impl<K: Keeper> Gpu<K> {
         &self.device
     }
 
-    /// Calls a function with the keeper of a node, and with the GPU if the driver
+    /// Calls a function with the data of a node, and with the GPU if the driver
     /// has it. The GPU stays the driver's until the function returns. `None`: no GPU
     /// has a node of that number.
     pub fn with<R>(
         &self,
         index: usize,
-        f: impl FnOnce(Option<&Present<'_>>, &mut K) -> R,
+        f: impl FnOnce(Option<&Present<'_>>, &mut D) -> R,
     ) -> Option<R> {
-        let mut seat = self.seats.get(index)?.lock();
-        Some(self.call(&mut seat, f))
+        let mut slot = self.slots.get(index)?.lock();
+        Some(self.call(&mut slot, f))
     }
 
     /// The same for each node that there may be, one after the other.
-    pub fn each(&self, mut f: impl FnMut(Option<&Present<'_>>, &mut K)) {
-        for seat in self.seats.iter() {
-            self.call(&mut seat.lock(), &mut f);
+    pub fn each(&self, mut f: impl FnMut(Option<&Present<'_>>, &mut D)) {
+        for slot in self.slots.iter() {
+            self.call(&mut slot.lock(), &mut f);
         }
     }
 
-    fn call<R>(&self, seat: &mut Seat<K>, f: impl FnOnce(Option<&Present<'_>>, &mut K) -> R) -> R {
-        let present = seat.bound.then(|| self.present()).flatten();
-        f(present.as_ref(), &mut seat.keeper)
+    fn call<R>(
+        &self,
+        slot: &mut NodeSlot<D>,
+        f: impl FnOnce(Option<&Present<'_>>, &mut D) -> R,
+    ) -> R {
+        let present = slot.bound.then(|| self.present()).flatten();
+        f(present.as_ref(), &mut slot.data)
     }
 
     /// The driver has taken the device again.
@@ -113,10 +117,10 @@ impl<K: Keeper> Gpu<K> {
             return;
         }
         self.leaving.store(0, Relaxed);
-        for seat in self.seats.iter() {
-            let mut seat = seat.lock();
+        for slot in self.slots.iter() {
+            let mut slot = slot.lock();
             // INVARIANT: `Bound` proves it.
-            seat.bound = !seat.retired;
+            slot.bound = !slot.retired;
         }
     }
 
@@ -132,8 +136,8 @@ impl<K: Keeper> Gpu<K> {
     /// uses it any more.
     pub fn unbind(&self) {
         let since = clock::now();
-        for seat in self.seats.iter() {
-            self.let_go(&mut seat.lock(), since);
+        for slot in self.slots.iter() {
+            self.let_go(&mut slot.lock(), since);
         }
     }
 
@@ -141,20 +145,20 @@ impl<K: Keeper> Gpu<K> {
     /// may not be received any more.
     pub fn retire(&self) {
         let since = clock::now();
-        for seat in self.seats.iter() {
-            let mut seat = seat.lock();
-            self.let_go(&mut seat, since);
-            seat.retired = true;
+        for slot in self.slots.iter() {
+            let mut slot = slot.lock();
+            self.let_go(&mut slot, since);
+            slot.retired = true;
         }
     }
 
-    fn let_go(&self, seat: &mut Seat<K>, since: Nanos) {
-        self.call(seat, |present, keeper| {
+    fn let_go(&self, slot: &mut NodeSlot<D>, since: Nanos) {
+        self.call(slot, |present, data| {
             if let Some(present) = present {
-                keeper.leave(present, since);
+                data.leave(present, since);
             }
         });
-        seat.bound = false;
+        slot.bound = false;
     }
 
     /// The GPU as the driver has it, if it has set it up.

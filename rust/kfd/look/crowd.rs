@@ -2,7 +2,7 @@
 
 //! Who is kept in view when a node has more queues than there is room for. The
 //! shares are the policy's ([`share`]); here are the walk that counts the queues of each
-//! process, and the claims of their tenants, by which the next walk goes.
+//! process, and the shares of their tenants, by which the next walk goes.
 //!
 //! Whom a process belongs to is asked between the two, without any lock.
 
@@ -18,14 +18,14 @@ use crate::driver::queue::QueueKey;
 use crate::driver::queue::QueueKind;
 use crate::kernel::sort::sort_by_key;
 use gpreempt_policy::share;
-use gpreempt_policy::Claim;
+use gpreempt_policy::RoomShare;
 use gpreempt_policy::Worth;
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
 
-/// How many processes can claim anything: several times as many as a GPU's doorbells
+/// How many processes can share anything: several times as many as a GPU's doorbells
 /// allow, of which the driver gives each process two pages.
-const CLAIMS: usize = 2048;
+const SHARES: usize = 2048;
 
 /// What is remembered of a queue that was in view at the last look.
 pub struct Known {
@@ -52,9 +52,9 @@ struct Member {
     /// Its name in the driver.
     process: usize,
     task: Task,
-    /// Its tenant, and the place of that among the claims.
+    /// Its tenant, and the place of that among the shares.
     tenant: u64,
-    claim: usize,
+    share: usize,
     /// Its queues, by what speaks for them.
     stopped: u32,
     seen: u32,
@@ -63,25 +63,25 @@ struct Member {
     left_out: u32,
 }
 
-/// The processes and the claims of their tenants, while there is not room for all queues.
+/// The processes and the shares of their tenants, while there is not room for all queues.
 pub(crate) struct Crowd {
     /// Counted in the driver's order, then sorted by process.
     members: KVVec<Member>,
     /// One for each tenant.
-    claims: KVVec<Claim>,
+    shares: KVVec<RoomShare>,
     /// What was in view at the last look, sorted by key.
     known: KVVec<Known>,
     /// Where the member was that was asked for last.
     last: usize,
-    /// The claims are in force.
+    /// The shares are in force.
     chooses: bool,
 }
 
 impl Crowd {
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
-            members: KVVec::with_capacity(CLAIMS, GFP_KERNEL)?,
-            claims: KVVec::with_capacity(CLAIMS, GFP_KERNEL)?,
+            members: KVVec::with_capacity(SHARES, GFP_KERNEL)?,
+            shares: KVVec::with_capacity(SHARES, GFP_KERNEL)?,
             known: KVVec::with_capacity(QUEUE_SLOTS, GFP_KERNEL)?,
             last: 0,
             chooses: false,
@@ -93,10 +93,10 @@ impl Crowd {
         self.chooses
     }
 
-    /// Forgets the claims: there is room for everybody.
+    /// Forgets the shares: there is room for everybody.
     pub(crate) fn dissolve(&mut self) {
         self.members.clear();
-        self.claims.clear();
+        self.shares.clear();
         self.known.clear();
         self.chooses = false;
     }
@@ -115,25 +115,25 @@ impl Crowd {
             member.tenant = member.task.tenant();
         }
         sort_by_key(&mut self.members, |member| (member.tenant, member.process));
-        self.claim();
+        self.count_shares();
         let room = u32::try_from(QUEUE_SLOTS).unwrap_or(u32::MAX);
-        share(room, &mut self.claims);
+        share(room, &mut self.shares);
         sort_by_key(&mut self.members, |member| member.process);
     }
 
     /// Adds up what the processes of each tenant have, which come one after the other.
-    fn claim(&mut self) {
+    fn count_shares(&mut self) {
         let mut last = None;
         for member in self.members.iter_mut() {
             if last.replace(member.tenant) != Some(member.tenant) {
                 // There is as much room as for processes.
-                let _ = self.claims.push_within_capacity(Claim::default());
+                let _ = self.shares.push_within_capacity(RoomShare::default());
             }
-            member.claim = self.claims.len().saturating_sub(1);
-            if let Some(claim) = self.claims.last_mut() {
-                claim.add(Worth::Stopped, member.stopped);
-                claim.add(Worth::Seen, member.seen);
-                claim.add(Worth::Unseen, member.unseen);
+            member.share = self.shares.len().saturating_sub(1);
+            if let Some(share) = self.shares.last_mut() {
+                share.add(Worth::Stopped, member.stopped);
+                share.add(Worth::Seen, member.seen);
+                share.add(Worth::Unseen, member.unseen);
             }
         }
     }
@@ -172,7 +172,7 @@ impl Crowd {
                 process,
                 task: owner.task()?,
                 tenant: 0,
-                claim: 0,
+                share: 0,
                 stopped: 0,
                 seen: 0,
                 unseen: 0,
@@ -205,8 +205,8 @@ impl Crowd {
         let Some(member) = self.members.get_mut(self.last) else {
             return false;
         };
-        let claim = self.claims.get_mut(member.claim);
-        let keeps = claim.is_some_and(|claim| claim.keeps(worth));
+        let share = self.shares.get_mut(member.share);
+        let keeps = share.is_some_and(|share| share.keeps(worth));
         member.left_out = member.left_out.saturating_add(u32::from(!keeps));
         keeps
     }

@@ -35,7 +35,7 @@ impl Pass<'_, '_> {
             if self.tally.immune {
                 process.excuse(now);
             }
-            match process.patience_ends(&self.limits) {
+            match process.stands_still_at(&self.limits) {
                 Some(end) if now >= end => process.blame(now),
                 end => ends = ends.min(end.unwrap_or(Nanos::NEVER)),
             }

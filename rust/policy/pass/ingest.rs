@@ -141,7 +141,7 @@ impl Pass<'_, '_> {
             .stopped
             .saturating_add(usize::from(queue.is_stopped()));
         if contends && queue.waits(now, &self.limits).is_some() {
-            count(&mut step.stalled);
+            count(&mut step.waiting);
         }
         if contends && queue.work.has_any() {
             tally.lowest = tally.lowest.min(level);

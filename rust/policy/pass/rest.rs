@@ -18,7 +18,7 @@ impl Step {
     /// has led to this step now.
     pub fn rest_until(&self, now: Nanos, took: Nanos, config: &Config<'_>) -> Nanos {
         let pressing = self.stopped > 0
-            || self.stalled > 0
+            || self.waiting > 0
             || self.inversion.is_some()
             || self.bound.is_some();
         let (poll, idle) = Limits::intervals(config);
@@ -49,14 +49,14 @@ mod tests {
             stopped: 1,
             ..Step::default()
         };
-        let stalled = Step {
-            stalled: 1,
+        let waiting = Step {
+            waiting: 1,
             ..Step::default()
         };
         for (step, longest) in [
             (Step::default(), 10_000),
             (stopped, 1_000),
-            (stalled, 1_000),
+            (waiting, 1_000),
         ] {
             assert_eq!(rest(step, 0), Nanos::ZERO);
             assert_eq!(rest(step, 70), Nanos::from_micros(70));

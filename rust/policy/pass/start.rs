@@ -82,7 +82,7 @@ impl Pass<'_, '_> {
                     };
                 }
             } else if let Some(until) = until {
-                if let Some(who) = self.keeper(stop, above) {
+                if let Some(who) = self.held_for(stop, above) {
                     if self.may_hold(who.process_at) {
                         self.look_at(until);
                         return Ok(who);
@@ -115,7 +115,7 @@ impl Pass<'_, '_> {
 
     /// For whom a queue stays stopped in a pause of a level: whom it was stopped for, if
     /// that is not of a lower level and has not gone.
-    fn keeper(&self, stop: &Stop, above: Priority) -> Option<Who> {
+    fn held_for(&self, stop: &Stop, above: Priority) -> Option<Who> {
         let who = stop.beneficiary.filter(|one| one.level >= above)?;
         let process_at = self.processes.find(who.process.0, who.process_at)?;
         Some(Who { process_at, ..who })

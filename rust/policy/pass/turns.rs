@@ -24,7 +24,7 @@ impl Pass<'_, '_> {
 
     /// The turn after this one, or this one if it is not over.
     fn next_turn(&mut self, at: Priority, takers: &Takers, last: Option<Turn>) -> Option<Turn> {
-        // Who wants nothing has lost its turn, and turns need two.
+        // A process that wants nothing has lost its turn, and turns need two.
         let now = self.now;
         let several = takers.all.is_full();
         let last = last.zip(takers.holder).filter(|_| several);

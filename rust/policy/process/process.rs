@@ -80,7 +80,7 @@ impl Process {
     }
 
     /// When it will have made no progress for too long, if something is stopped for it.
-    pub(crate) fn patience_ends(&self, limits: &Limits) -> Option<Nanos> {
+    pub(crate) fn stands_still_at(&self, limits: &Limits) -> Option<Nanos> {
         let since = self.holding?.max(self.alive);
         Some(since.after(limits.no_progress))
     }
@@ -100,23 +100,23 @@ mod tests {
     const T: Nanos = Nanos(5_000_000_000);
 
     #[test]
-    fn patience_counts_from_the_last_progress_while_something_is_held() {
+    fn the_wait_counts_from_the_last_progress_while_something_is_held() {
         let limits = Limits::new(&Config::new());
         let mut process = Process::default();
-        assert_eq!(process.patience_ends(&limits), None);
+        assert_eq!(process.stands_still_at(&limits), None);
         process.hold(T);
         let first = T.after(limits.no_progress);
-        assert_eq!(process.patience_ends(&limits), Some(first));
+        assert_eq!(process.stands_still_at(&limits), Some(first));
         process.begin_pass();
         process.hold(T.after(Nanos(5)));
-        assert_eq!(process.patience_ends(&limits), Some(first));
+        assert_eq!(process.stands_still_at(&limits), Some(first));
         process.see_progress(T.after(Nanos(9)));
         let second = first.after(Nanos(9));
-        assert_eq!(process.patience_ends(&limits), Some(second));
+        assert_eq!(process.stands_still_at(&limits), Some(second));
         // It holds nothing any more.
         process.begin_pass();
         process.begin_pass();
-        assert_eq!(process.patience_ends(&limits), None);
+        assert_eq!(process.stands_still_at(&limits), None);
     }
 
     #[test]

@@ -29,13 +29,13 @@ struct Part {
 
 /// What a tenant asks of the room, and what it gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Claim {
+pub struct RoomShare {
     stopped: Part,
     seen: Part,
     unseen: Part,
 }
 
-impl Claim {
+impl RoomShare {
     fn part(&mut self, worth: Worth) -> &mut Part {
         match worth {
             Worth::Stopped => &mut self.stopped,
@@ -74,25 +74,25 @@ impl Claim {
     }
 }
 
-/// Shares room for so many queues among the claims of all tenants.
-pub fn share(room: u32, claims: &mut [Claim]) {
-    let taken = |claims: &[Claim], level: u32| {
-        let most = claims.iter().map(|claim| claim.queues().min(level));
+/// Shares room for so many queues among the shares of all tenants.
+pub fn share(room: u32, shares: &mut [RoomShare]) {
+    let taken = |shares: &[RoomShare], level: u32| {
+        let most = shares.iter().map(|share| share.queues().min(level));
         most.fold(0, u32::saturating_add)
     };
     // What all take that get up to `low` fits.
     let (mut low, mut high) = (0, room.saturating_add(1));
     while high.saturating_sub(low) > 1 {
         let middle = low.saturating_add(high.saturating_sub(low) / 2);
-        match taken(claims, middle) <= room {
+        match taken(shares, middle) <= room {
             true => low = middle,
             false => high = middle,
         }
     }
-    let mut spare = room.saturating_sub(taken(claims, low));
-    for claim in claims {
-        let more = u32::from(spare > 0 && claim.queues() > low);
+    let mut spare = room.saturating_sub(taken(shares, low));
+    for share in shares {
+        let more = u32::from(spare > 0 && share.queues() > low);
         spare = spare.saturating_sub(more);
-        claim.grant(low.saturating_add(more));
+        share.grant(low.saturating_add(more));
     }
 }

@@ -297,7 +297,7 @@ impl Queue {
             Phase::Free => {
                 let waits = self.work.waits_since.is_some_and(|since| since < now);
                 if waits && !self.work.works_beside_waiting(now) {
-                    Verdict::Stalled
+                    Verdict::Waiting
                 } else if self.work.works(now) {
                     Verdict::Running
                 } else {

@@ -10,7 +10,7 @@ use crate::terms::{Nanos, Priority, UserPriority, LEVELS};
 
 /// The configuration of one step.
 ///
-/// It is a plain value: the engine keeps one for the module and hands it to
+/// It is a plain value: the module keeps one and hands it to
 /// every step, so that a parameter takes effect with the next pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config<'r> {

@@ -210,7 +210,7 @@ pub struct Step {
     /// that it is safe to let go of the node.
     pub stopped: usize,
     /// Queues that wait and make no progress.
-    pub stalled: usize,
+    pub waiting: usize,
     /// Queues that run.
     pub running: usize,
     /// Queues beyond the storage's capacity. They are exempt.

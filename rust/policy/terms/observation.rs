@@ -4,17 +4,17 @@
 use crate::terms::priority::Priority;
 use crate::terms::rule::RuleId;
 
-/// The name of a queue, given by the engine at first sight and never given
+/// The name of a queue, given by the module at first sight and never given
 /// again, so that a new queue in an old queue's place is a new queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueId(pub u64);
 
-/// The name of a process, given by the engine and never given again.
+/// The name of a process, given by the module and never given again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessId(pub u64);
 
 /// The name of a tenant: whoever shares one budget and one part of the room. Given by the
-/// engine; equal names are one tenant.
+/// module; equal names are one tenant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TenantId(pub u64);
 

@@ -13,7 +13,7 @@ pub enum Verdict {
     /// It runs, or may be running.
     Running,
     /// It has work and makes no progress.
-    Stalled,
+    Waiting,
     /// It is stopped by us, or on its way there.
     Stopped,
     /// It is to be started and not running yet.
@@ -23,12 +23,12 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word that tables and JSON use. A stalled queue is shown as waiting.
+    /// The word that tables and JSON use.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::Idle => "idle",
             Verdict::Running => "running",
-            Verdict::Stalled => "waiting",
+            Verdict::Waiting => "waiting",
             Verdict::Stopped => "stopped",
             Verdict::Starting => "starting",
             Verdict::Held => "held",

@@ -47,7 +47,7 @@ pub fn run(host: &Host, export: &Export) -> Result<(), Refusal> {
 fn print(host: &Host, most: usize) -> Result<(), Refusal> {
     let (metrics, refusal) = collect(host, &mut Ledger::default(), most);
     let mut out = io::stdout().lock();
-    // Who has closed the output has seen enough.
+    // A reader that has closed the output has seen enough.
     let _ = out
         .write_all(text(&metrics, Format::Prometheus).as_bytes())
         .and_then(|()| out.flush());

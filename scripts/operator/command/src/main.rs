@@ -152,7 +152,7 @@ fn say(lines: &[String]) -> Result<(), Refusal> {
 fn print(text: &str) -> Result<(), Refusal> {
     let mut out = io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
-        // Who has closed the output has seen enough.
+        // A reader that has closed the output has seen enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Refusal(format!(
             "cannot write the output: {}",
             plain(&error)

@@ -79,7 +79,7 @@ pub enum Fault {
 impl File {
     /// Nothing where the kernel has no such module, or nobody can say.
     pub fn of_module(host: &Host, release: &str) -> Option<File> {
-        // Who is not root often lacks the folder that the command is in.
+        // A user other than root often lacks the folder that the command is in.
         let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").ok()?);
         let output = Command::new("modinfo")
             .env("PATH", path)

@@ -40,7 +40,7 @@ pub const CRATES: &[CrateRules] = &[
         root: "src/amd_gpreempt.rs",
         rooms: &[
             &["shared", "node"],
-            &["engine"],
+            &["node_thread"],
             &["values"],
             &["monitor"],
             &["fleet"],
@@ -171,6 +171,31 @@ pub const SCENARIO_SOURCES: &[&str] = &[
 pub const VERSION_FILE: &str = "dkms.conf";
 pub const VERSION_LINE: &str = "PACKAGE_VERSION=";
 pub const VERSION_READERS: &[&str] = &["docs/CHANGELOG.md", "docs/guides/release.md"];
+
+/// Where words are looked at: the product, in which each has one meaning (docs/glossary.md).
+pub const WORDED: &[&str] = &["rust", "src", "bindings"];
+/// Words that were replaced there, each with what to write.
+pub const OLD_WORDS: &[(&str, &str)] = &[
+    ("Admission", "the check of a node is a NodeCheck"),
+    (
+        "Engine",
+        "a thread's data is NodeThread, a node's NodeState",
+    ),
+    ("Keeper", "what is remembered of a node is its NodeData"),
+    ("Lodger", "say what is evicted, and for what"),
+    ("Occasion", "name the cause"),
+    ("Post", "say what the threads of a GPU have in common"),
+    ("Seat", "a GPU has a NodeSlot for each node"),
+    ("Site", "a node that is looked up is a NodeRef"),
+    ("Stalled", "a queue that makes no progress is Waiting"),
+    ("keeper", "say whose data it is"),
+    ("lodger", "say what is evicted, and for what"),
+    ("patience", "it is a timeout"),
+    ("seat", "it is a slot"),
+    ("stalled", "a queue that makes no progress is waiting"),
+    ("tempo", "say whose lengths they are"),
+    ("tenure", "say how long what lasts"),
+];
 
 /// The licence of all source files, and where the texts of licences are.
 pub const LICENCE: &str = "GPL-2.0-only";

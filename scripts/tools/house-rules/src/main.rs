@@ -16,6 +16,7 @@ mod testing;
 mod tree;
 mod unsafe_code;
 mod version;
+mod words;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -51,6 +52,8 @@ enum Rules {
     Version,
     /// That each source file names its licence.
     Licences,
+    /// That replaced words do not come back.
+    Words,
 }
 
 impl Rules {
@@ -62,6 +65,7 @@ impl Rules {
             Rules::Documents => documents::check(tree),
             Rules::Version => version::check(tree),
             Rules::Licences => licences::check(tree),
+            Rules::Words => words::check(tree),
         }
     }
 }

@@ -2627,7 +2627,7 @@ pub const CASES: &[Case] = &[
             }),
             Look(80, STOP_1),
             Line::View(2, "its head is taken by nobody", |view| {
-                view.verdict == Verdict::Stalled
+                view.verdict == Verdict::Waiting
             }),
             Line::View(1, "it is stopped from now on", |view| {
                 view.verdict == Verdict::Stopped
@@ -2986,9 +2986,9 @@ pub const CASES: &[Case] = &[
             Times(1, REQUEST),
             Times(1, ENOUGH),
             Look(5, &[]),
-            Line::Step("its head has waited for nothing", |step| step.stalled == 0),
+            Line::Step("its head has waited for nothing", |step| step.waiting == 0),
             Look(10, &[]),
-            Line::Step("now it has", |step| step.stalled == 1),
+            Line::Step("now it has", |step| step.waiting == 1),
         ],
     },
     // Looks.
@@ -3151,9 +3151,9 @@ pub const CASES: &[Case] = &[
             Starves(2),
             Starves(3),
             Look(20, &[]),
-            Line::Step("none waits yet", |step| step.stalled == 0),
+            Line::Step("none waits yet", |step| step.waiting == 0),
             Look(20, &[]),
-            Line::Step("one waits", |step| step.stalled == 1),
+            Line::Step("one waits", |step| step.waiting == 1),
         ],
     },
     Case {

@@ -2,7 +2,7 @@
 //! Who is seen when there is not room for all queues: by cases, and by what holds
 //! for any crowd.
 
-use gpreempt_policy::{share, Claim, Worth};
+use gpreempt_policy::{share, RoomShare, Worth};
 use proptest::prelude::*;
 
 const WORTHS: [Worth; 3] = [Worth::Stopped, Worth::Seen, Worth::Unseen];
@@ -10,17 +10,17 @@ const WORTHS: [Worth; 3] = [Worth::Stopped, Worth::Seen, Worth::Unseen];
 /// A tenant, with its queues as the driver lists them: the newest first.
 #[derive(Clone, Debug)]
 struct Tenant {
-    claim: Claim,
+    share: RoomShare,
     queues: Vec<Worth>,
     kept: Vec<bool>,
 }
 
 impl Tenant {
     fn new(queues: Vec<Worth>) -> Tenant {
-        let mut claim = Claim::default();
-        queues.iter().for_each(|&worth| claim.add(worth, 1));
+        let mut share = RoomShare::default();
+        queues.iter().for_each(|&worth| share.add(worth, 1));
         Tenant {
-            claim,
+            share,
             queues,
             kept: Vec::new(),
         }
@@ -37,11 +37,11 @@ impl Tenant {
 
 /// Shares the room among the tenants, and asks about each queue.
 fn shared(room: u32, mut tenants: Vec<Tenant>) -> Vec<Tenant> {
-    let mut claims: Vec<Claim> = tenants.iter().map(|tenant| tenant.claim).collect();
-    share(room, &mut claims);
-    for (tenant, mut claim) in tenants.iter_mut().zip(claims) {
+    let mut shares: Vec<RoomShare> = tenants.iter().map(|tenant| tenant.share).collect();
+    share(room, &mut shares);
+    for (tenant, mut share) in tenants.iter_mut().zip(shares) {
         let queues = tenant.queues.iter();
-        tenant.kept = queues.map(|&worth| claim.keeps(worth)).collect();
+        tenant.kept = queues.map(|&worth| share.keeps(worth)).collect();
     }
     tenants
 }
@@ -93,23 +93,23 @@ fn the_stopped_the_seen_and_the_oldest_stay() {
 
 #[test]
 fn a_queue_that_came_since_it_was_counted_takes_no_room_from_others() {
-    let mut claims = [Claim::default()];
-    claims[0].add(Worth::Seen, 4);
-    share(3, &mut claims);
-    let [claim] = &mut claims;
+    let mut shares = [RoomShare::default()];
+    shares[0].add(Worth::Seen, 4);
+    share(3, &mut shares);
+    let [share] = &mut shares;
     // Two more than were counted: three are kept, whichever they are.
-    assert_eq!((0..6).filter(|_| claim.keeps(Worth::Seen)).count(), 3);
+    assert_eq!((0..6).filter(|_| share.keeps(Worth::Seen)).count(), 3);
 }
 
 #[test]
 fn a_queue_that_came_since_the_count_takes_no_place_of_a_better_one() {
-    let mut claims = [Claim::default()];
+    let mut shares = [RoomShare::default()];
     let counted = [Worth::Unseen, Worth::Seen, Worth::Stopped];
-    counted.iter().for_each(|&worth| claims[0].add(worth, 1));
-    share(3, &mut claims);
-    let [claim] = &mut claims;
+    counted.iter().for_each(|&worth| shares[0].add(worth, 1));
+    share(3, &mut shares);
+    let [share] = &mut shares;
     let listed = [Worth::Unseen].into_iter().chain(counted);
-    let kept: Vec<_> = listed.filter(|&worth| claim.keeps(worth)).collect();
+    let kept: Vec<_> = listed.filter(|&worth| share.keeps(worth)).collect();
     assert_eq!(kept, counted);
 }
 
