@@ -18,13 +18,11 @@ mod node_thread;
 mod shared;
 mod values;
 
-use fleet::Fleet;
-use fleet::FleetListener;
-use fleet::FleetSleeper;
-use kfd::driver::driver::Driver;
-use kfd::driver::driver::Watch;
-use kfd::kernel::hint::HintDevice;
-use kfd::kernel::sleep::SleepWatch;
+use fleet::{Fleet, FleetListener, FleetSleeper};
+use kfd::{
+    driver::driver::{Driver, Watch},
+    kernel::{hint::HintDevice, sleep::SleepWatch},
+};
 
 module! {
     type: Gpreempt,

@@ -2,26 +2,25 @@
 
 //! All GPUs, each with the threads of its nodes.
 
-use crate::monitor::GpuThreads;
-use crate::monitor::Monitor;
-use crate::node::node_ref::gpu_name;
-use crate::node_thread;
-use crate::node_thread::try_for_a_while;
-use crate::node_thread::NodeThread;
-use crate::shared::Shared;
-use kernel::prelude::*;
-use kernel::sync::Arc;
-use kernel::sync::Mutex;
-use kfd::driver::driver::Bound;
-use kfd::driver::driver::Device;
-use kfd::driver::driver::Driver;
-use kfd::driver::driver::Listener;
-use kfd::driver::gpu::Gpu;
-use kfd::kernel::clock;
-use kfd::kernel::sleep::Sleeper;
-use kfd::kernel::thread::Thread;
-use kfd::kernel::wake;
-use kfd::operator::rules::Rules;
+use crate::{
+    monitor::{GpuThreads, Monitor},
+    node::node_ref::gpu_name,
+    node_thread,
+    node_thread::{try_for_a_while, NodeThread},
+    shared::Shared,
+};
+use kernel::{
+    prelude::*,
+    sync::{Arc, Mutex},
+};
+use kfd::{
+    driver::{
+        driver::{Bound, Device, Driver, Listener},
+        gpu::Gpu,
+    },
+    kernel::{clock, sleep::Sleeper, thread::Thread, wake},
+    operator::rules::Rules,
+};
 
 /// A GPU with the thread of its first node, which has those of the others. They end
 /// before the GPU is forgotten.

@@ -11,11 +11,8 @@ mod stats;
 mod text;
 
 use crate::fleet::Fleet;
-use kernel::prelude::*;
-use kernel::seq_file::SeqFile;
-use kernel::sync::Arc;
-use kfd::operator::files::Files;
-use kfd::operator::files::Show;
+use kernel::{prelude::*, seq_file::SeqFile, sync::Arc};
+use kfd::operator::files::{Files, Show};
 
 /// The folder's name in debugfs.
 pub(crate) const FOLDER: &CStr = c"amd_gpreempt";

@@ -4,25 +4,23 @@
 //! allows. Each node has a thread of its own, so that one whose queues do not yield
 //! does not hold up the others.
 
-use crate::node::node_ref::gpu_name;
-use crate::node_thread::Next;
-use crate::node_thread::NodeThread;
-use crate::shared::Shared;
-use crate::values::NodeValues;
+use crate::{
+    node::node_ref::gpu_name,
+    node_thread::{Next, NodeThread},
+    shared::Shared,
+    values::NodeValues,
+};
 use gpreempt_policy::Nanos;
-use kernel::prelude::*;
-use kernel::str::CString;
-use kernel::sync::Arc;
-use kfd::driver::gpu::Gpu;
-use kfd::driver::gpu::MAX_NODES;
-use kfd::kernel::clock;
-use kfd::kernel::thread::Body;
-use kfd::kernel::thread::Running;
-use kfd::kernel::thread::Thread;
-use kfd::kernel::wake::Alarm;
-use kfd::kernel::wake::Heard;
-use kfd::operator::sysfs::GpuFolder;
-use kfd::operator::sysfs::NodeFolder;
+use kernel::{prelude::*, str::CString, sync::Arc};
+use kfd::{
+    driver::gpu::{Gpu, MAX_NODES},
+    kernel::{
+        clock,
+        thread::{Body, Running, Thread},
+        wake::{Alarm, Heard},
+    },
+    operator::sysfs::{GpuFolder, NodeFolder},
+};
 
 /// What the threads of a GPU's nodes have in common.
 pub(crate) struct GpuThreads {

@@ -22,38 +22,33 @@ mod tracing;
 mod transaction;
 mod unanswered;
 
-use crate::node::crowding::Crowding;
-use crate::node::look::Look;
-use crate::node::memory::Memory;
-use crate::node::node_check::NodeCheck;
-use crate::node::node_ref::NodeRef;
-use crate::node::record::wide;
-use crate::node::record::Record;
-use crate::node::roster::Matcher;
-use crate::node::roster::Queue;
-use crate::node::start_all::StartAllCause;
-use crate::node::tracing::Tracer;
-use crate::node::transaction::Transactions;
-use gpreempt_policy::Arming;
-use gpreempt_policy::Config;
-use gpreempt_policy::Mode;
-use gpreempt_policy::Nanos;
-use gpreempt_policy::QueueId;
-use gpreempt_policy::QueueView;
-use gpreempt_policy::Step;
-use gpreempt_policy::RETRY_FIRST;
+use crate::node::{
+    crowding::Crowding,
+    look::Look,
+    memory::Memory,
+    node_check::NodeCheck,
+    node_ref::NodeRef,
+    record::{wide, Record},
+    roster::{Matcher, Queue},
+    start_all::StartAllCause,
+    tracing::Tracer,
+    transaction::Transactions,
+};
+use gpreempt_policy::{Arming, Config, Mode, Nanos, QueueId, QueueView, Step, RETRY_FIRST};
 use kernel::prelude::*;
-use kfd::act::backend::Backend;
-use kfd::act::failure::Failure;
-use kfd::driver::check::Refusal;
-use kfd::driver::gpu::Away;
-use kfd::driver::gpu::Present;
-use kfd::driver::hardware::HardwareSource;
-use kfd::kernel::clock;
-use kfd::kernel::thread::Running;
-use kfd::look::sampler::SamplerKind;
-use kfd::look::survey::QueueSeen;
-use kfd::look::survey::Survey;
+use kfd::{
+    act::{backend::Backend, failure::Failure},
+    driver::{
+        check::Refusal,
+        gpu::{Away, Present},
+        hardware::HardwareSource,
+    },
+    kernel::{clock, thread::Running},
+    look::{
+        sampler::SamplerKind,
+        survey::{QueueSeen, Survey},
+    },
+};
 
 /// A node and everything that is remembered of it. The memory is allocated when
 /// the node is first seen; a pass allocates nothing.

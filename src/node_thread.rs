@@ -3,32 +3,28 @@
 //! One node of a GPU, as its thread keeps it: what is remembered of it, the settings
 //! in force, and when to look again.
 
-use crate::node::node_ref::gpu_name;
-use crate::node::start_all::StartAllCause;
-use crate::node::NodeState;
-use crate::shared::Shared;
-use gpreempt_policy::Config;
-use gpreempt_policy::Mode;
-use gpreempt_policy::Nanos;
-use gpreempt_policy::RuleEffect;
-use gpreempt_policy::RETRY_FIRST;
-use kernel::prelude::*;
-use kernel::sync::Arc;
-use kernel::time::delay::fsleep;
-use kernel::time::Delta;
-use kfd::act::backend::Backend;
-use kfd::act::failure::Failure;
-use kfd::driver::driver::Device;
-use kfd::driver::gpu::Gpu;
-use kfd::driver::gpu::NodeData;
-use kfd::driver::gpu::Present;
-use kfd::kernel::clock;
-use kfd::kernel::thread::Running;
-use kfd::kernel::wake;
-use kfd::kernel::wake::Alarm;
-use kfd::operator::rules::MOST_RULES;
-use kfd::operator::settings::Followed;
-use kfd::operator::settings::Settings;
+use crate::{
+    node::{node_ref::gpu_name, start_all::StartAllCause, NodeState},
+    shared::Shared,
+};
+use gpreempt_policy::{Config, Mode, Nanos, RuleEffect, RETRY_FIRST};
+use kernel::{
+    prelude::*,
+    sync::Arc,
+    time::{delay::fsleep, Delta},
+};
+use kfd::{
+    act::{backend::Backend, failure::Failure},
+    driver::{
+        driver::Device,
+        gpu::{Gpu, NodeData, Present},
+    },
+    kernel::{clock, thread::Running, wake, wake::Alarm},
+    operator::{
+        rules::MOST_RULES,
+        settings::{Followed, Settings},
+    },
+};
 
 /// For how long the module tries to start everything before it lets go of a GPU or
 /// lets the system sleep. What may be in the way, a halt for debugfs or for another

@@ -2,14 +2,18 @@
 
 //! What all GPUs have in common.
 
-use kernel::prelude::*;
-use kernel::sync::atomic::Atomic;
-use kernel::sync::atomic::Relaxed;
-use kernel::sync::Arc;
-use kfd::act::hws::Hws;
-use kfd::driver::driver::Driver;
-use kfd::operator::rules::Rules;
-use kfd::operator::sysfs::Root;
+use kernel::{
+    prelude::*,
+    sync::{
+        atomic::{Atomic, Relaxed},
+        Arc,
+    },
+};
+use kfd::{
+    act::hws::Hws,
+    driver::driver::Driver,
+    operator::{rules::Rules, sysfs::Root},
+};
 
 /// What all GPUs have in common.
 pub(crate) struct Shared {

@@ -2,17 +2,17 @@
 
 //! The values of a node in sysfs.
 
-use crate::node::record::wide;
-use crate::node::NodeState;
-use crate::node_thread::NodeThread;
-use kernel::prelude::*;
-use kernel::str::Formatter;
-use kernel::sync::Arc;
-use kfd::act::backend::Backend;
-use kfd::driver::gpu::Gpu;
-use kfd::kernel::wake;
-use kfd::operator::sysfs::Value;
-use kfd::operator::sysfs::Values;
+use crate::{
+    node::{record::wide, NodeState},
+    node_thread::NodeThread,
+};
+use kernel::{prelude::*, str::Formatter, sync::Arc};
+use kfd::{
+    act::backend::Backend,
+    driver::gpu::Gpu,
+    kernel::wake,
+    operator::sysfs::{Value, Values},
+};
 
 /// The node of a folder.
 pub(crate) struct NodeValues {

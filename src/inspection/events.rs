@@ -2,14 +2,10 @@
 
 //! The latest decisions with their reasons.
 
-use super::nodes::each_node;
-use super::text;
-use crate::fleet::Fleet;
-use crate::node::record::Outcome;
+use super::{nodes::each_node, text};
+use crate::{fleet::Fleet, node::record::Outcome};
 use gpreempt_policy::Action;
-use kernel::prelude::*;
-use kernel::seq_file::SeqFile;
-use kernel::seq_print;
+use kernel::{prelude::*, seq_file::SeqFile, seq_print};
 
 fn action(action: Action) -> &'static str {
     match action {

@@ -2,12 +2,9 @@
 
 //! How long things took, by order of magnitude.
 
-use super::nodes::each_node;
-use super::text;
+use super::{nodes::each_node, text};
 use crate::fleet::Fleet;
-use kernel::prelude::*;
-use kernel::seq_file::SeqFile;
-use kernel::seq_print;
+use kernel::{prelude::*, seq_file::SeqFile, seq_print};
 
 /// The table.
 pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {

@@ -2,12 +2,12 @@
 
 //! The walk over all nodes that each table is made of.
 
-use crate::fleet::Fleet;
-use crate::node::node_ref::gpu_name;
-use crate::node::NodeState;
+use crate::{
+    fleet::Fleet,
+    node::{node_ref::gpu_name, NodeState},
+};
 use kernel::prelude::*;
-use kfd::act::backend::Backend;
-use kfd::operator::settings::Settings;
+use kfd::{act::backend::Backend, operator::settings::Settings};
 
 /// Calls a function for each node, with the GPU's name.
 pub(super) fn each_node(

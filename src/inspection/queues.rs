@@ -2,20 +2,14 @@
 
 //! The table of queues.
 
-use super::nodes::each_node;
-use super::text;
-use super::text::Quoted;
-use crate::fleet::Fleet;
-use crate::node::comm::Comm;
-use gpreempt_policy::Head;
-use gpreempt_policy::Waves;
-use gpreempt_policy::QUEUE_SLOTS;
-use kernel::prelude::*;
-use kernel::seq_file::SeqFile;
-use kernel::seq_print;
-use kfd::driver::queue::Activity;
-use kfd::driver::queue::Format;
-use kfd::kernel::clock;
+use super::{nodes::each_node, text, text::Quoted};
+use crate::{fleet::Fleet, node::comm::Comm};
+use gpreempt_policy::{Head, Waves, QUEUE_SLOTS};
+use kernel::{prelude::*, seq_file::SeqFile, seq_print};
+use kfd::{
+    driver::queue::{Activity, Format},
+    kernel::clock,
+};
 
 /// A number for the table, or a dash if it is unknown.
 struct Maybe(Option<u64>);

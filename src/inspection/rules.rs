@@ -2,12 +2,9 @@
 
 //! The operator's rules.
 
-use super::text;
-use super::text::Quoted;
+use super::{text, text::Quoted};
 use crate::fleet::Fleet;
-use kernel::prelude::*;
-use kernel::seq_file::SeqFile;
-use kernel::seq_print;
+use kernel::{prelude::*, seq_file::SeqFile, seq_print};
 
 /// The table: each rule as it was written.
 pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {

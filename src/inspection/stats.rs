@@ -2,15 +2,12 @@
 
 //! Counters and the state of each node.
 
-use super::nodes::each_node_in_force;
-use super::text;
-use super::text::Quoted;
-use crate::fleet::Fleet;
-use crate::node::record::wide;
-use crate::node::NodeState;
-use kernel::prelude::*;
-use kernel::seq_file::SeqFile;
-use kernel::seq_print;
+use super::{nodes::each_node_in_force, text, text::Quoted};
+use crate::{
+    fleet::Fleet,
+    node::{record::wide, NodeState},
+};
+use kernel::{prelude::*, seq_file::SeqFile, seq_print};
 
 /// The numbers of a node, each with its name.
 fn numbers(node: &NodeState) -> [(&'static str, u64); 22] {

@@ -2,10 +2,7 @@
 
 //! Words and JSON in a file.
 
-use kernel::fmt;
-use kernel::prelude::*;
-use kernel::seq_file::SeqFile;
-use kernel::seq_print;
+use kernel::{fmt, prelude::*, seq_file::SeqFile, seq_print};
 
 /// The version of everything that is written as JSON.
 pub(super) const SCHEMA: u32 = 1;

@@ -3,12 +3,9 @@
 //! Says in the log whose queues are left alone for want of room, once for each
 //! change of these processes.
 
-use crate::node::comm::Comm;
-use crate::node::node_ref::NodeRef;
-use gpreempt_policy::Nanos;
-use gpreempt_policy::QUEUE_SLOTS;
-use kernel::fmt;
-use kernel::prelude::*;
+use crate::node::{comm::Comm, node_ref::NodeRef};
+use gpreempt_policy::{Nanos, QUEUE_SLOTS};
+use kernel::{fmt, prelude::*};
 use kfd::look::survey::Survey;
 
 /// The least time between two lines, because programs can bring changes about.

@@ -4,15 +4,14 @@
 //! programs' memory and the hardware say.
 
 use kernel::prelude::*;
-use kfd::driver::gpu::Present;
-use kfd::driver::hardware::HardwareSource;
-use kfd::driver::node::Node;
-use kfd::kernel::thread::Running;
-use kfd::look::crowd::Known;
-use kfd::look::hardware::Occupancy;
-use kfd::look::registers::Registers;
-use kfd::look::sampler::SamplerKind;
-use kfd::look::survey::Survey;
+use kfd::{
+    driver::{gpu::Present, hardware::HardwareSource, node::Node},
+    kernel::thread::Running,
+    look::{
+        crowd::Known, hardware::Occupancy, registers::Registers, sampler::SamplerKind,
+        survey::Survey,
+    },
+};
 
 /// What the last look saw, and the memory for it.
 pub(crate) struct Look {

@@ -2,9 +2,7 @@
 
 //! What is remembered of a node's queues from pass to pass.
 
-use crate::node::policy::NodePolicy;
-use crate::node::record::Record;
-use crate::node::roster::Roster;
+use crate::node::{policy::NodePolicy, record::Record, roster::Roster};
 use kernel::prelude::*;
 
 /// What is remembered of a node's queues from pass to pass.

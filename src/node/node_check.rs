@@ -5,10 +5,10 @@
 
 use crate::node::node_ref::NodeRef;
 use kernel::prelude::*;
-use kfd::act::backend::Backend;
-use kfd::driver::check;
-use kfd::driver::check::Refusal;
-use kfd::driver::node::Node;
+use kfd::{
+    act::backend::Backend,
+    driver::{check, check::Refusal, node::Node},
+};
 
 /// What the check of a node has said.
 pub(crate) struct NodeCheck {

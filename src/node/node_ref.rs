@@ -3,10 +3,11 @@
 //! Where a node is found, and what the log calls it.
 
 use kernel::fmt;
-use kfd::driver::driver::Device;
-use kfd::driver::gpu::Away;
-use kfd::driver::gpu::Present;
-use kfd::driver::node::Node;
+use kfd::driver::{
+    driver::Device,
+    gpu::{Away, Present},
+    node::Node,
+};
 
 /// What the log and the tables call a GPU: its PCI address.
 pub(crate) fn gpu_name(device: &Device) -> &str {

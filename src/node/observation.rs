@@ -3,13 +3,9 @@
 //! What was seen of a node's queues, in the policy's terms.
 
 use crate::node::roster::Roster;
-use gpreempt_policy::Observation;
-use gpreempt_policy::QueueState;
-use gpreempt_policy::TenantId;
-use gpreempt_policy::Waves;
+use gpreempt_policy::{Observation, QueueState, TenantId, Waves};
 use kernel::prelude::*;
-use kfd::driver::queue::Activity;
-use kfd::look::survey::Survey;
+use kfd::{driver::queue::Activity, look::survey::Survey};
 
 /// Puts what was seen into the policy's terms, and notes in the roster which
 /// queues are stopped. The survey must be the one that the roster took in last.

@@ -3,18 +3,14 @@
 //! What became of the decisions: noted in the roster, counted, kept for the tables,
 //! told to the tracepoints, and reported to the policy.
 
-use crate::node::memory::Memory;
-use crate::node::record::Event;
-use crate::node::record::Outcome;
-use crate::node::tracing::Tracer;
-use crate::node::transaction::Transactions;
-use gpreempt_policy::Action;
-use gpreempt_policy::Decision;
-use gpreempt_policy::Mode;
-use gpreempt_policy::Nanos;
-use gpreempt_policy::Report;
-use kfd::act::failure::Failure;
-use kfd::act::transaction::Done;
+use crate::node::{
+    memory::Memory,
+    record::{Event, Outcome},
+    tracing::Tracer,
+    transaction::Transactions,
+};
+use gpreempt_policy::{Action, Decision, Mode, Nanos, Report};
+use kfd::act::{failure::Failure, transaction::Done};
 
 /// Keeps what became of the decisions of a pass, which the transactions have
 /// carried out as far as there was no failure.

@@ -2,26 +2,17 @@
 
 //! The policy of one node, with the memory for what it is told and what it says.
 
-use crate::node::observation::observe;
-use crate::node::roster::Queue;
-use crate::node::roster::Roster;
-use crate::node::storage::room;
-use crate::node::storage::Slots;
-use gpreempt_policy::Arming;
-use gpreempt_policy::Config;
-use gpreempt_policy::Decision;
-use gpreempt_policy::Nanos;
-use gpreempt_policy::Observation;
-use gpreempt_policy::Priority;
-use gpreempt_policy::QueueId;
-use gpreempt_policy::QueueView;
-use gpreempt_policy::Report;
-use gpreempt_policy::Scheduler;
-use gpreempt_policy::Step;
-use gpreempt_policy::QUEUE_SLOTS;
+use crate::node::{
+    observation::observe,
+    roster::{Queue, Roster},
+    storage::{room, Slots},
+};
+use gpreempt_policy::{
+    Arming, Config, Decision, Nanos, Observation, Priority, QueueId, QueueView, Report, Scheduler,
+    Step, QUEUE_SLOTS,
+};
 use kernel::prelude::*;
-use kfd::act::failure::Failure;
-use kfd::look::survey::Survey;
+use kfd::{act::failure::Failure, look::survey::Survey};
 
 /// The policy of one node.
 pub(crate) struct NodePolicy {

@@ -3,11 +3,7 @@
 //! What a node did: counters, the latest decisions, and how long things took.
 
 use crate::node::histogram::Histogram;
-use gpreempt_policy::Action;
-use gpreempt_policy::Failed;
-use gpreempt_policy::HintCounts;
-use gpreempt_policy::Nanos;
-use gpreempt_policy::Reason;
+use gpreempt_policy::{Action, Failed, HintCounts, Nanos, Reason};
 use kernel::prelude::*;
 
 /// How many decisions are kept.

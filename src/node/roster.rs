@@ -6,23 +6,20 @@
 //! The driver may use an address again for another queue, so the policy gets
 //! numbers that are never given twice.
 
-use crate::node::places::Places;
-use crate::node::storage::room;
-use gpreempt_policy::ProcessId;
-use gpreempt_policy::QueueId;
-use gpreempt_policy::RuleId;
-use gpreempt_policy::QUEUE_SLOTS;
+use crate::node::{places::Places, storage::room};
+use gpreempt_policy::{ProcessId, QueueId, RuleId, QUEUE_SLOTS};
 use kernel::prelude::*;
-use kfd::driver::process::Identity;
-use kfd::driver::process::Program;
-use kfd::driver::process::Traits;
-use kfd::driver::process::COMM_LEN;
-use kfd::driver::queue::Format;
-use kfd::driver::queue::QueueKey;
-use kfd::look::crowd::Known;
-use kfd::look::survey::QueueSeen;
-use kfd::look::survey::Survey;
-use kfd::operator::rules::RulesAsOf;
+use kfd::{
+    driver::{
+        process::{Identity, Program, Traits, COMM_LEN},
+        queue::{Format, QueueKey},
+    },
+    look::{
+        crowd::Known,
+        survey::{QueueSeen, Survey},
+    },
+    operator::rules::RulesAsOf,
+};
 
 /// What is remembered of a queue.
 #[derive(Clone, Copy)]

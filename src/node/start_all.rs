@@ -7,15 +7,13 @@
 //! forgotten here does not stay stopped. Not to start everything is a failure unless
 //! nothing can be stopped any more: nobody looks again after a node is let go of.
 
-use crate::node::memory::Memory;
-use crate::node::node_ref::NodeRef;
-use crate::node::roster::Roster;
-use crate::node::transaction::Transactions;
+use crate::node::{memory::Memory, node_ref::NodeRef, roster::Roster, transaction::Transactions};
 use kernel::prelude::*;
-use kfd::act::backend::Backend;
-use kfd::act::failure::Failure;
-use kfd::driver::gpu::Away;
-use kfd::look::survey::Survey;
+use kfd::{
+    act::{backend::Backend, failure::Failure},
+    driver::gpu::Away,
+    look::survey::Survey,
+};
 
 /// Why everything is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,16 +2,10 @@
 
 //! The memory that the policy works in, for one node.
 
-use gpreempt_policy::LevelSlot;
-use gpreempt_policy::Parts;
-use gpreempt_policy::ProcessSlot;
-use gpreempt_policy::QueueSlot;
-use gpreempt_policy::Storage;
-use gpreempt_policy::TenantSlot;
-use gpreempt_policy::LEVEL_SLOTS;
-use gpreempt_policy::PROCESS_SLOTS;
-use gpreempt_policy::QUEUE_SLOTS;
-use gpreempt_policy::TENANT_SLOTS;
+use gpreempt_policy::{
+    LevelSlot, Parts, ProcessSlot, QueueSlot, Storage, TenantSlot, LEVEL_SLOTS, PROCESS_SLOTS,
+    QUEUE_SLOTS, TENANT_SLOTS,
+};
 use kernel::prelude::*;
 
 /// Memory for as many queues as a node is sized for.

@@ -2,15 +2,8 @@
 
 //! Inversions and decisions, for the tracepoints.
 
-use crate::node::record::Outcome;
-use crate::node::roster::Queue;
-use gpreempt_policy::Action;
-use gpreempt_policy::Decision;
-use gpreempt_policy::Inversion;
-use gpreempt_policy::Mode;
-use gpreempt_policy::Nanos;
-use gpreempt_policy::Priority;
-use gpreempt_policy::Reason;
+use crate::node::{record::Outcome, roster::Queue};
+use gpreempt_policy::{Action, Decision, Inversion, Mode, Nanos, Priority, Reason};
 use kfd::operator::trace;
 
 /// The tracepoints as those of one node.

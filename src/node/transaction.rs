@@ -3,25 +3,19 @@
 //! The transactions on a node: decisions made into requests, what became of these,
 //! and what a failed transaction leaves behind.
 
-use crate::node::memory::Memory;
-use crate::node::node_ref::NodeRef;
-use crate::node::record::Counters;
-use crate::node::unanswered::Unanswered;
-use gpreempt_policy::Nanos;
-use gpreempt_policy::QUEUE_SLOTS;
-use gpreempt_policy::RETRY_LONGEST;
+use crate::node::{memory::Memory, node_ref::NodeRef, record::Counters, unanswered::Unanswered};
+use gpreempt_policy::{Nanos, QUEUE_SLOTS, RETRY_LONGEST};
 use kernel::prelude::*;
-use kfd::act::backend::Backend;
-use kfd::act::failure::Failure;
-use kfd::act::transaction::report_misfit;
-use kfd::act::transaction::Done;
-use kfd::act::transaction::HandedOver;
-use kfd::act::transaction::Orders;
-use kfd::act::transaction::Requests;
-use kfd::act::transaction::Transacted;
-use kfd::driver::queue::QueueKey;
-use kfd::kernel::clock;
-use kfd::look::survey::Survey;
+use kfd::{
+    act::{
+        backend::Backend,
+        failure::Failure,
+        transaction::{report_misfit, Done, HandedOver, Orders, Requests, Transacted},
+    },
+    driver::queue::QueueKey,
+    kernel::clock,
+    look::survey::Survey,
+};
 
 /// The transactions on a node.
 pub(crate) struct Transactions {

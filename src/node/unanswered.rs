@@ -13,14 +13,16 @@
 //! its own, which may never come: the next try does.
 
 use crate::node::node_ref::NodeRef;
-use gpreempt_policy::Nanos;
-use gpreempt_policy::RETRY_LONGEST;
+use gpreempt_policy::{Nanos, RETRY_LONGEST};
 use kernel::prelude::*;
-use kfd::act::backend::Backend;
-use kfd::act::failure::Failure;
-use kfd::act::transaction::Orders;
-use kfd::act::transaction::Transacted;
-use kfd::kernel::clock;
+use kfd::{
+    act::{
+        backend::Backend,
+        failure::Failure,
+        transaction::{Orders, Transacted},
+    },
+    kernel::clock,
+};
 
 /// The longest pause.
 const LONGEST_PAUSE: Nanos = Nanos::SECOND.times(300);

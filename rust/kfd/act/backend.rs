@@ -4,17 +4,21 @@
 
 #![forbid(unsafe_code)]
 
-use crate::act::failure::Failure;
-use crate::act::hws::Hws;
 pub use crate::act::hws::TransactionKind;
-use crate::act::mqd;
-use crate::act::transaction::Orders;
-use crate::act::transaction::Transacted;
-use crate::driver::check::Refusal;
-use crate::driver::direct;
-use crate::driver::node::Node;
-use crate::driver::node::SchedPolicy;
-use crate::kernel::choice::choice;
+use crate::{
+    act::{
+        failure::Failure,
+        hws::Hws,
+        mqd,
+        transaction::{Orders, Transacted},
+    },
+    driver::{
+        check::Refusal,
+        direct,
+        node::{Node, SchedPolicy},
+    },
+    kernel::choice::choice,
+};
 use kernel::prelude::*;
 
 choice! {

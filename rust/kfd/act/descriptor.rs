@@ -5,11 +5,14 @@
 
 #![forbid(unsafe_code)]
 
-use crate::act::transaction::Done;
-use crate::driver::layout::*;
-use crate::driver::node::Node;
-use crate::driver::queue::Format;
-use crate::driver::queue::QueueFacts;
+use crate::{
+    act::transaction::Done,
+    driver::{
+        layout::*,
+        node::Node,
+        queue::{Format, QueueFacts},
+    },
+};
 
 /// How a stop that was carried out found a queue, as its descriptors say, which are
 /// those of a queue that is off the hardware. A PM4 queue's do not tell: it may have

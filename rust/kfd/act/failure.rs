@@ -4,12 +4,14 @@
 
 #![forbid(unsafe_code)]
 
-use crate::driver::gpu::Away;
-use crate::driver::node::Node;
-use crate::driver::node::SchedPolicy;
-use crate::kernel::compat::ETIME;
-use gpreempt_policy::Failed;
-use gpreempt_policy::FailureKind;
+use crate::{
+    driver::{
+        gpu::Away,
+        node::{Node, SchedPolicy},
+    },
+    kernel::compat::ETIME,
+};
+use gpreempt_policy::{Failed, FailureKind};
 use kernel::prelude::*;
 
 /// Why a transaction failed. Nothing was changed unless it says otherwise.

@@ -33,25 +33,25 @@
 
 #![forbid(unsafe_code)]
 
-use crate::act::descriptor::found;
-use crate::act::failure::Failure;
-use crate::act::transaction::report_misfit;
-use crate::act::transaction::Done;
-use crate::act::transaction::HandedOver;
-use crate::act::transaction::Orders;
-use crate::act::transaction::Timing;
-use crate::act::transaction::Transacted;
-use crate::act::transaction::Wanted;
-use crate::driver::census::Census;
-use crate::driver::direct::NotUnmapped;
-use crate::driver::driver::Driver;
-use crate::driver::node::Node;
-use crate::driver::unmapped::Functions;
-use crate::driver::unmapped::Unmapped;
-use crate::kernel::choice::choice;
-use crate::kernel::clock;
-use crate::kernel::preemption::without_preemption;
-use crate::kernel::preemption::Preferred;
+use crate::{
+    act::{
+        descriptor::found,
+        failure::Failure,
+        transaction::{report_misfit, Done, HandedOver, Orders, Timing, Transacted, Wanted},
+    },
+    driver::{
+        census::Census,
+        direct::NotUnmapped,
+        driver::Driver,
+        node::Node,
+        unmapped::{Functions, Unmapped},
+    },
+    kernel::{
+        choice::choice,
+        clock,
+        preemption::{without_preemption, Preferred},
+    },
+};
 use kernel::prelude::*;
 
 choice! {

@@ -114,8 +114,7 @@ fn wide(at: u32) -> usize {
 /// How many places were looked at, for tests.
 #[cfg(CONFIG_KUNIT)]
 pub mod looks {
-    use kernel::sync::atomic::Atomic;
-    use kernel::sync::atomic::Relaxed;
+    use kernel::sync::atomic::{Atomic, Relaxed};
 
     static LOOKS: Atomic<u32> = Atomic::new(0);
 

@@ -11,17 +11,15 @@
 
 #![forbid(unsafe_code)]
 
-use crate::act::failure::Failure;
-use crate::act::transaction::may_look;
-use crate::act::transaction::report_misfit;
-use crate::act::transaction::Done;
-use crate::act::transaction::Orders;
-use crate::act::transaction::Timing;
-use crate::act::transaction::Transacted;
-use crate::driver::node::Node;
-use crate::kernel::clock;
-use gpreempt_policy::Action;
-use gpreempt_policy::Nanos;
+use crate::{
+    act::{
+        failure::Failure,
+        transaction::{may_look, report_misfit, Done, Orders, Timing, Transacted},
+    },
+    driver::node::Node,
+    kernel::clock,
+};
+use gpreempt_policy::{Action, Nanos};
 use kernel::prelude::*;
 
 /// Stops and starts queues, again if there was not room for all of them.

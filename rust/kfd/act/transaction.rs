@@ -4,20 +4,19 @@
 
 #![forbid(unsafe_code)]
 
-use crate::act::failure::Failure;
-use crate::act::index::Index;
-use crate::driver::census::Census;
-use crate::driver::direct::Unexpected;
-use crate::driver::due::Room;
-use crate::driver::gpu::Away;
-use crate::driver::gpu::Present;
-use crate::driver::node::Node;
-use crate::driver::queue::Activity;
-use crate::driver::queue::QueueFacts;
-use crate::driver::queue::QueueKey;
-use crate::kernel::sort::sort_by_key;
-use gpreempt_policy::Action;
-use gpreempt_policy::Nanos;
+use crate::{
+    act::{failure::Failure, index::Index},
+    driver::{
+        census::Census,
+        direct::Unexpected,
+        due::Room,
+        gpu::{Away, Present},
+        node::Node,
+        queue::{Activity, QueueFacts, QueueKey},
+    },
+    kernel::sort::sort_by_key,
+};
+use gpreempt_policy::{Action, Nanos};
 use kernel::prelude::*;
 
 /// One queue to stop or to start, and what became of it.

@@ -8,8 +8,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::driver::queue::Misfit;
-use crate::driver::queue::QueueKind;
+use crate::driver::queue::{Misfit, QueueKind};
 
 /// What a walk over a node found, and what did not fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,12 +6,13 @@
 
 #![forbid(unsafe_code)]
 
-use crate::driver::hardware_queue::manager;
-use crate::driver::layout::*;
-use crate::driver::node::Node;
-use crate::driver::node::SchedPolicy;
-use crate::driver::operation;
-use crate::driver::operation::Operation;
+use crate::driver::{
+    hardware_queue::manager,
+    layout::*,
+    node::{Node, SchedPolicy},
+    operation,
+    operation::Operation,
+};
 
 /// Why a node is not touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,19 +8,18 @@
 //! checks. Whatever else it meets, it leaves the driver's record as it was, so that the
 //! driver's own function, called next, takes all queues off once more and recovers.
 
-use crate::driver::driver::Driver;
-use crate::driver::foreign::Foreign;
-use crate::driver::gpu::Away;
-use crate::driver::layout::*;
-use crate::driver::locked::LockedNode;
-use crate::driver::node::Node;
-use crate::driver::operation;
-use crate::kernel::bindings;
-use crate::kernel::clock;
+use crate::{
+    driver::{
+        driver::Driver, foreign::Foreign, gpu::Away, layout::*, locked::LockedNode, node::Node,
+        operation,
+    },
+    kernel::{bindings, clock},
+};
 use gpreempt_policy::Nanos;
-use kernel::prelude::*;
-use kernel::sync::atomic::Atomic;
-use kernel::sync::atomic::Relaxed;
+use kernel::{
+    prelude::*,
+    sync::atomic::{Atomic, Relaxed},
+};
 
 /// An answer that takes a larger part of the driver's own time limit is none to rely on.
 /// Saving waves takes milliseconds; the firmware waits for almost half of the limit for

@@ -2,15 +2,13 @@
 
 //! amdgpu as the driver core sees it.
 
-use crate::kernel::bindings;
-use crate::kernel::compat::*;
-use core::marker::PhantomPinned;
-use core::pin::Pin;
-use core::ptr::NonNull;
-use kernel::error::from_err_ptr;
-use kernel::prelude::*;
-use kernel::sync::atomic::Atomic;
-use kernel::sync::atomic::Relaxed;
+use crate::kernel::{bindings, compat::*};
+use core::{marker::PhantomPinned, pin::Pin, ptr::NonNull};
+use kernel::{
+    error::from_err_ptr,
+    prelude::*,
+    sync::atomic::{Atomic, Relaxed},
+};
 
 /// How often the driver was let go of.
 static LET_GO: Atomic<u32> = Atomic::new(0);

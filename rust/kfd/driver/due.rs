@@ -7,14 +7,14 @@
 //! nothing may be changed before. What is to be changed is therefore noted on the
 //! way. It cannot outlive the lock under which it was found, and so is still there.
 
-use crate::driver::census::Census;
-use crate::driver::foreign::Foreign;
-use crate::driver::layout::*;
-use crate::driver::locked::LockedNode;
-use crate::driver::locked::QueueManagerLock;
-use crate::driver::node::Node;
-use crate::driver::queue::QueueFacts;
-use crate::driver::queue::QueueKind;
+use crate::driver::{
+    census::Census,
+    foreign::Foreign,
+    layout::*,
+    locked::{LockedNode, QueueManagerLock},
+    node::Node,
+    queue::{QueueFacts, QueueKind},
+};
 use gpreempt_policy::Action;
 use kernel::prelude::*;
 

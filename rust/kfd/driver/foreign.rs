@@ -6,9 +6,10 @@
 //! copies, by accesses that fail instead of faulting, so that a wrong layout or
 //! a damaged list ends in an error and not in a crash with a lock held.
 
-use crate::driver::layout::Place;
-use crate::driver::layout::MOST_QUEUE_BYTES;
-use crate::kernel::bindings;
+use crate::{
+    driver::layout::{Place, MOST_QUEUE_BYTES},
+    kernel::bindings,
+};
 use core::num::NonZeroUsize;
 
 /// Types of which any bytes are a value.

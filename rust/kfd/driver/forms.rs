@@ -5,10 +5,10 @@
 
 #![forbid(unsafe_code)]
 
-use super::fields::Form;
-use super::type_info::Damage;
-use super::type_info::Kind;
-use super::type_info::TypeInfo;
+use super::{
+    fields::Form,
+    type_info::{Damage, Kind, TypeInfo},
+};
 use core::fmt;
 
 /// What is there instead of what the table says.

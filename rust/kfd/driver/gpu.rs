@@ -7,20 +7,24 @@
 //! is about to let go of it takes too; and a node is only used while the GPU cannot
 //! be divided anew (`partitions.rs`), for which the driver would free all nodes.
 
-use crate::driver::driver::Bound;
-use crate::driver::driver::Device;
-use crate::driver::foreign::Foreign;
-use crate::driver::layout::*;
-use crate::kernel::bindings;
-use crate::kernel::clock;
-use core::marker::PhantomData;
-use core::pin::Pin;
+use crate::{
+    driver::{
+        driver::{Bound, Device},
+        foreign::Foreign,
+        layout::*,
+    },
+    kernel::{bindings, clock},
+};
+use core::{marker::PhantomData, pin::Pin};
 use gpreempt_policy::Nanos;
-use kernel::prelude::*;
-use kernel::sync::atomic::Atomic;
-use kernel::sync::atomic::Relaxed;
-use kernel::sync::Mutex;
-use kernel::types::NotThreadSafe;
+use kernel::{
+    prelude::*,
+    sync::{
+        atomic::{Atomic, Relaxed},
+        Mutex,
+    },
+    types::NotThreadSafe,
+};
 
 /// The most nodes that a GPU is divided into.
 pub const MAX_NODES: usize = KFD_DEV_NODES_LEN;

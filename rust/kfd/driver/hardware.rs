@@ -3,14 +3,17 @@
 //! The hardware queues of a GPU, while no reset is under way, and the driver's
 //! functions that read what is in them.
 
-use crate::driver::foreign::Foreign;
-use crate::driver::gpu::Away;
-use crate::driver::gpu::Present;
-use crate::driver::layout::*;
-use crate::driver::node::Node;
-use crate::driver::operation;
-use crate::driver::operation::Function;
-use crate::kernel::bindings;
+use crate::{
+    driver::{
+        foreign::Foreign,
+        gpu::{Away, Present},
+        layout::*,
+        node::Node,
+        operation,
+        operation::Function,
+    },
+    kernel::bindings,
+};
 use kernel::prelude::*;
 
 /// The hardware queues of the engine that runs user queues: so many on each pipe.

@@ -3,15 +3,18 @@
 //! The driver's functions that take one queue out of its hardware queue and put it
 //! back, for when the driver itself does so instead of the hardware scheduler.
 
-use crate::driver::census::Census;
-use crate::driver::due::DueQueue;
-use crate::driver::foreign::Foreign;
-use crate::driver::layout::*;
-use crate::driver::node::Node;
-use crate::driver::node::SchedPolicy;
-use crate::driver::operation;
-use crate::driver::queue::Format;
-use crate::kernel::bindings;
+use crate::{
+    driver::{
+        census::Census,
+        due::DueQueue,
+        foreign::Foreign,
+        layout::*,
+        node::{Node, SchedPolicy},
+        operation,
+        queue::Format,
+    },
+    kernel::bindings,
+};
 use gpreempt_policy::Action;
 use kernel::prelude::*;
 

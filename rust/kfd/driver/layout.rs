@@ -11,8 +11,7 @@
 pub(crate) use super::fields::*;
 use super::resolve::Finding;
 use core::ops::Add;
-use kernel::sync::atomic::Atomic;
-use kernel::sync::atomic::Relaxed;
+use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// What stands for a field that the driver does not have, and for all before the layout is
 /// known. No structure is as large, so that what is read there is nothing.

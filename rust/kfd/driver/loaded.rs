@@ -3,23 +3,18 @@
 //! Where the driver that is loaded has its fields, by its own type information: found out
 //! once, before anything of the driver is touched.
 
-use crate::driver::driver::Driver;
-use crate::driver::fields::ROWS;
-use crate::driver::layout;
-use crate::driver::resolve::order;
-use crate::driver::resolve::Differences;
-use crate::driver::resolve::Finding;
-use crate::driver::resolve::LockBytes;
-use crate::driver::resolve::Resolution;
-use crate::driver::type_info::Damage;
-use crate::driver::type_info::Sections;
-use crate::driver::type_info::TypeInfo;
-use crate::kernel::bindings;
-use crate::kernel::compat::*;
-use crate::kernel::sort::sort_by_key;
+use crate::{
+    driver::{
+        driver::Driver,
+        fields::ROWS,
+        layout,
+        resolve::{order, Differences, Finding, LockBytes, Resolution},
+        type_info::{Damage, Sections, TypeInfo},
+    },
+    kernel::{bindings, compat::*, sort::sort_by_key},
+};
 use core::ptr::NonNull;
-use kernel::error::to_result;
-use kernel::prelude::*;
+use kernel::{error::to_result, prelude::*};
 
 impl Driver {
     /// Finds out where the driver has everything that the module uses. What is missing or

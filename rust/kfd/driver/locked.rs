@@ -2,17 +2,17 @@
 
 //! A node whose queue manager's lock is held: the only way to its lists.
 
-use crate::driver::census::Census;
-use crate::driver::foreign::Foreign;
-use crate::driver::layout::*;
-use crate::driver::node::Node;
-use crate::driver::process::MemoryHandle;
-use crate::driver::process::Task;
-use crate::driver::queue::counted_as;
-use crate::driver::queue::Activity;
-use crate::driver::queue::ProcessFacts;
-use crate::driver::queue::QueueFacts;
-use crate::kernel::bindings;
+use crate::{
+    driver::{
+        census::Census,
+        foreign::Foreign,
+        layout::*,
+        node::Node,
+        process::{MemoryHandle, Task},
+        queue::{counted_as, Activity, ProcessFacts, QueueFacts},
+    },
+    kernel::bindings,
+};
 use core::ops::Deref;
 use kernel::types::NotThreadSafe;
 
@@ -366,8 +366,7 @@ fn spend(budget: &mut u32) -> bool {
 /// How often the lists were walked over, for tests.
 #[cfg(CONFIG_KUNIT)]
 pub mod walks {
-    use kernel::sync::atomic::Atomic;
-    use kernel::sync::atomic::Relaxed;
+    use kernel::sync::atomic::{Atomic, Relaxed};
 
     static WALKS: Atomic<u32> = Atomic::new(0);
 

@@ -2,13 +2,12 @@
 
 //! The nodes of a GPU: it or its partitions, each with a queue manager of its own.
 
-use crate::driver::foreign::Foreign;
-use crate::driver::gpu::Away;
-use crate::driver::gpu::Present;
-use crate::driver::gpu::MAX_NODES;
-use crate::driver::layout::*;
-use crate::driver::partitions::Kept;
-use crate::driver::partitions::PartitionLock;
+use crate::driver::{
+    foreign::Foreign,
+    gpu::{Away, Present, MAX_NODES},
+    layout::*,
+    partitions::{Kept, PartitionLock},
+};
 
 /// How the driver hands queues to the hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

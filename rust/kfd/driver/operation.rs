@@ -6,16 +6,12 @@
 
 #![forbid(unsafe_code)]
 
-use crate::driver::driver;
-use crate::driver::foreign::Foreign;
-use crate::driver::gpu::Present;
-use crate::driver::layout::*;
-use crate::kernel::compat::*;
+use crate::{
+    driver::{driver, foreign::Foreign, gpu::Present, layout::*},
+    kernel::compat::*,
+};
 use core::marker::PhantomData;
-use kernel::sync::atomic::Acquire;
-use kernel::sync::atomic::Atomic;
-use kernel::sync::atomic::Relaxed;
-use kernel::sync::atomic::Release;
+use kernel::sync::atomic::{Acquire, Atomic, Relaxed, Release};
 
 /// A field of one of the driver's tables, and the function that it should point to.
 pub(crate) struct Operation {

@@ -12,11 +12,14 @@
 //! lock itself is kept, so that a division that KFD would allow waits for us and is
 //! not refused on our account. So it is with a driver that does not count.
 
-use crate::driver::foreign::Foreign;
-use crate::driver::gpu::Away;
-use crate::driver::gpu::Present;
-use crate::driver::layout::*;
-use crate::kernel::bindings;
+use crate::{
+    driver::{
+        foreign::Foreign,
+        gpu::{Away, Present},
+        layout::*,
+    },
+    kernel::bindings,
+};
 
 /// The partition lock of a GPU, held. A GPU without partitions has none.
 ///

@@ -2,10 +2,10 @@
 
 //! Processes that own queues.
 
-use crate::driver::foreign::AnyBits;
-use crate::kernel::bindings;
-use crate::kernel::cgroup::Cgroup;
-use crate::kernel::thread::Running;
+use crate::{
+    driver::foreign::AnyBits,
+    kernel::{bindings, cgroup::Cgroup, thread::Running},
+};
 use core::ptr::NonNull;
 use kernel::types::NotThreadSafe;
 

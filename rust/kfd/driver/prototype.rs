@@ -5,11 +5,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::type_info::Damage;
-use super::type_info::Kind;
-use super::type_info::Type;
-use super::type_info::TypeInfo;
-use super::type_info::MOST_STEPS;
+use super::type_info::{Damage, Kind, Type, TypeInfo, MOST_STEPS};
 
 impl TypeInfo<'_> {
     /// What a function, or a field that points to one, is like.

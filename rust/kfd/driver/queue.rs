@@ -4,9 +4,10 @@
 
 #![forbid(unsafe_code)]
 
-use crate::driver::foreign::Foreign;
-use crate::driver::foreign::Image;
-use crate::driver::layout::*;
+use crate::driver::{
+    foreign::{Foreign, Image},
+    layout::*,
+};
 use gpreempt_policy::Priority;
 
 /// The length of an AQL packet.
@@ -361,8 +362,7 @@ fn activity(image: &Image, reset: bool) -> Activity {
 /// tests.
 #[cfg(CONFIG_KUNIT)]
 pub mod words {
-    use kernel::sync::atomic::Atomic;
-    use kernel::sync::atomic::Relaxed;
+    use kernel::sync::atomic::{Atomic, Relaxed};
 
     static WORDS: Atomic<u32> = Atomic::new(0);
 

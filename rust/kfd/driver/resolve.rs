@@ -9,17 +9,11 @@
 
 #![forbid(unsafe_code)]
 
-use super::fields::Ask;
-use super::fields::Bytes;
-use super::fields::Form;
-use super::fields::Need;
-use super::fields::Row;
-use super::forms::is_like;
-use super::forms::place;
-use super::forms::How;
-use super::type_info::Class;
-use super::type_info::Damage;
-use super::type_info::TypeInfo;
+use super::{
+    fields::{Ask, Bytes, Form, Need, Row},
+    forms::{is_like, place, How},
+    type_info::{Class, Damage, TypeInfo},
+};
 use core::fmt;
 
 /// How many bytes the kernel's locks have, by its headers.

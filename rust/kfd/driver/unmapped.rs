@@ -4,23 +4,22 @@
 //! the queue manager's lock, and put back those that are active. The first may be
 //! replaced by an unmapping of our own (`direct.rs`).
 
-use crate::driver::census::Census;
-use crate::driver::check;
-use crate::driver::direct::Direct;
-use crate::driver::direct::NotUnmapped;
-use crate::driver::direct::Unexpected;
-use crate::driver::driver::Driver;
-use crate::driver::due::Due;
-use crate::driver::due::Room;
-use crate::driver::locked::LockedNode;
-use crate::driver::node::Node;
-use crate::driver::queue::QueueFacts;
-use crate::kernel::bindings;
-use crate::kernel::owner::Owner;
+use crate::{
+    driver::{
+        census::Census,
+        check,
+        direct::{Direct, NotUnmapped, Unexpected},
+        driver::Driver,
+        due::{Due, Room},
+        locked::LockedNode,
+        node::Node,
+        queue::QueueFacts,
+    },
+    kernel::{bindings, owner::Owner},
+};
 use core::ops::Deref;
 use gpreempt_policy::Action;
-use kernel::prelude::*;
-use kernel::sync::atomic::Atomic;
+use kernel::{prelude::*, sync::atomic::Atomic};
 
 /// The functions, found and bound.
 ///

@@ -4,8 +4,7 @@
 
 use crate::kernel::bindings;
 use core::ptr::NonNull;
-use kernel::error::from_err_ptr;
-use kernel::prelude::*;
+use kernel::{error::from_err_ptr, prelude::*};
 
 /// A cgroup, with a reference. It may have been removed.
 ///

@@ -3,8 +3,7 @@
 //! The module's clock: nanoseconds since it was loaded.
 
 use gpreempt_policy::Nanos;
-use kernel::sync::atomic::Atomic;
-use kernel::sync::atomic::Relaxed;
+use kernel::sync::atomic::{Atomic, Relaxed};
 
 static START: Atomic<u64> = Atomic::new(0);
 

@@ -8,8 +8,7 @@
 
 #![forbid(unsafe_code)]
 
-pub(crate) use kernel::prelude::CStr;
-pub(crate) use kernel::str::CStrExt as _;
+pub(crate) use kernel::{prelude::CStr, str::CStrExt as _};
 
 /// A positive errno that the kernel crate knows as an error from 7.3 on.
 pub(crate) const ETIME: u32 = kernel::bindings::ETIME;

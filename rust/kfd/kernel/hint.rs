@@ -2,10 +2,8 @@
 
 //! The device by which programs say that they prepare a request.
 
-use crate::kernel::bindings;
-use crate::kernel::owner::Owner;
-use kernel::prelude::*;
-use kernel::sync::atomic::Atomic;
+use crate::kernel::{bindings, owner::Owner};
+use kernel::{prelude::*, sync::atomic::Atomic};
 
 /// While it lives, programs can map pages of the device.
 ///

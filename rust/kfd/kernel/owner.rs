@@ -4,10 +4,10 @@
 
 #![forbid(unsafe_code)]
 
-use kernel::prelude::*;
-use kernel::sync::atomic::Atomic;
-use kernel::sync::atomic::Full;
-use kernel::sync::atomic::Release;
+use kernel::{
+    prelude::*,
+    sync::atomic::{Atomic, Full, Release},
+};
 
 /// Says that somebody owns a thing, and frees it when dropped.
 ///

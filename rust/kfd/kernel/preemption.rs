@@ -54,8 +54,7 @@ pub(crate) fn without_preemption<R>(f: impl FnOnce() -> R) -> R {
 /// How often preemption was disabled for a stretch of code, for tests.
 #[cfg(CONFIG_KUNIT)]
 pub mod stretches {
-    use kernel::sync::atomic::Atomic;
-    use kernel::sync::atomic::Relaxed;
+    use kernel::sync::atomic::{Atomic, Relaxed};
 
     static STRETCHES: Atomic<u32> = Atomic::new(0);
 

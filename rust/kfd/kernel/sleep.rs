@@ -7,11 +7,8 @@
 //! that are stopped.
 
 use crate::kernel::bindings;
-use core::marker::PhantomPinned;
-use core::pin::Pin;
-use core::ptr::NonNull;
-use kernel::error::from_err_ptr;
-use kernel::prelude::*;
+use core::{marker::PhantomPinned, pin::Pin, ptr::NonNull};
+use kernel::{error::from_err_ptr, prelude::*};
 
 /// Something that has to act before the system sleeps.
 pub trait Sleeper: Send + Sync + 'static {

@@ -5,14 +5,13 @@
 //! They are never real-time: the driver waits for the GPU by calling the
 //! scheduler in a loop, and would starve everything else on the CPU.
 
-use crate::kernel::bindings;
-use crate::kernel::compat::*;
-use crate::kernel::wake::Alarm;
-use crate::kernel::wake::Heard;
+use crate::kernel::{
+    bindings,
+    compat::*,
+    wake::{Alarm, Heard},
+};
 use core::ptr::NonNull;
-use kernel::error::from_err_ptr;
-use kernel::prelude::*;
-use kernel::types::NotThreadSafe;
+use kernel::{error::from_err_ptr, prelude::*, types::NotThreadSafe};
 
 /// What a thread does.
 pub trait Body: Send + Sync + 'static {

@@ -4,11 +4,9 @@
 //! one node's thread, or a parameter or a rule changed, or a GPU came or went, which
 //! concerns all.
 
-use crate::kernel::bindings;
-use crate::kernel::owner::Owner;
+use crate::kernel::{bindings, owner::Owner};
 use core::ptr::NonNull;
-use kernel::prelude::*;
-use kernel::sync::atomic::Atomic;
+use kernel::{prelude::*, sync::atomic::Atomic};
 
 /// What a thread has heard.
 ///

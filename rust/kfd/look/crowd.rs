@@ -8,19 +8,16 @@
 
 #![forbid(unsafe_code)]
 
-use crate::driver::locked::LockedNode;
-use crate::driver::locked::Owner;
-use crate::driver::node::Node;
-use crate::driver::process::Task;
-use crate::driver::process::COMM_LEN;
-use crate::driver::queue::QueueFacts;
-use crate::driver::queue::QueueKey;
-use crate::driver::queue::QueueKind;
-use crate::kernel::sort::sort_by_key;
-use gpreempt_policy::share;
-use gpreempt_policy::RoomShare;
-use gpreempt_policy::Worth;
-use gpreempt_policy::QUEUE_SLOTS;
+use crate::{
+    driver::{
+        locked::{LockedNode, Owner},
+        node::Node,
+        process::{Task, COMM_LEN},
+        queue::{QueueFacts, QueueKey, QueueKind},
+    },
+    kernel::sort::sort_by_key,
+};
+use gpreempt_policy::{share, RoomShare, Worth, QUEUE_SLOTS};
 use kernel::prelude::*;
 
 /// How many processes can share anything: several times as many as a GPU's doorbells

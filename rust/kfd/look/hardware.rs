@@ -4,10 +4,10 @@
 
 #![forbid(unsafe_code)]
 
-use crate::driver::gpu::Away;
-use crate::driver::gpu::Present;
-use crate::driver::hardware::HardwareSource;
-use crate::driver::hardware::Waves;
+use crate::driver::{
+    gpu::{Away, Present},
+    hardware::{HardwareSource, Waves},
+};
 use kernel::prelude::*;
 
 /// The waves of each hardware queue of one node.

@@ -9,13 +9,11 @@
 
 #![forbid(unsafe_code)]
 
-use crate::driver::gpu::Present;
-use crate::driver::hardware::HardwareSlot;
-use crate::driver::hardware::HardwareSource;
-use crate::driver::hardware::SLOTS;
-use crate::driver::queue::Format;
-use crate::driver::queue::QueueFacts;
-use crate::driver::queue::AQL_PACKET_BYTES;
+use crate::driver::{
+    gpu::Present,
+    hardware::{HardwareSlot, HardwareSource, SLOTS},
+    queue::{Format, QueueFacts, AQL_PACKET_BYTES},
+};
 use kernel::prelude::*;
 
 /// Which registers of a dump are used: places in the sequence from CP_MQD_BASE_ADDR on.

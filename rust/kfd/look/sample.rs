@@ -4,15 +4,17 @@
 
 #![forbid(unsafe_code)]
 
-use crate::driver::process::Inside;
-use crate::driver::queue::Format;
-use crate::driver::queue::QueueFacts;
-use crate::driver::queue::AQL_PACKET_BYTES;
-use crate::look::grid::waves_on_first_die;
-use crate::look::grid::GRID_WORDS;
-use crate::look::registers::HardwareQueue;
-use gpreempt_policy::Head;
-use gpreempt_policy::Waves;
+use crate::{
+    driver::{
+        process::Inside,
+        queue::{Format, QueueFacts, AQL_PACKET_BYTES},
+    },
+    look::{
+        grid::{waves_on_first_die, GRID_WORDS},
+        registers::HardwareQueue,
+    },
+};
+use gpreempt_policy::{Head, Waves};
 
 /// What is known of a queue's work.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,10 +6,11 @@
 
 #![forbid(unsafe_code)]
 
-use crate::driver::queue::QueueFacts;
-use crate::driver::queue::QueueKey;
-use crate::kernel::sort::sort_by_key;
-use crate::look::crowd::Known;
+use crate::{
+    driver::queue::{QueueFacts, QueueKey},
+    kernel::sort::sort_by_key,
+    look::crowd::Known,
+};
 use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
 

@@ -5,32 +5,26 @@
 
 #![forbid(unsafe_code)]
 
-use crate::driver::census::Census;
-use crate::driver::gpu::Present;
-use crate::driver::hardware::HardwareSource;
-use crate::driver::locked::LockedNode;
-use crate::driver::locked::Owner;
-use crate::driver::node::Node;
-use crate::driver::process::MemoryHandle;
-use crate::driver::process::Task;
-use crate::driver::queue::Activity;
-use crate::driver::queue::Format;
-use crate::driver::queue::QueueFacts;
-use crate::driver::queue::QueueKind;
-use crate::kernel::clock;
-use crate::kernel::thread::Running;
-use crate::look::crowd::Crowd;
-use crate::look::crowd::Known;
-use crate::look::crowd::LeftOut;
-use crate::look::hardware::Occupancy;
-use crate::look::registers::Registers;
-use crate::look::sample::Sample;
-use crate::look::stops::Stops;
-use gpreempt_policy::Nanos;
-use gpreempt_policy::Priority;
-use gpreempt_policy::Waves;
-use gpreempt_policy::PROCESS_SLOTS;
-use gpreempt_policy::QUEUE_SLOTS;
+use crate::{
+    driver::{
+        census::Census,
+        gpu::Present,
+        hardware::HardwareSource,
+        locked::{LockedNode, Owner},
+        node::Node,
+        process::{MemoryHandle, Task},
+        queue::{Activity, Format, QueueFacts, QueueKind},
+    },
+    kernel::{clock, thread::Running},
+    look::{
+        crowd::{Crowd, Known, LeftOut},
+        hardware::Occupancy,
+        registers::Registers,
+        sample::Sample,
+        stops::Stops,
+    },
+};
+use gpreempt_policy::{Nanos, Priority, Waves, PROCESS_SLOTS, QUEUE_SLOTS};
 use kernel::prelude::*;
 
 /// A process with compute queues.

@@ -5,10 +5,8 @@
 //! The kernel crate's debugfs does not name the module as the owner of an open
 //! file, so that closing one after rmmod would run code that is gone. Ours do.
 
-use crate::kernel::bindings;
-use crate::kernel::compat::*;
-use kernel::prelude::*;
-use kernel::seq_file::SeqFile;
+use crate::kernel::{bindings, compat::*};
+use kernel::{prelude::*, seq_file::SeqFile};
 
 /// What a file shows.
 pub trait Show: Send + Sync + 'static {

@@ -2,15 +2,17 @@
 
 //! A folder in sysfs, whose files show and take the values of one owner.
 
-use crate::kernel::bindings;
-use crate::kernel::compat::*;
-use crate::operator::settings::formatter;
+use crate::{
+    kernel::{bindings, compat::*},
+    operator::settings::formatter,
+};
 use core::ptr::NonNull;
-use kernel::error::from_err_ptr;
-use kernel::error::from_result;
-use kernel::page::PAGE_SIZE;
-use kernel::prelude::*;
-use kernel::str::Formatter;
+use kernel::{
+    error::{from_err_ptr, from_result},
+    page::PAGE_SIZE,
+    prelude::*,
+    str::Formatter,
+};
 
 /// The text that was written to a file.
 ///

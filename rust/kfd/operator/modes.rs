@@ -7,8 +7,7 @@
 
 #![forbid(unsafe_code)]
 
-use gpreempt_policy::Mode;
-use gpreempt_policy::MOST_GPUS;
+use gpreempt_policy::{Mode, MOST_GPUS};
 
 /// The longest address of a GPU, in bytes. On the PCI bus it has 16 at most.
 const LONGEST: usize = 24;

@@ -4,23 +4,18 @@
 
 #![forbid(unsafe_code)]
 
-use crate::driver::process::Identity;
-use crate::driver::process::Program;
-use crate::driver::process::COMM_LEN;
-use crate::kernel::cgroup::Cgroup;
-use crate::kernel::compat::*;
-use crate::kernel::wake;
-use gpreempt_policy::unescaped;
-use gpreempt_policy::RuleEffect;
-use gpreempt_policy::RuleId;
-use gpreempt_policy::RuleText;
-use gpreempt_policy::SetError;
-use gpreempt_policy::Subject;
-use kernel::prelude::*;
-use kernel::sync::atomic::Atomic;
-use kernel::sync::atomic::Relaxed;
-use kernel::sync::Mutex;
-use kernel::sync::MutexGuard;
+use crate::{
+    driver::process::{Identity, Program, COMM_LEN},
+    kernel::{cgroup::Cgroup, compat::*, wake},
+};
+use gpreempt_policy::{unescaped, RuleEffect, RuleId, RuleText, SetError, Subject};
+use kernel::{
+    prelude::*,
+    sync::{
+        atomic::{Atomic, Relaxed},
+        Mutex, MutexGuard,
+    },
+};
 
 /// The most rules that there may be.
 pub const MOST_RULES: usize = 256;

@@ -9,35 +9,24 @@
 
 mod modinfo;
 
-use crate::act::backend::BackendKind;
-use crate::act::backend::TransactionKind;
-use crate::driver::driver::Device;
-use crate::kernel::bindings;
-use crate::kernel::compat::*;
-use crate::kernel::wake;
-use crate::look::sampler::SamplerKind;
-use crate::operator::modes::Address;
-use crate::operator::modes::Modes;
-use crate::operator::modes::NoRoom;
-use core::cell::UnsafeCell;
-use core::fmt::Write;
-use gpreempt_policy::choice;
-use gpreempt_policy::Config;
-use gpreempt_policy::Mode;
-use gpreempt_policy::SetError;
-use gpreempt_policy::AS_MODULE;
-use gpreempt_policy::CHOICES;
-use gpreempt_policy::MOST_GPUS;
-use gpreempt_policy::NUMBERS;
-use gpreempt_policy::TIMESLICE_NAME;
-use kernel::module_param::KernelParam;
-use kernel::prelude::*;
-use kernel::str::Formatter;
-use kernel::sync::atomic::Acquire;
-use kernel::sync::atomic::Atomic;
-use kernel::sync::atomic::Relaxed;
-use kernel::sync::atomic::Release;
-use kernel::types::NotThreadSafe;
+use crate::{
+    act::backend::{BackendKind, TransactionKind},
+    driver::driver::Device,
+    kernel::{bindings, compat::*, wake},
+    look::sampler::SamplerKind,
+    operator::modes::{Address, Modes, NoRoom},
+};
+use core::{cell::UnsafeCell, fmt::Write};
+use gpreempt_policy::{
+    choice, Config, Mode, SetError, AS_MODULE, CHOICES, MOST_GPUS, NUMBERS, TIMESLICE_NAME,
+};
+use kernel::{
+    module_param::KernelParam,
+    prelude::*,
+    str::Formatter,
+    sync::atomic::{Acquire, Atomic, Relaxed, Release},
+    types::NotThreadSafe,
+};
 
 /// The parameters in force.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,22 +3,21 @@
 //! The device `amd_gpreempt` in sysfs: the files through which rules come and
 //! go, and what the folders of a GPU and of its nodes hold.
 
-use crate::kernel::bindings;
-use crate::kernel::compat::*;
-use crate::operator::folder::written;
-use crate::operator::folder::Device;
-use crate::operator::folder::Files;
-use crate::operator::folder::Folder;
-use crate::operator::folder::Kind;
-use crate::operator::rules::Rules;
-use crate::operator::settings::GpuMode;
+use crate::{
+    kernel::{bindings, compat::*},
+    operator::{
+        folder::{written, Device, Files, Folder, Kind},
+        rules::Rules,
+        settings::GpuMode,
+    },
+};
 use core::ptr::NonNull;
-use kernel::error::from_err_ptr;
-use kernel::error::from_result;
-use kernel::prelude::*;
-use kernel::str::CString;
-use kernel::str::Formatter;
-use kernel::sync::Arc;
+use kernel::{
+    error::{from_err_ptr, from_result},
+    prelude::*,
+    str::{CString, Formatter},
+    sync::Arc,
+};
 
 /// The device, with the files for rules.
 ///

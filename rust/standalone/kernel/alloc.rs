@@ -3,8 +3,7 @@
 //! Memory of the kernel.
 
 use crate::bindings;
-use core::alloc::Layout;
-use core::ptr::NonNull;
+use core::{alloc::Layout, ptr::NonNull};
 
 /// There is not enough memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,18 +2,17 @@
 
 //! A value of its own in the kernel's memory.
 
-use crate::alloc::give;
-use crate::alloc::take;
-use crate::alloc::AllocError;
-use crate::alloc::Flags;
-use crate::alloc::Kmalloc;
-use crate::error::Error;
-use core::alloc::Layout;
-use core::marker::PhantomData;
-use core::ops::Deref;
-use core::ops::DerefMut;
-use core::pin::Pin;
-use core::ptr::NonNull;
+use crate::{
+    alloc::{give, take, AllocError, Flags, Kmalloc},
+    error::Error,
+};
+use core::{
+    alloc::Layout,
+    marker::PhantomData,
+    ops::{Deref, DerefMut},
+    pin::Pin,
+    ptr::NonNull,
+};
 use pin_init::PinInit;
 
 /// A value of its own.

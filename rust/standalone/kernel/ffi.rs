@@ -5,14 +5,7 @@
 #![forbid(unsafe_code)]
 #![allow(non_camel_case_types)] // They are C's names.
 
-pub use core::ffi::c_int;
-pub use core::ffi::c_short;
-pub use core::ffi::c_uchar;
-pub use core::ffi::c_uint;
-pub use core::ffi::c_ulonglong;
-pub use core::ffi::c_ushort;
-pub use core::ffi::c_void;
-pub use core::ffi::CStr;
+pub use core::ffi::{c_int, c_short, c_uchar, c_uint, c_ulonglong, c_ushort, c_void, CStr};
 
 /// `char`.
 pub type c_char = u8;

@@ -33,9 +33,7 @@ pub mod sync {
     mod mutex;
 
     pub use arc::Arc;
-    pub use mutex::ClassKey;
-    pub use mutex::Mutex;
-    pub use mutex::MutexGuard;
+    pub use mutex::{ClassKey, Mutex, MutexGuard};
 }
 
 /// Formatting, which is that of `core`.
@@ -59,5 +57,4 @@ pub mod types {
     pub const NotThreadSafe: NotThreadSafe = PhantomData;
 }
 
-pub use module::InPlaceModule;
-pub use module::ThisModule;
+pub use module::{InPlaceModule, ThisModule};

@@ -4,34 +4,16 @@
 
 #![forbid(unsafe_code)]
 
-pub use crate::alloc::flags::*;
-pub use crate::boxed::KBox;
-pub use crate::error::code::*;
-pub use crate::error::Error;
-pub use crate::error::Result;
-pub use crate::ffi::c_char;
-pub use crate::ffi::c_int;
-pub use crate::ffi::c_long;
-pub use crate::ffi::c_short;
-pub use crate::ffi::c_uchar;
-pub use crate::ffi::c_uint;
-pub use crate::ffi::c_ulong;
-pub use crate::ffi::c_ushort;
-pub use crate::ffi::c_void;
-pub use crate::ffi::CStr;
-pub use crate::fmt;
-pub use crate::module;
-pub use crate::module::InPlaceModule;
-pub use crate::module::ThisModule;
-pub use crate::pr_err;
-pub use crate::pr_info;
-pub use crate::pr_warn;
-pub use crate::str::CStrExt as _;
-pub use crate::vec::KVVec;
-pub use crate::vec::KVec;
+pub use crate::{
+    alloc::flags::*,
+    boxed::KBox,
+    error::{code::*, Error, Result},
+    ffi::{c_char, c_int, c_long, c_short, c_uchar, c_uint, c_ulong, c_ushort, c_void, CStr},
+    fmt, module,
+    module::{InPlaceModule, ThisModule},
+    pr_err, pr_info, pr_warn,
+    str::CStrExt as _,
+    vec::{KVVec, KVec},
+};
 pub use core::pin::Pin;
-pub use pin_init::pin_data;
-pub use pin_init::pin_init;
-pub use pin_init::pinned_drop;
-pub use pin_init::try_pin_init;
-pub use pin_init::PinInit;
+pub use pin_init::{pin_data, pin_init, pinned_drop, try_pin_init, PinInit};

@@ -3,8 +3,7 @@
 //! Messages in the kernel's log.
 
 use crate::bindings;
-use core::fmt;
-use core::fmt::Write;
+use core::{fmt, fmt::Write};
 
 /// As much as the kernel takes of a message. The rest is left out.
 const LONGEST: usize = 992;

@@ -3,10 +3,7 @@
 //! Files that are written when they are read.
 
 use crate::bindings;
-use core::cell::UnsafeCell;
-use core::fmt;
-use core::fmt::Write;
-use core::marker::PhantomData;
+use core::{cell::UnsafeCell, fmt, fmt::Write, marker::PhantomData};
 
 /// A file that is being read.
 ///

@@ -2,16 +2,16 @@
 
 //! Text for C.
 
-use crate::alloc::flags::GFP_KERNEL;
-use crate::error::code::EINVAL;
-use crate::error::code::ENOMEM;
-use crate::error::Error;
-use crate::ffi::c_char;
-use crate::vec::KVec;
-use core::ffi::CStr;
-use core::fmt;
-use core::fmt::Write;
-use core::ops::Deref;
+use crate::{
+    alloc::flags::GFP_KERNEL,
+    error::{
+        code::{EINVAL, ENOMEM},
+        Error,
+    },
+    ffi::c_char,
+    vec::KVec,
+};
+use core::{ffi::CStr, fmt, fmt::Write, ops::Deref};
 
 /// Between a text and C's pointers to one, whose characters have no sign in the kernel.
 pub trait CStrExt {

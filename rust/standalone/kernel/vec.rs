@@ -2,21 +2,17 @@
 
 //! Lists that grow, if there is memory.
 
-use crate::alloc::give;
-use crate::alloc::take;
-use crate::alloc::AllocError;
-use crate::alloc::Allocator;
-use crate::alloc::Flags;
-use crate::alloc::KVmalloc;
-use crate::alloc::Kmalloc;
-use crate::error::code::EINVAL;
-use crate::error::Error;
-use core::alloc::Layout;
-use core::marker::PhantomData;
-use core::mem::ManuallyDrop;
-use core::ops::Deref;
-use core::ops::DerefMut;
-use core::ptr::NonNull;
+use crate::{
+    alloc::{give, take, AllocError, Allocator, Flags, KVmalloc, Kmalloc},
+    error::{code::EINVAL, Error},
+};
+use core::{
+    alloc::Layout,
+    marker::PhantomData,
+    mem::ManuallyDrop,
+    ops::{Deref, DerefMut},
+    ptr::NonNull,
+};
 
 /// A list in memory of one piece.
 pub type KVec<T> = Vec<T, Kmalloc>;

@@ -7,10 +7,7 @@
 
 #![forbid(unsafe_code)]
 
-use proc_macro::Delimiter;
-use proc_macro::Group;
-use proc_macro::TokenStream;
-use proc_macro::TokenTree;
+use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 
 /// A structure that is initialised in place. A field with `#[pin]` never moves; as
 /// nothing is projected here, it is enough that such a field makes the whole `!Unpin`.

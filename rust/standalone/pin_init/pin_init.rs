@@ -6,12 +6,9 @@
 
 #![no_std]
 
-use core::convert::Infallible;
-use core::marker::PhantomData;
-use core::pin::Pin;
+use core::{convert::Infallible, marker::PhantomData, pin::Pin};
 
-pub use pin_data::pin_data;
-pub use pin_data::pinned_drop;
+pub use pin_data::{pin_data, pinned_drop};
 
 /// Something that makes a `T` where it is to stay.
 ///

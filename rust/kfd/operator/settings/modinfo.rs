@@ -6,11 +6,7 @@
 
 #![forbid(unsafe_code)]
 
-use gpreempt_policy::CHOICES;
-use gpreempt_policy::NUMBERS;
-use gpreempt_policy::TIMESLICE_HELP;
-use gpreempt_policy::TIMESLICE_MAX;
-use gpreempt_policy::TIMESLICE_NAME;
+use gpreempt_policy::{CHOICES, NUMBERS, TIMESLICE_HELP, TIMESLICE_MAX, TIMESLICE_NAME};
 
 /// Bytes written one after the other; with no room it only counts.
 struct Text<const N: usize> {

@@ -2,21 +2,20 @@
 
 //! A value that many have, and that goes with the last of them.
 
-use crate::alloc::give;
-use crate::alloc::take;
-use crate::alloc::AllocError;
-use crate::alloc::Flags;
-use crate::alloc::Kmalloc;
-use crate::error::Error;
-use core::alloc::Layout;
-use core::marker::PhantomData;
-use core::ops::Deref;
-use core::ptr::NonNull;
-use core::sync::atomic::fence;
-use core::sync::atomic::AtomicUsize;
-use core::sync::atomic::Ordering::Acquire;
-use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::Ordering::Release;
+use crate::{
+    alloc::{give, take, AllocError, Flags, Kmalloc},
+    error::Error,
+};
+use core::{
+    alloc::Layout,
+    marker::PhantomData,
+    ops::Deref,
+    ptr::NonNull,
+    sync::atomic::{
+        fence, AtomicUsize,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+};
 use pin_init::PinInit;
 
 struct Counted<T> {

@@ -3,12 +3,10 @@
 //! Numbers that several threads change. The processor's own operations do it, which are
 //! at least as strong as what is asked for.
 
-use core::cell::UnsafeCell;
-use core::sync::atomic::AtomicBool;
-use core::sync::atomic::AtomicU32;
-use core::sync::atomic::AtomicU64;
-use core::sync::atomic::AtomicUsize;
-use core::sync::atomic::Ordering;
+use core::{
+    cell::UnsafeCell,
+    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
+};
 
 /// How an access is ordered among others of its thread.
 pub trait Order {

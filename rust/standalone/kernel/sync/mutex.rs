@@ -2,17 +2,16 @@
 
 //! The kernel's mutex, with what it protects.
 
-use crate::bindings;
-use crate::types::NotThreadSafe;
-use core::cell::UnsafeCell;
-use core::convert::Infallible;
-use core::ffi::CStr;
-use core::marker::PhantomPinned;
-use core::mem::MaybeUninit;
-use core::ops::Deref;
-use core::ops::DerefMut;
-use pin_init::pin_init_from_closure;
-use pin_init::PinInit;
+use crate::{bindings, types::NotThreadSafe};
+use core::{
+    cell::UnsafeCell,
+    convert::Infallible,
+    ffi::CStr,
+    marker::PhantomPinned,
+    mem::MaybeUninit,
+    ops::{Deref, DerefMut},
+};
+use pin_init::{pin_init_from_closure, PinInit};
 
 /// What the kernel's checker of locks knows a kind of locks by.
 pub struct ClassKey(UnsafeCell<bindings::gp_rt_key>);
