@@ -18,28 +18,9 @@ use gpreempt_operator::rule::Rule;
 use gpreempt_operator::tables::{ShownRule, Stats};
 
 use crate::cli::Mode;
+use crate::outcome::Outcome;
 use crate::report::Report;
 use crate::{configuration, show};
-
-/// What a command prints, and why it has failed if it has.
-pub struct Outcome {
-    /// For people.
-    pub lines: Vec<String>,
-    /// For programs.
-    pub report: Report,
-    /// Each a line on the error output; with one, the command has failed.
-    pub complaints: Vec<String>,
-}
-
-impl Outcome {
-    pub fn good(lines: Vec<String>, report: Report) -> Outcome {
-        Outcome {
-            lines,
-            report,
-            complaints: Vec::new(),
-        }
-    }
-}
 
 pub fn status(host: &Host) -> Result<Outcome, Refusal> {
     let Stats { nodes } = host.stats()?;

@@ -3,19 +3,21 @@
 
 use std::path::{Path, PathBuf};
 
-use gpreempt_operator::apply::{as_shown, differences, make, Difference, Waiting};
+use gpreempt_operator::apply::{as_shown, differences, make, Waiting};
 use gpreempt_operator::attempts::Attempts;
 use gpreempt_operator::compare;
-use gpreempt_operator::config::{Config, Fault, Wrong, PLACE};
+use gpreempt_operator::config::{Config, Wrong, PLACE};
+use gpreempt_operator::difference::Difference;
 use gpreempt_operator::file::replace;
 use gpreempt_operator::follow;
 use gpreempt_operator::host::{Host, Refusal};
 use gpreempt_operator::kernel::Kernel;
 use gpreempt_operator::noted;
 use gpreempt_operator::options;
-use gpreempt_operator::save;
+use gpreempt_operator::table::Fault;
+use gpreempt_operator::{file_text, save};
 
-use crate::commands::Outcome;
+use crate::outcome::Outcome;
 use crate::report::{Place, Report, Standing};
 
 /// The file that was named, or the one of the host.
@@ -268,7 +270,7 @@ pub fn save(host: &Host, file: Option<PathBuf>) -> Result<Outcome, Refusal> {
     let mut absent = old.gpus;
     absent.retain(|gpu, _| !now.gpus.contains_key(gpu));
     config.gpus.extend(absent);
-    let text = save::toml(&config);
+    let text = file_text::toml(&config);
     let fleeting = words(&fleeting);
     let mut lines = Vec::new();
     let file = if file.as_deref() == Some(Path::new("-")) {

@@ -9,6 +9,7 @@ mod cli;
 mod commands;
 mod configuration;
 mod export;
+mod outcome;
 mod report;
 mod show;
 mod top;
@@ -22,8 +23,8 @@ use gpreempt_operator::host::{plain, Host, Refusal};
 
 use crate::clean::clean;
 use crate::cli::{Arguments, Command, Rules};
-use crate::commands::Outcome;
 use crate::export::Export;
+use crate::outcome::Outcome;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();

@@ -3,10 +3,10 @@
 
 use serde::Serialize;
 
-use gpreempt_operator::config::Fault;
 use gpreempt_operator::doctor::Finding;
 use gpreempt_operator::explain::Explanation;
 use gpreempt_operator::gpu::OwnModes;
+use gpreempt_operator::table::Fault;
 use gpreempt_operator::tables::{Event, LeftOut, Node, Queue, ShownRule};
 
 /// The version of the JSON.

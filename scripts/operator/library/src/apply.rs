@@ -5,88 +5,14 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use gpreempt_policy::CHOICES;
-
-use crate::config::{Access, Config};
+use crate::config::Config;
+use crate::difference::Difference;
 use crate::host::Refusal;
-use crate::kernel::{Added, InForce, Kernel, State};
-use crate::modes::{Modes, Setting};
+use crate::kernel::{Added, Kernel, State};
+use crate::mode::{activity, Modes};
+use crate::modes::Setting;
 use crate::parameters::{self, Parameters};
 use crate::rule::{Rule, MOST_RULES};
-
-/// One difference between what is in force and what should be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Difference {
-    Parameter {
-        name: &'static str,
-        now: String,
-        wanted: String,
-    },
-    /// A mode that one GPU has of its own, or should have. Without one, that for all
-    /// GPUs holds.
-    Own {
-        gpu: String,
-        now: Option<String>,
-        wanted: Option<String>,
-    },
-    /// A GPU that should have a mode of its own is not there.
-    Absent(String),
-    /// A rule that is missing, dead or another one.
-    Rule {
-        wanted: Rule,
-        now: Option<InForce>,
-    },
-    /// A rule that should not be there.
-    Extra(Rule),
-    Access {
-        now: Option<Access>,
-        wanted: Access,
-    },
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Difference::Parameter { name, now, wanted } => {
-                write!(out, "{name} is {now} and should be {wanted}")
-            }
-            Difference::Own { gpu, now, wanted } => {
-                let words = |value: &Option<String>| match value {
-                    Some(value) => value.clone(),
-                    None => "that for all GPUs".to_owned(),
-                };
-                let (now, wanted) = (words(now), words(wanted));
-                write!(out, "mode of GPU {gpu} is {now} and should be {wanted}")
-            }
-            Difference::Absent(gpu) => write!(out, "GPU {gpu} is not there"),
-            Difference::Rule { wanted, now: None } => {
-                write!(out, "rule '{wanted}' is not there")
-            }
-            Difference::Rule {
-                wanted,
-                now: Some(now),
-            } if now.rule == *wanted => {
-                write!(out, "rule '{wanted}' is dead: its cgroup is gone")
-            }
-            Difference::Rule {
-                wanted,
-                now: Some(now),
-            } => write!(out, "rule '{}' should be '{wanted}'", now.rule),
-            Difference::Extra(rule) => write!(out, "rule '{rule}' should not be there"),
-            Difference::Access { now: None, wanted } => write!(
-                out,
-                "/dev/amd_gpreempt is not there and should belong to {wanted}"
-            ),
-            Difference::Access {
-                now: Some(now),
-                wanted,
-            } => write!(
-                out,
-                "/dev/amd_gpreempt belongs to {now} and should belong to {wanted}"
-            ),
-        }
-    }
-}
 
 /// What was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -207,13 +133,6 @@ fn own(now: &State, wanted: &Config) -> Vec<(Turn, Difference)> {
         all.push((turn, difference));
     }
     all
-}
-
-/// How much the module does in a mode.
-pub fn activity(mode: &str) -> usize {
-    const ORDER: [&str; 3] = ["off", "observe", "enforce"];
-    debug_assert!(CHOICES[0].words.iter().all(|word| ORDER.contains(word)));
-    ORDER.iter().position(|word| *word == mode).unwrap_or(0)
 }
 
 /// New rules come before old ones go, so that nobody is without one in between,

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 use crate::file::{remove, replace};
+use crate::file_text;
 use crate::host::{cannot, Host, Refusal, MODULE};
-use crate::save;
 
 /// Where the file is, without the first slash.
 pub const PLACE: &str = "var/lib/amd-gpreempt/attempts.json";
@@ -118,7 +118,7 @@ impl Attempts {
 fn identity(host: &Host, config: &Config) -> String {
     let version = host.try_read(&format!("sys/module/{MODULE}/version"));
     let version = version.unwrap_or_default();
-    format!("# {}\n{}", version.trim(), save::toml(config))
+    format!("# {}\n{}", version.trim(), file_text::toml(config))
 }
 
 fn boot(host: &Host) -> String {

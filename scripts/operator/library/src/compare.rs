@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How a configuration with names compares with what is in force.
 
-use crate::apply::{as_shown, differences, Difference};
+use crate::apply::{as_shown, differences};
 use crate::config::Config;
+use crate::difference::Difference;
 use crate::follow::{blocks, Found, Waiting};
 use crate::host::{Host, Refusal};
 use crate::kernel::Kernel;

@@ -12,7 +12,7 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use gpreempt_policy::{RuleText, SetError, TIMESLICE_NAME};
+use gpreempt_policy::{RuleText, SetError};
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
@@ -22,7 +22,8 @@ use crate::host::{cannot, Refusal};
 use crate::names::Words;
 use crate::parameters::{self, Parameters};
 use crate::rule::{Rule, MOST_RULES};
-use crate::table::{shown, Name, Reader, Value};
+use crate::setting::{is_gone, parameter};
+use crate::table::{in_order, Fault, Name, Reader, Value};
 
 /// Where the file is on a host, without the first slash.
 pub const PLACE: &str = "etc/amd-gpreempt/config.toml";
@@ -58,16 +59,6 @@ impl fmt::Display for Access {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{} {:04o}", self.owner, self.group, self.mode)
     }
-}
-
-/// Something wrong in a file, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// From 1.
-    pub line: usize,
-    /// In characters, from 1.
-    pub column: usize,
-    pub what: String,
 }
 
 /// Why there is no configuration.
@@ -252,62 +243,9 @@ impl Default for Config {
     }
 }
 
-/// Whether a parameter with this value is gone, which is noted then.
-pub(crate) fn is_gone(reader: &mut Reader<'_>, name: &Name<'_>, value: &Value<'_>) -> bool {
-    let gone = gone::setting(name.get_ref(), value.get_ref().as_str().unwrap_or(""));
-    if let Some(gone) = gone {
-        reader.gone(name.span().start, gone.to_string());
-    }
-    gone.is_some()
-}
-
-/// The value of a parameter, as the kernel writes it.
-pub(crate) fn parameter(
-    reader: &mut Reader<'_>,
-    name: &'static str,
-    value: &Value<'_>,
-) -> Option<String> {
-    let at = value.span().start;
-    let text = match value.get_ref() {
-        DeValue::String(text) => Some(text.to_string()),
-        DeValue::Integer(_) => reader.whole(name, value).map(|number| number.to_string()),
-        DeValue::Array(values) if name == TIMESLICE_NAME => {
-            let numbers: Option<Vec<String>> = values
-                .iter()
-                .map(|value| Some(reader.whole(name, value)?.to_string()))
-                .collect();
-            match numbers {
-                // One for each level, and not one for all of them.
-                Some(numbers) if numbers.len() == 1 => Some("one".to_owned()),
-                numbers => numbers.map(|numbers| numbers.join(",")),
-            }
-        }
-        _ => Some(String::new()),
-    };
-    let text = text?;
-    match parameters::canonical(name, &text) {
-        Ok(value) => Some(value),
-        Err(remedy) => {
-            let what = match text.is_empty() {
-                true => "this".to_owned(),
-                false => format!("'{}'", shown(&text)),
-            };
-            reader.fault(at, format!("'{name}' cannot be {what}: {remedy}"));
-            None
-        }
-    }
-}
-
 fn in_lines(mut faults: Vec<Fault>) -> Vec<Fault> {
     faults.sort_by_key(|fault| (fault.line, fault.column));
     faults
-}
-
-/// A table's entries as they stand in the file.
-pub(crate) fn in_order<'a, 't>(table: &'a DeTable<'t>) -> Vec<(&'a Name<'t>, &'a Value<'t>)> {
-    let mut entries: Vec<_> = table.iter().collect();
-    entries.sort_by_key(|(name, _)| name.span().start);
-    entries
 }
 
 /// Who may give hints: root alone, but for what the table says.

@@ -10,8 +10,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use crate::apply::{differences, make, Difference};
+use crate::apply::{differences, make};
 use crate::config::{Config, PLACE};
+use crate::difference::Difference;
 use crate::host::{Host, Refusal};
 use crate::kernel::{InForce, Kernel, State};
 use crate::names::Name;

@@ -7,9 +7,9 @@ use toml::de::{DeTable, DeValue};
 
 use gpreempt_policy::MOST_GPUS;
 
-use crate::config::{in_order, is_gone, parameter};
 use crate::gone;
-use crate::table::{shown, Reader};
+use crate::setting::{is_gone, parameter};
+use crate::table::{in_order, shown, Reader};
 
 /// The modes that GPUs have of their own, by their addresses.
 pub type OwnModes = BTreeMap<String, String>;

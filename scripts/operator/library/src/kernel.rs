@@ -11,11 +11,10 @@ use nix::unistd::{Gid, Group, Uid, User};
 
 use gpreempt_policy::AS_MODULE;
 
-use crate::apply::activity;
 use crate::config::Access;
 use crate::gpu::OwnModes;
 use crate::host::{cannot, Host, Refusal, MODULE};
-use crate::modes::Modes;
+use crate::mode::{activity, Modes};
 use crate::parameters::{self, Parameters};
 use crate::rule::Rule;
 

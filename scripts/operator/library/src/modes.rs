@@ -2,17 +2,10 @@
 //! The modes that a change has seen or set, so that it has no GPU do more again where
 //! somebody else has had it do less meanwhile.
 
-use crate::apply::{activity, Difference};
-use crate::gpu::OwnModes;
+use crate::difference::Difference;
 use crate::host::Refusal;
 use crate::kernel::{Kernel, State};
-
-/// The mode for all GPUs, and those that single GPUs have of their own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Modes {
-    pub all: String,
-    pub own: OwnModes,
-}
+use crate::mode::{activity, Modes};
 
 /// A mode that is to be set, of one GPU or for all, or of one GPU to be given up.
 #[derive(Clone, Copy, Debug)]

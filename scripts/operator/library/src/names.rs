@@ -9,7 +9,7 @@ use std::fmt;
 
 use gpreempt_policy::unescaped;
 
-use crate::rule::{escaped, Rule, Subject};
+use crate::escape::escaped;
 
 /// The words that name something.
 pub const WORDS: [&str; 4] = ["unit", "container", "label", "user"];
@@ -175,37 +175,10 @@ fn user(text: String) -> Result<String, String> {
     Ok(text)
 }
 
-impl Rule {
-    /// Understands a rule as somebody types it, who may name what it is for.
-    pub fn typed(text: &str) -> Result<Rule, String> {
-        let (mut names, mut rest) = (Words::default(), String::new());
-        for word in text.split_ascii_whitespace() {
-            match word.split_once('=') {
-                Some((name, value)) if WORDS.contains(&name) => names.take(name, value)?,
-                _ => rest = format!("{rest} {word}"),
-            }
-        }
-        Rule::named(&rest, names.name()).map_err(|error| error.to_string())
-    }
-
-    /// A rule of the kernel's words, and of a name where that says whom it is for.
-    pub fn named(text: &str, name: Option<Name>) -> Result<Rule, gpreempt_policy::SetError> {
-        let Some(name) = name else {
-            return Rule::parse(text);
-        };
-        // A subject for the name's place, so that the kernel's source says what is wrong
-        // with everything else.
-        let rule = Rule::parse(&format!("{text} pid=1"))?;
-        Ok(Rule {
-            subject: Subject::Named(name),
-            effect: rule.effect,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rule::Rule;
 
     fn typed(text: &str) -> Result<String, String> {
         Rule::typed(text).map(|rule| rule.to_string())

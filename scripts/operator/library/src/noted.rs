@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, Wrong};
 use crate::file::{remove, replace};
+use crate::file_text;
 use crate::host::{cannot, Host, Refusal, MODULE};
 use crate::rule::Subject;
-use crate::save;
 
 /// The configuration that was applied, where it has names; without the first slash.
 pub const APPLIED: &str = "run/amd-gpreempt/applied.toml";
@@ -45,7 +45,7 @@ pub fn note(host: &Host, config: &Config, given: &Given) -> Result<(), Refusal> 
         return remove(&host.path(GIVEN));
     }
     note_given(host, given)?;
-    replace(&path, &save::toml(config), 0o600)
+    replace(&path, &file_text::toml(config), 0o600)
 }
 
 /// What was applied, if there is something in it to be followed.

@@ -5,7 +5,8 @@ use std::fmt;
 
 use gpreempt_policy::{unescaped, RuleEffect, RuleText, SetError};
 
-use crate::names::Name;
+use crate::escape::escaped;
+use crate::names::{Name, Words, WORDS};
 
 /// The most rules that the kernel takes.
 pub const MOST_RULES: usize = 256;
@@ -49,18 +50,32 @@ impl Rule {
     }
 }
 
-/// Bytes as a rule has them: what would end a word, what is no text and the
-/// percent sign itself are escaped.
-pub fn escaped(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for &byte in bytes {
-        match byte {
-            b'%' | b'"' | b'\\' => text.push_str(&format!("%{byte:02X}")),
-            0x21..=0x7e => text.push(char::from(byte)),
-            _ => text.push_str(&format!("%{byte:02X}")),
+impl Rule {
+    /// Understands a rule as somebody types it, who may name what it is for.
+    pub fn typed(text: &str) -> Result<Rule, String> {
+        let (mut names, mut rest) = (Words::default(), String::new());
+        for word in text.split_ascii_whitespace() {
+            match word.split_once('=') {
+                Some((name, value)) if WORDS.contains(&name) => names.take(name, value)?,
+                _ => rest = format!("{rest} {word}"),
+            }
         }
+        Rule::named(&rest, names.name()).map_err(|error| error.to_string())
     }
-    text
+
+    /// A rule of the kernel's words, and of a name where that says whom it is for.
+    pub fn named(text: &str, name: Option<Name>) -> Result<Rule, SetError> {
+        let Some(name) = name else {
+            return Rule::parse(text);
+        };
+        // A subject for the name's place, so that the kernel's source says what is wrong
+        // with everything else.
+        let rule = Rule::parse(&format!("{text} pid=1"))?;
+        Ok(Rule {
+            subject: Subject::Named(name),
+            effect: rule.effect,
+        })
+    }
 }
 
 impl fmt::Display for Rule {

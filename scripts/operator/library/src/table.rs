@@ -3,11 +3,20 @@
 
 use std::borrow::Cow;
 
-use toml::de::DeValue;
+use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
-use crate::config::Fault;
 use crate::place::place;
+
+/// Something wrong in a file, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+    pub what: String,
+}
 
 /// A value of the file with its place.
 pub type Value<'t> = Spanned<DeValue<'t>>;
@@ -110,4 +119,11 @@ impl<'t> Reader<'t> {
 pub fn shown(text: &str) -> String {
     let short: String = text.chars().take(60).collect();
     short.escape_debug().to_string().replace("\\'", "'")
+}
+
+/// A table's entries as they stand in the file.
+pub(crate) fn in_order<'a, 't>(table: &'a DeTable<'t>) -> Vec<(&'a Name<'t>, &'a Value<'t>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(name, _)| name.span().start);
+    entries
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Adding several rules of the kernel for one that somebody has typed.
 
-use crate::apply::{make, Applied, Difference};
+use crate::apply::{make, Applied};
+use crate::difference::Difference;
 use crate::host::Refusal;
 use crate::kernel::{InForce, Kernel, State};
 use crate::rule::Rule;

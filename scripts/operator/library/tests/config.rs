@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a configuration may say, and what is said of one that is wrong.
 
-use gpreempt_operator::config::{Access, Config, Fault};
+use gpreempt_operator::config::{Access, Config};
 use gpreempt_operator::parameters;
 use gpreempt_operator::rule::Rule;
-use gpreempt_operator::save;
+use gpreempt_operator::file_text;
+use gpreempt_operator::table::Fault;
 use proptest::prelude::*;
 
 /// The faults of a text, each as `line:column: what`.
@@ -339,7 +340,7 @@ fn some_line() -> impl Strategy<Value = String> {
 fn some_config() -> impl Strategy<Value = Config> {
     let rule =
         (0u32..400, "[ -~]{1,15}", 0u8..16, any::<bool>()).prop_map(|(id, name, prio, exempt)| {
-            let name = gpreempt_operator::rule::escaped(name.as_bytes());
+            let name = gpreempt_operator::escape::escaped(name.as_bytes());
             let effect = if exempt {
                 "exempt".into()
             } else {
@@ -380,7 +381,7 @@ fn some_config() -> impl Strategy<Value = Config> {
 proptest! {
     #[test]
     fn a_configuration_that_is_written_is_read_as_the_same(config in some_config()) {
-        let text = save::toml(&config);
+        let text = file_text::toml(&config);
         prop_assert_eq!(Config::parse(&text), Ok(config), "{}", text);
     }
 
@@ -393,7 +394,7 @@ proptest! {
             Ok(mut config) => {
                 // What is gone is not written.
                 config.gone.clear();
-                prop_assert_eq!(Config::parse(&save::toml(&config)), Ok(config));
+                prop_assert_eq!(Config::parse(&file_text::toml(&config)), Ok(config));
             }
             Err(faults) => {
                 prop_assert!(!faults.is_empty());

@@ -6,11 +6,11 @@ use std::os::unix::fs::chown;
 use std::path::PathBuf;
 
 use gpreempt_operator::config::Config;
+use gpreempt_operator::file_text;
 use gpreempt_operator::host::Host;
 use gpreempt_operator::names::Name;
 use gpreempt_operator::resolve::{Answer, Finder};
 use gpreempt_operator::rule::{Rule, Subject};
-use gpreempt_operator::save;
 use tempfile::TempDir;
 
 const CONTAINERD: &str = "run/containerd/io.containerd.runtime.v2.task";
@@ -110,7 +110,7 @@ fn a_file_that_names_something_says_it_again_or_where_it_is_wrong() {
         "user = \"alice\"",
     ] {
         let config = Config::parse(&rule(whom)).unwrap();
-        assert!(save::toml(&config).ends_with(&rule(whom)), "{whom}");
+        assert!(file_text::toml(&config).ends_with(&rule(whom)), "{whom}");
     }
     let spaced = Config::parse(&rule("label = \"team=a b\"")).unwrap();
     assert_eq!(spaced.rules[0].to_string(), "1 label=team=a%20b prio=3");

@@ -22,7 +22,8 @@ pub fn parse(path: &str, text: &str) -> Result<syn::File, Breach> {
 pub fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         Meta::List(list) if list.path.is_ident("cfg") => {
-            list.tokens.to_string().replace(' ', "") == "test"
+            let condition = list.tokens.to_string().replace(' ', "");
+            condition == "test" || condition.starts_with("any(test,")
         }
         Meta::Path(path) => path.is_ident("test"),
         _ => false,

@@ -6,7 +6,6 @@ use gpu_workload::report::QueueIdentity;
 use gpu_workload::spec::{QueueSpec, RunSpec};
 use serde_json::Value;
 
-use crate::measure::URGENT_PRIORITY;
 use crate::settings;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -153,6 +152,9 @@ impl Contender {
                 .any(|queue| queue.preparation_ns > 0)
     }
 }
+
+/// A queue of this priority or above is an urgent client's.
+pub const URGENT_PRIORITY: u32 = 11;
 
 /// How often the contenders that are programs look, in GPU time.
 const POLL_NS: u64 = 1_000_000;

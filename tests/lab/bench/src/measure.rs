@@ -14,14 +14,12 @@ use gpu_workload::spec::{QueueSpec, RunSpec};
 use serde_json::{json, Value};
 use vgpu_model::{HiqAction, HiqRecord, QueueId, TimelineRecord};
 
-use crate::contender::{command_line, scheduler_time, Contender};
+use crate::contender::{command_line, scheduler_time, Contender, URGENT_PRIORITY};
 use crate::doorbells::Doorbells;
 use crate::measurement::{account, Measurement};
 use crate::probes;
 use crate::split::Logs;
 
-/// A queue of this priority or above is an urgent client's.
-pub const URGENT_PRIORITY: u32 = 11;
 /// The priority that KFD gives a queue which asks for none.
 const NORMAL_PRIORITY: u32 = 7;
 /// The hardware class that KFD puts such queues into.

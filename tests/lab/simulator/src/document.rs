@@ -2,36 +2,18 @@
 
 //! Everything that docs/simulation shows, written by one command.
 
+use crate::documented::{compare, nodes, MicroPoint, MICRO_POLICIES};
 use crate::gpu::{Gpu, ReadPointer};
 use crate::pictures;
-use crate::policies::{measure, Effort, Policy};
+use crate::policies::{Effort, Policy};
 use crate::reference::Foresight;
 use crate::report::{self, table, Comparison};
 use crate::summary::Summary;
 use crate::sweep::{self, Sweep};
 use crate::workload::Workload;
 use anyhow::{bail, Context, Result};
-use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::Path;
-
-/// The nodes of the documented tables: a whole GPU and one of its partitions.
-pub fn nodes() -> [Gpu; 2] {
-    [Gpu::mi300x_spx(), Gpu::mi300x_cpx()]
-}
-
-/// Compares the policies on one workload, for as long as its p99 needs.
-pub fn compare(gpu: &Gpu, workload: &Workload, policies: &[Policy], effort: Effort) -> Comparison {
-    let effort = effort.enough_for(workload);
-    Comparison {
-        alone: measure(gpu, workload, &Policy::Alone, effort),
-        none: measure(gpu, workload, &Policy::None, effort),
-        others: policies
-            .iter()
-            .map(|policy| measure(gpu, workload, policy, effort))
-            .collect(),
-    }
-}
 
 /// All policies but `none`, with the default parameters.
 fn policies(names: &[&str]) -> Result<Vec<Policy>> {
@@ -130,26 +112,6 @@ pub fn tables(directory: &Path, gpu: &Gpu, effort: Effort) -> Result<()> {
         &directory.join(format!("table-{}.json", gpu.name)),
         &serde_json::to_string(&all)?,
     )
-}
-
-pub const MICRO_POLICIES: [&str; 7] = [
-    "none",
-    "classes",
-    "user-1ms",
-    "reset",
-    "strict",
-    "reactive",
-    "clairvoyant",
-];
-
-/// What one policy did to one workload of a micro-benchmark.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct MicroPoint {
-    pub policy: String,
-    /// What the micro-benchmark varies.
-    pub value: f64,
-    pub p99_over_alone: f64,
-    pub throughput: f64,
 }
 
 /// The sweeps of GPreempt's micro-benchmarks: preparation time and rate.

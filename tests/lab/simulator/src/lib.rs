@@ -11,6 +11,7 @@
 pub mod baselines;
 pub mod controller;
 pub mod document;
+pub mod documented;
 pub mod engine;
 pub mod gpu;
 pub mod kernel;

@@ -4,7 +4,6 @@
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
-use gpreempt_simulator::document;
 use gpreempt_simulator::gpu::Gpu;
 use gpreempt_simulator::loads;
 use gpreempt_simulator::pictures;
@@ -13,6 +12,7 @@ use gpreempt_simulator::report;
 use gpreempt_simulator::score;
 use gpreempt_simulator::sweep::{self, Sweep};
 use gpreempt_simulator::workload::Workload;
+use gpreempt_simulator::{document, documented};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -109,7 +109,7 @@ fn main() -> Result<()> {
             let mut comparisons = Vec::new();
             for name in workloads {
                 let workload = load(&name)?;
-                let comparison = document::compare(&gpu, &workload, &policies, effort);
+                let comparison = documented::compare(&gpu, &workload, &policies, effort);
                 println!(
                     "{name} on {}\n\n{}",
                     gpu.name,

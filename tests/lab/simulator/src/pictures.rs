@@ -4,7 +4,7 @@
 //! written there as JSON and from nothing else, so that they can be drawn anew
 //! without a simulation, and compared with what was committed.
 
-use crate::document::{nodes, MicroPoint, MICRO_POLICIES};
+use crate::documented::{nodes, MicroPoint, MICRO_POLICIES};
 use crate::policies::Policy;
 use crate::report::Comparison;
 use crate::summary::Summary;

@@ -3,7 +3,7 @@
 //! Sweeps over one parameter of the module at a time: what its default is
 //! chosen from.
 
-use crate::document::compare;
+use crate::documented::compare;
 use crate::gpu::Gpu;
 use crate::policies::{measure, Effort, Policy};
 use crate::report::table;

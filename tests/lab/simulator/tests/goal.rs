@@ -3,7 +3,7 @@
 //! The documented result, and what it does and does not reach.  Simulated time
 //! is deterministic, so it may be asserted.
 
-use gpreempt_simulator::document::compare;
+use gpreempt_simulator::documented::compare;
 use gpreempt_simulator::gpu::Gpu;
 use gpreempt_simulator::policies::{measure, Effort, Policy};
 use gpreempt_simulator::report::Comparison;

@@ -4,7 +4,7 @@
 //! same transactions and keep the same promise is ahead of the one that knows the future,
 //! and no reference is behind what it contains.
 
-use gpreempt_simulator::document::nodes;
+use gpreempt_simulator::documented::nodes;
 use gpreempt_simulator::gpu::Gpu;
 use gpreempt_simulator::loads;
 use gpreempt_simulator::policies::{measure, Effort, Policy};

@@ -21,8 +21,6 @@ const ENTRY_OFFSET: usize = ALIGNMENT;
 /// Descriptor, padding and the longer one of the entries.
 pub const OBJECT_BYTES: usize = ENTRY_OFFSET + 4 * gfx942::CODE.len();
 pub const ARGUMENT_BYTES: usize = 32;
-/// A cost that never ends.
-pub const ENDLESS: u64 = u64::MAX;
 
 /// gfx942 allocates vector registers by eights and scalar registers by sixteens.
 const VECTOR_REGISTER_GRANULE: u32 = 8;
@@ -139,7 +137,7 @@ mod tests {
 
     #[test]
     fn arguments_are_little_endian() {
-        let bytes = arguments(0x1_0000_0002, ENDLESS, 250);
+        let bytes = arguments(0x1_0000_0002, crate::spec::ENDLESS, 250);
         assert_eq!(bytes[..8], [2, 0, 0, 0, 1, 0, 0, 0]);
         assert_eq!(bytes[8..16], [0xff; 8]);
         assert_eq!(bytes[16..24], [250, 0, 0, 0, 0, 0, 0, 0]);

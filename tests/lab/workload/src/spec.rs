@@ -13,10 +13,12 @@ use anyhow::{ensure, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::hsa::Place;
-use crate::kernel::ENDLESS;
 use crate::kfd::ioctl::{MAX_PERCENTAGE, MAX_PRIORITY};
 
 pub use step::Step;
+
+/// A cost that never ends.
+pub const ENDLESS: u64 = u64::MAX;
 
 /// ROCr's internal queue has this many packets; ours must differ, since the ring's
 /// size is what tells them apart in sysfs.

@@ -3,12 +3,20 @@
 
 use std::ops::RangeInclusive;
 
-use gpreempt_operator::rule::{escaped, Rule};
+use gpreempt_operator::escape::escaped;
+use gpreempt_operator::rule::Rule;
 use gpreempt_operator::tables::ShownRule;
 
 use super::look::Look;
-use super::question::Process;
 use super::rows::Row;
+
+/// A process, which its number alone does not tell from later ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    pub pid: i64,
+    /// When it was started, unless it had ended by then.
+    pub started: Option<u64>,
+}
 
 /// A rule that is being written.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use gpreempt_operator::rule::{Rule, Subject};
 use gpreempt_operator::tables::ShownRule;
 use gpreempt_operator::workload;
 
-use super::draft::Draft;
+use super::draft::{Draft, Process};
 use super::look::Look;
 use crate::clean::clean;
 use crate::cli::Mode;
@@ -27,14 +27,6 @@ pub struct Seen {
     pub rule: Option<String>,
     /// The process for which a rule with `pid=` is, where it was in view.
     pub process: Option<Process>,
-}
-
-/// A process, which its number alone does not tell from later ones.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Process {
-    pub pid: i64,
-    /// When it was started, unless it had ended by then.
-    pub started: Option<u64>,
 }
 
 impl Seen {

@@ -3,9 +3,11 @@
 
 mod module;
 
-use gpreempt_operator::apply::{activity, apply, differences, Difference, Waiting};
+use gpreempt_operator::apply::{apply, differences, Waiting};
 use gpreempt_operator::config::Config;
+use gpreempt_operator::difference::Difference;
 use gpreempt_operator::kernel::Kernel;
+use gpreempt_operator::mode::activity;
 use gpreempt_operator::rule::{Rule, Subject, MOST_RULES};
 use gpreempt_operator::typed::add_all;
 use proptest::prelude::*;

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use gpreempt_operator::apply::{activity, apply};
+use gpreempt_operator::apply::apply;
 use gpreempt_operator::config::{Access, Config};
 use gpreempt_operator::host::Refusal;
 use gpreempt_operator::kernel::{Added, InForce, Kernel, State};
+use gpreempt_operator::mode::activity;
 use gpreempt_operator::parameters;
 use gpreempt_operator::rule::{Rule, Subject, MOST_RULES};
 

@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use super::edges::Edge;
 use crate::breach::Breach;
+use crate::tree::is_below;
 
 type Graph<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
@@ -34,6 +35,16 @@ pub fn check(edges: &[Edge]) -> Vec<Breach> {
         breaches.push(report(&circle, edges));
     }
     breaches
+}
+
+/// Whether an import leads from a folder to the file that declares what is in the folder.
+pub fn leads_to_own_folder(root: &str, edge: &Edge) -> bool {
+    let own = match edge.to.strip_suffix("/mod.rs") {
+        Some(folder) => folder,
+        None if edge.to == root => return true,
+        None => edge.to.trim_end_matches(".rs"),
+    };
+    is_below(&edge.from, &[own])
 }
 
 /// The files to which imports lead from a file.

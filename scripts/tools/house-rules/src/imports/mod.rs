@@ -26,8 +26,14 @@ pub fn check(tree: &Tree, crates: &[CrateRules]) -> Result<Vec<Breach>> {
         };
         let found = edges::find(&modules, rules.forbidden);
         breaches.extend(found.foreign);
-        breaches.extend(rooms::check(rules, &modules, &found.edges));
-        breaches.extend(circles::check(&found.edges));
+        if rules.rooms.is_empty() {
+            let mut edges = found.edges;
+            edges.retain(|edge| !circles::leads_to_own_folder(rules.root, edge));
+            breaches.extend(circles::check(&edges));
+        } else {
+            breaches.extend(rooms::check(rules, &modules, &found.edges));
+            breaches.extend(circles::check(&found.edges));
+        }
     }
     Ok(breaches)
 }
@@ -106,6 +112,35 @@ mod tests {
     fn the_root_is_above_all_rooms() {
         let found = breaches(&[("src/high.rs", "use crate::Something;\n")]);
         assert_eq!(places(&found), ["src/high.rs:1 direction"]);
+    }
+
+    /// What is in a folder may use what the file of the folder has, and no other circle.
+    #[test]
+    fn a_crate_without_rooms_has_no_circles_but_those_of_a_folder() {
+        const ROOMLESS: &[CrateRules] = &[CrateRules {
+            root: "src/top.rs",
+            rooms: &[],
+            forbidden: &[],
+        }];
+        let of = |other: &str| {
+            let files = [
+                ("src/top.rs", "mod a; mod b;\npub fn t() { a::f() }\n"),
+                ("src/a.rs", "mod c;\npub fn f() { c::g() }\n"),
+                ("src/a/c.rs", "use super::f;\nuse crate::t;\n"),
+                ("src/b.rs", other),
+            ];
+            check(&tree(&files), ROOMLESS).unwrap()
+        };
+        assert_eq!(of(""), []);
+        assert_eq!(of("use crate::t;\nuse crate::a;\n"), []);
+        let files = [
+            ("src/top.rs", "mod a; mod b;\n"),
+            ("src/a.rs", "mod c;\npub fn f() { crate::b::h() }\n"),
+            ("src/a/c.rs", "\n"),
+            ("src/b.rs", "use crate::a::f;\n"),
+        ];
+        let found = check(&tree(&files), ROOMLESS).unwrap();
+        assert_eq!(places(&found), ["src/a.rs:2 circle"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! The operator's configuration file.
 
 use gpreempt_operator::config::Config;
-use gpreempt_operator::save;
+use gpreempt_operator::file_text;
 
 /// A file is understood, or each fault has a place in it and words; and what was
 /// understood means the same when it is written again.
@@ -21,7 +21,7 @@ pub fn file(input: &[u8]) {
         Ok(mut config) => {
             // What is gone is said and not written.
             config.gone.clear();
-            let text = save::toml(&config);
+            let text = file_text::toml(&config);
             assert_eq!(Config::parse(&text), Ok(config), "{text}");
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! FLAT, GLOBAL and SCRATCH: one address for each lane.
 
-use super::decode::{bit, bits, code, Words};
+use super::bits::{bit, bits, code, Words};
 use super::instruction::{Access, Encoding, Instruction, Modifiers};
 use super::operand::Operand;
 use super::registers::{either, scalar, vector};

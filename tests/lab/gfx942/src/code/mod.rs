@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From bytes to instructions, and from instructions to text.
 
+mod bits;
 mod buffer;
 mod decode;
 mod flat;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The encodings of instructions on pairs, VOP3P, and on matrices, VOP3P-MAI.
 
-use super::decode::{bit, bits, code, Words};
+use super::bits::{bit, bits, code, Words};
 use super::instruction::{Encoding, Instruction, Matrix, Modifiers, Pairs};
 use super::registers::{
     accumulation, either, scalar, scalar_register, scalar_source, source, vector, FIRST_VECTOR,

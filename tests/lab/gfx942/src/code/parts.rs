@@ -2,7 +2,7 @@
 //! The forms of short vector instructions whose operands are in a second dword:
 //! SDWA, with parts of registers, and DPP, with another lane's registers.
 
-use super::decode::{bit, bits, code, Words};
+use super::bits::{bit, bits, code, Words};
 use super::instruction::{
     Arithmetic, Encoding, Exchange, Instruction, Lanes, Modifiers, Part, Parts, Unused,
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The encodings of scalar instructions: SOP2, SOPK, SOP1, SOPC, SOPP and SMEM.
 
-use super::decode::{bit, bits, code, Words};
+use super::bits::{bit, bits, code, Words};
 use super::instruction::{Access, Encoding, Instruction, Modifiers};
 use super::operand::Operand;
 use super::registers::{self, scalar, EXEC, EXEC_HIGH, LITERAL, M0};

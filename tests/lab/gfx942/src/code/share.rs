@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! DS, the encoding of instructions on the local data share.
 
-use super::decode::{bit, bits, code, Words};
+use super::bits::{bit, bits, code, Words};
 use super::instruction::{Access, Encoding, Instruction, Modifiers};
 use super::operation::Operation;
 use super::registers::{either, vector};

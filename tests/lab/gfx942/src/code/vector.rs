@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The short encodings of vector instructions: VOP1, VOP2 and VOPC.
 
-use super::decode::{bits, code, Words};
+use super::bits::{bits, code, Words};
 use super::instruction::{Encoding, Instruction};
 use super::operand::Operand;
 use super::parts;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The long encoding of vector instructions: VOP3, with two results also.
 
-use super::decode::{bit, bits, code, Words};
+use super::bits::{bit, bits, code, Words};
 use super::instruction::{Arithmetic, Encoding, Instruction, Modifiers};
 use super::operation::Operation;
 use super::registers::{scalar, scalar_register, source, vector};

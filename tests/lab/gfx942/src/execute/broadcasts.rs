@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which blocks and lanes of its factors a matrix instruction takes, and with which signs.
 
-use super::matrix::{Element, Measures};
+use super::measures::{Element, Measures};
 use crate::code::Matrix;
 use crate::float::{Format, DOUBLE, SINGLE};
 use crate::wave::LANES;

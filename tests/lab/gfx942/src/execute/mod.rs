@@ -12,6 +12,7 @@ mod hardware;
 mod indexed;
 mod lane;
 mod matrix;
+mod measures;
 mod memory;
 mod operands;
 mod packed;

@@ -3,7 +3,7 @@
 //! in the direction of the sum a lane has two, and the third operand says which. The
 //! product is added to what the destination has.
 
-use super::matrix::{element, sum, write, Measures};
+use super::measures::{element, sum, write, Measures};
 use super::operands::operand;
 use super::registers::read_dword;
 use super::{Done, Stop};

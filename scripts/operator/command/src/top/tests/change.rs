@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use super::{later, rows};
 use crate::cli::Mode;
-use crate::top::draft::Draft;
+use crate::top::draft::{Draft, Process};
 use crate::top::look::Look;
-use crate::top::question::{Change, Process, Seen};
+use crate::top::question::{Change, Seen};
 use gpreempt_operator::host::Host;
 use gpreempt_operator::kernel::rules_path;
 use gpreempt_operator::rule::Rule;

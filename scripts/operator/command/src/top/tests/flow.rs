@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::cli::Mode;
-use crate::top::question::{Change, Process, Seen};
+use crate::top::draft::Process;
+use crate::top::question::{Change, Seen};
 use crate::top::state::{Entry, View};
 use gpreempt_operator::host::Refusal;
 use gpreempt_operator::rule::Rule;
