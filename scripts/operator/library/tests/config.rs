@@ -2,9 +2,9 @@
 //! What a configuration may say, and what is said of one that is wrong.
 
 use gpreempt_operator::config::{Access, Config};
+use gpreempt_operator::file_text;
 use gpreempt_operator::parameters;
 use gpreempt_operator::rule::Rule;
-use gpreempt_operator::file_text;
 use gpreempt_operator::table::Fault;
 use proptest::prelude::*;
 
