@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! What is found by one walk and changed when it is over: the one place where the
-//! driver's memory is written.
+//! What is found by one walk and changed when it is over: the one place where flags and
+//! counters of the driver's queues are written.
 //!
 //! That the whole list was seen and fits is known only at the walk's end, and
 //! nothing may be changed before. What is to be changed is therefore noted on the

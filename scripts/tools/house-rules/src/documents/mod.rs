@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! That documents name what is there, and quote what is printed.
+//! That documents render, name what is there, and quote what is printed.
 
 mod commands;
 mod interface;
@@ -10,6 +10,7 @@ mod names;
 mod page;
 mod paths;
 mod pattern;
+mod rendering;
 mod settings;
 mod widths;
 
@@ -28,6 +29,7 @@ pub fn check(tree: &Tree) -> Result<Vec<Breach>> {
         }
     }
     let mut breaches = widths::check(&pages);
+    breaches.extend(rendering::check(&pages));
     breaches.extend(links::check(tree, &pages));
     breaches.extend(paths::check(tree, &pages));
     breaches.extend(commands::check(tree, &pages)?);
