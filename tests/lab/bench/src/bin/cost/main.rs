@@ -9,6 +9,7 @@
 mod latencies;
 mod packets;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::thread;
@@ -18,7 +19,7 @@ use anyhow::{ensure, Context, Result};
 use clap::Parser;
 use e2e_runner::background::{Background, Expect};
 use e2e_runner::cache::Cache;
-use e2e_runner::guest::Guest;
+use e2e_runner::guest::{Guest, FILES};
 use e2e_runner::load::{queue, Load, DILATION};
 use e2e_runner::module::{Module, Table};
 use e2e_runner::scenario::{Configuration, Needs};
@@ -36,6 +37,9 @@ struct Arguments {
     /// How many passes to measure with each sampler.
     #[arg(long, default_value_t = 300)]
     passes: u64,
+    /// The same module as a standalone build, whose instructions are counted as well.
+    #[arg(long)]
+    standalone: PathBuf,
     /// The document whose tables are replaced.
     #[arg(long)]
     document: PathBuf,
@@ -92,7 +96,14 @@ fn main() -> Result<()> {
         ..needs
     };
     let mut guest = configuration.start(&cache, &needs)?;
-    out += &instructions(&mut guest, arguments.passes)?;
+    let native = instructions(&mut guest, arguments.passes)?;
+    guest
+        .agent()
+        .shell(&format!("mv {FILES}/amd_gpreempt.ko {FILES}/native.ko"))?;
+    let standalone = BTreeMap::from([("amd_gpreempt.ko".to_owned(), arguments.standalone)]);
+    guest.add_files(&standalone, FILES)?;
+    let standalone = instructions(&mut guest, arguments.passes)?;
+    out += &table_of_instructions(&native, &standalone);
     print!("{out}");
     fs::write(&arguments.document, format!("{text}{MARK}{out}"))?;
     Ok(())
@@ -199,14 +210,16 @@ fn table_of_passes(rows: &[Row]) -> Result<String> {
 }
 
 /// How many instructions a pass of the memory sampler takes, by a clock that counts them.
-fn instructions(guest: &mut Guest, wanted: u64) -> Result<String> {
-    let mut out = String::from(
-        "\n### Instructions of a pass\n\n\
-        With the sampler `memory`:\n\n\
-        | queues | reading | whole pass |\n\
-        |---|---|---|\n",
-    );
-    let mut passes = Vec::new();
+/// What a pass over so many queues takes.
+struct Instructions {
+    queues: u64,
+    look: f64,
+    pass: f64,
+}
+
+/// Of the module that is in the guest's place for it.
+fn instructions(guest: &mut Guest, wanted: u64) -> Result<Vec<Instructions>> {
+    let mut rows = Vec::new();
     for queues in SIZES {
         say(&format!("instructions of a pass over {queues} queues"));
         let module = Module::load(guest, "mode=observe sampler=memory")?;
@@ -216,21 +229,43 @@ fn instructions(guest: &mut Guest, wanted: u64) -> Result<String> {
             .look_ns
             .zip(typical.pass_ns)
             .with_context(|| format!("no pass over {queues} queues"))?;
-        out += &format!("| {queues} | {look:.0} | {pass:.0} |\n");
-        passes.push((queues, pass));
+        rows.push(Instructions { queues, look, pass });
         load.kill(guest)?;
         module.unload(guest)?;
     }
-    for pair in passes.windows(2) {
-        let [(few, less), (many, more)] = *pair else {
+    Ok(rows)
+}
+
+fn table_of_instructions(native: &[Instructions], standalone: &[Instructions]) -> String {
+    let mut out = String::from(
+        "\n### Instructions of a pass\n\n\
+        With the sampler `memory`:\n\n\
+        | queues | reading | whole pass | the same, standalone | whole pass, standalone |\n\
+        |---|---|---|---|---|\n",
+    );
+    for (native, standalone) in native.iter().zip(standalone) {
+        out += &format!(
+            "| {} | {:.0} | {:.0} | {:.0} | {:.0} ({:+.1} %) |\n",
+            native.queues,
+            native.look,
+            native.pass,
+            standalone.look,
+            standalone.pass,
+            100.0 * (standalone.pass / native.pass - 1.0),
+        );
+    }
+    for pair in native.windows(2) {
+        let [few, many] = pair else {
             continue;
         };
         out += &format!(
-            "\nEach further queue between {few} and {many} costs {:.0}.\n",
-            (more - less) / (many - few) as f64
+            "\nEach further queue between {} and {} costs {:.0}.\n",
+            few.queues,
+            many.queues,
+            (many.pass - few.pass) / (many.queues - few.queues) as f64
         );
     }
-    Ok(out)
+    out
 }
 
 fn from_look_to_packet(guest: &mut Guest, passes: u64) -> Result<String> {
