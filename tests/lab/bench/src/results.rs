@@ -7,12 +7,12 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use anyhow::{ensure, Context, Result};
-use gpreempt_simulator::workload::Workload;
 use serde::{Deserialize, Serialize};
 
 use crate::contender::Contender;
 use crate::measurement::Measurement;
 use crate::plan::Part;
+use crate::suite;
 
 pub const SCHEMA: u32 = 2;
 
@@ -126,7 +126,7 @@ impl Record {
         }
         (
             place(Part::ALL.iter().map(|part| part.name()), &self.part),
-            place(Workload::names().iter().copied(), &self.load),
+            place(suite::names(), &self.load),
             place(
                 Contender::ALL.iter().map(|contender| contender.name()),
                 &self.contender,

@@ -29,6 +29,12 @@ const WAVES_OF_A_WORKGROUP: u64 = 4;
 /// The throughput of a compute unit, as the virtual GPU counts it.
 const UNIT: u64 = 1000;
 
+/// The loads: those of the simulator's tables, and one of six tenants whose kernels leave
+/// room for an urgent one bit by bit.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    Workload::names().iter().copied().chain(["H19"])
+}
+
 /// The node of the simulator that a GPU with so many units stands for: a
 /// partition, or a whole GPU.
 pub fn node(compute_units: u32) -> Gpu {
@@ -177,6 +183,7 @@ fn times(mut source: Source, start: Nanos, lasts: Nanos) -> Vec<u64> {
 mod tests {
     use super::*;
     use gpreempt_simulator::controller::NoPreemption;
+    use gpreempt_simulator::loads;
     use gpreempt_simulator::services::Model;
     use gpreempt_simulator::simulation;
     use gpreempt_simulator::workload::SECOND;
@@ -260,8 +267,8 @@ mod tests {
     #[test]
     fn every_workload_is_a_legal_run() {
         let gpu = node(UNITS);
-        for name in Workload::names() {
-            let workload = Workload::by_name(name).unwrap();
+        for name in names() {
+            let workload = loads::by_name(name).unwrap();
             let run = spec(&workload, &gpu, 300_000_000, 1);
             let text = serde_json::to_string(&run).unwrap();
             let read = RunSpec::parse(&text).unwrap_or_else(|error| panic!("{name}: {error:#}"));
