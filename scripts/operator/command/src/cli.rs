@@ -2,7 +2,6 @@
 //! The command line.
 
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -67,17 +66,11 @@ pub enum Command {
     /// metrics for Prometheus
     Export {
         /// write them to a file of node_exporter's, replacing it as a whole
-        #[arg(long, conflicts_with = "listen")]
+        #[arg(long)]
         output: Option<PathBuf>,
         /// write the file again and again, with so many seconds in between, 0.1 at least
         #[arg(long, requires = "output", value_parser = interval)]
         interval: Option<f64>,
-        /// answer at this address (default: 127.0.0.1:9743)
-        #[arg(long, num_args = 0..=1, default_missing_value = "127.0.0.1:9743")]
-        listen: Option<SocketAddr>,
-        /// also at an address that other hosts can reach
-        #[arg(long, requires = "listen")]
-        public: bool,
         /// how many workloads have names of their own
         #[arg(long, default_value_t = MOST_WORKLOADS, value_parser = workloads)]
         workloads: usize,

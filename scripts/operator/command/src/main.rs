@@ -69,15 +69,11 @@ fn run(arguments: Arguments) -> Result<Option<Outcome>, Refusal> {
         Command::Export {
             output,
             interval,
-            listen,
-            public,
             workloads: most,
         } => {
             let export = Export {
                 output,
                 interval,
-                listen,
-                public,
                 most,
             };
             return write_metrics(&host, export, arguments.json);

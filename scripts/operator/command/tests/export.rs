@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `gpreempt export` on a tree of files, as a collector reads it.
 
+mod exporting;
 mod host;
-mod server;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use exporting::exporting;
 use host::{Host, DEBUGFS, QUEUES};
-use server::{exporting, Server};
 
 /// The value of a sample, by its whole name.
 fn value<'t>(text: &'t str, sample: &str) -> &'t str {
@@ -220,40 +220,7 @@ fn a_write_that_fails_is_said_and_does_not_end_what_goes_on() {
 #[test]
 fn the_command_line_is_refused_where_it_says_two_things() {
     let host = exporting();
-    for line in [
-        "export|--interval|3",
-        "export|--public",
-        "export|--listen|localhost",
-        "export|--listen|127.0.0.1:0|--output|x",
-        "export|--workloads|1001",
-    ] {
+    for line in ["export|--interval|3", "export|--workloads|1001"] {
         assert_eq!(host.run(line).status.code(), Some(2), "{line}");
     }
-    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
-        let text = host.refuses(&format!("export|--listen|{address}"));
-        assert!(text.contains("say --public"), "{text}");
-    }
-}
-
-#[test]
-fn the_same_is_answered_to_who_asks() {
-    let host = exporting();
-    let server = Server::start(&host);
-    let text = server.ask("*/*");
-    assert!(
-        text.contains("Content-Type: text/plain; version=0.0.4"),
-        "{text}"
-    );
-    let body = text.split_once("\r\n\r\n").unwrap().1;
-    assert_eq!(body, host.says("export"));
-    let open = server.ask("application/openmetrics-text;version=1.0.0");
-    assert!(
-        open.contains("Content-Type: application/openmetrics-text"),
-        "{open}"
-    );
-    assert!(open.ends_with("# EOF\n"), "{open}");
-    assert_eq!(
-        value(&open, &format!("amd_gpreempt_stops_total{{{NODE}}}")),
-        "3"
-    );
 }

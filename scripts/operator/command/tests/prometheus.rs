@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Prometheus itself reads what is exported: its checker, its tests of the alerts, and a
-//! server that scrapes the command and runs every query of the dashboard.
+//! server that has it from node_exporter and runs every query of the dashboard.
 
+mod exporting;
 mod host;
-mod server;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,22 +14,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use host::{Host, DEBUGFS, QUEUES};
+use exporting::{export, exporting, program, Exporter};
+use host::{DEBUGFS, QUEUES};
 use serde_json::Value;
-use server::{exporting, Server};
-
-/// A program that set-up has brought.
-fn program(name: &str) -> PathBuf {
-    let cache = std::env::var_os("AMD_GPREEMPT_CACHE")
-        .expect("AMD_GPREEMPT_CACHE is not set: run this in scripts/setup/in-root");
-    let path = Path::new(&cache).join("prometheus").join(name);
-    assert!(
-        path.exists(),
-        "{} is missing: run 'make setup'",
-        path.display()
-    );
-    path
-}
 
 fn monitoring() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../package/monitoring")
@@ -203,13 +190,15 @@ fn queries(dashboard: &Value) -> Vec<String> {
 }
 
 #[test]
-fn prometheus_scrapes_the_command_and_answers_every_query_of_the_dashboard() {
+fn prometheus_has_what_is_exported_and_answers_every_query_of_the_dashboard() {
     let text = fs::read_to_string(monitoring().join("amd-gpreempt.dashboard.json")).unwrap();
     let queries = queries(&serde_json::from_str(&text).unwrap());
     assert!(queries.len() > 15);
-    let host: Host = exporting();
-    let server = Server::start(&host);
-    let mut prometheus = Prometheus::scraping(&server.1);
+    let host = exporting();
+    export(&host);
+    let mut exporter = Exporter::reading(&host.0.path().join("collected"));
+    exporter.answer();
+    let mut prometheus = Prometheus::scraping(&format!("127.0.0.1:{}", exporter.port));
     for query in &queries {
         prometheus.answer(query);
     }

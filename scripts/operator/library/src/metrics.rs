@@ -1,26 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Metrics, and the two texts in which collectors read them: Prometheus's own, which
-//! node_exporter's text files have, and OpenMetrics. The usual libraries write one of
-//! the two each.
+//! Metrics, and the text in which Prometheus and node_exporter's text files have them.
 
 use std::fmt::Write;
-
-/// Which of the two texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    Prometheus,
-    OpenMetrics,
-}
-
-impl Format {
-    /// What a server calls it.
-    pub fn content_type(self) -> &'static str {
-        match self {
-            Format::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
-            Format::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
-        }
-    }
-}
 
 /// What a metric is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,20 +84,15 @@ impl Metric {
         self.samples.push((labels, Value::Number(number)));
     }
 
-    fn write(&self, format: Format, out: &mut String) {
+    fn write(&self, out: &mut String) {
         let (name, kind) = (self.name, self.kind.name());
         let sample = match self.kind {
             Kind::Counter => format!("{name}_total"),
             Kind::Gauge | Kind::Histogram => name.to_owned(),
         };
-        // OpenMetrics names the family, the older text each of its series.
-        let family = match format {
-            Format::Prometheus => sample.as_str(),
-            Format::OpenMetrics => name,
-        };
-        let help = escaped(self.help, format == Format::OpenMetrics);
-        line(out, format_args!("# HELP {family} {help}"));
-        line(out, format_args!("# TYPE {family} {kind}"));
+        let help = escaped(self.help, false);
+        line(out, format_args!("# HELP {sample} {help}"));
+        line(out, format_args!("# TYPE {sample} {kind}"));
         for (labels, value) in &self.samples {
             let all = |more: Option<Label>| braces(labels.iter().chain(more.as_ref()));
             match value {
@@ -175,14 +151,11 @@ fn escaped(text: &str, quotes: bool) -> String {
     out
 }
 
-/// All of it in one of the two texts.
-pub fn text(metrics: &[Metric], format: Format) -> String {
+/// All of it.
+pub fn text(metrics: &[Metric]) -> String {
     let mut out = String::new();
     for metric in metrics.iter().filter(|metric| !metric.samples.is_empty()) {
-        metric.write(format, &mut out);
-    }
-    if format == Format::OpenMetrics {
-        out.push_str("# EOF\n");
+        metric.write(&mut out);
     }
     out
 }
@@ -231,18 +204,6 @@ mod tests {
             wait_seconds_bucket{node=\"0\",le=\"0.000004095\"} 3\n\
             wait_seconds_bucket{node=\"0\",le=\"+Inf\"} 4\n\
             wait_seconds_sum{node=\"0\"} 0.000009\nwait_seconds_count{node=\"0\"} 4\n";
-        assert_eq!(text(&hostile(), Format::Prometheus), expected);
-    }
-
-    #[test]
-    fn open_metrics_name_the_family_and_the_end() {
-        let all = text(&hostile(), Format::OpenMetrics);
-        assert!(all.starts_with("# HELP stops Stops.\n# TYPE stops counter\nstops_total{"));
-        assert!(
-            all.contains("# HELP wait_seconds A \\\"b\\\" \\\\.\n"),
-            "{all}"
-        );
-        assert!(all.ends_with("_count{node=\"0\"} 4\n# EOF\n"), "{all}");
-        assert_eq!(text(&[], Format::OpenMetrics), "# EOF\n");
+        assert_eq!(text(&hostile()), expected);
     }
 }
