@@ -10,31 +10,10 @@
 . "$scripts/lib/side.sh"
 
 # take_kernels ARGUMENT...: sets `series` to the series that --kernel names, or
-# else to those of KERNELS with Rust, `releases` to their releases in the cache, and
-# `arguments` to all other arguments.
-#
-# Kernels without Rust are left out unless they are named: on the virtual GPU scenarios
-# have gone through there with one die, and not yet with eight.
+# else to those of KERNELS, `releases` to their releases in the cache, and `arguments` to
+# all other arguments.
 take_kernels() {
-	take_all_kernels "$@"
-	[ -z "$by_default" ] || leave_out_without_rust
-}
-
-# leave_out_without_rust: from `series` and `releases`.
-leave_out_without_rust() {
-	local at
-	for at in "${!series[@]}"; do
-		if ! has_rust "${releases[$at]}"; then
-			unset "series[$at]" "releases[$at]"
-		fi
-	done
-	series=("${series[@]}") releases=("${releases[@]}")
-	[ ${#series[@]} -gt 0 ] || die "none of the kernels ${KERNELS:-} has Rust: name one with --kernel"
-}
-
-# take_all_kernels ARGUMENT...: the same, with kernels that have no Rust.
-take_all_kernels() {
-	series=() releases=() arguments=() by_default=''
+	series=() releases=() arguments=()
 	local list each
 	while [ $# -gt 0 ]; do
 		case $1 in
@@ -53,7 +32,6 @@ take_all_kernels() {
 		shift
 	done
 	if [ ${#series[@]} -eq 0 ]; then
-		by_default=yes
 		read -ra series <<<"${KERNELS:-6.12 7.2 7.3}"
 	fi
 	get_side_kernels "${series[@]}"
@@ -61,6 +39,19 @@ take_all_kernels() {
 		each=$(release_of "$each")
 		releases+=("$each")
 	done
+}
+
+# take_kernels_with_rust ARGUMENT...: the same, without kernels that have no Rust.
+take_kernels_with_rust() {
+	local at
+	take_kernels "$@"
+	for at in "${!series[@]}"; do
+		if ! has_rust "${releases[$at]}"; then
+			unset "series[$at]" "releases[$at]"
+		fi
+	done
+	series=("${series[@]}") releases=("${releases[@]}")
+	[ ${#series[@]} -gt 0 ] || die "none of the kernels that were named has Rust: name one that has with --kernel"
 }
 
 # take_side_kernels: moves the names of side kernels from `series` and `releases` to `sides`
