@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/export.h>
+#include <linux/module.h>
+
+int amdxcp_value(void);
+int amdxcp_value(void)
+{
+	return 1;
+}
+EXPORT_SYMBOL(amdxcp_value);
+
+MODULE_DESCRIPTION("Stand-in for a module of amdgpu-dkms");
+MODULE_LICENSE("GPL");
