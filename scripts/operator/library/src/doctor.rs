@@ -7,6 +7,8 @@ use std::io::Read;
 use flate2::read::GzDecoder;
 use serde::Serialize;
 
+use crate::amd_driver;
+use crate::distribution::Family;
 use crate::host::{Host, Refusal, MODULE};
 use crate::newer_kernel;
 use crate::options;
@@ -113,10 +115,11 @@ impl Doctor<'_> {
         );
         self.mend_by_newer_kernel();
         let Some(text) = self.config() else {
-            let remedy =
-                format!("install linux-headers-{release}, or read it from /proc/config.gz");
+            let family = Family::of(self.host);
+            let headers = family.headers(release);
+            let remedy = format!("install {headers}, or read it from /proc/config.gz");
             self.say(false, "the kernel's configuration", remedy);
-            self.mend(format!("sudo apt install linux-headers-{release}"));
+            self.mend(family.install(&headers));
             return;
         };
         for (option, why) in OPTIONS {
@@ -138,16 +141,11 @@ impl Doctor<'_> {
         let loaded = self.host.path("sys/module/amdgpu").is_dir();
         self.say(loaded, "amdgpu is loaded", "nothing drives the GPU");
         self.mend("sudo modprobe amdgpu");
-        self.foreign_driver();
+        let of_amd = self.whose_driver();
+        self.types(loaded, of_amd);
         if !loaded {
             return;
         }
-        self.say(
-            self.host.path("sys/kernel/btf/amdgpu").exists(),
-            "amdgpu carries type information",
-            "an amdgpu built by DKMS often has none: use the kernel's own",
-        );
-        self.mend(self.without_foreign_driver());
         let policy = self.amdgpu("sched_policy", "0");
         let known = ["0", "1", "2"].contains(&policy.as_str());
         self.say(
@@ -169,47 +167,44 @@ impl Doctor<'_> {
         self.mend(option_of_amdgpu("cwsr_enable=1"));
     }
 
-    /// Whether amdgpu is the kernel's own. ROCm's installer brings another one, built by
-    /// DKMS, which is loaded instead of it from the next boot on.
-    fn foreign_driver(&mut self) {
-        // The kernel's own has no version besides the kernel's.
-        let own_version = self.host.try_read("sys/module/amdgpu/version");
-        let folder = format!("lib/modules/{}/updates/dkms", self.release);
-        let names = ["amdgpu.ko", "amdgpu.ko.xz", "amdgpu.ko.zst", "amdgpu.ko.gz"];
-        let built = |name: &str| self.host.path(&folder).join(name).exists();
-        let what = match own_version {
-            Some(version) => format!(
-                "amdgpu-dkms {} is loaded in place of the kernel's own amdgpu",
-                version.trim()
-            ),
-            None if names.iter().any(|name| built(name)) => {
-                "amdgpu-dkms will be loaded in place of the kernel's own amdgpu at the next boot"
-                    .to_owned()
-            }
-            None => {
-                self.say(
-                    version(self.release) >= OLDEST_DRIVER,
-                    "amdgpu is the kernel's own",
-                    "that of Linux before 6.12 knows no MI300, or too little of it: \
-                     use a newer kernel",
-                );
-                self.mend_by_newer_kernel();
-                return;
-            }
-        };
-        let remedy = "the module is tested with the kernel's own alone; \
-                      ROCm's programs and libraries work with it and can stay";
-        self.say(false, what, remedy);
-        self.mend(self.without_foreign_driver());
+    /// Whether amdgpu is of AMD's driver package, or the kernel's own.
+    fn whose_driver(&mut self) -> bool {
+        if let Some(what) = amd_driver::found(self.host, self.release) {
+            self.say(true, what, "");
+            return true;
+        }
+        self.say(
+            version(self.release) >= OLDEST_DRIVER,
+            "amdgpu is the kernel's own",
+            "that of Linux before 6.12 knows no MI300, or too little of it: use a newer kernel, \
+             or AMD's driver package, amdgpu-dkms",
+        );
+        self.mend_by_newer_kernel();
+        false
     }
 
-    /// How ROCm's driver is taken away, so that the kernel's own is loaded.
-    fn without_foreign_driver(&self) -> String {
-        format!(
-            "sudo apt purge amdgpu-dkms amdgpu-dkms-firmware && \
-             sudo update-initramfs -u -k {} && sudo reboot",
-            self.release
-        )
+    /// Whether the driver has the type information that the module reads.  Of one that is
+    /// not loaded yet, only the log of DKMS may say that it has none.
+    fn types(&mut self, loaded: bool, of_amd: bool) {
+        let what = "amdgpu carries type information";
+        if !loaded {
+            let none = of_amd && amd_driver::why_without_types(self.host, self.release).is_some();
+            if !none {
+                return;
+            }
+        }
+        let good = loaded && self.host.path("sys/kernel/btf/amdgpu").exists();
+        if !of_amd {
+            self.say(good, what, "use a kernel whose own amdgpu has some");
+            self.mend_by_newer_kernel();
+            return;
+        }
+        let ours = self.version_of_dkms();
+        let (remedy, command) = amd_driver::remedy(self.host, self.release, ours.as_deref());
+        self.say(good, what, remedy);
+        if let Some(command) = command {
+            self.mend(command);
+        }
     }
 
     /// The numbers of KFD's nodes.

@@ -7,6 +7,7 @@
 //! the two together, by way of [`kernel::Kernel`], which an agent may implement
 //! for a host that is somewhere else.
 
+pub mod amd_driver;
 pub mod apply;
 pub mod attempts;
 pub mod cgroups;
@@ -14,6 +15,7 @@ pub mod compare;
 pub mod config;
 pub mod containers;
 pub mod difference;
+pub mod distribution;
 pub mod doctor;
 pub mod escape;
 pub mod explain;
