@@ -79,6 +79,11 @@ dkms:
 deb: setup
 	@scripts/setup/in-root scripts/package/build-deb
 
+## make rpm           build the same packages for distributions with RPM
+.PHONY: rpm
+rpm: setup
+	@scripts/setup/in-root scripts/package/build-rpm
+
 ## make test-setup    every refusal of the set-up, provoked
 ## make test-host     host tests: policy, simulator, virtual GPU model, tools
 ## make test-kunit    KUnit suites on a debug kernel

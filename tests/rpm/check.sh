@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# The packages for distributions with RPM, with Debian's rpm: what their scripts do when
+# they are installed, replaced and removed, and what is said where packages come by dnf or
+# zypper.  scripts/test/dkms sources this file after tests/amdgpu/check.sh.
+#
+# shellcheck disable=SC2154 # scripts/test/dkms sets what is not set here.
+
+# on_rpm OPTION...: Debian's rpm has no packages to meet what one of its own requires.
+on_rpm() {
+	on_bare rpm --nodeps "$@"
+}
+
+# with_installer PROGRAM COMMAND...: on a host where that installs packages.
+with_installer() {
+	local status=0
+	put_aside /usr/bin/apt
+	ln -s /bin/true "$work/bare/usr/local/bin/$1"
+	"${@:2}" || status=$?
+	rm "$work/bare/usr/local/bin/$1"
+	put_back /usr/bin/apt
+	return $status
+}
+
+# build_without_make KERNEL: the module's build on a host that lacks make.
+build_without_make() {
+	local status=0
+	put_aside /usr/bin/make
+	build_on_bare "$1" || status=$?
+	put_back /usr/bin/make
+	return $status
+}
+
+test_rpm() {
+	local place=$target/rpm first=${releases[0]} last=${releases[-1]} each pattern
+	local dkms=/tmp/amd-gpreempt-dkms-$version-1.x86_64.rpm tools=/tmp/amd-gpreempt-tools-$version-1.x86_64.rpm
+	pattern=${last//[.+]/[&]}
+	expect 'both RPMs are built' 0 "/amd-gpreempt-tools-$version-1.x86_64.rpm\$" "$scripts/package/build-rpm"
+	make_amd_host
+	rm -rf "$work/bare/lib/modules/$first"
+	cp "$place"/*.rpm "$work/bare/tmp/"
+	expect 'RPM: it wants DKMS' 0 '^dkms >= 3.0.10$' on_bare rpm --query --requires --package "$dkms"
+	expect 'RPM: and neither Rust nor anything of Debian' 1 '^0$' \
+		grep -ciE 'rust|python|apt|dpkg' <(on_bare rpm --query --requires --recommends --package "$dkms")
+	expect 'RPM: a driver of AMD is there without types' 0 '' without_types "$last"
+	expect 'RPM: it is installed, and names the command that gives them' 0 \
+		"run 'sudo /usr/src/amd_gpreempt-$version/scripts/package/amdgpu/driver rebuild $pattern'" on_rpm --install "$dkms"
+	expect 'RPM: DKMS has built the module' 0 "^$module/$version, $pattern, x86_64: installed" on_bare dkms status
+	expect 'RPM: with the object of the package' 0 "^module: standalone build for $pattern, .* with the package's object\$" \
+		build_log "$last" "$work/bare"
+	expect 'RPM: the driver gets its types' 0 'has type information now' on_driver rebuild "$last"
+	expect 'RPM: the tools are installed' 0 '' on_rpm --install "$tools"
+	expect 'RPM: the command runs' 0 "^gpreempt $version\$" on_bare gpreempt --version
+	expect 'RPM: its units are there' 0 'amd-gpreempt.service$' ls "$work/bare/usr/lib/systemd/system"
+	expect 'RPM: both are replaced' 0 '' on_rpm --upgrade --replacepkgs "$dkms" "$tools"
+	expect 'RPM: the module is there once more' 0 "^$module/$version, $pattern, x86_64: installed" on_bare dkms status
+	expect 'RPM: so is the file for the driver' 0 'amdgpu/types$' grep gp_types= "$work/bare$conf"
+	for each in dnf zypper; do
+		expect "RPM: with $each the command is that of $each" 0 "there is no pahole: run '$each install dwarves && " with_installer "$each" step_without_pahole "$last"
+		expect "RPM: also for the build" 1 "^module: there is no make: run '$each install make'" with_installer "$each" build_without_make "$last"
+	done
+	on_bare rm -rf /tmp/build
+	expect 'RPM: they are removed' 0 '' on_rpm --erase amd-gpreempt-dkms amd-gpreempt-tools
+	expect 'RPM: nothing is left of them' 0 '^$' \
+		find "$work/bare/etc" "$work/bare/usr" "$work/bare/lib/modules" "$work/bare/var" -name '*gpreempt*' -not -path '*/apt/preferences.d/*'
+	expect 'RPM: nor is the file for the driver' 2 'No such file' ls "$work/bare$conf"
+	mkdir -p "$work/bare/etc/dkms"
+	echo nativ >"$work/bare/etc/dkms/amd_gpreempt.build"
+	expect 'RPM: a build that fails is said, and no more' 0 "^amd-gpreempt-dkms: there is no module for $pattern; the lines above say why" \
+		on_rpm --install "$dkms"
+	expect 'RPM: the file that forced it goes with the package' 0 '' on_rpm --erase amd-gpreempt-dkms
+	expect 'RPM: all of it' 2 'No such file' ls "$work/bare/etc/dkms/amd_gpreempt.build"
+}
+
+# without_types KERNEL: AMD's driver as it is where pahole came later.
+without_types() {
+	local status=0
+	put_aside /usr/bin/pahole
+	build_driver "$1" || status=$?
+	put_back /usr/bin/pahole
+	return $status
+}
+
+# step_without_pahole KERNEL: our step for AMD's driver, on a module of that form.
+step_without_pahole() {
+	local status=0
+	[ -e "$work/bare/tmp/driver" ] || built_by_hand "$1"
+	put_aside /usr/bin/pahole
+	add_types "$1" || status=$?
+	put_back /usr/bin/pahole
+	return $status
+}
