@@ -186,17 +186,17 @@ fn main() -> Result<ExitCode> {
 fn shell(cache: &Cache, configuration: &Configuration) -> Result<()> {
     const MODULE: &str = "amd_gpreempt.ko";
     const A_WHILE: Duration = Duration::from_secs(3600);
-    const LINE: &str = "export PS1='guest# '; cd /files; \
-        exec setsid -c sh -i </dev/ttyS0 >/dev/ttyS0 2>&1";
+    const PROMPT: &str = "export PS1='guest# '; exec setsid -c sh -i </dev/ttyS0 >/dev/ttyS0 2>&1";
     let mut guest = configuration.start_at(cache, &Needs::ANY, Console::Terminal)?;
     let module = format!("{FILES}/{MODULE}");
     if guest.agent().list(FILES)?.contains(&MODULE.into()) {
         guest.agent().insmod(&module, "")?;
     }
-    eprintln!("workload, kfdctl and the module are in {FILES}; 'exit' ends the guest");
+    scenarios::tutorial::prepare(&mut guest)?;
+    eprintln!("gpreempt, workload and kfdctl are in the path, loads and the module here; 'exit' ends the guest");
     let handle = guest.agent().spawn(Program {
         program: "sh".into(),
-        arguments: vec!["-c".into(), LINE.into()],
+        arguments: vec!["-c".into(), scenarios::tutorial::line(PROMPT)],
         ..Program::default()
     })?;
     while guest.agent().wait(handle, A_WHILE)?.is_none() {}

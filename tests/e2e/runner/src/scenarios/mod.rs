@@ -40,6 +40,7 @@ mod short_memory;
 mod sleep;
 mod storm;
 mod trace;
+pub mod tutorial;
 mod two_gpus;
 mod user_scheduler;
 mod work;
@@ -75,6 +76,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         documents::SCENARIOS,
         operator::SCENARIOS,
         guide::SCENARIOS,
+        tutorial::SCENARIOS,
         selftest::SCENARIOS,
         disturbance::SCENARIOS,
         failure::SCENARIOS,
