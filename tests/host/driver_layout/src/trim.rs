@@ -244,7 +244,7 @@ pub fn trim(kernel: &[u8], driver: &[u8], asked: &HashSet<&str>) -> (Vec<u8>, Ve
         let name = both.name(word(data, at));
         let name = std::str::from_utf8(name).unwrap_or("");
         let is_near = number > kernels && NEAR.iter().any(|near| name.starts_with(near));
-        let is_kept = asked.contains(name) || is_near && kind != FUNCTION;
+        let is_kept = asked.contains(name) || is_near;
         if is_kept && matches!(kind, STRUCT | UNION | ENUM | ENUM64 | FUNCTION) {
             both.need(number, Depth::Whole);
         }
