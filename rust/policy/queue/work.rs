@@ -158,8 +158,6 @@ impl Work {
         };
         if active && !self.active {
             self.launched = Nanos(now.0.saturating_sub(self.kept_age.0));
-            // What it has waited so far says nothing.
-            self.begin_grace(now);
         } else if !active && self.active {
             self.kept_age = now.since(self.launched);
         }

@@ -2598,6 +2598,7 @@ pub const CASES: &[Case] = &[
             Line::Config(|config| {
                 *config = config.with_rules(RULES);
                 config.user_priority = UserPriority::Honour;
+                config.numbers.hint_limit_us = 500;
             }),
             Times(1, BELOW),
             Seen(2, |seen| seen.rule = Some(RuleId(2))),

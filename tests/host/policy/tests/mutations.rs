@@ -54,8 +54,8 @@ const BUGS: &[Bug] = &[
         "time in which the pointers cannot be read is no waiting",
     ),
     Bug(
-        "queue/work.rs",
-        "            self.begin_grace(now);\n",
+        "queue/queue.rs",
+        "        self.work.begin_grace(now);\n",
         "",
         "a queue that something else holds does not wait, and then waits anew",
     ),
