@@ -34,11 +34,12 @@ const BEGINNINGS: [&str; 8] = [
 ];
 
 /// Commands that do not run here, and why.
-const ELSEWHERE: [(&str, &str); 22] = [
+const ELSEWHERE: [(&str, &str); 23] = [
     ("sudo apt ", "scripts/test/system and scripts/test/dkms"),
     ("sudo touch /etc/dkms/", "a host on which dpkg has failed"),
     ("sudo update-initramfs ", "it reboots the host"),
     ("make deb", "scripts/test/dkms"),
+    ("sudo /usr/src/amd_gpreempt-", "scripts/test/dkms --amdgpu"),
     ("sudo modprobe ", "scripts/test/system"),
     ("sudo mokutil ", "a person confirms it at the firmware"),
     ("echo amd_gpreempt ", "scripts/test/system"),
