@@ -255,6 +255,16 @@ mod tests {
     }
 
     #[test]
+    fn of_the_lengths_of_a_bucket_those_beyond_an_age_count() {
+        let known = of(&[1_000; 8]);
+        let bucket = bucket(Nanos(1_000 * US));
+        let (low, high) = (unsigned(low(bucket)), unsigned(low(bucket + 1)));
+        let (early, late) = (low + (high - low) / 4, low + (high - low) * 3 / 4);
+        assert!(known.likely_beyond(Nanos(early)));
+        assert!(!known.likely_beyond(Nanos(late)));
+    }
+
+    #[test]
     fn what_is_long_past_is_forgotten_wholly() {
         let mut known = of(&[100; 20]);
         for _ in 0..200 {

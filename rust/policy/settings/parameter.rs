@@ -164,6 +164,13 @@ mod tests {
     }
 
     #[test]
+    fn a_word_that_is_gone_is_told_what_to_give_instead() {
+        let backend = choice("backend").unwrap();
+        assert!(matches!(backend.refuse("process"), SetError::Gone(_)));
+        assert_eq!(backend.refuse("processes"), SetError::NO_VALUE);
+    }
+
+    #[test]
     fn each_word_has_its_entry() {
         for spec in CHOICES {
             assert_eq!(choice(spec.name).map(|found| found.name), Some(spec.name));

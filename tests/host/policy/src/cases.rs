@@ -3023,6 +3023,25 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "for a second after the last work it looks each ten poll intervals",
+        scene: &[
+            Queue(1, 1, 3),
+            Quiet(1),
+            Runs(1),
+            Quiet(1),
+            Idles(1),
+            Seen(1, |seen| seen.waves = Waves::Known(0)),
+            Look(1_000, &[]),
+            Line::Step("it has just ended", |step| {
+                step.next_look == Some(Nanos(10_001_200_000 + 1_000_000))
+            }),
+            Look(1_000_000, &[]),
+            Line::Step("it ended a second ago", |step| {
+                step.next_look == Some(Nanos(11_001_200_000 + 10_000_000))
+            }),
+        ],
+    },
+    Case {
         name: "where nothing can be inverted it looks rarely, else often",
         scene: &[
             Queue(1, 1, 3),
