@@ -136,4 +136,23 @@ mod tests {
         assert_eq!(two.other_than(ProcessId(2)), Some(who(10, 1)));
         assert_eq!(two.first, Some(who(10, 1)));
     }
+
+    #[test]
+    fn of_the_queues_of_a_process_the_first_has_its_turn() {
+        let taker = |queue, process, last| Taker {
+            who: who(queue, process),
+            waits_since: None,
+            timeslice: Nanos::ZERO,
+            off: false,
+            matters: false,
+            last: Nanos(last),
+        };
+        let mut takers = Takers::default();
+        for each in [taker(10, 1, 7), taker(11, 1, 7), taker(12, 2, 9)] {
+            takers.add(each);
+        }
+        assert_eq!(takers.next, Some(taker(10, 1, 7)));
+        takers.add(taker(13, 3, 5));
+        assert_eq!(takers.next, Some(taker(13, 3, 5)));
+    }
 }

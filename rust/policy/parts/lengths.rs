@@ -262,6 +262,10 @@ mod tests {
         let (early, late) = (low + (high - low) / 4, low + (high - low) * 3 / 4);
         assert!(known.likely_beyond(Nanos(early)));
         assert!(!known.likely_beyond(Nanos(late)));
+        // Half of them are enough.
+        let middle = low + (high - low) / 2;
+        assert!(of(&[1_000]).likely_beyond(Nanos(middle)));
+        assert!(!of(&[1_000]).likely_beyond(Nanos(middle + 1_024)));
     }
 
     #[test]

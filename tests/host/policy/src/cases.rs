@@ -3032,12 +3032,13 @@ pub const CASES: &[Case] = &[
             Idles(1),
             Seen(1, |seen| seen.waves = Waves::Known(0)),
             Look(1_000, &[]),
+            Look(1_000, &[]),
             Line::Step("it has just ended", |step| {
-                step.next_look == Some(Nanos(10_001_200_000 + 1_000_000))
+                step.next_look == Some(Nanos(10_002_200_000 + 1_000_000))
             }),
             Look(1_000_000, &[]),
             Line::Step("it ended a second ago", |step| {
-                step.next_look == Some(Nanos(11_001_200_000 + 10_000_000))
+                step.next_look == Some(Nanos(11_002_200_000 + 10_000_000))
             }),
         ],
     },
