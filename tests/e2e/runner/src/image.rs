@@ -108,6 +108,8 @@ impl Image {
             INIT.into(),
             self.command_line().into(),
             AMDGPU_PARAMETERS.into(),
+            // Of a kernel with another driver, this is not the cache's.
+            self.kernel.image.display().to_string().into(),
             self.amdgpu.clone().into(),
             Machine::version()?.into(),
             Machine::shape(self).join(" ").into(),

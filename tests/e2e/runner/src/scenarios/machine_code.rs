@@ -251,15 +251,15 @@ fn debugged(guest: &mut Guest) -> Result<()> {
     Ok(())
 }
 
-/// Requests that are each more than the GPU takes at once, and then a pause: whoever
-/// else has waves is stopped for each.
+/// Requests that are each more than the GPU takes at once, and then a pause that is worth a
+/// start, however long the host takes for one: whoever else has waves is stopped for each.
 fn urgent(guest: &Guest) -> serde_json::Value {
     queue(
         "urgent",
         guest.shape.full() + guest.shape.full() / 2,
         100_000,
         json!({"group": "urgent", "priority": 15, "requests": 1_000_000,
-            "arrival": {"closed_loop": {"depth": 1, "think_ns": 500_000}}}),
+            "arrival": {"closed_loop": {"depth": 1, "think_ns": 2_000_000}}}),
     )
 }
 

@@ -39,7 +39,7 @@ fn within_buffer(guest: &mut Guest) -> Result<()> {
         1,
         10_000,
         json!({"group": "urgent", "priority": 15, "requests": 1_000_000,
-            "arrival": {"closed_loop": {"depth": 1, "think_ns": 500_000}}}),
+            "arrival": {"closed_loop": {"depth": 1, "think_ns": 2_000_000}}}),
     );
     let load = Load::start(guest, json!({"queues": [heavy, urgent]}))?;
     let client = Background::start(guest, &["kfdctl", "pm4"], Expect::Success)?;
