@@ -19,7 +19,7 @@ use gpreempt_bench::results::{Conditions, Loads, Outcome, Record, Results, SCHEM
 use gpreempt_bench::settings;
 use gpreempt_bench::suite;
 use gpreempt_policy::Numbers;
-use gpreempt_simulator::workload::Workload;
+use gpreempt_simulator::loads;
 use serde_json::json;
 use vgpu_model::Timing;
 
@@ -105,10 +105,10 @@ struct Run {
 }
 
 fn load(name: &str) -> Result<String> {
-    if Workload::by_name(name).is_none() {
+    if !suite::names().any(|known| known == name) {
         bail!(
             "there is no load {name}; there are {}",
-            Workload::names().join(", ")
+            suite::names().collect::<Vec<_>>().join(", ")
         );
     }
     Ok(name.to_owned())
@@ -168,11 +168,11 @@ impl Hardware {
         };
         let mut loads = self.loads;
         if loads.is_empty() {
-            loads = Workload::names().iter().map(|&name| name.into()).collect();
+            loads = suite::names().map(str::to_owned).collect();
         }
         for repetition in 0..self.repetitions {
             for name in &loads {
-                let workload = Workload::by_name(name).context("a name that was checked")?;
+                let workload = loads::by_name(name).context("a name that was checked")?;
                 let spec = hardware::spec(&workload, gpu.units, self.millis * 1_000_000);
                 for &contender in &self.contenders {
                     let keep = format!("{name}-{}-{repetition}", contender.name());
