@@ -7,6 +7,16 @@ pub fn word(data: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(data[at..at + 4].try_into().unwrap())
 }
 
+/// The kind of the type at a place.
+pub fn kind(data: &[u8], at: usize) -> u32 {
+    (word(data, at + 4) >> 24) & 0x1f
+}
+
+/// How many members, values or parameters it has.
+pub fn count(data: &[u8], at: usize) -> usize {
+    (word(data, at + 4) & 0xffff) as usize
+}
+
 /// Where each type is.
 pub fn places(data: &[u8]) -> Vec<usize> {
     let begin = (word(data, 4) + word(data, 8)) as usize;
@@ -14,10 +24,9 @@ pub fn places(data: &[u8]) -> Vec<usize> {
     let (mut at, mut places) = (begin, Vec::new());
     while at < end {
         places.push(at);
-        let info = word(data, at + 4);
-        let count = (info & 0xffff) as usize;
+        let count = count(data, at);
         at += 12
-            + match (info >> 24) & 0x1f {
+            + match kind(data, at) {
                 1 | 14 | 17 => 4,
                 3 => 12,
                 4 | 5 | 15 | 19 => 12 * count,

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::bytes::{places, word};
+use crate::bytes::{count, kind, places, word};
 use crate::fields::ROWS;
 
 /// How the names of types begin that are kept besides.
@@ -124,7 +124,7 @@ impl<'a> Both<'a> {
             return;
         };
         let (data, at) = (part.data, part.places[index]);
-        let kind = (word(data, at + 4) >> 24) & 0x1f;
+        let kind = kind(data, at);
         let is_open = matches!(kind, STRUCT | UNION | ENUM | ENUM64);
         let depth = if is_open { depth } else { Depth::Whole };
         if part.needed[index] >= depth {
@@ -135,7 +135,7 @@ impl<'a> Both<'a> {
         if depth == Depth::Shallow {
             return;
         }
-        let count = (word(data, at + 4) & 0xffff) as usize;
+        let count = count(data, at);
         let of = word(data, at + 8);
         match kind {
             POINTER => self.need(of, Depth::Shallow),
@@ -177,10 +177,7 @@ fn types(both: &Both<'_>, part: &Part<'_>, kernel_names: u32) -> Vec<u8> {
     let ends = part.places.iter().skip(1).copied();
     let last = HEADER + word(part.data, 12) as usize;
     for ((&at, end), &depth) in part.places.iter().zip(ends.chain([last])).zip(&part.needed) {
-        let (info, kind) = (
-            word(part.data, at + 4),
-            (word(part.data, at + 4) >> 24) & 0x1f,
-        );
+        let info = word(part.data, at + 4);
         if depth == Depth::Nothing {
             [0, FORWARD << 24, 0].map(&mut put);
             continue;
@@ -194,17 +191,15 @@ fn types(both: &Both<'_>, part: &Part<'_>, kernel_names: u32) -> Vec<u8> {
         put(info);
         put(word(part.data, at + 8));
         // Which of the words that follow are names.
-        let every = match kind {
-            STRUCT | UNION | ENUM64 => 3,
-            ENUM | PROTOTYPE => 2,
-            _ => usize::MAX,
+        let every = match kind(part.data, at) {
+            STRUCT | UNION | ENUM64 => Some(3),
+            ENUM | PROTOTYPE => Some(2),
+            _ => None,
         };
         for (index, place) in (at + 12..end).step_by(4).enumerate() {
             let value = word(part.data, place);
-            put(match index % every {
-                0 if every != usize::MAX => name(value),
-                _ => value,
-            });
+            let is_name = every.is_some_and(|every| index % every == 0);
+            put(if is_name { name(value) } else { value });
         }
     }
     types
@@ -240,7 +235,7 @@ pub fn trim(kernel: &[u8], driver: &[u8], asked: &HashSet<&str>) -> (Vec<u8>, Ve
             continue;
         };
         let (data, at) = (part.data, part.places[index]);
-        let kind = (word(data, at + 4) >> 24) & 0x1f;
+        let kind = kind(data, at);
         let name = both.name(word(data, at));
         let name = std::str::from_utf8(name).unwrap_or("");
         let is_near = number > kernels && NEAR.iter().any(|near| name.starts_with(near));

@@ -3,7 +3,7 @@
 //! Where in a driver's type information something is said, so that tests can change it.
 //! It takes the data for good, and is no part of what is tested.
 
-use crate::bytes::{places, word};
+use crate::bytes::{count, kind, places, word};
 
 /// Where a member of a structure is said to be: its name, type and place, four bytes each.
 #[derive(Clone, Copy)]
@@ -51,11 +51,11 @@ impl<'a> Types<'a> {
     }
 
     fn kind(&self, at: usize) -> u32 {
-        (word(self.own, at + 4) >> 24) & 0x1f
+        kind(self.own, at)
     }
 
     fn count(&self, at: usize) -> usize {
-        (word(self.own, at + 4) & 0xffff) as usize
+        count(self.own, at)
     }
 
     fn named(&self, kinds: &[u32], name: &str) -> Vec<usize> {
