@@ -41,6 +41,15 @@ put_back() {
 	mv "$work/bare$1.aside" "$work/bare$1"
 }
 
+# without PATH COMMAND...: on a host that lacks that file.
+without() {
+	local status=0
+	put_aside "$1"
+	"${@:2}" || status=$?
+	put_back "$1"
+	return $status
+}
+
 # on_driver WORD...: the package's program for AMD's driver.
 on_driver() {
 	on_bare "/usr/src/$module-$version/scripts/package/amdgpu/driver" "$@"

@@ -15,20 +15,9 @@ on_rpm() {
 # with_installer PROGRAM COMMAND...: on a host where that installs packages.
 with_installer() {
 	local status=0
-	put_aside /usr/bin/apt
 	ln -s /bin/true "$work/bare/usr/local/bin/$1"
-	"${@:2}" || status=$?
+	without /usr/bin/apt "${@:2}" || status=$?
 	rm "$work/bare/usr/local/bin/$1"
-	put_back /usr/bin/apt
-	return $status
-}
-
-# build_without_make KERNEL: the module's build on a host that lacks make.
-build_without_make() {
-	local status=0
-	put_aside /usr/bin/make
-	build_on_bare "$1" || status=$?
-	put_back /usr/bin/make
 	return $status
 }
 
@@ -43,7 +32,7 @@ test_rpm() {
 	expect 'RPM: it wants DKMS' 0 '^dkms >= 3.0.10$' on_bare rpm --query --requires --package "$dkms"
 	expect 'RPM: and neither Rust nor anything of Debian' 1 '^0$' \
 		grep -ciE 'rust|python|apt|dpkg' <(on_bare rpm --query --requires --recommends --package "$dkms")
-	expect 'RPM: a driver of AMD is there without types' 0 '' without_types "$last"
+	expect 'RPM: a driver of AMD is there without types' 0 '' without /usr/bin/pahole build_driver "$last"
 	expect 'RPM: it is installed, and names the command that gives them' 0 \
 		"run 'sudo /usr/src/amd_gpreempt-$version/scripts/package/amdgpu/driver rebuild $pattern'" on_rpm --install "$dkms"
 	expect 'RPM: DKMS has built the module' 0 "^$module/$version, $pattern, x86_64: installed" on_bare dkms status
@@ -58,7 +47,7 @@ test_rpm() {
 	expect 'RPM: so is the file for the driver' 0 'amdgpu/types$' grep gp_types= "$work/bare$conf"
 	for each in dnf zypper; do
 		expect "RPM: with $each the command is that of $each" 0 "there is no pahole: run '$each install dwarves && " with_installer "$each" step_without_pahole "$last"
-		expect "RPM: also for the build" 1 "^module: there is no make: run '$each install make'" with_installer "$each" build_without_make "$last"
+		expect "RPM: also for the build" 1 "^module: there is no make: run '$each install make'" with_installer "$each" without /usr/bin/make build_on_bare "$last"
 	done
 	on_bare rm -rf /tmp/build
 	expect 'RPM: they are removed' 0 '' on_rpm --erase amd-gpreempt-dkms amd-gpreempt-tools
@@ -73,21 +62,8 @@ test_rpm() {
 	expect 'RPM: all of it' 2 'No such file' ls "$work/bare/etc/dkms/amd_gpreempt.build"
 }
 
-# without_types KERNEL: AMD's driver as it is where pahole came later.
-without_types() {
-	local status=0
-	put_aside /usr/bin/pahole
-	build_driver "$1" || status=$?
-	put_back /usr/bin/pahole
-	return $status
-}
-
 # step_without_pahole KERNEL: our step for AMD's driver, on a module of that form.
 step_without_pahole() {
-	local status=0
 	[ -e "$work/bare/tmp/driver" ] || built_by_hand "$1"
-	put_aside /usr/bin/pahole
-	add_types "$1" || status=$?
-	put_back /usr/bin/pahole
-	return $status
+	without /usr/bin/pahole add_types "$1"
 }
