@@ -6,7 +6,7 @@ mod host;
 
 use std::collections::BTreeMap;
 
-use exporting::{export, exporting, Exporter, FILE};
+use exporting::{eventually, export, exporting, node_exporter, Server, FILE};
 use host::{DEBUGFS, QUEUES};
 
 /// Our samples: the number of each, by its name and its labels in the order of theirs.
@@ -32,6 +32,10 @@ fn samples(text: &str) -> BTreeMap<(String, Vec<String>), f64> {
     ours.map(sample).collect()
 }
 
+fn metrics(exporter: &mut Server) -> String {
+    eventually("node_exporter", || exporter.get("/metrics"))
+}
+
 #[test]
 fn node_exporter_passes_on_every_sample_of_the_file() {
     let host = exporting();
@@ -39,8 +43,8 @@ fn node_exporter_passes_on_every_sample_of_the_file() {
     let queues = QUEUES.replace("\"infer\"", r#""a\\b\u00ff c""#);
     host.file(&format!("{DEBUGFS}/queues.json"), &queues);
     let written = export(&host);
-    let mut exporter = Exporter::reading(&host.0.path().join("collected"));
-    let answer = exporter.answer();
+    let mut exporter = node_exporter(&host.0.path().join("collected"));
+    let answer = metrics(&mut exporter);
     assert!(
         answer.contains("\nnode_textfile_scrape_error 0\n"),
         "{answer}"
@@ -55,7 +59,7 @@ fn node_exporter_passes_on_every_sample_of_the_file() {
     // The next file is read in its place, also from a host without the module.
     std::fs::remove_dir_all(host.0.path().join("sys/module")).unwrap();
     let written = export(&host);
-    let answer = exporter.answer();
+    let answer = metrics(&mut exporter);
     assert!(answer.contains("\namd_gpreempt_up 0\n"), "{answer}");
     assert_eq!(samples(&written), samples(&answer));
 
@@ -64,7 +68,7 @@ fn node_exporter_passes_on_every_sample_of_the_file() {
         FILE,
         &written.replace("amd_gpreempt_up 0", "amd_gpreempt_up zero"),
     );
-    let answer = exporter.answer();
+    let answer = metrics(&mut exporter);
     assert!(
         answer.contains("\nnode_textfile_scrape_error 1\n"),
         "{answer}"

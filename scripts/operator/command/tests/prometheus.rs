@@ -7,14 +7,11 @@ mod host;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::thread;
-use std::time::Duration;
+use std::process::{Command, Output, Stdio};
 
-use exporting::{export, exporting, program, Exporter};
+use exporting::{eventually, export, exporting, node_exporter, program, Server};
 use host::{DEBUGFS, QUEUES};
 use serde_json::Value;
 
@@ -84,8 +81,7 @@ fn alerts_and_dashboard_name_metrics_that_there_are() {
 
 /// A Prometheus that scrapes one address every second.
 struct Prometheus {
-    child: Child,
-    port: u16,
+    server: Server,
     _folder: tempfile::TempDir,
 }
 
@@ -104,49 +100,19 @@ impl Prometheus {
             ),
         )
         .unwrap();
-        // The number is free again a moment later, for the program that needs it.
-        let port = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = port.local_addr().unwrap().port();
-        let child = Command::new(program("prometheus"))
-            .arg(format!("--config.file={}", config.display()))
-            .arg(format!(
-                "--storage.tsdb.path={}",
-                folder.path().join("data").display()
-            ))
-            .arg(format!("--web.listen-address=127.0.0.1:{port}"))
-            .args(["--log.level=error", "--web.console.templates=/nowhere"])
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+        let server = exporting::prometheus(&config, &folder.path().join("data"));
         Prometheus {
-            child,
-            port,
+            server,
             _folder: folder,
         }
     }
 
     /// What a query finds; nothing while the server does not answer yet.
     fn query(&mut self, query: &str) -> Vec<Value> {
-        let ended = self.child.try_wait().unwrap();
-        assert_eq!(ended, None, "Prometheus has ended");
-        let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) else {
-            return Vec::new();
-        };
         let encoded: Vec<String> = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
-        let encoded = encoded.concat();
-        let request = format!("GET /api/v1/query?query={encoded} HTTP/1.0\r\n\r\n");
-        let mut text = String::new();
-        let asked = stream.write_all(request.as_bytes());
-        // Prometheus listens before it serves, so that a connection may be made and break
-        // while it starts. One that has ended is noticed with the next query.
-        if asked
-            .and_then(|()| stream.read_to_string(&mut text))
-            .is_err()
-        {
-            return Vec::new();
-        }
-        let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-        let Ok(answer) = serde_json::from_str::<Value>(body) else {
+        let path = format!("/api/v1/query?query={}", encoded.concat());
+        let body = self.server.get(&path).unwrap_or_default();
+        let Ok(answer) = serde_json::from_str::<Value>(&body) else {
             return Vec::new();
         };
         assert_ne!(answer["errorType"], "bad_data", "{query}: {answer}");
@@ -158,21 +124,9 @@ impl Prometheus {
 
     /// The first answer to a query that is one.
     fn answer(&mut self, query: &str) -> Vec<Value> {
-        for _ in 0..6000 {
-            let found = self.query(query);
-            if !found.is_empty() {
-                return found;
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        panic!("nothing answers {query}");
-    }
-}
-
-impl Drop for Prometheus {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        eventually(query, || {
+            Some(self.query(query)).filter(|found| !found.is_empty())
+        })
     }
 }
 
@@ -196,8 +150,7 @@ fn prometheus_has_what_is_exported_and_answers_every_query_of_the_dashboard() {
     assert!(queries.len() > 15);
     let host = exporting();
     export(&host);
-    let mut exporter = Exporter::reading(&host.0.path().join("collected"));
-    exporter.answer();
+    let exporter = node_exporter(&host.0.path().join("collected"));
     let mut prometheus = Prometheus::scraping(&format!("127.0.0.1:{}", exporter.port));
     for query in &queries {
         prometheus.answer(query);

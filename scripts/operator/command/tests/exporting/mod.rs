@@ -2,8 +2,8 @@
 //! A host of which there is something to export, and node_exporter, which reads the file.
 #![allow(dead_code, reason = "each test program uses a part")]
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -34,55 +34,90 @@ pub fn export(host: &Host) -> String {
     host.read(FILE)
 }
 
-/// node_exporter with that one collector, for the files of one folder.
-pub struct Exporter {
+/// A program that serves HTTP on a port which the kernel has chosen for it.
+pub struct Server {
     child: Child,
     pub port: u16,
 }
 
-impl Exporter {
-    pub fn reading(folder: &Path) -> Exporter {
-        // The number is free again a moment later, for the program that needs it.
-        let port = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = port.local_addr().unwrap().port();
-        let child = Command::new(program("prometheus-node-exporter"))
-            .args(["--collector.disable-defaults", "--collector.textfile"])
-            .arg(format!(
-                "--collector.textfile.directory={}",
-                folder.display()
-            ))
-            .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+impl Server {
+    /// Starts it, and waits until it says where it listens. It is not given a number that was
+    /// free a moment ago: whoever forks meanwhile holds that socket open until it executes, and
+    /// a connection to it breaks.
+    fn listening(command: &mut Command) -> Server {
+        let mut child = command
+            .arg("--web.listen-address=127.0.0.1:0")
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        Exporter { child, port }
+        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        let port = loop {
+            let start = said.len();
+            let length = log.read_line(&mut said).unwrap();
+            assert_ne!(length, 0, "{command:?} has ended: {said}");
+            let line = &said[start..];
+            if let (true, Some((_, port))) =
+                (line.contains("Listening on"), line.rsplit_once("127.0.0.1:"))
+            {
+                break port.trim().parse().unwrap();
+            }
+        };
+        // A log that nobody reads would end the program.
+        thread::spawn(move || io::copy(&mut log, &mut io::sink()));
+        Server { child, port }
     }
 
-    /// What it answers to Prometheus, as soon as it answers.
-    pub fn answer(&mut self) -> String {
-        for _ in 0..6000 {
-            let ended = self.child.try_wait().unwrap();
-            assert_eq!(ended, None, "node_exporter has ended");
-            if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) {
-                write!(stream, "GET /metrics HTTP/1.0\r\n\r\n").unwrap();
-                let mut text = String::new();
-                stream.read_to_string(&mut text).unwrap();
-                let (head, body) = text.split_once("\r\n\r\n").unwrap();
-                assert!(head.contains(" 200 OK"), "{text}");
-                return body.to_owned();
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        panic!("node_exporter does not answer");
+    /// What it answers to one request; nothing while it listens and does not serve yet.
+    pub fn get(&mut self, path: &str) -> Option<String> {
+        let ended = self.child.try_wait().unwrap();
+        assert_eq!(ended, None, "the server has ended");
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
+        let mut text = String::new();
+        write!(stream, "GET {path} HTTP/1.0\r\n\r\n").ok()?;
+        stream.read_to_string(&mut text).ok()?;
+        let (_, body) = text.split_once("\r\n\r\n")?;
+        Some(body.to_owned())
     }
 }
 
-impl Drop for Exporter {
+impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The first of many tries that has an answer.
+pub fn eventually<T>(what: &str, mut try_once: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..6000 {
+        if let Some(found) = try_once() {
+            return found;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    panic!("{what} does not answer");
+}
+
+/// node_exporter with that one collector, for the files of one folder.
+pub fn node_exporter(folder: &Path) -> Server {
+    let folder = folder.display();
+    Server::listening(
+        Command::new(program("prometheus-node-exporter"))
+            .args(["--collector.disable-defaults", "--collector.textfile"])
+            .arg(format!("--collector.textfile.directory={folder}")),
+    )
+}
+
+/// A Prometheus with that configuration, which keeps what it reads in `folder`.
+pub fn prometheus(config: &Path, folder: &Path) -> Server {
+    Server::listening(
+        Command::new(program("prometheus"))
+            .arg(format!("--config.file={}", config.display()))
+            .arg(format!("--storage.tsdb.path={}", folder.display()))
+            .arg("--web.console.templates=/nowhere"),
+    )
 }
 
 /// A program that set-up has brought.
