@@ -82,6 +82,7 @@ fn queue(name: &str, priority: u32, workgroups: u32, cost_ns: u64) -> QueueSpec 
         preparation_ns: 0,
         hint: false,
         batched: false,
+        unwritten_guest_ns: 0,
         real_time: false,
         start_ns: 0,
         requests: None,

@@ -28,6 +28,7 @@ pub fn urgent(duration_ns: u64) -> QueueSpec {
         // Each ring of the doorbell leaves the emulated machine, which a real one does not
         // notice, and two processors serve programs, driver and module together.
         batched: true,
+        unwritten_guest_ns: 0,
         real_time: true,
         // The heavy load is in full swing before the first request.
         start_ns: 10_000_000,
@@ -62,6 +63,7 @@ pub fn heavy(duration_ns: u64) -> QueueSpec {
         preparation_ns: 0,
         hint: false,
         batched: false,
+        unwritten_guest_ns: 0,
         real_time: false,
         start_ns: 0,
         requests: None,

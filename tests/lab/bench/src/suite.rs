@@ -164,6 +164,7 @@ fn queue(client: &Client, gpu: &Gpu, source: Source, duration: Nanos) -> QueueSp
         hint: false,
         preparation_ns: if endless { 0 } else { client.preparation },
         batched: true,
+        unwritten_guest_ns: 0,
         real_time: client.urgent(),
         start_ns: start,
         duration_ns: Some(lasts),

@@ -114,6 +114,10 @@ pub struct QueueSpec {
     /// The doorbell rings once for all packets of a request, and not for each.
     #[serde(default)]
     pub batched: bool,
+    /// The write index is past all packets of a request for so long before they are written,
+    /// as when a runtime writes many.
+    #[serde(default)]
+    pub unwritten_guest_ns: u64,
     /// Its threads go before all ordinary ones, as where there is a processor for each.
     #[serde(default)]
     pub real_time: bool,

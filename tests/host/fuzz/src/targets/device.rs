@@ -162,6 +162,7 @@ fn some_faults(queue: &TestQueue, input: &mut Input<'_>) -> Faults {
 fn more_faults(queue: &TestQueue, bits: u8) -> Faults {
     let set = |bit: u8| bits & (1 << bit) != 0;
     Faults {
+        packets_in_halves: set(3),
         interrupts_repeated: set(0),
         interrupts_spurious: set(1),
         interrupts_overflow: set(2),

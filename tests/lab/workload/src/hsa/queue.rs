@@ -101,9 +101,9 @@ impl Queue {
         }
     }
 
-    fn is_full(&self) -> bool {
+    fn has_room(&self, packets: u64) -> bool {
         let (read, write) = self.indices();
-        write.saturating_sub(read) >= u64::from(self.size())
+        write.saturating_sub(read) + packets <= u64::from(self.size())
     }
 
     /// Puts a packet into the ring and rings the doorbell. Waits while the ring
@@ -116,14 +116,44 @@ impl Queue {
 
     /// The same without the doorbell. Returns the packet's index.
     fn write(&self, packet: &Packet, give_up: impl Fn() -> bool) -> Option<u64> {
-        while self.is_full() {
+        let index = self.reserve(1, give_up)?;
+        self.publish(index, packet);
+        Some(index)
+    }
+
+    /// The same for several packets, of which the write index says for a while that they are
+    /// there before they are.
+    pub fn submit_late(
+        &self,
+        packets: &[Packet],
+        pause: Duration,
+        give_up: impl Fn() -> bool,
+    ) -> bool {
+        let Some(first) = self.reserve(packets.len() as u64, give_up) else {
+            return false;
+        };
+        thread::sleep(pause);
+        for (index, packet) in (first..).zip(packets) {
+            self.publish(index, packet);
+            self.ring(index);
+        }
+        true
+    }
+
+    /// Takes places in the ring for so many packets, and returns the first one's index.
+    fn reserve(&self, packets: u64, give_up: impl Fn() -> bool) -> Option<u64> {
+        while !self.has_room(packets) {
             if give_up() || self.failure().is_some() {
                 return None;
             }
             thread::sleep(Duration::from_micros(200));
         }
-        // SAFETY: the queue is live; one slot is reserved.
-        let index = unsafe { ffi::hsa_queue_add_write_index_relaxed(self.queue, 1) };
+        // SAFETY: the queue is live.
+        Some(unsafe { ffi::hsa_queue_add_write_index_relaxed(self.queue, packets) })
+    }
+
+    /// Writes a packet to a place that was taken, its header last.
+    fn publish(&self, index: u64, packet: &Packet) {
         let slot = (index % u64::from(self.size())) as usize;
         let words = packet.words();
         // SAFETY: the ring has `size` packets of 64 bytes, and the slot is inside and ours until
@@ -138,7 +168,6 @@ impl Queue {
             }
             AtomicU32::from_ptr(ring).store(words[0], Ordering::Release);
         }
-        Some(index)
     }
 
     /// Rings the doorbell for the packets up to this one.
@@ -167,7 +196,7 @@ pub struct Batch<'q> {
 impl Batch<'_> {
     /// As [`Queue::submit`]. For what waits for room the doorbell has rung.
     pub fn submit(&mut self, packet: &Packet, give_up: impl Fn() -> bool) -> bool {
-        if self.queue.is_full() {
+        if !self.queue.has_room(1) {
             self.ring();
         }
         let index = self.queue.write(packet, give_up);

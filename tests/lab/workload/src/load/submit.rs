@@ -145,8 +145,14 @@ impl Load {
     /// Writes a request's packets.
     pub(super) fn put(&self, queue: &Queue, slot: usize, request: usize, chains: &Chains) -> bool {
         let give_up = || self.stop.load(Ordering::Acquire) || self.held.load(Ordering::Acquire);
+        let unwritten = self.spec.unwritten_guest_ns > 0;
+        let mut late = Vec::new();
         let mut batch = self.spec.batched.then(|| queue.batch());
         let mut submit = |packet: &Packet| match &mut batch {
+            _ if unwritten => {
+                late.push(packet.clone());
+                true
+            }
             Some(batch) => batch.submit(packet, give_up),
             None => queue.submit(packet, give_up),
         };
@@ -178,12 +184,15 @@ impl Load {
             });
             ok = ok && submit(&packet);
         }
-        ok && chains.tell.iter().all(|chain| {
-            // Another queue may never wait for this request.
-            chain
-                .handle(request)
-                .is_none_or(|signal| submit(&Packet::barrier_and(&[], signal)))
-        })
+        ok = ok
+            && chains.tell.iter().all(|chain| {
+                // Another queue may never wait for this request.
+                chain
+                    .handle(request)
+                    .is_none_or(|signal| submit(&Packet::barrier_and(&[], signal)))
+            });
+        let pause = Duration::from_nanos(self.spec.unwritten_guest_ns);
+        ok && (!unwritten || queue.submit_late(&late, pause, give_up))
     }
 
     /// How much too late the sleep ended: not at all where it was too late for one. None

@@ -115,7 +115,7 @@ impl Buses {
         self.struck += 1;
     }
 
-    /// How often faults of interrupts, doorbells, pointers, memory or copies have made a
+    /// How often faults of interrupts, doorbells, pointers, packets, memory or copies have made a
     /// difference.
     pub fn struck(&self) -> u64 {
         self.struck

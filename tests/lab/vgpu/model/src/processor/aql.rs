@@ -53,14 +53,14 @@ impl CommandProcessor<'_> {
         }
         let space = queue.space();
         let address = queue.ring_address(number);
-        let packet = match self.engines.bus.memory.read_dwords(space, address) {
+        let mut packet = match self.engines.bus.memory.read_dwords(space, address) {
             Ok(words) => Packet { words },
             Err(fault) => return self.stop_for_memory(key, fault, "packet fetch"),
         };
-        // The header becomes valid before the doorbell rings for it.
         if packet.kind() == kind::INVALID {
-            return Flow::Idle;
+            return self.not_written(key, number, &packet);
         }
+        self.complete_half(key, number, &mut packet);
         if packet.has_barrier() && self.engines.compute.in_flight(key) > 0 {
             return Flow::Blocked;
         }
@@ -74,6 +74,26 @@ impl CommandProcessor<'_> {
             Ok(launch) => self.launched(&front, launch),
             Err(Failure::Memory(fault)) => self.stop_for_memory(key, fault, "AQL packet"),
             Err(Failure::Packet(reason)) => self.stop(key, reason),
+        }
+    }
+
+    /// The packet is not written yet. Its header becomes valid before the doorbell rings for
+    /// it, so that nothing is to be done until then.
+    fn not_written(&mut self, key: QueueKey, number: u64, packet: &Packet) -> Flow {
+        if !self.engines.bus.faults.packets_in_halves {
+            return Flow::Idle;
+        }
+        if let Some(queue) = self.engines.queues.get_mut(key) {
+            queue.keep_half(number, &packet.words);
+        }
+        Flow::Poll
+    }
+
+    /// A packet whose second half was read before it was written has that half.
+    fn complete_half(&mut self, key: QueueKey, number: u64, packet: &mut Packet) {
+        let queue = self.engines.queues.get_mut(key);
+        if queue.is_some_and(|queue| queue.take_half(number, &mut packet.words)) {
+            self.engines.bus.strike();
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! When a queue reads its next packet, and what stops it permanently.
 
-use super::{Queue, Queues};
+use super::{Queue, Queues, HALF};
 use crate::bus::Buses;
 use crate::clock::Event;
 use crate::interrupt::{client, source, xcc_node, Interrupt};
@@ -187,6 +187,23 @@ impl Queues {
 }
 
 impl Queue {
+    /// Keeps the second half of a packet whose first half is read later.
+    pub fn keep_half(&mut self, number: u64, words: &[u32; 2 * HALF]) {
+        let (_, second) = words.split_at(HALF);
+        self.half = second.try_into().ok().map(|second| (number, second));
+    }
+
+    /// Completes a packet with the half that was read before. Whether there was one.
+    pub fn take_half(&mut self, number: u64, words: &mut [u32; 2 * HALF]) -> bool {
+        match self.half.take() {
+            Some((of, second)) if of == number => {
+                words[HALF..].copy_from_slice(&second);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// An interrupt of the command processor about this queue.
     pub fn processor_interrupt(&self, source: u32, context: u32) -> Interrupt {
         Interrupt {

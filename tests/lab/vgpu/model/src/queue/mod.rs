@@ -26,6 +26,9 @@ use crate::terms::{
 /// Offset of the read pointer in amd_queue_t.
 const OWNER_READ_POINTER: u64 = 128;
 
+/// Words of half a packet.
+const HALF: usize = 8;
+
 /// A buffer of packets that a ring refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Indirect {
@@ -86,6 +89,8 @@ pub struct Queue {
     unread_write: Option<u64>,
     /// A fetch is scheduled.
     fetching: bool,
+    /// The second half of a packet that is read in halves, with the packet's number.
+    half: Option<(u64, [u32; HALF])>,
     indirect: Option<Indirect>,
     /// The completion signal of the vendor packet whose buffer runs now.
     indirect_signal: Option<u64>,
@@ -121,6 +126,7 @@ impl Queue {
             write,
             unread_write: None,
             fetching: false,
+            half: None,
             indirect: None,
             indirect_signal: None,
             leaving: None,

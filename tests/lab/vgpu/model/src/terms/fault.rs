@@ -60,6 +60,10 @@ pub struct Faults {
     pub doorbells_lost: bool,
     /// The read pointers that users' queues show to their owners stay where they are.
     pub read_pointers_stuck: bool,
+    /// A packet that was not written yet when its queue came to it is read again in halves,
+    /// the second some time before the first. What is published in between is executed with
+    /// what the ring had before in its second half.
+    pub packets_in_halves: bool,
     /// Copies take a thousand times as long.
     pub copies_slow: bool,
     /// Until the next reset the copy engines fetch nothing, and a user's ring with

@@ -202,3 +202,66 @@ fn engines_for_copies_hang_until_the_fault_is_lifted() {
     driver.run(1_000_000);
     assert_eq!(fences.written(&driver), 4);
 }
+
+/// A queue that is mapped while its write pointer is past a packet which is written later,
+/// over the one of an earlier round of the ring. Returns how often the counters of the
+/// earlier one and the later one have been raised by both, and how often the fault struck.
+fn published_late(in_halves: bool, is_mapped_between: bool) -> (u32, u32, u64) {
+    let (mut driver, queue) = driver();
+    let (old, earlier) = driver.prepare(Work::default());
+    for _ in 0..queue.packets {
+        driver.put_packet(&queue, &old);
+        driver.ring(&queue);
+        driver.run(1_000_000);
+    }
+    let (new, later) = driver.prepare(Work::default());
+    driver.device.set_faults(Faults {
+        packets_in_halves: in_halves,
+        ..Faults::default()
+    });
+    driver.put64(queue.write, queue.packets + 1);
+    if is_mapped_between {
+        driver.unmap_all();
+        driver.map(&[queue]);
+        driver.run(100_000);
+    }
+    let times = |driver: &Driver| {
+        let count = |dispatch| driver.counts(dispatch)[0];
+        (count(&earlier) - queue.packets as u32, count(&later))
+    };
+    assert_eq!(times(&driver), (0, 0), "nothing runs that is not published");
+    driver.put64(queue.write, queue.packets);
+    driver.put_packet(&queue, &new);
+    driver.ring(&queue);
+    driver.run(1_000_000);
+    let (earlier, later) = times(&driver);
+    (earlier, later, driver.device.state().struck)
+}
+
+#[test]
+fn a_packet_that_is_published_between_two_reads_has_the_second_half_of_an_earlier_one() {
+    assert_eq!(published_late(true, true), (1, 0, 1));
+    // What is read once when the doorbell has rung is read whole.
+    assert_eq!(published_late(true, false), (0, 1, 0));
+    assert_eq!(published_late(false, true), (0, 1, 0));
+}
+
+#[test]
+fn half_a_packet_is_not_kept_for_another_one() {
+    let (mut driver, queue) = driver();
+    let (words, _) = driver.prepare(Work::default());
+    driver.put_packet(&queue, &words);
+    driver.put32(queue.ring, 1);
+    driver.device.set_faults(Faults {
+        packets_in_halves: true,
+        ..Faults::default()
+    });
+    driver.unmap_all();
+    driver.map(&[queue]);
+    driver.run(100_000);
+    driver.unmap_all();
+    driver.put32(queue.ring, words[0]);
+    driver.map(&[queue]);
+    driver.run(1_000_000);
+    assert_eq!(driver.device.state().struck, 0);
+}
