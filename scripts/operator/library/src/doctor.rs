@@ -13,6 +13,7 @@ use crate::host::{Host, Refusal, MODULE};
 use crate::newer_kernel;
 use crate::options;
 use crate::secure_boot::{self, Fault, File, Key};
+use crate::tables::Node;
 
 /// The oldest kernel for which there is a module.
 const OLDEST_KERNEL: (u32, u32) = (6, 1);
@@ -367,8 +368,36 @@ impl Doctor<'_> {
                 "echo armed | sudo tee /sys/devices/faux/{MODULE}/gpu_{}/node{}/state",
                 node.gpu, node.node
             ));
+            if node.waited_for + node.unwritten > 0 && self.is_of_intel() {
+                self.know_of_halves(&node);
+            }
         }
         Ok(())
+    }
+
+    /// Whether the host has processors by which a GPU may read a packet in halves.
+    fn is_of_intel(&self) -> bool {
+        let processors = self.host.try_read("proc/cpuinfo").unwrap_or_default();
+        processors.contains("GenuineIntel")
+    }
+
+    /// What is to be known where programs take places in a ring before they write there.
+    fn know_of_halves(&mut self, node: &Node) {
+        self.findings.push(Finding {
+            good: true,
+            what: format!(
+                "programs of {} node {} write packets after their write pointer has moved: {} \
+                 transactions waited for them, {} did not",
+                node.gpu, node.node, node.waited_for, node.unwritten
+            ),
+            remedy: Some(
+                "a GPU may execute such a packet half written on a host with Intel processors, \
+                 also without this module; use a ROCm runtime that knows \
+                 DEBUG_CLR_ORDER_DOORBELL, and do not set that to 0"
+                    .to_owned(),
+            ),
+            command: None,
+        });
     }
 }
 

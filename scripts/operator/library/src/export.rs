@@ -108,7 +108,7 @@ fn states(nodes: &[Node]) -> Vec<Metric> {
 type Reader = fn(&Node) -> u64;
 
 /// The numbers of a node that grow.
-const COUNTERS: [(&str, &str, Reader); 10] = [
+const COUNTERS: [(&str, &str, Reader); 12] = [
     ("amd_gpreempt_passes", "Looks at the queues.", |node| {
         node.passes
     }),
@@ -145,6 +145,16 @@ const COUNTERS: [(&str, &str, Reader); 10] = [
         "amd_gpreempt_handed_over",
         "Transactions that were left to the driver's own unmapping.",
         |node| node.handed_over,
+    ),
+    (
+        "amd_gpreempt_waited_for",
+        "Transactions before which it was waited for packets that were being written.",
+        |node| node.waited_for,
+    ),
+    (
+        "amd_gpreempt_unwritten",
+        "Transactions that were sent before all packets were written.",
+        |node| node.unwritten,
     ),
     (
         "amd_gpreempt_healed",

@@ -109,6 +109,10 @@ pub struct Node {
     #[serde(default)]
     pub handed_over: u64,
     #[serde(default)]
+    pub waited_for: u64,
+    #[serde(default)]
+    pub unwritten: u64,
+    #[serde(default)]
     pub healed: u64,
     #[serde(default)]
     pub hints: u64,

@@ -58,9 +58,10 @@ impl Server {
             let length = log.read_line(&mut said).unwrap();
             assert_ne!(length, 0, "{command:?} has ended: {said}");
             let line = &said[start..];
-            if let (true, Some((_, port))) =
-                (line.contains("Listening on"), line.rsplit_once("127.0.0.1:"))
-            {
+            if let (true, Some((_, port))) = (
+                line.contains("Listening on"),
+                line.rsplit_once("127.0.0.1:"),
+            ) {
                 break port.trim().parse().unwrap();
             }
         };

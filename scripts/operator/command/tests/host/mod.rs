@@ -18,7 +18,7 @@ pub const QUEUES: &str = r#"{"schema":1,"queues":[
 ]}"#;
 
 pub const STATS: &str = r#"{"schema":1,"nodes":[
-{"gpu":"0000:01:00.0","node":0,"gpu_id":5,"state":"disarmed","refusal":null,"last_failure":"the GPU is being reset","mode":"observe","sampler":"auto","backend":"hws","transaction":"driver","queues":2,"copy_queues":0,"processes":2,"running":1,"waiting":0,"stopped":1,"passes":9,"missed":0,"inversions":3,"observed":2,"stops":3,"starts":2,"transactions":5,"failures":1,"handed_over":0,"healed":0,"exempt":0}
+{"gpu":"0000:01:00.0","node":0,"gpu_id":5,"state":"disarmed","refusal":null,"last_failure":"the GPU is being reset","mode":"observe","sampler":"auto","backend":"hws","transaction":"driver","queues":2,"copy_queues":0,"processes":2,"running":1,"waiting":0,"stopped":1,"passes":9,"missed":0,"inversions":3,"observed":2,"stops":3,"starts":2,"transactions":5,"failures":1,"handed_over":0,"waited_for":0,"unwritten":0,"healed":0,"exempt":0}
 ]}"#;
 
 pub struct Host(pub TempDir);
@@ -111,6 +111,12 @@ impl Host {
         assert!(error.starts_with("gpreempt: "), "{error}");
         String::from_utf8(output.stdout).unwrap() + &error
     }
+}
+
+/// Runs a line of shell.
+pub fn shell(line: &str) {
+    let status = Command::new("sh").args(["-c", line]).status().unwrap();
+    assert!(status.success(), "{line}");
 }
 
 /// The file with the mode of a GPU.
