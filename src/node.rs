@@ -21,6 +21,7 @@ mod storage;
 mod tracing;
 mod transaction;
 mod unanswered;
+mod unwritten;
 
 use crate::node::{
     crowding::Crowding,
@@ -33,6 +34,7 @@ use crate::node::{
     start_all::StartAllCause,
     tracing::Tracer,
     transaction::Transactions,
+    unwritten::{Found, Unwritten},
 };
 use gpreempt_policy::{Arming, Config, Mode, Nanos, QueueId, QueueView, Step, RETRY_FIRST};
 use kernel::prelude::*;
@@ -64,6 +66,7 @@ pub(crate) struct NodeState {
     /// The queue that waited in the last pass.
     waiting: Option<QueueId>,
     crowding: Crowding,
+    unwritten: Unwritten,
     /// The log says already that the node is disarmed.
     said_disarmed: bool,
     /// When queues that are out of view may be started again.
@@ -83,6 +86,7 @@ impl NodeState {
             last: Step::default(),
             waiting: None,
             crowding: Crowding::default(),
+            unwritten: Unwritten::default(),
             said_disarmed: false,
             next_start_beyond: Nanos::ZERO,
             rest_until: Nanos::ZERO,
@@ -231,6 +235,7 @@ impl NodeState {
         self.crowding.say(at, self.look.survey(), looked);
         self.say_disarmed(at, &step);
         self.note_inversion(&step);
+        self.wait_for_packets(thread);
         self.carry_out(at, backend, config.mode, looked);
         self.last = step;
         let latencies = &mut self.memory.record.latencies;
@@ -315,6 +320,23 @@ impl NodeState {
     /// Has the node checked again, because the backend has changed.
     pub(crate) fn recheck(&mut self) {
         self.check.ask_again();
+    }
+
+    /// Before decisions are carried out: waits for programs that are writing packets.
+    fn wait_for_packets(&mut self, thread: &mut Running) {
+        let Memory { policy, record, .. } = &mut self.memory;
+        if !policy.decisions().iter().any(|decision| decision.apply) {
+            return;
+        }
+        let took = self.transactions.took();
+        let found = self
+            .unwritten
+            .wait(took, || self.look.any_unwritten(thread));
+        match found {
+            Found::Written => {}
+            Found::WaitedFor => record.counters.waited_for.add(1),
+            Found::Unwritten => record.counters.unwritten.add(1),
+        }
     }
 
     /// Has the decisions carried out, and keeps what became of them.

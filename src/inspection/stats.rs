@@ -10,7 +10,7 @@ use crate::{
 use kernel::{prelude::*, seq_file::SeqFile, seq_print};
 
 /// The numbers of a node, each with its name.
-fn numbers(node: &NodeState) -> [(&'static str, u64); 22] {
+fn numbers(node: &NodeState) -> [(&'static str, u64); 24] {
     let counters = &node.record().counters;
     let last = node.last();
     [
@@ -29,6 +29,8 @@ fn numbers(node: &NodeState) -> [(&'static str, u64); 22] {
         ("transactions", counters.transactions.get()),
         ("failures", counters.failures.get()),
         ("handed_over", counters.handed_over.get()),
+        ("waited_for", counters.waited_for.get()),
+        ("unwritten", counters.unwritten.get()),
         ("healed", counters.healed.get()),
         ("hints", counters.hints.get()),
         ("hints_honoured", counters.hints_honoured.get()),

@@ -74,6 +74,11 @@ impl Look {
         }
     }
 
+    /// Whether a queue that was seen has a packet that is not written yet.
+    pub(crate) fn any_unwritten(&mut self, thread: &mut Running) -> bool {
+        self.survey.any_unwritten(thread)
+    }
+
     /// Forgets what was seen.
     pub(crate) fn clear(&mut self) {
         self.survey.clear();

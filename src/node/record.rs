@@ -141,6 +141,10 @@ pub(crate) struct Counters {
     pub(crate) failures: Counter,
     /// Unmappings of our own that were left to the driver's.
     pub(crate) handed_over: Counter,
+    /// Transactions before which it was waited for packets that were being written.
+    pub(crate) waited_for: Counter,
+    /// Those that were sent though such a packet was not written yet.
+    pub(crate) unwritten: Counter,
     /// Hints of programs: see [`gpreempt_policy::HintCounts`].
     pub(crate) hints: Counter,
     pub(crate) hints_honoured: Counter,

@@ -28,6 +28,8 @@ pub(crate) struct Transactions {
     said_misfit: bool,
     /// The log says already that an unmapping of our own was left to the driver's.
     said_handed_over: bool,
+    /// How long the last transaction took.
+    took: Option<Nanos>,
     /// Until then every unmapping is the driver's.
     driver_until: Nanos,
     /// Whether the firmware would answer.
@@ -42,6 +44,7 @@ impl Transactions {
             last_failure: None,
             said_misfit: false,
             said_handed_over: false,
+            took: None,
             driver_until: Nanos::ZERO,
             unanswered: Unanswered::default(),
         })
@@ -55,6 +58,11 @@ impl Transactions {
     /// Whether the queues are off the hardware because of us, or may be.
     pub(crate) fn may_be_off(&self) -> bool {
         self.off_hardware || self.unanswered.may_be_off()
+    }
+
+    /// How long the last transaction took.
+    pub(crate) fn took(&self) -> Option<Nanos> {
+        self.took
     }
 
     /// Why the last transaction that failed did so.
@@ -205,6 +213,7 @@ impl Transactions {
             Ok(Some(timing)) => {
                 self.off_hardware = false;
                 memory.policy.transaction_took(timing.total());
+                self.took = Some(timing.total());
                 let latencies = &mut memory.record.latencies;
                 latencies.unmap.add(timing.unmap);
                 latencies.edit.add(timing.edit);

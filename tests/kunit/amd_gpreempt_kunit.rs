@@ -28,6 +28,7 @@ mod settings;
 mod single;
 mod sort;
 mod transaction;
+mod unwritten_cases;
 mod updates;
 mod walk;
 
@@ -41,6 +42,7 @@ mod node {
     pub(crate) mod record;
     pub(crate) mod roster;
     pub(crate) mod storage;
+    pub(crate) mod unwritten;
 }
 
 /// Does nothing but be there while the suites run.

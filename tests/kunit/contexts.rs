@@ -9,6 +9,7 @@ use crate::node::roster::Roster;
 use crate::roster_cases::NoRules;
 use core::pin::Pin;
 use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::{Completion, Mutex};
 use kfd::driver::queue::Activity;
 use kfd::kernel::thread::{Body, Running, Thread};
@@ -34,13 +35,18 @@ fn point_into_memory() {
 /// A thread of the module's that reads the pointers of what was seen.
 struct Reader {
     survey: Pin<KBox<Mutex<Survey>>>,
+    /// Whether a packet was not written yet.
+    unwritten: Atomic<bool>,
     done: Pin<KBox<Completion>>,
     alarm: Alarm,
 }
 
 impl Body for Reader {
     fn run(&self, thread: &mut Running) {
-        self.survey.lock().read_pointers(thread, true);
+        let mut survey = self.survey.lock();
+        survey.read_pointers(thread, true);
+        self.unwritten.store(survey.any_unwritten(thread), Relaxed);
+        drop(survey);
         self.done.complete_all();
         while !thread.should_stop() {
             thread.sleep(&self.alarm, self.alarm.heard(), 0, None);
@@ -52,8 +58,16 @@ impl Body for Reader {
 /// to see of the first process's first queue. The second process has no memory, and its
 /// queues are taken to be held.
 pub(crate) fn with_pointers_read<R>(
-    mut survey: Survey,
+    survey: Survey,
     f: impl FnOnce(&Survey, &QueueSeen) -> Result<R>,
+) -> Result<R> {
+    with_rings_read(survey, |survey, first, _| f(survey, first))
+}
+
+/// The same, and whether there is a packet that is not written yet.
+pub(crate) fn with_rings_read<R>(
+    mut survey: Survey,
+    f: impl FnOnce(&Survey, &QueueSeen, bool) -> Result<R>,
 ) -> Result<R> {
     let owner = Fake::now().processes[0].process as usize;
     for seen in survey.forge() {
@@ -63,6 +77,7 @@ pub(crate) fn with_pointers_read<R>(
     }
     let reader = Reader {
         survey: KBox::pin_init(kernel::new_mutex!(survey, "survey"), GFP_KERNEL)?,
+        unwritten: Atomic::new(false),
         done: KBox::pin_init(Completion::new(), GFP_KERNEL)?,
         alarm: Alarm::new()?,
     };
@@ -73,7 +88,7 @@ pub(crate) fn with_pointers_read<R>(
     let Some(first) = queues.find(|seen| seen.facts.key.process() == owner) else {
         return failed(fmt!("the first process has no queue"));
     };
-    f(&survey, first)
+    f(&survey, first, thread.body().unwritten.load(Relaxed))
 }
 
 /// Whether the pointers of the first process's queues can be read.

@@ -3,7 +3,7 @@
 //! What stands at the head of a queue: by the packet in its owner's memory, unless the
 //! packet processor has moved on meanwhile.
 
-use crate::contexts::with_pointers_read;
+use crate::contexts::{with_pointers_read, with_rings_read};
 use crate::fake::layout::*;
 use crate::fake::{expect, put, with_node, Fake, INIT};
 use gpreempt_policy::Head;
@@ -42,19 +42,23 @@ fn page() -> (usize, usize) {
     }
 }
 
+/// Writes a word of the test's own memory.
+fn store(address: usize, value: u64) -> Result {
+    let place = UserPtr::from_addr(address);
+    UserSlice::new(place, size_of::<u64>())
+        .writer()
+        .write(&value)
+}
+
 /// Has the queues of the first process in a page of memory: the read pointer, the write
-/// pointer, and from the second packet on the ring, each packet with this header.
-fn submit(read: u64, write: u64, header: u32) -> Result {
+/// pointer, and from the second packet on the ring, each packet with this header. Returns
+/// the page's address.
+fn submit(read: u64, write: u64, header: u32) -> Result<usize> {
     Fake::own(INIT, true)?;
     let (address, memory) = page();
     let first = Fake::now().processes[0];
     put(first.process, KFD_PROCESS_MM, memory);
-    let store = |at: usize, value: u64| {
-        let place = UserPtr::from_addr(address + at);
-        UserSlice::new(place, size_of::<u64>())
-            .writer()
-            .write(&value)
-    };
+    let store = |at: usize, value: u64| store(address + at, value);
     store(0, read)?;
     store(8, write)?;
     for packet in (PACKET..PAGE_SIZE).step_by(PACKET) {
@@ -69,7 +73,7 @@ fn submit(read: u64, write: u64, header: u32) -> Result {
             put(queue, QUEUE_PROPERTIES + field, address + at);
         }
     }
-    Ok(())
+    Ok(address)
 }
 
 /// What is seen at the head of queues that are submitted so, and of which the registers
@@ -88,6 +92,20 @@ fn seen(submitted: (u64, u64, u32), registers: Option<(u64, u64)>) -> Result<Hea
             expect(survey.any_unread(), false)?;
             Ok(first.sample.head)
         })
+    })
+}
+
+/// Whether any packet is found not to be written yet, of rings with these pointers in which
+/// all packets have this header but for the one with this number.
+fn unwritten(submitted: (u64, u64, u32), other: (u64, u32)) -> Result<bool> {
+    with_node(|node| {
+        let (read, write, header) = submitted;
+        let address = submit(read, write, header)?;
+        let (number, header) = other;
+        store(address + PACKET + number as usize * PACKET, header.into())?;
+        let mut survey = Survey::new()?;
+        survey.take(node, core::iter::empty());
+        with_rings_read(survey, |_, _, unwritten| Ok(unwritten))
     })
 }
 
@@ -174,5 +192,36 @@ mod tests {
         }
         // Another packet was not taken: it is what it was when it was read.
         expect(seen((5, 6, KERNEL_DISPATCH), Some((4, 6)))?, Head::Runnable)
+    }
+
+    #[test]
+    fn the_next_packet_and_the_last_ones_may_not_be_written_yet() -> Result {
+        let ring = (10, 30, KERNEL_DISPATCH);
+        expect(unwritten(ring, (10, KERNEL_DISPATCH))?, false)?;
+        for number in [10, 22, 25, 29] {
+            expect(unwritten(ring, (number, INVALID))?, true)?;
+        }
+        // What is between is not looked at, and what is beyond is not in the ring.
+        for number in [9, 11, 21, 30] {
+            expect(unwritten(ring, (number, INVALID))?, false)?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn in_a_short_backlog_no_packet_before_it_counts() -> Result {
+        let (one, three) = ((10, 11, KERNEL_DISPATCH), (10, 13, KERNEL_DISPATCH));
+        for (number, of_one, of_three) in [
+            (9, false, false),
+            (10, true, true),
+            (11, false, true),
+            (12, false, true),
+            (13, false, false),
+        ] {
+            expect(unwritten(one, (number, INVALID))?, of_one)?;
+            expect(unwritten(three, (number, INVALID))?, of_three)?;
+        }
+        // Taken packets are no longer valid.
+        expect(unwritten((10, 10, INVALID), (10, INVALID))?, false)
     }
 }

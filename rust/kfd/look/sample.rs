@@ -16,6 +16,10 @@ use crate::{
 };
 use gpreempt_policy::{Head, Waves};
 
+/// How many packets before the write pointer are looked at. Programs that fill a ring
+/// together leave gaps there.
+const LAST: u64 = 8;
+
 /// What is known of a queue's work.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
@@ -76,8 +80,8 @@ impl Sample {
             };
             self.write = inside.read(facts.key.write_pointer);
         }
-        self.head = match self.backlog(facts) {
-            Some(backlog) if backlog > 0 => self.peek(facts, inside),
+        self.head = match (self.read, self.backlog(facts)) {
+            (Some(read), Some(1..)) => self.kind(facts, inside, read),
             _ => Head::Unknown,
         };
         // The packet processor may have taken the packet meanwhile, which makes its slot
@@ -106,6 +110,21 @@ impl Sample {
         waves_on_first_die(words, dies)
     }
 
+    /// Whether the next packet, or one of the last ones before the write pointer, is not
+    /// written yet. The pointers are read again.
+    pub(crate) fn any_unwritten(&self, facts: &QueueFacts, inside: &Inside<'_>) -> bool {
+        if self.backlog(facts).is_none_or(|backlog| backlog == 0) {
+            return false;
+        }
+        let mut now = Sample::default();
+        now.read_pointers(facts, inside);
+        let behind = now.backlog(facts).unwrap_or(0).saturating_sub(1);
+        let mut last = (1..=u64::from(behind).min(LAST))
+            .filter_map(|back| Some(now.write?.wrapping_sub(back)));
+        now.head == Head::Invalid
+            || last.any(|number| now.kind(facts, inside, number) == Head::Invalid)
+    }
+
     /// Where the packet with a number is.
     fn packet(&self, facts: &QueueFacts, number: u64) -> Option<u64> {
         let packets = facts.ring_bytes / AQL_PACKET_BYTES;
@@ -119,8 +138,8 @@ impl Sample {
             .checked_add(slot.checked_mul(AQL_PACKET_BYTES)?)
     }
 
-    /// The kind of the packet at the read pointer.
-    fn peek(&self, facts: &QueueFacts, inside: &Inside<'_>) -> Head {
+    /// The kind of the packet with a number.
+    fn kind(&self, facts: &QueueFacts, inside: &Inside<'_>, number: u64) -> Head {
         const VENDOR_SPECIFIC: u32 = 0;
         const INVALID: u32 = 1;
         const KERNEL_DISPATCH: u32 = 2;
@@ -129,7 +148,7 @@ impl Sample {
         const BARRIER_OR: u32 = 5;
         /// The vendor's packet that waits for the value of a signal.
         const BARRIER_VALUE: u32 = 2;
-        let packet = self.read.and_then(|read| self.packet(facts, read));
+        let packet = self.packet(facts, number);
         let header = packet.and_then(|packet| inside.read::<u32>(packet));
         // The type, and the vendor's own behind the header's two bytes.
         match header.map(|header| (header & 0xff, (header >> 16) & 0xff)) {

@@ -12,7 +12,7 @@ use crate::{
         hardware::HardwareSource,
         locked::{LockedNode, Owner},
         node::Node,
-        process::{MemoryHandle, Task},
+        process::{Inside, MemoryHandle, Task},
         queue::{Activity, Format, QueueFacts, QueueKind},
     },
     kernel::{clock, thread::Running},
@@ -35,12 +35,20 @@ pub struct ProcessSeen {
     pub task: Task,
     /// How many compute queues it has.
     pub compute_queues: u32,
-    /// The memory that the addresses of its queues are of, until that was read.
+    /// The memory that the addresses of its queues are of.
     memory: Option<MemoryHandle>,
     /// What its program has written last to say that it prepares a request.
     pub hint: Option<u32>,
     /// One of its queues runs, or would but for a stop: of the others nothing is asked.
     runs: bool,
+}
+
+impl ProcessSeen {
+    /// Its memory, if anything is to be asked there.
+    fn readable(&self) -> Option<&MemoryHandle> {
+        let memory = self.memory.as_ref();
+        memory.filter(|_| self.runs && !self.task.is_leaving())
+    }
 }
 
 /// A compute queue.
@@ -307,25 +315,48 @@ impl Survey {
     /// queues all stand still anyway.
     pub fn read_pointers(&mut self, thread: &mut Running, grids: bool) {
         let dies = self.dies;
+        self.each_inside(thread, |queue, inside| {
+            queue.sample.read_pointers(&queue.facts, inside);
+            if grids {
+                queue.sample.read_grid(&queue.facts, inside, dies);
+            }
+        });
+        // After the pointers: a request that was seen has its hint seen with it, and
+        // not in the next look as one for another request.
+        for process in &mut self.processes {
+            process.hint = process.readable().and_then(MemoryHandle::hint);
+        }
+    }
+
+    /// Whether a queue that is on the hardware, or may come there, has a packet which is not
+    /// written yet, though its write pointer is past it. Of queues in whose ring was nothing
+    /// when their pointers were read it is not asked.
+    pub fn any_unwritten(&mut self, thread: &mut Running) -> bool {
+        let mut any = false;
+        self.each_inside(thread, |queue, inside| {
+            let asked = !any && queue.facts.activity != Activity::Held;
+            any |= asked && queue.sample.any_unwritten(&queue.facts, inside);
+        });
+        any
+    }
+
+    /// Calls a function for each queue whose process's memory may be read, inside that.
+    fn each_inside(
+        &mut self,
+        thread: &mut Running,
+        mut f: impl FnMut(&mut QueueSeen, &Inside<'_>),
+    ) {
         let mut queues = self.queues.iter_mut().peekable();
-        for (at, process) in self.processes.iter_mut().enumerate() {
-            let handle = process.memory.take();
-            let handle = handle.filter(|_| process.runs && !process.task.is_leaving());
-            let Some(memory) = handle.as_ref().and_then(MemoryHandle::memory) else {
+        for (at, process) in self.processes.iter().enumerate() {
+            let Some(memory) = process.readable().and_then(MemoryHandle::memory) else {
                 while queues.next_if(|queue| queue.process == at).is_some() {}
                 continue;
             };
             memory.enter(thread, |inside| {
                 while let Some(queue) = queues.next_if(|queue| queue.process == at) {
-                    queue.sample.read_pointers(&queue.facts, inside);
-                    if grids {
-                        queue.sample.read_grid(&queue.facts, inside, dies);
-                    }
+                    f(queue, inside);
                 }
             });
-            // After the pointers: a request that was seen has its hint seen with it, and
-            // not in the next look as one for another request.
-            process.hint = handle.as_ref().and_then(MemoryHandle::hint);
         }
     }
 

@@ -7,6 +7,11 @@
 pub struct Delta(i64);
 
 impl Delta {
+    /// So many microseconds.
+    pub const fn from_micros(us: i64) -> Self {
+        Self(us.saturating_mul(1_000))
+    }
+
     /// So many milliseconds.
     pub const fn from_millis(ms: i64) -> Self {
         Self(ms.saturating_mul(1_000_000))

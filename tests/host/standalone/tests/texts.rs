@@ -111,11 +111,12 @@ fn a_file_gets_all_text() {
 #[test]
 fn a_sleep_is_never_shorter() {
     fsleep(Delta::from_millis(2));
+    fsleep(Delta::from_micros(3));
     fsleep(Delta::from_millis(0));
     fsleep(Delta::from_millis(-1));
     fsleep(Delta::from_millis(i64::MAX));
     let longest = i64::MAX.unsigned_abs().div_ceil(1000);
-    let expected = [2000, 0, 0, longest].map(|us| format!("sleeps {us} us"));
+    let expected = [2000, 3, 0, 0, longest].map(|us| format!("sleeps {us} us"));
     assert_eq!(log(), expected);
 }
 

@@ -16,6 +16,7 @@ mod failure;
 mod fairness;
 mod faults;
 mod guide;
+mod half_written;
 mod hints;
 mod hotplug;
 mod levels;
@@ -63,6 +64,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         recovery::SCENARIOS,
         no_scheduler::SCENARIOS,
         nuisance::SCENARIOS,
+        half_written::SCENARIOS,
         hints::SCENARIOS,
         hotplug::SCENARIOS,
         preemption::SCENARIOS,
