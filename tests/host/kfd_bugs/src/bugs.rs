@@ -219,7 +219,7 @@ pub const BUGS: &[Bug] = &[
     Bug("a pointer is compared once and for all", "rust/kfd/driver/operation.rs",
         "then != now || self.known.load(Relaxed) != function.address()", "then != now", "check direct"),
     Bug("a backend works without the functions that it needs", "rust/kfd/act/backend.rs",
-        "(BackendKind::Hws, _) if !hws", "(BackendKind::Hws, _) if false", "direct"),
+        "!hws", "false", "direct"),
     // The way to a node, and what keeps it.
     Bug("any GPU is taken for an MI300", "rust/kfd/driver/check.rs",
         "SUPPORTED.contains(&version)", "true", "check"),
@@ -315,11 +315,12 @@ pub const BUGS: &[Bug] = &[
         "self.usable()?;", "", "registers"),
     // What is remembered.
     Bug("a pointer that goes back is progress", "src/node/roster.rs",
-        "Format::Aql => read.saturating_sub(self.read)", "Format::Aql => read.abs_diff(self.read)", "roster"),
+        "self.progress.wrapping_add(moved)",
+        "self.progress.wrapping_add(moved.max(self.read.saturating_sub(read)))", "roster"),
     Bug("a ring that starts over is no progress", "src/node/roster.rs",
-        "Format::Pm4 if read < self.read", "Format::Pm4 if false", "roster"),
+        "read < self.read", "false", "roster"),
     Bug("what is not where it is expected is looked for everywhere", "src/node/places.rs",
-        "if !self.fresh", "if true", "roster"),
+        "!self.fresh", "true", "roster"),
     Bug("a program keeps the rule of its first name and cgroup", "src/node/roster.rs",
         "process.traits == seen.task.traits()", "true", "roster"),
     Bug("a program keeps its rule when the rules change", "src/node/roster.rs",
@@ -341,7 +342,7 @@ pub const BUGS: &[Bug] = &[
     Bug("the threads of all nodes wait for one lock in each pass", "rust/kfd/operator/settings.rs",
         "CHANGES.load(Acquire) != self.changes", "true", "settings"),
     Bug("a walk over thousands of queues keeps other tasks waiting", "rust/kfd/act/hws.rs",
-        "..=MOST_WITHOUT_PREEMPTION", "..=u32::MAX", "transaction"),
+        "unmapped.budget()", "0", "transaction"),
     Bug("resets of single rings are KFD's", "rust/kfd/driver/node.rs",
         "self.address.read(KFD_NODE_RESET_SEQ_NUM)", "self.gpu.adev().read(AMDGPU_DEVICE_VIRT_CAPS)", "check"),
     // Sorting.
