@@ -293,7 +293,12 @@ impl NodeState {
             self.check.check(at, node, backend);
             match self.refusal() {
                 Some(_) => None,
-                None => self.look.take(at.gpu(), node, self.memory.roster.known()),
+                None => {
+                    if node.is_halted() {
+                        self.memory.policy.excuse();
+                    }
+                    self.look.take(at.gpu(), node, self.memory.roster.known())
+                }
             }
         })
     }

@@ -107,6 +107,15 @@ impl<S: Storage> Scheduler<S> {
         self.node.cost.took(took);
     }
 
+    /// Nothing runs on the node now, whoever it is for: nobody is blamed for having made no
+    /// progress up to the last step.
+    pub fn excuse(&mut self) {
+        let (now, processes) = (self.now(), self.node.processes);
+        for process in Table::new(self.storage.parts().processes, processes).iter_mut() {
+            process.excuse(now);
+        }
+    }
+
     /// Arms a node that was disarmed or backs off, and forgets its failures.
     pub fn rearm(&mut self) {
         self.node.recovery.rearm();

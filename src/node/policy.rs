@@ -84,6 +84,11 @@ impl NodePolicy {
         self.scheduler.may_retry(now)
     }
 
+    /// Nothing of the node runs now, so that nobody is to be blamed.
+    pub(crate) fn excuse(&mut self) {
+        self.scheduler.excuse();
+    }
+
     /// What a transaction took in all.
     pub(crate) fn transaction_took(&mut self, took: Nanos) {
         self.scheduler.transaction_took(took);

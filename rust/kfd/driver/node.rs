@@ -126,6 +126,11 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// Whether KFD has taken all queues off for a while.
+    pub fn is_halted(&self) -> bool {
+        self.ready() == Err(Away::Halted)
+    }
+
     /// Whether a transaction may be tried: the GPU is usable and the hardware
     /// scheduler neither halted nor hung.
     pub fn ready(&self) -> Result<(), Away> {

@@ -70,6 +70,8 @@ pub trait Told {
     fn rearm(&mut self);
     /// A transaction took this long.
     fn transaction_took(&mut self, took: Nanos);
+    /// Nothing runs on the node.
+    fn excuse(&mut self);
 }
 
 impl<S: Storage> Told for Scheduler<S> {
@@ -78,6 +80,9 @@ impl<S: Storage> Told for Scheduler<S> {
     }
     fn transaction_took(&mut self, took: Nanos) {
         Scheduler::transaction_took(self, took);
+    }
+    fn excuse(&mut self) {
+        Scheduler::excuse(self);
     }
 }
 

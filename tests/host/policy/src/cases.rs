@@ -2158,6 +2158,23 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "nobody is blamed for making no progress while nothing runs on the node",
+        scene: &[
+            Times(1, BELOW),
+            Times(1, REQUEST),
+            Times(
+                3,
+                &[
+                    Look(19_999, &[]),
+                    Tell(|scheduler| scheduler.excuse()),
+                ],
+            ),
+            // Only as long as it lasts.
+            Look(19_999, &[]),
+            Look(1, &[(Start, 1, Reason::NoProgress)]),
+        ],
+    },
+    Case {
         name: "progress ends the time in which nothing is stopped for a process",
         scene: &[
             Times(1, BELOW),

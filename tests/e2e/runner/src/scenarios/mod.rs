@@ -19,6 +19,7 @@ mod guide;
 mod half_written;
 mod hints;
 mod hotplug;
+mod isolation;
 mod levels;
 mod machine_code;
 mod matrix;
@@ -70,6 +71,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         preemption::SCENARIOS,
         passes::SCENARIOS,
         repetition::SCENARIOS,
+        isolation::SCENARIOS,
         levels::SCENARIOS,
         rules::SCENARIOS,
         fairness::SCENARIOS,
