@@ -32,7 +32,11 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "the kernel's rings halt KFD under process isolation",
-        needs: NEEDS,
+        // The test goes through the rings of each die, a quarter of a second for each.
+        needs: Needs {
+            one_die: true,
+            ..NEEDS
+        },
         run: halted,
     },
 ];
