@@ -211,11 +211,7 @@ static void gp_creation_ends(struct fprobe *probe, unsigned long entry, unsigned
 	gp_creation_ended(*(unsigned long *)data, gp_result(regs));
 }
 
-static struct fprobe gp_creation_watch = {
-	.entry_handler = gp_creation_begins,
-	.exit_handler = gp_creation_ends,
-	.entry_data_size = sizeof(unsigned long),
-};
+static struct fprobe gp_creation_watch;
 
 /**
  * gp_creation_watch_start() - wake a node's thread when a KFD queue is created on it
@@ -230,6 +226,15 @@ int gp_creation_watch_start(void)
 {
 	const char *function = "pqm_create_queue";
 
+	/*
+	 * What an earlier registration has left in it points, on 6.12, to a list of
+	 * functions that is freed, which the kernel would free once more.
+	 */
+	gp_creation_watch = (struct fprobe) {
+		.entry_handler = gp_creation_begins,
+		.exit_handler = gp_creation_ends,
+		.entry_data_size = sizeof(unsigned long),
+	};
 	return register_fprobe_syms(&gp_creation_watch, &function, 1);
 }
 
