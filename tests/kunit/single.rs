@@ -5,7 +5,7 @@
 
 use crate::fake::layout::*;
 use crate::fake::{expect, put, with_node, Fake, PROCESSES, QUEUES};
-use crate::scene::State;
+use crate::scene::{Descriptors, State};
 use gpreempt_policy::Action;
 use gpreempt_policy::Action::{Start, Stop};
 use kernel::prelude::*;
@@ -45,9 +45,10 @@ impl Scene<'_> {
 fn with_scene(test: impl FnOnce(&mut Scene<'_>) -> Result) -> Result {
     with_node(|node| {
         let fake = Fake::now();
+        // It is enough that it names some ring.
+        let mut descriptors = Descriptors::new()?;
         for queue in fake.processes.iter().flat_map(|process| process.queues) {
-            // Nobody looks into it.
-            put(queue, QUEUE_MQD, fake.node);
+            descriptors.give(queue);
         }
         fake.without_scheduler();
         let mut survey = Survey::new()?;
