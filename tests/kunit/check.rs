@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn a_node_beyond_the_last_is_refused() -> Result {
         with_gpu(|gpu| {
-            let nodes = gpu.ok_or(ENXIO)?.nodes().map_err(|_| EUCLEAN)?;
+            let nodes = gpu.ok_or(ENXIO)?.nodes().map_err(|_| EIO)?;
             match (nodes.count(), nodes.node(1).err()) {
                 (1, Some(Away::Misfit)) => Ok(()),
                 other => failed(fmt!("{other:?}")),
@@ -364,9 +364,9 @@ mod tests {
         with_gpu(|gpu| {
             let (users, _) = keepers();
             let gpu = gpu.ok_or(ENXIO)?;
-            let nodes = gpu.nodes().map_err(|_| EUCLEAN)?;
+            let nodes = gpu.nodes().map_err(|_| EIO)?;
             expect(keepers(), (users + 1, false))?;
-            let more = gpu.nodes().map_err(|_| EUCLEAN)?;
+            let more = gpu.nodes().map_err(|_| EIO)?;
             expect(keepers(), (users + 2, false))?;
             drop((nodes, more));
             expect(keepers(), (users, false))
@@ -377,7 +377,7 @@ mod tests {
     fn the_nodes_that_nobody_uses_are_kept_by_the_lock() -> Result {
         with_gpu(|gpu| {
             put(Fake::now().kfd, KFD_DEV_KFD_PROCESSES_COUNT, 0u32);
-            let nodes = gpu.ok_or(ENXIO)?.nodes().map_err(|_| EUCLEAN)?;
+            let nodes = gpu.ok_or(ENXIO)?.nodes().map_err(|_| EIO)?;
             expect(keepers(), (0, true))?;
             drop(nodes);
             expect(keepers(), (0, false))

@@ -97,7 +97,7 @@ fn joined_by(watcher: &mut Watcher<'_>, processes: u32, queues: u32) -> Result {
         watcher.check(total)?;
         expect(watcher.counts().0, QUEUE_SLOTS)?;
         expect(watcher.survey.stopped_beyond(), 0)?;
-        let [first, second, ..] = known.as_slice() else {
+        let [first, second, ..] = &known[..] else {
             return failed(fmt!("{} queues were there", known.len()));
         };
         for &(key, id) in [first, second] {

@@ -297,8 +297,8 @@ pub(crate) fn with_gpu<R>(test: impl FnOnce(Option<&Present<'_>>) -> Result<R>) 
 /// Calls a function with the fake node.
 pub(crate) fn with_node<R>(test: impl FnOnce(&Node<'_>) -> Result<R>) -> Result<R> {
     with_gpu(|gpu| {
-        let nodes = gpu.ok_or(ENXIO)?.nodes().map_err(|_| EUCLEAN)?;
-        let node = nodes.node(0).map_err(|_| EUCLEAN)?;
+        let nodes = gpu.ok_or(ENXIO)?.nodes().map_err(|_| EIO)?;
+        let node = nodes.node(0).map_err(|_| EIO)?;
         test(&node)
     })
 }

@@ -12,12 +12,12 @@ echo clear >"$leaks"
 
 insmod /modules/amdgpu.ko || echo "kunit: error: the fake amdgpu cannot be loaded"
 
-# Loading the test module runs its suites.  Where one suite is to run alone, only
-# its module is here.
-if [ -e /modules/amd_gpreempt_kunit.ko ]; then
-	insmod /modules/amd_gpreempt_kunit.ko || echo "kunit: error: the test module cannot be loaded"
-	rmmod amd_gpreempt_kunit || echo "kunit: error: the test module cannot be taken out"
-fi
+# Loading a test module runs its suites.  What is not to run is not here.
+for module in amd_gpreempt_kunit amd_gpreempt_kunit_standalone; do
+	[ -e /modules/$module.ko ] || continue
+	insmod /modules/$module.ko || echo "kunit: error: the test module $module cannot be loaded"
+	rmmod $module || echo "kunit: error: the test module $module cannot be taken out"
+done
 if [ -e /modules/amd_gpreempt.ko ]; then
 	sh /guest/product.sh
 fi

@@ -22,14 +22,13 @@ const INVALID: u32 = 1;
 const KERNEL_DISPATCH: u32 = 2;
 
 /// A page of memory that nobody has touched, and the memory.
-fn page() -> (usize, usize) {
+fn page() -> Result<(usize, usize)> {
     const READ_AND_WRITE: usize = 3;
     const PRIVATE_AND_ANONYMOUS: usize = 0x22;
     // SAFETY: The current task is that of a test, which gets a memory of its own with the
     // first page that it asks for and keeps it to its end.
-    unsafe {
-        let task = bindings::get_current();
-        let address = bindings::kunit_vm_mmap(
+    let address = unsafe {
+        bindings::kunit_vm_mmap(
             bindings::kunit_get_current_test(),
             core::ptr::null_mut(),
             0,
@@ -37,9 +36,10 @@ fn page() -> (usize, usize) {
             READ_AND_WRITE,
             PRIVATE_AND_ANONYMOUS,
             0,
-        );
-        (address, (*task).mm as usize)
-    }
+        )
+    };
+    let memory = kernel::current!().mm().ok_or(ENOMEM)?.as_raw() as usize;
+    Ok((address, memory))
 }
 
 /// Writes a word of the test's own memory.
@@ -55,7 +55,7 @@ fn store(address: usize, value: u64) -> Result {
 /// the page's address.
 fn submit(read: u64, write: u64, header: u32) -> Result<usize> {
     Fake::own(INIT, true)?;
-    let (address, memory) = page();
+    let (address, memory) = page()?;
     let first = Fake::now().processes[0];
     put(first.process, KFD_PROCESS_MM, memory);
     let store = |at: usize, value: u64| store(address + at, value);
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn what_is_no_memory_of_the_process_is_not_read() -> Result {
         static OURS: u64 = KERNEL_DISPATCH as u64;
-        let (untouched, _) = page();
+        let (untouched, _) = page()?;
         let ours = (&raw const OURS) as usize;
         for address in [0, 1, untouched, ours, 1 << 63, usize::MAX] {
             let of = |field| with_field(field, address);

@@ -183,14 +183,15 @@ fn found_later(node: &Node<'_>, rules: &Rules, later: u64) -> Result<Option<Rule
 
 /// A process that is there until it is told to end.
 struct Passer {
-    pid: Atomic<i32>,
+    pid: Atomic<u32>,
     there: Pin<KBox<Completion>>,
     alarm: Alarm,
 }
 
 impl Body for Passer {
     fn run(&self, thread: &mut Running) {
-        self.pid.store(kernel::current!().pid(), Relaxed);
+        self.pid
+            .store(kernel::current!().pid().unsigned_abs(), Relaxed);
         self.there.complete_all();
         while !thread.should_stop() {
             thread.sleep(&self.alarm, self.alarm.heard(), 0, None);
