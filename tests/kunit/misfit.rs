@@ -86,6 +86,17 @@ const BROKEN: &[Damage] = &[
     ("too few running queues", |f| {
         add(f, DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, u32::MAX)
     }),
+    (
+        "too few running queues, one of which is another process's",
+        |f| {
+            put(
+                f.processes[0].queues[0],
+                QUEUE_PROCESS,
+                f.processes[1].process,
+            );
+            add(f, DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT, u32::MAX)
+        },
+    ),
     ("too few running queues for waves", |f| {
         add(f, DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT, u32::MAX)
     }),
