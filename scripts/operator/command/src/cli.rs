@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use gpreempt_operator::export::MOST_WORKLOADS;
+use gpreempt_operator::report::export::MOST_WORKLOADS;
 
 /// Shows and steers amd_gpreempt.
 #[derive(Debug, Parser)]

@@ -6,16 +6,16 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gpreempt_operator::doctor::examine;
-use gpreempt_operator::explain;
-use gpreempt_operator::file::replace_bytes;
-use gpreempt_operator::follow;
-use gpreempt_operator::host::{cannot, Host, Refusal};
-use gpreempt_operator::kernel::rules_path;
-use gpreempt_operator::names;
-use gpreempt_operator::record;
-use gpreempt_operator::rule::Rule;
-use gpreempt_operator::tables::{ShownRule, Stats};
+use gpreempt_operator::act::follow;
+use gpreempt_operator::host::file::replace_bytes;
+use gpreempt_operator::host::tables::{ShownRule, Stats};
+use gpreempt_operator::host::tree::{cannot, Host, Refusal};
+use gpreempt_operator::module::kernel::rules_path;
+use gpreempt_operator::report::doctor::examine;
+use gpreempt_operator::report::explain;
+use gpreempt_operator::report::record;
+use gpreempt_operator::words::names;
+use gpreempt_operator::words::rule::Rule;
 
 use crate::cli::Mode;
 use crate::outcome::Outcome;

@@ -3,19 +3,20 @@
 
 use std::path::{Path, PathBuf};
 
-use gpreempt_operator::apply::{as_shown, differences, make, Waiting};
-use gpreempt_operator::attempts::Attempts;
-use gpreempt_operator::compare;
-use gpreempt_operator::config::{Config, Wrong, PLACE};
-use gpreempt_operator::difference::Difference;
-use gpreempt_operator::file::replace;
-use gpreempt_operator::follow;
-use gpreempt_operator::host::{Host, Refusal};
-use gpreempt_operator::kernel::Kernel;
-use gpreempt_operator::noted;
-use gpreempt_operator::options;
-use gpreempt_operator::table::Fault;
-use gpreempt_operator::{file_text, save};
+use gpreempt_operator::act::apply::{as_shown, differences, make, Waiting};
+use gpreempt_operator::act::compare;
+use gpreempt_operator::act::follow;
+use gpreempt_operator::act::save;
+use gpreempt_operator::configuration::attempts::Attempts;
+use gpreempt_operator::configuration::config::{Config, Wrong, PLACE};
+use gpreempt_operator::configuration::file_text;
+use gpreempt_operator::configuration::noted;
+use gpreempt_operator::host::file::replace;
+use gpreempt_operator::host::options;
+use gpreempt_operator::host::tree::{Host, Refusal};
+use gpreempt_operator::module::difference::Difference;
+use gpreempt_operator::module::kernel::Kernel;
+use gpreempt_operator::words::table::Fault;
 
 use crate::outcome::Outcome;
 use crate::report::{Place, Report, Standing};

@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gpreempt_operator::export::collect;
-use gpreempt_operator::file::replace;
-use gpreempt_operator::host::{Host, Refusal};
-use gpreempt_operator::ledger::Ledger;
-use gpreempt_operator::metrics::text;
+use gpreempt_operator::host::file::replace;
+use gpreempt_operator::host::ledger::Ledger;
+use gpreempt_operator::host::tree::{Host, Refusal};
+use gpreempt_operator::report::export::collect;
+use gpreempt_operator::report::metrics::text;
 
 use crate::clean::clean;
 

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
-use gpreempt_operator::host::{plain, Host, Refusal};
+use gpreempt_operator::host::tree::{plain, Host, Refusal};
 
 use crate::clean::clean;
 use crate::cli::{Arguments, Command, Rules};

@@ -3,11 +3,11 @@
 
 use serde::Serialize;
 
-use gpreempt_operator::doctor::Finding;
-use gpreempt_operator::explain::Explanation;
-use gpreempt_operator::gpu::OwnModes;
-use gpreempt_operator::table::Fault;
-use gpreempt_operator::tables::{Event, LeftOut, Node, Queue, ShownRule};
+use gpreempt_operator::host::tables::{Event, LeftOut, Node, Queue, ShownRule};
+use gpreempt_operator::report::doctor::Finding;
+use gpreempt_operator::report::explain::Explanation;
+use gpreempt_operator::words::gpu::OwnModes;
+use gpreempt_operator::words::table::Fault;
 
 /// The version of the JSON.
 pub const SCHEMA: u32 = 1;

@@ -3,11 +3,11 @@
 
 use std::cmp::Reverse;
 
-use gpreempt_operator::doctor::Finding;
-use gpreempt_operator::explain::{duration, Explanation};
-use gpreempt_operator::gpu::OwnModes;
-use gpreempt_operator::host::MODULE;
-use gpreempt_operator::tables::{Event, Node, Queues};
+use gpreempt_operator::host::tables::{Event, Node, Queues};
+use gpreempt_operator::host::tree::MODULE;
+use gpreempt_operator::report::doctor::Finding;
+use gpreempt_operator::report::explain::{duration, Explanation};
+use gpreempt_operator::words::gpu::OwnModes;
 
 /// Rows of words as lines with aligned columns.
 fn columns<const N: usize>(rows: &[[String; N]]) -> Vec<String> {

@@ -66,7 +66,7 @@ fn has_open(process: u32, file: &Path) -> bool {
 #[test]
 fn a_second_apply_waits_for_the_first() {
     let host = host();
-    let first = gpreempt_operator::host::Host::new(host.0.path())
+    let first = gpreempt_operator::host::tree::Host::new(host.0.path())
         .turn()
         .unwrap();
     let mut second = apply(&host);
@@ -87,7 +87,7 @@ fn a_unit_waits_for_a_person_at_the_prompt() {
     let tables = unit.0.path().join(DEBUGFS);
     fs::remove_dir_all(&tables).unwrap();
     symlink(person.0.path().join(DEBUGFS), &tables).unwrap();
-    let first = gpreempt_operator::host::Host::new(person.0.path())
+    let first = gpreempt_operator::host::tree::Host::new(person.0.path())
         .turn()
         .unwrap();
     let mut second = apply(&unit);
@@ -103,7 +103,7 @@ fn a_unit_waits_for_a_person_at_the_prompt() {
 fn rules_can_be_typed_without_the_tables_one_after_the_other() {
     let host = host();
     fs::remove_dir_all(host.0.path().join(DEBUGFS)).unwrap();
-    let first = gpreempt_operator::host::Host::new(host.0.path())
+    let first = gpreempt_operator::host::tree::Host::new(host.0.path())
         .turn()
         .unwrap();
     let mut second = start(&host, "rules|del|1");
@@ -119,7 +119,7 @@ fn rules_can_be_typed_without_the_tables_one_after_the_other() {
 #[test]
 fn a_rule_that_is_typed_waits_for_its_turn() {
     let host = host();
-    let first = gpreempt_operator::host::Host::new(host.0.path())
+    let first = gpreempt_operator::host::tree::Host::new(host.0.path())
         .turn()
         .unwrap();
     for (line, file) in [
@@ -144,7 +144,7 @@ fn a_rule_that_is_typed_waits_for_its_turn() {
 #[test]
 fn what_a_name_stands_for_is_looked_up_before_the_turn() {
     let host = host();
-    let _first = gpreempt_operator::host::Host::new(host.0.path())
+    let _first = gpreempt_operator::host::tree::Host::new(host.0.path())
         .turn()
         .unwrap();
     let mut second = start(&host, "rules|add|1 unit=a.service prio=3");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a configuration may say, and what is said of one that is wrong.
 
-use gpreempt_operator::config::{Access, Config};
-use gpreempt_operator::file_text;
-use gpreempt_operator::parameters;
-use gpreempt_operator::rule::Rule;
-use gpreempt_operator::table::Fault;
+use gpreempt_operator::configuration::config::{Access, Config};
+use gpreempt_operator::configuration::file_text;
+use gpreempt_operator::words::parameters;
+use gpreempt_operator::words::rule::Rule;
+use gpreempt_operator::words::table::Fault;
 use proptest::prelude::*;
 
 /// The faults of a text, each as `line:column: what`.
@@ -340,7 +340,7 @@ fn some_line() -> impl Strategy<Value = String> {
 fn some_config() -> impl Strategy<Value = Config> {
     let rule =
         (0u32..400, "[ -~]{1,15}", 0u8..16, any::<bool>()).prop_map(|(id, name, prio, exempt)| {
-            let name = gpreempt_operator::escape::escaped(name.as_bytes());
+            let name = gpreempt_operator::words::escape::escaped(name.as_bytes());
             let effect = if exempt {
                 "exempt".into()
             } else {

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use gpreempt_operator::apply::differences;
-use gpreempt_operator::config::Config;
-use gpreempt_operator::follow::{Others, Resolved};
-use gpreempt_operator::kernel::{InForce, State};
-use gpreempt_operator::noted::Given;
-use gpreempt_operator::parameters;
-use gpreempt_operator::resolve::Answer;
-use gpreempt_operator::rule::{Rule, MOST_RULES};
+use gpreempt_operator::act::apply::differences;
+use gpreempt_operator::act::follow::{Others, Resolved};
+use gpreempt_operator::act::resolve::Answer;
+use gpreempt_operator::configuration::config::Config;
+use gpreempt_operator::configuration::noted::Given;
+use gpreempt_operator::module::kernel::{InForce, State};
+use gpreempt_operator::words::parameters;
+use gpreempt_operator::words::rule::{Rule, MOST_RULES};
 use proptest::prelude::*;
 
 /// What runs, by the words of its name.

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use gpreempt_operator::config::Config;
-use gpreempt_operator::gone::{all, setting, word_of_rule, Gone, What};
-use gpreempt_operator::parameters;
-use gpreempt_operator::rule::Rule;
-use gpreempt_operator::table::Fault;
+use gpreempt_operator::configuration::config::Config;
+use gpreempt_operator::words::gone::{all, setting, word_of_rule, Gone, What};
+use gpreempt_operator::words::parameters;
+use gpreempt_operator::words::rule::Rule;
+use gpreempt_operator::words::table::Fault;
 use gpreempt_policy::{choice, RuleText};
 
 /// The parameters of the version that had policies, of which each is still there or in
@@ -219,6 +219,9 @@ fn a_rule_that_only_reserved_is_left_out_with_a_word_about_it() {
 fn what_is_gone_is_no_part_of_what_a_file_says() {
     let with = Config::parse("mode = \"enforce\"\n[parameters]\npolicy = \"fair\"\n").unwrap();
     let without = Config::parse("mode = \"enforce\"\n").unwrap();
-    let text = gpreempt_operator::file_text::toml(&with);
-    assert_eq!(text, gpreempt_operator::file_text::toml(&without));
+    let text = gpreempt_operator::configuration::file_text::toml(&with);
+    assert_eq!(
+        text,
+        gpreempt_operator::configuration::file_text::toml(&without)
+    );
 }

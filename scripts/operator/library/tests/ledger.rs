@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use gpreempt_operator::ledger::{Amount, Ledger, Node, Queue, Sighting};
-use gpreempt_operator::workload::{Kind, Workload};
+use gpreempt_operator::host::ledger::{Amount, Ledger, Node, Queue, Sighting};
+use gpreempt_operator::host::workload::{Kind, Workload};
 use proptest::prelude::*;
 
 fn workload(name: &str) -> Workload {

@@ -5,12 +5,12 @@ use std::fs;
 use std::os::unix::fs::chown;
 use std::path::PathBuf;
 
-use gpreempt_operator::config::Config;
-use gpreempt_operator::file_text;
-use gpreempt_operator::host::Host;
-use gpreempt_operator::names::Name;
-use gpreempt_operator::resolve::{Answer, Finder};
-use gpreempt_operator::rule::{Rule, Subject};
+use gpreempt_operator::act::resolve::{Answer, Finder};
+use gpreempt_operator::configuration::config::Config;
+use gpreempt_operator::configuration::file_text;
+use gpreempt_operator::host::tree::Host;
+use gpreempt_operator::words::names::Name;
+use gpreempt_operator::words::rule::{Rule, Subject};
 use tempfile::TempDir;
 
 const CONTAINERD: &str = "run/containerd/io.containerd.runtime.v2.task";

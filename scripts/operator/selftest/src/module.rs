@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::{ensure, Context, Result};
-use gpreempt_operator::host::Host as Tables;
-use gpreempt_operator::tables::{Histogram, Node, NodeLatencies, Queue};
+use gpreempt_operator::host::tables::{Histogram, Node, NodeLatencies, Queue};
+use gpreempt_operator::host::tree::Host as Tables;
 use serde::Serialize;
 
 use crate::host::Host;

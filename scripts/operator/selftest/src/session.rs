@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure, Result};
-use gpreempt_operator::tables::Node;
+use gpreempt_operator::host::tables::Node;
 use gpu_workload::report::RunReport;
 use gpu_workload::spec::RunSpec;
 use nix::sys::signal::{SigSet, Signal};

@@ -3,9 +3,9 @@
 
 use std::ops::RangeInclusive;
 
-use gpreempt_operator::escape::escaped;
-use gpreempt_operator::rule::Rule;
-use gpreempt_operator::tables::ShownRule;
+use gpreempt_operator::host::tables::ShownRule;
+use gpreempt_operator::words::escape::escaped;
+use gpreempt_operator::words::rule::Rule;
 
 use super::look::Look;
 use super::rows::Row;

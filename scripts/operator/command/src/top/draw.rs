@@ -8,8 +8,8 @@ mod table;
 
 use std::time::Duration;
 
-use gpreempt_operator::explain::duration;
-use gpreempt_operator::tables::ShownRule;
+use gpreempt_operator::host::tables::ShownRule;
+use gpreempt_operator::report::explain::duration;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};

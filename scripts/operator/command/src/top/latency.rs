@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use gpreempt_operator::tables::{Histogram, Node, NodeLatencies};
+use gpreempt_operator::host::tables::{Histogram, Node, NodeLatencies};
 
 /// How far back the picture goes.
 pub const MEMORY: Duration = Duration::from_secs(180);

@@ -4,10 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use gpreempt_operator::follow::Names;
-use gpreempt_operator::host::{Host, Refusal};
-use gpreempt_operator::tables::{Event, LeftOut, Node, NodeLatencies, Queue, ShownRule, Stats};
-use gpreempt_operator::workload;
+use gpreempt_operator::act::follow::Names;
+use gpreempt_operator::host::tables::{
+    Event, LeftOut, Node, NodeLatencies, Queue, ShownRule, Stats,
+};
+use gpreempt_operator::host::tree::{Host, Refusal};
+use gpreempt_operator::host::workload;
 
 /// The tables of the module, and what belongs to them.
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What can be changed, and the question before that.
 
-use gpreempt_operator::host::{Host, Refusal};
-use gpreempt_operator::kernel::{parameter_path, rules_path, Added, Kernel};
-use gpreempt_operator::rule::{Rule, Subject};
-use gpreempt_operator::tables::ShownRule;
-use gpreempt_operator::workload;
+use gpreempt_operator::host::tables::ShownRule;
+use gpreempt_operator::host::tree::{Host, Refusal};
+use gpreempt_operator::host::workload;
+use gpreempt_operator::module::kernel::{parameter_path, rules_path, Added, Kernel};
+use gpreempt_operator::words::rule::{Rule, Subject};
 
 use super::draft::{Draft, Process};
 use super::look::Look;

@@ -4,8 +4,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use gpreempt_operator::explain::reason_in_words;
-use gpreempt_operator::tables::{Event, LeftOut, Queue};
+use gpreempt_operator::host::tables::{Event, LeftOut, Queue};
+use gpreempt_operator::report::explain::reason_in_words;
 
 use super::look::Look;
 use super::spent::{Accounts, Key, Spent};

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use gpreempt_operator::tables::Queue;
+use gpreempt_operator::host::tables::Queue;
 
 /// How many looks the picture is made of.
 const LOOKS: usize = 5;

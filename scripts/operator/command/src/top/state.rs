@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gpreempt_operator::host::Refusal;
-use gpreempt_operator::tables::{Node, ShownRule};
+use gpreempt_operator::host::tables::{Node, ShownRule};
+use gpreempt_operator::host::tree::Refusal;
 
 use super::draft::Draft;
 use super::latency::History;
@@ -350,7 +350,7 @@ fn draft_line(draft: &Draft) -> String {
     )
 }
 
-fn matches_node(node: &Node, latencies: &gpreempt_operator::tables::NodeLatencies) -> bool {
+fn matches_node(node: &Node, latencies: &gpreempt_operator::host::tables::NodeLatencies) -> bool {
     (&node.gpu, node.node) == (&latencies.gpu, latencies.node)
 }
 

@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use gpreempt_operator::tables::{Event, Histogram, LeftOut, Node, NodeLatencies, Queue, ShownRule};
+use gpreempt_operator::host::tables::{
+    Event, Histogram, LeftOut, Node, NodeLatencies, Queue, ShownRule,
+};
 use ratatui::backend::TestBackend;
 use ratatui::Terminal;
 

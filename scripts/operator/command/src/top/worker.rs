@@ -5,7 +5,7 @@
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
-use gpreempt_operator::host::{Host, Refusal};
+use gpreempt_operator::host::tree::{Host, Refusal};
 
 use super::look::{look, Look};
 use super::question::Change;

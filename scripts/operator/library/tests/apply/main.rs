@@ -3,13 +3,13 @@
 
 mod module;
 
-use gpreempt_operator::apply::{apply, differences, Waiting};
-use gpreempt_operator::config::Config;
-use gpreempt_operator::difference::Difference;
-use gpreempt_operator::kernel::Kernel;
-use gpreempt_operator::mode::activity;
-use gpreempt_operator::rule::{Rule, Subject, MOST_RULES};
-use gpreempt_operator::typed::add_all;
+use gpreempt_operator::act::apply::{apply, differences, Waiting};
+use gpreempt_operator::act::typed::add_all;
+use gpreempt_operator::configuration::config::Config;
+use gpreempt_operator::module::difference::Difference;
+use gpreempt_operator::module::kernel::Kernel;
+use gpreempt_operator::words::mode::activity;
+use gpreempt_operator::words::rule::{Rule, Subject, MOST_RULES};
 use proptest::prelude::*;
 
 use module::{access, config, Module, GPUS};

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use gpreempt_operator::apply::apply;
-use gpreempt_operator::config::{Access, Config};
-use gpreempt_operator::host::Refusal;
-use gpreempt_operator::kernel::{Added, InForce, Kernel, State};
-use gpreempt_operator::mode::activity;
-use gpreempt_operator::parameters;
-use gpreempt_operator::rule::{Rule, Subject, MOST_RULES};
+use gpreempt_operator::act::apply::apply;
+use gpreempt_operator::configuration::config::{Access, Config};
+use gpreempt_operator::host::tree::Refusal;
+use gpreempt_operator::module::kernel::{Added, InForce, Kernel, State};
+use gpreempt_operator::words::mode::activity;
+use gpreempt_operator::words::parameters;
+use gpreempt_operator::words::rule::{Rule, Subject, MOST_RULES};
 
 /// The module as it behaves towards who writes its files.
 #[derive(Clone)]

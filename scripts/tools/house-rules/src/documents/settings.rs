@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn what_was_measured_is_told_with_the_settings_of_that_day() {
         let gone = (
-            "scripts/operator/library/src/gone.rs",
+            "scripts/operator/library/src/words/gone.rs",
             "const GONE: &str = \"slow_ms\";\n",
         );
         let text = "`slow_ms=3` `never_ms`\n";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The operator's configuration file.
 
-use gpreempt_operator::config::Config;
-use gpreempt_operator::file_text;
+use gpreempt_operator::configuration::config::Config;
+use gpreempt_operator::configuration::file_text;
 
 /// A file is understood, or each fault has a place in it and words; and what was
 /// understood means the same when it is written again.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Lines of the kernel's tracing, of which the operator's command makes a trace to look at.
 
-use gpreempt_operator::perfetto::Trace;
-use gpreempt_operator::tracepoint::{lost, Occurrence};
+use gpreempt_operator::host::tracepoint::{lost, Occurrence};
+use gpreempt_operator::report::perfetto::Trace;
 
 /// Damaged lines are passed over, and any times and numbers make a trace.
 pub fn lines(input: &[u8]) {

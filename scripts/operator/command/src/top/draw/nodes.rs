@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The lines of the nodes.
 
-use gpreempt_operator::explain::duration;
-use gpreempt_operator::tables::Node;
+use gpreempt_operator::host::tables::Node;
+use gpreempt_operator::report::explain::duration;
 use ratatui::style::Color;
 use ratatui::text::{Line, Span};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The table of queues, processes or rules.
 
-use gpreempt_operator::explain::duration;
+use gpreempt_operator::report::explain::duration;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 

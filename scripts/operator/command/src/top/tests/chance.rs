@@ -2,7 +2,7 @@
 //! Whatever is pressed, whatever the tables say and however large the terminal is.
 
 use super::*;
-use gpreempt_operator::host::Refusal;
+use gpreempt_operator::host::tree::Refusal;
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]

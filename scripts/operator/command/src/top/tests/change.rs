@@ -11,9 +11,9 @@ use crate::cli::Mode;
 use crate::top::draft::{Draft, Process};
 use crate::top::look::Look;
 use crate::top::question::{Change, Seen};
-use gpreempt_operator::host::Host;
-use gpreempt_operator::kernel::rules_path;
-use gpreempt_operator::rule::Rule;
+use gpreempt_operator::host::tree::Host;
+use gpreempt_operator::module::kernel::rules_path;
+use gpreempt_operator::words::rule::Rule;
 use tempfile::TempDir;
 
 const MODE: &str = "sys/module/amd_gpreempt/parameters/mode";
@@ -66,7 +66,7 @@ impl Tree {
     fn look(&self) -> Look {
         let mut look = later();
         look.rules = self.host.rules().unwrap().rules;
-        let started = gpreempt_operator::workload::started(&self.host, 20);
+        let started = gpreempt_operator::host::workload::started(&self.host, 20);
         look.started.extend(started.map(|time| (20, time)));
         look
     }

@@ -6,8 +6,8 @@ use crate::cli::Mode;
 use crate::top::draft::Process;
 use crate::top::question::{Change, Seen};
 use crate::top::state::{Entry, View};
-use gpreempt_operator::host::Refusal;
-use gpreempt_operator::rule::Rule;
+use gpreempt_operator::host::tree::Refusal;
+use gpreempt_operator::words::rule::Rule;
 
 fn last(state: &State) -> String {
     picture(state, PLAIN).pop().unwrap()

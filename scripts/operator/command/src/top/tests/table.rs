@@ -4,7 +4,7 @@
 use super::*;
 use crate::top::rows::{Column, Sort, COLUMNS};
 use crate::top::state::View;
-use gpreempt_operator::host::Refusal;
+use gpreempt_operator::host::tree::Refusal;
 
 fn pids(state: &State) -> Vec<i64> {
     state.rows.iter().map(|row| row.key.pid).collect()
