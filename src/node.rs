@@ -34,7 +34,6 @@ use crate::node::{
     start_all::StartAllCause,
     tracing::Tracer,
     transaction::Transactions,
-    unwritten::{Found, Unwritten},
 };
 use gpreempt_policy::{Arming, Config, Mode, Nanos, QueueId, QueueView, Step, RETRY_FIRST};
 use kernel::prelude::*;
@@ -66,7 +65,6 @@ pub(crate) struct NodeState {
     /// The queue that waited in the last pass.
     waiting: Option<QueueId>,
     crowding: Crowding,
-    unwritten: Unwritten,
     /// The log says already that the node is disarmed.
     said_disarmed: bool,
     /// When queues that are out of view may be started again.
@@ -86,7 +84,6 @@ impl NodeState {
             last: Step::default(),
             waiting: None,
             crowding: Crowding::default(),
-            unwritten: Unwritten::default(),
             said_disarmed: false,
             next_start_beyond: Nanos::ZERO,
             rest_until: Nanos::ZERO,
@@ -235,8 +232,7 @@ impl NodeState {
         self.crowding.say(at, self.look.survey(), looked);
         self.say_disarmed(at, &step);
         self.note_inversion(&step);
-        self.wait_for_packets(thread);
-        self.carry_out(at, backend, config.mode, looked);
+        self.carry_out(at, backend, config.mode, looked, thread);
         self.last = step;
         let latencies = &mut self.memory.record.latencies;
         latencies.look.add(looked.since(begin));
@@ -294,7 +290,7 @@ impl NodeState {
             match self.refusal() {
                 Some(_) => None,
                 None => {
-                    if node.is_halted() {
+                    if node.is_halted() == Ok(true) {
                         self.memory.policy.excuse();
                     }
                     self.look.take(at.gpu(), node, self.memory.roster.known())
@@ -327,26 +323,19 @@ impl NodeState {
         self.check.ask_again();
     }
 
-    /// Before decisions are carried out: waits for programs that are writing packets.
-    fn wait_for_packets(&mut self, thread: &mut Running) {
-        let Memory { policy, record, .. } = &mut self.memory;
-        if !policy.decisions().iter().any(|decision| decision.apply) {
-            return;
-        }
-        let took = self.transactions.took();
-        let found = self
-            .unwritten
-            .wait(took, || self.look.any_unwritten(thread));
-        match found {
-            Found::Written => {}
-            Found::WaitedFor => record.counters.waited_for.add(1),
-            Found::Unwritten => record.counters.unwritten.add(1),
-        }
-    }
-
     /// Has the decisions carried out, and keeps what became of them.
-    fn carry_out(&mut self, at: NodeRef<'_>, backend: &mut Backend<'_>, mode: Mode, now: Nanos) {
-        let result = self.transactions.carry_out(at, backend, &mut self.memory);
+    fn carry_out(
+        &mut self,
+        at: NodeRef<'_>,
+        backend: &mut Backend<'_>,
+        mode: Mode,
+        now: Nanos,
+        thread: &mut Running,
+    ) {
+        let any_unwritten = || self.look.any_unwritten(thread);
+        let result = self
+            .transactions
+            .carry_out(at, backend, &mut self.memory, any_unwritten);
         if let Err(failure) = result {
             transaction::say_failure(at, failure);
         }

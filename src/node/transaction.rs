@@ -3,7 +3,13 @@
 //! The transactions on a node: decisions made into requests, what became of these,
 //! and what a failed transaction leaves behind.
 
-use crate::node::{memory::Memory, node_ref::NodeRef, record::Counters, unanswered::Unanswered};
+use crate::node::{
+    memory::Memory,
+    node_ref::NodeRef,
+    record::Counters,
+    unanswered::Unanswered,
+    unwritten::{Found, Unwritten},
+};
 use gpreempt_policy::{Nanos, QUEUE_SLOTS, RETRY_LONGEST};
 use kernel::prelude::*;
 use kfd::{
@@ -30,6 +36,8 @@ pub(crate) struct Transactions {
     said_handed_over: bool,
     /// How long the last transaction took.
     took: Option<Nanos>,
+    /// How long was waited for packets that are being written.
+    unwritten: Unwritten,
     /// Until then every unmapping is the driver's.
     driver_until: Nanos,
     /// Whether the firmware would answer.
@@ -45,6 +53,7 @@ impl Transactions {
             said_misfit: false,
             said_handed_over: false,
             took: None,
+            unwritten: Unwritten::default(),
             driver_until: Nanos::ZERO,
             unanswered: Unanswered::default(),
         })
@@ -58,11 +67,6 @@ impl Transactions {
     /// Whether the queues are off the hardware because of us, or may be.
     pub(crate) fn may_be_off(&self) -> bool {
         self.off_hardware || self.unanswered.may_be_off()
-    }
-
-    /// How long the last transaction took.
-    pub(crate) fn took(&self) -> Option<Nanos> {
-        self.took
     }
 
     /// Why the last transaction that failed did so.
@@ -82,13 +86,15 @@ impl Transactions {
         self.unanswered = Unanswered::default();
     }
 
-    /// Carries out the decisions that are more than observed. What became of each,
+    /// Carries out the decisions that are more than observed, when no program is writing
+    /// packets or none is waited for any more. What became of each decision,
     /// [`Transactions::done`] tells, also after a failure: edits made before it stay.
     pub(crate) fn carry_out(
         &mut self,
         at: NodeRef<'_>,
         backend: &mut Backend<'_>,
         memory: &mut Memory,
+        any_unwritten: impl FnMut() -> bool,
     ) -> Result<(), Failure> {
         let Memory { policy, roster, .. } = memory;
         let asked = policy.decisions().iter().filter(|made| made.apply);
@@ -98,6 +104,12 @@ impl Transactions {
         }));
         if self.requests.is_empty() {
             return Ok(());
+        }
+        let counters = &mut memory.record.counters;
+        match self.unwritten.wait(self.took, any_unwritten) {
+            Found::Written => {}
+            Found::WaitedFor => counters.waited_for.add(1),
+            Found::Unwritten => counters.unwritten.add(1),
         }
         self.transact(at, backend, memory, Requests::each)
     }
@@ -212,8 +224,9 @@ impl Transactions {
             Ok(None) => return Ok(()),
             Ok(Some(timing)) => {
                 self.off_hardware = false;
-                memory.policy.transaction_took(timing.total());
-                self.took = Some(timing.total());
+                let took = timing.total();
+                memory.policy.transaction_took(took);
+                self.took = Some(took);
                 let latencies = &mut memory.record.latencies;
                 latencies.unmap.add(timing.unmap);
                 latencies.edit.add(timing.edit);

@@ -126,23 +126,29 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Whether KFD has taken all queues off for a while.
-    pub fn is_halted(&self) -> bool {
-        self.ready() == Err(Away::Halted)
-    }
-
     /// Whether a transaction may be tried: the GPU is usable and the hardware
     /// scheduler neither halted nor hung.
     pub fn ready(&self) -> Result<(), Away> {
         self.gpu.usable()?;
-        let flag = |at| self.dqm.flag(at).ok_or(Away::Misfit);
-        if flag(DEVICE_QUEUE_MANAGER_IS_HWS_HANG)? || flag(DEVICE_QUEUE_MANAGER_IS_RESETTING)? {
+        if self.flag(DEVICE_QUEUE_MANAGER_IS_HWS_HANG)?
+            || self.flag(DEVICE_QUEUE_MANAGER_IS_RESETTING)?
+        {
             return Err(Away::Reset);
         }
-        if !flag(DEVICE_QUEUE_MANAGER_SCHED_RUNNING)? || flag(DEVICE_QUEUE_MANAGER_SCHED_HALT)? {
-            return Err(Away::Halted);
+        match self.is_halted()? {
+            true => Err(Away::Halted),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Whether KFD has taken all queues off for a while.
+    pub fn is_halted(&self) -> Result<bool, Away> {
+        Ok(!self.flag(DEVICE_QUEUE_MANAGER_SCHED_RUNNING)?
+            || self.flag(DEVICE_QUEUE_MANAGER_SCHED_HALT)?)
+    }
+
+    fn flag(&self, at: Offset) -> Result<bool, Away> {
+        self.dqm.flag(at).ok_or(Away::Misfit)
     }
 }
 
