@@ -33,7 +33,9 @@ fn samples(text: &str) -> BTreeMap<(String, Vec<String>), f64> {
 }
 
 fn metrics(exporter: &mut Server) -> String {
-    eventually("node_exporter", || exporter.get("/metrics"))
+    let (head, body) = eventually("node_exporter", || exporter.get("/metrics"));
+    assert!(head.contains(" 200 OK"), "{head}\n{body}");
+    body
 }
 
 #[test]

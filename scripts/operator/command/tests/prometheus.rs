@@ -111,7 +111,7 @@ impl Prometheus {
     fn query(&mut self, query: &str) -> Vec<Value> {
         let encoded: Vec<String> = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
         let path = format!("/api/v1/query?query={}", encoded.concat());
-        let body = self.server.get(&path).unwrap_or_default();
+        let (_, body) = self.server.get(&path).unwrap_or_default();
         let Ok(answer) = serde_json::from_str::<Value>(&body) else {
             return Vec::new();
         };

@@ -58,10 +58,8 @@ impl Server {
             let length = log.read_line(&mut said).unwrap();
             assert_ne!(length, 0, "{command:?} has ended: {said}");
             let line = &said[start..];
-            if let (true, Some((_, port))) = (
-                line.contains("Listening on"),
-                line.rsplit_once("127.0.0.1:"),
-            ) {
+            if line.contains("Listening on") {
+                let (_, port) = line.rsplit_once("127.0.0.1:").unwrap();
                 break port.trim().parse().unwrap();
             }
         };
@@ -70,16 +68,17 @@ impl Server {
         Server { child, port }
     }
 
-    /// What it answers to one request; nothing while it listens and does not serve yet.
-    pub fn get(&mut self, path: &str) -> Option<String> {
+    /// The head and the body of what it answers to one request; nothing while it listens and
+    /// does not serve yet.
+    pub fn get(&mut self, path: &str) -> Option<(String, String)> {
         let ended = self.child.try_wait().unwrap();
         assert_eq!(ended, None, "the server has ended");
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
         let mut text = String::new();
         write!(stream, "GET {path} HTTP/1.0\r\n\r\n").ok()?;
         stream.read_to_string(&mut text).ok()?;
-        let (_, body) = text.split_once("\r\n\r\n")?;
-        Some(body.to_owned())
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        Some((head.to_owned(), body.to_owned()))
     }
 }
 

@@ -126,7 +126,8 @@ pub fn rocminfo(guest: &mut Guest) -> Result<()> {
     Ok(())
 }
 
-fn rings(guest: &mut Guest) -> Result<()> {
+/// Has the driver test its own rings.
+pub(super) fn rings(guest: &mut Guest) -> Result<()> {
     let file = "/sys/kernel/debug/dri/0000:01:00.0/amdgpu_test_ib";
     let text = guest.agent().shell(&format!("cat {file}"))?;
     ensure!(text.contains("ib ring tests passed"), "{text}");

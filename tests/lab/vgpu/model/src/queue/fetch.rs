@@ -189,8 +189,7 @@ impl Queues {
 impl Queue {
     /// Keeps the second half of a packet whose first half is read later.
     pub fn keep_half(&mut self, number: u64, words: &[u32; 2 * HALF]) {
-        let (_, second) = words.split_at(HALF);
-        self.half = second.try_into().ok().map(|second| (number, second));
+        self.half = words.last_chunk().map(|second| (number, *second));
     }
 
     /// Completes a packet with the half that was read before. Whether there was one.
