@@ -169,7 +169,10 @@ mod tests {
         for (limit, takes) in [(1, 2), (19, 10), (20, 10), (100, 50), (9000, 460)] {
             with_direct(|scene| {
                 Fake::set(|fake| (fake.limit_ms, fake.fence_ms) = (limit, takes));
-                expect(left_to_driver(scene, 2)?, 2)
+                match left_to_driver(scene, 2)? {
+                    2 => Ok(()),
+                    times => failed(fmt!("{takes} of {limit} ms: late {times} times of 2")),
+                }
             })?;
         }
         Ok(())
