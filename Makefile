@@ -49,7 +49,7 @@ setup:
 check: setup
 	@scripts/setup/in-root scripts/test/check
 
-## make check-kernel  the kernel's lints, W=1, checkpatch, and no panic in the policy
+## make check-kernel  the kernel's lints, W=1 and checkpatch
 .PHONY: check-kernel
 check-kernel: setup
 	@scripts/setup/in-root scripts/test/check-kernel

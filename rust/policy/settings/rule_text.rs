@@ -57,7 +57,7 @@ impl<'t> RuleText<'t> {
         let id = number(words.next().unwrap_or_default(), 0, u32::MAX, Self::NO_ID)?;
         let (mut subject, mut effect) = (None, RuleEffect::new(RuleId(id)));
         for word in words {
-            let (name, text) = word.split_once('=').unwrap_or((word, ""));
+            let (name, text) = cut(word).unwrap_or((word, ""));
             let twice = match name {
                 "pid" => subject.replace(pid(text)?).is_some(),
                 "comm" => subject.replace(comm(text)?).is_some(),
@@ -86,6 +86,13 @@ impl<'t> RuleText<'t> {
     }
 }
 
+/// What is before and after the first `=`. What core has for that could panic.
+fn cut(word: &str) -> Option<(&str, &str)> {
+    let mut marks = (0..word.len()).zip(word.bytes());
+    let (at, _) = marks.find(|(_, byte)| *byte == b'=')?;
+    Some((word.get(..at)?, word.get(at.checked_add(1)?..)?))
+}
+
 fn number(text: &str, min: u32, max: u32, wrong: SetError) -> Result<u32, SetError> {
     whole(text, min, max).or(Err(wrong))
 }
@@ -97,12 +104,9 @@ fn pid(text: &str) -> Result<Subject<'_>, SetError> {
 }
 
 fn comm(text: &str) -> Result<Subject<'_>, SetError> {
-    match length(text)? {
-        1..=15 => Ok(Subject::Comm(text)),
-        _ => Err(SetError::Invalid(
-            "comm= takes a command name of 1 to 15 bytes",
-        )),
-    }
+    let wrong = SetError::Invalid("comm= takes a command name of 1 to 15 bytes");
+    let fits = (1..=15).contains(&length(text)?);
+    fits.then_some(Subject::Comm(text)).ok_or(wrong)
 }
 
 fn cgroup(text: &str) -> Result<Subject<'_>, SetError> {
@@ -134,11 +138,10 @@ fn length(text: &str) -> Result<usize, SetError> {
 
 /// The bytes that a name or path stands for.
 pub fn unescaped(text: &str) -> Result<impl Iterator<Item = u8> + '_, SetError> {
-    let mut escapes = text.as_bytes().split(|byte| *byte == b'%').skip(1);
-    if escapes.any(|escape| byte(escape).is_none()) {
-        return Err(SetError::Invalid(
-            "% must be followed by two hexadecimal digits other than 00",
-        ));
+    let wrong = SetError::Invalid("% must be followed by two hexadecimal digits other than 00");
+    let mut rest = text.as_bytes().iter();
+    while rest.any(|byte| *byte == b'%') {
+        byte(rest.as_slice()).ok_or(wrong)?;
     }
     let mut bytes = text.bytes();
     Ok(core::iter::from_fn(move || match bytes.next()? {
