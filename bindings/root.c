@@ -9,7 +9,7 @@
 #include <linux/kobject.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
-#if __has_include(<linux/device/faux.h>)
+#if __has_include("linux/device/faux.h")
 #include <linux/device/faux.h>
 #endif
 
@@ -43,7 +43,7 @@ static struct attribute *gp_root_attrs[] = {
 };
 ATTRIBUTE_GROUPS(gp_root);
 
-#if __has_include(<linux/device/faux.h>)
+#if __has_include("linux/device/faux.h")
 struct gp_root {
 	struct faux_device device;
 };

@@ -15,10 +15,6 @@
 
 #include "runtime.h"
 
-/* Made by Rust's module!(). */
-int gp_rt_module_init(void);
-void gp_rt_module_exit(void);
-
 static_assert(sizeof(struct mutex) <= sizeof(struct gp_rt_mutex));
 static_assert(sizeof(struct lock_class_key) <= sizeof(struct gp_rt_key));
 static_assert(ARCH_KMALLOC_MINALIGN >= 8);
@@ -52,7 +48,7 @@ void gp_rt_print(u8 level, const char *text, size_t length)
 {
 	const char start[] = { KERN_SOH_ASCII, level, 0 };
 
-	printk("%s" KBUILD_MODNAME ": %.*s", start, (int)length, text);
+	_printk("%s" KBUILD_MODNAME ": %.*s", start, (int)length, text);
 }
 
 void gp_rt_seq_write(struct seq_file *file, const char *text, size_t length)
@@ -93,12 +89,12 @@ void gp_rt_bug(void)
 
 static int __init gp_rt_init(void)
 {
-	return gp_rt_module_init();
+	return rust_module_init();
 }
 module_init(gp_rt_init);
 
 static void __exit gp_rt_exit(void)
 {
-	gp_rt_module_exit();
+	rust_module_exit();
 }
 module_exit(gp_rt_exit);

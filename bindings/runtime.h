@@ -30,4 +30,8 @@ void gp_rt_mutex_unlock(struct gp_rt_mutex *mutex);
 void gp_rt_sleep(u64 us);
 void gp_rt_bug(void);
 
+/* Made by Rust's module!(), and so not for bindgen, which takes what begins with gp_. */
+int rust_module_init(void);
+void rust_module_exit(void);
+
 #endif /* GP_RUNTIME_H */

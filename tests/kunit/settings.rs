@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_gpu_keeps_its_mode_until_it_is_given_up() -> Result {
-        let mut modes = Modes::new();
+        let mut modes = Modes::none();
         let (one, other) = (gpu(1)?, gpu(2)?);
         expect(modes.set(one, None), Ok(()))?;
         for mode in [Mode::Off, Mode::Observe, Mode::Enforce] {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn so_many_gpus_have_room_and_one_that_gives_up_makes_some() -> Result {
-        let mut modes = Modes::new();
+        let mut modes = Modes::none();
         for number in 0..MOST_GPUS {
             expect(modes.set(gpu(number)?, Some(Mode::Off)), Ok(()))?;
         }

@@ -39,7 +39,7 @@ pub struct Modes([Option<(Address, Mode)>; MOST_GPUS]);
 
 impl Modes {
     /// Every GPU follows the module.
-    pub const fn new() -> Self {
+    pub const fn none() -> Self {
         Self([None; MOST_GPUS])
     }
 

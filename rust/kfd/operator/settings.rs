@@ -106,7 +106,7 @@ unsafe impl Sync for Shared {}
 
 static SETTINGS: Shared = Shared(UnsafeCell::new(All {
     settings: Settings::new(),
-    modes: Modes::new(),
+    modes: Modes::none(),
 }));
 
 /// The lock of the settings.

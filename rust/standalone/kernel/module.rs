@@ -65,7 +65,7 @@ macro_rules! module {
             static mut MODULE: MaybeUninit<super::$type> = MaybeUninit::uninit();
 
             #[no_mangle]
-            extern "C" fn gp_rt_module_init() -> $crate::ffi::c_int {
+            extern "C" fn rust_module_init() -> $crate::ffi::c_int {
                 let init =
                     <super::$type as $crate::InPlaceModule>::init(&$crate::module::THIS_MODULE);
                 // SAFETY: C calls this once, when the module is loaded and nothing else of
@@ -78,7 +78,7 @@ macro_rules! module {
             }
 
             #[no_mangle]
-            extern "C" fn gp_rt_module_exit() {
+            extern "C" fn rust_module_exit() {
                 // SAFETY: C calls this once, when nothing else of the module runs any more,
                 // after the other has made the value.
                 unsafe { (&raw mut MODULE).cast::<super::$type>().drop_in_place() }
