@@ -32,6 +32,7 @@ pub fn read(engines: &mut Engines, address: u32) -> u32 {
             bus.registers.get(target)
         }
         Place::Other(nbio::BIF_BX_PF0_GPU_HDP_FLUSH_DONE) => u32::MAX,
+        Place::Other(nbio::BIF_BX_PF0_PARTITION_COMPUTE_STATUS) => bus.partition_mode() << 4,
         Place::Other(mmhub::VM_INVALIDATE_ENG0_SEM..=mmhub::VM_INVALIDATE_ENG17_SEM) => 1,
         Place::Other(mmhub::VM_INVALIDATE_ENG0_ACK..=mmhub::VM_INVALIDATE_ENG17_ACK) => 0xffff,
         _ => bus.registers.read(address),

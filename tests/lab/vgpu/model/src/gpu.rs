@@ -4,7 +4,7 @@
 use crate::bus::Buses;
 use crate::clock::Event;
 use crate::engines::Engines;
-use crate::hws::Hws;
+use crate::hws::Schedulers;
 use crate::interrupt::InterruptRing;
 use crate::queue::Flow;
 use crate::terms::{
@@ -20,7 +20,7 @@ const INSTRUCTIONS: u64 = 20_000;
 #[derive(Clone)]
 pub struct Gpu {
     engines: Engines,
-    hws: Hws,
+    schedulers: Schedulers,
     resets: u64,
     /// Instructions of machine code that were executed.
     instructions: u64,
@@ -29,8 +29,8 @@ pub struct Gpu {
 impl Gpu {
     pub fn new(bus: Buses) -> Gpu {
         Gpu {
+            schedulers: Schedulers::new(&bus.config),
             engines: Engines::new(bus),
-            hws: Hws::default(),
             resets: 0,
             instructions: 0,
         }
@@ -44,7 +44,7 @@ impl Gpu {
     /// memory and the accounts stay.
     pub fn reset(&mut self) {
         self.engines.reset();
-        self.hws = Hws::default();
+        self.schedulers = Schedulers::new(&self.engines.bus.config);
         self.resets += 1;
     }
 
@@ -85,13 +85,13 @@ impl Gpu {
             Event::Activate { xcc, slot } => slot::activate(engines, xcc, slot),
             Event::Dequeue { xcc, slot, exit } => slot::dequeue(engines, xcc, slot, exit),
             Event::SdmaControl { ring } => slot::sdma_control(engines, ring),
-            Event::Fetch(key) => processor::fetch(engines, &mut self.hws, key),
+            Event::Fetch(key) => processor::fetch(engines, &mut self.schedulers, key),
             Event::WorkDone { xcc, number } => self.work_done(xcc, number),
             Event::WorkgroupEnd { xcc, index, serial } => self.workgroup_end(xcc, index, serial),
             Event::GraceEnd { queue, serial } => preempt::grace_end(engines, queue, serial),
             Event::SaveEnd { queue, serial } => self.save_end(queue, serial),
             Event::RestoreEnd { queue, dies } => preempt::restore_end(engines, queue, dies),
-            Event::Scheduler(step) => self.hws.step(engines, step),
+            Event::Scheduler { first, step } => self.schedulers.of(first).step(engines, step),
             Event::FaultsChanged => engines.queues.faults_changed(&mut engines.bus),
         }
     }
@@ -131,7 +131,7 @@ impl Gpu {
             let again = Event::SaveEnd { queue: key, serial };
             engines.bus.clock.after(nanos, again);
         } else if preempt::save_end(engines, key, serial) {
-            self.hws.queue_left(engines, key);
+            self.schedulers.queue_left(engines, key);
         }
     }
 
@@ -150,7 +150,7 @@ impl Gpu {
             .release_endless(&mut engines.bus, &engines.queues);
         // Queues that would not yield before may do so now; their operation is
         // still waiting.
-        for key in self.hws.waiting() {
+        for key in self.schedulers.waiting() {
             preempt::begin_exit(engines, key, Exit::Save, hws::ALL_DIES);
         }
     }
@@ -206,7 +206,7 @@ impl Gpu {
             slots: queues
                 .map(|(key, queue)| queue.describe(engines.compute.in_flight(key)))
                 .collect(),
-            runlist: self.hws.describe(),
+            runlist: self.schedulers.describe(),
             interrupts: bus.interrupts_raised(),
             resets: self.resets,
             struck: bus.struck(),

@@ -2,7 +2,10 @@
 //! What connects the engines: the buses for memory and interrupts, the
 //! registers' storage, the clock, and the accounts that all of them keep.
 
+mod partitions;
 mod spaces;
+
+pub use partitions::Partition;
 
 use std::collections::VecDeque;
 

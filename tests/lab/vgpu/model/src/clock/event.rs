@@ -50,7 +50,11 @@ pub enum Event {
         queue: QueueKey,
         dies: u32,
     },
-    Scheduler(SchedulerStep),
+    /// Of the partition that begins with a die.
+    Scheduler {
+        first: u32,
+        step: SchedulerStep,
+    },
     /// The faults in force have changed, or a queue was mapped that is to have one.
     FaultsChanged,
 }

@@ -323,13 +323,13 @@ impl Image {
     }
 
     /// Adds the work to what a queue has in flight, now that the die is loaded.
-    pub fn give_to(self, dispatches: &mut Vec<Dispatch>, die: u32, die_count: u32) {
+    pub fn give_to(self, dispatches: &mut Vec<Dispatch>, die: u32, shares: &[Share]) {
         for part in self.parts {
             let packet = part.dispatch.packet;
             let position = dispatches.iter().position(|d| d.packet == packet);
             let position = position.unwrap_or_else(|| {
                 let at = dispatches.partition_point(|d| d.packet < packet);
-                let shares = vec![Share::default(); die_count as usize];
+                let shares = shares.to_vec();
                 dispatches.insert(
                     at,
                     Dispatch {

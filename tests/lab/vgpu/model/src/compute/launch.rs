@@ -39,7 +39,7 @@ impl Compute {
         let (Some(queue), Some(load)) = (queues.get(key), self.loads.get_mut(&key)) else {
             return;
         };
-        let dispatch = load.begin(dispatch, queue.dies(), bus.config.xcc_count);
+        let dispatch = load.begin(dispatch, queue.dies());
         let now = bus.now();
         bus.accounts
             .dispatch_begins(now, queue.account(), dispatch.packet, dispatch.workgroups);

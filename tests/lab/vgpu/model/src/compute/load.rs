@@ -11,6 +11,8 @@ pub struct Load {
     /// in the dealing of workgroups.
     cu_masks: Vec<[u32; 4]>,
     logical_dies: Vec<u32>,
+    /// Mask of the dies that share its work, those of a partition.
+    dies: u32,
     chunk: u64,
     /// The die that runs all workgroups, if they are not dealt.
     only: Option<u32>,
@@ -19,10 +21,11 @@ pub struct Load {
 }
 
 impl Load {
-    pub fn new(config: &Config) -> Load {
+    pub fn new(config: &Config, dies: u32) -> Load {
         Load {
             cu_masks: vec![[u32::MAX; 4]; config.xcc_count as usize],
             logical_dies: (0..config.xcc_count).collect(),
+            dies,
             chunk: 1,
             only: None,
             dispatches: Vec::new(),
@@ -60,7 +63,7 @@ impl Load {
                 chunk: 1,
             };
         }
-        let dies = self.logical_dies.len().max(1) as u64;
+        let dies = u64::from(self.dies.count_ones().max(1));
         let position = self.logical_dies.get(die as usize).copied().unwrap_or(0);
         Deal {
             dies,
@@ -81,14 +84,20 @@ impl Load {
         }
     }
 
-    /// A dispatch begins on the dies that are loaded, of `count` in all.
-    pub fn begin(
-        &mut self,
-        mut dispatch: Dispatch,
-        dies: impl Iterator<Item = u32>,
-        count: u32,
-    ) -> &Dispatch {
-        dispatch.shares = vec![Share::default(); count as usize];
+    /// The shares of all dies before any of them has one: those of other partitions
+    /// have none to come.
+    pub fn shares_to_come(&self) -> Vec<Share> {
+        let others = (0..self.cu_masks.len()).map(|die| (self.dies >> die) & 1 == 0);
+        let share = |present| Share {
+            present,
+            ..Share::default()
+        };
+        others.map(share).collect()
+    }
+
+    /// A dispatch begins on the dies that are loaded.
+    pub fn begin(&mut self, mut dispatch: Dispatch, dies: impl Iterator<Item = u32>) -> &Dispatch {
+        dispatch.shares = self.shares_to_come();
         for die in dies {
             dispatch.shares[die as usize] = self.whole_share(die, dispatch.workgroups);
         }

@@ -65,9 +65,9 @@ impl Compute {
         std::mem::take(&mut self.executed)
     }
 
-    /// A compute queue was loaded.
-    pub fn open(&mut self, config: &Config, key: QueueKey) {
-        self.loads.insert(key, Load::new(config));
+    /// A compute queue was loaded, of a partition of these dies.
+    pub fn open(&mut self, config: &Config, key: QueueKey, dies: u32) {
+        self.loads.insert(key, Load::new(config, dies));
     }
 
     /// A queue is no longer loaded.

@@ -55,9 +55,9 @@ impl Compute {
 
     /// Continues with what a die had saved.
     pub fn resume(&mut self, key: QueueKey, die: u32, image: Image) {
-        let die_count = self.dies.len() as u32;
         if let Some(load) = self.loads.get_mut(&key) {
-            image.give_to(&mut load.dispatches, die, die_count);
+            let shares = load.shares_to_come();
+            image.give_to(&mut load.dispatches, die, &shares);
         }
     }
 

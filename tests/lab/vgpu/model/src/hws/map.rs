@@ -67,7 +67,11 @@ impl Hws {
             .filter(|vmid| {
                 engines
                     .queues
-                    .find(|queue| queue.role() == Role::User && queue.vmid() == *vmid)
+                    .find(|queue| {
+                        queue.role() == Role::User
+                            && queue.first() == self.first
+                            && queue.vmid() == *vmid
+                    })
                     .is_none()
             })
             .collect();
@@ -85,7 +89,7 @@ impl Hws {
         let mut free = Vec::new();
         for bit in (0..32).filter(|bit| (self.queue_mask >> bit) & 1 != 0) {
             let slot = Slot::from_mask_bit(bit);
-            if engines.queues.in_slot(0, slot).is_some() {
+            if engines.queues.in_slot(self.first, slot).is_some() {
                 used[slot.pipe as usize] += 1;
             } else {
                 free.push(slot);
@@ -106,14 +110,13 @@ impl Hws {
             return Ok(None);
         };
         let process = &self.processes[listed.process];
-        let dies = engines.bus.config.xcc_count;
+        let partition = engines.bus.partition_of(self.first);
         let stride = slot::descriptor_stride(&engines.bus, listed.descriptor)?;
-        for die in 0..dies {
-            let descriptor = listed.descriptor.wrapping_add(u64::from(die) * stride);
+        for (position, die) in (0..).zip(partition.dies()) {
+            let descriptor = listed.descriptor.wrapping_add(position * stride);
             slot::load_registers(&mut engines.bus, die, place, descriptor, vmid)?;
         }
-        let mask = (1 << dies) - 1;
-        let home = slot::reading_die(&engines.bus, listed.descriptor)?;
+        let home = slot::reading_die(&engines.bus, listed.descriptor, partition)?;
         let loading = Loading {
             role: Role::User,
             vmid,
@@ -128,12 +131,12 @@ impl Hws {
             is_static: listed.is_static,
             settings: process.settings,
         };
-        let key = slot::load_slot(engines, home, mask, place, loading);
+        let key = slot::load_slot(engines, home, partition.mask(), place, loading);
         engines.queues.account_mapped(&mut engines.bus, key);
-        for die in 0..dies {
+        for die in partition.dies() {
             slot::load_die_settings(engines, key, die)?;
         }
-        preempt::begin_restore(engines, key, mask);
+        preempt::begin_restore(engines, key, partition.mask());
         Ok(Some(key))
     }
 
@@ -144,13 +147,18 @@ impl Hws {
         vmid: u32,
         engine: u32,
     ) -> Result<Option<QueueKey>, MemoryFault> {
+        let Some(engine) = self.copy_engines(engines).nth(engine as usize) else {
+            let text = format!("there is no SDMA engine {engine}");
+            engines.bus.note(text);
+            return Ok(None);
+        };
         let ring = (0..sdma::RLC_COUNT)
             .map(|index| SdmaRing {
                 engine,
                 registers: sdma::RLC0 + index * sdma::RING_SPAN,
             })
             .find(|ring| engines.queues.on_ring(*ring).is_none());
-        let Some(ring) = ring.filter(|_| engine < engines.bus.config.sdma_count) else {
+        let Some(ring) = ring else {
             engines
                 .bus
                 .note(format!("no ring is free on SDMA engine {engine}"));
@@ -159,6 +167,7 @@ impl Hws {
         let process = &self.processes[listed.process];
         let listed = ListedRing {
             ring,
+            die: self.first,
             space: Space::Process {
                 root: process.root,
                 via: Via::MemoryHub,

@@ -14,9 +14,12 @@ mod select;
 mod unmap;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
+use crate::clock::{Event, SchedulerStep};
+use crate::engines::Engines;
 use crate::layout::pm4::Engine;
-use crate::terms::{GpuNanos, QueueKey, WaveSettings};
+use crate::terms::{Config, GpuNanos, QueueKey, WaveSettings};
 use operation::Operation;
 
 /// All dies on which a queue is loaded.
@@ -55,6 +58,8 @@ struct Listed {
 
 #[derive(Clone, Default)]
 pub struct Hws {
+    /// The first die of its partition, on which it runs.
+    first: u32,
     vmid_mask: u32,
     queue_mask: u64,
     /// How long a queue may take to leave, in the driver's units.
@@ -75,7 +80,20 @@ pub struct Hws {
 }
 
 impl Hws {
-    pub fn describe(&self) -> Vec<String> {
+    /// Does something later.
+    fn after(&self, engines: &mut Engines, nanos: u64, step: SchedulerStep) {
+        let first = self.first;
+        let event = Event::Scheduler { first, step };
+        engines.bus.clock.after(nanos, event);
+    }
+
+    /// The copy engines of its partition.
+    fn copy_engines(&self, engines: &Engines) -> Range<u32> {
+        let bus = &engines.bus;
+        bus.copy_engines_of(bus.partition_of(self.first))
+    }
+
+    fn describe(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (index, process) in self.processes.iter().enumerate() {
             let vmid = self
@@ -103,5 +121,41 @@ impl Hws {
             ));
         }
         lines
+    }
+}
+
+/// One for each die: those of the partitions' first dies have something to do.
+#[derive(Clone)]
+pub struct Schedulers(Vec<Hws>);
+
+impl Schedulers {
+    pub fn new(config: &Config) -> Schedulers {
+        let each = (0..config.xcc_count).map(|first| Hws {
+            first,
+            ..Hws::default()
+        });
+        Schedulers(each.collect())
+    }
+
+    /// That of a die.
+    pub fn of(&mut self, die: u32) -> &mut Hws {
+        let last = self.0.len() - 1;
+        &mut self.0[last.min(die as usize)]
+    }
+
+    /// A queue has left its slots.
+    pub fn queue_left(&mut self, engines: &mut Engines, key: QueueKey) {
+        for scheduler in &mut self.0 {
+            scheduler.queue_left(engines, key);
+        }
+    }
+
+    /// Queues that an operation waits for.
+    pub fn waiting(&self) -> Vec<QueueKey> {
+        self.0.iter().flat_map(Hws::waiting).collect()
+    }
+
+    pub fn describe(&self) -> Vec<String> {
+        self.0.iter().flat_map(Hws::describe).collect()
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::Hws;
-use crate::clock::{Event, SchedulerStep};
+use crate::clock::SchedulerStep;
 use crate::engines::Engines;
 use crate::terms::QueueKey;
 
@@ -58,7 +58,7 @@ impl Hws {
             let latency = u64::from(self.unmap_latency.max(1));
             let limit = latency * engines.bus.config.timing.unmap_latency_unit;
             let deadline = SchedulerStep::Deadline { serial };
-            engines.bus.clock.after(limit, Event::Scheduler(deadline));
+            self.after(engines, limit, deadline);
         }
         self.operation_progress(engines);
     }
@@ -80,7 +80,7 @@ impl Hws {
         if !operation.to_map.is_empty() {
             let nanos = engines.bus.config.timing.map_queue;
             let next = SchedulerStep::MapNext { serial };
-            engines.bus.clock.after(nanos, Event::Scheduler(next));
+            self.after(engines, nanos, next);
             return;
         }
         let record = operation.record;

@@ -2,7 +2,7 @@
 //! Packets of the scheduler's ring.
 
 use super::{Hws, Taken};
-use crate::clock::{Event, SchedulerStep};
+use crate::clock::SchedulerStep;
 use crate::engines::Engines;
 use crate::layout::pm4::{opcode, QueryStatus, RunList, SetResources, UnmapQueues};
 use crate::memory::Space;
@@ -68,7 +68,7 @@ impl Hws {
         };
         match engines.bus.faults.fence {
             Fence::OnTime => self.step(engines, fence),
-            Fence::Late(nanos) => engines.bus.clock.after(nanos, Event::Scheduler(fence)),
+            Fence::Late(nanos) => self.after(engines, nanos, fence),
             Fence::Never => engines
                 .bus
                 .note("the scheduler's fence is withheld".to_owned()),

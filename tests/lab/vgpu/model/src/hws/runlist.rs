@@ -42,7 +42,7 @@ impl Hws {
         );
         engines.bus.reach(Moment::Map, record);
         // Queues that are still mapped are unmapped first.
-        let mapped = mapped_user_queues(&engines.queues, |queue| !queue.is_static());
+        let mapped = mapped_user_queues(&engines.queues, self.first, |queue| !queue.is_static());
         self.processes = parsed.processes;
         self.listed = parsed.listed;
         self.adopt_mapped(engines);
@@ -68,6 +68,7 @@ impl Hws {
             let pasid = self.processes[listed.process].pasid;
             listed.key = engines.queues.find(|queue| {
                 queue.role() == Role::User
+                    && queue.first() == self.first
                     && queue.pasid() == pasid
                     && queue.doorbell() == Some(listed.doorbell)
                     && queue.descriptor() == Some(listed.descriptor)

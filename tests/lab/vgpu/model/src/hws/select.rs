@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Hws, ALL_DIES};
-use crate::clock::{Event, SchedulerStep};
+use crate::clock::SchedulerStep;
 use crate::engines::Engines;
 use crate::layout::descriptor as mqd;
 use crate::layout::pm4::Engine;
@@ -46,6 +46,7 @@ impl Hws {
         let mut mapped_processes = BTreeSet::new();
         let mut compute = 0;
         let mut rings: BTreeMap<u32, u32> = BTreeMap::new();
+        let copies = self.copy_engines(engines).len() as u32;
         for index in order {
             if !seen.insert(index) {
                 continue;
@@ -63,7 +64,7 @@ impl Hws {
                 }
                 Engine::Sdma(engine) => {
                     let used = rings.entry(engine).or_default();
-                    let fits = *used < sdma::RLC_COUNT && engine < engines.bus.config.sdma_count;
+                    let fits = *used < sdma::RLC_COUNT && engine < copies;
                     *used += u32::from(fits);
                     fits
                 }
@@ -135,7 +136,7 @@ impl Hws {
         let serial = self.slice_serial;
         let nanos = (self.quantum(engines) / LOOKS).max(1);
         let look = SchedulerStep::Slice { serial };
-        engines.bus.clock.after(nanos, Event::Scheduler(look));
+        self.after(engines, nanos, look);
     }
 
     pub(super) fn slice_look(&mut self, engines: &mut Engines) {

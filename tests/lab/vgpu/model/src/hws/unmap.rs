@@ -14,14 +14,16 @@ use crate::preempt;
 use crate::queue::{Queue, Queues};
 use crate::terms::{Exit, HiqAction, Moment, QueueKey, Role};
 
-/// User queues of the runlist that are mapped now.
+/// User queues of the runlist of the partition that begins with a die, which are mapped now.
 pub(super) fn mapped_user_queues(
     queues: &Queues,
+    first: u32,
     wanted: impl Fn(&Queue) -> bool,
 ) -> BTreeSet<QueueKey> {
     queues
         .iter()
-        .filter(|(_, queue)| queue.role() == Role::User && wanted(queue))
+        .filter(|(_, queue)| queue.role() == Role::User && queue.first() == first)
+        .filter(|(_, queue)| wanted(queue))
         .map(|(key, _)| key)
         .collect()
 }
@@ -35,7 +37,7 @@ impl Hws {
             unmap_filter::NON_STATIC => !is_static,
             _ => true,
         };
-        let leaving = mapped_user_queues(&engines.queues, |q| {
+        let leaving = mapped_user_queues(&engines.queues, self.first, |q| {
             selects(q.pasid(), q.doorbell(), q.is_static())
         });
         let now = engines.bus.now();
@@ -88,7 +90,7 @@ impl Hws {
         let descriptors: Vec<u64> = engines
             .queues
             .iter()
-            .filter(|(_, queue)| queue.role() == Role::Scheduler)
+            .filter(|(_, queue)| queue.role() == Role::Scheduler && queue.home() == self.first)
             .filter_map(|(_, queue)| queue.descriptor())
             .collect();
         for descriptor in descriptors {

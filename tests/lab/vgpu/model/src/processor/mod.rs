@@ -9,7 +9,7 @@ mod pm4;
 pub mod sdma;
 
 use crate::engines::Engines;
-use crate::hws::Hws;
+use crate::hws::Schedulers;
 use crate::terms::{Format, QueueKey};
 use pm4::CommandProcessor;
 
@@ -18,15 +18,15 @@ use pm4::CommandProcessor;
 const IN_FLIGHT: usize = 16;
 
 /// A queue reads its next packet, if it may.
-pub fn fetch(engines: &mut Engines, hws: &mut Hws, key: QueueKey) {
+pub fn fetch(engines: &mut Engines, schedulers: &mut Schedulers, key: QueueKey) {
     let Some(queue) = engines.queues.take_fetch(&mut engines.bus, key) else {
         return;
     };
     let format = queue.format();
     let missed = engines.queues.miss_write_pointer(&mut engines.bus, key);
     let flow = missed.unwrap_or_else(|| match format {
-        Format::Pm4 => CommandProcessor::new(engines, hws).pm4_fetch(key),
-        Format::Aql => CommandProcessor::new(engines, hws).aql_fetch(key),
+        Format::Pm4 => CommandProcessor::new(engines, schedulers).pm4_fetch(key),
+        Format::Aql => CommandProcessor::new(engines, schedulers).aql_fetch(key),
         Format::Sdma => sdma::fetch(engines, key),
     });
     engines.queues.flow(&mut engines.bus, key, flow);

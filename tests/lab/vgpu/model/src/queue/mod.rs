@@ -73,10 +73,12 @@ pub struct Identity {
 #[derive(Clone, Debug)]
 pub struct Queue {
     identity: Identity,
-    /// Mask of dies on which it is loaded; bit 0 alone for SDMA.
+    /// Mask of dies on which it is loaded; for SDMA the first of its partition alone.
     dies: u32,
     /// The die that reads its packets.
     home: u32,
+    /// The first die of the partition that it is a queue of.
+    first: u32,
     /// Descriptor of the first die in the kernel's address space, and how far
     /// behind it the next die's is. SDMA rings loaded by register have none.
     descriptor: Option<u64>,
@@ -119,6 +121,7 @@ impl Queue {
             identity,
             dies,
             home,
+            first: home,
             descriptor: None,
             stride: 0,
             fetched: read,
@@ -139,6 +142,12 @@ impl Queue {
             busy_until: GpuNanos::default(),
             busy_nanos: 0,
         }
+    }
+
+    /// Of the partition that begins with a die, which is its home unless that is said.
+    pub fn of_partition(mut self, first: u32) -> Queue {
+        self.first = first;
+        self
     }
 
     pub fn with_descriptor(mut self, first: u64, stride: u64) -> Queue {
@@ -243,6 +252,11 @@ impl Queue {
         self.home
     }
 
+    /// The first die of its partition.
+    pub fn first(&self) -> u32 {
+        self.first
+    }
+
     pub fn set_home(&mut self, die: u32) {
         self.home = die;
     }
@@ -265,13 +279,14 @@ impl Queue {
         self.dies |= 1 << die;
     }
 
-    /// The first die's descriptor.
+    /// The descriptor of its partition's first die.
     pub fn descriptor(&self) -> Option<u64> {
         self.descriptor
     }
 
     pub fn descriptor_of(&self, die: u32) -> Option<u64> {
-        Some(self.descriptor? + u64::from(die) * self.stride)
+        let position = die.checked_sub(self.first)?;
+        Some(self.descriptor? + u64::from(position) * self.stride)
     }
 
     pub fn set_descriptor(&mut self, first: Option<u64>, stride: u64) {

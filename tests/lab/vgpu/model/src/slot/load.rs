@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Loading a compute queue into a slot.
 
-use crate::bus::Buses;
+use crate::bus::{Buses, Partition};
 use crate::engines::Engines;
 use crate::layout::descriptor as mqd;
 use crate::layout::shader::{self, ShaderRegisters};
@@ -92,12 +92,17 @@ pub fn load_slot(
     }
     let own = (wide(gc::CP_MQD_BASE_ADDR), 0);
     let (first, stride) = loading.descriptor.unwrap_or(own);
-    let mut queue = Queue::new(identity, home, dies, read, write).with_descriptor(first, stride);
+    let partition = bus.partition_of(home);
+    let mut queue = Queue::new(identity, home, dies, read, write)
+        .of_partition(partition.first)
+        .with_descriptor(first, stride);
     if let Some(address) = loading.write_address.filter(|address| *address != 0) {
         queue.read_write_pointer(bus, address);
     }
     let key = engines.queues.insert(queue);
-    engines.compute.open(&engines.bus.config, key);
+    engines
+        .compute
+        .open(&engines.bus.config, key, partition.mask());
     key
 }
 
@@ -111,21 +116,20 @@ pub fn descriptor_stride(bus: &Buses, descriptor: u64) -> Result<u64, MemoryFaul
 }
 
 /// The die that reads a queue's packets, as its first descriptor says. All dies together
-/// run what is in AQL packets, which the first one reads.
-pub fn reading_die(bus: &Buses, descriptor: u64) -> Result<u32, MemoryFault> {
+/// of its partition run what is in AQL packets, which the first one reads.
+pub fn reading_die(bus: &Buses, descriptor: u64, partition: Partition) -> Result<u32, MemoryFault> {
     let read = |dword: u64| {
         let at = descriptor.wrapping_add(dword * 4);
         bus.memory.read_u32(Space::Kernel, at)
     };
     if read(mqd::AQL_CONTROL)? & 1 != 0 {
-        return Ok(0);
+        return Ok(partition.first);
     }
     let target = read(mqd::PM4_TARGET_XCC)?;
-    Ok(if target < bus.config.xcc_count {
-        target
-    } else {
-        0
-    })
+    Ok(partition
+        .dies()
+        .nth(target as usize)
+        .unwrap_or(partition.first))
 }
 
 /// Takes what a die's descriptor says besides the slot's registers.

@@ -35,10 +35,12 @@ pub fn activate(engines: &mut Engines, die: u32, slot: Slot, vmid: u32) {
 /// The same queue in the slot of another die, if it is loaded there already.
 fn partner(engines: &Engines, die: u32, slot: Slot, vmid: u32) -> Option<QueueKey> {
     let registers = &engines.bus.registers;
+    let first = engines.bus.partition_of(die).first;
     let doorbell = registers.queue(die, slot, gc::CP_HQD_PQ_DOORBELL_CONTROL);
     let doorbell = Some((doorbell >> 2) & 0x3ff_ffff);
     engines.queues.find(|queue| {
         queue.role() == Role::Manual
+            && queue.first() == first
             && queue.seat() == Seat::Compute(slot)
             && queue.vmid() == vmid
             && queue.doorbell() == doorbell
@@ -77,13 +79,17 @@ fn load(engines: &mut Engines, die: u32, slot: Slot, vmid: u32) -> QueueKey {
     engines.queues.account_mapped(&mut engines.bus, key);
     let own = engines.queues.get(key).and_then(|queue| queue.descriptor());
     let stride = own.map_or(Ok(0), |own| descriptor_stride(&engines.bus, own));
-    let home = own.map_or(Ok(die), |own| reading_die(&engines.bus, own));
+    let partition = engines.bus.partition_of(die);
+    let home = own.map_or(Ok(die), |own| reading_die(&engines.bus, own, partition));
     let settings = stride.and_then(|stride| Ok((stride, home?)));
     match (settings, engines.queues.get_mut(key)) {
         (Ok((stride, home)), Some(queue)) => {
             // The registers name this die's descriptor; the queue
             // keeps the first die's.
-            queue.set_descriptor(own.map(|own| own - u64::from(die) * stride), stride);
+            queue.set_descriptor(
+                own.map(|own| own - u64::from(die - partition.first) * stride),
+                stride,
+            );
             queue.set_home(home);
         }
         (Ok(_), None) => {}

@@ -73,6 +73,8 @@ fn from_registers(bus: &Buses, ring: SdmaRing, control: u32, is_user: bool) -> Q
 /// A queue of the scheduler's runlist and the ring it gets.
 pub struct ListedRing {
     pub ring: SdmaRing,
+    /// The first of the partition whose ring it is.
+    pub die: u32,
     pub space: Space,
     pub vmid: u32,
     pub pasid: u32,
@@ -124,7 +126,7 @@ pub fn load_listed(engines: &mut Engines, listed: &ListedRing) -> Result<QueueKe
         is_static: listed.is_static,
         settings: listed.settings,
     };
-    let mut queue = Queue::new(identity, 0, 1, read, read)
+    let mut queue = Queue::new(identity, listed.die, 1 << listed.die, read, read)
         .with_descriptor(listed.descriptor, 0)
         .with_busy_nanos(activity * 10);
     queue.read_write_pointer(bus, listed.write_address);

@@ -138,7 +138,10 @@ pub struct Driver {
     next_vram: u64,
     next_doorbell: u64,
     privileged: Vec<KernelRing>,
-    scheduler: KernelRing,
+    /// That of each partition, of so many dies, and whose turn it is.
+    schedulers: Vec<KernelRing>,
+    dies_each: u32,
+    partition: usize,
     pub scheduler_descriptors: Vec<u64>,
     fence: u64,
     fence_value: u64,
@@ -153,16 +156,15 @@ impl Driver {
 
     /// The same with so many bytes of guest memory.
     pub fn with_guest(config: Config, guest_bytes: u64) -> Driver {
+        let all = config.xcc_count;
+        Driver::divided(config, guest_bytes, all)
+    }
+
+    /// The same divided into partitions of so many dies.
+    pub fn divided(config: Config, guest_bytes: u64, dies_each: u32) -> Driver {
         let bus = TestBus::new(guest_bytes as usize);
         let vram = TestVram::new(VRAM);
         let device = Device::new(config, Box::new(bus.clone()), Box::new(vram.clone())).unwrap();
-        let none = || KernelRing {
-            ring: 0,
-            dwords: 0,
-            pointer: 0,
-            write: 0,
-            doorbell: 0,
-        };
         let mut driver = Driver {
             device,
             bus,
@@ -172,7 +174,9 @@ impl Driver {
             next_vram: PAGE,
             next_doorbell: 0x4000,
             privileged: Vec::new(),
-            scheduler: none(),
+            schedulers: Vec::new(),
+            dies_each,
+            partition: 0,
             scheduler_descriptors: Vec::new(),
             fence: 0,
             fence_value: 0,
@@ -306,20 +310,43 @@ impl Driver {
     fn bring_up(&mut self) {
         self.interrupts();
         self.gart();
-        for die in 0..self.device.config().xcc_count {
+        let dies = self.device.config().xcc_count;
+        if self.dies_each < dies {
+            self.divide();
+        }
+        for die in 0..dies {
             self.privileged_ring(die);
         }
         self.run(100_000);
-        self.scheduler_ring();
         self.fence = self.guest(PAGE);
         let body = [0x2028_fff8, 0xfcfc_fcfc, 0, 0, 0, 0, 0];
-        self.submit(&packet(opcode::SET_RESOURCES, &body));
+        for first in (0..dies).step_by(self.dies_each as usize) {
+            self.scheduler_ring(first);
+            self.partition = self.schedulers.len() - 1;
+            self.submit(&packet(opcode::SET_RESOURCES, &body));
+        }
+        self.partition = 0;
         self.run(100_000);
+    }
+
+    /// Tells each die which of its partition's it is, and how many those are.
+    fn divide(&mut self) {
+        for die in 0..self.device.config().xcc_count {
+            let control = (die % self.dies_each) | (self.dies_each << 3);
+            self.write_reg(xcc_base(die) + gc::CP_HYP_XCP_CTL, control);
+        }
+    }
+
+    /// What follows is for the scheduler of a partition.
+    pub fn turn_to(&mut self, partition: usize) {
+        self.partition = partition;
     }
 
     /// Brings everything up again after a reset of the device.
     pub fn restart(&mut self) {
         self.privileged.clear();
+        self.schedulers.clear();
+        self.scheduler_descriptors.clear();
         self.bring_up();
     }
 
@@ -378,49 +405,43 @@ impl Driver {
         self.privileged[die as usize].submit(bus, device, words);
     }
 
-    fn scheduler_ring(&mut self) {
+    /// Of the partition that begins with a die.
+    fn scheduler_ring(&mut self, first: u32) {
         let ring = self.guest(PAGE);
         let pointer = self.guest(PAGE);
-        let dies = self.device.config().xcc_count;
-        for die in 0..dies {
+        let doorbell = SCHEDULER_DOORBELL + u64::from(first) * 0x100;
+        for die in first..first + self.dies_each {
             let descriptor = self.guest(PAGE);
             let put = |dword: u64, value: u32| self.put32(descriptor + dword * 4, value);
             let base = (GART + ring) >> 8;
             put(136, base as u32);
             put(137, (base >> 32) as u32);
             put(145, 9 | (1 << 27));
-            put(143, SCHEDULER_DOORBELL as u32);
+            put(143, doorbell as u32);
             let at = GART + descriptor;
             put(128, at as u32);
             put(129, (at >> 32) as u32);
             let [low, high] = halves(at);
             let [write_low, write_high] = halves(GART + pointer);
             let kind = (1 << 26) | (1 << 18) | (1 << 29);
-            let body = [
-                kind,
-                SCHEDULER_DOORBELL as u32,
-                low,
-                high,
-                write_low,
-                write_high,
-            ];
+            let body = [kind, doorbell as u32, low, high, write_low, write_high];
             self.privileged(die, &packet(opcode::MAP_QUEUES, &body));
             self.scheduler_descriptors.push(descriptor);
         }
-        let doorbell = SCHEDULER_DOORBELL;
-        self.scheduler = KernelRing {
+        self.schedulers.push(KernelRing {
             ring,
             dwords: 1024,
             pointer,
             write: 0,
             doorbell,
-        };
+        });
         self.run(100_000);
     }
 
-    /// Submits to the scheduler's ring.
+    /// Submits to the ring of the scheduler whose turn it is.
     pub fn submit(&mut self, words: &[u32]) {
-        self.scheduler.submit(&self.bus, &mut self.device, words);
+        let ring = &mut self.schedulers[self.partition];
+        ring.submit(&self.bus, &mut self.device, words);
     }
 
     /// Sets up the kernel's own ring of the first engine for copies, with these words
@@ -500,7 +521,7 @@ impl Driver {
 
     /// An AQL queue with 64 packets and room for its waves.
     pub fn queue(&mut self, process: TestProcess, pipe_priority: u32) -> TestQueue {
-        let dies = u64::from(self.device.config().xcc_count);
+        let dies = u64::from(self.dies_each);
         let area_bytes = self.area_bytes();
         let descriptor = self.video(stride() * dies);
         let ring = self.guest(PAGE);

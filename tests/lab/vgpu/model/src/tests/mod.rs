@@ -9,6 +9,7 @@ mod machine_handler;
 mod machine_preempt;
 mod machine_scratch;
 mod manual;
+mod partitions;
 mod pm4;
 mod pm4_dispatch;
 mod pm4_dispatch_rules;

@@ -88,7 +88,8 @@ impl CommandProcessor<'_> {
             opcode::RUN_LIST | opcode::UNMAP_QUEUES | opcode::QUERY_STATUS
         );
         if carrier.role == Role::Scheduler && !is_logged && matches!(outcome, Outcome::Done) {
-            self.hws.log_other(self.engines, opcode, body);
+            let scheduler = self.schedulers.of(carrier.home);
+            scheduler.log_other(self.engines, opcode, body);
         }
         Ok(outcome)
     }

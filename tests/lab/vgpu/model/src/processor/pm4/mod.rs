@@ -8,7 +8,7 @@ mod memory;
 mod scheduling;
 
 use crate::engines::Engines;
-use crate::hws::Hws;
+use crate::hws::Schedulers;
 use crate::layout::pm4::{self, Header};
 use crate::memory::{Memory, MemoryFault, Space, PAGE};
 use crate::queue::{Failure, Flow, Indirect, Queue};
@@ -20,7 +20,7 @@ const PACKET_DWORDS: u32 = 1 << 14;
 /// Executes the packets of compute queues.
 pub struct CommandProcessor<'a> {
     pub(super) engines: &'a mut Engines,
-    hws: &'a mut Hws,
+    schedulers: &'a mut Schedulers,
 }
 
 /// Where the packet being read is.
@@ -102,8 +102,11 @@ impl Front {
 }
 
 impl<'a> CommandProcessor<'a> {
-    pub fn new(engines: &'a mut Engines, hws: &'a mut Hws) -> CommandProcessor<'a> {
-        CommandProcessor { engines, hws }
+    pub fn new(engines: &'a mut Engines, schedulers: &'a mut Schedulers) -> CommandProcessor<'a> {
+        CommandProcessor {
+            engines,
+            schedulers,
+        }
     }
 
     /// Reads and executes the packet at the front of a queue.
@@ -226,5 +229,5 @@ impl<'a> CommandProcessor<'a> {
 
 /// A die's copy of the scheduler's ring that executes nothing.
 fn is_follower(queue: &Queue) -> bool {
-    queue.role() == Role::Scheduler && queue.home() != 0
+    queue.role() == Role::Scheduler && queue.home() != queue.first()
 }

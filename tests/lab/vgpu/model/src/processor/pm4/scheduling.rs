@@ -21,7 +21,7 @@ impl CommandProcessor<'_> {
             (opcode::SET_RESOURCES, role) if !role.is_user() => {
                 let packet = pm4::SetResources(body);
                 if packet.is_scheduler() && role == Role::Scheduler {
-                    self.hws.set_resources(&packet);
+                    self.schedulers.of(carrier.home).set_resources(&packet);
                 }
             }
             (opcode::MAP_QUEUES, Role::Privileged) => self.map_driver_ring(carrier, body)?,
@@ -39,7 +39,8 @@ impl CommandProcessor<'_> {
                 memory.write_u64(carrier.space, packet.address(), packet.value())?;
             }
             (opcode::RUN_LIST | opcode::UNMAP_QUEUES | opcode::QUERY_STATUS, Role::Scheduler) => {
-                let taken = self.hws.take(self.engines, carrier.key, opcode, body);
+                let scheduler = self.schedulers.of(carrier.home);
+                let taken = scheduler.take(self.engines, carrier.key, opcode, body);
                 return Ok(match taken {
                     Taken::Done => Outcome::Done,
                     Taken::Started => Outcome::Started,
