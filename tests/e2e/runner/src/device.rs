@@ -28,6 +28,8 @@ pub struct Shape {
     /// Compute units of each of a die's four shader engines.
     pub cu_per_sh: u32,
     pub vram_mib: u32,
+    /// Engines for copies.
+    pub sdma: u32,
 }
 
 impl Shape {
@@ -37,6 +39,7 @@ impl Shape {
             xcc,
             cu_per_sh: if xcc == 1 { 10 } else { 2 },
             vram_mib: 4096,
+            sdma: 1,
         }
     }
 
@@ -67,6 +70,7 @@ impl Device {
             .args(["--xcc", &shape.xcc.to_string()])
             .args(["--cu-per-sh", &shape.cu_per_sh.to_string()])
             .args(["--vram-mib", &shape.vram_mib.to_string()])
+            .args(["--sdma", &shape.sdma.to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&log)?)

@@ -110,7 +110,11 @@ pub fn plan<'a>(
         let mut left: Vec<&Scenario> = chosen
             .iter()
             .enumerate()
+            .filter(|(_, (scenario, _))| configuration.xcc > 1 || !scenario.needs.divisible)
             .filter(|(number, (scenario, able))| match scenario.needs {
+                Needs {
+                    divisible: true, ..
+                } => able.contains(&&configuration.kernel),
                 Needs { once: true, .. } => {
                     is_home(able, configuration)
                         && (configuration.xcc == 1 || !scenario.needs.one_die)
@@ -297,6 +301,24 @@ mod tests {
         for extent in [Extent::Everywhere, Extent::Spread] {
             assert_eq!(named(&plan(&all[1..2], &[&ONCE], extent)), ["7.2x8: once"]);
             assert!(plan(&all[1..2], &[&ONE_DIE], extent).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_gpu_is_divided_where_it_has_several_dies() {
+        static DIVISIBLE: Scenario = scenario(
+            "divisible",
+            Needs {
+                divisible: true,
+                ..Needs::ANY
+            },
+        );
+        let all = [("7.2", 1), ("7.2", 8), ("7.3", 1), ("7.3", 8)]
+            .map(|(series, xcc)| configuration(series, xcc));
+        for extent in [Extent::Everywhere, Extent::Spread, Extent::Turn] {
+            let groups = plan(&all, &[&DIVISIBLE], extent);
+            assert_eq!(named(&groups), ["7.2x8: divisible", "7.3x8: divisible"]);
+            assert!(plan(&all[..1], &[&DIVISIBLE], extent).is_empty());
         }
     }
 

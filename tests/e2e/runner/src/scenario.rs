@@ -24,6 +24,9 @@ use crate::strict;
 /// The option of a kernel that checks each access to memory.
 const KASAN: &str = "CONFIG_KASAN";
 
+/// Engines for copies of a GPU that is divided: one for each of four partitions.
+const PARTITIONS_COPY_ENGINES: u32 = 4;
+
 /// Which command runs a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suite {
@@ -75,6 +78,8 @@ pub struct Needs {
     /// A small GPU: many queues must fit the guest's memory, or video memory
     /// must fill up.
     pub small: bool,
+    /// A GPU of several dies that the driver can divide into partitions.
+    pub divisible: bool,
     /// AQL read pointers that move at completion.
     pub rptr_at_completion: bool,
     /// It leaves the guest in a state that no other scenario can work in. The
@@ -95,6 +100,7 @@ impl Needs {
         one_die: false,
         once: false,
         small: false,
+        divisible: false,
         rptr_at_completion: false,
         spoils: false,
         failing_allocations: false,
@@ -111,9 +117,10 @@ impl Needs {
 
     /// What decides whether two scenarios can use the same guest. One that spoils it
     /// would also wait long for what the driver keeps after a reset.
-    pub fn guest(&self) -> (u32, bool, bool, bool) {
+    pub fn guest(&self) -> (u32, bool, bool, bool, bool) {
         let clock = self.counts_instructions;
-        (self.sched_policy, self.small, self.spoils, clock)
+        let divisible = self.divisible;
+        (self.sched_policy, self.small, self.spoils, clock, divisible)
     }
 
     /// What it needs of a kernel that lacks it, if there is anything.
@@ -193,6 +200,9 @@ impl Configuration {
         if needs.small {
             shape.cu_per_sh = 1;
             shape.vram_mib = 512;
+        }
+        if needs.divisible {
+            shape.sdma = PARTITIONS_COPY_ENGINES;
         }
         shape
     }

@@ -27,6 +27,7 @@ mod no_scheduler;
 mod nuisance;
 mod operator;
 mod pairs;
+mod partitions;
 mod passes;
 mod pm4;
 mod preemption;
@@ -91,6 +92,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         machine_code::SCENARIOS,
         contexts::SCENARIOS,
         two_gpus::SCENARIOS,
+        partitions::SCENARIOS,
         matrix::SCENARIOS,
         allocations::SCENARIOS,
         storm::SCENARIOS,
