@@ -7,6 +7,7 @@ mod burst;
 mod contention;
 mod contexts;
 mod crowd;
+mod debugging;
 mod dependency;
 mod direct;
 mod disturbance;
@@ -84,6 +85,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         tutorial::SCENARIOS,
         selftest::SCENARIOS,
         disturbance::SCENARIOS,
+        debugging::SCENARIOS,
         failure::SCENARIOS,
         direct::SCENARIOS,
         pairs::SCENARIOS,

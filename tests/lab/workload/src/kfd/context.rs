@@ -138,6 +138,10 @@ impl Context {
         Ok(context)
     }
 
+    pub fn kfd(&self) -> &Kfd {
+        &self.kfd
+    }
+
     /// Lets the context outlive the program's own execution of another.
     pub fn keep_over_exec(&self) -> Result<()> {
         // SAFETY: the file is open for as long as `self` lives.

@@ -14,15 +14,15 @@ use nix::fcntl::OFlag;
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{waitpid, WaitPidFlag, WaitStatus};
-use nix::unistd::{pipe2, Pid};
+use nix::unistd::{pipe2, read, Pid};
 
-use super::ioctl::{Kfd, QueueSnapshot, QueueStatus};
+use super::ioctl::{Kfd, QueueSnapshot, QueueStatus, RuntimeInfo};
 
 pub struct Session<'kfd> {
     kfd: &'kfd Kfd,
     target: Pid,
     /// The driver writes a byte here for each exception.
-    _events: (OwnedFd, OwnedFd),
+    events: (OwnedFd, OwnedFd),
     alive: bool,
     _stays_on_its_thread: PhantomData<*const ()>,
 }
@@ -31,24 +31,49 @@ impl<'kfd> Session<'kfd> {
     /// Traces the process and starts a debug session on it. The process keeps
     /// running.
     pub fn attach(kfd: &'kfd Kfd, pid: u32) -> Result<Self> {
+        let session = Self::trace(kfd, pid)?;
+        session
+            .enable(0)
+            .with_context(|| format!("KFD refused to debug process {pid}"))?;
+        Ok(session)
+    }
+
+    /// Traces the process only.
+    pub fn trace(kfd: &'kfd Kfd, pid: u32) -> Result<Self> {
         let target = Pid::from_raw(i32::try_from(pid).context("not a process id")?);
         ptrace::seize(target, ptrace::Options::empty()).with_context(|| {
             format!("tracing process {pid} (another debugger, or not permitted)")
         })?;
         let events = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
-        let session = Self {
+        Ok(Self {
             kfd,
             target,
-            _events: events,
+            events,
             alive: true,
             _stays_on_its_thread: PhantomData,
-        };
-        kfd.debug_enable(pid, session._events.1.as_fd())
-            .with_context(|| format!("KFD refused to debug process {pid}"))?;
-        Ok(session)
+        })
     }
 
-    fn pid(&self) -> u32 {
+    /// Starts a debug session on the traced process, with these exceptions.
+    pub fn enable(&self, exceptions: u64) -> nix::Result<RuntimeInfo> {
+        let notify = self.events.1.as_fd();
+        self.kfd.debug_enable(self.pid(), notify, exceptions)
+    }
+
+    /// How many exceptions were announced since this was asked last.
+    pub fn announced(&self) -> nix::Result<usize> {
+        let mut bytes = [0; 64];
+        match read(&self.events.0, &mut bytes) {
+            Err(Errno::EAGAIN) => Ok(0),
+            count => count,
+        }
+    }
+
+    pub fn kfd(&self) -> &'kfd Kfd {
+        self.kfd
+    }
+
+    pub fn pid(&self) -> u32 {
         self.target.as_raw() as u32
     }
 

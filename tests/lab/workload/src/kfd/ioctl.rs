@@ -65,6 +65,13 @@ pub struct ClockCountersArgs {
 }
 
 #[repr(C)]
+pub struct RuntimeEnableArgs {
+    debug_area: u64,
+    mode: u32,
+    capabilities: u32,
+}
+
+#[repr(C)]
 pub struct AvailableMemoryArgs {
     available: u64,
     gpu_id: u32,
@@ -112,6 +119,7 @@ const _: () = assert!(size_of::<SetCuMaskArgs>() == 16);
 const _: () = assert!(size_of::<WaveStateArgs>() == 24);
 const _: () = assert!(size_of::<AllocQueueGwsArgs>() == 16);
 const _: () = assert!(size_of::<ClockCountersArgs>() == 40);
+const _: () = assert!(size_of::<RuntimeEnableArgs>() == 16);
 const _: () = assert!(size_of::<AvailableMemoryArgs>() == 16);
 const _: () = assert!(size_of::<DebugTrapArgs>() == 32);
 const _: () = assert!(size_of::<QueueSnapshot>() == 64);
@@ -126,6 +134,7 @@ mod raw {
     nix::ioctl_readwrite!(get_queue_wave_state, b'K', 0x1b, WaveStateArgs);
     nix::ioctl_readwrite!(alloc_queue_gws, b'K', 0x1e, AllocQueueGwsArgs);
     nix::ioctl_readwrite!(available_memory, b'K', 0x23, AvailableMemoryArgs);
+    nix::ioctl_readwrite!(runtime_enable, b'K', 0x25, RuntimeEnableArgs);
     nix::ioctl_readwrite!(debug_trap, b'K', 0x26, DebugTrapArgs);
     nix::ioctl_readwrite!(gem_create, b'd', 0x40, GemCreateArgs);
 }
@@ -142,6 +151,14 @@ pub struct ClockCounters {
 pub struct WaveState {
     pub control_stack_bytes: u32,
     pub save_area_bytes: u32,
+}
+
+/// What KFD knows of the runtime of a debugged process, without the address that it has
+/// given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct RuntimeInfo {
+    pub state: u32,
+    pub saves_trap_registers: bool,
 }
 
 /// What a debugger operation said of one queue.
@@ -264,30 +281,59 @@ impl Kfd {
         Ok(args.available)
     }
 
-    fn debug_trap(&self, pid: u32, operation: u32, arguments: [u64; 3]) -> Result<(i32, [u64; 3])> {
+    /// The callers pass pointers to buffers that they own over the call.
+    pub(super) fn debug_trap(
+        &self,
+        pid: u32,
+        operation: u32,
+        arguments: [u64; 3],
+    ) -> Result<(i32, [u64; 3])> {
         let mut args = DebugTrapArgs {
             pid,
             operation,
             arguments,
         };
-        // SAFETY: the argument is the structure that the number's size names; the callers below
-        // pass pointers to buffers that they own over the call.
+        // SAFETY: the argument is the structure that the number's size names; the callers pass
+        // pointers to buffers that they own over the call.
         let value = unsafe { raw::debug_trap(self.fd(), &mut args) }?;
         Ok((value, args.arguments))
     }
 
-    /// Starts a debug session on a process that the calling thread traces.
-    pub fn debug_enable(&self, pid: u32, notify: BorrowedFd<'_>) -> Result<()> {
-        let mut runtime_info = [0u64; 2];
-        let information = runtime_info.as_mut_ptr() as u64;
-        let size = size_of_val(&runtime_info) as u64;
+    /// Says that the program's runtime is there, for whom a debugger may wait, or that it
+    /// goes. Where a debugger is attached, the call lasts until that has answered.
+    pub fn runtime_enable(&self, enable: bool) -> Result<()> {
+        const ENABLE_AND_SAVE_TRAP_REGISTERS: u32 = 3;
+        let mut args = RuntimeEnableArgs {
+            debug_area: 0,
+            mode: if enable {
+                ENABLE_AND_SAVE_TRAP_REGISTERS
+            } else {
+                0
+            },
+            capabilities: 0,
+        };
+        // SAFETY: the argument is the structure that the number's size names.
+        unsafe { raw::runtime_enable(self.fd(), &mut args) }.map(drop)
+    }
+
+    /// Starts a debug session on a process that the calling thread traces, which is told of
+    /// these exceptions.
+    pub fn debug_enable(
+        &self,
+        pid: u32,
+        notify: BorrowedFd<'_>,
+        exceptions: u64,
+    ) -> Result<RuntimeInfo> {
+        let mut info = [0u64; 2];
+        let pointer = info.as_mut_ptr() as u64;
+        let size = size_of_val(&info) as u64;
         let descriptor = notify.as_raw_fd() as u32;
-        self.debug_trap(
-            pid,
-            0,
-            [0, information, size | (u64::from(descriptor) << 32)],
-        )
-        .map(drop)
+        let arguments = [exceptions, pointer, size | (u64::from(descriptor) << 32)];
+        self.debug_trap(pid, 0, arguments)?;
+        Ok(RuntimeInfo {
+            state: info[1] as u32,
+            saves_trap_registers: info[1] >> 32 != 0,
+        })
     }
 
     pub fn debug_disable(&self, pid: u32) -> Result<()> {

@@ -6,3 +6,4 @@ pub mod debugger;
 pub mod ioctl;
 pub mod pressure;
 pub mod sysfs;
+pub mod trap;

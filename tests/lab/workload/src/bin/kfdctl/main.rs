@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Calls KFD's ioctls for the tests: on a workload's queues through its control
 //! socket, on another process as a debugger, on video memory as a graphics client.
+//! The command line is in one file because it is one declaration.
 
 mod contexts;
 mod debug;
+mod session;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -175,6 +177,26 @@ enum What {
         code: u64,
         #[arg(long)]
         bytes: u64,
+    },
+    /// Debug a process as AMD's debugger does, step by step: each begins when the file
+    /// GO.NUMBER is there, and prints a line
+    Session {
+        /// The process; without it, one is started that makes a queue
+        #[arg(long, requires = "queue")]
+        pid: Option<u32>,
+        /// KFD queue id
+        #[arg(long)]
+        queue: Option<u32>,
+        #[arg(long)]
+        node: u32,
+        #[arg(long)]
+        go: String,
+    },
+    /// Do with the main context what the input says, line by line
+    #[command(hide = true)]
+    Debuggee {
+        #[arg(long)]
+        node: u32,
     },
     /// Make a queue in a context beside the program's main one. It has no work on the
     /// GPU; in the program's memory its pointers say that it has. It is there until this
@@ -396,6 +418,16 @@ fn perform(what: What) -> Result<serde_json::Value> {
             debug::debug(pid, queues, cycles, suspended_ms, running_ms)
         }
         What::Look { pid, code, bytes } => debug::look(pid, &(code..code + bytes)),
+        What::Session {
+            pid,
+            queue,
+            node,
+            go,
+        } => match pid.zip(queue) {
+            Some((pid, queue)) => session::attached(pid, node, queue, &go),
+            None => session::launched(node, &go),
+        },
+        What::Debuggee { node } => session::debuggee(node),
         What::VramPressure {
             bytes,
             piece,
