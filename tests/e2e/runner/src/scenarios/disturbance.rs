@@ -236,37 +236,38 @@ fn evicted(guest: &mut Guest) -> Result<()> {
 }
 
 fn video_memory(guest: &mut Guest) -> Result<()> {
-    const AWHILE: Duration = Duration::from_secs(10);
     // Only who has something in video memory is evicted from it.
     let contention = Contention::start(guest, "", json!({"place": "device"}))?;
-    contention.disturb(guest, |guest| {
-        // The driver may take the memory of the urgent process instead, and give it
-        // back at the cost of the newcomer, again and again. The one that was last
-        // given memory is the last to lose it to the next newcomer.
-        for attempt in 0..5 {
-            let before = evicted_ms(guest, &contention)?;
-            let pressure = fill_video_memory(guest)?;
-            // It may be back before anybody has seen it held.
-            let evicted = guest.wait_until(
-                "the driver has evicted it",
-                AWHILE * (1 << attempt),
-                |guest| {
-                    let row = contention.heavy(guest)?.context("the queue is gone")?;
-                    Ok(row["state"] == "held" || evicted_ms(guest, &contention)? > before)
-                },
-            );
-            pressure.stop(guest)?;
-            if evicted.is_ok() {
-                return Ok(());
-            }
-        }
-        bail!("the driver has evicted others only")
-    })?;
+    contention.disturb(guest, |guest| run_out(guest, &contention))?;
     let before = contention.load.completed(guest, "urgent")?;
     guest.wait_until("the urgent work goes on", PATIENCE, |guest| {
         Ok(contention.load.completed(guest, "urgent")? > before)
     })?;
     contention.finish(guest)
+}
+
+/// Lets video memory run out until the driver has evicted the heavy process, which has
+/// something there.
+pub(super) fn run_out(guest: &mut Guest, contention: &Contention) -> Result<()> {
+    const AWHILE: Duration = Duration::from_secs(10);
+    // The driver may take the memory of the urgent process instead, and give it back at
+    // the cost of the newcomer, again and again. The one that was last given memory is the
+    // last to lose it to the next newcomer.
+    for attempt in 0..5 {
+        let before = evicted_ms(guest, contention)?;
+        let pressure = fill_video_memory(guest)?;
+        // It may be back before anybody has seen it held.
+        let patience = AWHILE * (1 << attempt);
+        let evicted = guest.wait_until("the driver has evicted it", patience, |guest| {
+            let row = contention.heavy(guest)?.context("the queue is gone")?;
+            Ok(row["state"] == "held" || evicted_ms(guest, contention)? > before)
+        });
+        pressure.stop(guest)?;
+        if evicted.is_ok() {
+            return Ok(());
+        }
+    }
+    bail!("the driver has evicted others only")
 }
 
 /// For how long the heavy process was evicted, as KFD counts it at the end of each

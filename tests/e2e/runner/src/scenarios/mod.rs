@@ -30,6 +30,7 @@ mod operator;
 mod pairs;
 mod partitions;
 mod passes;
+mod places;
 mod pm4;
 mod preemption;
 mod probe;
@@ -86,6 +87,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         selftest::SCENARIOS,
         disturbance::SCENARIOS,
         debugging::SCENARIOS,
+        places::SCENARIOS,
         failure::SCENARIOS,
         direct::SCENARIOS,
         pairs::SCENARIOS,

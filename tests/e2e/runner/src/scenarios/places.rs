@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where things lie and what there is with the newest driver: descriptors and the trap
+//! handler in video memory, and no rings of the kernel's own.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use anyhow::{ensure, Context, Result};
+use serde_json::json;
+
+use super::contention::{accounts, armed, Contention};
+use super::disturbance::run_out;
+use super::preemption::{gets_through, UNBOUNDED};
+use super::recovery::{expect_reset, reset_gpu};
+use super::refusal::reload;
+use crate::guest::Guest;
+use crate::image::AMDGPU;
+use crate::module::{Module, Table};
+use crate::scenario::{Needs, Scenario, Suite};
+
+/// What the driver has that keeps descriptors in the GPU's memory, and can leave the kernel
+/// without rings.
+const DESCRIPTORS: &[&str] = &["mqd_on_vram"];
+
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::E2e,
+        name: "queues are preempted where the kernel has no rings",
+        needs: Needs {
+            driver: DESCRIPTORS,
+            spoils: true,
+            one_die: true,
+            ..Needs::ANY
+        },
+        run: no_rings,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "descriptors in video memory stay where they are until a reset",
+        needs: Needs {
+            driver: DESCRIPTORS,
+            small: true,
+            one_die: true,
+            ..Needs::ANY
+        },
+        run: descriptors_stay,
+    },
+];
+
+fn no_rings(guest: &mut Guest) -> Result<()> {
+    reload(guest, AMDGPU, "user_queue=2")?;
+    let files = guest.agent().list("/sys/kernel/debug/dri/0000:01:00.0")?;
+    let rings: Vec<&String> = files
+        .iter()
+        .filter(|name| name.starts_with("amdgpu_ring_comp"))
+        .collect();
+    ensure!(rings.is_empty(), "the kernel has {rings:?}");
+    for transaction in ["driver", "direct"] {
+        let parameters = format!("mode=enforce transaction={transaction} {UNBOUNDED}");
+        let module = Module::load(guest, &parameters)?;
+        gets_through(guest)?;
+        ensure!(Table::Stats.sum(guest, "stops")? > 0);
+        armed(guest)?;
+        module.unload(guest)?;
+        accounts(guest)?;
+    }
+    expect_reset(guest);
+    let contention = Contention::start(guest, "", json!({}))?;
+    reset_gpu(guest)?;
+    contention.load.end(guest)?;
+    contention.start_over(guest)
+}
+
+/// Where the descriptors of the compute queues lie for the GPU, as each says itself.
+fn descriptors(guest: &mut Guest) -> Result<BTreeSet<u64>> {
+    /// The row that begins with the address.
+    const ROW: &str = "00000200:";
+    let dump = guest.agent().read_file("/sys/kernel/debug/kfd/mqds")?;
+    let mut found = BTreeSet::new();
+    for line in dump.lines() {
+        let mut words = line.split_whitespace();
+        if words.next() == Some(ROW) {
+            let mut word = || u64::from_str_radix(words.next().unwrap_or(""), 16);
+            found.insert(word()? | (word()? << 32));
+        }
+    }
+    Ok(found)
+}
+
+/// Where video memory lies for the GPU, as the driver has said when it was loaded.
+fn video_memory(guest: &mut Guest) -> Result<Range<u64>> {
+    let (lines, _) = guest.agent().log(0)?;
+    let line = lines.iter().rfind(|line| line.text.contains("VRAM: "));
+    let line = line.context("the driver does not say where video memory is")?;
+    let mut numbers = line.text.split_whitespace().filter_map(|word| {
+        let digits = word.strip_prefix("0x")?;
+        u64::from_str_radix(digits, 16).ok()
+    });
+    let mut number = || numbers.next().with_context(|| line.text.clone());
+    Ok(number()?..number()?)
+}
+
+/// The descriptors are pinned there, so that nothing but the processes' own memory moves.
+fn descriptors_stay(guest: &mut Guest) -> Result<()> {
+    expect_reset(guest);
+    let place = video_memory(guest)?;
+    let contention = Contention::start(guest, "", json!({"place": "device"}))?;
+    let before = descriptors(guest)?;
+    ensure!(
+        before.len() >= 2 && before.iter().all(|address| place.contains(address)),
+        "descriptors at {before:x?}, video memory at {place:x?}"
+    );
+    contention.disturb(guest, |guest| run_out(guest, &contention))?;
+    let after = descriptors(guest)?;
+    ensure!(
+        before == after,
+        "they were at {before:x?}, and are at {after:x?}"
+    );
+    reset_gpu(guest)?;
+    contention.load.end(guest)?;
+    contention.start_over(guest)
+}
