@@ -3,11 +3,12 @@
 
 use super::die::Resident;
 use super::dispatch::Dispatch;
-use super::machine::{Context, Course};
+use super::machine::{Context, Course, Scratch};
 use super::work::End;
 use super::Compute;
 use crate::bus::Buses;
 use crate::clock::Event;
+use crate::layout::aql::inactive;
 use crate::queue::{Queue, Queues};
 use crate::terms::QueueKey;
 
@@ -161,7 +162,13 @@ impl Compute {
         // die may have ended its workgroups before another was loaded again.
         self.pass(bus, queues, key, dispatch.packet);
         let started = dispatch.started.or(Some(now));
-        if let Err(fault) = queues.complete_signal(bus, key, dispatch.signal, started) {
+        let gives_back = dispatch.work.scratch().is_some_and(Scratch::is_for_once);
+        let result = queues.complete_signal(bus, key, dispatch.signal, started);
+        let result = result.and_then(|()| match gives_back {
+            true => queues.ask_owner(bus, key, inactive::RETURNS_SCRATCH),
+            false => Ok(()),
+        });
+        if let Err(fault) = result {
             queues.memory_fault(bus, key, fault, "completion signal");
         }
         queues.kick(bus, key);

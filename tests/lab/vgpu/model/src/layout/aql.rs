@@ -27,6 +27,29 @@ pub mod signal {
     pub const START: u64 = 32;
 }
 
+/// In what a queue's owner keeps (amd_queue_t).
+pub mod owner {
+    /// How many waves have scratch and how much, where it begins, bytes of a die's part, and
+    /// bytes that an item has.
+    pub const RING_SIZE: u64 = 140;
+    pub const LOCATION: u64 = 160;
+    pub const DIE_BYTES: u64 = 168;
+    pub const ITEM_BYTES: u64 = 176;
+    pub const PROPERTIES: u64 = 180;
+    /// The signal by which it is asked for something.
+    pub const INACTIVE_SIGNAL: u64 = 192;
+
+    /// Of the properties: scratch is given back after the dispatch that uses it.
+    pub const SCRATCH_ONCE: u32 = 1 << 4;
+}
+
+/// What the owner is asked for: a dispatch wants more scratch than there is, or scratch is
+/// given back.
+pub mod inactive {
+    pub const WANTS_SCRATCH: u64 = 1;
+    pub const RETURNS_SCRATCH: u64 = 512;
+}
+
 /// The packet by field.
 pub struct Packet {
     pub words: [u32; 16],

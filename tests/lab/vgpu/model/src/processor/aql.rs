@@ -4,15 +4,10 @@
 use super::pm4::CommandProcessor;
 use super::IN_FLIGHT;
 use crate::compute::{private_bytes, Dispatch, Kernel, Origin, Program, Scratch, Work};
-use crate::layout::aql::{kind, signal, vendor, Packet};
-use crate::memory::Space;
+use crate::layout::aql::{inactive, kind, owner, signal, vendor, Packet};
+use crate::memory::{Memory, MemoryFault, Space};
 use crate::queue::{Failure, Flow, Indirect, Queue};
-use crate::terms::{QueueKey, ReadPointer};
-
-/// In what a queue's owner keeps (amd_queue_t): the signal by which it is asked for
-/// something, and that a dispatch wants more scratch than there is.
-const INACTIVE_SIGNAL: u64 = 192;
-const INSUFFICIENT_SCRATCH: u64 = 1;
+use crate::terms::{GpuNanos, QueueKey, ReadPointer};
 
 enum Launch {
     /// Complete as soon as it was read.
@@ -114,7 +109,8 @@ impl CommandProcessor<'_> {
             Launch::Done => {
                 self.fetch_to(key, number.wrapping_add(1));
                 self.pass(key, number);
-                if let Some(flow) = self.complete(key, front.packet.completion()) {
+                let now = self.engines.bus.now();
+                if let Some(flow) = self.complete(key, front.packet.completion(), Some(now)) {
                     return flow;
                 }
             }
@@ -150,11 +146,11 @@ impl CommandProcessor<'_> {
     }
 
     /// Completes a packet's signal. Returns a flow only if that stopped the queue.
-    fn complete(&mut self, key: QueueKey, signal: u64) -> Option<Flow> {
+    fn complete(&mut self, key: QueueKey, signal: u64, started: Option<GpuNanos>) -> Option<Flow> {
         let engines = &mut *self.engines;
         let result = engines
             .queues
-            .complete_signal(&mut engines.bus, key, signal, None);
+            .complete_signal(&mut engines.bus, key, signal, started);
         let fault = result.err()?;
         Some(self.stop_for_memory(key, fault, "completion signal"))
     }
@@ -181,7 +177,13 @@ impl CommandProcessor<'_> {
             let scratch = match wanted {
                 0 => Scratch::default(),
                 _ => match Scratch::read(memory, space, owner, wanted)? {
-                    Some(scratch) => scratch,
+                    Some(scratch) => match scratch.is_for_once() {
+                        true if engines.compute.in_flight(front.key) > 0 => {
+                            return Ok(Launch::Full)
+                        }
+                        true if is_asked(memory, space, owner)? => return Ok(Launch::Wait),
+                        _ => scratch,
+                    },
                     None => return self.want_scratch(front, owner),
                 },
             };
@@ -211,13 +213,13 @@ impl CommandProcessor<'_> {
             return Ok(Launch::Full);
         }
         let memory = &engines.bus.memory;
-        let signal = memory.read_u64(front.space, owner.wrapping_add(INACTIVE_SIGNAL))?;
+        let signal = memory.read_u64(front.space, owner.wrapping_add(owner::INACTIVE_SIGNAL))?;
         if signal == 0 {
             let reason = "a dispatch wants scratch, and nobody can be asked for it";
             return Err(Failure::Packet(reason.to_owned()));
         }
-        let (bus, what) = (&mut engines.bus, INSUFFICIENT_SCRATCH);
-        engines.queues.ask_owner(bus, front.key, signal, what)?;
+        let (bus, what) = (&mut engines.bus, inactive::WANTS_SCRATCH);
+        engines.queues.ask_owner(bus, front.key, what)?;
         Ok(Launch::Wait)
     }
 
@@ -289,8 +291,14 @@ impl CommandProcessor<'_> {
         let number = queue.fetched();
         queue.fetch_to(number.wrapping_add(1));
         self.pass(key, number);
-        self.complete(key, signal);
+        self.complete(key, signal, None);
     }
+}
+
+/// Whether a queue's owner has been asked for something and not answered yet.
+fn is_asked(memory: &Memory, space: Space, owner: u64) -> Result<bool, MemoryFault> {
+    let signal = memory.read_u64(space, owner.wrapping_add(owner::INACTIVE_SIGNAL))?;
+    Ok(signal != 0 && memory.read_u64(space, signal.wrapping_add(signal::VALUE))? != 0)
 }
 
 /// Items of a workgroup and the number of workgroups of a dispatch.

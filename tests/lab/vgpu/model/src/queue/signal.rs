@@ -4,7 +4,7 @@
 use super::Queues;
 use crate::bus::Buses;
 use crate::interrupt::source;
-use crate::layout::aql::signal;
+use crate::layout::aql::{owner, signal};
 use crate::memory::MemoryFault;
 use crate::terms::{GpuNanos, QueueKey};
 
@@ -36,17 +36,18 @@ impl Queues {
 
     /// Tells the queue's owner by a signal that it must do something before the queue goes
     /// on. Nothing is said while the owner has not answered.
-    pub fn ask_owner(
-        &self,
-        bus: &mut Buses,
-        key: QueueKey,
-        signal: u64,
-        what: u64,
-    ) -> Result<(), MemoryFault> {
+    pub fn ask_owner(&self, bus: &mut Buses, key: QueueKey, what: u64) -> Result<(), MemoryFault> {
         let Some(queue) = self.get(key) else {
             return Ok(());
         };
-        let (space, value) = (queue.space(), signal.wrapping_add(signal::VALUE));
+        let (space, owner) = (queue.space(), queue.owner_record());
+        let signal = bus
+            .memory
+            .read_u64(space, owner.wrapping_add(owner::INACTIVE_SIGNAL))?;
+        if signal == 0 {
+            return Ok(());
+        }
+        let value = signal.wrapping_add(signal::VALUE);
         if bus.memory.read_u64(space, value)? != 0 {
             return Ok(());
         }

@@ -157,6 +157,31 @@ fn a_barrier_packet_waits_for_its_signals() {
 }
 
 #[test]
+fn a_barrier_packet_has_the_time_at_which_it_was_complete() {
+    let mut driver = Driver::new(config());
+    let process = driver.process(1);
+    let queue = driver.queue(process, 1);
+    driver.map(&[queue]);
+    let first = driver.dispatch(&queue, Work::default());
+    let done = driver.signal();
+    let mut words = [0; 16];
+    words[0] = 3 | (1 << 8);
+    words[14] = (USER + done) as u32;
+    words[15] = ((USER + done) >> 32) as u32;
+    driver.put_packet(&queue, &words);
+    driver.ring(&queue);
+    let second = driver.dispatch(&queue, Work::default());
+    driver.finish(&second);
+    let times = |signal| [driver.get64(signal + 32), driver.get64(signal + 40)];
+    let [[_, before], [start, end], [after, _]] = [first.signal, done, second.signal].map(times);
+    assert_eq!(start, end);
+    assert!(
+        before <= start && end <= after && before > 0,
+        "{before} {start} {after}"
+    );
+}
+
+#[test]
 fn a_reserved_packet_holds_the_queue_until_its_doorbell() {
     let mut driver = Driver::new(config());
     let process = driver.process(1);

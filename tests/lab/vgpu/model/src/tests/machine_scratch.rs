@@ -2,17 +2,11 @@
 //! Dispatches whose items have scratch: who gives it, which part a wave has, and that the
 //! part stays the wave's when it is taken off.
 
+use crate::layout::aql::{inactive, owner as field};
 use crate::layout::descriptor as mqd;
 use crate::terms::{Config, Timing};
 use crate::testing::driver::{Driver, TestQueue, USER};
 use crate::testing::machine::{arguments, Launch, HANDLERS, UNOPTIMIZED};
-
-/// Offsets in amd_queue_t.
-const RING_SIZE: u64 = 140;
-const LOCATION: u64 = 160;
-const DIE_BYTES: u64 = 168;
-const ITEM_BYTES: u64 = 176;
-const INACTIVE_SIGNAL: u64 = 192;
 
 const COUNT: u32 = 1900;
 const GROUPS: u32 = COUNT.div_ceil(256);
@@ -36,7 +30,7 @@ fn driver(xcc_count: u32, instruction: u64) -> (Driver, TestQueue) {
     let signal = driver.signal();
     // The value of a signal is what has to be done.
     driver.put64(signal + 8, 0);
-    driver.put64(owner(&queue) + INACTIVE_SIGNAL, USER + signal);
+    driver.put64(owner(&queue) + field::INACTIVE_SIGNAL, USER + signal);
     driver.map(&[queue]);
     (driver, queue)
 }
@@ -47,7 +41,7 @@ fn owner(queue: &TestQueue) -> u64 {
 
 /// What the owner's signal says.
 fn asked(driver: &Driver, queue: &TestQueue) -> u64 {
-    driver.get64(driver.get64(owner(queue) + INACTIVE_SIGNAL) - USER + 8)
+    driver.get64(driver.get64(owner(queue) + field::INACTIVE_SIGNAL) - USER + 8)
 }
 
 /// Gives a queue scratch for so many waves of each die, and lets it go on.
@@ -56,11 +50,11 @@ fn give(driver: &mut Driver, queue: &TestQueue, waves: u32) -> u64 {
     let die_bytes = u64::from(waves * WAVE);
     let memory = driver.guest(die_bytes * dies);
     let at = owner(queue);
-    driver.put32(at + RING_SIZE, waves | ((WAVE / 1024) << 12));
-    driver.put64(at + LOCATION, USER + memory);
-    driver.put64(at + DIE_BYTES, die_bytes);
-    driver.put32(at + ITEM_BYTES, ITEM);
-    let signal = driver.get64(at + INACTIVE_SIGNAL) - USER;
+    driver.put32(at + field::RING_SIZE, waves | ((WAVE / 1024) << 12));
+    driver.put64(at + field::LOCATION, USER + memory);
+    driver.put64(at + field::DIE_BYTES, die_bytes);
+    driver.put32(at + field::ITEM_BYTES, ITEM);
+    let signal = driver.get64(at + field::INACTIVE_SIGNAL) - USER;
     driver.put64(signal + 8, 0);
     memory
 }
@@ -104,13 +98,13 @@ fn a_dispatch_that_wants_scratch_waits_until_its_owner_gives_it() {
         let interrupts = driver.device.state().interrupts;
         let (signal, to) = launch(&mut driver, &queue);
         driver.run(1_000_000);
-        assert_eq!(asked(&driver, &queue), 1);
+        assert_eq!(asked(&driver, &queue), inactive::WANTS_SCRATCH);
         assert_eq!(driver.report(&queue).dispatches_done, 0);
         // Nobody waits for the signal by an interrupt here.
         assert_eq!(driver.device.state().interrupts, interrupts);
         // The owner has not answered yet, and is not asked again.
         driver.run(1_000_000);
-        assert_eq!(asked(&driver, &queue), 1);
+        assert_eq!(asked(&driver, &queue), inactive::WANTS_SCRATCH);
         let memory = give(&mut driver, &queue, 32);
         driver.await_signal(signal);
         assert_eq!(driver.words(to, COUNT as usize), expected(), "{xcc_count}");
@@ -126,6 +120,39 @@ fn a_dispatch_that_wants_scratch_waits_until_its_owner_gives_it() {
         assert_eq!(driver.words(to, COUNT as usize), expected());
         assert_eq!(asked(&driver, &queue), 0);
     }
+}
+
+#[test]
+fn scratch_for_one_dispatch_is_given_back_before_the_next_has_any() {
+    let (mut driver, queue) = driver(1, 500);
+    let at = owner(&queue);
+    let signal = driver.get64(at + field::INACTIVE_SIGNAL) - USER;
+    give(&mut driver, &queue, 16);
+    driver.put32(at + field::PROPERTIES, field::SCRATCH_ONCE);
+    let (first, to) = launch(&mut driver, &queue);
+    let (second, to_second) = launch(&mut driver, &queue);
+    // The queue knows after it was taken off, too.
+    driver.run(100_000);
+    driver.unmap_all();
+    driver.map(&[queue]);
+    driver.await_signal(first);
+    assert_eq!(driver.words(to, COUNT as usize), expected());
+    driver.run(1_000_000);
+    assert_eq!(asked(&driver, &queue), inactive::RETURNS_SCRATCH);
+    let started = |driver: &Driver| driver.report(&queue).dispatches_started;
+    assert_eq!(started(&driver), 1);
+    // The owner takes it back, and is asked for more.
+    driver.put32(at + field::ITEM_BYTES, 0);
+    driver.put64(signal + 8, 0);
+    driver.put32(at + field::PROPERTIES, 0);
+    driver.run(1_000_000);
+    assert_eq!(asked(&driver, &queue), inactive::WANTS_SCRATCH);
+    give(&mut driver, &queue, 32);
+    driver.await_signal(second);
+    assert_eq!(driver.words(to_second, COUNT as usize), expected());
+    // That stays the queue's.
+    driver.run(1_000_000);
+    assert_eq!((asked(&driver, &queue), started(&driver)), (0, 2));
 }
 
 #[test]
@@ -188,7 +215,7 @@ fn scratch_that_no_workgroup_fits_into_stops_the_queue() {
 #[test]
 fn without_anybody_to_ask_the_queue_stops() {
     let (mut driver, queue) = driver(1, 20);
-    driver.put64(owner(&queue) + INACTIVE_SIGNAL, 0);
+    driver.put64(owner(&queue) + field::INACTIVE_SIGNAL, 0);
     launch(&mut driver, &queue);
     driver.run(1_000_000);
     let fault = driver.report(&queue).fault.unwrap();

@@ -2,15 +2,9 @@
 //! Scratch, the memory that each item of a dispatch has for itself: where a queue's is,
 //! and which part of it a wave has.
 
+use crate::layout::aql::owner;
 use crate::memory::{Memory, MemoryFault, Space};
 use crate::terms::Config;
-
-/// In what the queue's owner keeps (amd_queue_t): how many waves have scratch and how much,
-/// where it begins, bytes of a die's part, and bytes that an item has.
-const RING_SIZE: u64 = 140;
-const LOCATION: u64 = 160;
-const DIE_BYTES: u64 = 168;
-const ITEM_BYTES: u64 = 176;
 
 const ENGINES: u32 = Config::SHADER_ENGINES;
 const LANES: u64 = 64;
@@ -27,6 +21,8 @@ pub struct Scratch {
     location: u64,
     die_bytes: u64,
     ring_size: u32,
+    /// It is for one dispatch, after which its owner takes it back.
+    once: bool,
 }
 
 /// A wave's part of its queue's scratch on a die.
@@ -46,11 +42,13 @@ impl Scratch {
         owner: u64,
         wanted: u32,
     ) -> Result<Option<Scratch>, MemoryFault> {
-        let has = memory.read_u32(space, owner.wrapping_add(ITEM_BYTES))?;
+        let has = memory.read_u32(space, owner.wrapping_add(owner::ITEM_BYTES))?;
+        let properties = memory.read_u32(space, owner.wrapping_add(owner::PROPERTIES))?;
         let scratch = Scratch {
-            location: memory.read_u64(space, owner.wrapping_add(LOCATION))?,
-            die_bytes: memory.read_u64(space, owner.wrapping_add(DIE_BYTES))?,
-            ring_size: memory.read_u32(space, owner.wrapping_add(RING_SIZE))?,
+            location: memory.read_u64(space, owner.wrapping_add(owner::LOCATION))?,
+            die_bytes: memory.read_u64(space, owner.wrapping_add(owner::DIE_BYTES))?,
+            ring_size: memory.read_u32(space, owner.wrapping_add(owner::RING_SIZE))?,
+            once: properties & owner::SCRATCH_ONCE != 0,
         };
         let is_enough = has >= wanted && scratch.wave_bytes() >= u64::from(wanted) * LANES;
         Ok(Some(scratch).filter(|scratch| is_enough && scratch.waves_of_engine() > 0))
@@ -63,6 +61,7 @@ impl Scratch {
             location,
             die_bytes: 0,
             ring_size,
+            once: false,
         }
     }
 
@@ -72,15 +71,22 @@ impl Scratch {
     }
 
     pub fn to_words(self) -> [u64; Scratch::WORDS] {
-        [self.location, self.die_bytes, self.ring_size.into()]
+        let last = u64::from(self.ring_size) | (u64::from(self.once) << 32);
+        [self.location, self.die_bytes, last]
     }
 
-    pub fn from_words([location, die_bytes, ring_size]: [u64; Scratch::WORDS]) -> Scratch {
+    pub fn from_words([location, die_bytes, last]: [u64; Scratch::WORDS]) -> Scratch {
         Scratch {
             location,
             die_bytes,
-            ring_size: ring_size as u32,
+            ring_size: last as u32,
+            once: last >> 32 != 0,
         }
+    }
+
+    /// Whether its owner takes it back after one dispatch.
+    pub fn is_for_once(&self) -> bool {
+        self.once
     }
 
     /// Waves of a shader engine that have scratch at a time.
@@ -118,6 +124,7 @@ mod tests {
         die_bytes: 0x8000,
         // Eight waves with 2 KiB each.
         ring_size: 8 | (2 << WAVE_SIZE_FROM),
+        once: true,
     };
 
     #[test]
