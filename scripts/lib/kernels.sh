@@ -126,6 +126,7 @@ build_modules() {
 build_for_scenarios() {
 	local release
 	build_modules
+	"$scripts/build/clients"
 	for release in "${releases[@]}"; do
 		"$scripts/build/gate" "$release"
 	done

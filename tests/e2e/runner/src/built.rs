@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{bail, ensure, Context, Result};
 
-use crate::cache::{gate, module};
+use crate::cache::{clients, gate, module};
 
 /// The project's folder, of which this program was built.
 const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
@@ -30,14 +30,23 @@ pub fn check_module(release: &str) -> Result<()> {
         let file = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         Ok((!file.is_empty()).then_some(file))
     })?;
-    refuse("module", release, state)
+    refuse_for("module", release, state)
 }
 
 /// The same of what holds unbinding up.
 pub fn check_gate(release: &str) -> Result<()> {
     let sources = Path::new(PROJECT).join("tests/gate");
     let state = state_of(&gate(release)?, |build| changed(&sources, build))?;
-    refuse("gate", release, state)
+    refuse_for("gate", release, state)
+}
+
+/// The same of the programs in HIP.
+pub fn check_clients() -> Result<()> {
+    let sources = Path::new(PROJECT).join("tests/clients");
+    let state = state_of(&clients()?, |build| {
+        changed(&sources, &build.join("sources"))
+    })?;
+    refuse("the programs in HIP are", "scripts/build/clients", state)
 }
 
 /// What is wrong with something that is built.
@@ -70,18 +79,21 @@ fn changed(sources: &Path, build: &Path) -> Result<Option<String>> {
     Ok(None)
 }
 
-fn refuse(what: &str, release: &str, state: State) -> Result<()> {
-    let remedy = format!(
-        "run 'scripts/build/{what} {release}', or the suite by 'scripts/test/e2e', which builds \
-         what it needs"
-    );
+/// `what` is built by a command.
+fn refuse(what: &str, command: &str, state: State) -> Result<()> {
+    let remedy =
+        format!("run '{command}', or the suite by 'scripts/test/e2e', which builds what it needs");
     match state {
         State::Good => Ok(()),
-        State::Missing => bail!("the {what} for {release} is not built: {remedy}"),
-        State::Stale(file) => {
-            bail!("the {what} for {release} is stale, since {file} has changed: {remedy}")
-        }
+        State::Missing => bail!("{what} not built: {remedy}"),
+        State::Stale(file) => bail!("{what} stale, since {file} has changed: {remedy}"),
     }
+}
+
+/// The same of what is built for a kernel.
+fn refuse_for(what: &str, release: &str, state: State) -> Result<()> {
+    let command = format!("scripts/build/{what} {release}");
+    refuse(&format!("the {what} for {release} is"), &command, state)
 }
 
 #[cfg(test)]
@@ -107,11 +119,11 @@ mod tests {
         assert_eq!(state(), State::Good);
 
         for bad in [State::Missing, State::Stale("engine.rs".into())] {
-            let error = refuse("module", "7.3.4", bad).unwrap_err().to_string();
+            let error = refuse_for("module", "7.3.4", bad).unwrap_err().to_string();
             assert!(error.contains("'scripts/build/module 7.3.4'"), "{error}");
             assert!(error.contains("'scripts/test/e2e'"), "{error}");
         }
-        assert!(refuse("module", "7.3.4", State::Good).is_ok());
+        assert!(refuse_for("module", "7.3.4", State::Good).is_ok());
     }
 
     #[test]

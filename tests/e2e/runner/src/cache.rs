@@ -154,6 +154,11 @@ pub fn gate(release: &str) -> Result<PathBuf> {
     Ok(target()?.join("gate").join(release).join("unbind_gate.ko"))
 }
 
+/// Where the programs in HIP are built.
+pub fn clients() -> Result<PathBuf> {
+    Ok(target()?.join("clients").join("clients"))
+}
+
 /// A program that was built together with this one.
 pub fn program(name: &str) -> Result<PathBuf> {
     let path = programs()?.join(name);

@@ -4,6 +4,7 @@
 mod allocations;
 mod background;
 mod burst;
+mod clients;
 mod contention;
 mod contexts;
 mod crowd;
@@ -94,6 +95,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         crowd::SCENARIOS,
         pm4::SCENARIOS,
         machine_code::SCENARIOS,
+        clients::SCENARIOS,
         contexts::SCENARIOS,
         two_gpus::SCENARIOS,
         partitions::SCENARIOS,

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Programs in HIP (`tests/clients`), of which nothing but the source is ours: compiler,
+//! runtime and libraries are Debian's. Each runs alone first. Then it goes on beside a
+//! queue for which the module stops it, again and again, and must leave the same bits. That
+//! they are right each program has found out by itself, from what the host calculates.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{bail, ensure, Context, Result};
+use e2e_protocol::{Finished, Program};
+use serde_json::json;
+use vgpu_model::{Pace, QueueKind};
+
+use super::direct::DIRECT;
+use crate::background::{Background, Expect};
+use crate::built::check_clients;
+use crate::cache::clients;
+use crate::guest::Guest;
+use crate::image::libraries;
+use crate::load::{queue, Load};
+use crate::module::{Module, Table};
+use crate::scenario::{Needs, Scenario, Suite};
+
+/// With eight dies the runtime takes several times as long to begin, which one of the
+/// scenarios is enough for.
+const BRIEF: Needs = Needs {
+    one_die: true,
+    ..Needs::ANY
+};
+
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::E2e,
+        name: "programs in HIP go on where they were preempted",
+        needs: Needs::ANY,
+        run: |guest| preempted(guest, "", &["sums", "scratch"]),
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "programs in HIP go on where they were preempted with transaction=direct",
+        needs: Needs {
+            driver: DIRECT,
+            ..BRIEF
+        },
+        run: |guest| preempted(guest, "transaction=direct", &["matrices", "streams"]),
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "programs in HIP go on where they were preempted with backend=mqd",
+        needs: Needs {
+            sched_policy: 2,
+            ..BRIEF
+        },
+        run: |guest| {
+            // The driver itself logs this whenever a process ends in this mode.
+            guest.expect_log("Unsupported on sched_policy");
+            preempted(guest, "backend=mqd", &["waiting", "inference"])
+        },
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a program in HIP that a rule makes urgent preempts others",
+        needs: Needs::ONCE,
+        run: by_another,
+    },
+];
+
+/// All programs that are preempted.
+const PROGRAMS: &[&str] = &[
+    "sums",
+    "matrices",
+    "waiting",
+    "streams",
+    "scratch",
+    "primitives",
+    "inference",
+];
+/// The one for which others are preempted.
+const CROWD: &str = "crowd";
+/// The name of the process in which it runs then.
+const URGENT: &str = "urgent";
+
+/// Where the programs and their libraries are in the guest.
+const PLACE: &str = "/tmp/hip";
+/// How often the module stops each program, so that waves of it are saved.
+const GOAL: u64 = 50;
+/// How long an instruction takes, in nanoseconds of the GPU: so long that each kernel is
+/// under way for some of the guest's milliseconds.
+const INSTRUCTION: u64 = 20_000;
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// The programs that GP_CLIENTS names, or all of them, or else `usual`.
+fn chosen(usual: &[&'static str]) -> Result<Vec<&'static str>> {
+    let names = std::env::var("GP_CLIENTS").unwrap_or_default();
+    let mut chosen = PROGRAMS.to_vec();
+    match names.as_str() {
+        "all" => (),
+        "" => chosen = usual.to_vec(),
+        names => chosen.retain(|program| names.split_whitespace().any(|name| name == *program)),
+    }
+    ensure!(!chosen.is_empty(), "GP_CLIENTS names none of {PROGRAMS:?}");
+    Ok(chosen)
+}
+
+/// Takes the programs and all that they need into the guest, and does something with them.
+/// Nothing of it stays, since it takes memory.
+fn with_programs(guest: &mut Guest, run: impl FnOnce(&mut Guest) -> Result<()>) -> Result<()> {
+    check_clients()?;
+    let program = clients()?;
+    let mut files: BTreeMap<String, PathBuf> = BTreeMap::new();
+    for library in libraries(&program)? {
+        let name = library.file_name().context("a library without a name")?;
+        files.insert(name.to_string_lossy().into_owned(), library);
+    }
+    for name in ["clients", URGENT] {
+        files.insert(name.into(), program.clone());
+    }
+    guest.add_files(&files, PLACE)?;
+    run(guest)?;
+    guest.agent().shell(&format!("rm -r {PLACE}")).map(drop)
+}
+
+/// The processes with queues, as the GPU knows them.
+fn processes(guest: &mut Guest) -> Result<BTreeSet<u32>> {
+    let queues = guest.device.queues()?;
+    Ok(queues.iter().map(|queue| queue.queue.pasid).collect())
+}
+
+/// A process that runs programs one after the other.
+struct Clients {
+    process: Background,
+    place: String,
+    /// What each leaves when nobody disturbs it.
+    alone: BTreeMap<&'static str, String>,
+    /// The GPU's number of the process.
+    number: u32,
+}
+
+impl Clients {
+    /// Starts a process, and returns when each of its programs has run alone. No other may
+    /// make its first queue meanwhile.
+    fn start(guest: &mut Guest, file: &str, programs: &[&'static str]) -> Result<Clients> {
+        let place = format!("{PLACE}/{}", guest.unique());
+        guest.agent().shell(&format!("mkdir {place}"))?;
+        let others = processes(guest)?;
+        let names = programs.iter().map(|&name| name.to_owned());
+        let program = Program {
+            program: format!("{PLACE}/{file}"),
+            arguments: [place.clone()].into_iter().chain(names).collect(),
+            environment: vec![("LD_LIBRARY_PATH".into(), PLACE.into())],
+            ..Program::default()
+        };
+        let mut clients = Clients {
+            process: Background::program(guest, program, Expect::Anything)?,
+            place,
+            alone: BTreeMap::new(),
+            number: 0,
+        };
+        for &name in programs {
+            guest.wait_until(&format!("{name} has run alone"), PATIENCE, |guest| {
+                let alone = clients.said(guest, name)?.pop();
+                let has_run = alone.is_some();
+                clients.alone.extend(alone.map(|digest| (name, digest)));
+                Ok(has_run)
+            })?;
+        }
+        let own = processes(guest)?
+            .difference(&others)
+            .copied()
+            .collect::<Vec<_>>();
+        ensure!(own.len() == 1, "the new processes of the GPU are {own:?}");
+        clients.number = own[0];
+        Ok(clients)
+    }
+
+    /// Makes one of the files that the process waits for.
+    fn tell(&self, guest: &mut Guest, word: &str) -> Result<()> {
+        let path = format!("{}/{word}", self.place);
+        guest.agent().make_file(&path, "")
+    }
+
+    /// What it has printed behind a word, in each line. Where something was wrong, it has
+    /// ended.
+    fn said(&self, guest: &mut Guest, word: &str) -> Result<Vec<String>> {
+        if let Some(ended) = self.process.wait(guest, Duration::ZERO)? {
+            let Finished { status, stderr, .. } = ended;
+            bail!("while '{word}' was awaited, the programs ended with {status:?}: {stderr}");
+        }
+        let text = self.process.output(guest)?;
+        Ok(behind(&text, word))
+    }
+
+    /// How often waves of the process were saved so far.
+    fn saves(&self, guest: &mut Guest) -> Result<u64> {
+        let mut queues = guest.device.queues()?;
+        queues.retain(|each| each.queue.pasid == self.number && each.kind == QueueKind::Aql);
+        for queue in &queues {
+            ensure!(queue.fault.is_none(), "{queue:?}");
+        }
+        Ok(queues.iter().map(|queue| queue.saves).sum())
+    }
+
+    /// Waits until a program was stopped so often with waves that were saved, and lets its
+    /// round be the last. Each must have left what it leaves alone.
+    fn stopped_often(&self, guest: &mut Guest, name: &str) -> Result<()> {
+        guest.wait_until(&format!("{name} begins"), PATIENCE, |guest| {
+            Ok(self.said(guest, "begin")?.iter().any(|begun| begun == name))
+        })?;
+        let before = (self.saves(guest)?, Table::Stats.sum(guest, "stops")?);
+        let mut stops = 0;
+        // The driver has waves saved as well, when queues come and go.
+        let waited = guest.wait_until("programs are stopped often", PATIENCE, |guest| {
+            self.said(guest, name)?;
+            let now = (self.saves(guest)?, Table::Stats.sum(guest, "stops")?);
+            stops = (now.0 - before.0).min(now.1 - before.1);
+            Ok(stops >= GOAL)
+        });
+        waited.with_context(|| format!("waves of {name} were saved in {stops} stops"))?;
+        println!("        {name}: waves were saved in {stops} stops");
+        self.tell(guest, name)
+    }
+
+    /// Waits for the end, and compares what each round has left with what it leaves alone.
+    fn finish(self, guest: &mut Guest) -> Result<()> {
+        let text = self.process.succeed(guest, PATIENCE)?;
+        for (name, alone) in &self.alone {
+            let rounds = behind(&text, name);
+            ensure!(
+                rounds.len() > 1 && rounds.iter().all(|digest| digest == alone),
+                "{name} leaves {alone} alone, and left {rounds:?}"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// What complete lines have behind their first word, of those that have this one.
+fn behind(text: &str, word: &str) -> Vec<String> {
+    let complete = text.rfind('\n').map_or("", |end| &text[..end]);
+    let lines = complete.lines().filter_map(|line| line.split_once(' '));
+    let own = lines.filter(|(first, _)| *first == word);
+    own.map(|(_, rest)| rest.to_owned()).collect()
+}
+
+/// So slow that kernels are under way when the module looks, each wave at its own place.
+fn set_pace(guest: &mut Guest) -> Result<()> {
+    guest.device.set_pace(Pace {
+        instruction: INSTRUCTION,
+        wave_quantum: 1,
+        wave_seed: 7,
+    })
+}
+
+/// Has each program stopped often for who comes under the rule, by a module with its
+/// defaults.
+fn stopped_each(guest: &mut Guest, clients: Clients, programs: &[&'static str]) -> Result<()> {
+    set_pace(guest)?;
+    clients.tell(guest, "go")?;
+    for name in programs {
+        clients.stopped_often(guest, name)?;
+    }
+    clients.finish(guest)?;
+    guest.device.set_pace(Pace::default())?;
+    ensure!(Table::Stats.sum(guest, "failures")? == 0);
+    Ok(())
+}
+
+fn preempted(guest: &mut Guest, parameters: &str, usual: &[&'static str]) -> Result<()> {
+    let programs = chosen(usual)?;
+    with_programs(guest, |guest| {
+        let clients = Clients::start(guest, "clients", &programs)?;
+        let module = Module::load(guest, &format!("mode=enforce {parameters}"))?;
+        module.add_rule(guest, "7 comm=workload prio=9")?;
+        // More than the GPU takes at once, and then a pause.
+        let urgent = queue(
+            "urgent",
+            guest.shape.full() + guest.shape.full() / 2,
+            100_000,
+            json!({"requests": 1_000_000,
+                "arrival": {"closed_loop": {"depth": 1, "think_ns": 2_000_000}}}),
+        );
+        let load = Load::start(guest, json!({"queues": [urgent]}))?;
+        stopped_each(guest, clients, &programs)?;
+        load.stop(guest)?;
+        load.finish(guest)?;
+        module.unload(guest)
+    })
+}
+
+fn by_another(guest: &mut Guest) -> Result<()> {
+    let programs = chosen(&["primitives"])?;
+    with_programs(guest, |guest| {
+        let clients = Clients::start(guest, "clients", &programs)?;
+        let urgent = Clients::start(guest, URGENT, &[CROWD])?;
+        let module = Module::load(guest, "mode=enforce")?;
+        module.add_rule(guest, &format!("7 comm={URGENT} prio=9"))?;
+        urgent.tell(guest, "go")?;
+        stopped_each(guest, clients, &programs)?;
+        urgent.tell(guest, CROWD)?;
+        urgent.finish(guest)?;
+        module.unload(guest)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_complete_lines_are_read() {
+        let text = "sums 1\nbegin sums\nsums 2\nsums 3";
+        assert_eq!(behind(text, "sums"), ["1", "2"]);
+        assert_eq!(behind(text, "begin"), ["sums"]);
+        assert!(behind("sums 1", "sums").is_empty());
+    }
+}
