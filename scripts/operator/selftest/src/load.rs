@@ -14,7 +14,7 @@ use gpu_workload::control::{self, Request};
 use gpu_workload::group;
 use gpu_workload::hsa::Place;
 use gpu_workload::report::{Event, QueueIdentity, RunReport};
-use gpu_workload::spec::{Arrival, Cost, KernelSpec, QueueSpec, RunSpec};
+use gpu_workload::spec::{Arrival, Cost, KernelSpec, QueueSpec, Ring, RunSpec};
 
 /// The names of its two queues.
 pub const HEAVY: &str = "heavy";
@@ -67,6 +67,7 @@ fn queue(name: &str, priority: u32, workgroups: u32, cost_ns: u64) -> QueueSpec 
         priority,
         percentage: 100,
         ring_packets: 128,
+        ring: Ring::default(),
         workgroups,
         workgroup_size: 4 * WAVE,
         cost_ns: Cost::Nanoseconds(cost_ns),

@@ -3,7 +3,7 @@
 
 use e2e_runner::load::DILATION;
 use gpu_workload::hsa::Place;
-use gpu_workload::spec::{Arrival, Cost, KernelSpec, QueueSpec, RunSpec};
+use gpu_workload::spec::{Arrival, Cost, KernelSpec, QueueSpec, Ring, RunSpec};
 
 /// The names of the two queues, and of the processes that own them.
 pub const URGENT: &str = "inference";
@@ -45,6 +45,7 @@ pub fn heavy(duration_ns: u64) -> QueueSpec {
         priority: 2,
         percentage: 100,
         ring_packets: 256,
+        ring: Ring::default(),
         workgroups: 640,
         workgroup_size: 256,
         cost_ns: Cost::Nanoseconds(4_000_000),

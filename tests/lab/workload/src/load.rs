@@ -15,12 +15,12 @@ use anyhow::{ensure, Context, Result};
 
 use crate::counters::Tally;
 use crate::hint::Page;
-use crate::hsa::{Buffer, Queue, Runtime, SharedSignals, Signal};
+use crate::hsa::{Buffer, Place, Queue, Runtime, SharedSignals, Signal};
 use crate::kfd::ioctl::{Kfd, OwnQueue};
 use crate::kfd::sysfs;
 use crate::real_time;
 use crate::report::QueueIdentity;
-use crate::spec::{Barrier, QueueSpec, RunSpec};
+use crate::spec::{Barrier, QueueSpec, Ring, RunSpec};
 use parts::Parts;
 
 /// How often a thread that waits looks whether it should stop.
@@ -80,14 +80,19 @@ impl Active {
         kfd: &Kfd,
         gpu: usize,
         gpu_id: u32,
-        ring_packets: u32,
+        spec: &QueueSpec,
         settings: Settings,
     ) -> Result<Self> {
         let pid = std::process::id();
         let before = sysfs::queues(pid)?;
-        let queue = Queue::create(runtime, gpu, ring_packets)?;
+        let mut queue = Queue::create(runtime, gpu, spec.ring_packets)?;
         let after = sysfs::queues(pid)?;
         let id = sysfs::new_queue(&before, &after, gpu_id, queue.ring_bytes())?;
+        if spec.ring != Ring::Host {
+            let bytes = queue.ring_bytes() as usize;
+            let memory = Buffer::allocate(runtime, gpu, Place::Device, bytes)?;
+            queue.move_ring(memory, spec.ring == Ring::Hidden)?;
+        }
         let own = OwnQueue {
             id,
             ring_address: queue.ring_address(),
@@ -158,7 +163,7 @@ impl Load {
             percentage: spec.percentage,
             priority: spec.priority,
         };
-        let active = Active::create(runtime, kfd, gpu, gpu_id, spec.ring_packets, settings)?;
+        let active = Active::create(runtime, kfd, gpu, gpu_id, spec, settings)?;
 
         let count = spec.slots() as usize;
         let slots = (0..count)
@@ -289,9 +294,8 @@ impl Load {
         if active.is_none() && self.held.load(Ordering::Acquire) {
             let settings = *self.settings.lock().expect("no holder panics");
             let gpu_id = self.identity.gpu_id;
-            let ring_packets = self.spec.ring_packets;
-            let made =
-                Active::create(&self.runtime, kfd, self.gpu, gpu_id, ring_packets, settings)?;
+            let (runtime, spec) = (&self.runtime, &self.spec);
+            let made = Active::create(runtime, kfd, self.gpu, gpu_id, spec, settings)?;
             // Nothing is submitted while the lock is held, and putting packets must not give up.
             self.held.store(false, Ordering::Release);
             let slots = self.in_flight.lock().expect("no holder panics").clone();

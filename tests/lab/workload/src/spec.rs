@@ -71,6 +71,19 @@ pub enum Barrier {
     Buffer,
 }
 
+/// Where the packets lie.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ring {
+    /// Where the runtime has them.
+    #[default]
+    Host,
+    /// In the GPU's memory, where processors see them over the bus.
+    Device,
+    /// There, and no processor may read them but while the program writes one.
+    Hidden,
+}
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueueSpec {
@@ -84,6 +97,9 @@ pub struct QueueSpec {
     pub percentage: u32,
     #[serde(default = "default_ring")]
     pub ring_packets: u32,
+    /// In the GPU's memory it has to be of whole pages.
+    #[serde(default)]
+    pub ring: Ring,
     pub workgroups: u32,
     #[serde(default = "default_workgroup_size")]
     pub workgroup_size: u16,

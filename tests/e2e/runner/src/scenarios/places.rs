@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Where things lie and what there is with the newest driver: descriptors and the trap
-//! handler in video memory, and no rings of the kernel's own.
+//! Where things lie and what there is with the newest driver and runtimes: descriptors and
+//! the trap handler in video memory, rings there, and no rings of the kernel's own.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -8,13 +8,14 @@ use std::ops::Range;
 use anyhow::{ensure, Context, Result};
 use serde_json::json;
 
-use super::contention::{accounts, armed, Contention};
+use super::contention::{accounts, armed, heavy, wait_until_stopped, Contention};
 use super::disturbance::run_out;
-use super::preemption::{gets_through, UNBOUNDED};
+use super::preemption::{endless, gets_through, PATIENCE, UNBOUNDED};
 use super::recovery::{expect_reset, reset_gpu};
 use super::refusal::reload;
 use crate::guest::Guest;
 use crate::image::AMDGPU;
+use crate::load::{extend, queue, Load};
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
@@ -23,6 +24,24 @@ use crate::scenario::{Needs, Scenario, Suite};
 const DESCRIPTORS: &[&str] = &["mqd_on_vram"];
 
 pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::E2e,
+        name: "queues with rings in video memory are preempted, and preempt",
+        needs: Needs {
+            driver: DESCRIPTORS,
+            ..Needs::ONCE
+        },
+        run: |guest| rings(guest, "device", "runnable"),
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "queues with rings that nobody can read are preempted, and preempt",
+        needs: Needs {
+            driver: DESCRIPTORS,
+            ..Needs::ONCE
+        },
+        run: |guest| rings(guest, "hidden", "unknown"),
+    },
     Scenario {
         suite: Suite::E2e,
         name: "queues are preempted where the kernel has no rings",
@@ -46,6 +65,48 @@ pub const SCENARIOS: &[Scenario] = &[
         run: descriptors_stay,
     },
 ];
+
+/// Both queues have their rings in the GPU's memory, and the module sees of the packet at
+/// the head what it can.
+fn rings(guest: &mut Guest, ring: &str, head: &str) -> Result<()> {
+    /// As large as what the runtime allocates at once, because a ring is all of it.
+    const RING_PACKETS: u32 = 32768;
+    let place = json!({"ring": ring, "ring_packets": RING_PACKETS});
+    let mut urgent = endless(guest);
+    extend(&mut urgent, &place);
+    let mut more = json!({"group": "heavy", "priority": 0, "requests": 1_000_000,
+        "arrival": {"closed_loop": {"depth": 2}}});
+    extend(&mut more, &place);
+    let heavy_queue = queue("heavy", 3 * guest.shape.full(), 20_000_000, more);
+    let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
+    let load = Load::start(guest, json!({"queues": [heavy_queue, urgent]}))?;
+    let mut stops = 0;
+    for _ in 0..3 {
+        wait_until_stopped(guest, &load, stops)?;
+        let row = heavy(guest, &load)?.context("the queue is gone")?;
+        ensure!(row["head"] == head, "{row}");
+        stops = row["stops"].as_u64().context("no number of stops")?;
+        let before = load.completed(guest, "urgent")?;
+        guest.wait_until("the urgent queue goes on", PATIENCE, |guest| {
+            Ok(load.completed(guest, "urgent")? > before)
+        })?;
+        starts(guest, &module, &load)?;
+    }
+    Contention { module, load }.finish(guest)
+}
+
+/// Has the module start everything, and then goes on.
+fn starts(guest: &mut Guest, module: &Module, load: &Load) -> Result<()> {
+    let before = load.completed(guest, "urgent")?;
+    module.set(guest, "mode", "observe")?;
+    guest.wait_until("the heavy queue runs", PATIENCE, |guest| {
+        Ok(heavy(guest, load)?.is_some_and(|row| row["active"] == true))
+    })?;
+    module.set(guest, "mode", "enforce")?;
+    guest.wait_until("the urgent queue goes on", PATIENCE, |guest| {
+        Ok(load.completed(guest, "urgent")? > before)
+    })
+}
 
 fn no_rings(guest: &mut Guest) -> Result<()> {
     reload(guest, AMDGPU, "user_queue=2")?;

@@ -3,12 +3,15 @@
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::{check, ffi, status_text, Runtime};
+use nix::sys::mman::{mprotect, ProtFlags};
+
+use super::{check, ffi, status_text, Buffer, Runtime};
 use crate::packet::Packet;
 
 /// A user-mode AQL queue.
@@ -17,9 +20,43 @@ pub struct Queue {
     queue: *mut ffi::Queue,
     /// Status of an asynchronous error, 0 when there was none.
     error: Arc<AtomicU32>,
+    moved: Option<MovedRing>,
 }
 
-// SAFETY: the queue is of the multi-producer type, and its fields do not change.
+/// A ring in other memory than ROCr has allocated.
+struct MovedRing {
+    memory: Buffer,
+    /// Nobody may read or write it but who holds this, while it does.
+    hidden: Option<Mutex<()>>,
+}
+
+impl MovedRing {
+    fn protect(&self, access: ProtFlags) -> nix::Result<()> {
+        let bytes = self.memory.words().len() * size_of::<u32>();
+        let address = NonNull::new(self.memory.address() as *mut c_void);
+        let address = address.expect("memory is somewhere");
+        // SAFETY: the pages are those of a live allocation of whole pages, which nobody else
+        // reads or writes: whoever publishes holds the lock, and the GPU goes by its own
+        // tables.
+        unsafe { mprotect(address, bytes, access) }
+    }
+
+    /// Does something while the ring may be written.
+    fn open<T>(&self, write: impl FnOnce() -> T) -> T {
+        let Some(lock) = &self.hidden else {
+            return write();
+        };
+        let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        self.protect(all).expect("the pages are ours");
+        let outcome = write();
+        self.protect(ProtFlags::PROT_NONE).expect("as before");
+        outcome
+    }
+}
+
+// SAFETY: the queue is of the multi-producer type, and its fields do not change once
+// others have it.
 unsafe impl Send for Queue {}
 // SAFETY: as above.
 unsafe impl Sync for Queue {}
@@ -52,11 +89,38 @@ impl Queue {
             _runtime: runtime.clone(),
             queue,
             error,
+            moved: None,
         };
         // SAFETY: the queue is live. The GPU writes timestamps only where profiling is on.
         let status = unsafe { ffi::hsa_amd_profiling_set_profiler_enabled(queue.queue, 1) };
         check("hsa_amd_profiling_set_profiler_enabled", status)?;
         Ok(queue)
+    }
+
+    /// Gives the queue, which has no packets yet, a ring in other memory: of as many bytes,
+    /// and such that the program may not read it but while it writes, where it is to be
+    /// hidden. The driver has to be told.
+    pub fn move_ring(&mut self, memory: Buffer, hidden: bool) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            memory.words().len() * size_of::<u32>() == self.ring_bytes() as usize,
+            "the new ring has another size"
+        );
+        const INVALID: u32 = 1;
+        for packet in memory
+            .words()
+            .chunks(size_of::<Packet>() / size_of::<u32>())
+        {
+            packet[0].store(INVALID, Ordering::Relaxed);
+        }
+        // SAFETY: the queue is live, and nobody else has it yet.
+        unsafe { (*self.queue).base_address = memory.address() as *mut c_void };
+        let moved = MovedRing {
+            memory,
+            hidden: hidden.then(|| Mutex::new(())),
+        };
+        moved.open(|| ());
+        self.moved = Some(moved);
+        Ok(())
     }
 
     pub fn size(&self) -> u32 {
@@ -65,7 +129,7 @@ impl Queue {
     }
 
     pub fn ring_address(&self) -> u64 {
-        // SAFETY: the queue is live and the field constant.
+        // SAFETY: the queue is live, and the field changes before anybody else has it only.
         unsafe { (*self.queue).base_address as u64 }
     }
 
@@ -154,6 +218,13 @@ impl Queue {
 
     /// Writes a packet to a place that was taken, its header last.
     fn publish(&self, index: u64, packet: &Packet) {
+        match &self.moved {
+            Some(moved) => moved.open(|| self.store(index, packet)),
+            None => self.store(index, packet),
+        }
+    }
+
+    fn store(&self, index: u64, packet: &Packet) {
         let slot = (index % u64::from(self.size())) as usize;
         let words = packet.words();
         // SAFETY: the ring has `size` packets of 64 bytes, and the slot is inside and ours until

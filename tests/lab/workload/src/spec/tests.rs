@@ -24,7 +24,7 @@ fn a_small_spec_gets_defaults() {
             think_ns: 0
         }
     );
-    assert!(queue.ordered && queue.drain);
+    assert!(queue.ordered && queue.drain && queue.ring == Ring::Host);
     assert_eq!(spec.groups(), ["main"]);
     assert_eq!(spec.guest(5), Duration::from_nanos(5));
 }
