@@ -47,7 +47,7 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "a debugger is refused beside backend=mqd as without it",
         needs: Needs {
             sched_policy: 2,
-            ..ONE_DIE
+            ..Needs::ONCE
         },
         run: without_scheduler,
     },
@@ -134,6 +134,12 @@ impl Session {
 const SAVED: &str = "what was saved";
 
 impl Session {
+    /// Whether the driver has refused to begin it, upon which it refuses each step.
+    fn is_refused(&self) -> bool {
+        let first = self.said.first();
+        first.is_some_and(|said| said.get("error").is_some())
+    }
+
     /// Has the last step say for each workgroup what it says in all, since how many were
     /// saved is a matter of time.
     fn relate(&mut self, report: &QueueReport) -> Result<()> {
@@ -184,9 +190,11 @@ fn answers(guest: &mut Guest, module: Option<&Module>) -> Result<Vec<Value>> {
     let mut session = Session::start(guest, &line)?;
     let (mut flags, mut stops) = (0, None);
     loop {
-        beside_transactions(guest, module)?;
+        if !session.is_refused() {
+            beside_transactions(guest, module)?;
+        }
         let said = session.step(guest)?;
-        let is_debugged = session.said[0].get("error").is_none();
+        let is_debugged = !session.is_refused();
         match said["step"].as_str().context("a step without a name")? {
             SAVED => session.relate(&accounts.get(guest, grid(guest))?)?,
             "exceptions" | "watch" if module.is_some() && is_debugged => {
@@ -207,7 +215,9 @@ fn answers(guest: &mut Guest, module: Option<&Module>) -> Result<Vec<Value>> {
     let mut all = session.said;
     let mut session = Session::start(guest, &[])?;
     while session.step(guest)?["step"] != "end" {
-        beside_transactions(guest, module)?;
+        if !session.is_refused() {
+            beside_transactions(guest, module)?;
+        }
     }
     all.append(&mut session.said);
     if module.is_some() {
