@@ -108,11 +108,16 @@ impl Needs {
         driver: &[],
     };
 
+    /// Its guests have one die, of which it tests all there is, or with which it is fastest.
+    pub const ONE_DIE: Needs = Needs {
+        one_die: true,
+        ..Needs::ANY
+    };
+
     /// One guest is enough: with one die, since that is the fastest.
     pub const ONCE: Needs = Needs {
-        one_die: true,
         once: true,
-        ..Needs::ANY
+        ..Needs::ONE_DIE
     };
 
     /// What decides whether two scenarios can use the same guest. One that spoils it

@@ -23,13 +23,6 @@ use crate::load::{queue, Load};
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
-/// With eight dies the runtime takes several times as long to begin, which one of the
-/// scenarios is enough for.
-const BRIEF: Needs = Needs {
-    one_die: true,
-    ..Needs::ANY
-};
-
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
@@ -42,7 +35,8 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "programs in HIP go on where they were preempted with transaction=direct",
         needs: Needs {
             driver: DIRECT,
-            ..BRIEF
+            // With more the runtime takes several times as long to begin.
+            ..Needs::ONE_DIE
         },
         run: |guest| preempted(guest, "transaction=direct", &["matrices", "streams"]),
     },
@@ -51,7 +45,7 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "programs in HIP go on where they were preempted with backend=mqd",
         needs: Needs {
             sched_policy: 2,
-            ..BRIEF
+            ..Needs::ONE_DIE
         },
         run: |guest| {
             // The driver itself logs this whenever a process ends in this mode.

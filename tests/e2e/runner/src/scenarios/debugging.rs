@@ -20,17 +20,11 @@ use crate::module::{Module, Table};
 use crate::run_list::accounts;
 use crate::scenario::{Needs, Scenario, Suite};
 
-/// What is saved is told of each die alike.
-const ONE_DIE: Needs = Needs {
-    one_die: true,
-    ..Needs::ANY
-};
-
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "a debugger is told beside transactions what it is told without them",
-        needs: ONE_DIE,
+        needs: Needs::ONE_DIE,
         run: |guest| with_scheduler(guest, "transaction=driver"),
     },
     Scenario {
@@ -38,7 +32,7 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "a debugger is told the same beside transaction=direct",
         needs: Needs {
             driver: DIRECT,
-            ..ONE_DIE
+            ..Needs::ONE_DIE
         },
         run: |guest| with_scheduler(guest, "transaction=direct"),
     },

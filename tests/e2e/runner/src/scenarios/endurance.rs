@@ -21,18 +21,13 @@ pub const SCENARIOS: &[Scenario] = &[
     lasting("endurance: reset", Needs::ANY, |guest| {
         repeat(guest, "reset", failure::reset)
     }),
-    lasting("endurance: sleep", ONE_DIE, |guest| {
+    lasting("endurance: sleep", Needs::ONE_DIE, |guest| {
         repeat(guest, "sleep", sleep::freezes)
     }),
-    lasting("endurance: unbind", ONE_DIE, |guest| {
+    lasting("endurance: unbind", Needs::ONE_DIE, |guest| {
         repeat(guest, "unbind", hotplug::unbound)
     }),
 ];
-
-const ONE_DIE: Needs = Needs {
-    one_die: true,
-    ..Needs::ANY
-};
 
 const fn lasting(name: &'static str, needs: Needs, run: fn(&mut Guest) -> Result<()>) -> Scenario {
     Scenario {

@@ -25,28 +25,23 @@ use crate::image::AMDGPU;
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
-const ONE_DIE: Needs = Needs {
-    one_die: true,
-    ..Needs::ANY
-};
-
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "amdgpu cannot be unloaded while the module is there",
-        needs: ONE_DIE,
+        needs: Needs::ONE_DIE,
         run: driver_is_held,
     },
     Scenario {
         suite: Suite::E2e,
         name: "the GPU is unbound while a queue is stopped, and bound again",
-        needs: ONE_DIE,
+        needs: Needs::ONE_DIE,
         run: unbound,
     },
     Scenario {
         suite: Suite::E2e,
         name: "the module is loaded while the GPU is being unbound",
-        needs: ONE_DIE,
+        needs: Needs::ONE_DIE,
         run: loaded_meanwhile,
     },
 ];

@@ -14,22 +14,17 @@ use crate::load::Load;
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
-const ONE_DIE: Needs = Needs {
-    one_die: true,
-    ..Needs::ANY
-};
-
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "calls that the driver refuses wake nobody",
-        needs: ONE_DIE,
+        needs: Needs::ONE_DIE,
         run: refused,
     },
     Scenario {
         suite: Suite::E2e,
         name: "queues that hang at each start cause no stop of their own",
-        needs: ONE_DIE,
+        needs: Needs::ONE_DIE,
         run: hanging,
     },
 ];
