@@ -9,7 +9,7 @@ use anyhow::{ensure, Context, Result};
 use serde_json::{json, Value};
 use vgpu_model::QueueReport;
 
-use super::contention::{armed, heavy, wait_until_stopped};
+use super::contention::{armed, heavy, heavy_grid, wait_until_stopped};
 use super::direct::DIRECT;
 use super::preemption::{PATIENCE, UNBOUNDED};
 use crate::accounts::Accounts;
@@ -54,11 +54,7 @@ const PREFIX: &str = "/tmp/debugger";
 fn debugged(guest: &Guest) -> Value {
     let more = json!({"group": "heavy", "priority": 0, "requests": 1_000_000,
         "arrival": {"closed_loop": {"depth": 2}}});
-    queue("heavy", grid(guest), 500_000, more)
-}
-
-fn grid(guest: &Guest) -> u32 {
-    3 * guest.shape.full()
+    queue("heavy", heavy_grid(guest), 500_000, more)
 }
 
 /// Two programs of which one is stopped and started for each request of the other.
@@ -184,14 +180,11 @@ fn answers(guest: &mut Guest, module: Option<&Module>) -> Result<Vec<Value>> {
     let mut session = Session::start(guest, &line)?;
     let (mut flags, mut stops) = (0, None);
     loop {
-        if !session.is_refused() {
-            beside_transactions(guest, module)?;
-        }
+        beside_transactions(guest, module.filter(|_| !session.is_refused()))?;
         let said = session.step(guest)?;
-        let is_debugged = !session.is_refused();
         match said["step"].as_str().context("a step without a name")? {
-            SAVED => session.relate(&accounts.get(guest, grid(guest))?)?,
-            "exceptions" | "watch" if module.is_some() && is_debugged => {
+            SAVED => session.relate(&accounts.get(guest, heavy_grid(guest))?)?,
+            "exceptions" | "watch" if module.is_some() && !session.is_refused() => {
                 let row = heavy(guest, &load)?.context("the queue is gone")?;
                 let before = stops.get_or_insert(row["stops"].clone());
                 ensure!(row["protected"] == true && row["stops"] == *before, "{row}");
@@ -209,17 +202,18 @@ fn answers(guest: &mut Guest, module: Option<&Module>) -> Result<Vec<Value>> {
     let mut all = session.said;
     let mut session = Session::start(guest, &[])?;
     while session.step(guest)?["step"] != "end" {
-        if !session.is_refused() {
-            beside_transactions(guest, module)?;
-        }
+        beside_transactions(guest, module.filter(|_| !session.is_refused()))?;
     }
     all.append(&mut session.said);
     if module.is_some() {
         // Left by the debugger, it is stopped again.
         wait_until_stopped(guest, &load, 0)?;
     }
-    for load in [load, others] {
+    // What the module has stopped for others ends when those have.
+    for load in [&others, &load] {
         load.stop(guest)?;
+    }
+    for load in [others, load] {
         load.finish(guest)?;
     }
     Ok(all)

@@ -49,7 +49,6 @@ impl<'kfd> Steps<'kfd> {
     /// Waits for the file of the next step.
     fn wait(&mut self) -> Result<()> {
         let path = PathBuf::from(format!("{}.{}", self.go, self.count));
-        self.count += 1;
         while !path.exists() {
             self.session.pass_signals_on()?;
             thread::sleep(Duration::from_millis(1));
@@ -63,6 +62,7 @@ impl<'kfd> Steps<'kfd> {
         call: impl FnOnce(&mut Self) -> nix::Result<T>,
     ) -> Result<Option<T>> {
         self.wait()?;
+        self.count += 1;
         let answer = call(self);
         let announced = self.session.announced()?;
         let mut line = json!({"step": name, "announced": announced});
@@ -115,22 +115,40 @@ impl<'kfd> Steps<'kfd> {
         place as u64
     }
 
-    /// The sizes that the driver has written at the beginning of a save area: bytes of the
-    /// control stack and of the waves.
-    fn saved(&mut self, queue: Option<&QueueSnapshot>) -> Result<()> {
-        let memory = File::open(format!("/proc/{}/mem", self.pid))?;
-        let mut header = [0; 16];
-        if let Some(queue) = queue {
-            memory.read_exact_at(&mut header, queue.save_area)?;
+    /// Says what a suspended queue has saved. One that works may have had no waves just
+    /// then, between two requests or two rounds: it is suspended again until it has.
+    fn saved(&mut self, queue: Option<&QueueSnapshot>, works: bool) -> Result<()> {
+        const TRIES: usize = 100;
+        let mut sizes = [0; 2];
+        for again in 0..TRIES {
+            let Some(queue) = queue else { break };
+            if again > 0 {
+                let (kfd, id) = (self.session.kfd(), [queue.queue_id]);
+                kfd.trap_resume(self.pid, Some(&id))?;
+                thread::sleep(Duration::from_millis(1));
+                kfd.trap_suspend(self.pid, &id, 0)?;
+            }
+            sizes = self.sizes(queue)?;
+            if sizes[1] > 0 || !works {
+                break;
+            }
         }
-        let word = |at: usize| u32::from_ne_bytes(header[at..at + 4].try_into().expect("four"));
-        let sizes = [word(4), word(12)];
         self.step("what was saved", |_| Ok(sizes))?;
         Ok(())
     }
 
-    /// What is asked while the runtime is enabled, of one queue above all.
-    fn queue(&mut self, queue: u32) -> Result<()> {
+    /// The sizes that the driver has written at the beginning of a save area: bytes of the
+    /// control stack and of the waves.
+    fn sizes(&self, queue: &QueueSnapshot) -> Result<[u32; 2]> {
+        let memory = File::open(format!("/proc/{}/mem", self.pid))?;
+        let mut header = [0; 16];
+        memory.read_exact_at(&mut header, queue.save_area)?;
+        let word = |at: usize| u32::from_ne_bytes(header[at..at + 4].try_into().expect("four"));
+        Ok([word(4), word(12)])
+    }
+
+    /// What is asked while the runtime is enabled, of one queue above all, which may work.
+    fn queue(&mut self, queue: u32, works: bool) -> Result<()> {
         self.call("suspend new", |k, p| k.trap_suspend(p, &[queue], 0))?;
         self.call("event", |k, p| k.trap_event(p, 0))?;
         self.queues("queues", 0)?;
@@ -142,7 +160,7 @@ impl<'kfd> Steps<'kfd> {
         self.call("no event", |k, p| k.trap_event(p, EXCEPTIONS))?;
         self.call("devices", |k, p| k.trap_devices(p, EXCEPTIONS))?;
         self.call("suspend", |k, p| k.trap_suspend(p, &[queue], 0))?;
-        self.saved(found.iter().find(|each| each.queue_id == queue))?;
+        self.saved(found.iter().find(|each| each.queue_id == queue), works)?;
         self.call("suspend again", |k, p| k.trap_suspend(p, &[queue], 0))?;
         self.queues("queues, suspended", 0)?;
         self.call("resume", |k, p| k.trap_resume(p, Some(&[queue])))?;
@@ -201,7 +219,7 @@ pub fn attached(pid: u32, node: u32, queue: u32, go: &str) -> Result<Value> {
     let mut steps = Steps::begin(&kfd, pid, node, go)?;
     steps.enable("enable")?;
     steps.enable("enable again")?;
-    steps.queue(queue)?;
+    steps.queue(queue, true)?;
     steps.settings()?;
     steps.call("new queue", |k, p| k.trap_event(p, 0))?;
     // Where the runtime puts the new queue's memory is its own affair.
@@ -260,7 +278,7 @@ pub fn launched(node: u32, go: &str) -> Result<Value> {
     steps.runtime(&mut debuggee, "enable")?;
     debuggee.tell("queue")?;
     let queue = u32::try_from(debuggee.answer()?)?;
-    steps.queue(queue)?;
+    steps.queue(queue, false)?;
     steps.end(queue)?;
     steps.enable("enable once more")?;
     steps.runtime(&mut debuggee, "disable")?;
@@ -276,7 +294,6 @@ impl Steps<'_> {
     /// waits while it is debugged.
     fn runtime(&mut self, debuggee: &mut Debuggee, word: &str) -> Result<()> {
         self.wait()?;
-        self.count -= 1;
         debuggee.tell(word)?;
         // The driver refuses the session altogether where it has no scheduler.
         let is_debugged = self
