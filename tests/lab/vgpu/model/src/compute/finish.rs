@@ -165,7 +165,9 @@ impl Compute {
         let gives_back = dispatch.work.scratch().is_some_and(Scratch::is_for_once);
         let result = queues.complete_signal(bus, key, dispatch.signal, started);
         let result = result.and_then(|()| match gives_back {
-            true => queues.ask_owner(bus, key, inactive::RETURNS_SCRATCH),
+            true => queues
+                .ask_owner(bus, key, inactive::RETURNS_SCRATCH)
+                .map(drop),
             false => Ok(()),
         });
         if let Err(fault) = result {

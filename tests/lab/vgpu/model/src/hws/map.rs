@@ -67,11 +67,7 @@ impl Hws {
             .filter(|vmid| {
                 engines
                     .queues
-                    .find(|queue| {
-                        queue.role() == Role::User
-                            && queue.first() == self.first
-                            && queue.vmid() == *vmid
-                    })
+                    .find(|queue| queue.is_mapped_by(self.first) && queue.vmid() == *vmid)
                     .is_none()
             })
             .collect();

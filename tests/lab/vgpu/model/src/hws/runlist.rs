@@ -2,13 +2,12 @@
 //! Taking a runlist: a buffer of MAP_PROCESS packets, each followed by the
 //! MAP_QUEUES of its queues.
 
-use super::unmap::mapped_user_queues;
 use super::{Hws, Listed, Process, Taken, ALL_DIES};
 use crate::engines::Engines;
 use crate::layout::pm4::{self as packet, opcode, Header};
 use crate::memory::{MemoryFault, Space};
 use crate::preempt;
-use crate::terms::{Exit, HiqAction, Moment, Role, WaveSettings};
+use crate::terms::{Exit, HiqAction, Moment, WaveSettings};
 
 struct Parsed {
     processes: Vec<Process>,
@@ -42,7 +41,7 @@ impl Hws {
         );
         engines.bus.reach(Moment::Map, record);
         // Queues that are still mapped are unmapped first.
-        let mapped = mapped_user_queues(&engines.queues, self.first, |queue| !queue.is_static());
+        let mapped = self.mapped_queues(&engines.queues, |queue| !queue.is_static());
         self.processes = parsed.processes;
         self.listed = parsed.listed;
         self.adopt_mapped(engines);
@@ -64,11 +63,11 @@ impl Hws {
 
     /// Connects the new list with the queues that are mapped already.
     fn adopt_mapped(&mut self, engines: &Engines) {
+        let first = self.first;
         for listed in &mut self.listed {
             let pasid = self.processes[listed.process].pasid;
             listed.key = engines.queues.find(|queue| {
-                queue.role() == Role::User
-                    && queue.first() == self.first
+                queue.is_mapped_by(first)
                     && queue.pasid() == pasid
                     && queue.doorbell() == Some(listed.doorbell)
                     && queue.descriptor() == Some(listed.descriptor)

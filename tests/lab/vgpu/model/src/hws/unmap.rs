@@ -14,21 +14,19 @@ use crate::preempt;
 use crate::queue::{Queue, Queues};
 use crate::terms::{Exit, HiqAction, Moment, QueueKey, Role};
 
-/// User queues of the runlist of the partition that begins with a die, which are mapped now.
-pub(super) fn mapped_user_queues(
-    queues: &Queues,
-    first: u32,
-    wanted: impl Fn(&Queue) -> bool,
-) -> BTreeSet<QueueKey> {
-    queues
-        .iter()
-        .filter(|(_, queue)| queue.role() == Role::User && queue.first() == first)
-        .filter(|(_, queue)| wanted(queue))
-        .map(|(key, _)| key)
-        .collect()
-}
-
 impl Hws {
+    /// Queues of the runlist that are mapped now.
+    pub(super) fn mapped_queues(
+        &self,
+        queues: &Queues,
+        wanted: impl Fn(&Queue) -> bool,
+    ) -> BTreeSet<QueueKey> {
+        let own = queues.iter();
+        own.filter(|(_, queue)| queue.is_mapped_by(self.first) && wanted(queue))
+            .map(|(key, _)| key)
+            .collect()
+    }
+
     pub(super) fn unmap(&mut self, engines: &mut Engines, packet: &UnmapQueues<'_>) -> Taken {
         let (filter, pasid, doorbells) = (packet.filter(), packet.pasid(), packet.doorbells());
         let selects = |queue_pasid: u32, doorbell: Option<u32>, is_static: bool| match filter {
@@ -37,7 +35,7 @@ impl Hws {
             unmap_filter::NON_STATIC => !is_static,
             _ => true,
         };
-        let leaving = mapped_user_queues(&engines.queues, self.first, |q| {
+        let leaving = self.mapped_queues(&engines.queues, |q| {
             selects(q.pasid(), q.doorbell(), q.is_static())
         });
         let now = engines.bus.now();

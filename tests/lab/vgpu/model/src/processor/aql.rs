@@ -4,8 +4,8 @@
 use super::pm4::CommandProcessor;
 use super::IN_FLIGHT;
 use crate::compute::{private_bytes, Dispatch, Kernel, Origin, Program, Scratch, Work};
-use crate::layout::aql::{inactive, kind, owner, signal, vendor, Packet};
-use crate::memory::{Memory, MemoryFault, Space};
+use crate::layout::aql::{inactive, kind, signal, vendor, Packet};
+use crate::memory::Space;
 use crate::queue::{Failure, Flow, Indirect, Queue};
 use crate::terms::{GpuNanos, QueueKey, ReadPointer};
 
@@ -177,14 +177,13 @@ impl CommandProcessor<'_> {
             let scratch = match wanted {
                 0 => Scratch::default(),
                 _ => match Scratch::read(memory, space, owner, wanted)? {
-                    Some(scratch) => match scratch.is_for_once() {
-                        true if engines.compute.in_flight(front.key) > 0 => {
-                            return Ok(Launch::Full)
-                        }
-                        true if is_asked(memory, space, owner)? => return Ok(Launch::Wait),
-                        _ => scratch,
-                    },
-                    None => return self.want_scratch(front, owner),
+                    None => return self.want_scratch(front),
+                    Some(scratch) if !scratch.is_for_once() => scratch,
+                    Some(_) if engines.compute.in_flight(front.key) > 0 => return Ok(Launch::Full),
+                    Some(_) if queue.map_or(Ok(false), |queue| queue.has_asked(memory))? => {
+                        return Ok(Launch::Wait)
+                    }
+                    Some(scratch) => scratch,
                 },
             };
             let origin = Origin {
@@ -207,19 +206,16 @@ impl CommandProcessor<'_> {
 
     /// The queue has less scratch than a dispatch wants: its owner is told, once nothing
     /// uses what there is.
-    fn want_scratch(&mut self, front: &Front, owner: u64) -> Result<Launch, Failure> {
+    fn want_scratch(&mut self, front: &Front) -> Result<Launch, Failure> {
         let engines = &mut *self.engines;
         if engines.compute.in_flight(front.key) > 0 {
             return Ok(Launch::Full);
         }
-        let memory = &engines.bus.memory;
-        let signal = memory.read_u64(front.space, owner.wrapping_add(owner::INACTIVE_SIGNAL))?;
-        if signal == 0 {
+        let (bus, what) = (&mut engines.bus, inactive::WANTS_SCRATCH);
+        if !engines.queues.ask_owner(bus, front.key, what)? {
             let reason = "a dispatch wants scratch, and nobody can be asked for it";
             return Err(Failure::Packet(reason.to_owned()));
         }
-        let (bus, what) = (&mut engines.bus, inactive::WANTS_SCRATCH);
-        engines.queues.ask_owner(bus, front.key, what)?;
         Ok(Launch::Wait)
     }
 
@@ -293,12 +289,6 @@ impl CommandProcessor<'_> {
         self.pass(key, number);
         self.complete(key, signal, None);
     }
-}
-
-/// Whether a queue's owner has been asked for something and not answered yet.
-fn is_asked(memory: &Memory, space: Space, owner: u64) -> Result<bool, MemoryFault> {
-    let signal = memory.read_u64(space, owner.wrapping_add(owner::INACTIVE_SIGNAL))?;
-    Ok(signal != 0 && memory.read_u64(space, signal.wrapping_add(signal::VALUE))? != 0)
 }
 
 /// Items of a workgroup and the number of workgroups of a dispatch.

@@ -257,6 +257,11 @@ impl Queue {
         self.first
     }
 
+    /// Whether the scheduler of the partition that begins with a die has mapped it.
+    pub fn is_mapped_by(&self, first: u32) -> bool {
+        self.role() == Role::User && self.first == first
+    }
+
     pub fn set_home(&mut self, die: u32) {
         self.home = die;
     }

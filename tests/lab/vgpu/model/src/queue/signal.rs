@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Signals of the HSA standard, and the interrupt that wakes a waiting program.
 
-use super::Queues;
+use super::{Queue, Queues};
 use crate::bus::Buses;
 use crate::interrupt::source;
 use crate::layout::aql::{owner, signal};
-use crate::memory::MemoryFault;
+use crate::memory::{Memory, MemoryFault};
 use crate::terms::{GpuNanos, QueueKey};
 
 impl Queues {
@@ -35,24 +35,25 @@ impl Queues {
     }
 
     /// Tells the queue's owner by a signal that it must do something before the queue goes
-    /// on. Nothing is said while the owner has not answered.
-    pub fn ask_owner(&self, bus: &mut Buses, key: QueueKey, what: u64) -> Result<(), MemoryFault> {
+    /// on. Nothing is said while the owner has not answered. Whether there is anybody to ask.
+    pub fn ask_owner(
+        &self,
+        bus: &mut Buses,
+        key: QueueKey,
+        what: u64,
+    ) -> Result<bool, MemoryFault> {
         let Some(queue) = self.get(key) else {
-            return Ok(());
+            return Ok(true);
         };
-        let (space, owner) = (queue.space(), queue.owner_record());
-        let signal = bus
-            .memory
-            .read_u64(space, owner.wrapping_add(owner::INACTIVE_SIGNAL))?;
-        if signal == 0 {
-            return Ok(());
+        let Some(signal) = queue.inactive_signal(&bus.memory)? else {
+            return Ok(false);
+        };
+        if !queue.has_asked(&bus.memory)? {
+            let value = signal.wrapping_add(signal::VALUE);
+            bus.memory.write_u64(queue.space(), value, what)?;
+            self.wake(bus, key, signal)?;
         }
-        let value = signal.wrapping_add(signal::VALUE);
-        if bus.memory.read_u64(space, value)? != 0 {
-            return Ok(());
-        }
-        bus.memory.write_u64(space, value, what)?;
-        self.wake(bus, key, signal)
+        Ok(true)
     }
 
     /// Wakes a program that waits for a signal.
@@ -81,5 +82,21 @@ impl Queues {
         };
         let context = if queue.role().is_user() { context } else { 0 };
         bus.raise(&queue.processor_interrupt(source::END_OF_PIPE, context));
+    }
+}
+
+impl Queue {
+    /// The signal by which its owner is asked for something, if there is one.
+    fn inactive_signal(&self, memory: &Memory) -> Result<Option<u64>, MemoryFault> {
+        let at = self.owner_record().wrapping_add(owner::INACTIVE_SIGNAL);
+        let signal = memory.read_u64(self.space(), at)?;
+        Ok((signal != 0).then_some(signal))
+    }
+
+    /// Whether its owner was asked for something and has not answered yet.
+    pub fn has_asked(&self, memory: &Memory) -> Result<bool, MemoryFault> {
+        let value = |signal: u64| memory.read_u64(self.space(), signal.wrapping_add(signal::VALUE));
+        let signal = self.inactive_signal(memory)?;
+        Ok(signal.map_or(Ok(0), value)? != 0)
     }
 }

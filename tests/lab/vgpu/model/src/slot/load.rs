@@ -115,8 +115,8 @@ pub fn descriptor_stride(bus: &Buses, descriptor: u64) -> Result<u64, MemoryFaul
     Ok(u64::from(bus.memory.read_u32(Space::Kernel, at)?))
 }
 
-/// The die that reads a queue's packets, as its first descriptor says. All dies together
-/// of its partition run what is in AQL packets, which the first one reads.
+/// The die that reads a queue's packets, as its first descriptor says. All dies of its
+/// partition run what is in AQL packets, which the first one reads.
 pub fn reading_die(bus: &Buses, descriptor: u64, partition: Partition) -> Result<u32, MemoryFault> {
     let read = |dword: u64| {
         let at = descriptor.wrapping_add(dword * 4);
