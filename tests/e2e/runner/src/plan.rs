@@ -110,11 +110,10 @@ pub fn plan<'a>(
         let mut left: Vec<&Scenario> = chosen
             .iter()
             .enumerate()
-            .filter(|(_, (scenario, _))| configuration.xcc > 1 || !scenario.needs.divisible)
             .filter(|(number, (scenario, able))| match scenario.needs {
                 Needs {
                     divisible: true, ..
-                } => able.contains(&&configuration.kernel),
+                } => configuration.xcc > 1 && able.contains(&&configuration.kernel),
                 Needs { once: true, .. } => {
                     is_home(able, configuration)
                         && (configuration.xcc == 1 || !scenario.needs.one_die)

@@ -17,7 +17,8 @@ use serde::Serialize;
 
 use crate::control::{self, Request};
 use crate::kfd::debugger::Session;
-use crate::kfd::ioctl::{Kfd, QueueStatus};
+use crate::kfd::ioctl::Kfd;
+use crate::kfd::trap::QueueStatus;
 use crate::poller::{Decision, Look, Poller, QueueKey, Settings};
 
 /// What the scheduler did, and what it cost.

@@ -87,7 +87,8 @@ pub(super) fn start_load(guest: &mut Guest, gpu: u32, more: Value) -> Result<Loa
     Load::start(guest, json!({"queues": queues, "gpu": gpu}))
 }
 
-fn heavy_queue(guest: &Guest, more: Value) -> Value {
+/// A queue of the lowest priority whose requests fill the GPU several times.
+pub(super) fn heavy_queue(guest: &Guest, more: Value) -> Value {
     let mut heavy = json!({"group": "heavy", "priority": 0, "requests": 1_000_000});
     extend(&mut heavy, &more);
     queue("heavy", heavy_grid(guest), 20_000_000, heavy)
@@ -125,6 +126,19 @@ pub(super) fn wait_until_stopped(guest: &mut Guest, load: &Load, before: u64) ->
                 && row["state"] == "stopped"
                 && row["stops"].as_u64() > Some(before)
         }))
+    })
+}
+
+/// Waits until the urgent queue of a load has completed more requests than by now.
+pub(super) fn urgent_goes_on(guest: &mut Guest, load: &Load) -> Result<()> {
+    let before = load.completed(guest, "urgent")?;
+    urgent_goes_beyond(guest, load, before)
+}
+
+/// The same, more than it had completed before.
+pub(super) fn urgent_goes_beyond(guest: &mut Guest, load: &Load, before: u64) -> Result<()> {
+    guest.wait_until("the urgent queue goes on", PATIENCE, |guest| {
+        Ok(load.completed(guest, "urgent")? > before)
     })
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{bail, ensure, Context, Result};
 use serde_json::{json, Value};
 
-use super::contention::{accounts, armed, Contention};
+use super::contention::{accounts, armed, urgent_goes_beyond, urgent_goes_on, Contention};
 use super::preemption::PATIENCE;
 use super::save::fill_video_memory;
 use crate::guest::Guest;
@@ -97,10 +97,7 @@ fn exits(guest: &mut Guest) -> Result<()> {
     guest.wait_until("the process is gone", PATIENCE, |guest| {
         Ok(contention.heavy(guest)?.is_none())
     })?;
-    let before = contention.load.completed(guest, "urgent")?;
-    guest.wait_until("the urgent work goes on", PATIENCE, |guest| {
-        Ok(contention.load.completed(guest, "urgent")? > before)
-    })?;
+    urgent_goes_on(guest, &contention.load)?;
     contention.load.queues.retain(|queue| queue.name != "heavy");
     contention.finish(guest)
 }
@@ -226,9 +223,7 @@ fn evicted(guest: &mut Guest) -> Result<()> {
         // The same for the one that it is stopped for.
         let before = contention.load.completed(guest, "urgent")?;
         contention.load.control(guest, "urgent", &["invalidate"])?;
-        guest.wait_until("the urgent work goes on", PATIENCE, |guest| {
-            Ok(contention.load.completed(guest, "urgent")? > before)
-        })?;
+        urgent_goes_beyond(guest, &contention.load, before)?;
     }
     let stops = contention.stops(guest)?;
     contention.wait_until_stopped_again(guest, stops - 1)?;
@@ -239,10 +234,7 @@ fn video_memory(guest: &mut Guest) -> Result<()> {
     // Only who has something in video memory is evicted from it.
     let contention = Contention::start(guest, "", json!({"place": "device"}))?;
     contention.disturb(guest, |guest| run_out(guest, &contention))?;
-    let before = contention.load.completed(guest, "urgent")?;
-    guest.wait_until("the urgent work goes on", PATIENCE, |guest| {
-        Ok(contention.load.completed(guest, "urgent")? > before)
-    })?;
+    urgent_goes_on(guest, &contention.load)?;
     contention.finish(guest)
 }
 

@@ -15,7 +15,7 @@
 use anyhow::{bail, ensure, Context, Result};
 use serde_json::json;
 
-use super::contention::{accounts, armed, ready_again, Contention};
+use super::contention::{accounts, armed, ready_again, urgent_goes_on, Contention};
 use super::preemption::{PATIENCE, UNBOUNDED};
 use super::refusal::{is_armed, reload};
 use crate::agent::errno;
@@ -164,10 +164,7 @@ pub(super) fn unbound(guest: &mut Guest) -> Result<()> {
     nothing_is_watched(guest)?;
     let passes = Table::Stats.sum(guest, "passes")?;
     accounts(guest)?;
-    let before = load.completed(guest, "urgent")?;
-    guest.wait_until("the urgent work goes on", PATIENCE, |guest| {
-        Ok(load.completed(guest, "urgent")? > before)
-    })?;
+    urgent_goes_on(guest, &load)?;
     nothing_is_watched(guest)?;
     ensure!(
         Table::Stats.sum(guest, "passes")? == passes,

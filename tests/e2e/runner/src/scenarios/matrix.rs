@@ -13,7 +13,7 @@ use std::env;
 use anyhow::{ensure, Context, Result};
 use vgpu_model::{Faults, Moment};
 
-use super::contention::{accounts, armed, ready_again, wait_until_stopped};
+use super::contention::{accounts, armed, ready_again, urgent_goes_on, wait_until_stopped};
 use super::preemption::{PATIENCE, UNBOUNDED};
 use super::recovery::reset_gpu;
 use crate::background::{Background, Expect};
@@ -357,10 +357,7 @@ fn settle(guest: &mut Guest, scene: Scene, fault: Fault, state: State) -> Result
 fn told(guest: &mut Guest, load: Option<&Load>) -> Result<()> {
     guest.wait_for_log("no-retry page fault", PATIENCE)?;
     let load = load.context("a cell without a load")?;
-    let before = load.completed(guest, "urgent")?;
-    guest.wait_until("the urgent work goes on", PATIENCE, |guest| {
-        Ok(load.completed(guest, "urgent")? > before)
-    })
+    urgent_goes_on(guest, load)
 }
 
 const ARM: &str = "echo armed | tee /sys/devices/faux/amd_gpreempt/gpu_*/node0/state";

@@ -75,6 +75,14 @@ fn inverted(guest: &mut Guest, partitions: u32) -> Result<Vec<Load>> {
     Ok(loads)
 }
 
+fn end(guest: &mut Guest, loads: Vec<Load>) -> Result<()> {
+    for load in loads {
+        load.stop(guest)?;
+        load.finish(guest)?;
+    }
+    Ok(())
+}
+
 fn divided(guest: &mut Guest) -> Result<()> {
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
     for (mode, partitions) in [("DPX", 2), ("QPX", 4)] {
@@ -84,19 +92,12 @@ fn divided(guest: &mut Guest) -> Result<()> {
         is_in(guest, mode)?;
         module.set(guest, "mode", "observe")?;
         accounts(guest)?;
-        for load in loads {
-            load.stop(guest)?;
-            load.finish(guest)?;
-        }
+        end(guest, loads)?;
         module.set(guest, "mode", "enforce")?;
     }
     divide(guest, "SPX", 1)?;
     let loads = inverted(guest, 1)?;
     module.unload(guest)?;
     accounts(guest)?;
-    for load in loads {
-        load.stop(guest)?;
-        load.finish(guest)?;
-    }
-    Ok(())
+    end(guest, loads)
 }

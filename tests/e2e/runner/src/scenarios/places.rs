@@ -8,14 +8,17 @@ use std::ops::Range;
 use anyhow::{ensure, Context, Result};
 use serde_json::json;
 
-use super::contention::{accounts, armed, heavy, wait_until_stopped, Contention};
+use super::contention::{
+    accounts, armed, heavy, heavy_queue, urgent_goes_beyond, urgent_goes_on, wait_until_stopped,
+    Contention,
+};
 use super::disturbance::run_out;
 use super::preemption::{endless, gets_through, PATIENCE, UNBOUNDED};
 use super::recovery::{expect_reset, reset_gpu};
 use super::refusal::reload;
 use crate::guest::Guest;
 use crate::image::AMDGPU;
-use crate::load::{extend, queue, Load};
+use crate::load::{extend, Load};
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
@@ -74,22 +77,17 @@ fn rings(guest: &mut Guest, ring: &str, head: &str) -> Result<()> {
     let place = json!({"ring": ring, "ring_packets": RING_PACKETS});
     let mut urgent = endless(guest);
     extend(&mut urgent, &place);
-    let mut more = json!({"group": "heavy", "priority": 0, "requests": 1_000_000,
-        "arrival": {"closed_loop": {"depth": 2}}});
+    let mut more = json!({"arrival": {"closed_loop": {"depth": 2}}});
     extend(&mut more, &place);
-    let heavy_queue = queue("heavy", 3 * guest.shape.full(), 20_000_000, more);
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
-    let load = Load::start(guest, json!({"queues": [heavy_queue, urgent]}))?;
+    let load = Load::start(guest, json!({"queues": [heavy_queue(guest, more), urgent]}))?;
     let mut stops = 0;
     for _ in 0..3 {
         wait_until_stopped(guest, &load, stops)?;
         let row = heavy(guest, &load)?.context("the queue is gone")?;
         ensure!(row["head"] == head, "{row}");
         stops = row["stops"].as_u64().context("no number of stops")?;
-        let before = load.completed(guest, "urgent")?;
-        guest.wait_until("the urgent queue goes on", PATIENCE, |guest| {
-            Ok(load.completed(guest, "urgent")? > before)
-        })?;
+        urgent_goes_on(guest, &load)?;
         starts(guest, &module, &load)?;
     }
     Contention { module, load }.finish(guest)
@@ -103,9 +101,7 @@ fn starts(guest: &mut Guest, module: &Module, load: &Load) -> Result<()> {
         Ok(heavy(guest, load)?.is_some_and(|row| row["active"] == true))
     })?;
     module.set(guest, "mode", "enforce")?;
-    guest.wait_until("the urgent queue goes on", PATIENCE, |guest| {
-        Ok(load.completed(guest, "urgent")? > before)
-    })
+    urgent_goes_beyond(guest, load, before)
 }
 
 fn no_rings(guest: &mut Guest) -> Result<()> {

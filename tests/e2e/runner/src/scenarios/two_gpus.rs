@@ -5,7 +5,7 @@ use anyhow::{ensure, Context, Result};
 use serde_json::{json, Value};
 use vgpu_model::{Faults, Fence};
 
-use super::contention::{accounts, armed, heavy, start_load, wait_until_stopped};
+use super::contention::{accounts, armed, heavy, start_load, urgent_goes_on, wait_until_stopped};
 use super::failure::set_driver_patience;
 use super::hotplug::{folder, other_gpu, wait_for_users, Unbinding, GPU, HELD, LETS_GO};
 use super::preemption::{PATIENCE, UNBOUNDED};
@@ -220,10 +220,7 @@ fn removed(guest: &mut Guest) -> Result<()> {
     guest.wait_until("all queues of the second GPU run", PATIENCE, |guest| {
         Ok(running(second(guest)?)? == QUEUES)
     })?;
-    let before = first.load.completed(guest, "urgent")?;
-    guest.wait_until("the urgent work goes on", PATIENCE, |guest| {
-        Ok(first.load.completed(guest, "urgent")? > before)
-    })?;
+    urgent_goes_on(guest, &first.load)?;
     first.is_undisturbed(guest)?;
     for side in &sides {
         side.load.kill(guest)?;

@@ -16,7 +16,8 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::{waitpid, WaitPidFlag, WaitStatus};
 use nix::unistd::{pipe2, read, Pid};
 
-use super::ioctl::{Kfd, QueueSnapshot, QueueStatus, RuntimeInfo};
+use super::ioctl::{Kfd, QueueSnapshot, RuntimeInfo};
+use super::trap::{self, QueueStatus};
 
 pub struct Session<'kfd> {
     kfd: &'kfd Kfd,
@@ -79,23 +80,23 @@ impl<'kfd> Session<'kfd> {
 
     pub fn queues(&mut self) -> Result<Vec<QueueSnapshot>> {
         self.pass_signals_on()?;
+        // Queues that are marked as new cannot be suspended.
         self.kfd
-            .debug_queues(self.pid())
+            .trap_queues(self.pid(), trap::QUEUE_NEW)
             .context("reading the target's queues")
     }
 
     pub fn suspend(&mut self, queues: &[u32]) -> Result<Vec<QueueStatus>> {
         self.pass_signals_on()?;
-        self.kfd
-            .debug_suspend(self.pid(), queues, 0)
-            .context("suspending queues")
+        let suspended = self.kfd.trap_suspend(self.pid(), queues, 0);
+        let suspended = suspended.context("suspending queues")?;
+        Ok(suspended.statuses())
     }
 
     pub fn resume(&mut self, queues: &[u32]) -> Result<Vec<QueueStatus>> {
         self.pass_signals_on()?;
-        self.kfd
-            .debug_resume(self.pid(), queues)
-            .context("resuming queues")
+        let resumed = self.kfd.trap_resume(self.pid(), Some(queues));
+        Ok(resumed.context("resuming queues")?.statuses())
     }
 
     /// A traced process stops at each signal until its tracer lets it go on.

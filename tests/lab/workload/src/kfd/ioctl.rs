@@ -161,17 +161,6 @@ pub struct RuntimeInfo {
     pub saves_trap_registers: bool,
 }
 
-/// What a debugger operation said of one queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum QueueStatus {
-    Done,
-    /// The hardware could not do it.
-    Failed,
-    /// No such queue, or it is new or being destroyed.
-    Invalid,
-}
-
 /// An open /dev/kfd. The driver knows its process by it: all calls on queues
 /// must come from the process that owns them.
 pub struct Kfd {
@@ -339,54 +328,6 @@ impl Kfd {
     pub fn debug_disable(&self, pid: u32) -> Result<()> {
         self.debug_trap(pid, 1, [0; 3]).map(drop)
     }
-
-    /// The queues of a debugged process. Clears their "new" mark, without which
-    /// they can be suspended.
-    pub fn debug_queues(&self, pid: u32) -> Result<Vec<QueueSnapshot>> {
-        const EXCEPTION_QUEUE_NEW: u64 = 1 << 30;
-        let entry = size_of::<QueueSnapshot>() as u64;
-        let mut queues = vec![QueueSnapshot::default(); 1024];
-        let buffer = queues.as_mut_ptr() as u64;
-        let count = queues.len() as u64;
-        let (_, arguments) = self.debug_trap(
-            pid,
-            13,
-            [EXCEPTION_QUEUE_NEW, buffer, count | (entry << 32)],
-        )?;
-        queues.truncate(arguments[2] as u32 as usize);
-        Ok(queues)
-    }
-
-    /// Saves and unmaps queues of a debugged process. `grace` is in units of
-    /// 1,024 GPU clocks.
-    pub fn debug_suspend(&self, pid: u32, queues: &[u32], grace: u32) -> Result<Vec<QueueStatus>> {
-        let mut ids = queues.to_vec();
-        let pointer = ids.as_mut_ptr() as u64;
-        self.debug_trap(
-            pid,
-            6,
-            [0, pointer, ids.len() as u64 | (u64::from(grace) << 32)],
-        )?;
-        Ok(ids.into_iter().map(queue_status).collect())
-    }
-
-    pub fn debug_resume(&self, pid: u32, queues: &[u32]) -> Result<Vec<QueueStatus>> {
-        let mut ids = queues.to_vec();
-        let pointer = ids.as_mut_ptr() as u64;
-        self.debug_trap(pid, 7, [pointer, ids.len() as u64, 0])?;
-        Ok(ids.into_iter().map(queue_status).collect())
-    }
-}
-
-/// The driver marks the ids of the queues on which an operation failed.
-fn queue_status(id: u32) -> QueueStatus {
-    if id & (1 << 31) != 0 {
-        QueueStatus::Invalid
-    } else if id & (1 << 30) != 0 {
-        QueueStatus::Failed
-    } else {
-        QueueStatus::Done
-    }
 }
 
 /// A queue of this process, as UPDATE_QUEUE names it.
@@ -410,17 +351,4 @@ pub fn gem_create(render_node: &File, bytes: u64) -> Result<u32> {
     // SAFETY: the argument is the structure that the number's size names.
     unsafe { raw::gem_create(render_node.as_raw_fd(), &mut args) }?;
     Ok(args.bytes_or_handle as u32)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn status_bits_are_told_apart() {
-        assert_eq!(queue_status(5), QueueStatus::Done);
-        assert_eq!(queue_status(5 | (1 << 30)), QueueStatus::Failed);
-        assert_eq!(queue_status(5 | (1 << 31)), QueueStatus::Invalid);
-        assert_eq!(queue_status(5 | (3 << 30)), QueueStatus::Invalid);
-    }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What AMD's debugger asks of KFD besides suspending and resuming queues. Each call returns
-//! all that the driver says, so that two sessions can be compared.
+//! What a debugger asks of KFD. Each call returns all that the driver says, so that two
+//! sessions can be compared.
 
 use nix::Result;
 use serde::Serialize;
@@ -44,6 +44,35 @@ pub struct Override {
 pub struct Moved {
     pub count: i32,
     pub words: Vec<u32>,
+}
+
+/// What a debugger operation said of one queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueStatus {
+    Done,
+    /// The hardware could not do it.
+    Failed,
+    /// No such queue, or it is new or being destroyed.
+    Invalid,
+}
+
+impl Moved {
+    /// What it says of each.
+    pub fn statuses(self) -> Vec<QueueStatus> {
+        self.words.into_iter().map(queue_status).collect()
+    }
+}
+
+/// The driver marks the ids of the queues on which an operation failed.
+fn queue_status(id: u32) -> QueueStatus {
+    if id & (1 << 31) != 0 {
+        QueueStatus::Invalid
+    } else if id & (1 << 30) != 0 {
+        QueueStatus::Failed
+    } else {
+        QueueStatus::Done
+    }
 }
 
 fn pair(low: u32, high: u32) -> u64 {
@@ -138,7 +167,7 @@ impl Kfd {
 
     /// All queues, of whose exceptions it clears some.
     pub fn trap_queues(&self, pid: u32, clear: u64) -> Result<Vec<QueueSnapshot>> {
-        let mut queues = vec![QueueSnapshot::default(); 64];
+        let mut queues = vec![QueueSnapshot::default(); 1024];
         let pointer = queues.as_mut_ptr() as u64;
         let size = pair(queues.len() as u32, size_of::<QueueSnapshot>() as u32);
         let (_, answer) = self.debug_trap(pid, 13, [clear, pointer, size])?;
@@ -157,5 +186,18 @@ impl Kfd {
             entry_bytes,
             words,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn status_bits_are_told_apart() {
+        assert_eq!(queue_status(5), QueueStatus::Done);
+        assert_eq!(queue_status(5 | (1 << 30)), QueueStatus::Failed);
+        assert_eq!(queue_status(5 | (1 << 31)), QueueStatus::Invalid);
+        assert_eq!(queue_status(5 | (3 << 30)), QueueStatus::Invalid);
     }
 }

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use anyhow::{ensure, Context, Result};
 use gpu_workload::kfd::debugger::Session;
-use gpu_workload::kfd::ioctl::{Kfd, QueueSnapshot, QueueStatus};
+use gpu_workload::kfd::ioctl::{Kfd, QueueSnapshot};
+use gpu_workload::kfd::trap::QueueStatus;
 use serde_json::json;
 
 /// Suspends queues of a process and resumes them.
