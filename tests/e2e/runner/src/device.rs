@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::{bail, Context, Result};
 use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use serde_json::Value;
 use vgpu_model::{
     Began, Faults, HiqRecord, Moment, Pace, QueueKind, QueueReport, ReadPointer, RegisterReport,
@@ -18,6 +19,7 @@ use vgpu_model::{
 use vgpu_server::control::Command;
 
 use crate::cache::program;
+use crate::image::Clock;
 use crate::qmp::connect;
 
 /// The shape of a virtual GPU.
@@ -58,7 +60,7 @@ pub struct Device {
 
 impl Device {
     /// Starts a GPU whose sockets and log are in `directory`, under `name`.
-    pub fn start(shape: &Shape, directory: &Path, name: &str) -> Result<Device> {
+    pub fn start(shape: &Shape, clock: Clock, directory: &Path, name: &str) -> Result<Device> {
         let socket = directory.join(format!("{name}.socket"));
         let control = directory.join(format!("{name}.control"));
         let log = directory.join(format!("{name}.log"));
@@ -71,6 +73,7 @@ impl Device {
             .args(["--cu-per-sh", &shape.cu_per_sh.to_string()])
             .args(["--vram-mib", &shape.vram_mib.to_string()])
             .args(["--sdma", &shape.sdma.to_string()])
+            .args(["--clock", clock.of()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&log)?)
@@ -84,6 +87,11 @@ impl Device {
             socket,
             control: BufReader::new(control),
         })
+    }
+
+    /// The process in which it is.
+    pub fn process(&self) -> u32 {
+        self.process.id()
     }
 
     /// The socket that QEMU connects to.
@@ -114,6 +122,12 @@ impl Device {
         let mut queues = self.queues()?;
         queues.retain(|queue| queue.mapped.is_some() && queue.kind == QueueKind::Aql);
         Ok(queues)
+    }
+
+    /// The GPU's time.
+    pub fn now(&mut self) -> Result<Duration> {
+        let clock: Time = self.ask(Command::Clock)?;
+        Ok(Duration::from_nanos(clock.now))
     }
 
     pub fn state(&mut self) -> Result<StateDump> {
@@ -187,6 +201,12 @@ impl Device {
     pub fn faults_began(&mut self) -> Result<Option<Began>> {
         self.ask(Command::FaultsBegan)
     }
+}
+
+/// What the control socket says of the clock.
+#[derive(Deserialize)]
+struct Time {
+    now: u64,
 }
 
 impl Drop for Device {

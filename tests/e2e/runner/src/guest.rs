@@ -66,7 +66,7 @@ impl Guest {
         let start = || {
             let disk = directory.path().join("disk");
             write_disk(&disk, &Self::files(image)?)?;
-            let device = Device::start(shape, directory.path(), "gpu")?;
+            let device = Device::start(shape, image.clock, directory.path(), "gpu")?;
             let mut machine = Machine::restore(image, &snapshot, directory.path(), at)
                 .inspect_err(|_| snapshot.discard())?;
             machine.plug_gpu(Slot::Gpu, device.socket())?;
@@ -200,7 +200,8 @@ impl Guest {
 
     /// Plugs a second GPU of the same shape in and waits until it is up.
     pub fn add_second_gpu(&mut self) -> Result<()> {
-        let device = Device::start(&self.shape, self.directory.path(), "gpu2")?;
+        let clock = self.image.clock;
+        let device = Device::start(&self.shape, clock, self.directory.path(), "gpu2")?;
         self.machine.plug_gpu(Slot::SecondGpu, device.socket())?;
         self.second = Some(device);
         self.wait_for_gpus(2)

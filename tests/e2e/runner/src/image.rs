@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{bail, Context, Result};
+use vgpu_server::clock::{GUEST_DILATION, HOST_DILATION};
 
 use crate::cache::{key, program, Kernel};
 use crate::cpio::Archive;
@@ -78,8 +79,38 @@ pub struct Image {
     pub amdgpu: String,
     /// Kernel parameters beside those that are always given.
     pub append: String,
-    /// One processor, for each of whose instructions its clock goes on by a nanosecond.
-    pub counts_instructions: bool,
+    pub processors: u32,
+    pub clock: Clock,
+}
+
+/// The clock of a guest and of its GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// That of the host.
+    Host,
+    /// One of their own, which counts instructions. It does not run ahead of the host's.
+    Own,
+    /// The same, but it may run ahead while the GPU works: nobody outside of the guest
+    /// waits for anything in it by the host's time.
+    Hurried,
+}
+
+impl Clock {
+    /// As the virtual GPU calls it.
+    pub(crate) fn of(self) -> &'static str {
+        match self {
+            Clock::Host => "host",
+            Clock::Own | Clock::Hurried => "guest",
+        }
+    }
+
+    /// Nanoseconds of the guest for one of the GPU's.
+    pub fn dilation(self) -> u32 {
+        match self {
+            Clock::Host => HOST_DILATION,
+            Clock::Own | Clock::Hurried => GUEST_DILATION,
+        }
+    }
 }
 
 impl Image {

@@ -26,7 +26,6 @@ pub mod log;
 pub mod machine;
 pub mod module;
 pub mod plan;
-mod processors;
 pub mod qmp;
 pub mod run_list;
 pub mod scenario;

@@ -8,12 +8,14 @@ use e2e_protocol::{Finished, Program, Status};
 use gpu_workload::report::{Event, QueueIdentity, RunReport};
 use gpu_workload::spec::RunSpec;
 use serde_json::{json, Value};
+use vgpu_server::clock::HOST_DILATION;
 
 use crate::background::{Background, Expect};
 use crate::guest::{on_disk, Guest};
+use crate::image::Clock;
 
-/// Guest nanoseconds for each GPU nanosecond, as configured in the device.
-pub const DILATION: u32 = 32;
+/// Guest nanoseconds for each GPU nanosecond, in guests that follow the host's clock.
+pub const DILATION: u32 = HOST_DILATION;
 /// Where the control sockets of running loads are in the guest.
 const CONTROL: &str = "/tmp/control";
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -85,7 +87,7 @@ impl Load {
         specification: Value,
         expect: Expect,
     ) -> Result<Load> {
-        let specification = complete(specification)?;
+        let specification = complete(specification, guest.image.clock)?;
         // No load meets the sockets of another.
         let control = format!("{CONTROL}.{}", guest.unique());
         let line = [how.program, "run", "--control", &control, "--spec", "-"];
@@ -260,8 +262,8 @@ pub fn extend(object: &mut Value, more: &Value) {
 }
 
 /// Checks a specification here, where a mistake is easier to see.
-fn complete(mut specification: Value) -> Result<String> {
-    specification["dilation"] = DILATION.into();
+fn complete(mut specification: Value, clock: Clock) -> Result<String> {
+    specification["dilation"] = clock.dilation().into();
     let text = specification.to_string();
     RunSpec::parse(&text)?;
     Ok(text)
@@ -295,7 +297,7 @@ mod tests {
             (&queue["priority"], &queue["workgroups"]),
             (&json!(3), &json!(4))
         );
-        assert!(complete(json!({"queues": [queue]})).is_ok());
-        assert!(complete(json!({"queues": []})).is_err());
+        assert!(complete(json!({"queues": [queue]}), Clock::Host).is_ok());
+        assert!(complete(json!({"queues": []}), Clock::Host).is_err());
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! QEMU: a guest without a GPU, its snapshot, and what is plugged into it.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,8 +12,8 @@ use anyhow::{Context, Result};
 use serde_json::{json, Value};
 
 use crate::agent::Agent;
-use crate::image::Image;
-use crate::processors;
+use crate::cache::program;
+use crate::image::{Clock, Image};
 use crate::qmp::{connect, Qmp};
 use crate::snapshot::Snapshot;
 
@@ -61,6 +62,8 @@ pub enum Console {
 
 pub struct Machine {
     process: Child,
+    /// Whether its clock is its own, which it shares with its GPUs.
+    own_clock: bool,
     qmp: Qmp,
     pub agent: Agent,
 }
@@ -82,6 +85,11 @@ impl Machine {
             image.memory_mib
         );
         let size = format!("{}M", image.memory_mib);
+        let processors = image.processors.to_string();
+        let threads = match image.clock {
+            Clock::Host => "tcg,thread=multi",
+            Clock::Own | Clock::Hurried => "tcg,thread=single",
+        };
         let mut arguments: Vec<String> = [
             "-nodefaults",
             "-no-user-config",
@@ -92,6 +100,10 @@ impl Machine {
             "q35,memory-backend=ram",
             "-cpu",
             "qemu64",
+            "-smp",
+            &processors,
+            "-accel",
+            threads,
             "-m",
             &size,
             "-object",
@@ -103,19 +115,9 @@ impl Machine {
         ]
         .map(String::from)
         .into();
-        let processors: &[&str] = if image.counts_instructions {
-            &[
-                "-accel",
-                "tcg,thread=single",
-                "-smp",
-                "1",
-                "-icount",
-                "shift=0",
-            ]
-        } else {
-            &["-accel", "tcg,thread=multi", "-smp", "2"]
-        };
-        arguments.extend(processors.iter().copied().map(String::from));
+        if image.clock != Clock::Host {
+            arguments.extend(["-icount", "shift=0,sleep=off"].map(String::from));
+        }
         for port in 0..PORTS {
             // Room for video memory of 4 GiB on every port but the disks'.
             let reserve = if [1, 3].contains(&port) { "64M" } else { "8G" };
@@ -148,6 +150,12 @@ impl Machine {
             .arg(format!("unix:{},server=on,wait=off", path("qmp").display()))
             .args(more)
             .stderr(File::create(path(LOG))?);
+        if image.clock != Clock::Host {
+            command.env("LD_PRELOAD", program("libguest_clock.so")?);
+        }
+        if image.clock == Clock::Hurried {
+            command.env("GUEST_CLOCK_HURRIES", "1");
+        }
         if console == Console::File {
             command.stdin(Stdio::null()).stdout(Stdio::null());
         }
@@ -160,6 +168,7 @@ impl Machine {
         let agent = Agent::new(connect(&path("agent"), START_PATIENCE)?)?;
         Ok(Machine {
             process,
+            own_clock: image.clock != Clock::Host,
             qmp,
             agent,
         })
@@ -253,19 +262,22 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Ties each emulated processor to another processor of those that this program may
-    /// use. Where they are too few, all stays as it is.
-    pub fn tie_processors(&mut self) -> Result<()> {
-        processors::tie(&self.qmp.execute("query-cpus-fast", Value::Null)?)
+    /// QEMU's process.
+    pub fn process(&self) -> u32 {
+        self.process.id()
     }
 
     /// Plugs a virtual GPU in.
     pub fn plug_gpu(&mut self, slot: Slot, socket: &Path) -> Result<()> {
+        // By this name the library with the clock finds the device of a socket.
+        let id = socket.file_stem().and_then(OsStr::to_str);
         self.qmp.execute(
             "device_add",
             json!({
-                "driver": "vfio-user-pci", "id": format!("gpu-{}", slot.bus()), "bus": slot.bus(),
+                "driver": "vfio-user-pci", "id": id, "bus": slot.bus(),
                 "x-msg-timeout": 120_000,
+                // A write has its time, which the GPU looks up when it has the message.
+                "x-no-posted-writes": self.own_clock,
                 "socket": {"type": "unix", "path": socket},
             }),
         )?;

@@ -14,7 +14,7 @@ use crate::checkers;
 use crate::device::Shape;
 use crate::failed::{keep_guest, keep_machine, Failures, NotStarted};
 use crate::guest::Guest;
-use crate::image::Image;
+use crate::image::{Clock, Image};
 use crate::log::objections;
 use crate::machine::Console;
 use crate::plan::{Extent, Group};
@@ -87,8 +87,10 @@ pub struct Needs {
     pub spoils: bool,
     /// A kernel that can let allocations fail.
     pub failing_allocations: bool,
-    /// One processor, whose clock counts instructions instead of time.
-    pub counts_instructions: bool,
+    /// A clock that guest and GPU have for themselves.
+    pub own_clock: bool,
+    /// One processor, so that such a clock counts the instructions of nobody else.
+    pub one_processor: bool,
     /// Functions without which the driver cannot do what it is about.
     pub driver: &'static [&'static str],
 }
@@ -104,7 +106,8 @@ impl Needs {
         rptr_at_completion: false,
         spoils: false,
         failing_allocations: false,
-        counts_instructions: false,
+        own_clock: false,
+        one_processor: false,
         driver: &[],
     };
 
@@ -122,10 +125,15 @@ impl Needs {
 
     /// What decides whether two scenarios can use the same guest. One that spoils it
     /// would also wait long for what the driver keeps after a reset.
-    pub fn guest(&self) -> (u32, bool, bool, bool, bool) {
-        let clock = self.counts_instructions;
-        let divisible = self.divisible;
-        (self.sched_policy, self.small, self.spoils, clock, divisible)
+    pub fn guest(&self) -> (u32, [bool; 5]) {
+        let rest = [
+            self.small,
+            self.spoils,
+            self.own_clock,
+            self.one_processor,
+            self.divisible,
+        ];
+        (self.sched_policy, rest)
     }
 
     /// What it needs of a kernel that lacks it, if there is anything.
@@ -162,6 +170,8 @@ pub struct Configuration {
     pub parameters: String,
     /// What the suite of storms does.
     pub storm: Plan,
+    /// The clock is the guest's own, and may run ahead of the host's.
+    pub hurried: bool,
 }
 
 impl Configuration {
@@ -173,6 +183,7 @@ impl Configuration {
             cycles: 0,
             parameters: String::new(),
             storm: Plan::default(),
+            hurried: false,
         }
     }
 
@@ -196,7 +207,12 @@ impl Configuration {
             memory_mib: 4096,
             amdgpu,
             append: append.into(),
-            counts_instructions: needs.counts_instructions,
+            processors: if needs.one_processor { 1 } else { 2 },
+            clock: match (self.hurried, needs.own_clock) {
+                (true, _) => Clock::Hurried,
+                (false, true) => Clock::Own,
+                (false, false) => Clock::Host,
+            },
         }
     }
 

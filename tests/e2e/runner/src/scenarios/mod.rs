@@ -5,6 +5,7 @@ mod allocations;
 mod background;
 mod burst;
 mod clients;
+mod clock;
 mod contention;
 mod contexts;
 mod crowd;
@@ -63,6 +64,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         short_memory::SCENARIOS,
         sleep::SCENARIOS,
         requests::SCENARIOS,
+        clock::SCENARIOS,
         user_scheduler::SCENARIOS,
         trace::SCENARIOS,
         faults::SCENARIOS,

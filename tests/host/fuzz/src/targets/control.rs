@@ -15,7 +15,7 @@ static GPU: LazyLock<Arc<Gpu>> = LazyLock::new(|| {
     let device = Device::new(Config::default(), Box::new(guest), Box::new(video));
     Gpu::start(
         device.expect("a valid configuration"),
-        Clock::new(1_000_000),
+        Clock::of_host(1_000_000),
     )
 });
 

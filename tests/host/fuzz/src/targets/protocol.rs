@@ -72,7 +72,7 @@ static SHARED: LazyLock<Mutex<Shared>> = LazyLock::new(|| {
     // No time passes for the GPU while it is talked to.
     let gpu = Gpu::start(
         device.expect("a valid configuration"),
-        Clock::new(1_000_000),
+        Clock::of_host(1_000_000),
     );
     Mutex::new(Shared {
         gpu,

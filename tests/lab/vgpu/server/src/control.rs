@@ -149,7 +149,7 @@ fn answer(command: Command, gpu: &Gpu) -> serde_json::Result<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Clock;
+    use crate::clock::{Clock, HOST_DILATION};
     use crate::interrupt::Vector;
     use crate::memory::{GuestMemory, VideoMemory};
     use vgpu_model::{Config, Device};
@@ -161,7 +161,7 @@ mod tests {
             Box::new(VideoMemory::new(256 << 20).unwrap()),
         )
         .unwrap();
-        Gpu::start(device, Clock::new(32))
+        Gpu::start(device, Clock::of_host(HOST_DILATION))
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod clock;
 pub mod connection;
 pub mod control;
 pub mod function;
+pub mod guest_time;
 pub mod interrupt;
 pub mod memory;
 pub mod message;

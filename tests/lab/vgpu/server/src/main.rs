@@ -10,10 +10,11 @@ use std::thread;
 use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
 use vgpu_model::{Config, Device, ReadPointer};
-use vgpu_server::clock::{Clock, Gpu};
+use vgpu_server::clock::{Clock, Gpu, HOST_DILATION};
 use vgpu_server::connection::Connection;
 use vgpu_server::control;
 use vgpu_server::function::Function;
+use vgpu_server::guest_time::GuestTime;
 use vgpu_server::interrupt::Vector;
 use vgpu_server::memory::{GuestMemory, VideoMemory};
 use vgpu_server::pci::ConfigSpace;
@@ -39,12 +40,19 @@ struct Arguments {
     /// Video memory in MiB.
     #[arg(long, default_value_t = 4096)]
     vram_mib: u64,
-    /// Nanoseconds of the guest for each nanosecond of the GPU.
-    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    dilation: u32,
+    /// Whose clock it follows. The page through which QEMU shares the guest's is made
+    /// beside the socket.
+    #[arg(long, value_enum, default_value = "host")]
+    clock: ClockOf,
     /// When the read pointer of an AQL queue passes a packet.
     #[arg(long, value_enum, default_value = "launch")]
     rptr: Rptr,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ClockOf {
+    Host,
+    Guest,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -75,12 +83,21 @@ fn main() -> Result<()> {
     };
     let registers_bytes = config.register_bytes();
     let video_bytes = arguments.vram_mib << 20;
-    let vector = Vector::default();
+    let (clock, vector) = match arguments.clock {
+        ClockOf::Host => (Clock::of_host(HOST_DILATION), Vector::default()),
+        ClockOf::Guest => {
+            let page = GuestTime::beside(&arguments.socket);
+            let time = GuestTime::create(&page)
+                .with_context(|| format!("cannot make the clock's page at {}", page.display()))?;
+            let time = Arc::new(time);
+            (Clock::Guest(Arc::clone(&time)), Vector::of_guest(time))
+        }
+    };
     let guest = GuestMemory::new(vector.clone());
     let video = VideoMemory::new(video_bytes)
         .with_context(|| format!("cannot make {} MiB of video memory", arguments.vram_mib))?;
     let device = Device::new(config, Box::new(guest.clone()), Box::new(video.clone()))?;
-    let gpu = Gpu::start(device, Clock::new(arguments.dilation));
+    let gpu = Gpu::start(device, clock);
 
     // First, so that whoever has reached the control can have QEMU connect.
     let listener = listen(&arguments.socket)?;

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is used of QEMU: functions and variables that it exports, found by name.
+
+use std::ffi::{c_char, c_int, c_void, CStr};
+use std::mem::transmute_copy;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::LazyLock;
+
+use nix::libc;
+
+/// The guest's clock, as QEMU numbers its clocks.
+const VIRTUAL: c_int = 1;
+/// Nanoseconds.
+const SCALE: c_int = 1;
+/// More than a timer of QEMU's takes; what is in it is QEMU's own affair.
+const TIMER_WORDS: usize = 32;
+/// So many words of QEMU's `timers_state` are looked at.
+const STATE_WORDS: usize = 12;
+
+pub type Callback = unsafe extern "C" fn(*mut c_void);
+
+/// QEMU's functions, as its headers declare them.
+struct Functions {
+    qemu_clock_get_ns: unsafe extern "C" fn(c_int) -> i64,
+    timer_init_full:
+        unsafe extern "C" fn(*mut u64, *mut c_void, c_int, c_int, c_int, Callback, *mut c_void),
+    timer_mod_ns: unsafe extern "C" fn(*mut u64, i64),
+    pci_qdev_find_device: unsafe extern "C" fn(*const c_char, *mut *mut c_void) -> c_int,
+    msi_enabled: unsafe extern "C" fn(*const c_void) -> bool,
+    msi_notify: unsafe extern "C" fn(*mut c_void, u32),
+    icount_get_raw: unsafe extern "C" fn() -> i64,
+    icount_to_ns: unsafe extern "C" fn(i64) -> i64,
+    cpu_exit: unsafe extern "C" fn(*mut c_void),
+}
+
+static QEMU: LazyLock<Functions> = LazyLock::new(|| {
+    // SAFETY: The types are those of QEMU's declarations.
+    unsafe {
+        Functions {
+            qemu_clock_get_ns: next(c"qemu_clock_get_ns"),
+            timer_init_full: next(c"timer_init_full"),
+            timer_mod_ns: next(c"timer_mod_ns"),
+            pci_qdev_find_device: next(c"pci_qdev_find_device"),
+            msi_enabled: next(c"msi_enabled"),
+            msi_notify: next(c"msi_notify"),
+            icount_get_raw: next(c"icount_get_raw"),
+            icount_to_ns: next(c"icount_to_ns"),
+            cpu_exit: next(c"cpu_exit"),
+        }
+    }
+});
+
+/// The word of QEMU's state that says how far the guest's clock is ahead of its
+/// instructions. It has no name that is exported, but its value is known, and the clock
+/// follows it.
+static AHEAD: LazyLock<&'static AtomicI64> = LazyLock::new(|| {
+    // SAFETY: The variable is larger, is there for good, and its words are read as QEMU
+    // itself reads them.
+    let words = unsafe {
+        let state: *const AtomicI64 = next(c"timers_state");
+        std::slice::from_raw_parts(state, STATE_WORDS)
+    };
+    // SAFETY: Any thread may ask for the clock.
+    let clock = || unsafe { (QEMU.qemu_clock_get_ns)(VIRTUAL) };
+    // SAFETY: As above.
+    let ahead = clock() - unsafe { (QEMU.icount_to_ns)((QEMU.icount_get_raw)()) };
+    let followed = |word: &&AtomicI64| {
+        let before = clock();
+        if word
+            .compare_exchange(ahead, ahead + 1, Ordering::SeqCst, Ordering::SeqCst)
+            .is_err()
+        {
+            return false;
+        }
+        let follows = clock() == before + 1;
+        word.fetch_sub(1, Ordering::SeqCst);
+        follows
+    };
+    match words.iter().find(followed) {
+        Some(word) => word,
+        None => give_up("keeps its clock in another way than this library expects"),
+    }
+});
+
+fn give_up(why: &str) -> ! {
+    eprintln!("guest clock: this QEMU {why}; versions 10 and 11 are known to work");
+    std::process::abort()
+}
+
+/// What a name stands for in the libraries after this one, and in QEMU itself.
+///
+/// # Safety
+///
+/// `T` is a pointer, and of the type that the name has.
+pub unsafe fn next<T>(name: &CStr) -> T {
+    const { assert!(size_of::<T>() == size_of::<*mut c_void>()) };
+    // SAFETY: The name has its end.
+    let mut address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    if address.is_null() {
+        // SAFETY: As above.
+        address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    }
+    if address.is_null() {
+        give_up(&format!("has no {}", name.to_string_lossy()));
+    }
+    // SAFETY: The sizes are the same, and the caller knows the type.
+    unsafe { transmute_copy(&address) }
+}
+
+/// The guest's time in nanoseconds.
+pub fn now() -> u64 {
+    // SAFETY: Any thread may ask.
+    let now = unsafe { (QEMU.qemu_clock_get_ns)(VIRTUAL) };
+    now.unsigned_abs()
+}
+
+/// How many instructions the guest has executed.
+pub fn instructions() -> u64 {
+    // SAFETY: Any thread may ask.
+    let count = unsafe { (QEMU.icount_get_raw)() };
+    count.unsigned_abs()
+}
+
+/// The guest's processor that the calling thread executes.
+pub fn processor() -> Option<Processor> {
+    // SAFETY: A variable that each thread has, of which this is the calling thread's; QEMU
+    // sets it to a processor that stays, or to none.
+    let processor = unsafe {
+        let place: *const *mut c_void = next(c"current_cpu");
+        place.read()
+    };
+    (!processor.is_null()).then_some(Processor(processor))
+}
+
+/// The guest's processor that the calling thread executes, which waits for an access.
+pub struct Processor(*mut c_void);
+
+impl Processor {
+    /// Lets time pass in which no instruction is executed.
+    pub fn waits(&self, nanos: u64) {
+        let nanos = i64::try_from(nanos).unwrap_or(i64::MAX);
+        // No thread but this one changes the word while a processor is not idle.
+        AHEAD.fetch_add(nanos, Ordering::SeqCst);
+        // Until which timer it may go on was calculated before: it stops to have that done
+        // again.
+        // SAFETY: The processor is the calling thread's.
+        unsafe { (QEMU.cpu_exit)(self.0) };
+    }
+}
+
+/// A timer of QEMU's, on the guest's clock.
+pub struct Timer(*mut u64);
+
+// SAFETY: QEMU's timers have a lock of their own.
+unsafe impl Send for Timer {}
+// SAFETY: As above.
+unsafe impl Sync for Timer {}
+
+impl Timer {
+    /// A timer that is never freed and not set yet. QEMU calls with its big lock held.
+    pub fn new(callback: Callback, argument: *mut c_void) -> Timer {
+        let timer = Box::leak(Box::new([0; TIMER_WORDS])).as_mut_ptr();
+        let list = std::ptr::null_mut();
+        // SAFETY: There is room for a timer, for good. No list means the usual one.
+        unsafe { (QEMU.timer_init_full)(timer, list, VIRTUAL, SCALE, 0, callback, argument) };
+        Timer(timer)
+    }
+
+    /// Has it called at a time, and not at the one that was set before.
+    pub fn set(&self, at: u64) {
+        let at = i64::try_from(at).unwrap_or(i64::MAX);
+        // SAFETY: `new` has initialised it.
+        unsafe { (QEMU.timer_mod_ns)(self.0, at) };
+    }
+}
+
+/// Gives the guest the only interrupt of a device, if it has enabled it.
+///
+/// # Safety
+///
+/// The calling thread has QEMU's big lock.
+pub unsafe fn interrupt(device: &CStr) {
+    let mut found = std::ptr::null_mut();
+    // SAFETY: With the lock, devices stay; one that is found is a PCI device.
+    unsafe {
+        let missing = (QEMU.pci_qdev_find_device)(device.as_ptr(), &raw mut found);
+        if missing == 0 && (QEMU.msi_enabled)(found) {
+            (QEMU.msi_notify)(found, 0);
+        }
+    }
+}

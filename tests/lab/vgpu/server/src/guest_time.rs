@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The page of memory through which QEMU and the GPU share the guest's clock.
+//!
+//! QEMU says in it what time it is whenever the guest accesses the GPU. The GPU says
+//! when its next event is due; then QEMU has it come to the present and waits until it
+//! is there. So the guest never sees the GPU late or early, whichever of the two
+//! processes the host lets wait.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::num::NonZeroUsize;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+use nix::libc;
+use nix::sys::mman::{mmap, mmap_anonymous, MapFlags, ProtFlags};
+
+/// A time that does not come.
+pub const NEVER: u64 = u64::MAX;
+
+const BYTES: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
+/// How often a side looks again before it sleeps: an answer mostly comes sooner than
+/// the host would wake it.
+const LOOKS: u32 = 200;
+/// How long a side sleeps before it finds out whether the other is still there.
+const PATIENCE_S: libc::time_t = 1;
+
+/// What both sides see. Times are nanoseconds of the guest.
+#[repr(C)]
+struct Shared {
+    now: AtomicU64,
+    next: AtomicU64,
+    /// Interrupts that the guest has not been given yet.
+    raised: AtomicU32,
+    /// Counts how often QEMU asked the GPU to come to the present.
+    asked: AtomicU32,
+    /// The last of them that the GPU has done.
+    answered: AtomicU32,
+}
+
+/// The GPU has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended;
+
+/// One side's view of the page.
+///
+/// # Invariants
+///
+/// The page is mapped for good, and at least as large as `Shared`.
+pub struct GuestTime {
+    page: NonNull<Shared>,
+    /// On the GPU's side: it has the page's file locked for as long as it lives.
+    _lives: Option<Flock<File>>,
+    /// On QEMU's side: where to see whether it does.
+    path: Option<PathBuf>,
+}
+
+// SAFETY: The page is mapped for good, and everything in it is atomic.
+unsafe impl Send for GuestTime {}
+// SAFETY: As above.
+unsafe impl Sync for GuestTime {}
+
+impl GuestTime {
+    /// Where the page of the GPU is that listens at a socket.
+    pub fn beside(socket: &Path) -> PathBuf {
+        socket.with_extension("clock")
+    }
+
+    /// The GPU's side, with a new page.
+    pub fn create(path: &Path) -> io::Result<GuestTime> {
+        let _ = std::fs::remove_file(path);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)?;
+        file.set_len(BYTES.get() as u64)?;
+        let page = map(&file)?;
+        let lock =
+            Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| errno)?;
+        Ok(GuestTime::of_gpu(page, Some(lock)))
+    }
+
+    /// For a GPU without a guest: time stands still.
+    pub fn without_guest() -> io::Result<GuestTime> {
+        let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        // SAFETY: A new mapping, where the kernel has room for it.
+        let page = unsafe { mmap_anonymous(None, BYTES, access, MapFlags::MAP_PRIVATE) }?;
+        Ok(GuestTime::of_gpu(page.cast(), None))
+    }
+
+    fn of_gpu(page: NonNull<Shared>, lock: Option<Flock<File>>) -> GuestTime {
+        let time = GuestTime {
+            page,
+            _lives: lock,
+            path: None,
+        };
+        time.set_next(NEVER);
+        time
+    }
+
+    /// QEMU's side.
+    pub fn open(path: &Path) -> io::Result<GuestTime> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        Ok(GuestTime {
+            page: map(&file)?,
+            _lives: None,
+            path: Some(path.into()),
+        })
+    }
+
+    fn shared(&self) -> &Shared {
+        // SAFETY: By the type invariant; any bytes are a valid `Shared`, and a page is
+        // aligned well enough.
+        unsafe { self.page.as_ref() }
+    }
+
+    pub fn now(&self) -> u64 {
+        self.shared().now.load(Ordering::SeqCst)
+    }
+
+    /// Says what time it is. Time does not go back.
+    pub fn set_now(&self, now: u64) {
+        self.shared().now.fetch_max(now, Ordering::SeqCst);
+    }
+
+    /// When QEMU has to see to the GPU next; at once, if there is an interrupt.
+    pub fn next(&self) -> u64 {
+        match self.shared().raised.load(Ordering::SeqCst) {
+            0 => self.shared().next.load(Ordering::SeqCst),
+            _ => 0,
+        }
+    }
+
+    pub fn set_next(&self, next: u64) {
+        self.shared().next.store(next, Ordering::SeqCst);
+    }
+
+    pub fn raise(&self) {
+        self.shared().raised.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Whether there was an interrupt, which is the caller's from here on.
+    pub fn take_raised(&self) -> bool {
+        self.shared().raised.swap(0, Ordering::SeqCst) > 0
+    }
+
+    /// Has the GPU come to the present, and waits until it is there.
+    pub fn catch_up(&self) -> Result<(), Ended> {
+        let shared = self.shared();
+        let ask = shared.asked.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
+        wake(&shared.asked);
+        loop {
+            let answered = shared.answered.load(Ordering::SeqCst);
+            if answered == ask {
+                return Ok(());
+            }
+            if !changes(&shared.answered, answered) && self.gpu_has_ended() {
+                return Err(Ended);
+            }
+        }
+    }
+
+    fn gpu_has_ended(&self) -> bool {
+        let Some(path) = &self.path else {
+            return false;
+        };
+        let Ok(file) = File::open(path) else {
+            return true;
+        };
+        !matches!(
+            Flock::lock(file, FlockArg::LockSharedNonblock),
+            Err((_, Errno::EWOULDBLOCK))
+        )
+    }
+
+    /// The GPU's side: waits until it is asked once more than so often.
+    pub fn wait_for_ask(&self, last: u32) -> u32 {
+        let asked = &self.shared().asked;
+        loop {
+            let ask = asked.load(Ordering::SeqCst);
+            if ask != last {
+                return ask;
+            }
+            changes(asked, ask);
+        }
+    }
+
+    /// The GPU's side: it is where it was asked to come.
+    pub fn answer(&self, ask: u32) {
+        self.shared().answered.store(ask, Ordering::SeqCst);
+        wake(&self.shared().answered);
+    }
+}
+
+fn map(file: &File) -> io::Result<NonNull<Shared>> {
+    let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+    // SAFETY: A new mapping, where the kernel has room for it.
+    let page = unsafe { mmap(None, BYTES, access, MapFlags::MAP_SHARED, file, 0) }?;
+    Ok(page.cast())
+}
+
+/// Waits until a word is no longer this; `false` when that takes long.
+fn changes(word: &AtomicU32, value: u32) -> bool {
+    for _ in 0..LOOKS {
+        if word.load(Ordering::SeqCst) != value {
+            return true;
+        }
+        std::hint::spin_loop();
+    }
+    let patience = libc::timespec {
+        tv_sec: PATIENCE_S,
+        tv_nsec: 0,
+    };
+    // SAFETY: The word and the time outlive the call, which only reads them.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT,
+            value,
+            &raw const patience,
+        )
+    };
+    result == 0 || Errno::last() != Errno::ETIMEDOUT
+}
+
+fn wake(word: &AtomicU32) {
+    // SAFETY: The word outlives the call.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    fn pair() -> (tempfile::TempDir, GuestTime, GuestTime) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = GuestTime::beside(&directory.path().join("gpu.socket"));
+        let gpu = GuestTime::create(&path).unwrap();
+        let emulator = GuestTime::open(&path).unwrap();
+        (directory, gpu, emulator)
+    }
+
+    #[test]
+    fn time_is_the_same_on_both_sides_and_does_not_go_back() {
+        let (_directory, gpu, emulator) = pair();
+        assert_eq!((emulator.now(), emulator.next()), (0, NEVER));
+        emulator.set_now(7);
+        emulator.set_now(5);
+        assert_eq!(gpu.now(), 7);
+        gpu.set_next(9);
+        assert_eq!(emulator.next(), 9);
+    }
+
+    #[test]
+    fn an_interrupt_is_due_at_once_and_given_once() {
+        let (_directory, gpu, emulator) = pair();
+        gpu.set_next(9);
+        gpu.raise();
+        gpu.raise();
+        assert_eq!(emulator.next(), 0);
+        assert!(emulator.take_raised());
+        assert_eq!(emulator.next(), 9);
+        assert!(!emulator.take_raised());
+    }
+
+    #[test]
+    fn who_asks_goes_on_when_the_gpu_is_there() {
+        let (_directory, gpu, emulator) = pair();
+        let gpu = thread::spawn(move || {
+            let mut ask = 0;
+            let mut seen = Vec::new();
+            for _ in 0..3 {
+                ask = gpu.wait_for_ask(ask);
+                seen.push(gpu.now());
+                gpu.set_next(gpu.now() + 10);
+                gpu.answer(ask);
+            }
+            seen
+        });
+        for now in [1, 11, 21] {
+            emulator.set_now(now);
+            assert_eq!(emulator.catch_up(), Ok(()));
+            assert_eq!(emulator.next(), now + 10);
+        }
+        assert_eq!(gpu.join().unwrap(), [1, 11, 21]);
+    }
+
+    #[test]
+    fn nobody_waits_for_a_gpu_that_has_ended() {
+        let (_directory, gpu, emulator) = pair();
+        drop(gpu);
+        assert_eq!(emulator.catch_up(), Err(Ended));
+    }
+}
