@@ -11,7 +11,6 @@ pub mod hardware;
 pub mod load;
 pub mod measure;
 pub mod measurement;
-pub mod others;
 pub mod picture;
 pub mod plan;
 pub mod probes;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The loads: an urgent one like inference, and a heavy one like training.
 
-use e2e_runner::load::DILATION;
 use gpu_workload::hsa::Place;
 use gpu_workload::spec::{Arrival, Cost, KernelSpec, QueueSpec, Ring, RunSpec};
+use vgpu_server::clock::GUEST_DILATION;
+
+/// Nanoseconds of the guest for one of the GPU's: all that is measured is measured where
+/// they have a clock of their own.
+pub const DILATION: u32 = GUEST_DILATION;
 
 /// The names of the two queues, and of the processes that own them.
 pub const URGENT: &str = "inference";

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{ensure, Context, Result};
 use e2e_runner::background::{Background, Expect};
 use e2e_runner::guest::Guest;
-use e2e_runner::load::{queue, report, Load, DILATION};
+use e2e_runner::load::{queue, report, Load};
 use e2e_runner::module::Module;
 use gpu_workload::report::{QueueIdentity, RunReport, Sample};
 use gpu_workload::spec::{QueueSpec, RunSpec};
@@ -16,6 +16,7 @@ use vgpu_model::{HiqAction, HiqRecord, QueueId, TimelineRecord};
 
 use crate::contender::{command_line, scheduler_time, Contender, URGENT_PRIORITY};
 use crate::doorbells::Doorbells;
+use crate::load::DILATION;
 use crate::measurement::{account, Measurement};
 use crate::probes;
 use crate::split::Logs;
@@ -54,10 +55,8 @@ pub struct Run {
 }
 
 impl Arena {
-    /// A guest, with probes in its driver if wanted. Nothing else may run on this
-    /// machine.
+    /// A guest, with probes in its driver if wanted.
     pub fn new(mut guest: Guest, probes: bool) -> Result<Arena> {
-        guest.machine.tie_processors()?;
         if probes {
             probes::set(&mut guest)?;
         }
@@ -69,7 +68,7 @@ impl Arena {
     }
 
     /// Runs a load to its end under a contender, the module with these settings
-    /// for others than the defaults. `watch` is called every second or so.
+    /// for others than the defaults. `watch` is called after each second of the guest, about.
     pub fn run(
         &mut self,
         spec: &RunSpec,
@@ -99,6 +98,7 @@ impl Arena {
             }
         }
         let begin = Instant::now();
+        let since = self.guest.device.now()?;
         let before = thread_time(&mut self.guest)?;
         let scheduler = scheduler(&mut self.guest, &load, contender)?;
         let finished = loop {
@@ -108,7 +108,7 @@ impl Arena {
             ensure!(begin.elapsed() < PATIENCE, "the load does not end");
             watch(&mut self.guest)?;
         };
-        let elapsed = begin.elapsed().as_nanos() as f64;
+        let elapsed = (self.guest.device.now()? - since) * DILATION;
         let after = thread_time(&mut self.guest)?;
         let report = report(&finished)?;
         let own_time = scheduler
@@ -118,7 +118,7 @@ impl Arena {
             .transpose()?;
         let processor = own_time
             .or(module.is_some().then(|| after - before))
-            .map(|time| time as f64 / elapsed);
+            .map(|time| time as f64 / elapsed.as_nanos() as f64);
 
         if let Some(crowd) = crowd {
             crowd.stop(&mut self.guest)?;

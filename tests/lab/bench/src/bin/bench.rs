@@ -8,10 +8,10 @@ use std::time::Instant;
 use anyhow::{bail, ensure, Context, Result};
 use clap::{Args, Parser, Subcommand};
 use e2e_runner::cache::{make_directory, Cache, Kernel};
-use e2e_runner::load::DILATION;
 use e2e_runner::scenario::Configuration;
 use gpreempt_bench::contender::Contender;
 use gpreempt_bench::hardware;
+use gpreempt_bench::load::DILATION;
 use gpreempt_bench::measure::Arena;
 use gpreempt_bench::plan::{experiments, Experiment, Extent, Part, Place};
 use gpreempt_bench::report;
@@ -259,7 +259,10 @@ impl Run {
         file: &Path,
     ) -> Result<()> {
         let start = || -> Result<Arena> {
-            let configuration = Configuration::new(kernel.clone(), place.dies());
+            let configuration = Configuration {
+                hurried: true,
+                ..Configuration::new(kernel.clone(), place.dies())
+            };
             let mut guest = configuration.start(cache, &place.needs())?;
             guest.device.set_aql_packet(suite::timing().aql_packet)?;
             Arena::new(guest, place.probes())

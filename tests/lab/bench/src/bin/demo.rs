@@ -5,22 +5,21 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::Duration;
 
 use anyhow::{bail, Context, Result};
 use clap::Parser;
 use e2e_runner::cache::{make_directory, Cache};
 use e2e_runner::guest::Guest;
-use e2e_runner::load::DILATION;
 use e2e_runner::scenario::{Configuration, Needs};
 use gpreempt_bench::contender::{Contender, STRICT};
 use gpreempt_bench::load::{heavy, run as run_of, urgent, HEAVY, URGENT};
 use gpreempt_bench::measure::{Arena, Run};
-use gpreempt_bench::others::Others;
 use gpreempt_bench::picture::{self, rows, Row, Window};
 use gpreempt_bench::split::Split;
 use gpreempt_bench::statistics::Spread;
 use gpu_workload::latency::Summary;
+use gpu_workload::spec::RunSpec;
 use vgpu_model::{QueueId, TimelineRecord};
 
 /// What the module is worth, in one table and one picture.
@@ -40,10 +39,8 @@ struct Arguments {
 /// The part of a run that the picture shows.
 const PICTURE_NS: u64 = 60_000_000;
 const COLUMNS: u64 = 90;
-/// So many processors that others take leave the emulated ones too little.
-const WORTHLESS: f64 = 1.0;
-/// How often the table of queues is shown, about.
-const TABLES: u64 = 4;
+/// A run tells how far it is after each of so many parts.
+const PARTS: u32 = 4;
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
@@ -67,48 +64,39 @@ fn main() -> Result<()> {
     say("priorities are, so the urgent request waits. The module amd_gpreempt has the running");
     say("work saved, lets the urgent request through, and has the work go on where it was.");
     say("");
-    say("There is no GPU in this machine: the driver meets a virtual one, whose clock runs");
+    say("There is no GPU in this machine: the driver meets a virtual one. Its clock and the guest's");
+    say("count what the guest executes, so that the times below do not depend on what else runs");
     say(&format!(
-        "{DILATION} times slower. {} s of its time take {} s of yours; there are four such runs.",
-        arguments.seconds,
-        (arguments.seconds * f64::from(DILATION)).round()
+        "here. Each of four runs lasts {} s of GPU time.",
+        arguments.seconds
     ));
     say("");
     say(&format!(
         "1/5  booting Linux {} with the distribution's own amdgpu driver",
         kernel.release
     ));
-    let guest = Configuration::new(kernel, 1).start(&cache, &Needs::ANY)?;
-    let mut arena = Arena::new(guest, true)?;
+    let configuration = Configuration {
+        hurried: true,
+        ..Configuration::new(kernel, 1)
+    };
+    let mut demo = Demo {
+        arena: Arena::new(configuration.start(&cache, &Needs::ANY)?, true)?,
+        load: run_of(vec![urgent(duration), heavy(duration)]),
+        duration,
+    };
 
-    let others = Others::watch()?;
-    let both = run_of(vec![urgent(duration), heavy(duration)]);
     say(&format!("2/5  {URGENT} alone: the best it can be"));
-    let alone = arena.run(&both, Contender::Alone, &[], progress(duration))?;
+    let alone = demo.run(Contender::Alone)?;
     say(&format!(
         "3/5  {URGENT} beside {HEAVY}, as the driver does it"
     ));
-    let without = arena.run(&both, Contender::Classes, &[], progress(duration))?;
+    let without = demo.run(Contender::Classes)?;
     say("4/5  the same with amd_gpreempt. This is its table of queues, now and then: eff is the");
     say("     priority in force, stops how often a queue was made to wait, for how long in all");
-    let mut shown = 0;
-    let mut tick = progress(duration);
-    let begin = Instant::now();
-    let with = arena.run(&both, STRICT, &[], |guest| {
-        tick(guest)?;
-        let part =
-            begin.elapsed().as_nanos() as u64 * TABLES / (duration * u64::from(DILATION)).max(1);
-        if part > shown {
-            shown = part;
-            say("");
-            say(&table_of_queues(guest)?);
-        }
-        Ok(())
-    })?;
-
+    let with = demo.run(STRICT)?;
     say("5/5  the same with transaction=direct, which takes queues off the GPU by the driver's");
     say("     packets without its look at the copy engines");
-    let direct = arena.run(&both, Contender::Direct, &[], progress(duration))?;
+    let direct = demo.run(Contender::Direct)?;
 
     let runs = Runs {
         alone,
@@ -116,47 +104,69 @@ fn main() -> Result<()> {
         with,
         direct,
     };
-    let result = runs.result()? + &beside(others.processors()?);
+    let result = runs.result()?;
     say(&result);
     fs::write(arguments.output.join("result.txt"), &result)?;
     draw(
-        &mut arena.guest,
+        &mut demo.arena.guest,
         &runs.without.timeline,
         &runs.with.timeline,
         &arguments.output,
     )
 }
 
-/// What else ran on the host, and what that means.
-fn beside(processors: f64) -> String {
-    let taken = format!(
-        "\nOther programs took {processors:.1} of this machine's processors meanwhile, which makes waits longer."
-    );
-    match processors < WORTHLESS {
-        true => taken + "\n",
-        false => {
-            taken + " With so\nmany THE FIGURES ABOVE MEAN NOTHING: run it once more with nothing else running.\n"
-        }
-    }
-}
-
 fn say(line: &str) {
     println!("{line}");
 }
 
-/// Tells how far a run is, about every quarter minute.
-fn progress(duration: u64) -> impl FnMut(&mut Guest) -> Result<()> {
-    const EVERY_S: u64 = 15;
-    let begin = Instant::now();
-    let total = duration * u64::from(DILATION) / 1_000_000_000;
-    let mut next = EVERY_S;
-    move |_| {
-        let elapsed = begin.elapsed().as_secs();
-        if elapsed >= next && elapsed < total {
-            next = elapsed + EVERY_S;
-            say(&format!("     {elapsed} of about {total} s"));
+/// The guest, and what runs in it each time.
+struct Demo {
+    arena: Arena,
+    load: RunSpec,
+    duration: u64,
+}
+
+impl Demo {
+    fn run(&mut self, contender: Contender) -> Result<Run> {
+        let mut progress = Progress::begin(&mut self.arena.guest, self.duration)?;
+        self.arena.run(&self.load, contender, &[], |guest| {
+            if progress.tell(guest)? && contender == STRICT {
+                say("");
+                say(&table_of_queues(guest)?);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// How far a run is.
+struct Progress {
+    begin: Duration,
+    duration: Duration,
+    /// How many of the parts that are told of are done.
+    done: u32,
+}
+
+impl Progress {
+    fn begin(guest: &mut Guest, duration: u64) -> Result<Progress> {
+        Ok(Progress {
+            begin: guest.device.now()?,
+            duration: Duration::from_nanos(duration),
+            done: 0,
+        })
+    }
+
+    /// Tells it after each part; whether one is done.
+    fn tell(&mut self, guest: &mut Guest) -> Result<bool> {
+        let passed = (guest.device.now()? - self.begin).as_nanos();
+        let done = passed * u128::from(PARTS) / self.duration.as_nanos().max(1);
+        let done = u32::try_from(done)?.min(PARTS - 1);
+        let more = done > self.done;
+        if more {
+            self.done = done;
+            say(&format!("     {} %", done * 100 / PARTS));
         }
-        Ok(())
+        Ok(more)
     }
 }
 

@@ -20,9 +20,10 @@ use clap::Parser;
 use e2e_runner::background::{Background, Expect};
 use e2e_runner::cache::Cache;
 use e2e_runner::guest::{Guest, FILES};
-use e2e_runner::load::{queue, Load, DILATION};
+use e2e_runner::load::{queue, Load};
 use e2e_runner::module::{Module, Table};
 use e2e_runner::scenario::{Configuration, Needs};
+use gpreempt_bench::load::DILATION;
 use gpreempt_bench::settings::stretched;
 use latencies::{Latencies, Typical};
 use packets::Probes;
@@ -80,9 +81,11 @@ fn main() -> Result<()> {
         small: true,
         ..Needs::ANY
     };
-    let configuration = Configuration::new(kernel, 1);
+    let configuration = Configuration {
+        hurried: true,
+        ..Configuration::new(kernel, 1)
+    };
     let mut guest = configuration.start(&cache, &needs)?;
-    guest.machine.tie_processors()?;
     let mut out = format!(
         "\nLinux {release}, {} passes with each sampler.\n",
         arguments.passes
@@ -92,7 +95,7 @@ fn main() -> Result<()> {
     out += &passes(&mut guest, arguments.passes)?;
     drop(guest);
     let needs = Needs {
-        counts_instructions: true,
+        one_processor: true,
         ..needs
     };
     let mut guest = configuration.start(&cache, &needs)?;
