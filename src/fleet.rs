@@ -64,7 +64,7 @@ impl Fleet {
 
     /// The operator's rules.
     pub(crate) fn rules(&self) -> &Rules {
-        self.shared.rules()
+        &self.shared.rules
     }
 
     /// Calls a function for each GPU, of which others may come and go meanwhile.

@@ -30,7 +30,7 @@ pub(crate) struct GpuThreads {
 
 impl GpuThreads {
     pub(crate) fn new(shared: &Shared, gpu: Arc<Gpu<NodeThread>>) -> Result<Arc<Self>> {
-        let folder = GpuFolder::new(shared.root(), gpu.device().name())?;
+        let folder = GpuFolder::new(&shared.root, gpu.device().name())?;
         let threads = Self { folder, gpu };
         Ok(Arc::new(threads, GFP_KERNEL)?)
     }

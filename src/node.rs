@@ -19,7 +19,7 @@ pub(crate) mod roster;
 pub(crate) mod start_all;
 mod storage;
 mod tracing;
-mod transaction;
+pub(crate) mod transaction;
 mod unanswered;
 mod unwritten;
 
@@ -29,8 +29,9 @@ use crate::node::{
     memory::Memory,
     node_check::NodeCheck,
     node_ref::NodeRef,
+    observation::observe,
     record::{wide, Record},
-    roster::{Matcher, Queue},
+    roster::Queue,
     start_all::StartAllCause,
     tracing::Tracer,
     transaction::Transactions,
@@ -38,30 +39,28 @@ use crate::node::{
 use gpreempt_policy::{Arming, Config, Mode, Nanos, QueueId, QueueView, Step, RETRY_FIRST};
 use kernel::prelude::*;
 use kfd::{
-    act::{backend::Backend, failure::Failure},
+    act::failure::Failure,
     driver::{
         check::Refusal,
-        gpu::{Away, Present},
+        gpu::Away,
         hardware::HardwareSource,
     },
     kernel::{clock, thread::Running},
-    look::{
-        sampler::SamplerKind,
-        survey::{QueueSeen, Survey},
-    },
+    look::survey::{QueueSeen, Survey},
+    operator::rules::Rules,
 };
 
 /// A node and everything that is remembered of it. The memory is allocated when
 /// the node is first seen; a pass allocates nothing.
 pub(crate) struct NodeState {
     /// Its number in the GPU.
-    index: usize,
+    pub(crate) index: usize,
     check: NodeCheck,
     look: Look,
     memory: Memory,
     transactions: Transactions,
     /// What the last pass came to.
-    last: Step,
+    pub(crate) last: Step,
     /// The queue that waited in the last pass.
     waiting: Option<QueueId>,
     crowding: Crowding,
@@ -69,8 +68,8 @@ pub(crate) struct NodeState {
     said_disarmed: bool,
     /// When queues that are out of view may be started again.
     next_start_beyond: Nanos,
-    /// Before this time nobody looks.
-    rest_until: Nanos,
+    /// Before this time nobody looks again, so that looking leaves a processor to others.
+    pub(crate) rest_until: Nanos,
 }
 
 impl NodeState {
@@ -95,16 +94,6 @@ impl NodeState {
         self.check.gpu_id()
     }
 
-    /// Its number in the GPU.
-    pub(crate) fn index(&self) -> usize {
-        self.index
-    }
-
-    /// What the last pass came to.
-    pub(crate) fn last(&self) -> &Step {
-        &self.last
-    }
-
     /// What was done since the module was loaded.
     pub(crate) fn record(&self) -> &Record {
         &self.memory.record
@@ -118,7 +107,7 @@ impl NodeState {
         if self.transactions.unanswered.is_so() {
             return "silent";
         }
-        match self.memory.policy.arming() {
+        match self.memory.policy.scheduler.arming() {
             Arming::Armed => "armed",
             Arming::BackingOff(_) => "backing-off",
             Arming::Silent(_) => "silent",
@@ -138,29 +127,23 @@ impl NodeState {
 
     /// What the last look saw.
     pub(crate) fn survey(&self) -> &Survey {
-        self.look.survey()
+        &self.look.survey
     }
 
     /// Calls a function for each queue that the policy knows, in the order in which
     /// they were first seen.
     pub(crate) fn each_queue(&mut self, mut f: impl FnMut(&QueueView, &Queue, &QueueSeen)) {
-        let seen = self.look.survey().queues();
+        let seen = self.look.survey.queues();
         let Memory { roster, policy, .. } = &mut self.memory;
         for (at, queue) in roster.by_age() {
             // Where a look has ended early, the queues are not those taken in last.
             let is = |seen: &&QueueSeen| seen.facts.key == queue.key;
             let expected = seen.get(at).filter(is);
             let seen = expected.or_else(|| seen.iter().find(is));
-            if let (Some(view), Some(seen)) = (policy.view(queue.id), seen) {
+            if let (Some(view), Some(seen)) = (policy.scheduler.queue(queue.id), seen) {
                 f(&view, queue, seen);
             }
         }
-    }
-
-    /// Before which time nobody is to look again, so that looking leaves a processor
-    /// to others.
-    pub(crate) fn rest_until(&self) -> Nanos {
-        self.rest_until
     }
 
     /// Whether a queue does not run because of us.
@@ -176,18 +159,15 @@ impl NodeState {
     /// One pass. Returns when to look again, or `None`: only when woken.
     pub(crate) fn pass(
         &mut self,
-        gpu: &Present<'_>,
-        backend: &mut Backend<'_>,
-        config: &Config<'_>,
-        sampler: SamplerKind,
-        rules: &impl Matcher,
+        at: NodeRef<'_>,
+        config: &Config,
+        rules: &Rules,
         thread: &mut Running,
     ) -> Option<Nanos> {
         let begin = clock::now();
         let soon = || Some(begin.after(Nanos::from_micros(config.numbers.poll_interval_us)));
         let later = || Some(begin.after(RETRY_FIRST));
-        let at = NodeRef::new(gpu, self.index);
-        let Ok(hardware) = self.look_at(at, backend) else {
+        let Ok(hardware) = self.look_at(at) else {
             self.memory.record.counters.missed.add(1);
             return later();
         };
@@ -198,17 +178,17 @@ impl NodeState {
             return later();
         }
         let surveyed = clock::now();
-        let put_back = self.transactions.put_back(at, backend, &mut self.memory);
+        let put_back = self.transactions.put_back(at, &mut self.memory);
         if put_back.is_err() {
             return later();
         }
         let counters = &mut self.memory.record.counters;
-        if !self.transactions.fits(at, self.look.survey(), counters) {
-            self.start_what_is_stopped(at, backend, config.mode);
+        if !self.transactions.fits(at, &self.look.survey, counters) {
+            self.start_what_is_stopped(at, config.mode);
             return later();
         }
-        self.count_gws(at, backend, config.mode, begin);
-        if self.start_beyond(at, backend, begin, RETRY_FIRST) {
+        self.count_gws(at, config.mode, begin);
+        if self.start_beyond(at, begin) {
             // What was seen is out of date now.
             return soon();
         }
@@ -216,30 +196,29 @@ impl NodeState {
         let changing = clock::now().since(surveyed);
         let (ask_waves, waits) = (self.last.ask_waves, self.last.waiting > 0);
         self.look
-            .sample(gpu, sampler, ask_waves, waits, hardware, thread);
+            .sample(at.gpu, config.sampler, ask_waves, waits, hardware, thread);
         let Memory { roster, policy, .. } = &mut self.memory;
-        if roster.take(self.look.survey(), rules).is_err() {
-            // The rules have changed meanwhile: the next pass has what they do.
-            return soon();
-        }
-        policy.observe(self.look.survey(), roster);
+        roster.take(&self.look.survey, rules.generation(), |process| {
+            rules.find(process)
+        });
+        observe(&self.look.survey, roster, &mut policy.observations);
         let looked = clock::now();
-        let took = looked.since(self.look.survey().began()).since(changing);
+        let took = looked.since(self.look.survey.began()).since(changing);
         let step = policy.step(looked, config);
         self.rest_until = step.rest_until(looked, took, config);
 
         self.account(&step);
-        self.crowding.say(at, self.look.survey(), looked);
+        self.crowding.say(at, &self.look.survey, looked);
         self.say_disarmed(at, &step);
         self.note_inversion(&step);
-        self.carry_out(at, backend, config.mode, looked, thread);
+        self.carry_out(at, config.mode, looked, thread);
         self.last = step;
         let latencies = &mut self.memory.record.latencies;
         latencies.look.add(looked.since(begin));
         latencies.pass.add(clock::now().since(begin));
         // While anything is stopped, look again even where there is nothing
         // to see or to decide.
-        let beyond = self.look.survey().stopped_beyond() > 0;
+        let beyond = self.look.survey.stopped_beyond() > 0;
         let unfinished = self.keeps_any_stopped() || beyond;
         step.next_look.or_else(|| unfinished.then(later).flatten())
     }
@@ -247,14 +226,14 @@ impl NodeState {
     /// Has the driver count what it has left out to count because of a stop of ours.
     /// Nothing is touched where nothing is stopped. A failure counts like that of a
     /// decision, with growing pauses, and the pass goes on.
-    fn count_gws(&mut self, at: NodeRef<'_>, backend: &mut Backend<'_>, mode: Mode, now: Nanos) {
-        if mode != Mode::Enforce || !self.memory.policy.may_retry(now) {
+    fn count_gws(&mut self, at: NodeRef<'_>, mode: Mode, now: Nanos) {
+        if mode != Mode::Enforce || !self.memory.policy.scheduler.may_retry(now) {
             return;
         }
-        let survey = self.look.survey();
+        let survey = &self.look.survey;
         let result = self
             .transactions
-            .count_gws(at, backend, survey, &mut self.memory);
+            .count_gws(at, survey, &mut self.memory);
         if let Err(failure) = result {
             transaction::say_failure(at, failure);
             self.memory.policy.failed(failure);
@@ -263,11 +242,11 @@ impl NodeState {
 
     /// Starts everything while the driver's lists do not fit together: nobody decides then
     /// when a stop has to end. What of it cannot be done is said already.
-    fn start_what_is_stopped(&mut self, at: NodeRef<'_>, backend: &mut Backend<'_>, mode: Mode) {
+    fn start_what_is_stopped(&mut self, at: NodeRef<'_>, mode: Mode) {
         if mode != Mode::Enforce {
             return;
         }
-        match self.transactions.start_all(at, backend, &mut self.memory) {
+        match self.transactions.start_all(at, &mut self.memory) {
             Ok(()) => self.memory.roster.forget_stops(),
             Err(Failure::Misfit) => {}
             Err(failure) => transaction::say_failure(at, failure),
@@ -275,25 +254,22 @@ impl NodeState {
     }
 
     /// Reads the node's queues, and checks the node if it has to be checked.
-    fn look_at<'g>(
-        &mut self,
-        at: NodeRef<'g>,
-        backend: &Backend<'_>,
-    ) -> Result<Option<HardwareSource<'g>>, Away> {
-        at.gpu().usable()?;
+    fn look_at<'g>(&mut self, at: NodeRef<'g>) -> Result<Option<HardwareSource<'g>>, Away> {
+        at.gpu.usable()?;
         at.with(|node| {
             if self.check.is_other(node) {
                 self.memory.roster.clear();
                 self.transactions.forget_hardware();
             }
-            self.check.check(at, node, backend);
+            self.check.check(at, node);
             match self.refusal() {
                 Some(_) => None,
                 None => {
                     if node.is_halted() == Ok(true) {
-                        self.memory.policy.excuse();
+                        self.memory.policy.scheduler.excuse();
                     }
-                    self.look.take(at.gpu(), node, self.memory.roster.known())
+                    self.look.survey.take(node, self.memory.roster.known());
+                    node.hardware_source(at.gpu)
                 }
             }
         })
@@ -301,7 +277,7 @@ impl NodeState {
 
     /// Arms the node, and has it checked again if it was refused.
     pub(crate) fn rearm(&mut self) {
-        self.memory.policy.rearm();
+        self.memory.policy.scheduler.rearm();
         self.said_disarmed = false;
         self.transactions.forget_failure();
         self.check.ask_again();
@@ -327,15 +303,14 @@ impl NodeState {
     fn carry_out(
         &mut self,
         at: NodeRef<'_>,
-        backend: &mut Backend<'_>,
         mode: Mode,
         now: Nanos,
         thread: &mut Running,
     ) {
-        let any_unwritten = || self.look.any_unwritten(thread);
+        let any_unwritten = || self.look.survey.any_unwritten(thread);
         let result = self
             .transactions
-            .carry_out(at, backend, &mut self.memory, any_unwritten);
+            .carry_out(at, &mut self.memory, any_unwritten);
         if let Err(failure) = result {
             transaction::say_failure(at, failure);
         }
@@ -364,7 +339,7 @@ impl NodeState {
         counters.passes.add(1);
         counters.healed.add(wide(step.healed));
         counters.count_hints(&step.hints);
-        let beyond = u64::from(self.look.survey().beyond());
+        let beyond = u64::from(self.look.survey.beyond());
         counters.exempt = wide(step.untracked).saturating_add(beyond);
     }
 
@@ -401,66 +376,47 @@ impl NodeState {
     /// and nothing but another try will start them.
     pub(crate) fn start_all(
         &mut self,
-        gpu: &Present<'_>,
-        backend: &mut Backend<'_>,
+        at: NodeRef<'_>,
         cause: StartAllCause,
     ) -> Result<(), Failure> {
-        let at = NodeRef::new(gpu, self.index);
         if !self.check.is_granted() && !self.keeps_any_stopped() {
             return Ok(());
         }
         let (transactions, memory) = (&mut self.transactions, &mut self.memory);
-        start_all::start_all(at, backend, transactions, memory, cause)
+        start_all::start_all(at, transactions, memory, cause)
     }
 
     /// Looks at a node that may never have been looked at, and starts every queue
     /// that is stopped.
-    pub(crate) fn look_and_start_all(
-        &mut self,
-        gpu: &Present<'_>,
-        backend: &mut Backend<'_>,
-    ) -> Result<(), Failure> {
-        self.look_at(NodeRef::new(gpu, self.index), backend)
-            .map_err(Failure::Away)?;
-        self.start_all(gpu, backend, StartAllCause::Settings)
+    pub(crate) fn look_and_start_all(&mut self, at: NodeRef<'_>) -> Result<(), Failure> {
+        self.look_at(at).map_err(Failure::Away)?;
+        self.start_all(at, StartAllCause::Settings)
     }
 
     /// Starts the stopped queues among those that there is no room to see. Returns
     /// whether it did.
-    fn start_beyond(
-        &mut self,
-        at: NodeRef<'_>,
-        backend: &mut Backend<'_>,
-        now: Nanos,
-        retry: Nanos,
-    ) -> bool {
-        if self.look.survey().stopped_beyond() == 0 || now < self.next_start_beyond {
+    fn start_beyond(&mut self, at: NodeRef<'_>, now: Nanos) -> bool {
+        if self.look.survey.stopped_beyond() == 0 || now < self.next_start_beyond {
             return false;
         }
-        self.next_start_beyond = now.after(retry);
-        let survey = self.look.survey();
+        self.next_start_beyond = now.after(RETRY_FIRST);
+        let survey = &self.look.survey;
         let (transactions, memory) = (&mut self.transactions, &mut self.memory);
-        let result = start_all::start_beyond(at, backend, transactions, survey, memory);
+        let result = start_all::start_beyond(at, transactions, survey, memory);
         if let Err(failure) = result {
             transaction::say_failure(at, failure);
         }
         result.is_ok()
     }
 
-    /// Says in the log why starting everything failed, unless that passes by itself.
-    pub(crate) fn say_failure(&self, gpu: &Present<'_>, failure: Failure) {
-        transaction::say_failure(NodeRef::new(gpu, self.index), failure);
-    }
-
     /// Names what could not be started before the module lets go of the node.
-    pub(crate) fn give_up(&self, gpu: &Present<'_>, failure: Failure) {
-        let at = NodeRef::new(gpu, self.index);
+    pub(crate) fn give_up(&self, at: NodeRef<'_>, failure: Failure) {
         start_all::give_up(at, &self.memory.roster, failure);
     }
 
     /// Forgets the queues, none of which is stopped: nobody looks any more.
     pub(crate) fn rest(&mut self) {
-        self.look.clear();
+        self.look.survey.clear();
         self.memory.roster.clear();
         self.memory.policy.rest();
         self.last = Step::default();

@@ -4,26 +4,28 @@
 //! in force, and when to look again.
 
 use crate::{
-    node::{node_ref::gpu_name, start_all::StartAllCause, NodeState},
+    node::{
+        node_ref::{gpu_name, NodeRef},
+        start_all::StartAllCause,
+        transaction::say_failure,
+        NodeState,
+    },
     shared::Shared,
 };
-use gpreempt_policy::{Config, Mode, Nanos, RuleEffect, RETRY_FIRST};
+use gpreempt_policy::{Config, Mode, Nanos, RETRY_FIRST};
 use kernel::{
     prelude::*,
     sync::Arc,
     time::{delay::fsleep, Delta},
 };
 use kfd::{
-    act::{backend::Backend, failure::Failure},
+    act::failure::Failure,
     driver::{
         driver::Device,
         gpu::{Gpu, NodeData, Present},
     },
     kernel::{clock, thread::Running, wake, wake::Alarm},
-    operator::{
-        rules::MOST_RULES,
-        settings::{Followed, Settings},
-    },
+    operator::settings::Followed,
 };
 
 /// For how long the module tries to start everything before it lets go of a GPU or
@@ -51,13 +53,13 @@ pub(crate) struct NodeThread {
     /// Its number in the GPU.
     index: usize,
     /// `None`: the GPU has no such node, as far as is known.
-    watched: Option<Watched>,
+    watched: Option<NodeState>,
     /// How many nodes the GPU had at the last pass.
     node_count: usize,
     /// The settings in force.
     followed: Followed,
     /// The settings of the last pass.
-    settings: Settings,
+    settings: Config,
     /// The name of the node at the last pass, to be compared only.
     name: usize,
     /// In mode off: nothing is stopped any more, and nobody looks.
@@ -75,35 +77,6 @@ pub(crate) struct Next {
     pub(crate) look: Option<Nanos>,
     /// Not before this because a queue was created, which anyone can do in a loop.
     pub(crate) deaf: Nanos,
-}
-
-/// A node that the GPU has, and what is allocated for it.
-struct Watched {
-    node: NodeState,
-    /// What the rules do, as of a generation of them.
-    effects: KVec<RuleEffect>,
-    generation: u32,
-}
-
-impl Watched {
-    fn new(index: usize) -> Result<Self> {
-        Ok(Self {
-            node: NodeState::new(index)?,
-            effects: KVec::with_capacity(MOST_RULES, GFP_KERNEL)?,
-            generation: 0,
-        })
-    }
-
-    /// The node with the backend that the settings name.
-    fn open<'a>(
-        &'a mut self,
-        settings: &Settings,
-        shared: &'a Shared,
-    ) -> (&'a mut NodeState, Backend<'a>) {
-        let (kind, transaction) = (settings.backend, settings.transaction);
-        let backend = Backend::new(kind, transaction, shared.hws());
-        (&mut self.node, backend)
-    }
 }
 
 impl NodeThread {
@@ -128,36 +101,38 @@ impl NodeThread {
         self.node_count
     }
 
-    /// The node, if the GPU has it, with the backend in force.
-    pub(crate) fn node(&mut self) -> Option<(&mut NodeState, Backend<'_>)> {
-        let watched = self.watched.as_mut()?;
-        Some(watched.open(&self.settings, &self.shared))
+    /// The node, if the GPU has it.
+    pub(crate) fn node(&mut self) -> Option<&mut NodeState> {
+        self.watched.as_mut()
+    }
+
+    /// The same, with where it is and the backend in force.
+    fn node_at<'a>(&'a mut self, gpu: &'a Present<'_>) -> Option<(&'a mut NodeState, NodeRef<'a>)> {
+        let at = NodeRef::new(gpu, self.index, &self.settings, self.shared.hws.as_ref());
+        Some((self.watched.as_mut()?, at))
     }
 
     /// The settings of the last pass.
-    pub(crate) fn settings(&self) -> &Settings {
+    pub(crate) fn settings(&self) -> &Config {
         &self.settings
     }
 
     /// One pass over the node.
     pub(crate) fn pass(&mut self, gpu: &Present<'_>, running: &mut Running, alarm: &Alarm) -> Next {
         let look = self.pass_if_due(gpu, running, alarm);
-        let policy = &self.settings.policy;
-        let longest = match policy.mode {
+        let longest = match self.settings.mode {
             Mode::Off => None,
-            _ if self.shared.creation_wakes() => Some(LONGEST_SLEEP),
+            _ if self.shared.creation_wakes => Some(LONGEST_SLEEP),
             _ => Some(WITHOUT_WAKING),
         };
-        let spacing = Nanos::from_micros(policy.numbers.poll_interval_us);
+        let spacing = Nanos::from_micros(self.settings.numbers.poll_interval_us);
         let Some(look) = look.or_else(|| longest.map(|time| clock::now().after(time))) else {
             return Next {
                 look: None,
                 deaf: Nanos::NEVER,
             };
         };
-        let rest = self
-            .node()
-            .map_or(Nanos::ZERO, |(node, _)| node.rest_until());
+        let rest = self.node().map_or(Nanos::ZERO, |node| node.rest_until);
         let (now, look) = (clock::now(), look.max(rest));
         // The thread wakes up when it begins to listen.
         let deaf = if look.since(now) <= NOT_WORTH_LISTENING {
@@ -181,27 +156,27 @@ impl NodeThread {
     ) -> Option<Nanos> {
         let mut settings = *self.followed.now(gpu.device());
         if gpu.left_since().is_some() {
-            settings.policy.mode = Mode::Off;
+            settings.mode = Mode::Off;
         } else if self.shared.is_asleep() {
-            settings.policy.mode = Mode::Off;
+            settings.mode = Mode::Off;
             self.begin_sleep();
         } else if core::mem::take(&mut self.slept) {
             // The driver has loaded it again.
             self.forget_silence();
         }
-        let means =
-            |settings: &Settings| (settings.backend, settings.transaction, settings.sampler);
+        settings.highest_rule = self.shared.rules.highest();
+        let means = |settings: &Config| (settings.backend, settings.transaction, settings.sampler);
         if means(&settings) != means(&self.settings) {
             if let Err(failure) = self.start_all(gpu, StartAllCause::Settings) {
                 return Some(self.keep_backend(gpu, failure));
             }
             self.said_kept = false;
-            if let Some((node, _)) = self.node() {
+            if let Some(node) = self.node() {
                 node.recheck();
             }
         }
         self.settings = settings;
-        let off = settings.policy.mode == Mode::Off;
+        let off = settings.mode == Mode::Off;
         if off && self.rested {
             return None;
         }
@@ -210,12 +185,8 @@ impl NodeThread {
         if self.follow(gpu, alarm).is_err() {
             return Some(retry);
         }
-        if off
-            && !self
-                .watched
-                .as_ref()
-                .is_some_and(|watched| watched.node.keeps_any_stopped())
-        {
+        let node = self.watched.as_ref();
+        if off && !node.is_some_and(NodeState::keeps_any_stopped) {
             return self.come_to_rest(gpu).err().map(|_| retry);
         }
         self.pass_node(gpu, running)
@@ -240,37 +211,24 @@ impl NodeThread {
         if self.index >= self.node_count {
             self.watched = None;
         } else if self.watched.is_none() {
-            self.watched = Some(Watched::new(self.index)?);
+            self.watched = Some(NodeState::new(self.index)?);
         }
         Ok(())
     }
 
     /// One pass over the node, if there is one.
     fn pass_node(&mut self, gpu: &Present<'_>, running: &mut Running) -> Option<Nanos> {
-        let rules = self.shared.rules();
-        let watched = self.watched.as_mut()?;
-        if rules.generation() != watched.generation {
-            watched.generation = rules.copy_effects(&mut watched.effects);
-        }
-        let Watched {
-            node,
-            effects,
-            generation,
-            ..
-        } = watched;
-        let (kind, transaction) = (self.settings.backend, self.settings.transaction);
-        let rules = rules.as_of(*generation);
-        let mut backend = Backend::new(kind, transaction, self.shared.hws());
-        let config: Config<'_> = self.settings.policy.with_rules(effects);
-        let sampler = self.settings.sampler;
-        node.pass(gpu, &mut backend, &config, sampler, &rules, running)
+        let (settings, shared) = (&self.settings, &self.shared);
+        let at = NodeRef::new(gpu, self.index, settings, shared.hws.as_ref());
+        let node = self.watched.as_mut()?;
+        node.pass(at, settings, &shared.rules, running)
     }
 
     /// Starts what nobody here remembers to have stopped, because an earlier load of
     /// the module has left it or there was no room to see it, and then forgets all.
     fn come_to_rest(&mut self, gpu: &Present<'_>) -> Result<(), Failure> {
-        if let Some((node, mut backend)) = self.node() {
-            node.look_and_start_all(gpu, &mut backend)?;
+        if let Some((node, at)) = self.node_at(gpu) {
+            node.look_and_start_all(at)?;
             node.rest();
         }
         self.rested = true;
@@ -279,9 +237,8 @@ impl NodeThread {
 
     /// Starts everything that is stopped. `Err`: something may still be.
     fn start_all(&mut self, gpu: &Present<'_>, cause: StartAllCause) -> Result<(), Failure> {
-        self.node().map_or(Ok(()), |(node, mut backend)| {
-            node.start_all(gpu, &mut backend, cause)
-        })
+        self.node_at(gpu)
+            .map_or(Ok(()), |(node, at)| node.start_all(at, cause))
     }
 
     /// The same, because the system is about to sleep.
@@ -301,21 +258,19 @@ impl NodeThread {
 
     /// Whether a queue is stopped, so that it would not survive the system's sleep.
     fn keeps_queues_stopped(&self) -> bool {
-        let watched = self.watched.as_ref();
-        watched.is_some_and(|watched| watched.node.any_stopped())
+        self.watched.as_ref().is_some_and(NodeState::any_stopped)
     }
 
     /// Forgets that the firmware has not answered.
     fn forget_silence(&mut self) {
-        if let Some((node, _)) = self.node() {
+        if let Some(node) = self.node() {
             node.forget_silence();
         }
     }
 
     /// Arms the node. `Err`: there is none.
     pub(crate) fn rearm(&mut self) -> Result {
-        let (node, _) = self.node().ok_or(ENODEV)?;
-        node.rearm();
+        self.node().ok_or(ENODEV)?.rearm();
         self.rested = false;
         Ok(())
     }
@@ -340,21 +295,21 @@ impl NodeThread {
     /// go of the GPU. What cannot be started is named in the log.
     fn start_all_or_give_up(&mut self, gpu: &Present<'_>, since: Nanos) {
         let mut said = false;
-        let Some((node, mut backend)) = self.node() else {
+        let Some((node, at)) = self.node_at(gpu) else {
             return;
         };
         try_for_a_while(since, |last| {
             if let Some(asked) = gpu.left_since() {
                 node.rest_if_asked_since(asked);
             }
-            let Err(failure) = node.start_all(gpu, &mut backend, StartAllCause::LettingGo) else {
+            let Err(failure) = node.start_all(at, StartAllCause::LettingGo) else {
                 return true;
             };
             if last {
-                node.give_up(gpu, failure);
+                node.give_up(at, failure);
             } else if !said && !failure.is_passing() {
                 said = true;
-                node.say_failure(gpu, failure);
+                say_failure(at, failure);
             }
             false
         });
@@ -388,8 +343,8 @@ pub(crate) fn try_for_a_while(since: Nanos, mut done: impl FnMut(bool) -> bool) 
 impl NodeData for NodeThread {
     fn leave(&mut self, gpu: &Present<'_>, since: Nanos) {
         self.start_all_or_give_up(gpu, since);
-        if let Some(watched) = &mut self.watched {
-            watched.node.forget();
+        if let Some(node) = &mut self.watched {
+            node.forget();
         }
         self.rested = false;
     }

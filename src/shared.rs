@@ -17,17 +17,20 @@ use kfd::{
 
 /// What all GPUs have in common.
 pub(crate) struct Shared {
-    hws: Option<Hws>,
-    creation_wakes: bool,
-    rules: Arc<Rules>,
-    root: Root,
+    /// The driver's functions for the hardware scheduler, if it has them.
+    pub(crate) hws: Option<Hws>,
+    /// The creation of a queue wakes the threads.
+    pub(crate) creation_wakes: bool,
+    /// The operator's rules.
+    pub(crate) rules: Arc<Rules>,
+    /// The device in sysfs.
+    pub(crate) root: Root,
     /// The system is asleep or about to sleep: nothing may be stopped.
     asleep: Atomic<bool>,
 }
 
 impl Shared {
     /// Looks up the driver's functions and creates the device in sysfs.
-    /// `creation_wakes` says whether the creation of a queue wakes the threads.
     pub(crate) fn new(driver: &Driver, creation_wakes: bool) -> Result<Arc<Self>> {
         let hws = Hws::bind(driver)
             .inspect_err(|_| pr_warn!("backend=hws cannot be used with this amdgpu\n"))
@@ -53,25 +56,5 @@ impl Shared {
     /// Forbids stops while the system sleeps, or allows them again.
     pub(crate) fn set_asleep(&self, asleep: bool) {
         self.asleep.store(asleep, Relaxed);
-    }
-
-    /// The driver's functions for the hardware scheduler, if it has them.
-    pub(crate) fn hws(&self) -> Option<&Hws> {
-        self.hws.as_ref()
-    }
-
-    /// The operator's rules.
-    pub(crate) fn rules(&self) -> &Rules {
-        &self.rules
-    }
-
-    /// The device in sysfs.
-    pub(crate) fn root(&self) -> &Root {
-        &self.root
-    }
-
-    /// Whether the creation of a queue wakes the threads.
-    pub(crate) fn creation_wakes(&self) -> bool {
-        self.creation_wakes
     }
 }

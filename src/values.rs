@@ -6,9 +6,9 @@ use crate::{
     node::{record::wide, NodeState},
     node_thread::NodeThread,
 };
+use gpreempt_policy::Config;
 use kernel::{prelude::*, str::Formatter, sync::Arc};
 use kfd::{
-    act::backend::Backend,
     driver::gpu::Gpu,
     kernel::wake,
     operator::sysfs::{Value, Values},
@@ -21,12 +21,12 @@ pub(crate) struct NodeValues {
 }
 
 impl NodeValues {
-    /// Calls a function with the node and the backend in force. `Err`: the GPU has no
+    /// Calls a function with the node and the settings in force. `Err`: the GPU has no
     /// such node at present.
-    fn with<R>(&self, f: impl FnOnce(&mut NodeState, &Backend<'_>) -> R) -> Result<R> {
+    fn with<R>(&self, f: impl FnOnce(&mut NodeState, &Config) -> R) -> Result<R> {
         let found = self.gpu.with(self.index, |_, state| {
-            let (node, backend) = state.node()?;
-            Some(f(node, &backend))
+            let settings = *state.settings();
+            Some(f(state.node()?, &settings))
         });
         found.flatten().ok_or(ENODEV)
     }
@@ -35,15 +35,15 @@ impl NodeValues {
 impl Values for NodeValues {
     fn show(&self, value: Value, out: &mut Formatter<'_>) -> Result {
         use core::fmt::Write;
-        self.with(|node, backend| {
+        self.with(|node, settings| {
             let counters = &node.record().counters;
             let number = Shown::Number;
             let shown = match value {
                 Value::State => Shown::Word(node.state()),
-                Value::Backend => Shown::Word(backend.name()),
+                Value::Backend => Shown::Word(settings.backend.name()),
                 Value::GpuId => number(u64::from(node.gpu_id())),
                 Value::Queues => number(wide(node.survey().queues().len())),
-                Value::Stopped => number(wide(node.last().stopped)),
+                Value::Stopped => number(wide(node.last.stopped)),
                 Value::Passes => number(counters.passes.get()),
                 Value::Inversions => number(counters.inversions.get()),
                 Value::Stops => number(counters.stops.get()),

@@ -12,9 +12,9 @@
 pub mod kernel {
     pub(crate) mod bindings;
     pub mod cgroup;
-    pub(crate) mod choice;
     pub mod clock;
     pub(crate) mod compat;
+    pub mod count;
     pub mod hint;
     pub(crate) mod owner;
     pub mod preemption;
@@ -59,7 +59,6 @@ pub mod look {
     pub mod hardware;
     pub mod registers;
     pub mod sample;
-    pub mod sampler;
     pub(crate) mod stops;
     pub mod survey;
 }

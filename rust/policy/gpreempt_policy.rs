@@ -99,13 +99,13 @@ pub use settings::parameter::{
     TIMESLICE_HELP, TIMESLICE_MAX, TIMESLICE_NAME,
 };
 pub use settings::rule_text::{unescaped, RuleText, Subject};
-pub use settings::value::{Mode, SetError};
+pub use settings::value::{BackendKind, Mode, SamplerKind, SetError, TransactionKind};
 pub use terms::decision::{
     Action, Arming, Decision, Failed, FailureKind, HintCounts, Inversion, Outcome, Reason, Report,
     Step,
 };
 pub use terms::observation::{Head, Observation, ProcessId, QueueId, QueueState, TenantId, Waves};
 pub use terms::priority::{Priority, UserPriority, LEVELS};
-pub use terms::rule::{RuleEffect, RuleId};
+pub use terms::rule::RuleEffect;
 pub use terms::time::Nanos;
 pub use terms::view::{QueueView, Verdict};

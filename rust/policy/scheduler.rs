@@ -61,7 +61,7 @@ impl<S: Storage> Scheduler<S> {
     pub fn step(
         &mut self,
         now: Nanos,
-        config: &Config<'_>,
+        config: &Config,
         seen: &[Observation],
         outcomes: &[Outcome],
         out: &mut [Decision],

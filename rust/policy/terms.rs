@@ -7,5 +7,6 @@ pub(crate) mod priority;
 pub(crate) mod rule;
 pub(crate) mod time;
 pub(crate) mod view;
+pub(crate) mod words;
 
 pub(crate) use self::{decision::*, observation::*, priority::*, time::*, view::*};

@@ -4,15 +4,7 @@
 
 use super::{nodes::each_node, text};
 use crate::{fleet::Fleet, node::record::Outcome};
-use gpreempt_policy::Action;
 use kernel::{prelude::*, seq_file::SeqFile, seq_print};
-
-fn action(action: Action) -> &'static str {
-    match action {
-        Action::Stop => "stop",
-        Action::Start => "start",
-    }
-}
 
 /// The table.
 pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
@@ -33,8 +25,8 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
         "fate",
         "for"
     );
-    each_node(fleet, |gpu, node| {
-        let index = node.index();
+    each_node(fleet, |gpu, node, _| {
+        let index = node.index;
         for (number, event) in node.record().events.iter() {
             seq_print!(
                 out,
@@ -47,7 +39,7 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
                 event.queue_id,
                 event.priority,
                 event.effective,
-                action(event.action),
+                event.action.name(),
                 event.reason.name(),
                 event.age.0 / 1_000,
                 event.outcome.name()
@@ -64,8 +56,8 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
 /// The same as JSON.
 pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
     text::list(out, "events", |next| {
-        each_node(fleet, |gpu, node| {
-            let (index, gpu_id) = (node.index(), node.gpu_id());
+        each_node(fleet, |gpu, node, _| {
+            let (index, gpu_id) = (node.index, node.gpu_id());
             for (number, event) in node.record().events.iter() {
                 next();
                 seq_print!(
@@ -84,7 +76,7 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
                 seq_print!(
                     out,
                     "\"action\":\"{}\",\"reason\":\"{}\",\"age_ns\":{},\"fate\":\"{}\",\"errno\":{},",
-                    action(event.action),
+                    event.action.name(),
                     event.reason.name(),
                     event.age.0,
                     event.outcome.name(),

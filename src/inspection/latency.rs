@@ -8,8 +8,8 @@ use kernel::{prelude::*, seq_file::SeqFile, seq_print};
 
 /// The table.
 pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
-    each_node(fleet, |gpu, node| {
-        seq_print!(out, "{} node {}\n", gpu, node.index());
+    each_node(fleet, |gpu, node, _| {
+        seq_print!(out, "{} node {}\n", gpu, node.index);
         for (name, histogram) in node.record().latencies.all() {
             let mean = histogram.sum().checked_div(histogram.count()).unwrap_or(0);
             seq_print!(
@@ -31,9 +31,9 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
 /// The same as JSON.
 pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
     text::list(out, "nodes", |next| {
-        each_node(fleet, |gpu, node| {
+        each_node(fleet, |gpu, node, _| {
             next();
-            seq_print!(out, "{{\"gpu\":\"{}\",\"node\":{}", gpu, node.index());
+            seq_print!(out, "{{\"gpu\":\"{}\",\"node\":{}", gpu, node.index);
             for (name, histogram) in node.record().latencies.all() {
                 seq_print!(
                     out,

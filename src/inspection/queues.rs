@@ -4,12 +4,9 @@
 
 use super::{nodes::each_node, text, text::Quoted};
 use crate::{fleet::Fleet, node::comm::Comm};
-use gpreempt_policy::{Head, Waves, QUEUE_SLOTS};
+use gpreempt_policy::{Waves, QUEUE_SLOTS};
 use kernel::{prelude::*, seq_file::SeqFile, seq_print};
-use kfd::{
-    driver::queue::{Activity, Format},
-    kernel::clock,
-};
+use kfd::{driver::queue::Activity, kernel::clock};
 
 /// A number for the table, or a dash if it is unknown.
 struct Maybe(Option<u64>);
@@ -56,8 +53,8 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
         "stopped_us"
     );
     let now = clock::now();
-    each_node(fleet, |gpu, node| {
-        let index = node.index();
+    each_node(fleet, |gpu, node, _| {
+        let index = node.index;
         node.each_queue(|view, queue, seen| {
             seq_print!(
                 out,
@@ -110,8 +107,8 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
 
 /// The queues in view.
 fn json_queues(fleet: &Fleet, out: &SeqFile, next: &mut dyn FnMut()) -> Result {
-    each_node(fleet, |gpu, node| {
-        let (index, gpu_id) = (node.index(), node.gpu_id());
+    each_node(fleet, |gpu, node, _| {
+        let (index, gpu_id) = (node.index, node.gpu_id());
         node.each_queue(|view, queue, seen| {
                 next();
                 let waves = match seen.sample.waves {
@@ -119,10 +116,6 @@ fn json_queues(fleet: &Fleet, out: &SeqFile, next: &mut dyn FnMut()) -> Result {
                     Waves::Unknown => None,
                 };
                 let active = seen.facts.activity == Activity::Active;
-                let format = match seen.facts.format {
-                    Format::Aql => "aql",
-                    Format::Pm4 => "pm4",
-                };
                 seq_print!(
                     out,
                     "{{\"gpu\":\"{}\",\"node\":{},\"gpu_id\":{},\"pid\":{},\"comm\":{},\"queue\":{},\"format\":\"{}\",\"prio\":{},\"eff_prio\":{},\"rule\":{},",
@@ -132,10 +125,10 @@ fn json_queues(fleet: &Fleet, out: &SeqFile, next: &mut dyn FnMut()) -> Result {
                     queue.pid,
                     Quoted(&queue.comm),
                     queue.key.id(),
-                    format,
+                    seen.facts.format.name(),
                     queue.priority.level(),
                     view.effective.level(),
-                    MaybeNull(queue.rule.map(|rule| u64::from(rule.0)))
+                    MaybeNull(queue.rule.map(|rule| u64::from(rule.id)))
                 );
                 seq_print!(
                     out,
@@ -143,7 +136,7 @@ fn json_queues(fleet: &Fleet, out: &SeqFile, next: &mut dyn FnMut()) -> Result {
                     MaybeNull(seen.sample.read),
                     MaybeNull(seen.sample.write),
                     MaybeNull(waves),
-                    head(seen.sample.head),
+                    seen.sample.head.name(),
                     active,
                     view.contends,
                     seen.internal,
@@ -165,14 +158,14 @@ fn json_queues(fleet: &Fleet, out: &SeqFile, next: &mut dyn FnMut()) -> Result {
 
 /// The processes of which not all queues are in view.
 fn json_left_out(fleet: &Fleet, out: &SeqFile, next: &mut dyn FnMut()) -> Result {
-    each_node(fleet, |gpu, node| {
+    each_node(fleet, |gpu, node, _| {
         for process in node.survey().left_out() {
             next();
             seq_print!(
                 out,
                 "{{\"gpu\":\"{}\",\"node\":{},\"gpu_id\":{},\"pid\":{},\"comm\":{},\"queues\":{},\"left_out\":{}}}",
                 gpu,
-                node.index(),
+                node.index,
                 node.gpu_id(),
                 process.pid,
                 Quoted(&process.comm),
@@ -182,13 +175,4 @@ fn json_left_out(fleet: &Fleet, out: &SeqFile, next: &mut dyn FnMut()) -> Result
         }
         Ok(())
     })
-}
-
-fn head(head: Head) -> &'static str {
-    match head {
-        Head::Unknown => "unknown",
-        Head::Runnable => "runnable",
-        Head::Barrier => "barrier",
-        Head::Invalid => "invalid",
-    }
 }

@@ -27,7 +27,7 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
             seq_print!(
                 out,
                 "{{\"id\":{},\"text\":{},\"dead\":{},\"exempt\":{}",
-                rule.effect.id.0,
+                rule.id,
                 Quoted(rule.text.as_bytes()),
                 rule.dead,
                 rule.effect.exempt

@@ -2,7 +2,7 @@
 
 //! Counters and the state of each node.
 
-use super::{nodes::each_node_in_force, text, text::Quoted};
+use super::{nodes::each_node, text, text::Quoted};
 use crate::{
     fleet::Fleet,
     node::{record::wide, NodeState},
@@ -12,7 +12,7 @@ use kernel::{prelude::*, seq_file::SeqFile, seq_print};
 /// The numbers of a node, each with its name.
 fn numbers(node: &NodeState) -> [(&'static str, u64); 24] {
     let counters = &node.record().counters;
-    let last = node.last();
+    let last = node.last;
     [
         ("queues", wide(node.survey().queues().len())),
         ("copy_queues", u64::from(node.survey().copy_queues())),
@@ -43,17 +43,17 @@ fn numbers(node: &NodeState) -> [(&'static str, u64); 24] {
 
 /// The table.
 pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
-    each_node_in_force(fleet, |gpu, node, backend, settings| {
+    each_node(fleet, |gpu, node, settings| {
         seq_print!(
             out,
             "{} node {} gpu_id {}: {}, mode {}, sampler {}, backend {}, transaction {}\n",
             gpu,
-            node.index(),
+            node.index,
             node.gpu_id(),
             node.state(),
-            settings.policy.mode.name(),
+            settings.mode.name(),
             settings.sampler.name(),
-            backend.name(),
+            settings.backend.name(),
             settings.transaction.name()
         );
         if let Some(refusal) = node.refusal() {
@@ -72,13 +72,13 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
 /// The same as JSON.
 pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
     text::list(out, "nodes", |next| {
-        each_node_in_force(fleet, |gpu, node, backend, settings| {
+        each_node(fleet, |gpu, node, settings| {
             next();
             seq_print!(
                 out,
                 "{{\"gpu\":\"{}\",\"node\":{},\"gpu_id\":{},\"state\":\"{}\",\"refusal\":",
                 gpu,
-                node.index(),
+                node.index,
                 node.gpu_id(),
                 node.state()
             );
@@ -94,9 +94,9 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
             seq_print!(
                 out,
                 ",\"mode\":\"{}\",\"sampler\":\"{}\",\"backend\":\"{}\",\"transaction\":\"{}\"",
-                settings.policy.mode.name(),
+                settings.mode.name(),
                 settings.sampler.name(),
-                backend.name(),
+                settings.backend.name(),
                 settings.transaction.name()
             );
             for (name, value) in numbers(node) {

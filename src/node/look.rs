@@ -3,19 +3,18 @@
 //! The look at a node's queues: what the driver says of them, then what the
 //! programs' memory and the hardware say.
 
+use gpreempt_policy::SamplerKind;
 use kernel::prelude::*;
 use kfd::{
-    driver::{gpu::Present, hardware::HardwareSource, node::Node},
+    driver::{gpu::Present, hardware::HardwareSource},
     kernel::thread::Running,
-    look::{
-        crowd::Known, hardware::Occupancy, registers::Registers, sampler::SamplerKind,
-        survey::Survey,
-    },
+    look::{hardware::Occupancy, registers::Registers, survey::Survey},
 };
 
-/// What the last look saw, and the memory for it.
+/// The memory for a look.
 pub(crate) struct Look {
-    survey: Survey,
+    /// What the last one saw.
+    pub(crate) survey: Survey,
     occupancy: Occupancy,
     registers: Registers,
 }
@@ -27,23 +26,6 @@ impl Look {
             occupancy: Occupancy::new()?,
             registers: Registers::new()?,
         })
-    }
-
-    /// What was seen.
-    pub(crate) fn survey(&self) -> &Survey {
-        &self.survey
-    }
-
-    /// Reads the driver's lists, with what is known from the last look. Returns whom
-    /// to ask about the hardware.
-    pub(crate) fn take<'g>(
-        &mut self,
-        gpu: &'g Present<'_>,
-        node: &Node<'_>,
-        known: impl Iterator<Item = Known> + Clone,
-    ) -> Option<HardwareSource<'g>> {
-        self.survey.take(node, known);
-        node.hardware_source(gpu)
     }
 
     /// Reads what the programs' memory and the hardware say of the queues. Where
@@ -72,15 +54,5 @@ impl Look {
         if let (true, Some(source)) = (count, hardware) {
             self.survey.count_waves(gpu, &mut self.occupancy, source);
         }
-    }
-
-    /// Whether a queue that was seen has a packet that is not written yet.
-    pub(crate) fn any_unwritten(&mut self, thread: &mut Running) -> bool {
-        self.survey.any_unwritten(thread)
-    }
-
-    /// Forgets what was seen.
-    pub(crate) fn clear(&mut self) {
-        self.survey.clear();
     }
 }

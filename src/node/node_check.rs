@@ -5,10 +5,7 @@
 
 use crate::node::node_ref::NodeRef;
 use kernel::prelude::*;
-use kfd::{
-    act::backend::Backend,
-    driver::{check, check::Refusal, node::Node},
-};
+use kfd::driver::{check, check::Refusal, node::Node};
 
 /// What the check of a node has said.
 pub(crate) struct NodeCheck {
@@ -55,19 +52,19 @@ impl NodeCheck {
     }
 
     /// Checks the node, if that is to be done, and says in the log what came of it.
-    pub(crate) fn check(&mut self, at: NodeRef<'_>, node: &Node<'_>, backend: &Backend<'_>) {
+    pub(crate) fn check(&mut self, at: NodeRef<'_>, node: &Node<'_>) {
         if self.check.is_some() && !self.is_other(node) {
             return;
         }
         self.gpu_id = node.gpu_id();
         self.name = node.name();
-        let result = check::check(node).and_then(|()| backend.check(node));
+        let result = check::check(node).and_then(|()| at.backend.check(node));
         match &result {
             Ok(()) => pr_info!(
                 "{} (gpu_id {}): watched, backend {}\n",
                 at,
                 self.gpu_id,
-                backend.name()
+                at.backend.name()
             ),
             Err(refusal) => pr_err!("{}: left alone: {}\n", at, refusal.why),
         }

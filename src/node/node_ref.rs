@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-//! Where a node is found, and what the log calls it.
+//! Where a node is found, by what its queues are stopped, and what the log calls it.
 
+use gpreempt_policy::Config;
 use kernel::fmt;
-use kfd::driver::{
-    driver::Device,
-    gpu::{Away, Present},
-    node::Node,
+use kfd::{
+    act::{backend::Backend, hws::Hws},
+    driver::{
+        driver::Device,
+        gpu::{Away, Present},
+        node::Node,
+    },
 };
 
 /// What the log and the tables call a GPU: its PCI address.
@@ -18,23 +22,28 @@ pub(crate) fn gpu_name(device: &Device) -> &str {
 /// because the driver may have divided the GPU anew.
 #[derive(Clone, Copy)]
 pub(crate) struct NodeRef<'a> {
-    gpu: &'a Present<'a>,
-    index: usize,
+    /// The GPU.
+    pub(crate) gpu: &'a Present<'a>,
+    /// The node's number in the GPU.
+    pub(crate) index: usize,
+    /// How its queues are stopped and started.
+    pub(crate) backend: Backend<'a>,
 }
 
 impl<'a> NodeRef<'a> {
-    pub(crate) fn new(gpu: &'a Present<'a>, index: usize) -> Self {
-        Self { gpu, index }
-    }
-
-    /// The GPU.
-    pub(crate) fn gpu(&self) -> &'a Present<'a> {
-        self.gpu
-    }
-
-    /// The node's number in the GPU.
-    pub(crate) fn index(&self) -> usize {
-        self.index
+    /// A node, whose queues are stopped as the settings say.
+    pub(crate) fn new(
+        gpu: &'a Present<'a>,
+        index: usize,
+        settings: &Config,
+        hws: Option<&'a Hws>,
+    ) -> Self {
+        let backend = Backend::new(settings.backend, settings.transaction, hws);
+        Self {
+            gpu,
+            index,
+            backend,
+        }
     }
 
     /// Calls a function with the node, which stays where it is meanwhile.

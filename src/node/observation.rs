@@ -5,7 +5,7 @@
 use crate::node::roster::Roster;
 use gpreempt_policy::{Observation, QueueState, TenantId, Waves};
 use kernel::prelude::*;
-use kfd::{driver::queue::Activity, look::survey::Survey};
+use kfd::{act::transaction::Done, driver::queue::Activity, look::survey::Survey};
 
 /// Puts what was seen into the policy's terms, and notes in the roster which
 /// queues are stopped. The survey must be the one that the roster took in last.
@@ -18,17 +18,12 @@ pub(crate) fn observe(survey: &Survey, roster: &mut Roster, into: &mut KVVec<Obs
             Activity::Active => QueueState::Active,
             // Whoever is changing it has the driver set it running, and only waits for the
             // driver's lock. Where the driver has refused, nobody else will start it.
-            _ if seen.facts.changing && !queue.changing && !queue.stopped => QueueState::Held,
+            _ if seen.facts.changing && !queue.changing && !queue.is_stopped() => QueueState::Held,
             _ if seen.facts.may_be_started() => QueueState::StoppedByUs,
             Activity::Stopped | Activity::Held => QueueState::Held,
         };
         queue.changing = seen.facts.changing;
-        queue.stopped = state == QueueState::StoppedByUs;
-        queue.stopped_idle &= queue.stopped;
-        queue.stopped_without_waves &= queue.stopped;
-        queue.stopped_with_waves &= queue.stopped;
-        // Without a backlog, a launch that was not known of may be what it has left.
-        let waits = queue.stopped_without_waves && queue.backlog.is_some_and(|left| left > 0);
+        queue.follow_stop(state == QueueState::StoppedByUs);
         let process = survey.processes().get(seen.process);
         let tenant = match owner {
             Some((at, tenant)) if at == seen.process => tenant,
@@ -40,15 +35,17 @@ pub(crate) fn observe(survey: &Survey, roster: &mut Roster, into: &mut KVVec<Obs
             process: queue.process,
             tenant,
             kfd: seen.facts.priority,
-            rule: queue.rule,
+            rule: queue.rule.map(|rule| rule.effect),
             backlog: queue.backlog,
             progress: queue.progress,
-            waves: match queue.stopped {
-                false => seen.sample.waves,
-                true if queue.stopped_idle || waits => Waves::Known(0),
+            waves: match queue.stop {
+                Done::Nothing => seen.sample.waves,
+                Done::StoppedIdle => Waves::Known(0),
+                // Without a backlog, a launch that was not known of may be what it has left.
+                Done::StoppedWithoutWaves if queue.backlog > Some(0) => Waves::Known(0),
                 // How many does not matter.
-                true if queue.stopped_with_waves => Waves::Known(1),
-                true => Waves::Unknown,
+                Done::StoppedWithWaves => Waves::Known(1),
+                Done::StoppedWithoutWaves | Done::Yes => Waves::Unknown,
             },
             grid: seen.sample.grid,
             head: seen.sample.head,

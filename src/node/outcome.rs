@@ -34,10 +34,10 @@ pub(crate) fn keep(
             false => Done::Nothing,
         };
         if done != Done::Nothing {
-            queue.stopped = decision.action == Action::Stop;
-            queue.stopped_idle = done == Done::StoppedIdle;
-            queue.stopped_without_waves = done == Done::StoppedWithoutWaves;
-            queue.stopped_with_waves = done == Done::StoppedWithWaves;
+            queue.stop = match decision.action {
+                Action::Stop => done,
+                Action::Start => Done::Nothing,
+            };
         }
         let queue = *queue;
         let outcome = outcome(&decision, done, failure);

@@ -3,21 +3,20 @@
 //! The policy of one node, with the memory for what it is told and what it says.
 
 use crate::node::{
-    observation::observe,
-    roster::{Queue, Roster},
+    roster::Queue,
     storage::{room, Slots},
 };
 use gpreempt_policy::{
-    Arming, Config, Decision, Nanos, Observation, Priority, QueueId, QueueView, Report, Scheduler,
-    Step, QUEUE_SLOTS,
+    Config, Decision, Nanos, Observation, Priority, QueueId, Report, Scheduler, Step, QUEUE_SLOTS,
 };
 use kernel::prelude::*;
-use kfd::{act::failure::Failure, look::survey::Survey};
+use kfd::act::failure::Failure;
 
 /// The policy of one node.
 pub(crate) struct NodePolicy {
-    scheduler: Scheduler<Slots>,
-    observations: KVVec<Observation>,
+    pub(crate) scheduler: Scheduler<Slots>,
+    /// What was observed last.
+    pub(crate) observations: KVVec<Observation>,
     /// The decisions of the last step, and behind them room for more.
     decisions: KVVec<Decision>,
     /// How many decisions the last step made.
@@ -38,14 +37,8 @@ impl NodePolicy {
         })
     }
 
-    /// Takes in what was seen. The survey must be the one that the roster took in
-    /// last.
-    pub(crate) fn observe(&mut self, survey: &Survey, roster: &mut Roster) {
-        observe(survey, roster, &mut self.observations);
-    }
-
     /// Decides on what was observed, having heard of the last decisions.
-    pub(crate) fn step(&mut self, now: Nanos, config: &Config<'_>) -> Step {
+    pub(crate) fn step(&mut self, now: Nanos, config: &Config) -> Step {
         let step = self.scheduler.step(
             now,
             config,
@@ -79,41 +72,11 @@ impl NodePolicy {
         self.report(NONE, Report::Failed(failure.failed()));
     }
 
-    /// Whether the pause after the last failure is over.
-    pub(crate) fn may_retry(&self, now: Nanos) -> bool {
-        self.scheduler.may_retry(now)
-    }
-
-    /// Nothing of the node runs now, so that nobody is to be blamed.
-    pub(crate) fn excuse(&mut self) {
-        self.scheduler.excuse();
-    }
-
-    /// What a transaction took in all.
-    pub(crate) fn transaction_took(&mut self, took: Nanos) {
-        self.scheduler.transaction_took(took);
-    }
-
-    /// The view of a queue, if the policy has room for it.
-    pub(crate) fn view(&mut self, queue: QueueId) -> Option<QueueView> {
-        self.scheduler.queue(queue)
-    }
-
     /// The priority that counts for a queue. One that the policy has no room for is
     /// exempt, so that its own is as good as any.
     pub(crate) fn effective(&mut self, queue: &Queue) -> Priority {
-        self.view(queue.id)
-            .map_or(queue.priority, |view| view.effective)
-    }
-
-    /// Whether the policy may act on the node.
-    pub(crate) fn arming(&self) -> Arming {
-        self.scheduler.arming()
-    }
-
-    /// Arms the node, and forgets its failures.
-    pub(crate) fn rearm(&mut self) {
-        self.scheduler.rearm();
+        let view = self.scheduler.queue(queue.id);
+        view.map_or(queue.priority, |view| view.effective)
     }
 
     /// Forgets what was observed and reported: nobody looks any more.

@@ -7,9 +7,10 @@
 //! numbers that are never given twice.
 
 use crate::node::{places::Places, storage::room};
-use gpreempt_policy::{ProcessId, QueueId, RuleId, QUEUE_SLOTS};
+use gpreempt_policy::{ProcessId, QueueId, QUEUE_SLOTS};
 use kernel::prelude::*;
 use kfd::{
+    act::transaction::Done,
     driver::{
         process::{Identity, Program, Traits, COMM_LEN},
         queue::{Format, QueueKey},
@@ -18,7 +19,7 @@ use kfd::{
         crowd::Known,
         survey::{QueueSeen, Survey},
     },
-    operator::rules::RulesAsOf,
+    operator::rules::Matched,
 };
 
 /// What is remembered of a queue.
@@ -29,17 +30,12 @@ pub(crate) struct Queue {
     pub(crate) process: ProcessId,
     pub(crate) pid: i32,
     pub(crate) comm: [u8; COMM_LEN],
-    pub(crate) rule: Option<RuleId>,
+    /// The rule that counts for its process.
+    pub(crate) rule: Option<Matched>,
     /// The priority that its process gave it.
     pub(crate) priority: gpreempt_policy::Priority,
-    /// It is stopped because a decision of ours was carried out.
-    pub(crate) stopped: bool,
-    /// When it was stopped, its descriptor held neither waves nor work.
-    pub(crate) stopped_idle: bool,
-    /// When it was stopped, its descriptor held work and no waves.
-    pub(crate) stopped_without_waves: bool,
-    /// When it was stopped, its descriptors held waves.
-    pub(crate) stopped_with_waves: bool,
+    /// What a stop of ours has come to, as long as it lasts.
+    pub(crate) stop: Done,
     /// At the last look, its process was changing it.
     pub(crate) changing: bool,
     /// The read pointer at the last look that could read it.
@@ -51,6 +47,20 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
+    /// It is stopped because a decision of ours was carried out.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop != Done::Nothing
+    }
+
+    /// Notes whether it is stopped. What its stop has come to is kept as long as it is.
+    pub(crate) fn follow_stop(&mut self, stopped: bool) {
+        self.stop = match (stopped, self.stop) {
+            (false, _) => Done::Nothing,
+            (true, Done::Nothing) => Done::Yes,
+            (true, stop) => stop,
+        };
+    }
+
     /// Its progress as it is seen again.
     ///
     /// The pointer is in its process's memory. Where it is lower than it was, the process
@@ -82,28 +92,9 @@ struct Process {
     id: ProcessId,
     /// What `rule` was found for.
     traits: Traits,
-    rule: Option<RuleId>,
+    rule: Option<Matched>,
     /// The generation of the rules from which `rule` comes.
     generation: u32,
-}
-
-/// Finds the rule of a process.
-pub(crate) trait Matcher {
-    /// That of the rules whose effects are in force.
-    fn generation(&self) -> u32;
-    /// The rule of a process. EAGAIN if the rules are others by now: the effect of a
-    /// number must not be that of the rule which had it before.
-    fn find(&self, process: &Identity) -> Result<Option<RuleId>>;
-}
-
-impl Matcher for RulesAsOf<'_> {
-    fn generation(&self) -> u32 {
-        RulesAsOf::generation(self)
-    }
-
-    fn find(&self, process: &Identity) -> Result<Option<RuleId>> {
-        RulesAsOf::find(self, process)
-    }
 }
 
 /// The queues and processes of a node, in the order of the last look.
@@ -173,22 +164,19 @@ impl Roster {
     pub(crate) fn known(&self) -> impl Iterator<Item = Known> + Clone + '_ {
         self.queues.iter().map(|queue| Known {
             key: queue.key,
-            stopped: queue.stopped,
+            stopped: queue.is_stopped(),
         })
     }
 
     /// Whether any queue is stopped by us.
     pub(crate) fn any_stopped(&self) -> bool {
-        self.queues.iter().any(|queue| queue.stopped)
+        self.queues.iter().any(Queue::is_stopped)
     }
 
     /// Notes that every queue runs.
     pub(crate) fn forget_stops(&mut self) {
         for queue in self.queues.iter_mut() {
-            queue.stopped = false;
-            queue.stopped_idle = false;
-            queue.stopped_without_waves = false;
-            queue.stopped_with_waves = false;
+            queue.follow_stop(false);
         }
     }
 
@@ -200,9 +188,14 @@ impl Roster {
     }
 
     /// Gives a name to everything that a look has seen, and forgets what it has not
-    /// seen. Where that would take rules whose effects are not in force, nothing is changed.
-    pub(crate) fn take(&mut self, survey: &Survey, rules: &impl Matcher) -> Result {
-        self.take_processes(survey, rules)?;
+    /// seen. `find` finds the rule of a process, in rules of this generation or a later one.
+    pub(crate) fn take(
+        &mut self,
+        survey: &Survey,
+        generation: u32,
+        find: impl Fn(&Identity) -> Option<Matched>,
+    ) {
+        self.take_processes(survey, generation, find);
         self.next_queues.clear();
         self.moved.clear();
         for _ in 0..self.queues.len() {
@@ -244,10 +237,7 @@ impl Roster {
                         comm: process.traits.comm,
                         rule: process.rule,
                         priority: seen.facts.priority,
-                        stopped: false,
-                        stopped_idle: false,
-                        stopped_without_waves: false,
-                        stopped_with_waves: false,
+                        stop: Done::Nothing,
                         changing: false,
                         read: seen.sample.read.unwrap_or(0),
                         progress: seen.sample.read.unwrap_or(0),
@@ -260,7 +250,6 @@ impl Roster {
         }
         core::mem::swap(&mut self.queues, &mut self.next_queues);
         self.reorder(newest);
-        Ok(())
     }
 
     /// Brings the order of names up to date with the queues, of which those with a
@@ -281,8 +270,12 @@ impl Roster {
         }
     }
 
-    fn take_processes(&mut self, survey: &Survey, rules: &impl Matcher) -> Result {
-        let generation = rules.generation();
+    fn take_processes(
+        &mut self,
+        survey: &Survey,
+        generation: u32,
+        find: impl Fn(&Identity) -> Option<Matched>,
+    ) {
         self.next_processes.clear();
         self.places.begin();
         for seen in survey.processes() {
@@ -306,7 +299,7 @@ impl Roster {
                         program,
                         id: ProcessId(program.name()),
                         traits: identity.traits(),
-                        rule: rules.find(&identity)?,
+                        rule: find(&identity),
                         generation,
                     }
                 }
@@ -314,6 +307,5 @@ impl Roster {
             let _ = self.next_processes.push_within_capacity(process);
         }
         core::mem::swap(&mut self.processes, &mut self.next_processes);
-        Ok(())
     }
 }

@@ -10,7 +10,7 @@
 use crate::node::{memory::Memory, node_ref::NodeRef, roster::Roster, transaction::Transactions};
 use kernel::prelude::*;
 use kfd::{
-    act::{backend::Backend, failure::Failure},
+    act::failure::Failure,
     driver::gpu::Away,
     look::survey::Survey,
 };
@@ -30,7 +30,6 @@ pub(crate) enum StartAllCause {
 /// nothing but another try will start them.
 pub(crate) fn start_all(
     at: NodeRef<'_>,
-    backend: &mut Backend<'_>,
     transactions: &mut Transactions,
     memory: &mut Memory,
     cause: StartAllCause,
@@ -39,14 +38,14 @@ pub(crate) fn start_all(
     let back = match cause {
         // Whatever is to run, the driver puts on the hardware when the system wakes.
         StartAllCause::Sleep if only_firmware => Ok(()),
-        _ => transactions.put_back(at, backend, memory),
+        _ => transactions.put_back(at, memory),
     };
     let result = match back {
         // By this nothing is left stopped: one try was made, if firmware may be asked.
         Err(_) if cause == StartAllCause::LettingGo && only_firmware => {
-            transactions.start_all(at, backend, memory)
+            transactions.start_all(at, memory)
         }
-        back => back.and_then(|()| transactions.start_all(at, backend, memory)),
+        back => back.and_then(|()| transactions.start_all(at, memory)),
     };
     match result {
         Err(failure) if !ends_all_stops(at, failure) => {
@@ -72,7 +71,7 @@ pub(crate) fn start_all(
 fn ends_all_stops(at: NodeRef<'_>, failure: Failure) -> bool {
     match failure {
         Failure::Away(Away::NoKfd | Away::NoAccess) => true,
-        Failure::Away(Away::Reset) | Failure::Reset(_) => at.gpu().usable().is_err(),
+        Failure::Away(Away::Reset) | Failure::Reset(_) => at.gpu.usable().is_err(),
         _ => false,
     }
 }
@@ -82,12 +81,11 @@ fn ends_all_stops(at: NodeRef<'_>, failure: Failure) -> bool {
 /// out of view.
 pub(crate) fn start_beyond(
     at: NodeRef<'_>,
-    backend: &mut Backend<'_>,
     transactions: &mut Transactions,
     survey: &Survey,
     memory: &mut Memory,
 ) -> Result<(), Failure> {
-    match transactions.start_beyond(at, backend, survey, memory) {
+    match transactions.start_beyond(at, survey, memory) {
         Err(failure) if !ends_all_stops(at, failure) => Err(failure),
         _ => Ok(()),
     }
@@ -101,7 +99,7 @@ pub(crate) fn give_up(at: NodeRef<'_>, roster: &Roster, failure: Failure) {
         failure.why(),
         failure.errno()
     );
-    for queue in roster.queues().iter().filter(|queue| queue.stopped) {
+    for queue in roster.queues().iter().filter(|queue| queue.is_stopped()) {
         pr_err!(
             "{}: left stopped: queue {} of process {}\n",
             at,

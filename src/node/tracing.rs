@@ -58,7 +58,7 @@ impl Tracer {
             queue_id: queue.key.id(),
             prio: u32::from(queue.priority.level()),
             eff_prio: u32::from(effective.level()),
-            reason: trace::word(reason),
+            reason,
             age_ns: age.0,
         }
     }

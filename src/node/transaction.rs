@@ -14,7 +14,6 @@ use gpreempt_policy::{Nanos, QUEUE_SLOTS, RETRY_LONGEST};
 use kernel::prelude::*;
 use kfd::{
     act::{
-        backend::Backend,
         failure::Failure,
         transaction::{report_misfit, Done, HandedOver, Orders, Requests, Transacted},
     },
@@ -92,7 +91,6 @@ impl Transactions {
     pub(crate) fn carry_out(
         &mut self,
         at: NodeRef<'_>,
-        backend: &mut Backend<'_>,
         memory: &mut Memory,
         any_unwritten: impl FnMut() -> bool,
     ) -> Result<(), Failure> {
@@ -111,22 +109,23 @@ impl Transactions {
             Found::WaitedFor => counters.waited_for.add(1),
             Found::Unwritten => counters.unwritten.add(1),
         }
-        self.transact(at, backend, memory, Requests::each)
+        self.transact(at, memory, Requests::each)
     }
 
     /// Sends orders, and books what became of them.
     fn transact(
         &mut self,
         at: NodeRef<'_>,
-        backend: &mut Backend<'_>,
         memory: &mut Memory,
         orders: impl FnOnce(&mut Requests) -> Orders<'_>,
     ) -> Result<(), Failure> {
-        if clock::now() < self.driver_until {
-            backend.leave_to_driver();
-        }
+        let backend = match clock::now() < self.driver_until {
+            true => at.backend.by_driver(),
+            false => at.backend,
+        };
+        let at = NodeRef { backend, ..at };
         let mut orders = orders(&mut self.requests);
-        let result = self.unanswered.send(at, backend, &mut orders);
+        let result = self.unanswered.send(at, &mut orders);
         let (started, handed_over) = (orders.started(), orders.handed_over());
         memory.record.counters.starts.add(started);
         memory.record.counters.handed_over.add(handed_over.times);
@@ -163,10 +162,9 @@ impl Transactions {
     pub(crate) fn start_all(
         &mut self,
         at: NodeRef<'_>,
-        backend: &mut Backend<'_>,
         memory: &mut Memory,
     ) -> Result<(), Failure> {
-        self.transact(at, backend, memory, Requests::start_all)
+        self.transact(at, memory, Requests::start_all)
     }
 
     /// Starts every queue of the node that is stopped and was not in view at the last
@@ -174,12 +172,11 @@ impl Transactions {
     pub(crate) fn start_beyond(
         &mut self,
         at: NodeRef<'_>,
-        backend: &mut Backend<'_>,
         survey: &Survey,
         memory: &mut Memory,
     ) -> Result<(), Failure> {
         let in_view = survey.queues().iter().map(|seen| seen.facts.key);
-        self.transact(at, backend, memory, |requests| {
+        self.transact(at, memory, |requests| {
             requests.start_beyond(in_view)
         })
     }
@@ -189,13 +186,12 @@ impl Transactions {
     pub(crate) fn put_back(
         &mut self,
         at: NodeRef<'_>,
-        backend: &mut Backend<'_>,
         memory: &mut Memory,
     ) -> Result<(), Failure> {
         if !self.may_be_off() {
             return Ok(());
         }
-        let result = self.transact(at, backend, memory, Requests::put_back);
+        let result = self.transact(at, memory, Requests::put_back);
         if !self.may_be_off() {
             pr_info!("{}: the queues are back on the GPU\n", at);
         }
@@ -207,14 +203,13 @@ impl Transactions {
     pub(crate) fn count_gws(
         &mut self,
         at: NodeRef<'_>,
-        backend: &mut Backend<'_>,
         survey: &Survey,
         memory: &mut Memory,
     ) -> Result<(), Failure> {
         if !survey.uncounted_gws() {
             return Ok(());
         }
-        self.transact(at, backend, memory, Requests::count_gws)
+        self.transact(at, memory, Requests::count_gws)
     }
 
     /// Books a transaction and how long it took, if there was one.
@@ -225,7 +220,7 @@ impl Transactions {
             Ok(Some(timing)) => {
                 self.off_hardware = false;
                 let took = timing.total();
-                memory.policy.transaction_took(took);
+                memory.policy.scheduler.transaction_took(took);
                 self.took = Some(took);
                 let latencies = &mut memory.record.latencies;
                 latencies.unmap.add(timing.unmap);
@@ -263,7 +258,7 @@ impl Transactions {
         let fits = survey.census().fits();
         if !fits && !self.said_misfit {
             counters.failures.add(1);
-            report_misfit(at.gpu(), at.index(), survey.census(), "nothing is stopped");
+            report_misfit(at.gpu, at.index, survey.census(), "nothing is stopped");
         }
         self.said_misfit = !fits;
         fits
@@ -283,7 +278,7 @@ impl Transactions {
         let _ = at.with(|node| {
             let census = node.lock().census();
             self.said_misfit = !census.fits();
-            report_misfit(at.gpu(), at.index(), &census, "nothing is started");
+            report_misfit(at.gpu, at.index, &census, "nothing is started");
         });
     }
 }

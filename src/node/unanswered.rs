@@ -17,7 +17,6 @@ use gpreempt_policy::{Nanos, RETRY_LONGEST};
 use kernel::prelude::*;
 use kfd::{
     act::{
-        backend::Backend,
         failure::Failure,
         transaction::{Orders, Transacted},
     },
@@ -109,7 +108,6 @@ impl Unanswered {
     pub(crate) fn send(
         &mut self,
         at: NodeRef<'_>,
-        backend: &mut Backend<'_>,
         orders: &mut Orders<'_>,
     ) -> Transacted {
         if self.lasts(at) {
@@ -122,14 +120,14 @@ impl Unanswered {
         let asked = at.with(|node| {
             // Before, because the reset may be over by the time that the failure is known.
             let resets = node.resets();
-            (resets, backend.transact(node, orders))
+            (resets, at.backend.transact(node, orders))
         });
         let (resets, result) = asked.map_err(Failure::Away)?;
         match result {
             Ok(Some(_)) => *self = Self::default(),
             Err(failure) if failure.is_unanswered() => {
                 self.note(at, resets);
-                self.may_be_off |= backend.puts_back();
+                self.may_be_off |= at.backend.puts_back();
             }
             _ => {}
         }

@@ -6,7 +6,7 @@
 use crate::fake::layout::*;
 use crate::fake::{expect, failed, put, with_node, Fake, INIT};
 use crate::node::roster::Roster;
-use crate::roster_cases::NoRules;
+use crate::roster_cases::no_rules;
 use core::pin::Pin;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -105,7 +105,7 @@ fn names(roster: &mut Roster) -> Result<[u64; 4]> {
     with_node(|node| {
         let mut survey = Survey::new()?;
         survey.take(node, core::iter::empty());
-        roster.take(&survey, &NoRules)?;
+        roster.take(&survey, 0, no_rules);
         let mut names = [0; 4];
         expect(roster.queues().len(), names.len())?;
         for (name, queue) in names.iter_mut().zip(roster.queues()) {
@@ -173,7 +173,7 @@ mod tests {
             let mut roster = Roster::new()?;
             for _ in 0..2 {
                 survey.take(node, core::iter::empty());
-                roster.take(&survey, &NoRules)?;
+                roster.take(&survey, 0, no_rules);
                 let mut names = roster.queues().iter().map(|queue| queue.process.0);
                 let first = names.next();
                 expect(names.all(|name| Some(name) == first), true)?;
@@ -186,7 +186,7 @@ mod tests {
     fn a_program_without_queues_for_a_look_is_the_same_one_after_it() -> Result {
         let mut roster = Roster::new()?;
         let before = names(&mut roster)?;
-        roster.take(&Survey::new()?, &NoRules)?;
+        roster.take(&Survey::new()?, 0, no_rules);
         expect(roster.queues().len(), 0)?;
         expect(names(&mut roster)?, before)
     }

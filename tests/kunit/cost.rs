@@ -7,15 +7,16 @@ use crate::fake::layout::*;
 use crate::fake::{expect, put, with_node, Fake, INIT};
 use gpreempt_policy::Action::{self, Start, Stop};
 use gpreempt_policy::QUEUE_SLOTS;
+use gpreempt_policy::{BackendKind, TransactionKind};
 use kernel::prelude::*;
-use kfd::act::backend::{Backend, BackendKind, TransactionKind};
+use kfd::act::backend::Backend;
 use kfd::act::hws::Hws;
-use kfd::act::index::looks;
+use kfd::act::index::LOOKS;
 use kfd::act::transaction::{Done, Orders, Requests};
 use kfd::driver::driver::Driver;
-use kfd::driver::locked::walks;
+use kfd::driver::locked::WALKS;
 use kfd::driver::node::Node;
-use kfd::driver::queue::words;
+use kfd::driver::queue::WORDS;
 use kfd::kernel::clock;
 use kfd::look::survey::Survey;
 
@@ -32,11 +33,11 @@ impl Scene<'_> {
     /// How many walks a transaction takes.
     fn walks(&mut self, orders: impl FnOnce(&mut Requests) -> Orders<'_>) -> Result<u32> {
         let backend = Backend::new(self.kind, TransactionKind::Driver, Some(&self.hws));
-        let before = walks::counted();
+        let before = WALKS.so_far();
         let begin = clock::now();
         let result = backend.transact(self.node, &mut orders(&mut self.requests));
         let took = clock::now().since(begin);
-        let walked = walks::counted() - before;
+        let walked = WALKS.so_far() - before;
         expect(result.map(|_| ()), Ok(()))?;
         let queues = self.survey.queues().len();
         kernel::kunit::info(fmt!(
@@ -105,9 +106,9 @@ mod tests {
     fn no_queue_is_searched_for_however_many_there_are() -> Result {
         for queues in SIZES {
             with_scene(BackendKind::Hws, queues, |scene| {
-                let before = looks::counted();
+                let before = LOOKS.so_far();
                 expect(scene.all(Stop)?, 3)?;
-                let looked = looks::counted() - before;
+                let looked = LOOKS.so_far() - before;
                 let asked = 4 * queues as u32;
                 kernel::kunit::info(fmt!("    # {asked} times asked, {looked} places\n"));
                 expect((asked..=3 * asked).contains(&looked), true)
@@ -143,9 +144,9 @@ mod tests {
                 let keys = scene.survey.queues().iter().map(|seen| seen.facts.key);
                 let asked = keys.take(queues).map(|key| (key, action));
                 scene.requests.fill(asked);
-                let before = words::counted();
+                let before = WORDS.so_far();
                 scene.walks(Requests::each)?;
-                Ok(words::counted() - before)
+                Ok(WORDS.so_far() - before)
             };
             expect(words(scene, Stop, 20)?, 0)?;
             expect(words(scene, Stop, 24)?, 0)?;

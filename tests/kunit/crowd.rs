@@ -9,13 +9,14 @@
 use crate::fake::layout::*;
 use crate::fake::{expect, failed, get, put, with_node, Fake, INIT};
 use crate::node::roster::Roster;
-use crate::roster_cases::NoRules;
+use crate::roster_cases::no_rules;
 use gpreempt_policy::{Action, QueueId, QUEUE_SLOTS};
+use gpreempt_policy::TransactionKind;
 use kernel::prelude::*;
-use kfd::act::hws::{Hws, TransactionKind};
+use kfd::act::hws::Hws;
 use kfd::act::transaction::Requests;
 use kfd::driver::driver::Driver;
-use kfd::driver::locked::walks;
+use kfd::driver::locked::WALKS;
 use kfd::driver::node::Node;
 use kfd::driver::queue::{Activity, QueueKey};
 use kfd::look::survey::Survey;
@@ -30,13 +31,13 @@ struct Watcher<'a> {
 impl Watcher<'_> {
     /// One look. Returns how many walks it took.
     fn look(&mut self) -> Result<u32> {
-        let before = walks::counted();
+        let before = WALKS.so_far();
         self.survey.take(self.node, self.roster.known());
-        let walks = walks::counted() - before;
-        self.roster.take(&self.survey, &NoRules)?;
+        let walks = WALKS.so_far() - before;
+        self.roster.take(&self.survey, 0, no_rules);
         let seen = self.survey.queues().iter();
         for (seen, queue) in seen.zip(self.roster.queues_mut()) {
-            queue.stopped = seen.facts.activity == Activity::Stopped;
+            queue.follow_stop(seen.facts.activity == Activity::Stopped);
         }
         Ok(walks)
     }
@@ -231,10 +232,10 @@ mod tests {
     fn only_where_there_is_not_room_for_all_is_there_more_than_one_walk() -> Result {
         let mut survey = Survey::new()?;
         let mut look = |node: &Node<'_>| {
-            let before = walks::counted();
+            let before = WALKS.so_far();
             survey.take(node, core::iter::empty());
             let left_out = survey.left_out().count();
-            (walks::counted() - before, survey.beyond(), left_out)
+            (WALKS.so_far() - before, survey.beyond(), left_out)
         };
         with_node(|node| {
             expect(look(node), (1, 0, 0))?;

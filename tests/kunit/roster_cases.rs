@@ -7,10 +7,10 @@
 use crate::fake::layout::*;
 use crate::fake::{expect as same, failed, put, with_node, Fake, INIT};
 use crate::node::places::Places;
-use crate::node::roster::{Matcher, Queue, Roster};
+use crate::node::roster::{Queue, Roster};
 use core::cell::Cell;
 use core::pin::Pin;
-use gpreempt_policy::{QueueId, RuleId, QUEUE_SLOTS};
+use gpreempt_policy::{Priority, QueueId, RuleEffect, QUEUE_SLOTS};
 use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -21,47 +21,22 @@ use kfd::driver::process::Identity;
 use kfd::kernel::thread::{Body, Running, Thread};
 use kfd::kernel::wake::Alarm;
 use kfd::look::survey::Survey;
-use kfd::operator::rules::Rules;
+use kfd::operator::rules::{Matched, Rules};
 
-/// No rules.
-pub(crate) struct NoRules;
-
-impl Matcher for NoRules {
-    fn generation(&self) -> u32 {
-        0
-    }
-
-    fn find(&self, _process: &Identity) -> Result<Option<RuleId>> {
-        Ok(None)
-    }
-}
-
-/// Rules of which the first is for all programs of a name. It counts how often it is
-/// asked.
-#[derive(Default)]
-struct Counting {
-    generation: Cell<u32>,
-    asked: Cell<u32>,
-    /// They have changed since the generation that is asked about.
-    others: Cell<bool>,
+/// Finds a rule for nobody.
+pub(crate) fn no_rules(_: &Identity) -> Option<Matched> {
+    None
 }
 
 const NAME: &CStr = c"urgent";
-const RULE: RuleId = RuleId(1);
 
-impl Matcher for Counting {
-    fn generation(&self) -> u32 {
-        self.generation.get()
-    }
-
-    fn find(&self, process: &Identity) -> Result<Option<RuleId>> {
-        self.asked.set(self.asked.get() + 1);
-        if self.others.get() {
-            return Err(EAGAIN);
-        }
-        let named = process.traits().comm.starts_with(NAME.to_bytes_with_nul());
-        Ok(named.then_some(RULE))
-    }
+/// A rule for all programs of a name.
+fn for_name(process: &Identity) -> Option<Matched> {
+    let named = process.traits().comm.starts_with(NAME.to_bytes_with_nul());
+    named.then(|| Matched {
+        id: 1,
+        effect: RuleEffect::default(),
+    })
 }
 
 /// Names and moves the program of one queue after the other, and expects its rule, its
@@ -69,7 +44,7 @@ impl Matcher for Counting {
 fn rename_and_move(node: &Node<'_>) -> Result {
     let mut survey = Survey::new()?;
     let mut roster = Roster::new()?;
-    let rules = Counting::default();
+    let asked = Cell::new(0);
     let owner = Fake::now().processes[0].process as usize;
     let mut id = None;
     // What becomes of it, and whether there is a reason to look for its rule.
@@ -86,11 +61,13 @@ fn rename_and_move(node: &Node<'_>) -> Result {
         (c"trail", 7, 2, true),
     ] {
         Fake::own_named(name, cgroup, 0)?;
-        rules.generation.set(generation);
         survey.take(node, core::iter::empty());
         let others = survey.processes().len() - 1;
-        rules.asked.set(0);
-        roster.take(&survey, &rules)?;
+        asked.set(0);
+        roster.take(&survey, generation, |process| {
+            asked.set(asked.get() + 1);
+            for_name(process)
+        });
         let of_it = || {
             roster
                 .queues()
@@ -109,7 +86,7 @@ fn rename_and_move(node: &Node<'_>) -> Result {
         // The others have a reason only where all have.
         let all = id.is_none() || generation > 0 && anew;
         same(
-            rules.asked.get() as usize,
+            asked.get(),
             usize::from(anew) + if all { others } else { 0 },
         )?;
         id = process;
@@ -117,68 +94,17 @@ fn rename_and_move(node: &Node<'_>) -> Result {
     Ok(())
 }
 
-/// Has the rules change during looks: of such a look nothing is taken in, so that no
-/// effect is given to whom another rule was for.
-fn change_during_looks(node: &Node<'_>) -> Result {
-    let mut survey = Survey::new()?;
-    let mut roster = Roster::new()?;
-    let rules = Counting::default();
-    let owner = Fake::now().processes[0].process as usize;
-    // The name, the generation whose effects are in force, whether the rules have changed
-    // since, and whether the program is ruled then.
-    for (name, generation, others, ruled) in [
-        (c"train", 0, false, false),
-        (NAME, 0, true, false),
-        (NAME, 1, false, true),
-        (NAME, 1, true, true),
-        (NAME, 2, true, true),
-        (c"train", 2, true, true),
-        (c"train", 3, false, false),
-    ] {
-        Fake::own_named(name, 5, 0)?;
-        rules.generation.set(generation);
-        rules.others.set(others);
-        rules.asked.set(0);
-        survey.take(node, core::iter::empty());
-        let taken = roster.take(&survey, &rules);
-        // A process that needs no rule looked up can be taken in whatever the rules are by now.
-        let refused = others && rules.asked.get() > 0;
-        same(taken, if refused { Err(EAGAIN) } else { Ok(()) })?;
-        let mut of_it = roster
-            .queues()
-            .iter()
-            .filter(|queue| queue.key.process() == owner);
-        let found = of_it.next().ok_or(ENOENT)?;
-        same(found.rule.is_some(), ruled)?;
-        same(found.comm.starts_with(NAME.to_bytes_with_nul()), ruled)?;
-    }
-    Ok(())
-}
-
-/// Rules for the kernel's first program, and the rule that is found for what has its
-/// process id and began so much later.
-fn found_later(node: &Node<'_>, rules: &Rules, later: u64) -> Result<Option<RuleId>> {
+/// Rules for the kernel's first program, and the number of the rule that is found for what
+/// has its process id and began so much later.
+fn found_later(node: &Node<'_>, rules: &Rules, later: u64) -> Result<Option<u32>> {
     Fake::own_named(c"any", 5, later)?;
     let mut survey = Survey::new()?;
     survey.take(node, core::iter::empty());
     let owner = Fake::now().processes[0].process as usize;
     let mut seen = survey.processes().iter();
     let process = seen.find(|seen| seen.process == owner).ok_or(ENOENT)?;
-    let identity = process.task.identity();
-    let as_of = rules.as_of(rules.generation());
-    let found = as_of.find(&identity)?;
-    // Whatever changes, what was read before is out of date.
-    rules.add("200 comm=changed prio=4")?;
-    same(as_of.find(&identity).err(), Some(EAGAIN))?;
-    same(
-        rules.as_of(as_of.generation()).find(&identity).is_err(),
-        true,
-    )?;
-    same(rules.as_of(rules.generation()).find(&identity), Ok(found))?;
-    let before = rules.generation();
-    rules.del("200")?;
-    same(rules.as_of(before).find(&identity), Err(EAGAIN))?;
-    Ok(found)
+    let found = rules.find(&process.task.identity());
+    Ok(found.map(|rule| rule.id))
 }
 
 /// A process that is there until it is told to end.
@@ -253,10 +179,10 @@ fn seen_after(
         survey.take(node, core::iter::empty());
         let seen = survey.forge().first_mut().ok_or(ENOENT)?;
         seen.sample.read = Some(read);
-        roster.take(&survey, &NoRules)?;
+        roster.take(&survey, 0, no_rules);
         let queue = roster.queues_mut().first_mut().ok_or(ENOENT)?;
-        let found = (queue.id, queue.stopped);
-        queue.stopped = stopped;
+        let found = (queue.id, queue.is_stopped());
+        queue.follow_stop(stopped);
         Ok::<_, Error>(found)
     };
     let (first, _) = look(read[0])?;
@@ -281,14 +207,14 @@ fn see_behind_new_queues(node: &Node<'_>) -> Result {
     let mut survey = Survey::new()?;
     let mut roster = Roster::new()?;
     survey.take(node, core::iter::empty());
-    roster.take(&survey, &NoRules)?;
+    roster.take(&survey, 0, no_rules);
     let mut known = KVec::new();
     for queue in roster.queues() {
         known.push((queue.id, queue.key), GFP_KERNEL)?;
     }
     Fake::add_queues(3)?;
     survey.take(node, core::iter::empty());
-    roster.take(&survey, &NoRules)?;
+    roster.take(&survey, 0, no_rules);
     for &(id, key) in known.iter() {
         if roster.find(id).map(|queue| queue.key) != Some(key) {
             return failed(fmt!("{id:?} is another queue"));
@@ -319,7 +245,7 @@ fn progress(node: &Node<'_>, pointers: &[(Option<u64>, u64)]) -> Result {
     for &(read, progress) in pointers {
         survey.take(node, core::iter::empty());
         survey.forge().first_mut().ok_or(ENOENT)?.sample.read = read;
-        roster.take(&survey, &NoRules)?;
+        roster.take(&survey, 0, no_rules);
         let queue = roster.queues().first().ok_or(ENOENT)?;
         same((read, queue.progress), (read, progress))?;
         same(queue.id, *first.get_or_insert(queue.id))?;
@@ -436,8 +362,31 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_change_during_a_look_are_found_at_the_next() -> Result {
-        with_node(change_during_looks)
+    fn each_change_of_rules_is_told_with_the_highest_level_of_them() -> Result {
+        let rules = KBox::pin_init(Rules::new(), GFP_KERNEL)?;
+        let level = |rules: &Rules| rules.highest().map(Priority::level);
+        same(level(&rules), None)?;
+        let mut last = rules.generation();
+        for (rule, add, highest) in [
+            ("1 comm=one exempt", true, None),
+            ("2 comm=two prio=0", true, Some(0)),
+            ("3 comm=three prio=9", true, Some(9)),
+            ("4 comm=four prio=7", true, Some(9)),
+            ("3", false, Some(7)),
+            ("4 comm=four prio=15", true, Some(15)),
+            ("4", false, Some(0)),
+            ("2", false, None),
+        ] {
+            match add {
+                true => rules.add(rule)?,
+                false => rules.del(rule)?,
+            }
+            same(level(&rules), highest)?;
+            same(rules.generation() != last, true)?;
+            last = rules.generation();
+        }
+        same(rules.del("3"), Err(ENOENT))?;
+        same(rules.generation(), last)
     }
 
     #[test]
@@ -447,7 +396,7 @@ mod tests {
         rules.add("9 comm=any prio=4")?;
         for (later, number) in [(0, 5), (1, 9)] {
             let found = with_node(|node| found_later(node, &rules, later))?;
-            same(found, Some(RuleId(number)))?;
+            same(found, Some(number))?;
         }
         Ok(())
     }

@@ -6,8 +6,8 @@ use crate::fake::{expect, with_gpu};
 use gpreempt_policy::{Mode, Nanos, MOST_GPUS};
 use kernel::prelude::*;
 use kfd::operator::modes::{Address, Modes, NoRoom};
-use kfd::operator::settings::tests::{locks, put};
 use kfd::operator::settings::Followed;
+use kfd::operator::settings::{set, LOCKS};
 
 /// The parameter that the tests set, and what it is otherwise.
 const NAME: &str = "max_stop_ms";
@@ -23,23 +23,23 @@ mod tests {
             let mut followed = Followed::of(gpu);
             let stop = |followed: &mut Followed| {
                 let settings = followed.now(gpu);
-                Nanos::from_millis(settings.policy.numbers.max_stop_ms)
+                Nanos::from_millis(settings.numbers.max_stop_ms)
             };
             let default = stop(&mut followed);
-            let before = locks();
+            let before = LOCKS.so_far();
             for _ in 0..1000 {
                 expect(stop(&mut followed), default)?;
             }
-            expect(locks() - before, 0)?;
-            put(NAME, "7")?;
-            let before = locks();
+            expect(LOCKS.so_far() - before, 0)?;
+            set(NAME, "7")?;
+            let before = LOCKS.so_far();
             for _ in 0..1000 {
                 expect(stop(&mut followed), Nanos::from_millis(7))?;
             }
-            expect(locks() - before, 1)?;
+            expect(LOCKS.so_far() - before, 1)?;
             let millis = default.0 / 1_000_000;
             let text = kernel::str::CString::try_from_fmt(fmt!("{millis}"))?;
-            put(NAME, text.to_str().or(Err(EINVAL))?)?;
+            set(NAME, text.to_str().or(Err(EINVAL))?)?;
             expect(stop(&mut followed), default)
         })
     }

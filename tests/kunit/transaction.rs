@@ -15,7 +15,7 @@ use kfd::act::transaction::Done;
 use kfd::driver::driver::Driver;
 use kfd::driver::gpu::Away;
 use kfd::driver::queue::QueueKey;
-use kfd::kernel::preemption::stretches;
+use kfd::kernel::preemption::STRETCHES;
 
 const P: usize = QUEUE_PROPERTIES;
 
@@ -92,9 +92,9 @@ mod tests {
         for (more, times) in [(0, 1), (800, 1), (1200, 0)] {
             with_scene(|scene| {
                 Fake::add_queues(more)?;
-                let before = stretches::counted();
+                let before = STRETCHES.so_far();
                 expect(scene.stop(2)?, Ok(()))?;
-                expect(stretches::counted() - before, times)?;
+                expect(STRETCHES.so_far() - before, times)?;
                 scene.calls(1, 1)
             })?;
         }

@@ -7,13 +7,13 @@ use crate::fake::layout::*;
 use crate::fake::{expect, failed, get, put, Fake};
 use crate::node::observation::observe;
 use crate::node::roster::Roster;
-use crate::roster_cases::NoRules;
+use crate::roster_cases::no_rules;
 use crate::scene::{with_scene, Descriptors, Scene, State};
 use gpreempt_policy::Action::{Start, Stop};
 use gpreempt_policy::{Observation, QueueState};
 use kernel::prelude::*;
 use kfd::act::transaction::Done;
-use kfd::driver::queue::words;
+use kfd::driver::queue::WORDS;
 use kfd::look::survey::Survey;
 
 const P: usize = QUEUE_PROPERTIES;
@@ -48,11 +48,11 @@ fn judged(scene: &Scene<'_>, remembered: bool) -> Result<[QueueState; 2]> {
     let mut states = [QueueState::Unknown; 2];
     for state in &mut states {
         survey.take(scene.node, core::iter::empty());
-        roster.take(&survey, &NoRules)?;
+        roster.take(&survey, 0, no_rules);
         let Some(queue) = roster.queues_mut().first_mut() else {
             return failed(fmt!("no queue is seen"));
         };
-        queue.stopped |= remembered;
+        queue.follow_stop(queue.is_stopped() || remembered);
         observe(&survey, &mut roster, &mut seen);
         *state = seen.first().map_or(*state, |first| first.state);
     }
@@ -128,12 +128,12 @@ mod tests {
             let mut roster = Roster::new()?;
             let mut look = |remembered: [bool; 4]| -> Result<u32> {
                 for (queue, stopped) in roster.queues_mut().iter_mut().zip(remembered) {
-                    queue.stopped = stopped;
+                    queue.follow_stop(stopped);
                 }
-                let before = words::counted();
+                let before = WORDS.so_far();
                 survey.take(scene.node, roster.known());
-                roster.take(&survey, &NoRules)?;
-                Ok(words::counted() - before)
+                roster.take(&survey, 0, no_rules);
+                Ok(WORDS.so_far() - before)
             };
             expect(look([false; 4])?, 0)?;
             let mut descriptors = Descriptors::new()?;

@@ -4,7 +4,6 @@
 
 #![forbid(unsafe_code)]
 
-pub use crate::act::hws::TransactionKind;
 use crate::{
     act::{
         failure::Failure,
@@ -17,21 +16,12 @@ use crate::{
         direct,
         node::{Node, SchedPolicy},
     },
-    kernel::choice::choice,
 };
+use gpreempt_policy::{BackendKind, TransactionKind};
 use kernel::prelude::*;
 
-choice! {
-    /// How queues are stopped and started.
-    pub enum BackendKind {
-        /// In one transaction with the hardware scheduler.
-        Hws "hws",
-        /// One by one, where there is no hardware scheduler.
-        Mqd "mqd",
-    }
-}
-
 /// A way to stop and to start queues, in force for one pass.
+#[derive(Clone, Copy)]
 pub struct Backend<'a> {
     kind: BackendKind,
     transaction: TransactionKind,
@@ -53,9 +43,12 @@ impl<'a> Backend<'a> {
         self.kind.name()
     }
 
-    /// Takes queues off by the driver's own function for the rest of the pass.
-    pub fn leave_to_driver(&mut self) {
-        self.transaction = TransactionKind::Driver;
+    /// The same that takes queues off by the driver's own function.
+    pub fn by_driver(self) -> Self {
+        Self {
+            transaction: TransactionKind::Driver,
+            ..self
+        }
     }
 
     /// Whether it can put the queues back on the hardware that are off it for no stop.

@@ -47,22 +47,12 @@ use crate::{
         unmapped::{Functions, Unmapped},
     },
     kernel::{
-        choice::choice,
         clock,
         preemption::{without_preemption, Preferred},
     },
 };
+use gpreempt_policy::TransactionKind;
 use kernel::prelude::*;
-
-choice! {
-    /// How the queues are taken off the hardware.
-    pub enum TransactionKind {
-        /// By the driver's own function.
-        Driver "driver",
-        /// By an unmapping of our own.
-        Direct "direct",
-    }
-}
 
 /// The backend, with the two functions of the driver that it needs.
 pub struct Hws(Functions);

@@ -6,9 +6,12 @@
 
 #![forbid(unsafe_code)]
 
-use crate::driver::queue::QueueKey;
+use crate::{driver::queue::QueueKey, kernel::count::Count};
 use core::ops::Range;
 use kernel::prelude::*;
+
+/// How many places were looked at.
+pub static LOOKS: Count = Count::new();
 
 /// Ranges of a list by the queue that they are about.
 ///
@@ -85,8 +88,7 @@ impl Index {
     /// Where the entries about a queue are.
     pub(crate) fn of(&self, key: QueueKey) -> Range<usize> {
         for place in self.from(key) {
-            #[cfg(CONFIG_KUNIT)]
-            looks::count();
+            LOOKS.add();
             match self.at(place) {
                 Some(found) if found.key == key => return wide(found.from)..wide(found.to),
                 Some(_) => {}
@@ -109,21 +111,4 @@ impl Index {
 
 fn wide(at: u32) -> usize {
     usize::try_from(at).unwrap_or(0)
-}
-
-/// How many places were looked at, for tests.
-#[cfg(CONFIG_KUNIT)]
-pub mod looks {
-    use kernel::sync::atomic::{Atomic, Relaxed};
-
-    static LOOKS: Atomic<u32> = Atomic::new(0);
-
-    pub(super) fn count() {
-        LOOKS.fetch_add(1, Relaxed);
-    }
-
-    /// The number of looks so far.
-    pub fn counted() -> u32 {
-        LOOKS.load(Relaxed)
-    }
 }

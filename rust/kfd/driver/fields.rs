@@ -340,7 +340,6 @@ table! {
         QUEUE_PROPERTIES_IS_GWS: Offset = field(PROPERTIES, "is_gws", BOOL);
         QUEUE_PROPERTIES_IS_RESET: OptionalOffset = field(PROPERTIES, "is_reset", BOOL).optional();
         QUEUE_PROPERTIES_PM4_TARGET_XCC: Offset = field(PROPERTIES, "pm4_target_xcc", U32);
-        QUEUE_PROPERTIES_CTX_SAVE_RESTORE_AREA_SIZE: Offset = field(PROPERTIES, "ctx_save_restore_area_size", U32);
         QUEUE_PROPERTIES_CTL_STACK_SIZE: Offset = field(PROPERTIES, "ctl_stack_size", U32);
         // The driver has renumbered these.
         KFD_QUEUE_TYPE_SDMA_XGMI: Amount = value("kfd_queue_type", "KFD_QUEUE_TYPE_SDMA_XGMI", None);

@@ -11,7 +11,7 @@ use crate::{
         process::{MemoryHandle, Task},
         queue::{counted_as, Activity, ProcessFacts, QueueFacts},
     },
-    kernel::bindings,
+    kernel::{bindings, count::Count},
 };
 use core::ops::Deref;
 use kernel::types::NotThreadSafe;
@@ -23,6 +23,9 @@ const MOST_ENTRIES: u32 = 512 * 1024 + 64 * 1024;
 /// How many more entries than the driver counts a walk may meet, so that a counter which
 /// is a little wrong is named as what it is.
 const ENTRIES_UNCOUNTED: u32 = 64;
+
+/// How often the lists were walked over.
+pub static WALKS: Count = Count::new();
 
 /// Proof that the queue manager's lock is held by this thread.
 ///
@@ -190,8 +193,7 @@ impl<'a> LockedNode<'a> {
     /// Walks over all queues, checks that everything fits together, and says
     /// what there is. What fits nowhere is counted and not visited.
     pub(crate) fn walk(&self, mut visit: impl FnMut(&Owner<'_>, &QueueFacts)) -> Census {
-        #[cfg(CONFIG_KUNIT)]
-        walks::count();
+        WALKS.add();
         let mut census = Census::default();
         let dqm = self.node.dqm();
         let Some(head) = dqm.part(DEVICE_QUEUE_MANAGER_QUEUES) else {
@@ -361,21 +363,4 @@ fn spend(budget: &mut u32) -> bool {
     let left = budget.checked_sub(1);
     *budget = left.unwrap_or(0);
     left.is_some()
-}
-
-/// How often the lists were walked over, for tests.
-#[cfg(CONFIG_KUNIT)]
-pub mod walks {
-    use kernel::sync::atomic::{Atomic, Relaxed};
-
-    static WALKS: Atomic<u32> = Atomic::new(0);
-
-    pub(super) fn count() {
-        WALKS.fetch_add(1, Relaxed);
-    }
-
-    /// The number of walks so far.
-    pub fn counted() -> u32 {
-        WALKS.load(Relaxed)
-    }
 }

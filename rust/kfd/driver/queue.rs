@@ -4,14 +4,20 @@
 
 #![forbid(unsafe_code)]
 
-use crate::driver::{
-    foreign::{Foreign, Image},
-    layout::*,
+use crate::{
+    driver::{
+        foreign::{Foreign, Image},
+        layout::*,
+    },
+    kernel::count::Count,
 };
-use gpreempt_policy::Priority;
+use gpreempt_policy::{words, Priority};
 
 /// The length of an AQL packet.
 pub(crate) const AQL_PACKET_BYTES: u64 = 64;
+
+/// How many words of descriptors were read to tell whether a queue is stopped by us.
+pub static WORDS: Count = Count::new();
 
 /// What a queue is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,13 +30,14 @@ pub enum QueueKind {
     Other,
 }
 
-/// What the packets of a queue look like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Packets of the HSA standard, counted by the pointers.
-    Aql,
-    /// Packets of the command processor, whose words the pointers count.
-    Pm4,
+words! {
+    /// What the packets of a queue look like.
+    pub enum Format {
+        /// Packets of the HSA standard, counted by the pointers.
+        Aql "aql",
+        /// Packets of the command processor, whose words the pointers count.
+        Pm4 "pm4",
+    }
 }
 
 /// Identifies a queue from one look to the next.
@@ -126,8 +133,6 @@ pub struct QueueFacts {
     pub changing: bool,
     /// Bytes of the ring.
     pub ring_bytes: u64,
-    /// Bytes that its waves may take when they are saved.
-    pub save_bytes: u32,
     /// Bytes of the control stack that follows each of its descriptors.
     pub(crate) control_stack_bytes: u32,
     /// The XCC of the node that reads its packets and moves its read pointer.
@@ -199,8 +204,7 @@ impl QueueFacts {
     /// A word of its descriptor, which is in video memory: a read takes about as long
     /// as the rest of the look at the queue.
     fn word(&self, at: Offset) -> Option<u32> {
-        #[cfg(CONFIG_KUNIT)]
-        words::count();
+        WORDS.add();
         Foreign::new(self.mqd)?.read(at)
     }
 
@@ -304,7 +308,6 @@ impl QueueFacts {
             counted_gws,
             uncounted_gws: gws && !counted_gws && activity == Activity::Active && !left_alone,
             ring_bytes: image.long(P + QUEUE_PROPERTIES_QUEUE_SIZE),
-            save_bytes: image.int(P + QUEUE_PROPERTIES_CTX_SAVE_RESTORE_AREA_SIZE),
             control_stack_bytes: image.int(P + QUEUE_PROPERTIES_CTL_STACK_SIZE),
             packet_xcc: if aql {
                 0
@@ -355,23 +358,5 @@ fn activity(image: &Image, reset: bool) -> Activity {
         Activity::Stopped
     } else {
         Activity::Held
-    }
-}
-
-/// How many words of descriptors were read to tell whether a queue is stopped by us, for
-/// tests.
-#[cfg(CONFIG_KUNIT)]
-pub mod words {
-    use kernel::sync::atomic::{Atomic, Relaxed};
-
-    static WORDS: Atomic<u32> = Atomic::new(0);
-
-    pub(super) fn count() {
-        WORDS.fetch_add(1, Relaxed);
-    }
-
-    /// The number of words so far.
-    pub fn counted() -> u32 {
-        WORDS.load(Relaxed)
     }
 }

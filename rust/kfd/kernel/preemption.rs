@@ -3,7 +3,7 @@
 //! Stretches of code that other work on the processor is not to delay: by the task's
 //! weight where it has to wait, and not at all where it does not.
 
-use crate::kernel::bindings;
+use crate::kernel::{bindings, count::Count};
 use kernel::types::NotThreadSafe;
 
 /// The current task is preferred to all ordinary work while this lives.
@@ -31,6 +31,9 @@ impl Drop for Preferred {
     }
 }
 
+/// How often preemption was disabled for a stretch of code.
+pub static STRETCHES: Count = Count::new();
+
 /// Calls a function that neither sleeps nor takes long, and that no other task may
 /// delay.
 pub(crate) fn without_preemption<R>(f: impl FnOnce() -> R) -> R {
@@ -43,27 +46,9 @@ pub(crate) fn without_preemption<R>(f: impl FnOnce() -> R) -> R {
         }
     }
 
-    #[cfg(CONFIG_KUNIT)]
-    stretches::count();
+    STRETCHES.add();
     // SAFETY: The guard enables it again before this returns.
     unsafe { bindings::gp_preempt_disable() };
     let _guard = Guard;
     f()
-}
-
-/// How often preemption was disabled for a stretch of code, for tests.
-#[cfg(CONFIG_KUNIT)]
-pub mod stretches {
-    use kernel::sync::atomic::{Atomic, Relaxed};
-
-    static STRETCHES: Atomic<u32> = Atomic::new(0);
-
-    pub(super) fn count() {
-        STRETCHES.fetch_add(1, Relaxed);
-    }
-
-    /// The number of stretches so far.
-    pub fn counted() -> u32 {
-        STRETCHES.load(Relaxed)
-    }
 }

@@ -8,11 +8,11 @@ use crate::{
     driver::process::{Identity, Program, COMM_LEN},
     kernel::{cgroup::Cgroup, compat::*, wake},
 };
-use gpreempt_policy::{unescaped, RuleEffect, RuleId, RuleText, SetError, Subject};
+use gpreempt_policy::{unescaped, Priority, RuleEffect, RuleText, SetError, Subject, LEVELS};
 use kernel::{
     prelude::*,
     sync::{
-        atomic::{Atomic, Relaxed},
+        atomic::{Acquire, Atomic, Relaxed, Release},
         Mutex, MutexGuard,
     },
 };
@@ -29,6 +29,8 @@ enum Matches {
 
 /// A rule.
 struct Rule {
+    /// Of several that match, the one of the lowest number counts.
+    id: u32,
     effect: RuleEffect,
     matches: Matches,
     /// As it was written.
@@ -58,7 +60,9 @@ impl Rule {
 
 /// What a rule is, for a table to read.
 pub struct RuleView<'a> {
-    /// What it does, with its number.
+    /// Its number.
+    pub id: u32,
+    /// What it does.
     pub effect: &'a RuleEffect,
     /// As it was written.
     pub text: &'a str,
@@ -68,27 +72,48 @@ pub struct RuleView<'a> {
     pub dead: bool,
 }
 
+/// The rule that counts for a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Matched {
+    /// Its number.
+    pub id: u32,
+    /// What it does.
+    pub effect: RuleEffect,
+}
+
 /// All rules, in the order of their numbers.
 #[pin_data]
 pub struct Rules {
     #[pin]
     rules: Mutex<KVec<Rule>>,
-    /// Changes with the rules.
+    /// The highest level that any of them gives, or more than there are.
+    highest: Atomic<u32>,
+    /// Changes with the rules, after that.
     generation: Atomic<u32>,
 }
+
+/// What stands for no level at all.
+const NO_LEVEL: u32 = LEVELS as u32;
 
 impl Rules {
     /// No rules.
     pub fn new() -> impl PinInit<Self> {
         pin_init!(Self {
             rules <- kernel::new_mutex!(KVec::new(), "amd_gpreempt_rules"),
+            highest: Atomic::new(NO_LEVEL),
             generation: Atomic::new(1),
         })
     }
 
-    /// Changes with the rules.
+    /// Changes with the rules. Read it before anything else of them: what is of a later
+    /// generation is then only found out once more.
     pub fn generation(&self) -> u32 {
-        self.generation.load(Relaxed)
+        self.generation.load(Acquire)
+    }
+
+    /// The highest level that any rule gives.
+    pub fn highest(&self) -> Option<Priority> {
+        Priority::new(self.highest.load(Relaxed))
     }
 
     /// Adds a rule; one with the same number is replaced. Says in the log why
@@ -100,6 +125,7 @@ impl Rules {
         };
         let parsed = RuleText::parse(text).map_err(refuse)?;
         let rule = Rule {
+            id: parsed.id,
             effect: parsed.effect,
             matches: matches(&parsed.subject, text.trim())?,
             text: bytes(text.trim().bytes())?,
@@ -107,8 +133,7 @@ impl Rules {
         let mut rules = self.rules.lock();
         // Those that are over take nobody's place.
         self.sweep(&mut rules);
-        let id = rule.effect.id;
-        match rules.binary_search_by_key(&id, |rule| rule.effect.id) {
+        match rules.binary_search_by_key(&rule.id, |rule| rule.id) {
             Ok(at) => {
                 if let Some(place) = rules.get_mut(at) {
                     *place = rule;
@@ -134,13 +159,13 @@ impl Rules {
     /// Deletes the rule with a number.
     pub fn del(&self, text: &str) -> Result {
         let text = text.trim();
-        let id = text.parse().map(RuleId).map_err(|_| {
+        let id: u32 = text.parse().map_err(|_| {
             pr_err!("'{}' is not the number of a rule\n", text);
             EINVAL
         })?;
         // One that is over can still be deleted, by who does not know that it is.
         let mut rules = self.rules.lock();
-        let Ok(at) = rules.binary_search_by_key(&id, |rule| rule.effect.id) else {
+        let Ok(at) = rules.binary_search_by_key(&id, |rule| rule.id) else {
             pr_err!("there is no rule {}\n", text);
             return Err(ENOENT);
         };
@@ -156,34 +181,33 @@ impl Rules {
         let before = rules.len();
         rules.retain(|rule| !rule.is_over());
         if rules.len() != before {
-            self.generation.fetch_add(1, Relaxed);
+            self.publish(rules);
         }
     }
 
-    /// Makes a change known. The lock is held until its generation counts.
+    /// Has everybody look at changed rules.
     fn change(&self, rules: MutexGuard<'_, KVec<Rule>>) {
-        self.generation.fetch_add(1, Relaxed);
+        self.publish(&rules);
         drop(rules);
         wake::all();
     }
 
-    /// The rules as long as they are those of a generation.
-    pub fn as_of(&self, generation: u32) -> RulesAsOf<'_> {
-        RulesAsOf {
-            rules: self,
-            generation,
-        }
+    /// Makes a change known. The lock is held until its generation counts.
+    fn publish(&self, rules: &[Rule]) {
+        let levels = rules.iter().filter_map(|rule| rule.effect.priority);
+        let highest = levels.max().map_or(NO_LEVEL, |level| level.level().into());
+        self.highest.store(highest, Relaxed);
+        self.generation.fetch_add(1, Release);
     }
 
-    /// Copies what the rules do, and returns the generation of the copy.
-    pub fn copy_effects(&self, to: &mut KVec<RuleEffect>) -> u32 {
+    /// The rule of the lowest number that is for a process.
+    pub fn find(&self, identity: &Identity) -> Option<Matched> {
         let rules = self.rules.lock();
-        to.clear();
-        for rule in rules.iter() {
-            // The caller has room for `MOST_RULES`.
-            let _ = to.push_within_capacity(rule.effect);
-        }
-        self.generation()
+        let found = rules.iter().find(|rule| rule.is_for(identity))?;
+        Some(Matched {
+            id: found.id,
+            effect: found.effect,
+        })
     }
 
     /// Calls a function for each rule, in order.
@@ -199,36 +223,13 @@ impl Rules {
                 Matches::Program(_) | Matches::Comm(_) => None,
             };
             f(RuleView {
+                id: rule.id,
                 effect: &rule.effect,
                 text: core::str::from_utf8(&rule.text).unwrap_or("?"),
                 cgroup: cgroup.map(Cgroup::number),
                 dead: cgroup.is_some_and(|cgroup| !cgroup.alive()),
             });
         }
-    }
-}
-
-/// The rules of one generation.
-pub struct RulesAsOf<'a> {
-    rules: &'a Rules,
-    generation: u32,
-}
-
-impl RulesAsOf<'_> {
-    /// Which one.
-    pub fn generation(&self) -> u32 {
-        self.generation
-    }
-
-    /// The rule of the lowest number that is for a process; EAGAIN if the rules are of
-    /// another generation by now.
-    pub fn find(&self, identity: &Identity) -> Result<Option<RuleId>> {
-        let rules = self.rules.rules.lock();
-        if self.rules.generation() != self.generation {
-            return Err(EAGAIN);
-        }
-        let found = rules.iter().find(|rule| rule.is_for(identity));
-        Ok(found.map(|rule| rule.effect.id))
     }
 }
 

@@ -10,15 +10,13 @@
 mod modinfo;
 
 use crate::{
-    act::backend::{BackendKind, TransactionKind},
     driver::driver::Device,
-    kernel::{bindings, compat::*, wake},
-    look::sampler::SamplerKind,
+    kernel::{bindings, compat::*, count::Count, wake},
     operator::modes::{Address, Modes, NoRoom},
 };
 use core::{cell::UnsafeCell, fmt::Write};
 use gpreempt_policy::{
-    choice, Config, Mode, SetError, AS_MODULE, CHOICES, MOST_GPUS, NUMBERS, TIMESLICE_NAME,
+    Config, Mode, SetError, AS_MODULE, CHOICES, MOST_GPUS, NUMBERS, TIMESLICE_NAME,
 };
 use kernel::{
     module_param::KernelParam,
@@ -28,72 +26,19 @@ use kernel::{
     types::NotThreadSafe,
 };
 
-/// The parameters in force.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
-    /// Those of the policy.
-    pub policy: Config<'static>,
-    /// How queues are watched.
-    pub sampler: SamplerKind,
-    /// How queues are stopped.
-    pub backend: BackendKind,
-    /// How backend=hws takes queues off the hardware.
-    pub transaction: TransactionKind,
-}
-
-impl Settings {
-    const fn new() -> Self {
-        Self {
-            policy: Config::new(),
-            sampler: SamplerKind::Auto,
-            backend: BackendKind::Hws,
-            transaction: TransactionKind::Driver,
-        }
-    }
-
-    /// Writes a parameter as [`Settings::set_text`] reads it.
-    fn write(&self, name: &str, out: &mut Formatter<'_>) -> core::fmt::Result {
-        match name {
-            "sampler" => out.write_str(self.sampler.name()),
-            "backend" => out.write_str(self.backend.name()),
-            "transaction" => out.write_str(self.transaction.name()),
-            _ => self.policy.write_text(name, out),
-        }
-    }
-
-    /// Sets a parameter from text; on an error nothing changes.
-    fn set_text(&mut self, name: &str, text: &str) -> Result<(), SetError> {
-        let text = text.trim();
-        let refused = || choice(name).map_or(SetError::NO_VALUE, |choice| choice.refuse(text));
-        match name {
-            "sampler" => {
-                self.sampler = SamplerKind::named(text).ok_or_else(refused)?;
-            }
-            "backend" => {
-                self.backend = BackendKind::named(text).ok_or_else(refused)?;
-            }
-            "transaction" => {
-                self.transaction = TransactionKind::named(text).ok_or_else(refused)?;
-            }
-            _ => self.policy.set_text(name, text)?,
-        }
-        Ok(())
-    }
-}
-
 /// What operators have set.
 struct All {
-    settings: Settings,
+    settings: Config,
     modes: Modes,
 }
 
 impl All {
     /// What holds for a GPU.
-    fn of(&self, gpu: &Device) -> Settings {
+    fn of(&self, gpu: &Device) -> Config {
         let address = Address::new(gpu.name().to_bytes());
         let own = address.and_then(|gpu| self.modes.of(gpu));
         let mut settings = self.settings;
-        settings.policy.mode = own.unwrap_or(settings.policy.mode);
+        settings.mode = own.unwrap_or(settings.mode);
         settings
     }
 }
@@ -105,9 +50,12 @@ struct Shared(UnsafeCell<All>);
 unsafe impl Sync for Shared {}
 
 static SETTINGS: Shared = Shared(UnsafeCell::new(All {
-    settings: Settings::new(),
+    settings: Config::new(),
     modes: Modes::none(),
 }));
+
+/// How often the lock of the settings was taken.
+pub static LOCKS: Count = Count::new();
 
 /// The lock of the settings.
 ///
@@ -118,8 +66,7 @@ struct Held(NotThreadSafe);
 
 impl Held {
     fn take() -> Self {
-        #[cfg(CONFIG_KUNIT)]
-        tests::count();
+        LOCKS.add();
         // SAFETY: The shim's mutex is ready from the module's first moment to its last.
         // INVARIANT: This task holds it now.
         unsafe { bindings::gp_settings_lock() };
@@ -161,7 +108,7 @@ fn change<R>(f: impl FnOnce(&mut All) -> R) -> R {
 /// nodes would share.
 pub struct Followed {
     changes: u32,
-    settings: Settings,
+    settings: Config,
 }
 
 impl Followed {
@@ -174,7 +121,7 @@ impl Followed {
     }
 
     /// Those that are in force now.
-    pub fn now(&mut self, gpu: &Device) -> &Settings {
+    pub fn now(&mut self, gpu: &Device) -> &Config {
         if CHANGES.load(Acquire) != self.changes {
             *self = Self::of(gpu);
         }
@@ -183,7 +130,7 @@ impl Followed {
 }
 
 /// Sets a parameter, and says in the log why it was refused.
-fn set(name: &str, text: &str) -> Result {
+pub fn set(name: &str, text: &str) -> Result {
     change(|all| all.settings.set_text(name, text)).map_err(|error| {
         pr_err!("{}={}: {}\n", name, text.trim(), Plain(error));
         match error {
@@ -193,29 +140,6 @@ fn set(name: &str, text: &str) -> Result {
     })?;
     wake::all();
     Ok(())
-}
-
-/// Sets parameters as the kernel's parameter code does, and counts how often the lock was
-/// taken, for tests.
-#[cfg(CONFIG_KUNIT)]
-pub mod tests {
-    use super::*;
-
-    static LOCKS: Atomic<u32> = Atomic::new(0);
-
-    pub(super) fn count() {
-        LOCKS.fetch_add(1, Relaxed);
-    }
-
-    /// How often the lock was taken so far.
-    pub fn locks() -> u32 {
-        LOCKS.load(Relaxed)
-    }
-
-    /// Sets a parameter.
-    pub fn put(name: &str, text: &str) -> Result {
-        set(name, text)
-    }
 }
 
 /// The mode of a GPU, as its file in sysfs shows and takes it.
@@ -304,7 +228,7 @@ unsafe extern "C" fn get_callback(
     };
     let name = name.to_str().unwrap_or("");
     let settings = with(|all| all.settings);
-    if settings.write(name, &mut out).is_err() || out.write_str("\n").is_err() {
+    if settings.write_text(name, &mut out).is_err() || out.write_str("\n").is_err() {
         return EINVAL.to_errno();
     }
     c_int::try_from(out.bytes_written()).unwrap_or(EINVAL.to_errno())

@@ -3,7 +3,7 @@
 //! The tracepoints. With a tracepoint off, a call costs a function call.
 
 use crate::kernel::bindings;
-use kernel::prelude::*;
+use gpreempt_policy::Reason;
 
 /// Which tracepoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,15 +33,30 @@ pub struct Event {
     pub prio: u32,
     /// The priority that counts.
     pub eff_prio: u32,
-    /// A word of the policy.
-    pub reason: &'static CStr,
+    /// Why.
+    pub reason: Reason,
     /// How long the condition has lasted.
     pub age_ns: u64,
 }
 
+/// More bytes than any reason's word has.
+const REASON_LEN: usize = 16;
+
+const _: () = {
+    let mut at = 0;
+    while at < Reason::WORDS.len() {
+        assert!(Reason::WORDS[at].len() < REASON_LEN);
+        at += 1;
+    }
+};
+
 /// Emits an event, if its tracepoint is enabled.
 pub fn tell(point: Point, event: &Event) {
-    use crate::kernel::compat::*;
+    // As C has it; there is room for every word.
+    let mut reason = [0u8; REASON_LEN];
+    for (to, from) in reason.iter_mut().zip(event.reason.name().bytes()) {
+        *to = from;
+    }
     let event = bindings::gp_event {
         gpu_id: event.gpu_id,
         node: event.node,
@@ -49,11 +64,11 @@ pub fn tell(point: Point, event: &Event) {
         queue_id: event.queue_id,
         prio: event.prio,
         eff_prio: event.eff_prio,
-        reason: event.reason.as_char_ptr(),
+        reason: reason.as_ptr().cast(),
         age_ns: event.age_ns,
     };
-    // SAFETY: `event` is a whole event whose string is static; the functions
-    // may be called from any context and keep nothing.
+    // SAFETY: `event` is a whole event whose string ends with a zero, since that is longer
+    // than any; the functions may be called from any context and keep nothing.
     unsafe {
         match point {
             Point::Inversion => bindings::gp_trace_inversion(&event),
@@ -61,23 +76,5 @@ pub fn tell(point: Point, event: &Event) {
             Point::Start => bindings::gp_trace_start(&event),
             Point::Fallback => bindings::gp_trace_fallback(&event),
         }
-    }
-}
-
-/// A reason as the tracepoints take it.
-pub fn word(reason: gpreempt_policy::Reason) -> &'static CStr {
-    use gpreempt_policy::Reason;
-    match reason {
-        Reason::Inversion => c"inversion",
-        Reason::Rotation => c"rotation",
-        Reason::Calm => c"calm",
-        Reason::Turn => c"turn",
-        Reason::Bound => c"bound",
-        Reason::NoProgress => c"no-progress",
-        Reason::Budget => c"budget",
-        Reason::Exempt => c"exempt",
-        Reason::Release => c"release",
-        Reason::Failure => c"failure",
-        Reason::Orphan => c"orphan",
     }
 }

@@ -113,53 +113,24 @@ mod tests {
         }
     }
 
-    fn pass(level: &mut Level, now: Nanos, wanted: bool, denied: bool) {
-        level.begin_pass(Nanos::ZERO, &Limits::new(&Config::new()));
-        if wanted {
-            level.demand.wants.add(somebody());
-        }
-        if denied {
-            level.demand.stuck = true;
-        }
-        level.follow(now, START);
-    }
-
-    #[test]
-    fn a_pause_is_learned_when_it_is_over_and_held_out_until_then() {
-        let mut level = Level::default();
-        pass(&mut level, T, true, false);
-        level.holds = true;
-        pass(&mut level, T, false, false);
-        // Nothing is known of pauses: they are held for as long as a start takes.
-        assert_eq!(level.keeps_until(), Some(T.after(START)));
-        assert!(level.is_lively(T, Nanos(1)) && !level.is_lively(T, Nanos::ZERO));
-        pass(&mut level, T.after(START), false, false);
-        assert!(!level.holds && level.held);
-        pass(&mut level, T.after(START), true, false);
-        assert_eq!(level.pauses.mean().map(|mean| mean.0 / 10_000), Some(10));
-    }
-
-    #[test]
-    fn only_a_pause_of_a_level_that_holds_is_held_out() {
-        let mut level = Level::default();
-        pass(&mut level, T, true, false);
-        pass(&mut level, T, false, false);
-        assert_eq!(level.keeps_until(), None);
-        pass(&mut level, T, true, false);
-        level.holds = true;
-        assert_eq!(level.keeps_until(), None);
-    }
-
     #[test]
     fn who_is_refused_what_it_wants_makes_no_pause() {
         let mut level = Level::default();
-        pass(&mut level, T, true, false);
-        level.holds = true;
-        pass(&mut level, T, false, false);
-        assert!(level.keeps_until().is_some());
-        pass(&mut level, T, false, true);
-        assert!(!level.holds);
-        pass(&mut level, T.after(Nanos::SECOND), true, false);
+        for (at, wanted, refused, holds) in [
+            (T, true, false, true),
+            (T, false, false, true),
+            (T, false, true, false),
+            (T.after(Nanos::SECOND), true, false, false),
+        ] {
+            level.begin_pass(Nanos::ZERO, &Limits::new(&Config::new()));
+            if wanted {
+                level.demand.wants.add(somebody());
+            }
+            level.demand.stuck = refused;
+            level.holds |= at == T;
+            level.follow(at, START);
+            assert_eq!(level.holds, holds);
+        }
         assert_eq!(level.pauses.mean(), None);
     }
 }

@@ -286,41 +286,6 @@ mod tests {
     }
 
     #[test]
-    fn of_bounds_the_usual_length_between_them_counts() {
-        let between = |known: &[u64], least: Option<u64>, most: u64| {
-            let mut known = of(known);
-            known.add_between(least.map(|least| Nanos(least * US)), Nanos(most * US));
-            let newest = known.weights.iter().enumerate().max_by_key(|(_, w)| **w);
-            newest.map(|(at, _)| unsigned(low(u32::try_from(at).unwrap())) / 1_024)
-        };
-        assert_eq!(between(&[], Some(64), 1_000), Some(80));
-        assert_eq!(between(&[], None, 128), Some(56));
-        assert_eq!(between(&[512; 2], Some(1_024), 2_048), Some(448));
-        // The least wins where bounds contradict each other.
-        assert_eq!(between(&[], Some(1_000), 10), Some(896));
-    }
-
-    #[test]
-    fn a_pause_is_held_out_if_it_is_short_and_not_if_it_is_long() {
-        let start = Nanos(100 * US);
-        assert_eq!(of(&[]).hold(start), start);
-        // Always short: held out until its end.
-        let short = of(&[50; 16]).hold(start);
-        assert!(
-            short >= Nanos(50 * US) && short < Nanos(70 * US),
-            "{short:?}"
-        );
-        // Always long: not at all.
-        assert_eq!(of(&[20_000; 16]).hold(start), Nanos::ZERO);
-        // Mostly short and at times long: the short ones are held out, and no longer.
-        let mixed = of(&[60, 60, 20_000, 60, 60, 60, 20_000, 60, 60]).hold(start);
-        assert!(
-            mixed >= Nanos(60 * US) && mixed < Nanos(80 * US),
-            "{mixed:?}"
-        );
-    }
-
-    #[test]
     fn no_length_makes_it_overflow() {
         let mut known = Lengths::<6>::default();
         for _ in 0..300 {

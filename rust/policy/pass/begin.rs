@@ -6,7 +6,7 @@ use crate::process::recovery::{failure, RETRY_LONGEST};
 use crate::queue::phase::Phase;
 use crate::terms::{Arming, FailureKind, Outcome, Report};
 
-impl Pass<'_, '_> {
+impl Pass<'_> {
     /// Begins the pass of those for whom something may be stopped, and forgets those that
     /// have gone and have nothing to answer for.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.

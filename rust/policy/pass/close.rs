@@ -10,7 +10,7 @@ use crate::terms::{count, Arming, Nanos};
 /// hundreds of queues leaves its thread time to rest.
 const EACH: Nanos = Nanos(500);
 
-impl Pass<'_, '_> {
+impl Pass<'_> {
     /// Sums up the pass and says when to look again.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn close(&mut self) {

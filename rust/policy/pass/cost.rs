@@ -45,24 +45,3 @@ impl Cost {
         self.stop.after(self.start)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_transaction_took_counts_for_what_it_did() {
-        let mut cost = Cost::default();
-        cost.took(Nanos(900_000));
-        assert_eq!(cost, Cost::default());
-        cost.last = Some(Action::Stop);
-        cost.took(Nanos(500_000));
-        assert_eq!((cost.stop, cost.start), (Nanos(200_000), FIRST));
-        // It is heard once.
-        cost.took(Nanos(500_000));
-        assert_eq!(cost.round_trip(), Nanos(300_000));
-        cost.last = Some(Action::Start);
-        cost.took(Nanos::NEVER);
-        assert_eq!(cost.start, Nanos(2_575_000));
-    }
-}

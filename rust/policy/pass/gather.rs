@@ -8,7 +8,7 @@ use crate::queue::phase::Who;
 use crate::queue::queue::Queue;
 use crate::terms::{Nanos, Reason};
 
-impl Pass<'_, '_> {
+impl Pass<'_> {
     /// Finds who wants something at each level, who waits, and what that changes.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn gather(&mut self) {

@@ -9,7 +9,7 @@
 use crate::pass::pass::Pass;
 use crate::terms::{Nanos, Observation};
 
-impl Pass<'_, '_> {
+impl Pass<'_> {
     /// Takes in what the process of a queue has written.
     pub(crate) fn hear_hint(&mut self, process_at: usize, seen: &Observation) {
         let (now, counts) = (self.now, &mut self.step.hints);

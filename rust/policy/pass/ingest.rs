@@ -10,7 +10,7 @@ use crate::terms::{count, Decision, Nanos, Observation, Priority, QueueState, Wa
 /// is not known what ran.
 const GAP_MAX: Nanos = Nanos::SECOND;
 
-impl Pass<'_, '_> {
+impl Pass<'_> {
     /// Takes in what is seen of every queue, and forgets those that have gone.
     pub(crate) fn ingest(&mut self, seen: &[Observation]) {
         let pass = self.node.pass;
@@ -31,7 +31,7 @@ impl Pass<'_, '_> {
                 count(&mut self.step.duplicates);
                 continue;
             }
-            queue.meet(pass, self.config, &self.limits, observation);
+            queue.meet(pass, self.config, observation);
             if owner != Some(observation.process) {
                 let (before, budget) = (queue.process_at, queue.rating.stop_budget);
                 let met = self.meet_process(before, budget, observation);

@@ -15,11 +15,11 @@ use crate::terms::{
 };
 
 /// What one pass works with.
-pub(crate) struct Pass<'p, 'c> {
+pub(crate) struct Pass<'p> {
     pub(crate) now: Nanos,
     /// The time since the last pass.
     pub(crate) elapsed: Nanos,
-    pub(crate) config: &'p Config<'c>,
+    pub(crate) config: &'p Config,
     pub(crate) limits: Limits,
     pub(crate) node: &'p mut Node,
     pub(crate) queues: Table<'p, Queue>,
@@ -60,7 +60,7 @@ pub(crate) struct Tally {
     pub(crate) bound: Nanos,
 }
 
-impl Pass<'_, '_> {
+impl Pass<'_> {
     /// The whole pass.
     pub(crate) fn run(mut self, seen: &[Observation], outcomes: &[Outcome]) -> Step {
         self.forget_those_gone();

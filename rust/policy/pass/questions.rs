@@ -48,38 +48,3 @@ impl Questions {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::settings::config::Config;
-
-    #[test]
-    fn the_older_a_wait_the_rarer_the_question() {
-        let limits = Limits::new(&Config::new());
-        let since = Nanos(5_000_000_000);
-        let mut questions = Questions::default();
-        let mut asked = 0;
-        for micros in 0..10_000 {
-            let now = since.after(Nanos::from_micros(micros));
-            questions.wonder(now, since, &limits, false);
-            asked += u32::from(std::mem::take(&mut questions.asks));
-        }
-        assert!((8..20).contains(&asked), "{asked}");
-        questions.settle();
-        questions.wonder(since, since, &limits, false);
-        assert!(questions.asks);
-    }
-
-    #[test]
-    fn nobody_is_checked_twice_within_two_looks() {
-        let limits = Limits::new(&Config::new());
-        let mut questions = Questions::default();
-        for micros in 0..2_000 {
-            let now = Nanos::SECOND.after(Nanos::from_micros(micros));
-            questions.check(now, limits.poll.times(2));
-            let asked = std::mem::take(&mut questions.asks);
-            assert_eq!(asked, micros % 200 == 0, "{micros}");
-        }
-    }
-}

@@ -16,7 +16,7 @@ const INTERVALS: u64 = 10;
 impl Step {
     /// Before which time nobody is to look again, after a look that took so long and
     /// has led to this step now.
-    pub fn rest_until(&self, now: Nanos, took: Nanos, config: &Config<'_>) -> Nanos {
+    pub fn rest_until(&self, now: Nanos, took: Nanos, config: &Config) -> Nanos {
         let pressing = self.stopped > 0
             || self.waiting > 0
             || self.inversion.is_some()
@@ -25,54 +25,5 @@ impl Step {
         let interval = if pressing { poll } else { idle };
         let end = now.after(took.min(interval.times(INTERVALS)));
         self.bound.map_or(end, |bound| end.min(bound))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: Nanos = Nanos(5_000_000_000);
-
-    /// How long the rest is after this step and a look of so many microseconds, with
-    /// looks 100 us apart while it matters and 1,000 us apart otherwise.
-    fn rest(step: Step, took: u32) -> Nanos {
-        let mut config = Config::new();
-        config.numbers.poll_interval_us = 100;
-        let end = step.rest_until(NOW, Nanos::from_micros(took), &config);
-        end.since(NOW)
-    }
-
-    #[test]
-    fn a_rest_is_as_long_as_the_look_up_to_ten_intervals() {
-        let stopped = Step {
-            stopped: 1,
-            ..Step::default()
-        };
-        let waiting = Step {
-            waiting: 1,
-            ..Step::default()
-        };
-        for (step, longest) in [
-            (Step::default(), 10_000),
-            (stopped, 1_000),
-            (waiting, 1_000),
-        ] {
-            assert_eq!(rest(step, 0), Nanos::ZERO);
-            assert_eq!(rest(step, 70), Nanos::from_micros(70));
-            assert_eq!(rest(step, longest - 1), Nanos::from_micros(longest - 1));
-            assert_eq!(rest(step, longest + 1), Nanos::from_micros(longest));
-            assert_eq!(rest(step, u32::MAX), Nanos::from_micros(longest));
-        }
-    }
-
-    #[test]
-    fn a_rest_ends_where_a_stop_reaches_a_bound() {
-        let step = Step {
-            bound: Some(NOW.after(Nanos::from_micros(300))),
-            ..Step::default()
-        };
-        assert_eq!(rest(step, 299), Nanos::from_micros(299));
-        assert_eq!(rest(step, 500), Nanos::from_micros(300));
     }
 }

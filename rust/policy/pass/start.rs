@@ -10,7 +10,7 @@ use crate::queue::phase::{Phase, Stop, Who};
 use crate::settings::value::Mode;
 use crate::terms::{Action, Arming, Decision, Nanos, Priority, Reason};
 
-impl Pass<'_, '_> {
+impl Pass<'_> {
     /// Starts every queue that no other one may hold any longer.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn start_queues(&mut self) {
@@ -57,7 +57,7 @@ impl Pass<'_, '_> {
         let stopped = self.now.since(stop.since);
         // Whom a rule raises is to find half of the bound left when it takes a stop over.
         let half = Nanos(self.limits.max_stop.0 / 2);
-        let worn = self.limits.highest_rule.is_some() && stopped >= half;
+        let worn = self.config.highest_rule.is_some() && stopped >= half;
         if self.node.releasing || self.config.mode == Mode::Off {
             return Err(Reason::Release);
         } else if self.step.arming != Arming::Armed {

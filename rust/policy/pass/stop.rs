@@ -20,7 +20,7 @@ pub(crate) const EXPECT: Nanos = Nanos::from_millis(1_000);
 /// start, and what was seen is old by two looks when it takes effect.
 const WORTH: u64 = 2;
 
-impl Pass<'_, '_> {
+impl Pass<'_> {
     /// What a stop has to save, to be worth its cost.
     pub(crate) fn threshold(&self) -> Nanos {
         let stale = self.limits.alert.times(2);

@@ -11,7 +11,7 @@ use crate::pass::pass::Pass;
 use crate::queue::phase::Who;
 use crate::terms::{Nanos, Priority, Reason};
 
-impl Pass<'_, '_> {
+impl Pass<'_> {
     /// Finds whose turn it is at each level.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn find_turns(&mut self) {

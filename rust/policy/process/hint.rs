@@ -136,165 +136,42 @@ mod tests {
 
     const T: Nanos = Nanos(5_000_000_000);
 
-    fn limits() -> Limits {
-        Limits::new(&Config::new())
-    }
-
-    fn at(micros: u32) -> Nanos {
-        T.after(Nanos::from_micros(micros))
-    }
-
-    /// What has become of a hint.
-    #[derive(Debug, PartialEq)]
-    enum News {
-        Nothing,
-        Begun,
-        Ignored,
-        Stale,
-    }
-
-    fn see(hint: &mut Hint, now: Nanos, limits: &Limits, number: u32) -> News {
-        let mut counts = HintCounts::default();
-        let before = hint.since();
-        hint.see(now, limits, number, &mut counts);
-        let begun = hint.since() != before;
-        let news = match (begun, counts.ignored, counts.expired) {
-            (true, 0, 0) => News::Begun,
-            (false, 1, 0) => News::Ignored,
-            (false, 0, 1) => News::Stale,
-            _ => News::Nothing,
-        };
-        assert_eq!(counts.seen, usize::from(news != News::Nothing));
-        news
-    }
-
-    fn expire(hint: &mut Hint, now: Nanos, limits: &Limits) -> bool {
-        let mut counts = HintCounts::default();
-        hint.expire(now, limits, &mut counts);
-        counts.expired > 0
-    }
-
-    /// A process that has been read once.
-    fn met() -> Hint {
-        let mut hint = Hint::default();
-        assert_eq!(see(&mut hint, T, &limits(), 7), News::Nothing);
-        hint
-    }
-
-    #[test]
-    fn the_first_number_is_no_hint_and_a_change_is_one() {
-        let mut hint = met();
-        assert_eq!(see(&mut hint, at(100), &limits(), 7), News::Nothing);
-        assert_eq!(hint.since(), None);
-        assert_eq!(see(&mut hint, at(200), &limits(), 6), News::Begun);
-        assert_eq!(hint.since(), Some(at(200)));
-        // Another one does not prolong it.
-        assert_eq!(see(&mut hint, at(300), &limits(), 8), News::Nothing);
-        assert_eq!(hint.since(), Some(at(200)));
-        assert!(!expire(&mut hint, Nanos(at(1_200).0 - 1), &limits()));
-        assert!(expire(&mut hint, at(1_200), &limits()));
-        assert_eq!(hint.since(), None);
-        assert!(!expire(&mut hint, at(1_300), &limits()));
+    /// Whether the number that is read at this time is a hint that counts.
+    fn begins(hint: &mut Hint, now: Nanos, number: u32) -> bool {
+        let limits = Limits::new(&Config::new());
+        hint.see(now, &limits, number, &mut HintCounts::default());
+        hint.since() == Some(now)
     }
 
     #[test]
     fn a_page_begins_at_zero() {
+        let at = |micros| T.after(Nanos::from_micros(micros));
         let mut hint = Hint::default();
         hint.see_no_page(T);
         // In the same pass another context of the program may tell more.
-        assert_eq!(see(&mut hint, T, &limits(), 5), News::Nothing);
+        assert!(!begins(&mut hint, T, 5));
         hint.see_no_page(at(100));
-        assert_eq!(see(&mut hint, at(100), &limits(), 5), News::Nothing);
+        assert!(!begins(&mut hint, at(100), 5));
         let mut hint = Hint::default();
         hint.see_no_page(T);
         hint.see_no_page(at(5_000));
-        assert_eq!(see(&mut hint, at(5_100), &limits(), 1), News::Begun);
-    }
-
-    #[test]
-    fn what_was_written_long_before_the_look_is_no_hint() {
-        let mut hint = met();
-        assert_eq!(see(&mut hint, at(1_001), &limits(), 8), News::Stale);
-        assert_eq!(hint.since(), None);
-        assert_eq!(see(&mut hint, at(2_001), &limits(), 9), News::Begun);
-    }
-
-    #[test]
-    fn a_limit_of_zero_makes_hints_nothing() {
-        let mut config = Config::new();
-        config.numbers.hint_limit_us = 0;
-        let mut hint = met();
-        assert_eq!(
-            see(&mut hint, at(100), &Limits::new(&config), 8),
-            News::Nothing
-        );
-        assert_eq!(hint.since(), None);
-    }
-
-    #[test]
-    fn each_false_hint_doubles_the_pause_and_a_true_one_ends_that() {
-        let mut hint = met();
-        let mut now = at(100);
-        let mut number = 7;
-        for pause in [1_000, 2_000, 4_000, 8_000] {
-            number += 1;
-            assert_eq!(see(&mut hint, now, &limits(), number), News::Begun);
-            now = now.after(Nanos::from_micros(1_000));
-            assert!(expire(&mut hint, now, &limits()));
-            assert!(hint.matters(now));
-            let end = now.after(Nanos::from_micros(pause));
-            number += 1;
-            let before = Nanos(end.0 - 1);
-            assert_eq!(see(&mut hint, before, &limits(), number), News::Ignored);
-            assert!(!hint.matters(end));
-            now = end;
-        }
-        assert_eq!(see(&mut hint, now, &limits(), 0), News::Begun);
-        hint.meet();
-        now = now.after(Nanos(1));
-        assert_eq!(see(&mut hint, now, &limits(), 1), News::Begun);
-        now = now.after(Nanos::from_micros(1_000));
-        assert!(expire(&mut hint, now, &limits()));
-        assert!(!hint.matters(now.after(Nanos::from_micros(1_000))));
+        assert!(begins(&mut hint, at(5_100), 1));
     }
 
     #[test]
     fn the_pause_has_a_longest() {
-        let limits = limits();
-        let mut hint = met();
+        let limits = Limits::new(&Config::new());
+        let mut hint = Hint::default();
         let mut now = T;
         for number in 8..48 {
             now = now.after(LONGEST);
-            assert_eq!(see(&mut hint, now, &limits, number + 100), News::Stale);
+            assert!(!begins(&mut hint, now, number + 100));
             now = now.after(Nanos(1));
-            assert_eq!(see(&mut hint, now, &limits, number), News::Begun);
+            assert!(begins(&mut hint, now, number));
             now = now.after(limits.hint);
-            assert!(expire(&mut hint, now, &limits));
+            hint.expire(now, &limits, &mut HintCounts::default());
         }
         assert!(hint.matters(Nanos(now.after(LONGEST).0 - 1)));
         assert!(!hint.matters(now.after(LONGEST)));
-    }
-
-    #[test]
-    fn a_process_that_did_something_has_not_lied() {
-        let mut hint = met();
-        assert_eq!(see(&mut hint, at(100), &limits(), 8), News::Begun);
-        hint.see_life();
-        assert!(expire(&mut hint, at(1_100), &limits()));
-        assert!(!hint.matters(at(1_100)));
-        assert_eq!(see(&mut hint, at(1_100), &limits(), 9), News::Begun);
-    }
-
-    #[test]
-    fn it_is_counted_once_as_honoured_and_once_as_without_budget() {
-        let mut hint = met();
-        let mut counts = HintCounts::default();
-        hint.serve(true, &mut counts);
-        assert_eq!(counts, HintCounts::default());
-        assert_eq!(see(&mut hint, at(100), &limits(), 8), News::Begun);
-        for paid in [true, true, false, false] {
-            hint.serve(paid, &mut counts);
-        }
-        assert_eq!((counts.honoured, counts.over_budget), (1, 1));
     }
 }

@@ -95,29 +95,8 @@ impl Process {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::config::Config;
 
     const T: Nanos = Nanos(5_000_000_000);
-
-    #[test]
-    fn the_wait_counts_from_the_last_progress_while_something_is_held() {
-        let limits = Limits::new(&Config::new());
-        let mut process = Process::default();
-        assert_eq!(process.stands_still_at(&limits), None);
-        process.hold(T);
-        let first = T.after(limits.no_progress);
-        assert_eq!(process.stands_still_at(&limits), Some(first));
-        process.begin_pass();
-        process.hold(T.after(Nanos(5)));
-        assert_eq!(process.stands_still_at(&limits), Some(first));
-        process.see_progress(T.after(Nanos(9)));
-        let second = first.after(Nanos(9));
-        assert_eq!(process.stands_still_at(&limits), Some(second));
-        // It holds nothing any more.
-        process.begin_pass();
-        process.begin_pass();
-        assert_eq!(process.stands_still_at(&limits), None);
-    }
 
     #[test]
     fn a_cool_down_doubles_up_to_a_second_and_ends_with_progress() {

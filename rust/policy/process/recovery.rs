@@ -35,7 +35,7 @@ pub(crate) fn failure(report: Report) -> Option<FailureKind> {
 
 impl Recovery {
     /// A transaction failed.
-    pub(crate) fn failed(&mut self, now: Nanos, config: &Config<'_>, kind: FailureKind) {
+    pub(crate) fn failed(&mut self, now: Nanos, config: &Config, kind: FailureKind) {
         // Failures are in a row when the node was not well for the longest time
         // in between.
         if now >= self.alone_until.after(RETRY_LONGEST) {
@@ -79,52 +79,6 @@ impl Recovery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::Failed;
-
-    #[test]
-    fn what_passes_by_itself_is_no_failure() {
-        let failed = |kind| Report::Failed(Failed { errno: 16, kind });
-        for (report, kind) in [
-            (Report::Done, None),
-            (Report::NothingToDo, None),
-            (failed(FailureKind::Passing), None),
-            (failed(FailureKind::Rebuilt), Some(FailureKind::Rebuilt)),
-            (failed(FailureKind::Broken), Some(FailureKind::Broken)),
-        ] {
-            assert_eq!(failure(report), kind, "{report:?}");
-        }
-    }
-
-    #[test]
-    fn failures_in_a_row_back_off_and_disarm() {
-        let config = Config::new();
-        let mut recovery = Recovery::default();
-        let retry = RETRY_FIRST;
-        let mut now = Nanos(1);
-        for times in 0..4 {
-            assert_eq!(recovery.arming(now), Arming::Armed);
-            recovery.failed(now, &config, FailureKind::Broken);
-            let end = now.after(retry.times(1 << times));
-            assert_eq!(recovery.arming(now), Arming::BackingOff(end));
-            now = end;
-        }
-        recovery.failed(now, &config, FailureKind::Broken);
-        assert_eq!(recovery.arming(Nanos::NEVER), Arming::Disarmed);
-        recovery.rearm();
-        assert_eq!(recovery.arming(now), Arming::Armed);
-    }
-
-    #[test]
-    fn an_operator_who_arms_it_ends_the_row_of_failures() {
-        let config = Config::new();
-        let mut recovery = Recovery::default();
-        let end = Nanos(1).after(RETRY_FIRST);
-        for _ in 0..20 {
-            recovery.failed(Nanos(1), &config, FailureKind::Broken);
-            assert_eq!(recovery.arming(Nanos(1)), Arming::BackingOff(end));
-            recovery.rearm();
-        }
-    }
 
     #[test]
     fn failures_far_apart_are_not_in_a_row() {
@@ -155,16 +109,5 @@ mod tests {
                 fallback == FailureKind::Broken
             );
         }
-    }
-
-    #[test]
-    fn a_reset_is_met_with_silence() {
-        let config = Config::new();
-        let mut recovery = Recovery::default();
-        recovery.failed(Nanos(1), &config, FailureKind::Rebuilt);
-        let end = Nanos(1).after(RETRY_FIRST);
-        recovery.rearm();
-        assert_eq!(recovery.arming(Nanos(2)), Arming::Silent(end));
-        assert_eq!(recovery.arming(end), Arming::Armed);
     }
 }

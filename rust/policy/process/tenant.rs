@@ -89,13 +89,4 @@ mod tests {
         tenant.begin_pass(Nanos(1));
         assert_eq!(tenant.left(next, BUDGET), BUDGET.since(Nanos(1)));
     }
-
-    #[test]
-    fn a_whole_second_is_no_limit() {
-        let mut tenant = Tenant::default();
-        tenant.hold(START);
-        tenant.begin_pass(Nanos::NEVER);
-        assert_eq!(tenant.left(START, Nanos::SECOND), Nanos::NEVER);
-        assert_eq!(tenant.left(START, Nanos(999_999_999)), Nanos::ZERO);
-    }
 }

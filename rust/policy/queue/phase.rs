@@ -181,14 +181,4 @@ mod tests {
         }
         assert!(!rows.next().unwrap_or_default().starts_with('|'));
     }
-
-    #[test]
-    fn a_stop_lasts_until_a_start_is_decided() {
-        for (name, phase) in phases() {
-            let lasts = ["stopping", "stopped", "stopped, observe"].contains(&name);
-            assert_eq!(phase.lasting_stop().is_some(), lasts, "{name}");
-            let ours = ["stopping", "stopped", "starting"].contains(&name);
-            assert_eq!(phase.is_ours(), ours, "{name}");
-        }
-    }
 }

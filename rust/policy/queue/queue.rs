@@ -87,17 +87,11 @@ impl Queue {
     }
 
     /// Takes in whose it is and what it is worth in this pass.
-    pub(crate) fn meet(
-        &mut self,
-        pass: u32,
-        config: &Config<'_>,
-        limits: &Limits,
-        seen: &Observation,
-    ) {
+    pub(crate) fn meet(&mut self, pass: u32, config: &Config, seen: &Observation) {
         self.pass = pass;
         self.process = seen.process;
         self.announced = None;
-        self.rating = Rating::new(config, limits, seen);
+        self.rating = Rating::new(config, seen);
         self.counted_none = seen.waves == Waves::Known(0);
     }
 

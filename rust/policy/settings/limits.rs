@@ -4,7 +4,7 @@
 
 use crate::settings::config::Config;
 use crate::settings::value::Mode;
-use crate::terms::{Nanos, Priority};
+use crate::terms::Nanos;
 
 /// How many times as often one looks while an urgent request may come.
 const ALERT: u64 = 5;
@@ -24,8 +24,6 @@ const WITHOUT_RULES: u64 = 24;
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) enforce: bool,
-    /// The highest level that a rule gives.
-    pub(crate) highest_rule: Option<Priority>,
     /// Time between two looks: where something may be inverted soon, where it may be at
     /// all, where it cannot be, and where nothing has had any work for a while.
     pub(crate) alert: Nanos,
@@ -45,19 +43,17 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// The time between two looks: where something may be inverted, and where it cannot be.
-    pub(crate) fn intervals(config: &Config<'_>) -> (Nanos, Nanos) {
+    pub(crate) fn intervals(config: &Config) -> (Nanos, Nanos) {
         let poll = Nanos::from_micros(config.numbers.poll_interval_us);
         (poll, poll.times(IDLE))
     }
 
-    pub(crate) fn new(config: &Config<'_>) -> Limits {
+    pub(crate) fn new(config: &Config) -> Limits {
         let numbers = &config.numbers;
         let (poll, idle) = Limits::intervals(config);
-        let highest_rule = config.rules.iter().filter_map(|rule| rule.priority).max();
         let claims = u64::from(numbers.claim_overhead_percent);
         Limits {
             enforce: config.mode == Mode::Enforce,
-            highest_rule,
             alert: Nanos(poll.0 / ALERT),
             poll,
             idle,
@@ -69,7 +65,7 @@ impl Limits {
             hint: Nanos::from_micros(numbers.hint_limit_us),
             budget: Nanos::from_millis(numbers.stop_budget_ms),
             rule_overhead: u64::from(numbers.rule_overhead_percent),
-            claim_overhead: match highest_rule {
+            claim_overhead: match config.highest_rule {
                 Some(_) => claims,
                 None => claims.saturating_mul(WITHOUT_RULES).min(100),
             },

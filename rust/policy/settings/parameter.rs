@@ -4,7 +4,7 @@
 //! The module's parameters, their range checks, the manual page and the ABI
 //! documents are all made from it.
 
-use crate::settings::value::SetError;
+use crate::settings::value::{BackendKind, Mode, SamplerKind, SetError, TransactionKind};
 
 /// What the documents and the range check know about a numeric parameter.
 #[derive(Clone, Copy, Debug)]
@@ -118,11 +118,11 @@ pub fn choice(name: &str) -> Option<&'static ChoiceSpec> {
 
 /// Declares the parameters that are words.
 macro_rules! choices {
-    ($($name:literal $($word:literal)* = $help:literal $($gone:literal: $instead:literal)?;)*) => {
+    ($($name:literal $words:expr => $help:literal $($gone:literal: $instead:literal)?;)*) => {
         /// Every parameter that is a word.
         pub const CHOICES: &[ChoiceSpec] = &[$(ChoiceSpec {
             name: $name,
-            words: &[$($word,)*],
+            words: $words,
             help: $help,
             gone: &[$(($gone, $instead))?],
         },)*];
@@ -130,51 +130,15 @@ macro_rules! choices {
 }
 
 choices! {
-    "mode" "observe" "enforce" "off" =
+    "mode" Mode::WORDS =>
         "observe: decide, count and trace, but touch nothing. enforce: also stop and start queues. off: start everything and do nothing.";
-    "user_priority" "auto" "honour" "cap:N" "ignore" =
+    "user_priority" &["auto", "honour", "cap:N", "ignore"] =>
         "How far the priority that a program gave its own queue counts where no rule gives one. auto: as given, but at most 7 as soon as a rule gives a level above 7. honour: as given. cap:N: up to level N. ignore: not at all.";
-    "sampler" "auto" "memory" "mmio" =
+    "sampler" SamplerKind::WORDS =>
         "How queues are watched. memory: read and write pointers. mmio: those in the queue registers, which no process can write, and wave counts in every look. auto: memory, and wave counts while an inversion depends on them.";
-    "backend" "hws" "mqd" =
+    "backend" BackendKind::WORDS =>
         "How queues are stopped. hws: in one transaction with the hardware scheduler. mqd: one by one, without it."
         "process": "give backend=hws, or backend=mqd where amdgpu is loaded with sched_policy=2; both stop queues singly";
-    "transaction" "driver" "direct" =
+    "transaction" TransactionKind::WORDS =>
         "backend=hws: how queues are taken off the GPU for a transaction. driver: by the driver's own function. direct: by the same packets without its look at the copy engines; anything unexpected is left to the driver's function.";
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_mode_is_the_word_for_the_module_s() {
-        for choice in CHOICES {
-            assert!(!choice.words.contains(&AS_MODULE), "{}", choice.name);
-        }
-    }
-
-    #[test]
-    fn every_number_has_its_unit_in_its_name() {
-        for spec in NUMBERS {
-            let end = spec.name.rsplit('_').next().unwrap();
-            let named = ["us", "ms"].contains(&end).then_some(end);
-            assert_eq!(spec.unit, named.unwrap_or_default(), "{}", spec.name);
-        }
-    }
-
-    #[test]
-    fn a_word_that_is_gone_is_told_what_to_give_instead() {
-        let backend = choice("backend").unwrap();
-        assert!(matches!(backend.refuse("process"), SetError::Gone(_)));
-        assert_eq!(backend.refuse("processes"), SetError::NO_VALUE);
-    }
-
-    #[test]
-    fn each_word_has_its_entry() {
-        for spec in CHOICES {
-            assert_eq!(choice(spec.name).map(|found| found.name), Some(spec.name));
-        }
-        assert!(choice("none").is_none());
-    }
 }

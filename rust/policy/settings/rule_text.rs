@@ -8,7 +8,7 @@
 
 use crate::settings::parameter::TIMESLICE_MAX;
 use crate::settings::value::{whole, SetError};
-use crate::terms::rule::{RuleEffect, RuleId};
+use crate::terms::rule::RuleEffect;
 use crate::terms::{Nanos, Priority};
 
 /// Which processes a rule is for. Names and paths are as written, with escapes.
@@ -25,9 +25,11 @@ pub enum Subject<'t> {
 /// A rule that was understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleText<'t> {
+    /// Its number. Of several rules that match, the lowest number wins.
+    pub id: u32,
     /// Which processes it is for.
     pub subject: Subject<'t>,
-    /// What it does, with its number.
+    /// What it does.
     pub effect: RuleEffect,
 }
 
@@ -55,7 +57,7 @@ impl<'t> RuleText<'t> {
     pub fn parse(text: &'t str) -> Result<Self, SetError> {
         let mut words = text.split_ascii_whitespace();
         let id = number(words.next().unwrap_or_default(), 0, u32::MAX, Self::NO_ID)?;
-        let (mut subject, mut effect) = (None, RuleEffect::new(RuleId(id)));
+        let (mut subject, mut effect) = (None, RuleEffect::default());
         for word in words {
             let (name, text) = cut(word).unwrap_or((word, ""));
             let twice = match name {
@@ -79,6 +81,7 @@ impl<'t> RuleText<'t> {
             (false, false) => Err(Self::NO_EFFECT),
             (true, true) => Err(Self::EXEMPT_AND_MORE),
             _ => Ok(RuleText {
+                id,
                 subject: subject.ok_or(Self::NO_SUBJECT)?,
                 effect,
             }),

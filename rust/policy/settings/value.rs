@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+use crate::words;
+
 /// Why a parameter was not set, or a rule not understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetError {
@@ -55,31 +57,46 @@ pub(crate) fn whole(text: impl AsRef<[u8]>, min: u32, max: u32) -> Result<u32, S
     inside.ok_or(SetError::OutOfRange(min, max))
 }
 
-/// How much the policy may do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// Start everything and do nothing.
-    Off,
-    /// Decide, but have nothing carried out.
-    #[default]
-    Observe,
-    /// Decide and have it carried out.
-    Enforce,
+words! {
+    /// How much the policy may do.
+    pub enum Mode {
+        /// Decide, but have nothing carried out.
+        Observe "observe",
+        /// Decide and have it carried out.
+        Enforce "enforce",
+        /// Start everything and do nothing.
+        Off "off",
+    }
 }
 
-impl Mode {
-    /// The mode of a word.
-    pub fn named(word: &str) -> Option<Mode> {
-        let mut all = [Mode::Off, Mode::Observe, Mode::Enforce].into_iter();
-        all.find(|mode| mode.name() == word)
+words! {
+    /// How queues are watched.
+    pub enum SamplerKind {
+        /// Memory, and wave counts when an inversion is suspected.
+        Auto "auto",
+        /// Read and write pointers in user memory.
+        Memory "memory",
+        /// The registers of the hardware queues as well.
+        Mmio "mmio",
     }
+}
 
-    /// The word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Mode::Off => "off",
-            Mode::Observe => "observe",
-            Mode::Enforce => "enforce",
-        }
+words! {
+    /// How queues are stopped and started.
+    pub enum BackendKind {
+        /// In one transaction with the hardware scheduler.
+        Hws "hws",
+        /// One by one, where there is no hardware scheduler.
+        Mqd "mqd",
+    }
+}
+
+words! {
+    /// How the queues are taken off the hardware for a transaction.
+    pub enum TransactionKind {
+        /// By the driver's own function.
+        Driver "driver",
+        /// By an unmapping of our own.
+        Direct "direct",
     }
 }

@@ -3,66 +3,49 @@
 
 use crate::terms::observation::QueueId;
 use crate::terms::time::Nanos;
+use crate::words;
 
-/// What is to be done with a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Action {
-    /// Save its waves and take it off the hardware.
-    Stop,
-    /// Offer it to the hardware again.
-    Start,
+words! {
+    /// What is to be done with a queue.
+    pub enum Action {
+        /// Save its waves and take it off the hardware.
+        Stop "stop",
+        /// Offer it to the hardware again.
+        Start "start",
+    }
 }
 
-/// Declares the reasons with the words that traces and tables use for them.
-macro_rules! reasons {
-    ($($(#[$doc:meta])* $name:ident = $word:literal,)*) => {
-        /// Why a queue is stopped or started.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-        pub enum Reason {
-            $($(#[$doc])* $name,)*
-        }
-
-        impl Reason {
-            /// Every reason, those of stops first.
-            pub const ALL: &'static [Reason] = &[$(Reason::$name,)*];
-
-            /// The word that traces, tables and JSON use.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Reason::$name => $word,)*
-                }
-            }
-        }
-    };
-}
-
-reasons! {
-    /// Stop: a queue of higher priority waits.
-    #[default]
-    Inversion = "inversion",
-    /// Stop: a queue of the same priority waits and this one has used up its
-    /// timeslice.
-    Rotation = "rotation",
-    /// Start: nothing that may hold the queue has wanted the GPU for a while.
-    Calm = "calm",
-    /// Start: the turn of the queues it was stopped for is over.
-    Turn = "turn",
-    /// Start: it has been stopped as long as any queue may be.
-    Bound = "bound",
-    /// Start: the queues it was stopped for make no progress, as if they waited
-    /// for it.
-    NoProgress = "no-progress",
-    /// Start: the process it was stopped for has caused as much stopped time as
-    /// it may.
-    Budget = "budget",
-    /// Start: a rule exempts it now, or its process can no longer be a victim.
-    Exempt = "exempt",
-    /// Start: the mode changed.
-    Release = "release",
-    /// Start: the port failed, so everything is started.
-    Failure = "failure",
-    /// Start: it is stopped, and it is not known why.
-    Orphan = "orphan",
+words! {
+    /// Why a queue is stopped or started; the reasons of stops come first.
+    #[derive(Default)]
+    pub enum Reason {
+        /// Stop: a queue of higher priority waits.
+        #[default]
+        Inversion "inversion",
+        /// Stop: a queue of the same priority waits and this one has used up its
+        /// timeslice.
+        Rotation "rotation",
+        /// Start: nothing that may hold the queue has wanted the GPU for a while.
+        Calm "calm",
+        /// Start: the turn of the queues it was stopped for is over.
+        Turn "turn",
+        /// Start: it has been stopped as long as any queue may be.
+        Bound "bound",
+        /// Start: the queues it was stopped for make no progress, as if they waited
+        /// for it.
+        NoProgress "no-progress",
+        /// Start: the process it was stopped for has caused as much stopped time as
+        /// it may.
+        Budget "budget",
+        /// Start: a rule exempts it now, or its process can no longer be a victim.
+        Exempt "exempt",
+        /// Start: the mode changed.
+        Release "release",
+        /// Start: the port failed, so everything is started.
+        Failure "failure",
+        /// Start: it is stopped, and it is not known why.
+        Orphan "orphan",
+    }
 }
 
 /// One queue to stop or to start.

@@ -2,7 +2,8 @@
 //! What is seen of one compute queue in one pass.
 
 use crate::terms::priority::Priority;
-use crate::terms::rule::RuleId;
+use crate::terms::rule::RuleEffect;
+use crate::words;
 
 /// The name of a queue, given by the module at first sight and never given
 /// again, so that a new queue in an old queue's place is a new queue.
@@ -29,18 +30,20 @@ pub enum Waves {
     Known(u32),
 }
 
-/// The packet at the read pointer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Head {
-    /// It could not be read, or the queue's format is not known.
-    #[default]
-    Unknown,
-    /// A packet that wants compute units.
-    Runnable,
-    /// A packet that waits for a signal.
-    Barrier,
-    /// A slot that is reserved and not written yet.
-    Invalid,
+words! {
+    /// The packet at the read pointer.
+    #[derive(Default)]
+    pub enum Head {
+        /// It could not be read, or the queue's format is not known.
+        #[default]
+        Unknown "unknown",
+        /// A packet that wants compute units.
+        Runnable "runnable",
+        /// A packet that waits for a signal.
+        Barrier "barrier",
+        /// A slot that is reserved and not written yet.
+        Invalid "invalid",
+    }
 }
 
 /// What the driver side says about a queue: what keeps it from running, if
@@ -74,8 +77,8 @@ pub struct Observation {
     pub tenant: TenantId,
     /// The priority that the process gave it.
     pub kfd: Priority,
-    /// The rule that matches the process.
-    pub rule: Option<RuleId>,
+    /// What the rule does that matches the process, if one does.
+    pub rule: Option<RuleEffect>,
     /// Packets (or ring words) submitted and not yet consumed. `None` when the
     /// pointers could not be read in this pass.
     pub backlog: Option<u32>,

@@ -75,36 +75,3 @@ impl UserPriority {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rule_above_the_normal_level_caps_every_claim_and_a_lower_one_none() {
-        let level = |level| Priority::new(level).unwrap();
-        for (rule, capped) in [(None, false), (Some(0), false), (Some(2), false)]
-            .into_iter()
-            .chain([(Some(7), false), (Some(8), true), (Some(15), true)])
-        {
-            for claim in 0..16 {
-                let counts = UserPriority::Auto.effective(level(claim), rule.map(level));
-                let expected = if capped { claim.min(7) } else { claim };
-                assert_eq!(counts, level(expected), "a rule of {rule:?}");
-                let honoured = UserPriority::Honour.effective(level(claim), rule.map(level));
-                assert_eq!(honoured, level(claim));
-            }
-        }
-    }
-
-    #[test]
-    fn a_cap_and_ignoring_do_not_depend_on_rules() {
-        let level = |level| Priority::new(level).unwrap();
-        for rule in [None, Some(level(15))] {
-            let cap = UserPriority::Cap(level(9));
-            assert_eq!(cap.effective(level(12), rule), level(9));
-            assert_eq!(cap.effective(level(3), rule), level(3));
-            assert_eq!(UserPriority::Ignore.effective(level(12), rule), level(7));
-        }
-    }
-}

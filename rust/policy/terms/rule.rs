@@ -2,20 +2,14 @@
 //! What an operator's rule does to the queues of the processes it matches.
 //!
 //! Which process a rule matches is found out by the driver side, again whenever the
-//! rules, its name or its cgroup change; the policy sees the rule's number only.
+//! rules, its name or its cgroup change.
 
 use crate::terms::priority::Priority;
 use crate::terms::time::Nanos;
 
-/// The number of a rule. Of several rules that match, the lowest number wins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RuleId(pub u32);
-
-/// What a rule does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// What a rule does; by default it changes nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RuleEffect {
-    /// The rule's number.
-    pub id: RuleId,
     /// The effective priority, instead of the queue's own.
     pub priority: Option<Priority>,
     /// The timeslice, instead of the level's; zero takes no turns.
@@ -26,17 +20,4 @@ pub struct RuleEffect {
     /// The queues are left alone: never stopped, and nothing is stopped for
     /// them.
     pub exempt: bool,
-}
-
-impl RuleEffect {
-    /// A rule that changes nothing.
-    pub const fn new(id: RuleId) -> RuleEffect {
-        RuleEffect {
-            id,
-            priority: None,
-            timeslice: None,
-            stop_budget: None,
-            exempt: false,
-        }
-    }
 }

@@ -4,35 +4,23 @@
 use crate::terms::observation::{ProcessId, QueueId};
 use crate::terms::priority::Priority;
 use crate::terms::time::Nanos;
+use crate::words;
 
-/// What the policy makes of a queue at present.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
-    /// It has nothing to do.
-    Idle,
-    /// It runs, or may be running.
-    Running,
-    /// It has work and makes no progress.
-    Waiting,
-    /// It is stopped by us, or on its way there.
-    Stopped,
-    /// It is to be started and not running yet.
-    Starting,
-    /// Something other than the policy keeps it from running.
-    Held,
-}
-
-impl Verdict {
-    /// The word that tables and JSON use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Verdict::Idle => "idle",
-            Verdict::Running => "running",
-            Verdict::Waiting => "waiting",
-            Verdict::Stopped => "stopped",
-            Verdict::Starting => "starting",
-            Verdict::Held => "held",
-        }
+words! {
+    /// What the policy makes of a queue at present.
+    pub enum Verdict {
+        /// It has nothing to do.
+        Idle "idle",
+        /// It runs, or may be running.
+        Running "running",
+        /// It has work and makes no progress.
+        Waiting "waiting",
+        /// It is stopped by us, or on its way there.
+        Stopped "stopped",
+        /// It is to be started and not running yet.
+        Starting "starting",
+        /// Something other than the policy keeps it from running.
+        Held "held",
     }
 }
 

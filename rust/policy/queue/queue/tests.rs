@@ -15,95 +15,44 @@ fn seen(state: QueueState) -> Observation {
     }
 }
 
-fn beneficiary(level: u32) -> Who {
-    Who {
-        queue: QueueId(9),
-        process: ProcessId(9),
-        level: Priority::new(level).unwrap(),
-        at: 0,
-        process_at: 0,
-    }
-}
-
-fn stop(since: Nanos, level: u32, dry: bool) -> Stop {
+/// A stop for a queue of level 11.
+fn stop() -> Stop {
     Stop {
-        since,
+        since: NOW,
         reason: Reason::Inversion,
-        beneficiary: Some(beneficiary(level)),
-        dry,
+        beneficiary: Some(Who {
+            queue: QueueId(9),
+            process: ProcessId(9),
+            level: Priority::new(11).unwrap(),
+            at: 0,
+            process_at: 0,
+        }),
+        dry: false,
     }
 }
 
-/// A queue that is idle, and stopped for one of level 11.
-fn stopped(config: &Config<'_>, limits: &Limits) -> Queue {
-    let active = seen(QueueState::Active);
-    let mut queue = Queue::new(NOW, 1, &active);
-    queue.meet(1, config, limits, &active);
-    queue.take_in(NOW, &active, false);
-    queue.begin_stop(stop(NOW, 11, false));
+/// A queue that was seen so.
+fn seen_so(seen: &Observation) -> Queue {
+    let mut queue = Queue::new(NOW, 1, seen);
+    queue.meet(1, &Config::new(), seen);
+    queue.take_in(NOW, seen, false);
     queue
 }
 
-#[test]
-fn a_stop_that_was_not_carried_out_is_put_off_and_longer_each_time() {
-    let config = Config::new();
-    let limits = Limits::new(&config);
-    let active = seen(QueueState::Active);
-    let mut queue = stopped(&config, &limits);
-    assert!(!queue.stays_idle(&active));
-    queue.refuse_stop(LATER);
-    assert!(queue.phase == Phase::Free && queue.stays_idle(&active));
-    assert_eq!(queue.retry_at, LATER.after(RETRY));
-    assert!(!queue.is_stoppable(LATER, Priority::HIGHEST));
-    assert!(queue.is_stoppable(LATER.after(RETRY), Priority::HIGHEST));
-    // It is heard once.
-    queue.refuse_stop(LATER);
-    assert_eq!(queue.retry_at, LATER.after(RETRY));
-    queue.begin_stop(stop(LATER, 11, false));
-    queue.refuse_stop(LATER);
-    assert_eq!(queue.retry_at, LATER.after(RETRY.times(2)));
+/// A queue that is idle and stopped.
+fn stopped() -> Queue {
+    let mut queue = seen_so(&seen(QueueState::Active));
+    queue.begin_stop(stop());
+    queue
 }
 
-#[test]
-fn a_stop_that_ends_at_its_bound_gives_time_against_all_up_to_its_level() {
-    let config = Config::new();
-    let limits = Limits::new(&config);
-    let mut queue = stopped(&config, &limits);
-    queue.take_in(NOW, &seen(QueueState::StoppedByUs), false);
-    queue.begin_start(LATER, &limits, Reason::Bound);
-    queue.take_in(LATER, &seen(QueueState::Active), false);
-    let end = LATER.after(limits.min_run);
-    for (level, immune) in [(0, true), (11, true), (12, false), (15, false)] {
-        let level = Priority::new(level).unwrap();
-        assert_eq!(queue.is_immune(LATER, level), immune);
-        assert!(!queue.is_immune(end, level));
-    }
-    assert!(queue.is_immune(LATER, Priority::LOWEST) && !queue.is_immune(end, Priority::LOWEST));
-}
-
-#[test]
-fn a_stop_that_ends_otherwise_gives_none() {
-    let config = Config::new();
-    let limits = Limits::new(&config);
-    for reason in [
-        Reason::Calm,
-        Reason::Turn,
-        Reason::NoProgress,
-        Reason::Budget,
-    ] {
-        let mut queue = stopped(&config, &limits);
-        queue.take_in(NOW, &seen(QueueState::StoppedByUs), false);
-        queue.begin_start(LATER, &limits, reason);
-        queue.take_in(LATER, &seen(QueueState::Active), false);
-        assert!(!queue.is_immune(LATER, Priority::LOWEST));
-    }
+fn limits() -> Limits {
+    Limits::new(&Config::new())
 }
 
 #[test]
 fn what_is_told_of_it_is_booked() {
-    let config = Config::new();
-    let limits = Limits::new(&config);
-    let mut queue = stopped(&config, &limits);
+    let mut queue = stopped();
     queue.take_in(NOW, &seen(QueueState::StoppedByUs), false);
     assert_eq!(queue.view(LATER).verdict, Verdict::Stopped);
     assert_eq!(queue.view(LATER).beneficiary, Some(QueueId(9)));
@@ -118,12 +67,9 @@ fn what_is_told_of_it_is_booked() {
 
 #[test]
 fn it_waits_from_the_grace_on_and_not_in_the_look_that_finds_it() {
-    let config = Config::new();
-    let limits = Limits::new(&config);
+    let limits = limits();
     let mut active = seen(QueueState::Active);
-    let mut queue = Queue::new(NOW, 1, &active);
-    queue.meet(1, &config, &limits, &active);
-    queue.take_in(NOW, &active, false);
+    let mut queue = seen_so(&active);
     active.backlog = Some(1);
     queue.take_in(NOW, &active, false);
     assert_eq!(queue.waits(NOW, &limits), None);
@@ -137,18 +83,14 @@ fn it_waits_from_the_grace_on_and_not_in_the_look_that_finds_it() {
     assert_eq!(queue.waits(then, &limits), Some(NOW));
     assert_eq!(queue.settles_at(then, &limits), None);
     // Nor without a grace.
-    let mut none = config;
+    let mut none = Config::new();
     none.numbers.grace_us = 0;
     assert_eq!(queue.waits(NOW, &Limits::new(&none)), None);
 }
 
 #[test]
 fn without_a_place_for_its_process_it_takes_no_part() {
-    let config = Config::new();
-    let limits = Limits::new(&config);
-    let active = seen(QueueState::Active);
-    let mut queue = Queue::new(NOW, 1, &active);
-    queue.meet(1, &config, &limits, &active);
+    let mut queue = seen_so(&seen(QueueState::Active));
     queue.join(0);
     assert!(queue.contends());
     queue.join(usize::MAX);
@@ -157,8 +99,6 @@ fn without_a_place_for_its_process_it_takes_no_part() {
 
 #[test]
 fn none_counted_are_none_beside_an_equal_that_has_some() {
-    let config = Config::new();
-    let limits = Limits::new(&config);
     let launched = Observation {
         progress: 7,
         ..seen(QueueState::Active)
@@ -169,9 +109,7 @@ fn none_counted_are_none_beside_an_equal_that_has_some() {
         (Some(7), true),
         (Some(8), false),
     ] {
-        let mut queue = Queue::new(NOW, 1, &launched);
-        queue.meet(1, &config, &limits, &launched);
-        queue.take_in(NOW, &launched, false);
+        let mut queue = seen_so(&launched);
         queue.settle_count(NOW, busiest.and_then(Priority::new));
         assert_eq!(queue.stays_idle(&launched), over, "{busiest:?}");
     }
@@ -179,25 +117,21 @@ fn none_counted_are_none_beside_an_equal_that_has_some() {
 
 #[test]
 fn a_start_is_tried_again_after_the_first_pause_whatever_the_stop_took() {
-    let config = Config::new();
-    let limits = Limits::new(&config);
-    let mut queue = stopped(&config, &limits);
+    let mut queue = stopped();
     queue.refuse_stop(NOW);
-    queue.begin_stop(stop(NOW, 11, false));
+    queue.begin_stop(stop());
     queue.take_in(LATER, &seen(QueueState::Unknown), false);
-    queue.begin_start(LATER, &limits, Reason::Calm);
+    queue.begin_start(LATER, &limits(), Reason::Calm);
     assert_eq!(queue.retry_at, LATER.after(RETRY));
 }
 
 #[test]
 fn a_stop_that_is_forgotten_gives_no_time() {
-    let config = Config::new();
-    let limits = Limits::new(&config);
-    let mut queue = stopped(&config, &limits);
+    let mut queue = stopped();
     queue.take_in(NOW, &seen(QueueState::StoppedByUs), false);
-    queue.begin_start(NOW, &limits, Reason::Bound);
+    queue.begin_start(NOW, &limits(), Reason::Bound);
     queue.forget_stop(NOW);
-    queue.begin_stop(stop(NOW, 11, false));
+    queue.begin_stop(stop());
     queue.take_in(NOW, &seen(QueueState::StoppedByUs), false);
     queue.take_in(LATER, &seen(QueueState::Active), false);
     assert!(!queue.is_immune(LATER, Priority::LOWEST));

@@ -42,67 +42,6 @@ fn steady(each: u32, launches: u32) -> Work {
 }
 
 #[test]
-fn a_queue_that_never_launched_anything_is_idle() {
-    let mut work = Work::new(START, &seen(0, 0));
-    work.take_in(START, &seen(0, 0), false);
-    assert!(work.still_idle(&seen(0, 0)) && !work.has_any());
-    assert!(!work.works(at(1)) && !work.wants(at(1), true));
-    for other in [seen(1, 0), seen(0, 1), counted(0, 0, 1, 1)] {
-        assert!(!work.still_idle(&other));
-    }
-    // Of one that did, it is not known.
-    let mut work = Work::new(START, &seen(7, 0));
-    work.take_in(START, &seen(7, 0), false);
-    assert!(work.has_any() && work.is_doubtful(at(1)) && !work.works(at(1)));
-    work.finish(at(2));
-    assert!(work.still_idle(&seen(7, 0)));
-}
-
-#[test]
-fn launches_under_a_backlog_last_as_long_as_the_time_between_them() {
-    let work = steady(400, 8);
-    let mean = work.lengths.mean().unwrap();
-    assert!(mean.0.abs_diff(400_000) * 8 < 400_000, "{mean:?}");
-    // Two launches between two looks.
-    let mut pairs = Work::new(START, &seen(0, 0));
-    pairs.take_in(START, &seen(0, 100), false);
-    for launch in 1..10 {
-        pairs.take_in(at(launch * 400), &seen(2 * u64::from(launch), 100), false);
-    }
-    let mean = pairs.lengths.mean().unwrap();
-    assert!(mean.0.abs_diff(200_000) * 8 < 200_000, "{mean:?}");
-}
-
-#[test]
-fn a_time_without_a_backlog_is_no_length() {
-    let mut work = Work::new(START, &seen(0, 0));
-    for launch in 1..10 {
-        work.take_in(at(launch * 10_000), &seen(u64::from(launch), 0), false);
-    }
-    assert_eq!(work.lengths.mean(), None);
-    // Nor is one after a pointer that goes back.
-    let mut back = Work::new(START, &seen(50, 100));
-    back.take_in(START, &seen(50, 100), false);
-    back.take_in(at(400), &seen(40, 100), false);
-    assert_eq!(back.lengths.mean(), None);
-}
-
-#[test]
-fn the_age_of_a_launch_counts_only_while_its_queue_is_offered() {
-    let mut work = steady(400, 4);
-    work.take_in(at(1_700), &seen(5, 100), false);
-    let stopped = Observation {
-        state: QueueState::StoppedByUs,
-        ..seen(5, 100)
-    };
-    work.take_in(at(1_800), &stopped, false);
-    assert_eq!(work.age(at(9_000)), Nanos(200_000));
-    assert!(!work.active);
-    work.take_in(at(9_000), &seen(5, 100), false);
-    assert_eq!(work.age(at(9_100)), Nanos(300_000));
-}
-
-#[test]
 fn none_saved_is_not_none_left() {
     let mut work = steady(400, 4);
     let stopped = |waves| Observation {
@@ -116,33 +55,6 @@ fn none_saved_is_not_none_left() {
     assert_eq!(work.seen_running, None);
     work.take_in(at(1_800), &stopped(3), false);
     assert_eq!(work.seen_running, Some(Nanos(100_000)));
-}
-
-#[test]
-fn a_head_waits_only_while_it_is_read_and_wants_units() {
-    let mut work = Work::new(START, &seen(0, 0));
-    work.take_in(START, &seen(0, 1), false);
-    work.take_in(at(30), &seen(0, 1), false);
-    assert_eq!(work.waits_since, Some(START));
-    // Time spent in ignorance does not count.
-    let unread = Observation {
-        backlog: None,
-        ..seen(0, 1)
-    };
-    work.take_in(at(60), &unread, false);
-    assert_eq!(work.waits_since, None);
-    work.take_in(at(90), &seen(0, 1), false);
-    assert_eq!(work.waits_since, Some(at(90)));
-    let head = |head| Observation { head, ..seen(0, 1) };
-    work.take_in(at(120), &head(Head::Barrier), false);
-    assert_eq!(work.waits_since, None);
-    assert!(!work.works(at(120)));
-    work.take_in(at(150), &head(Head::Runnable), false);
-    // One look may find the slot of a packet that is just being taken.
-    work.take_in(at(180), &head(Head::Invalid), false);
-    assert_eq!(work.waits_since, Some(at(150)));
-    work.take_in(at(210), &head(Head::Invalid), false);
-    assert_eq!(work.waits_since, None);
 }
 
 #[test]
@@ -170,65 +82,6 @@ fn a_launch_that_was_not_placed_wholly_lacks_room_until_it_gets_more() {
         work.take_in(at(micros), &seen, false);
         assert!(!work.lacks_room, "{micros} {waves} {grid:?}");
     }
-}
-
-#[test]
-fn a_launch_is_believed_to_run_twice_as_long_as_it_was_seen_to() {
-    let mut work = Work::new(START, &seen(0, 0));
-    work.take_in(START, &seen(1, 0), false);
-    assert!(work.is_doubtful(at(1)));
-    work.take_in(at(100), &counted(1, 0, 4, 4), false);
-    assert!(work.works(at(249)) && !work.is_doubtful(at(249)));
-    assert!(!work.works(at(250)) && work.is_doubtful(at(250)));
-    // What it usually lasts counts as well.
-    let mut usual = steady(400, 8);
-    usual.take_in(at(3_200), &seen(10, 0), false);
-    assert!(usual.works(at(3_400)) && !usual.works(at(4_000)));
-}
-
-#[test]
-fn the_rest_of_a_launch_is_what_is_usual_and_its_age_if_it_is_older() {
-    let mut work = steady(400, 8);
-    let rest = |work: &mut Work, micros: u32| {
-        work.work_out_rest(at(3_200 + micros));
-        work.rest.0 / 1_000
-    };
-    assert!((250..450).contains(&rest(&mut work, 50)));
-    assert!((50..200).contains(&rest(&mut work, 350)));
-    assert!((900..=1_000).contains(&rest(&mut work, 1_000)));
-    work.take_in(at(4_300), &counted(9, 0, 0, 1), false);
-    work.finish(at(4_300));
-    assert_eq!(rest(&mut work, 1_200), 0);
-    // It has just got something: what is usual, or as long as it has waited.
-    work.take_in(at(5_000), &seen(9, 3), false);
-    work.work_out_rest(at(5_000));
-    assert!(work.rest.0.abs_diff(400_000) < 60_000);
-    work.work_out_rest(at(9_000));
-    assert_eq!(work.rest, Nanos(4_000_000));
-}
-
-#[test]
-fn hidden_waves_make_an_idle_queue_work() {
-    let mut work = Work::new(START, &seen(0, 0));
-    work.take_in(START, &seen(0, 0), false);
-    work.take_in(at(5_000), &counted(0, 0, 64, 64), false);
-    assert!(work.works(at(5_000)));
-    work.work_out_rest(at(5_000));
-    assert_eq!(work.rest, Nanos(5_000_000));
-}
-
-#[test]
-fn a_queue_whose_waves_are_asked_for_in_vain_is_not_waited_for() {
-    let mut work = Work::new(START, &seen(0, 0));
-    work.take_in(START, &seen(1, 0), false);
-    assert!(work.may_be_ending() && work.wants(at(1), true) && !work.wants(at(1), false));
-    work.take_in(at(20), &seen(1, 0), true);
-    assert!(!work.may_be_ending() && !work.wants(at(20), true) && !work.is_doubtful(at(20)));
-    work.take_in(at(40), &counted(1, 0, 2, 2), true);
-    assert!(work.may_be_ending() && work.wants(at(40), true));
-    // It was not asked.
-    work.take_in(at(60), &seen(1, 0), false);
-    assert!(work.may_be_ending());
 }
 
 #[test]

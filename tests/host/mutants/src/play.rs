@@ -21,12 +21,14 @@ const LONGEST: &str = "5";
 const LIVES: &str = "200";
 
 /// The tests that say what they are about, and where each is run.
-const NAMED: [(&str, &str); 5] = [
+const NAMED: [(&str, &str); 7] = [
     ("gpreempt_policy", "rust/policy"),
     ("cases", TESTS),
     ("rule_text", TESTS),
     ("crowd", TESTS),
     ("little_room", TESTS),
+    ("settings", TESTS),
+    ("rest", TESTS),
 ];
 
 /// What became of a change.

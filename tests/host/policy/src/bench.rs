@@ -43,7 +43,7 @@ pub enum Line {
     /// Anything else that is to be seen of it.
     Seen(u64, fn(&mut Observation)),
     /// The configuration changes.
-    Config(fn(&mut Config<'static>)),
+    Config(fn(&mut Config)),
     /// What becomes of the decisions from here on.
     Port(Port),
     /// The scheduler is told something else than what is seen.
@@ -122,7 +122,7 @@ pub fn idle(queue: u64, process: u64, level: u32) -> Observation {
 /// The stage: what the port would show, and the scheduler.
 pub struct Bench<S> {
     scheduler: Scheduler<S>,
-    config: Config<'static>,
+    config: Config,
     now: Nanos,
     cast: [Option<Observation>; CAST],
     port: Port,

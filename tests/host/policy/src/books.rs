@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gpreempt_policy::{
     Config, FailureKind, Head, Nanos, Observation, Outcome, Priority, ProcessId, QueueId,
-    QueueState, Report, RuleEffect, TenantId, Waves,
+    QueueState, Report, TenantId, Waves,
 };
 
 /// What the books say of a queue.
@@ -59,27 +59,25 @@ pub struct Purse {
 
 /// What the books know of a step.
 pub struct Context<'a> {
-    pub config: &'a Config<'static>,
+    pub config: &'a Config,
     pub now: Nanos,
 }
 
 impl Context<'_> {
-    fn rule(&self, seen: &Observation) -> Option<&RuleEffect> {
-        let mut rules = self.config.rules.iter();
-        rules.find(|rule| Some(rule.id) == seen.rule)
-    }
-
     /// The priority that counts, worked out independently.
     pub fn effective(&self, seen: &Observation) -> Priority {
-        let highest = self.config.rules.iter().filter_map(|rule| rule.priority);
-        let own = || self.config.user_priority.effective(seen.kfd, highest.max());
-        let rule = self.rule(seen);
-        rule.and_then(|rule| rule.priority).unwrap_or_else(own)
+        let Config {
+            user_priority,
+            highest_rule,
+            ..
+        } = self.config;
+        let own = || user_priority.effective(seen.kfd, *highest_rule);
+        seen.rule.and_then(|rule| rule.priority).unwrap_or_else(own)
     }
 
     /// How much stopped time its tenant may cause in a second for it; a second is no limit.
     pub fn stop_budget(&self, seen: &Observation) -> Nanos {
-        let rule = self.rule(seen);
+        let rule = seen.rule;
         if let Some(budget) = rule.and_then(|rule| rule.stop_budget) {
             budget
         } else if rule.is_some_and(|rule| rule.priority.is_some()) {
@@ -92,14 +90,14 @@ impl Context<'_> {
 
     /// Neither exempt nor the runtime's own queue.
     pub fn contends(&self, seen: &Observation) -> bool {
-        let rule = self.rule(seen);
+        let rule = seen.rule;
         let exempt = rule.is_some_and(|rule| rule.exempt);
         let ranked = rule.is_some_and(|rule| rule.priority.is_some());
         !exempt && (!seen.internal || ranked)
     }
 
     pub fn timeslice(&self, seen: &Observation) -> Nanos {
-        let of_rule = self.rule(seen).and_then(|rule| rule.timeslice);
+        let of_rule = seen.rule.and_then(|rule| rule.timeslice);
         of_rule.unwrap_or_else(|| self.config.timeslice(self.effective(seen)))
     }
 }
@@ -228,7 +226,7 @@ impl Books {
     }
 
     /// Takes in what is seen.
-    pub fn take_in(&mut self, now: Nanos, config: &Config<'static>, seen: &[Observation]) {
+    pub fn take_in(&mut self, now: Nanos, config: &Config, seen: &[Observation]) {
         let names: BTreeSet<QueueId> = seen.iter().map(|queue| queue.queue).collect();
         self.queues.retain(|id, _| names.contains(id));
         self.orphans.retain(|id| names.contains(id));
@@ -261,7 +259,7 @@ impl Books {
     }
 
     /// Takes in hints, and forgets processes that have gone.
-    fn forget(&mut self, now: Nanos, config: &Config<'static>, seen: &[Observation]) {
+    fn forget(&mut self, now: Nanos, config: &Config, seen: &[Observation]) {
         // A process that has gone may come back before its hint is over.
         let limit = Nanos::from_micros(config.numbers.hint_limit_us);
         let present: BTreeSet<ProcessId> = seen.iter().map(|queue| queue.process).collect();

@@ -6,7 +6,7 @@
 // 100 ms, no progress 20 ms, half of a second for claims; a transaction is taken to cost
 // 100 us, so that a wait of 280 us pays for a stop.
 
-use gpreempt_policy::{Arming, RuleEffect, RuleId, TenantId, UserPriority, Verdict};
+use gpreempt_policy::{Arming, RuleEffect, TenantId, UserPriority, Verdict};
 
 use Action::{Start, Stop};
 use Line::{Gone, Idles, Look, Queue, Quiet, Runs, Seen, Starves, Tell, Times};
@@ -64,7 +64,7 @@ const SPENDTHRIFT: &[Line] = &[
 const RULED_SPENDTHRIFT: &[Line] = &[
     Queue(1, 1, 3),
     Queue(2, 2, 3),
-    Seen(2, |seen| seen.rule = Some(RuleId(1))),
+    Seen(2, |seen| seen.rule = Some(URGENT)),
     Times(4, FAR_APART),
     Runs(1),
     Quiet(10),
@@ -107,49 +107,56 @@ fn hints(seen: &mut Observation) {
     seen.hint = Some(seen.hint.unwrap_or(0).wrapping_add(1));
 }
 
+/// A rule that changes nothing.
+const NO_EFFECT: RuleEffect = RuleEffect {
+    priority: None,
+    timeslice: None,
+    stop_budget: None,
+    exempt: false,
+};
+
 /// A rule that gives a level.
-const fn raises(id: u32, level: u32) -> RuleEffect {
+const fn raises(level: u32) -> RuleEffect {
     RuleEffect {
         priority: Priority::new(level),
-        ..RuleEffect::new(RuleId(id))
+        ..NO_EFFECT
     }
 }
 
 /// A rule that gives a timeslice.
-const fn slices(id: u32, micros: u32) -> RuleEffect {
+const fn slices(micros: u32) -> RuleEffect {
     RuleEffect {
         timeslice: Some(Nanos::from_micros(micros)),
-        ..RuleEffect::new(RuleId(id))
+        ..NO_EFFECT
     }
 }
 
-/// Rules that the scenes name by number.
-const RULES: &[RuleEffect] = &[
-    raises(1, 12),
-    RuleEffect {
-        exempt: true,
-        ..RuleEffect::new(RuleId(2))
-    },
-    RuleEffect {
-        stop_budget: Some(Nanos(30_000_000)),
-        ..raises(3, 12)
-    },
-    RuleEffect {
-        stop_budget: Some(Nanos(30_000_000)),
-        ..RuleEffect::new(RuleId(4))
-    },
-    RuleEffect {
-        stop_budget: Some(Nanos(1_000_000_000)),
-        ..RuleEffect::new(RuleId(5))
-    },
-    RuleEffect {
-        timeslice: Some(Nanos(2_000_000)),
-        ..RuleEffect::new(RuleId(6))
-    },
-];
+/// A rule for urgent processes.
+const URGENT: RuleEffect = raises(12);
 
-/// Rules that change no claim.
-const LOW_RULES: &[RuleEffect] = &[raises(1, 7), raises(2, 2)];
+/// A rule that has processes left alone.
+const EXEMPT: RuleEffect = RuleEffect {
+    exempt: true,
+    ..NO_EFFECT
+};
+
+/// A rule that gives a budget of so many milliseconds.
+const fn budget(millis: u32) -> RuleEffect {
+    RuleEffect {
+        stop_budget: Some(Nanos::from_millis(millis)),
+        ..NO_EFFECT
+    }
+}
+
+/// There are rules, of which one gives a level above all claims.
+fn with_rules(config: &mut Config) {
+    config.highest_rule = URGENT.priority;
+}
+
+/// There are rules, which change no claim.
+fn with_low_rules(config: &mut Config) {
+    config.highest_rule = Some(Priority::NORMAL);
+}
 
 /// Every case.
 pub const CASES: &[Case] = &[
@@ -498,15 +505,15 @@ pub const CASES: &[Case] = &[
         name: "a rule exempts victims and beneficiaries",
         scene: &[
             Line::Config(|config| {
-                *config = config.with_rules(RULES);
+                with_rules(config);
                 config.user_priority = UserPriority::Honour;
             }),
             Times(1, BELOW),
             Starves(2),
-            Seen(1, |seen| seen.rule = Some(RuleId(2))),
+            Seen(1, |seen| seen.rule = Some(EXEMPT)),
             Quiet(20),
             Seen(1, |seen| seen.rule = None),
-            Seen(2, |seen| seen.rule = Some(RuleId(2))),
+            Seen(2, |seen| seen.rule = Some(EXEMPT)),
             Quiet(20),
             Seen(2, |seen| seen.rule = None),
             Look(10, STOP_1),
@@ -516,14 +523,14 @@ pub const CASES: &[Case] = &[
         name: "a queue that becomes exempt is started",
         scene: &[
             Line::Config(|config| {
-                *config = config.with_rules(RULES);
+                with_rules(config);
                 config.user_priority = UserPriority::Honour;
             }),
             Times(1, BELOW),
             Times(1, REQUEST),
             Runs(2),
             Quiet(1),
-            Seen(1, |seen| seen.rule = Some(RuleId(2))),
+            Seen(1, |seen| seen.rule = Some(EXEMPT)),
             Look(100, &[(Start, 1, Reason::Exempt)]),
         ],
     },
@@ -531,14 +538,14 @@ pub const CASES: &[Case] = &[
         name: "the runtime's own queue takes part only by a rule that gives it a priority",
         scene: &[
             Line::Config(|config| {
-                *config = config.with_rules(RULES);
+                with_rules(config);
                 config.user_priority = UserPriority::Honour;
             }),
             Times(1, BELOW),
             Starves(2),
             Seen(2, |seen| seen.internal = true),
             Quiet(20),
-            Seen(2, |seen| seen.rule = Some(RuleId(4))),
+            Seen(2, |seen| seen.rule = Some(budget(30))),
             Quiet(20),
             Seen(2, |seen| {
                 seen.internal = false;
@@ -549,7 +556,7 @@ pub const CASES: &[Case] = &[
             Seen(1, |seen| seen.internal = false),
             Seen(2, |seen| {
                 seen.internal = true;
-                seen.rule = Some(RuleId(1));
+                seen.rule = Some(URGENT);
             }),
             Look(10, STOP_1),
         ],
@@ -655,17 +662,16 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "a rule's priority counts, and a rule that is not there changes nothing",
+        name: "a rule's priority counts as long as the rule matches",
         scene: &[
-            Line::Config(|config| *config = config.with_rules(RULES)),
+            Line::Config(with_rules),
             Queue(1, 1, 7),
             Queue(2, 2, 3),
             Seen(1, runs_out),
             Quiet(10),
             Starves(2),
-            Seen(2, |seen| seen.rule = Some(RuleId(99))),
             Quiet(20),
-            Seen(2, |seen| seen.rule = Some(RuleId(1))),
+            Seen(2, |seen| seen.rule = Some(URGENT)),
             Look(10, STOP_1),
             // The process becomes another program, which no rule matches.
             Seen(2, |seen| seen.rule = None),
@@ -682,28 +688,28 @@ pub const CASES: &[Case] = &[
             Line::View(1, "without a rule it counts", |view| {
                 view.effective == Priority::HIGHEST
             }),
-            Line::Config(|config| *config = config.with_rules(const { &[raises(1, 0)] })),
+            Line::Config(|config| config.highest_rule = Priority::new(0)),
             Quiet(1),
             Line::View(1, "beside a rule of 0 it counts", |view| {
                 view.effective == Priority::HIGHEST
             }),
-            Line::Config(|config| *config = config.with_rules(const { &[raises(1, 2)] })),
+            Line::Config(|config| config.highest_rule = Priority::new(2)),
             Quiet(1),
             Line::View(1, "beside a rule of 2 it counts", |view| {
                 view.effective == Priority::HIGHEST
             }),
-            Line::Config(|config| *config = config.with_rules(const { &[raises(1, 7)] })),
+            Line::Config(|config| config.highest_rule = Priority::new(7)),
             Quiet(1),
             Line::View(1, "beside a rule of 7 it counts", |view| {
                 view.effective == Priority::HIGHEST
             }),
-            Line::Config(|config| *config = config.with_rules(const { &[raises(1, 8)] })),
+            Line::Config(|config| config.highest_rule = Priority::new(8)),
             Quiet(1),
             Line::View(1, "beside a rule of 8 it is capped", |view| {
                 view.effective == Priority::NORMAL
             }),
             Line::View(2, "what is lower stays", |view| view.effective.level() == 3),
-            Line::Config(|config| *config = config.with_rules(const { &[raises(1, 15)] })),
+            Line::Config(|config| config.highest_rule = Priority::new(15)),
             Quiet(1),
             Line::View(1, "beside a rule of 15 it is capped", |view| {
                 view.effective == Priority::NORMAL
@@ -737,7 +743,7 @@ pub const CASES: &[Case] = &[
         name: "a program's request can count for nothing, and a rule is never capped",
         scene: &[
             Line::Config(|config| {
-                *config = config.with_rules(RULES);
+                with_rules(config);
                 config.user_priority = UserPriority::Ignore;
             }),
             Queue(1, 1, 0),
@@ -746,7 +752,7 @@ pub const CASES: &[Case] = &[
             Quiet(10),
             Starves(2),
             Quiet(20),
-            Seen(2, |seen| seen.rule = Some(RuleId(1))),
+            Seen(2, |seen| seen.rule = Some(URGENT)),
             Look(10, STOP_1),
         ],
     },
@@ -1114,7 +1120,7 @@ pub const CASES: &[Case] = &[
         name: "so many round trips may be spent at once, and then a share of the time",
         scene: &[
             Line::Config(|config| {
-                *config = config.with_rules(LOW_RULES);
+                with_low_rules(config);
                 config.numbers.claim_overhead_percent = 1;
             }),
             Times(1, SPENDTHRIFT),
@@ -1132,7 +1138,7 @@ pub const CASES: &[Case] = &[
         name: "short stops of a level hold up those below and nobody above",
         scene: &[
             Line::Config(|config| {
-                *config = config.with_rules(LOW_RULES);
+                with_low_rules(config);
                 config.numbers.claim_overhead_percent = 1;
             }),
             Times(1, SPENDTHRIFT),
@@ -1151,13 +1157,13 @@ pub const CASES: &[Case] = &[
         name: "no rule is held up by what claims above it spend",
         scene: &[
             Line::Config(|config| {
-                *config = config.with_rules(LOW_RULES);
+                with_low_rules(config);
                 config.numbers.claim_overhead_percent = 1;
                 config.numbers.rule_overhead_percent = 1;
             }),
             Times(1, SPENDTHRIFT),
             Queue(4, 4, 5),
-            Seen(4, |seen| seen.rule = Some(RuleId(1))),
+            Seen(4, |seen| seen.rule = Some(raises(7))),
             Starves(4),
             Look(20, &[]),
             Look(10, STOP_1),
@@ -1167,13 +1173,13 @@ pub const CASES: &[Case] = &[
         name: "where one of those that wait has its level from a rule, the rule pays",
         scene: &[
             Line::Config(|config| {
-                *config = config.with_rules(LOW_RULES);
+                with_low_rules(config);
                 config.numbers.claim_overhead_percent = 1;
             }),
             Times(1, SPENDTHRIFT),
             Queue(4, 4, 7),
             Queue(5, 5, 5),
-            Seen(5, |seen| seen.rule = Some(RuleId(1))),
+            Seen(5, |seen| seen.rule = Some(raises(7))),
             Starves(4),
             Starves(5),
             Look(20, &[]),
@@ -1184,14 +1190,14 @@ pub const CASES: &[Case] = &[
         name: "a rule pays for what it takes over",
         scene: &[
             Line::Config(|config| {
-                *config = config.with_rules(const { &[raises(1, 7), raises(2, 5)] });
+                config.highest_rule = Priority::new(7);
                 config.numbers.claim_overhead_percent = 1;
             }),
             Times(1, SPENDTHRIFT),
             Queue(4, 4, 4),
             Queue(5, 5, 4),
-            Seen(4, |seen| seen.rule = Some(RuleId(2))),
-            Seen(5, |seen| seen.rule = Some(RuleId(1))),
+            Seen(4, |seen| seen.rule = Some(raises(5))),
+            Seen(5, |seen| seen.rule = Some(raises(7))),
             Starves(4),
             Look(20, &[]),
             Look(10, STOP_1),
@@ -1206,7 +1212,7 @@ pub const CASES: &[Case] = &[
         name: "it looks when a level can afford the next stop",
         scene: &[
             Line::Config(|config| {
-                *config = config.with_rules(LOW_RULES);
+                with_low_rules(config);
                 config.numbers.claim_overhead_percent = 1;
             }),
             Times(1, SPENDTHRIFT),
@@ -1226,12 +1232,12 @@ pub const CASES: &[Case] = &[
         name: "what rules spend is lost to the rules below, and to no claim",
         scene: &[
             Line::Config(|config| {
-                *config = config.with_rules(const { &[raises(1, 12), raises(2, 6)] });
+                config.highest_rule = Priority::new(12);
                 config.numbers.rule_overhead_percent = 1;
             }),
             Queue(4, 4, 3),
             Queue(5, 5, 5),
-            Seen(4, |seen| seen.rule = Some(RuleId(2))),
+            Seen(4, |seen| seen.rule = Some(raises(6))),
             Times(1, RULED_SPENDTHRIFT),
             Starves(4),
             Look(20, &[]),
@@ -1246,7 +1252,7 @@ pub const CASES: &[Case] = &[
         name: "what rules spend comes back with the time, too",
         scene: &[
             Line::Config(|config| {
-                *config = config.with_rules(const { &[raises(1, 12)] });
+                config.highest_rule = Priority::new(12);
                 config.numbers.rule_overhead_percent = 1;
             }),
             Times(1, RULED_SPENDTHRIFT),
@@ -1262,7 +1268,7 @@ pub const CASES: &[Case] = &[
         scene: &[
             Times(1, SPENDTHRIFT),
             Times(20, SPENT),
-            Line::Config(|config| *config = config.with_rules(LOW_RULES)),
+            Line::Config(with_low_rules),
             Times(8, SPENT),
             Starves(2),
             Look(20, &[]),
@@ -1632,7 +1638,7 @@ pub const CASES: &[Case] = &[
     Case {
         name: "beside rules a stop for a claim ends at half of the bound",
         scene: &[
-            Line::Config(|config| *config = config.with_rules(LOW_RULES)),
+            Line::Config(with_low_rules),
             Times(1, BELOW),
             Times(1, REQUEST),
             Seen(2, |seen| seen.waves = Waves::Known(1)),
@@ -1645,10 +1651,10 @@ pub const CASES: &[Case] = &[
     Case {
         name: "whom a rule raises keeps what a claim had stopped for half of the bound",
         scene: &[
-            Line::Config(|config| *config = config.with_rules(RULES)),
+            Line::Config(with_rules),
             Times(1, BELOW),
             Queue(3, 3, 5),
-            Seen(3, |seen| seen.rule = Some(RuleId(1))),
+            Seen(3, |seen| seen.rule = Some(URGENT)),
             Times(1, REQUEST),
             Seen(2, |seen| seen.waves = Waves::Known(1)),
             Quiet(1),
@@ -1750,7 +1756,7 @@ pub const CASES: &[Case] = &[
         name: "the first turn costs nothing, be there nothing to pay with",
         scene: &[
             Line::Config(|config| {
-                *config = config.with_rules(LOW_RULES);
+                with_low_rules(config);
                 config.numbers.claim_overhead_percent = 1;
             }),
             Times(1, SPENDTHRIFT),
@@ -1773,13 +1779,12 @@ pub const CASES: &[Case] = &[
     Case {
         name: "one that takes no turns is held for nobody's",
         scene: &[
-            Line::Config(|config| *config = config.with_rules(const { &[slices(1, 2_000)] })),
             Queue(1, 1, 7),
             Queue(2, 2, 7),
             Queue(4, 4, 7),
             Queue(3, 3, 9),
-            Seen(1, |seen| seen.rule = Some(RuleId(1))),
-            Seen(2, |seen| seen.rule = Some(RuleId(1))),
+            Seen(1, |seen| seen.rule = Some(slices(2_000))),
+            Seen(2, |seen| seen.rule = Some(slices(2_000))),
             Seen(1, runs_out),
             Seen(4, runs_out),
             Quiet(50),
@@ -1824,7 +1829,7 @@ pub const CASES: &[Case] = &[
         scene: &[
             Line::Config(|config| {
                 config.timeslices = [2_000; 16];
-                *config = config.with_rules(LOW_RULES);
+                with_low_rules(config);
                 config.numbers.claim_overhead_percent = 1;
             }),
             Queue(1, 1, 7),
@@ -1855,12 +1860,11 @@ pub const CASES: &[Case] = &[
     Case {
         name: "a rule's timeslice counts before the level's, and beside those that have none",
         scene: &[
-            Line::Config(|config| *config = config.with_rules(const { &[slices(1, 2_000)] })),
             Queue(1, 1, 7),
             Queue(2, 2, 7),
             Queue(3, 3, 7),
-            Seen(1, |seen| seen.rule = Some(RuleId(1))),
-            Seen(2, |seen| seen.rule = Some(RuleId(1))),
+            Seen(1, |seen| seen.rule = Some(slices(2_000))),
+            Seen(2, |seen| seen.rule = Some(slices(2_000))),
             Runs(1),
             Seen(3, runs_out),
             Quiet(50),
@@ -2040,10 +2044,10 @@ pub const CASES: &[Case] = &[
         scene: &[
             Line::Config(|config| {
                 config.numbers.stop_budget_ms = 5;
-                *config = config.with_rules(RULES);
+                with_rules(config);
             }),
             Times(1, BELOW),
-            Seen(2, |seen| seen.rule = Some(RuleId(1))),
+            Seen(2, |seen| seen.rule = Some(URGENT)),
             Times(1, REQUEST),
             Times(3, &[Look(5_000, &[])]),
             Line::Step("no budget ends it", |step| {
@@ -2055,13 +2059,13 @@ pub const CASES: &[Case] = &[
         name: "what a rule allows without a limit is not the tenant's to pay",
         scene: &[
             Line::Config(|config| {
-                *config = config.with_rules(RULES);
+                with_rules(config);
                 config.user_priority = UserPriority::Honour;
                 config.numbers.stop_budget_ms = 5;
             }),
             Times(1, BELOW),
             Queue(4, 4, 8),
-            Seen(2, |seen| seen.rule = Some(RuleId(1))),
+            Seen(2, |seen| seen.rule = Some(URGENT)),
             Seen(4, |seen| seen.tenant = TenantId(2)),
             Times(1, REQUEST),
             Look(10_000, &[]),
@@ -2077,9 +2081,14 @@ pub const CASES: &[Case] = &[
     Case {
         name: "a rule may give a priority and a budget with it",
         scene: &[
-            Line::Config(|config| *config = config.with_rules(RULES)),
+            Line::Config(with_rules),
             Times(1, BELOW),
-            Seen(2, |seen| seen.rule = Some(RuleId(3))),
+            Seen(2, |seen| {
+                seen.rule = Some(RuleEffect {
+                    priority: URGENT.priority,
+                    ..budget(30)
+                });
+            }),
             Times(1, REQUEST),
             Seen(2, |seen| seen.waves = Waves::Known(1)),
             Look(15_000, &[]),
@@ -2093,10 +2102,10 @@ pub const CASES: &[Case] = &[
             Line::Config(|config| {
                 config.numbers.stop_budget_ms = 60;
                 config.user_priority = UserPriority::Honour;
-                *config = config.with_rules(RULES);
+                with_rules(config);
             }),
             Times(1, BELOW),
-            Seen(2, |seen| seen.rule = Some(RuleId(4))),
+            Seen(2, |seen| seen.rule = Some(budget(30))),
             Times(1, REQUEST),
             Seen(2, |seen| seen.waves = Waves::Known(1)),
             Look(15_000, &[]),
@@ -2535,12 +2544,12 @@ pub const CASES: &[Case] = &[
             Seen(3, hints),
             Quiet(20),
             Line::Config(|config| {
-                *config = config.with_rules(RULES);
+                with_rules(config);
                 config.user_priority = UserPriority::Honour;
             }),
             Seen(1, |seen| seen.kfd = Priority::LOWEST),
-            Seen(2, |seen| seen.rule = Some(RuleId(2))),
-            Seen(3, |seen| seen.rule = Some(RuleId(2))),
+            Seen(2, |seen| seen.rule = Some(EXEMPT)),
+            Seen(3, |seen| seen.rule = Some(EXEMPT)),
             Quiet(20),
             Seen(2, hints),
             Seen(3, hints),
@@ -2588,10 +2597,10 @@ pub const CASES: &[Case] = &[
             Line::Config(|config| {
                 config.numbers.stop_budget_ms = 2;
                 config.numbers.hint_limit_us = 10_000;
-                config.rules = RULES;
+                with_rules(config);
             }),
             Times(1, BELOW),
-            Seen(2, |seen| seen.rule = Some(RuleId(1))),
+            Seen(2, |seen| seen.rule = Some(URGENT)),
             Seen(2, hints),
             Look(100, STOP_1),
             Look(5_000, &[]),
@@ -2613,12 +2622,12 @@ pub const CASES: &[Case] = &[
         name: "a hint of an exempt process hastens no look",
         scene: &[
             Line::Config(|config| {
-                *config = config.with_rules(RULES);
+                with_rules(config);
                 config.user_priority = UserPriority::Honour;
                 config.numbers.hint_limit_us = 500;
             }),
             Times(1, BELOW),
-            Seen(2, |seen| seen.rule = Some(RuleId(2))),
+            Seen(2, |seen| seen.rule = Some(EXEMPT)),
             Seen(2, hints),
             Quiet(1),
             Line::Step("it looks rarely", |step| {
@@ -3178,13 +3187,13 @@ pub const CASES: &[Case] = &[
         name: "the step counts those that wait, but for those that take no part",
         scene: &[
             Line::Config(|config| {
-                *config = config.with_rules(RULES);
+                with_rules(config);
                 config.user_priority = UserPriority::Honour;
             }),
             Queue(1, 1, 3),
             Queue(2, 2, 9),
             Queue(3, 3, 9),
-            Seen(3, |seen| seen.rule = Some(RuleId(2))),
+            Seen(3, |seen| seen.rule = Some(EXEMPT)),
             Seen(1, runs_out),
             Starves(2),
             Starves(3),

@@ -18,7 +18,7 @@ const COOL: Nanos = Nanos::from_millis(10);
 /// One pass, as it is seen from outside.
 pub struct Look<'a> {
     pub now: Nanos,
-    pub config: &'a Config<'static>,
+    pub config: &'a Config,
     pub seen: &'a [Observation],
     pub outcomes: &'a [Outcome],
     pub step: &'a Step,
@@ -32,7 +32,7 @@ pub struct Look<'a> {
 /// What was decided in the last step, to see whether it lasts where nothing changes.
 #[derive(Clone, Debug)]
 struct Last {
-    config: Config<'static>,
+    config: Config,
     seen: Vec<Observation>,
     stops: Vec<Decision>,
 }
@@ -220,7 +220,7 @@ impl Watch {
             if made.reason == Reason::Bound {
                 let stopped = now.since(since);
                 // Beside rules a claim holds for half of it.
-                let raises = config.rules.iter().any(|rule| rule.priority.is_some());
+                let raises = config.highest_rule.is_some();
                 let half = raises && stopped.times(2).after(Nanos(1)) >= max_stop;
                 hold!(
                     stopped >= max_stop || half,

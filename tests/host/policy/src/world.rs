@@ -7,12 +7,13 @@
 //! It is one file because the small world of the exhaustive check is the same
 //! world with fewer events.
 
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
 use gpreempt_policy::{
     Action, Config, Decision, Failed, FailureKind, Head, Mode, Nanos, Numbers, Observation,
-    Outcome, Priority, QueueId, QueueState, QueueView, Reason, Report, RuleEffect, RuleId,
-    Scheduler, Step, TenantId, UserPriority, Waves, NUMBERS,
+    Outcome, Priority, QueueId, QueueState, QueueView, Reason, Report, RuleEffect, Scheduler, Step,
+    TenantId, UserPriority, Waves, NUMBERS,
 };
 
 use crate::cases::idle;
@@ -33,38 +34,49 @@ const OUTPUT: usize = 16;
 /// A queue that there never is.
 const NOBODY: QueueId = QueueId(u64::MAX);
 
-/// Rules that queues may have.
-const RULES: [RuleEffect; 8] = [
-    rule(0, 0, 0),
-    rule(1, 15, 0),
-    rule(2, 9, 700),
-    RuleEffect {
+/// Rules that there may be, each in its place. There is never one at the sixth.
+const RULES: [Option<RuleEffect>; 9] = [
+    rule(0, 0),
+    rule(15, 0),
+    rule(9, 700),
+    Some(RuleEffect {
         exempt: true,
-        ..RuleEffect::new(RuleId(3))
-    },
-    rule(4, 2, 0),
-    rule(5, 0, 300),
-    // There is no rule 6.
-    RuleEffect {
-        stop_budget: Some(Nanos::from_millis(3)),
-        ..rule(7, 12, 0)
-    },
-    RuleEffect {
-        stop_budget: Some(Nanos::from_millis(20)),
-        ..RuleEffect::new(RuleId(8))
-    },
+        ..NO_EFFECT
+    }),
+    rule(2, 0),
+    rule(0, 300),
+    None,
+    Some(RuleEffect {
+        priority: Priority::new(12),
+        ..budget(3)
+    }),
+    Some(budget(20)),
 ];
 
-const fn rule(id: u32, level: u32, timeslice_us: u32) -> RuleEffect {
+const NO_EFFECT: RuleEffect = RuleEffect {
+    priority: None,
+    timeslice: None,
+    stop_budget: None,
+    exempt: false,
+};
+
+const fn budget(millis: u32) -> RuleEffect {
     RuleEffect {
+        stop_budget: Some(Nanos::from_millis(millis)),
+        ..NO_EFFECT
+    }
+}
+
+const fn rule(level: u32, timeslice_us: u32) -> Option<RuleEffect> {
+    Some(RuleEffect {
         priority: Priority::new(level),
         timeslice: if timeslice_us == 0 {
             None
         } else {
             Some(Nanos::from_micros(timeslice_us))
         },
-        ..RuleEffect::new(RuleId(id))
-    }
+        ..NO_EFFECT
+    })
 }
 
 /// What becomes of decisions.
@@ -143,7 +155,10 @@ pub struct World {
     scheduler: Scheduler<Vectors>,
     /// The same scheduler again: equal inputs give equal outputs.
     twin: Scheduler<Vectors>,
-    config: Config<'static>,
+    config: Config,
+    /// How many of the rules there are, and which of them matches a process.
+    rules: usize,
+    matched: BTreeMap<u64, Option<usize>>,
     /// What the port believes the time to be; it may go back.
     now: Nanos,
     queues: Vec<Observation>,
@@ -167,12 +182,15 @@ pub struct World {
 
 impl Default for World {
     fn default() -> World {
-        let mut config = Config::new().with_rules(&RULES);
+        let mut config = Config::new();
         config.mode = Mode::Enforce;
+        config.highest_rule = highest(RULES.len());
         World {
             scheduler: Scheduler::new(Vectors::new(ROOM)),
             twin: Scheduler::new(Vectors::new(ROOM)),
             config,
+            rules: RULES.len(),
+            matched: BTreeMap::new(),
             now: Nanos(1_000_000),
             queues: Vec::new(),
             next_queue: 1,
@@ -248,11 +266,11 @@ impl World {
                 // A rule is written, and matches a process from now on.
                 let process = self.queues[bytes.below(self.queues.len())].process.0;
                 let rule = match bytes.below(9) {
-                    id @ 0..=5 => Some(RuleId(id as u32)),
+                    at @ 0..=5 => Some(at),
                     8 => None,
-                    id => Some(RuleId(id as u32 + 1)),
+                    at => Some(at + 1),
                 };
-                self.rule_process(process, rule);
+                self.matched.insert(process, rule);
             }
             211..=225 if !self.queues.is_empty() => {
                 // A process says that it prepares a request, or takes its page away.
@@ -337,25 +355,16 @@ impl World {
             2 => queue.grid = Some(128),
             _ => {}
         }
-        // A rule matches all queues of a process.
         let mut others = self.queues.iter();
         let own = others.find(|other| other.process == queue.process);
         queue.hint = own.and_then(|own| own.hint);
-        queue.rule = own.map_or_else(
-            || Some(RuleId(bytes.below(24) as u32)).filter(|rule| rule.0 < 8),
-            |own| own.rule,
-        );
+        if own.is_none() {
+            // A rule matches all queues of a process.
+            let rule = Some(bytes.below(24)).filter(|&rule| rule < 8);
+            self.matched.insert(process, rule);
+        }
         queue.tenant = TenantId(process / PROCESSES_EACH + 1);
         self.queues.push(queue);
-    }
-
-    /// A rule matches a process from now on, or none does.
-    fn rule_process(&mut self, process: u64, rule: Option<RuleId>) {
-        for queue in &mut self.queues {
-            if queue.process.0 == process {
-                queue.rule = rule;
-            }
-        }
     }
 
     /// Something other than the policy does something to a queue.
@@ -394,7 +403,10 @@ impl World {
                     UserPriority::Ignore,
                 ][bytes.below(4)]
             }
-            2 => self.config.rules = [&RULES, &RULES[..1], &[]][bytes.below(3)],
+            2 => {
+                self.rules = [RULES.len(), 1, 0][bytes.below(3)];
+                self.config.highest_rule = highest(self.rules);
+            }
             3 => {
                 let slice = [0, 0, 500, 2_000][bytes.below(4)];
                 self.config.timeslices = [slice; 16];
@@ -415,6 +427,10 @@ impl World {
     /// One pass, watched.
     fn look(&mut self) -> Result<(), String> {
         let mut seen = self.queues.clone();
+        for queue in &mut seen {
+            let matched = self.matched.get(&queue.process.0).copied().flatten();
+            queue.rule = matched.and_then(|at| RULES[..self.rules].get(at).copied().flatten());
+        }
         if let Some(queue) = self.blind.and_then(|at| seen.get_mut(at)) {
             queue.state = QueueState::Unknown;
         }
@@ -495,11 +511,14 @@ impl World {
             return Err("a queue that was never seen has a view".to_owned());
         }
         for queue in seen {
-            let rule = queue.rule.and_then(|id| self.config.rule(id));
-            let rules = self.config.rules.iter();
-            let highest = rules.filter_map(|rule| rule.priority).max();
-            let own = self.config.user_priority.effective(queue.kfd, highest);
-            let expected = rule.and_then(|rule| rule.priority).unwrap_or(own);
+            let Config {
+                user_priority,
+                highest_rule,
+                ..
+            } = self.config;
+            let own = user_priority.effective(queue.kfd, highest_rule);
+            let ruled = queue.rule.and_then(|rule| rule.priority);
+            let expected = ruled.unwrap_or(own);
             let view = self.scheduler.queue(queue.queue);
             if view.is_some_and(|view| view.effective != expected) {
                 return Err(format!("{view:?} has not the priority {expected:?}"));
@@ -664,6 +683,12 @@ impl World {
             None => Ok(()),
         }
     }
+}
+
+/// The highest level that the first so many rules give.
+fn highest(rules: usize) -> Option<Priority> {
+    let rules = RULES[..rules].iter().flatten();
+    rules.filter_map(|rule| rule.priority).max()
 }
 
 /// Decisions without the names of those they are for, in the order of the queues.

@@ -14,7 +14,7 @@ const START: Nanos = Nanos(10_000_000_000);
 /// A node with room for so many queues and decisions.
 struct Node {
     scheduler: Scheduler<Vectors>,
-    config: Config<'static>,
+    config: Config,
     output: usize,
     now: Nanos,
 }

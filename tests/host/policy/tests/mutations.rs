@@ -127,7 +127,7 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "queue/rating.rs",
-        "!rule.is_some_and(|rule| rule.exempt) && ",
+        "!rule.exempt && ",
         "",
         "a rule exempts victims and beneficiaries",
     ),
@@ -189,7 +189,7 @@ const BUGS: &[Bug] = &[
         "queue/rating.rs",
         "level.unwrap_or(claim)",
         "claim",
-        "a rule's priority counts, and a rule that is not there changes nothing",
+        "a rule's priority counts as long as the rule matches",
     ),
     Bug(
         "terms/priority.rs",
@@ -313,13 +313,13 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/start.rs",
-        "self.limits.highest_rule.is_some() && stopped >= half",
-        "self.limits.highest_rule.is_some() && stopped > half",
+        "self.config.highest_rule.is_some() && stopped >= half",
+        "self.config.highest_rule.is_some() && stopped > half",
         "beside rules a stop for a claim ends at half of the bound",
     ),
     Bug(
         "pass/start.rs",
-        "self.limits.highest_rule.is_some() && stopped >= half",
+        "self.config.highest_rule.is_some() && stopped >= half",
         "stopped >= half",
         "the longest stop ends at its bound, and then the queue has its time",
     ),
@@ -511,20 +511,20 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "queue/rating.rs",
-        "budget.or(level.map(|_| Nanos::NEVER))",
-        "budget",
+        "rule.stop_budget.or(level.map(|_| Nanos::NEVER))",
+        "rule.stop_budget",
         "a process that has its priority from a rule has no budget",
     ),
     Bug(
         "queue/rating.rs",
-        "budget.or(level.map(|_| Nanos::NEVER))",
-        "level.map(|_| Nanos::NEVER).or(budget)",
+        "rule.stop_budget.or(level.map(|_| Nanos::NEVER))",
+        "level.map(|_| Nanos::NEVER).or(rule.stop_budget)",
         "a rule may give a priority and a budget with it",
     ),
     Bug(
         "queue/rating.rs",
-        "rule.and_then(|rule| rule.stop_budget)",
-        "rule.and_then(|_| None)",
+        "rule.stop_budget.or(level.map",
+        "None.or(level.map",
         "a rule's budget counts instead of the parameter's, and ends with the rule",
     ),
     Bug(

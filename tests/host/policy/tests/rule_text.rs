@@ -2,7 +2,7 @@
 //! What a rule may say, and what is said about one that makes no sense.
 
 use gpreempt_policy::{unescaped, RuleText, Subject};
-use gpreempt_policy::{Nanos, Priority, RuleId};
+use gpreempt_policy::{Nanos, Priority};
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ fn a_whole_rule_is_understood() {
     let rule = RuleText::parse(" 10  comm=a%20b prio=15 timeslice_us=5\n").unwrap();
     assert_eq!(rule.subject, Subject::Comm("a%20b"));
     assert_eq!(bytes("a%20b"), b"a b");
-    assert_eq!(rule.effect.id, RuleId(10));
+    assert_eq!(rule.id, 10);
     assert_eq!(rule.effect.priority, Priority::new(15));
     assert_eq!(rule.effect.timeslice, Some(Nanos::from_micros(5)));
     assert_eq!(rule.effect.stop_budget, None);
@@ -141,7 +141,7 @@ proptest! {
         ], 0..8)) {
         let text = format!("5 {}", words.join(" "));
         if let Ok(rule) = RuleText::parse(&text) {
-            prop_assert_eq!(rule.effect.id, RuleId(5));
+            prop_assert_eq!(rule.id, 5);
             let changes = rule.effect.priority.is_some() || rule.effect.timeslice.is_some()
                 || rule.effect.stop_budget.is_some();
             prop_assert!(changes != rule.effect.exempt);

@@ -135,11 +135,12 @@ impl Gpu {
 
 /// The longest that a request of a client with a rule of this level waits for the GPU.
 fn longest_wait(level: u32, attackers: u64, attack: Attack, seed: u64) -> u64 {
-    let rules = [RuleEffect {
+    let rule = RuleEffect {
         priority: Priority::new(level),
-        ..RuleEffect::new(RuleId(1))
-    }];
-    let mut config = Config::new().with_rules(&rules);
+        ..RuleEffect::default()
+    };
+    let mut config = Config::new();
+    config.highest_rule = rule.priority;
     config.mode = Mode::Enforce;
     let mut scheduler = Scheduler::new(Vectors::new(64));
     let mut random = Random::new(seed);
@@ -175,7 +176,7 @@ fn longest_wait(level: u32, attackers: u64, attack: Attack, seed: u64) -> u64 {
         };
         gpu.victim.submitted = gpu.victim.taken + 2;
         let mut seen = vec![worker(1, &gpu.client, asked), worker(2, &gpu.victim, asked)];
-        seen[0].rule = Some(RuleId(1));
+        seen[0].rule = Some(rule);
         seen[1].kfd = Priority::LOWEST;
         for attacker in 0..attackers {
             let mut queue = Observation::new(QueueId(10 + attacker), ProcessId(10 + attacker));

@@ -9,7 +9,7 @@ use crate::gpu::{Nanos, TransactionCost};
 use gpreempt_policy as policy;
 use policy::{
     Action, Config, Decision, Head, Mode, Observation, Outcome, Parts, Priority, ProcessId,
-    QueueId, QueueState, Report, RuleEffect, RuleId, Scheduler, Storage, Waves,
+    QueueId, QueueState, Report, RuleEffect, Scheduler, Storage, Waves,
 };
 
 /// Both pointers of a queue out of cold lines, and the step's work for it.
@@ -61,8 +61,7 @@ pub type Reasons = Vec<(&'static str, u64)>;
 #[derive(Debug)]
 pub struct Monitor {
     scheduler: Scheduler<OwnedStorage>,
-    config: Config<'static>,
-    rules: Vec<RuleEffect>,
+    config: Config,
     sampler: Sampler,
     priorities: Priorities,
     /// What each process has written for hints, if they write at all.
@@ -75,7 +74,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    pub fn new(config: Config<'static>, sampler: Sampler, priorities: Priorities) -> Self {
+    pub fn new(config: Config, sampler: Sampler, priorities: Priorities) -> Self {
         let mut config = config;
         config.mode = Mode::Enforce;
         Self {
@@ -86,7 +85,6 @@ impl Monitor {
                 levels: vec![Default::default(); policy::LEVEL_SLOTS],
             }),
             config,
-            rules: Vec::new(),
             sampler,
             priorities,
             hints: None,
@@ -122,7 +120,10 @@ impl Monitor {
             let ruled = info.ruled && self.priorities == Priorities::Rules;
             self.seen.push(Observation {
                 kfd: if ruled { Priority::NORMAL } else { level(info) },
-                rule: ruled.then_some(RuleId(queue as u32)),
+                rule: ruled.then(|| RuleEffect {
+                    priority: Some(level(info)),
+                    ..RuleEffect::default()
+                }),
                 backlog: Some(u32::try_from(view.backlog()).unwrap_or(u32::MAX)),
                 progress: view.read,
                 waves: if !view.active {
@@ -168,21 +169,6 @@ impl Monitor {
         }
         cost
     }
-
-    /// The rules say which clients are above others.
-    fn write_rules(&mut self, queues: &[QueueInfo]) {
-        if self.priorities == Priorities::Claimed || !self.rules.is_empty() {
-            return;
-        }
-        let ruled = queues.iter().enumerate().filter(|(_, info)| info.ruled);
-        self.rules = ruled
-            .map(|(queue, info)| {
-                let mut rule = RuleEffect::new(RuleId(queue as u32));
-                rule.priority = Some(level(info));
-                rule
-            })
-            .collect();
-    }
 }
 
 fn level(info: &QueueInfo) -> Priority {
@@ -191,15 +177,15 @@ fn level(info: &QueueInfo) -> Priority {
 
 impl Controller for Monitor {
     fn look(&mut self, engine: &Engine, queues: &[QueueInfo]) -> Look {
-        self.write_rules(queues);
         self.observe(engine, queues);
+        let rules = self.seen.iter().filter_map(|seen| seen.rule?.priority);
+        self.config.highest_rule = rules.max();
         let cost = self.sample_cost(engine);
         self.out.resize(self.seen.len(), Decision::NONE);
         let now = policy::Nanos(engine.now() + cost);
-        let config = self.config.with_rules(&self.rules);
-        let step = self
-            .scheduler
-            .step(now, &config, &self.seen, &self.outcomes, &mut self.out);
+        let step =
+            self.scheduler
+                .step(now, &self.config, &self.seen, &self.outcomes, &mut self.out);
         self.ask_waves = step.ask_waves;
         self.outcomes.clear();
         let mut stop: Vec<QueueIndex> = Vec::new();

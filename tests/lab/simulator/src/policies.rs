@@ -21,7 +21,7 @@ pub enum Policy {
     Classes,
     Module {
         name: String,
-        config: Box<Config<'static>>,
+        config: Box<Config>,
         sampler: Sampler,
         priorities: Priorities,
         /// Urgent clients tell of their requests when they begin to prepare them.

@@ -23,10 +23,7 @@ pub fn defaults() -> Parameters {
 }
 
 fn default(name: &str) -> String {
-    match choice(name) {
-        Some(choice) => choice.words[0].to_owned(),
-        None => shown(&Config::new(), name).unwrap_or_default(),
-    }
+    shown(&Config::new(), name).unwrap_or_default()
 }
 
 /// The value as the kernel writes it, or what would be right.
@@ -35,13 +32,9 @@ pub fn canonical(name: &str, value: &str) -> Result<String, String> {
     match config.set_text(name, value) {
         Ok(()) => Ok(shown(&config, name).unwrap_or_else(|| value.trim().to_owned())),
         Err(SetError::OutOfRange(min, max)) => Err(format!("give a number from {min} to {max}")),
+        Err(SetError::Gone(instead)) => Err(instead.to_owned()),
         Err(error) => match choice(name) {
-            // The driver's side has the words that the policy does not know.
-            Some(choice) if choice.words.contains(&value.trim()) => Ok(value.trim().to_owned()),
-            Some(choice) => Err(match choice.refuse(value.trim()) {
-                SetError::Gone(instead) => instead.to_owned(),
-                _ => one_of(choice.words),
-            }),
+            Some(choice) => Err(one_of(choice.words)),
             None if name == TIMESLICE_NAME => Err(format!(
                 "give a number of microseconds from 0 to {TIMESLICE_MAX}, or 16 of them"
             )),
@@ -67,7 +60,7 @@ fn one_of(words: &[&str]) -> String {
     }
 }
 
-fn shown(config: &Config<'_>, name: &str) -> Option<String> {
+fn shown(config: &Config, name: &str) -> Option<String> {
     let mut text = String::new();
     config.write_text(name, &mut text).ok()?;
     Some(text)

@@ -20,7 +20,7 @@ use gpreempt_policy::{
 fn measured(
     scheduler: &mut Scheduler<Vectors>,
     now: Nanos,
-    config: &Config<'_>,
+    config: &Config,
     seen: &[Observation],
     out: &mut [Decision],
 ) -> usize {
@@ -32,7 +32,7 @@ fn measured(
 fn prepared(
     scheduler: &mut Scheduler<Vectors>,
     now: Nanos,
-    config: &Config<'_>,
+    config: &Config,
     seen: &[Observation],
     out: &mut [Decision],
 ) -> usize {
