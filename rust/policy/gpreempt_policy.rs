@@ -20,6 +20,7 @@
     )
 )]
 
+#[macro_use]
 mod terms;
 
 /// What operators set: the table of parameters, their values, the text of a rule.

@@ -3,8 +3,6 @@
 
 use core::fmt;
 
-use crate::words;
-
 /// Why a parameter was not set, or a rule not understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetError {

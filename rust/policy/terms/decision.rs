@@ -3,7 +3,6 @@
 
 use crate::terms::observation::QueueId;
 use crate::terms::time::Nanos;
-use crate::words;
 
 words! {
     /// What is to be done with a queue.

@@ -3,7 +3,6 @@
 
 use crate::terms::priority::Priority;
 use crate::terms::rule::RuleEffect;
-use crate::words;
 
 /// The name of a queue, given by the module at first sight and never given
 /// again, so that a new queue in an old queue's place is a new queue.

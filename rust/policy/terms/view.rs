@@ -4,7 +4,6 @@
 use crate::terms::observation::{ProcessId, QueueId};
 use crate::terms::priority::Priority;
 use crate::terms::time::Nanos;
-use crate::words;
 
 words! {
     /// What the policy makes of a queue at present.

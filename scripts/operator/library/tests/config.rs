@@ -359,8 +359,8 @@ fn some_config() -> impl Strategy<Value = Config> {
     let gpus = proptest::collection::btree_map(address, own, 0..4);
     let all = (numbers, rules, proptest::option::of(0u32..0o1000), gpus);
     all.prop_map(|(numbers, mut rules, access, gpus)| {
-        rules.sort_by_key(Rule::id);
-        rules.dedup_by_key(|rule| rule.id());
+        rules.sort_by_key(|rule| rule.id);
+        rules.dedup_by_key(|rule| rule.id);
         let mut config = Config::new();
         config
             .parameters

@@ -196,7 +196,7 @@ fn rules_that_somebody_has_typed_keep_their_numbers_while_names_are_followed() {
     let now = state(&["10 cgroup=/q prio=3", "dead 11 cgroup=/r prio=3"]);
     let own = Given::from(["11 cgroup=/r prio=3".to_owned()]);
     let resolved = resolve(&rules, &now, Others::Stay(&own), &running);
-    let numbers: Vec<u32> = resolved.config.rules.iter().map(Rule::id).collect();
+    let numbers: Vec<u32> = resolved.config.rules.iter().map(|rule| rule.id).collect();
     assert_eq!(numbers, [5, 11, 12, 13]);
 }
 
@@ -212,7 +212,7 @@ fn there_are_never_more_rules_than_the_kernel_takes() {
     let resolved = resolve(&rules, &state(&[]), Others::Give, &running);
     assert_eq!(resolved.config.rules.len(), MOST_RULES);
     assert_eq!(
-        resolved.config.rules.last().unwrap().id(),
+        resolved.config.rules.last().unwrap().id,
         MOST_RULES as u32
     );
     assert_eq!(
@@ -275,7 +275,7 @@ proptest! {
             let room = (next - 10) as usize;
             prop_assert_eq!(resolved.config.rules.len(), 2 + paths.len().min(room));
             prop_assert_eq!(resolved.waiting.is_empty(), paths.len() <= room);
-            let ids: Vec<u32> = resolved.config.rules.iter().map(Rule::id).collect();
+            let ids: Vec<u32> = resolved.config.rules.iter().map(|rule| rule.id).collect();
             prop_assert!(ids.windows(2).all(|two| two[0] < two[1]), "{:?}", ids);
             prop_assert!(ids[0] == 5 && ids.last() == Some(&next));
             for one in &now.rules {

@@ -71,7 +71,7 @@ impl Change {
             }
             _ => None,
         };
-        let there = Seen::rule(&look.rules, rule.id());
+        let there = Seen::rule(&look.rules, rule.id);
         let seen = Seen {
             rule: there,
             process,
@@ -113,7 +113,7 @@ impl Change {
         match self {
             Change::Mode(mode) => host.put_mode(mode.name()).map(|_| ()),
             Change::Add(rule, seen) => {
-                seen.must_hold(host, rule.id())?;
+                seen.must_hold(host, rule.id)?;
                 match host.add_rule(rule)? {
                     Added::InForce => Ok(()),
                     Added::NoCgroup => Err(Refusal::new(
@@ -142,7 +142,7 @@ impl Change {
                 (Some(old), _) => {
                     text.push_str(&format!(" It takes the place of '{}'.", clean(old)));
                 }
-                (None, Some(other)) if other < u64::from(rule.id()) => text.push_str(&format!(
+                (None, Some(other)) if other < u64::from(rule.id) => text.push_str(&format!(
                     " Rule {other} has a lower number and stays the one that applies here."
                 )),
                 (None, _) => {}

@@ -140,7 +140,7 @@ fn own(now: &State, wanted: &Config) -> Vec<(Turn, Difference)> {
 fn rules(now: &State, wanted: &Config) -> Vec<Difference> {
     let mut new = Vec::new();
     for rule in &wanted.rules {
-        let current = now.rules.iter().find(|one| one.rule.id() == rule.id());
+        let current = now.rules.iter().find(|one| one.rule.id == rule.id);
         if current.is_some_and(|current| current.rule == *rule && !current.dead) {
             continue;
         }
@@ -149,11 +149,11 @@ fn rules(now: &State, wanted: &Config) -> Vec<Difference> {
             now: current.cloned(),
         });
     }
-    let is_wanted = |id| wanted.rules.iter().any(|rule| rule.id() == id);
+    let is_wanted = |id| wanted.rules.iter().any(|rule| rule.id == id);
     let mut old: Vec<Difference> = now
         .rules
         .iter()
-        .filter(|one| !is_wanted(one.rule.id()))
+        .filter(|one| !is_wanted(one.rule.id))
         .map(|one| Difference::Extra(one.rule.clone()))
         .collect();
     if wanted.rules.len() + old.len() > MOST_RULES {
@@ -273,9 +273,9 @@ fn carry_out(kernel: &mut dyn Kernel, difference: &Difference) -> Result<bool, R
 /// Deletes a rule, which may have gone since: with its process, or because somebody else
 /// has deleted it.
 fn delete(kernel: &mut dyn Kernel, rule: &Rule) -> Result<(), Refusal> {
-    kernel.delete_rule(rule.id()).or_else(|refusal| {
+    kernel.delete_rule(rule.id).or_else(|refusal| {
         let rules = kernel.state()?.rules;
-        match rules.iter().any(|one| one.rule.id() == rule.id()) {
+        match rules.iter().any(|one| one.rule.id == rule.id) {
             true => Err(refusal),
             false => Ok(()),
         }
@@ -319,7 +319,7 @@ fn before(change: &Difference) -> String {
         }
         Difference::Absent(gpu) => format!("GPU {gpu} was not there"),
         Difference::Extra(rule) => format!("there was rule '{rule}'"),
-        Difference::Rule { wanted, now: None } => format!("there was no rule {}", wanted.id()),
+        Difference::Rule { wanted, now: None } => format!("there was no rule {}", wanted.id),
         Difference::Rule { now: Some(now), .. } => format!("there was rule '{}'", now.rule),
         Difference::Access { now: None, .. } => "there was no /dev/amd_gpreempt".into(),
         Difference::Access { now: Some(now), .. } => {
@@ -338,14 +338,14 @@ fn undo(kernel: &mut dyn Kernel, change: &Difference) -> Result<(), Refusal> {
         Difference::Own { gpu, now, .. } => kernel.set_own(gpu, now.as_deref()),
         Difference::Absent(_) => Ok(()),
         Difference::Extra(rule) => kernel.add_rule(rule).map(|_| ()),
-        Difference::Rule { wanted, now: None } => kernel.delete_rule(wanted.id()),
+        Difference::Rule { wanted, now: None } => kernel.delete_rule(wanted.id),
         Difference::Rule {
             wanted,
             now: Some(now),
         } => match kernel.add_rule(&now.rule)? {
             Added::InForce => Ok(()),
             // It was dead, or its cgroup or its process has gone since.
-            Added::NoCgroup | Added::NoProcess => kernel.delete_rule(wanted.id()),
+            Added::NoCgroup | Added::NoProcess => kernel.delete_rule(wanted.id),
         },
         Difference::Access { now: Some(now), .. } => kernel.set_access(now),
         Difference::Access { now: None, .. } => Ok(()),

@@ -65,19 +65,16 @@ impl Block {
     /// Whether a rule of the kernel may be one that this one stands for: it does the
     /// same, for a cgroup, and has one of the numbers.
     pub(crate) fn has(&self, rule: &Rule) -> bool {
-        let mut own = self.rule.effect;
-        own.id = rule.effect.id;
-        (self.rule.id()..=self.last).contains(&rule.id())
+        (self.rule.id..=self.last).contains(&rule.id)
             && matches!(rule.subject, Subject::Cgroup(_))
-            && own == rule.effect
+            && self.rule.effect == rule.effect
     }
 
     fn with(&self, id: u32, path: &[u8]) -> Rule {
-        let mut effect = self.rule.effect;
-        effect.id.0 = id;
         Rule {
+            id,
             subject: Subject::Cgroup(path.to_vec()),
-            effect,
+            effect: self.rule.effect,
         }
     }
 
@@ -92,16 +89,16 @@ impl Block {
             };
             let is_there = rules.iter().any(|one| one.subject == rule.subject);
             if self.has(rule) && !dead && paths.contains(path) && !is_there && rules.len() < most {
-                taken.insert(rule.id());
+                taken.insert(rule.id);
                 rules.push(rule.clone());
             }
         }
         if others != Others::Give {
             let is_foreign = |rule: &Rule| !self.has(rule) || others.are_kept(rule);
             let foreign = now.rules.iter().filter(|one| is_foreign(&one.rule));
-            taken.extend(foreign.map(|one| one.rule.id()));
+            taken.extend(foreign.map(|one| one.rule.id));
         }
-        let mut free = (self.rule.id()..=self.last).filter(|id| !taken.contains(id));
+        let mut free = (self.rule.id..=self.last).filter(|id| !taken.contains(id));
         for path in paths {
             let subject = Subject::Cgroup(path.clone());
             if rules.len() >= most || rules.iter().any(|one| one.subject == subject) {
@@ -110,7 +107,7 @@ impl Block {
             let Some(id) = free.next() else { break };
             rules.push(self.with(id, path));
         }
-        rules.sort_by_key(Rule::id);
+        rules.sort_by_key(|rule| rule.id);
         rules
     }
 }
@@ -176,7 +173,7 @@ impl Resolved {
             room = room.saturating_sub(rules.len());
             resolved.config.rules.extend(rules);
         }
-        resolved.config.rules.sort_by_key(Rule::id);
+        resolved.config.rules.sort_by_key(|rule| rule.id);
         resolved
     }
 
@@ -222,7 +219,7 @@ fn left_over(block: &Block, without: usize, room: usize, with: usize) -> Option<
         false => format!(
             "{without} more cgroups have that name than the numbers {} to {} allow: \
              give the next rule a higher number",
-            block.rule.id(),
+            block.rule.id,
             block.last
         ),
     })
@@ -251,14 +248,14 @@ pub(crate) fn blocks(rules: &[Rule]) -> Vec<Block> {
         let Subject::Named(name) = &rule.subject else {
             return None;
         };
-        let next = rules.get(place + 1).map(|next| next.id() - 1);
-        let last = rule.id().saturating_add(most - 1);
+        let next = rules.get(place + 1).map(|next| next.id - 1);
+        let last = rule.id.saturating_add(most - 1);
         Some(Block {
             rule: rule.clone(),
             name: name.clone(),
             last: match name.is_for_several() {
                 true => next.map_or(last, |next| next.min(last)),
-                false => rule.id(),
+                false => rule.id,
             },
         })
     };
@@ -282,7 +279,7 @@ impl Names {
     /// The numbers that each may give to rules of the kernel.
     pub fn numbers(&self) -> Vec<RangeInclusive<u32>> {
         let blocks = self.blocks.iter();
-        blocks.map(|block| block.rule.id()..=block.last).collect()
+        blocks.map(|block| block.rule.id..=block.last).collect()
     }
 
     pub fn of(&self, rule: &Rule) -> Option<String> {
@@ -415,12 +412,12 @@ pub fn add(host: &mut Host, rule: &Rule, paths: &[Vec<u8>]) -> Result<(), Refusa
     };
     let now = host.state()?;
     let others = now.rules.iter().map(|one| one.rule.clone());
-    let mut rules: Vec<Rule> = others.filter(|one| one.id() > rule.id()).collect();
+    let mut rules: Vec<Rule> = others.filter(|one| one.id > rule.id).collect();
     rules.push(rule.clone());
     // A rule that this one may stand for is no neighbour of it.
     let own = blocks(std::slice::from_ref(rule));
     rules.retain(|one| !own.iter().any(|block| block.has(one)));
-    rules.sort_by_key(Rule::id);
+    rules.sort_by_key(|rule| rule.id);
     for block in blocks(&rules).iter().filter(|block| block.rule == *rule) {
         let added = block.spread(paths, &now, Others::Give, MOST_RULES);
         if added.len() < paths.len() {

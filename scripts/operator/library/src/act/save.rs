@@ -66,15 +66,15 @@ impl Names {
             let mut own = resolved.config.rules.iter().filter(|rule| block.has(rule));
             let is_own = |rule: &Rule| block.has(rule) && given.contains(&rule.to_string());
             let others = saved.rules.iter().filter(|rule| !is_own(rule));
-            let numbers = block.rule.id()..=block.last;
-            let is_free = !others.map(Rule::id).any(|id| numbers.contains(&id));
+            let numbers = block.rule.id..=block.last;
+            let is_free = !others.map(|rule| rule.id).any(|id| numbers.contains(&id));
             // What is not followed need not be in force.
             if is_free && (self.given.is_none() || own.all(is_in_force)) {
                 saved.rules.retain(|rule| !is_own(rule));
                 saved.rules.push(block.rule.clone());
             }
         }
-        saved.rules.sort_by_key(Rule::id);
+        saved.rules.sort_by_key(|rule| rule.id);
     }
 }
 
@@ -108,7 +108,7 @@ pub fn keep_waiting(host: &Host, file: &Config, saved: &mut Config) -> NotInForc
         mut gone,
     } = NotInForce::default();
     for rule in &file.rules {
-        let has_number = saved.rules.iter().any(|one| one.id() == rule.id());
+        let has_number = saved.rules.iter().any(|one| one.id == rule.id);
         match &rule.subject {
             Subject::Named(_) if saved.rules.contains(rule) => {}
             Subject::Named(_) => gone.push(rule.clone()),
@@ -120,6 +120,6 @@ pub fn keep_waiting(host: &Host, file: &Config, saved: &mut Config) -> NotInForc
             _ => gone.push(rule.clone()),
         }
     }
-    saved.rules.sort_by_key(Rule::id);
+    saved.rules.sort_by_key(|rule| rule.id);
     NotInForce { waiting, gone }
 }

@@ -12,7 +12,7 @@ use crate::words::rule::Rule;
 pub fn add_all(kernel: &mut dyn Kernel, now: &State, rules: Vec<Rule>) -> Result<bool, Refusal> {
     let due = rules.into_iter().map(|wanted| {
         let mut all = now.rules.iter();
-        let now = all.find(|one| one.rule.id() == wanted.id()).cloned();
+        let now = all.find(|one| one.rule.id == wanted.id).cloned();
         Difference::Rule { wanted, now }
     });
     let applied = make(kernel, now, due.collect())?;

@@ -147,7 +147,7 @@ impl Config {
         for (name, value) in in_order(table.get_ref()) {
             config.take(&mut reader, name, value);
         }
-        config.rules.sort_by_key(Rule::id);
+        config.rules.sort_by_key(|rule| rule.id);
         config.gone = in_lines(reader.gone);
         if reader.faults.is_empty() {
             return Ok(config);
@@ -219,12 +219,12 @@ impl Config {
             let Some(rule) = rule(reader, table, at) else {
                 continue;
             };
-            match lines.insert(rule.id(), reader.line(at)) {
+            match lines.insert(rule.id, reader.line(at)) {
                 Some(line) => reader.fault(
                     at,
                     format!(
                         "line {line} has rule {} already: give another id",
-                        rule.id()
+                        rule.id
                     ),
                 ),
                 None => self.rules.push(rule),

@@ -45,7 +45,7 @@ pub fn toml(config: &Config) -> String {
 }
 
 fn write_rule(out: &mut String, rule: &Rule) {
-    line(out, format_args!("\n[[rule]]\nid = {}", rule.id()));
+    line(out, format_args!("\n[[rule]]\nid = {}", rule.id));
     match &rule.subject {
         // A file with one is refused, with the place.
         Subject::Pid(pid) => line(out, format_args!("pid = {pid}")),

@@ -123,7 +123,7 @@ impl Known {
     fn rule_of(&self, queue: &Queue) -> Option<&Rule> {
         let id = queue.rule?;
         let mut all = self.state.rules.iter().map(|known| &known.rule);
-        all.find(|rule| u64::from(rule.id()) == id)
+        all.find(|rule| u64::from(rule.id) == id)
     }
 
     /// What bounds the stopped time that a process may cause: a rule that says so, else
@@ -372,7 +372,7 @@ impl Known {
         rules.dedup();
         let known = |id: u64| {
             let mut all = self.state.rules.iter();
-            let of_it = all.find(|known| u64::from(known.rule.id()) == id)?;
+            let of_it = all.find(|known| u64::from(known.rule.id) == id)?;
             Some(of_it.rule.to_string())
         };
         rules.into_iter().filter_map(known).collect()

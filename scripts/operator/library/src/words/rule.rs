@@ -24,6 +24,8 @@ pub enum Subject {
 /// A rule, which is written as the kernel reads it where it has no name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
+    /// The rule's number.
+    pub id: u32,
     pub subject: Subject,
     pub effect: RuleEffect,
 }
@@ -33,6 +35,7 @@ impl Rule {
     pub fn parse(text: &str) -> Result<Rule, SetError> {
         let rule = RuleText::parse(text)?;
         Ok(Rule {
+            id: rule.id,
             subject: match rule.subject {
                 gpreempt_policy::Subject::Pid(pid) => Subject::Pid(pid),
                 gpreempt_policy::Subject::Comm(name) => Subject::Comm(unescaped(name)?.collect()),
@@ -42,11 +45,6 @@ impl Rule {
             },
             effect: rule.effect,
         })
-    }
-
-    /// The rule's number.
-    pub fn id(&self) -> u32 {
-        self.effect.id.0
     }
 }
 
@@ -72,6 +70,7 @@ impl Rule {
         // with everything else.
         let rule = Rule::parse(&format!("{text} pid=1"))?;
         Ok(Rule {
+            id: rule.id,
             subject: Subject::Named(name),
             effect: rule.effect,
         })
@@ -80,7 +79,7 @@ impl Rule {
 
 impl fmt::Display for Rule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}", self.id())?;
+        write!(out, "{}", self.id)?;
         match &self.subject {
             Subject::Pid(pid) => write!(out, " pid={pid}")?,
             Subject::Comm(name) => write!(out, " comm={}", escaped(name))?,

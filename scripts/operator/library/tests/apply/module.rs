@@ -89,7 +89,7 @@ impl Module {
             |one: &InForce| !matches!(&one.rule.subject, Subject::Pid(pid) if ending.contains(pid));
         self.state.rules.retain(stays);
         let deleted = self.deleted;
-        let stays = |one: &InForce| Some(one.rule.id()) != deleted;
+        let stays = |one: &InForce| Some(one.rule.id) != deleted;
         self.state.rules.retain(stays);
         let refused = self.refused == Some(number)
             || self.all_refused_from.is_some_and(|from| number >= from);
@@ -137,20 +137,20 @@ impl Kernel for Module {
         if matches!(&rule.subject, Subject::Pid(pid) if self.ending.contains(pid)) {
             return Ok(Added::NoProcess);
         }
-        self.state.rules.retain(|one| one.rule.id() != rule.id());
+        self.state.rules.retain(|one| one.rule.id != rule.id);
         if self.state.rules.len() >= MOST_RULES {
             return Err(Refusal::new("no room"));
         }
         let rule = rule.clone();
         self.state.rules.push(InForce { rule, dead: false });
-        self.state.rules.sort_by_key(|one| one.rule.id());
+        self.state.rules.sort_by_key(|one| one.rule.id);
         Ok(Added::InForce)
     }
 
     fn delete_rule(&mut self, id: u32) -> Result<(), Refusal> {
         self.step(format!("del {id}"))?;
         let before = self.state.rules.len();
-        self.state.rules.retain(|one| one.rule.id() != id);
+        self.state.rules.retain(|one| one.rule.id != id);
         match self.state.rules.len() < before {
             true => Ok(()),
             false => Err(Refusal::new("there is no such rule")),

@@ -99,8 +99,8 @@ const WITHOUT: &[Variant] = &[
     variant(
         "a claim holds for the whole bound where there are rules, too",
         "pass/start.rs",
-        "let worn = self.limits.highest_rule.is_some() && ",
-        "let worn = self.limits.highest_rule > Some(Priority::HIGHEST) && ",
+        "let worn = self.config.highest_rule.is_some() && ",
+        "let worn = self.config.highest_rule > Some(Priority::HIGHEST) && ",
     ),
     variant(
         "nothing is counted for those that wait though nothing seems to run",
