@@ -16,23 +16,25 @@
 #include "root.h"
 #include "shim.h"
 
+static ssize_t gp_rules_store(struct device *device, bool add, const char *text, size_t length)
+{
+	struct gp_root_ops *ops = dev_get_drvdata(device);
+	int error = ops ? ops->change(ops->data, add, text, length) : -ENXIO;
+
+	return error ?: (ssize_t)length;
+}
+
 static ssize_t rules_add_store(struct device *device, struct device_attribute *attribute,
 			       const char *text, size_t length)
 {
-	struct gp_root_ops *ops = dev_get_drvdata(device);
-	int error = ops ? ops->add(ops->data, text, length) : -ENXIO;
-
-	return error ?: (ssize_t)length;
+	return gp_rules_store(device, true, text, length);
 }
 static DEVICE_ATTR_WO(rules_add);
 
 static ssize_t rules_del_store(struct device *device, struct device_attribute *attribute,
 			       const char *text, size_t length)
 {
-	struct gp_root_ops *ops = dev_get_drvdata(device);
-	int error = ops ? ops->del(ops->data, text, length) : -ENXIO;
-
-	return error ?: (ssize_t)length;
+	return gp_rules_store(device, false, text, length);
 }
 static DEVICE_ATTR_WO(rules_del);
 

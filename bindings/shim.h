@@ -239,12 +239,11 @@ struct gp_folder_ops {
 
 /**
  * struct gp_root_ops - how rules are added and deleted in sysfs
- * @add: takes the text of a rule; returns 0 or -errno
- * @del: takes the number of a rule; returns 0 or -errno
+ * @change: takes the text of a rule to add, or the number of one to delete; returns 0 or -errno
+ * @data: passed to @change
  */
 struct gp_root_ops {
-	int (*add)(void *data, const char *text, size_t length);
-	int (*del)(void *data, const char *text, size_t length);
+	int (*change)(void *data, bool add, const char *text, size_t length);
 	void *data;
 };
 
@@ -284,10 +283,9 @@ struct gp_event {
 	u64 age_ns;
 };
 
-/* trace.c: the tracepoints; any context */
-void gp_trace_inversion(const struct gp_event *event);
-void gp_trace_stop(const struct gp_event *event);
-void gp_trace_start(const struct gp_event *event);
-void gp_trace_fallback(const struct gp_event *event);
+enum gp_point { GP_POINT_INVERSION, GP_POINT_STOP, GP_POINT_START, GP_POINT_FALLBACK };
+
+/* trace.c: the tracepoints */
+void gp_trace(enum gp_point point, const struct gp_event *event);
 
 #endif /* GP_SHIM_H */

@@ -104,16 +104,10 @@ pub struct gp_folder_ops {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gp_root_ops {
-    pub add: ::core::option::Option<
+    pub change: ::core::option::Option<
         unsafe extern "C" fn(
             data: *mut ffi::c_void,
-            text: *const ffi::c_char,
-            length: usize,
-        ) -> ffi::c_int,
-    >,
-    pub del: ::core::option::Option<
-        unsafe extern "C" fn(
-            data: *mut ffi::c_void,
+            add: bool,
             text: *const ffi::c_char,
             length: usize,
         ) -> ffi::c_int,
@@ -160,6 +154,11 @@ impl Default for gp_event {
         }
     }
 }
+pub const gp_point_GP_POINT_INVERSION: gp_point = 0;
+pub const gp_point_GP_POINT_STOP: gp_point = 1;
+pub const gp_point_GP_POINT_START: gp_point = 2;
+pub const gp_point_GP_POINT_FALLBACK: gp_point = 3;
+pub type gp_point = ffi::c_uint;
 unsafe extern "C" {
     pub fn gp_thread_start(
         body: ::core::option::Option<unsafe extern "C" fn(data: *mut ffi::c_void) -> ffi::c_int>,
@@ -363,8 +362,5 @@ unsafe extern "C" {
         data: *mut ffi::c_void,
     ) -> *mut gp_folder;
     pub fn gp_folder_remove(folder: *mut gp_folder);
-    pub fn gp_trace_inversion(event: *const gp_event);
-    pub fn gp_trace_stop(event: *const gp_event);
-    pub fn gp_trace_start(event: *const gp_event);
-    pub fn gp_trace_fallback(event: *const gp_event);
+    pub fn gp_trace(point: gp_point, event: *const gp_event);
 }

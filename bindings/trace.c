@@ -12,37 +12,26 @@
 #include "trace.h"
 
 /**
- * gp_trace_inversion() - a queue waits while a lower one runs
- * @event: what to tell
+ * gp_trace() - tell something
+ * @point: what
+ * @event: of which queue
+ *
+ * Context: any.
  */
-void gp_trace_inversion(const struct gp_event *event)
+void gp_trace(enum gp_point point, const struct gp_event *event)
 {
-	trace_gp_inversion(event);
-}
-
-/**
- * gp_trace_stop() - a queue is stopped
- * @event: what to tell
- */
-void gp_trace_stop(const struct gp_event *event)
-{
-	trace_gp_stop(event);
-}
-
-/**
- * gp_trace_start() - a queue is started
- * @event: what to tell
- */
-void gp_trace_start(const struct gp_event *event)
-{
-	trace_gp_start(event);
-}
-
-/**
- * gp_trace_fallback() - a queue is started because something has gone wrong
- * @event: what to tell
- */
-void gp_trace_fallback(const struct gp_event *event)
-{
-	trace_gp_fallback(event);
+	switch (point) {
+	case GP_POINT_INVERSION:
+		trace_gp_inversion(event);
+		break;
+	case GP_POINT_STOP:
+		trace_gp_stop(event);
+		break;
+	case GP_POINT_START:
+		trace_gp_start(event);
+		break;
+	case GP_POINT_FALLBACK:
+		trace_gp_fallback(event);
+		break;
+	}
 }

@@ -38,7 +38,7 @@ module! {
 #[pin_data]
 struct Gpreempt {
     _hints: Option<HintDevice>,
-    _files: kfd::operator::files::Folder,
+    _files: kfd::operator::files::Folder<inspection::File>,
     _creation: Option<kfd::kernel::wake::CreationWatch>,
     #[pin]
     _watch: Watch<FleetListener>,

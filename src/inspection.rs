@@ -18,8 +18,8 @@ use kfd::operator::files::{Files, Show};
 pub(crate) const FOLDER: &CStr = c"amd_gpreempt";
 
 /// All files. They appear later.
-pub(crate) fn files(fleet: &Arc<Fleet>) -> Result<Files> {
-    let mut files = Files::default();
+pub(crate) fn files(fleet: &Arc<Fleet>) -> Result<Files<File>> {
+    let mut files = Files::new();
     for (name, show) in FILES {
         let file = File {
             fleet: fleet.clone(),
@@ -47,7 +47,7 @@ const FILES: &[(&CStr, Print)] = &[
 ];
 
 /// A file.
-struct File {
+pub(crate) struct File {
     fleet: Arc<Fleet>,
     show: Print,
 }

@@ -6,47 +6,35 @@
 pub(crate) mod comm;
 mod crowding;
 pub(crate) mod histogram;
-mod look;
-mod memory;
-mod node_check;
+pub(crate) mod look;
+pub(crate) mod memory;
+pub(crate) mod node_check;
 pub(crate) mod node_ref;
 mod observation;
 mod outcome;
 pub(crate) mod places;
-mod policy;
+pub(crate) mod policy;
 pub(crate) mod record;
 pub(crate) mod roster;
 pub(crate) mod start_all;
 mod storage;
 mod tracing;
 pub(crate) mod transaction;
-mod unanswered;
+pub(crate) mod unanswered;
 mod unwritten;
 
 use crate::node::{
-    crowding::Crowding,
-    look::Look,
-    memory::Memory,
-    node_check::NodeCheck,
-    node_ref::NodeRef,
-    observation::observe,
-    record::{wide, Record},
-    roster::Queue,
-    start_all::StartAllCause,
-    tracing::Tracer,
+    crowding::Crowding, look::Look, memory::Memory, node_check::NodeCheck, node_ref::NodeRef,
+    observation::observe, record::wide, roster::Queue, start_all::StartAllCause, tracing::Tracer,
     transaction::Transactions,
 };
 use gpreempt_policy::{Arming, Config, Mode, Nanos, QueueId, QueueView, Step, RETRY_FIRST};
 use kernel::prelude::*;
 use kfd::{
     act::failure::Failure,
-    driver::{
-        check::Refusal,
-        gpu::Away,
-        hardware::HardwareSource,
-    },
+    driver::{check::Refusal, gpu::Away, hardware::HardwareSource},
     kernel::{clock, thread::Running},
-    look::survey::{QueueSeen, Survey},
+    look::survey::QueueSeen,
     operator::rules::Rules,
 };
 
@@ -55,10 +43,10 @@ use kfd::{
 pub(crate) struct NodeState {
     /// Its number in the GPU.
     pub(crate) index: usize,
-    check: NodeCheck,
-    look: Look,
-    memory: Memory,
-    transactions: Transactions,
+    pub(crate) check: NodeCheck,
+    pub(crate) look: Look,
+    pub(crate) memory: Memory,
+    pub(crate) transactions: Transactions,
     /// What the last pass came to.
     pub(crate) last: Step,
     /// The queue that waited in the last pass.
@@ -89,16 +77,6 @@ impl NodeState {
         })
     }
 
-    /// KFD's number of the node, once it was seen.
-    pub(crate) fn gpu_id(&self) -> u32 {
-        self.check.gpu_id()
-    }
-
-    /// What was done since the module was loaded.
-    pub(crate) fn record(&self) -> &Record {
-        &self.memory.record
-    }
-
     /// The word for whether the node may be acted upon.
     pub(crate) fn state(&self) -> &'static str {
         if self.refusal().is_some() {
@@ -120,16 +98,6 @@ impl NodeState {
         self.check.refusal()
     }
 
-    /// Why the last transaction that failed did so.
-    pub(crate) fn last_failure(&self) -> Option<Failure> {
-        self.transactions.last_failure()
-    }
-
-    /// What the last look saw.
-    pub(crate) fn survey(&self) -> &Survey {
-        &self.look.survey
-    }
-
     /// Calls a function for each queue that the policy knows, in the order in which
     /// they were first seen.
     pub(crate) fn each_queue(&mut self, mut f: impl FnMut(&QueueView, &Queue, &QueueSeen)) {
@@ -148,12 +116,7 @@ impl NodeState {
 
     /// Whether a queue does not run because of us.
     pub(crate) fn keeps_any_stopped(&self) -> bool {
-        self.transactions.may_be_off() || self.any_stopped()
-    }
-
-    /// Whether a queue is stopped by us.
-    pub(crate) fn any_stopped(&self) -> bool {
-        self.memory.roster.any_stopped()
+        self.transactions.may_be_off() || self.memory.roster.any_stopped()
     }
 
     /// One pass. Returns when to look again, or `None`: only when woken.
@@ -218,7 +181,7 @@ impl NodeState {
         latencies.pass.add(clock::now().since(begin));
         // While anything is stopped, look again even where there is nothing
         // to see or to decide.
-        let beyond = self.look.survey.stopped_beyond() > 0;
+        let beyond = self.look.survey.counted().stopped_beyond > 0;
         let unfinished = self.keeps_any_stopped() || beyond;
         step.next_look.or_else(|| unfinished.then(later).flatten())
     }
@@ -231,9 +194,7 @@ impl NodeState {
             return;
         }
         let survey = &self.look.survey;
-        let result = self
-            .transactions
-            .count_gws(at, survey, &mut self.memory);
+        let result = self.transactions.count_gws(at, survey, &mut self.memory);
         if let Err(failure) = result {
             transaction::say_failure(at, failure);
             self.memory.policy.failed(failure);
@@ -283,30 +244,8 @@ impl NodeState {
         self.check.ask_again();
     }
 
-    /// Forgets that the firmware has not answered, which may have changed.
-    pub(crate) fn forget_silence(&mut self) {
-        self.transactions.unanswered.end_pause();
-    }
-
-    /// Asks firmware nothing more that has not answered since a time, because the module
-    /// lets go of the node and others wait for their turn.
-    pub(crate) fn rest_if_asked_since(&mut self, since: Nanos) {
-        self.transactions.unanswered.rest_if_asked_since(since);
-    }
-
-    /// Has the node checked again, because the backend has changed.
-    pub(crate) fn recheck(&mut self) {
-        self.check.ask_again();
-    }
-
     /// Has the decisions carried out, and keeps what became of them.
-    fn carry_out(
-        &mut self,
-        at: NodeRef<'_>,
-        mode: Mode,
-        now: Nanos,
-        thread: &mut Running,
-    ) {
+    fn carry_out(&mut self, at: NodeRef<'_>, mode: Mode, now: Nanos, thread: &mut Running) {
         let any_unwritten = || self.look.survey.any_unwritten(thread);
         let result = self
             .transactions
@@ -328,7 +267,7 @@ impl NodeState {
 
     fn tracer(&self) -> Tracer {
         Tracer {
-            gpu_id: self.gpu_id(),
+            gpu_id: self.check.gpu_id,
             index: self.index,
         }
     }
@@ -339,7 +278,7 @@ impl NodeState {
         counters.passes.add(1);
         counters.healed.add(wide(step.healed));
         counters.count_hints(&step.hints);
-        let beyond = u64::from(self.look.survey.beyond());
+        let beyond = u64::from(self.look.survey.counted().beyond);
         counters.exempt = wide(step.untracked).saturating_add(beyond);
     }
 
@@ -352,7 +291,7 @@ impl NodeState {
         pr_err!(
             "{}: disarmed: too many transactions failed, the last because {}; everything is started, and nothing is stopped until 'armed' is written to the node's state\n",
             at,
-            self.last_failure().map_or("?", Failure::why)
+            self.transactions.last_failure.map_or("?", Failure::why)
         );
     }
 
@@ -396,7 +335,7 @@ impl NodeState {
     /// Starts the stopped queues among those that there is no room to see. Returns
     /// whether it did.
     fn start_beyond(&mut self, at: NodeRef<'_>, now: Nanos) -> bool {
-        if self.look.survey.stopped_beyond() == 0 || now < self.next_start_beyond {
+        if self.look.survey.counted().stopped_beyond == 0 || now < self.next_start_beyond {
             return false;
         }
         self.next_start_beyond = now.after(RETRY_FIRST);

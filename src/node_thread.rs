@@ -172,7 +172,7 @@ impl NodeThread {
             }
             self.said_kept = false;
             if let Some(node) = self.node() {
-                node.recheck();
+                node.check.ask_again();
             }
         }
         self.settings = settings;
@@ -258,13 +258,15 @@ impl NodeThread {
 
     /// Whether a queue is stopped, so that it would not survive the system's sleep.
     fn keeps_queues_stopped(&self) -> bool {
-        self.watched.as_ref().is_some_and(NodeState::any_stopped)
+        self.watched
+            .as_ref()
+            .is_some_and(|node| node.memory.roster.any_stopped())
     }
 
     /// Forgets that the firmware has not answered.
     fn forget_silence(&mut self) {
         if let Some(node) = self.node() {
-            node.forget_silence();
+            node.transactions.unanswered.end_pause();
         }
     }
 
@@ -300,7 +302,7 @@ impl NodeThread {
         };
         try_for_a_while(since, |last| {
             if let Some(asked) = gpu.left_since() {
-                node.rest_if_asked_since(asked);
+                node.transactions.unanswered.rest_if_asked_since(asked);
             }
             let Err(failure) = node.start_all(at, StartAllCause::LettingGo) else {
                 return true;

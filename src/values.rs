@@ -36,29 +36,25 @@ impl Values for NodeValues {
     fn show(&self, value: Value, out: &mut Formatter<'_>) -> Result {
         use core::fmt::Write;
         self.with(|node, settings| {
-            let counters = &node.record().counters;
-            let number = Shown::Number;
-            let shown = match value {
-                Value::State => Shown::Word(node.state()),
-                Value::Backend => Shown::Word(settings.backend.name()),
-                Value::GpuId => number(u64::from(node.gpu_id())),
-                Value::Queues => number(wide(node.survey().queues().len())),
-                Value::Stopped => number(wide(node.last.stopped)),
-                Value::Passes => number(counters.passes.get()),
-                Value::Inversions => number(counters.inversions.get()),
-                Value::Stops => number(counters.stops.get()),
-                Value::Starts => number(counters.starts.get()),
-                Value::Transactions => number(counters.transactions.get()),
-                Value::Failures => number(counters.failures.get()),
-                Value::Healed => number(counters.healed.get()),
-                Value::Exempt => number(counters.exempt),
+            let counters = &node.memory.record.counters;
+            let number = match value {
+                Value::State => return out.write_str(node.state()),
+                Value::Backend => return out.write_str(settings.backend.name()),
+                Value::GpuId => u64::from(node.check.gpu_id),
+                Value::Queues => wide(node.look.survey.queues().len()),
+                Value::Stopped => wide(node.last.stopped),
+                Value::Passes => counters.passes.get(),
+                Value::Inversions => counters.inversions.get(),
+                Value::Stops => counters.stops.get(),
+                Value::Starts => counters.starts.get(),
+                Value::Transactions => counters.transactions.get(),
+                Value::Failures => counters.failures.get(),
+                Value::Healed => counters.healed.get(),
+                Value::Exempt => counters.exempt,
             };
-            match shown {
-                Shown::Word(word) => out.write_str(word),
-                Shown::Number(number) => out.write_fmt(format_args!("{number}")),
-            }
-            .map_err(|_| EINVAL)
+            write!(out, "{number}")
         })?
+        .map_err(|_| EINVAL)
     }
 
     fn store(&self, value: Value, text: &str) -> Result {
@@ -71,10 +67,4 @@ impl Values for NodeValues {
         wake::all();
         Ok(())
     }
-}
-
-/// What a file shows.
-enum Shown {
-    Word(&'static str),
-    Number(u64),
 }

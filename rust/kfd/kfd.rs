@@ -56,7 +56,6 @@ pub mod driver {
 pub mod look {
     pub mod crowd;
     pub mod grid;
-    pub mod hardware;
     pub mod registers;
     pub mod sample;
     pub(crate) mod stops;
@@ -78,7 +77,7 @@ pub mod act {
 pub mod operator {
     pub mod files;
     pub(crate) mod folder;
-    pub mod modes;
+    pub mod gpu_modes;
     pub mod rules;
     pub mod settings;
     pub mod sysfs;

@@ -102,8 +102,7 @@ pub use settings::parameter::{
 pub use settings::rule_text::{unescaped, RuleText, Subject};
 pub use settings::value::{BackendKind, Mode, SamplerKind, SetError, TransactionKind};
 pub use terms::decision::{
-    Action, Arming, Decision, Failed, FailureKind, HintCounts, Inversion, Outcome, Reason, Report,
-    Step,
+    Action, Arming, Decision, FailureKind, HintCounts, Inversion, Outcome, Reason, Report, Step,
 };
 pub use terms::observation::{Head, Observation, ProcessId, QueueId, QueueState, TenantId, Waves};
 pub use terms::priority::{Priority, UserPriority, LEVELS};

@@ -27,7 +27,7 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
     );
     each_node(fleet, |gpu, node, _| {
         let index = node.index;
-        for (number, event) in node.record().events.iter() {
+        for (number, event) in node.memory.record.events.iter() {
             seq_print!(
                 out,
                 "{:>8} {:>14} {:<12} {:>4} {:>8} {:>5} {:>4} {:>4} {:<5} {:<11} {:>10} {:<13} ",
@@ -57,8 +57,8 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
 pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
     text::list(out, "events", |next| {
         each_node(fleet, |gpu, node, _| {
-            let (index, gpu_id) = (node.index, node.gpu_id());
-            for (number, event) in node.record().events.iter() {
+            let (index, gpu_id) = (node.index, node.check.gpu_id);
+            for (number, event) in node.memory.record.events.iter() {
                 next();
                 seq_print!(
                     out,
@@ -81,7 +81,7 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
                     event.age.0,
                     event.outcome.name(),
                     match event.outcome {
-                        Outcome::Failed(failed) => failed.errno,
+                        Outcome::Failed(failure) => failure.errno(),
                         Outcome::Observed | Outcome::Done | Outcome::Nothing => 0,
                     }
                 );

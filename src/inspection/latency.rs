@@ -10,15 +10,15 @@ use kernel::{prelude::*, seq_file::SeqFile, seq_print};
 pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
     each_node(fleet, |gpu, node, _| {
         seq_print!(out, "{} node {}\n", gpu, node.index);
-        for (name, histogram) in node.record().latencies.all() {
-            let mean = histogram.sum().checked_div(histogram.count()).unwrap_or(0);
+        for (name, histogram) in node.memory.record.latencies.all() {
+            let mean = histogram.sum.checked_div(histogram.count).unwrap_or(0);
             seq_print!(
                 out,
                 "  {:<10} count {} mean_ns {} max_ns {}\n",
                 name,
-                histogram.count(),
+                histogram.count,
                 mean,
-                histogram.longest()
+                histogram.longest
             );
             for (least, count) in histogram.buckets() {
                 seq_print!(out, "    >= {:>14} ns {:>10}\n", least, count);
@@ -34,14 +34,14 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
         each_node(fleet, |gpu, node, _| {
             next();
             seq_print!(out, "{{\"gpu\":\"{}\",\"node\":{}", gpu, node.index);
-            for (name, histogram) in node.record().latencies.all() {
+            for (name, histogram) in node.memory.record.latencies.all() {
                 seq_print!(
                     out,
                     ",\"{}\":{{\"count\":{},\"sum_ns\":{},\"max_ns\":{},\"buckets\":[",
                     name,
-                    histogram.count(),
-                    histogram.sum(),
-                    histogram.longest()
+                    histogram.count,
+                    histogram.sum,
+                    histogram.longest
                 );
                 for (at, (least, count)) in histogram.buckets().enumerate() {
                     let comma = if at > 0 { "," } else { "" };

@@ -8,26 +8,14 @@ use gpreempt_policy::{Waves, QUEUE_SLOTS};
 use kernel::{prelude::*, seq_file::SeqFile, seq_print};
 use kfd::{driver::queue::Activity, kernel::clock};
 
-/// A number for the table, or a dash if it is unknown.
-struct Maybe(Option<u64>);
+/// A number, or what stands for one that is unknown.
+struct Maybe(Option<u64>, &'static str);
 
 impl kernel::fmt::Display for Maybe {
     fn fmt(&self, out: &mut kernel::fmt::Formatter<'_>) -> kernel::fmt::Result {
         match self.0 {
             Some(value) => kernel::fmt::Display::fmt(&value, out),
-            None => out.pad("-"),
-        }
-    }
-}
-
-/// A number for JSON, or `null` if it is unknown.
-struct MaybeNull(Option<u64>);
-
-impl kernel::fmt::Display for MaybeNull {
-    fn fmt(&self, out: &mut kernel::fmt::Formatter<'_>) -> kernel::fmt::Result {
-        match self.0 {
-            Some(value) => kernel::fmt::Display::fmt(&value, out),
-            None => out.write_str("null"),
+            None => out.pad(self.1),
         }
     }
 }
@@ -66,8 +54,8 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
                 queue.key.id(),
                 queue.priority.level(),
                 view.effective.level(),
-                Maybe(seen.sample.read),
-                Maybe(seen.sample.write),
+                Maybe(seen.sample.read, "-"),
+                Maybe(seen.sample.write, "-"),
                 view.verdict.name(),
                 now.since(view.since).0 / 1_000_000,
                 view.stops,
@@ -75,7 +63,7 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
                 view.stopped.0 / 1_000
             );
         });
-        for process in node.survey().left_out() {
+        for process in node.look.survey.left_out() {
             seq_print!(
                 out,
                 "{:<12} {:>4} {:>8} {:<15} {} of {} queues are left alone: there is room for {} in all\n",
@@ -94,21 +82,16 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
 
 /// The same and more as JSON.
 pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
-    text::two_lists(
-        out,
-        ("queues", |next: &mut dyn FnMut()| {
-            json_queues(fleet, out, next)
-        }),
-        ("left_out", |next: &mut dyn FnMut()| {
-            json_left_out(fleet, out, next)
-        }),
-    )
+    text::object(out, || {
+        text::member(out, "queues", |next| json_queues(fleet, out, next))?;
+        text::member(out, "left_out", |next| json_left_out(fleet, out, next))
+    })
 }
 
 /// The queues in view.
 fn json_queues(fleet: &Fleet, out: &SeqFile, next: &mut dyn FnMut()) -> Result {
     each_node(fleet, |gpu, node, _| {
-        let (index, gpu_id) = (node.index, node.gpu_id());
+        let (index, gpu_id) = (node.index, node.check.gpu_id);
         node.each_queue(|view, queue, seen| {
                 next();
                 let waves = match seen.sample.waves {
@@ -128,14 +111,14 @@ fn json_queues(fleet: &Fleet, out: &SeqFile, next: &mut dyn FnMut()) -> Result {
                     seen.facts.format.name(),
                     queue.priority.level(),
                     view.effective.level(),
-                    MaybeNull(queue.rule.map(|rule| u64::from(rule.id)))
+                    Maybe(queue.rule.map(|rule| u64::from(rule.id)), "null")
                 );
                 seq_print!(
                     out,
                     "\"rptr\":{},\"wptr\":{},\"waves\":{},\"head\":\"{}\",\"active\":{},\"contends\":{},\"internal\":{},\"protected\":{},",
-                    MaybeNull(seen.sample.read),
-                    MaybeNull(seen.sample.write),
-                    MaybeNull(waves),
+                    Maybe(seen.sample.read, "null"),
+                    Maybe(seen.sample.write, "null"),
+                    Maybe(waves, "null"),
                     seen.sample.head.name(),
                     active,
                     view.contends,
@@ -159,14 +142,14 @@ fn json_queues(fleet: &Fleet, out: &SeqFile, next: &mut dyn FnMut()) -> Result {
 /// The processes of which not all queues are in view.
 fn json_left_out(fleet: &Fleet, out: &SeqFile, next: &mut dyn FnMut()) -> Result {
     each_node(fleet, |gpu, node, _| {
-        for process in node.survey().left_out() {
+        for process in node.look.survey.left_out() {
             next();
             seq_print!(
                 out,
                 "{{\"gpu\":\"{}\",\"node\":{},\"gpu_id\":{},\"pid\":{},\"comm\":{},\"queues\":{},\"left_out\":{}}}",
                 gpu,
                 node.index,
-                node.gpu_id(),
+                node.check.gpu_id,
                 process.pid,
                 Quoted(&process.comm),
                 process.queues,

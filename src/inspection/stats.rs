@@ -8,15 +8,19 @@ use crate::{
     node::{record::wide, NodeState},
 };
 use kernel::{prelude::*, seq_file::SeqFile, seq_print};
+use kfd::act::failure::Failure;
 
 /// The numbers of a node, each with its name.
 fn numbers(node: &NodeState) -> [(&'static str, u64); 24] {
-    let counters = &node.record().counters;
+    let counters = &node.memory.record.counters;
     let last = node.last;
     [
-        ("queues", wide(node.survey().queues().len())),
-        ("copy_queues", u64::from(node.survey().copy_queues())),
-        ("processes", wide(node.survey().processes().len())),
+        ("queues", wide(node.look.survey.queues().len())),
+        (
+            "copy_queues",
+            u64::from(node.look.survey.counted().copy_queues),
+        ),
+        ("processes", wide(node.look.survey.processes().len())),
         ("running", wide(last.running)),
         ("waiting", wide(last.waiting)),
         ("stopped", wide(last.stopped)),
@@ -49,7 +53,7 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
             "{} node {} gpu_id {}: {}, mode {}, sampler {}, backend {}, transaction {}\n",
             gpu,
             node.index,
-            node.gpu_id(),
+            node.check.gpu_id,
             node.state(),
             settings.mode.name(),
             settings.sampler.name(),
@@ -59,7 +63,7 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
         if let Some(refusal) = node.refusal() {
             seq_print!(out, "  refused: {}\n", refusal.why);
         }
-        if let Some(failure) = node.last_failure() {
+        if let Some(failure) = node.transactions.last_failure {
             seq_print!(out, "  last failure: {}\n", failure.why());
         }
         for (name, value) in numbers(node) {
@@ -67,6 +71,14 @@ pub(super) fn table(fleet: &Fleet, out: &SeqFile) -> Result {
         }
         Ok(())
     })
+}
+
+/// Words as a JSON string, or `null`.
+fn or_null(out: &SeqFile, words: Option<&str>) {
+    match words {
+        Some(words) => seq_print!(out, "{}", Quoted(words.as_bytes())),
+        None => seq_print!(out, "null"),
+    }
 }
 
 /// The same as JSON.
@@ -79,18 +91,12 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
                 "{{\"gpu\":\"{}\",\"node\":{},\"gpu_id\":{},\"state\":\"{}\",\"refusal\":",
                 gpu,
                 node.index,
-                node.gpu_id(),
+                node.check.gpu_id,
                 node.state()
             );
-            match node.refusal() {
-                Some(refusal) => seq_print!(out, "{}", Quoted(refusal.why.as_bytes())),
-                None => seq_print!(out, "null"),
-            }
+            or_null(out, node.refusal().map(|refusal| refusal.why));
             seq_print!(out, ",\"last_failure\":");
-            match node.last_failure() {
-                Some(failure) => seq_print!(out, "{}", Quoted(failure.why().as_bytes())),
-                None => seq_print!(out, "null"),
-            }
+            or_null(out, node.transactions.last_failure.map(Failure::why));
             seq_print!(
                 out,
                 ",\"mode\":\"{}\",\"sampler\":\"{}\",\"backend\":\"{}\",\"transaction\":\"{}\"",

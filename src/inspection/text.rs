@@ -34,33 +34,30 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// A named list of JSON objects, in an object with the schema's version. `fill` is
-/// given a function to call before each object.
+/// An object with the schema's version and members behind that.
+pub(super) fn object(out: &SeqFile, members: impl FnOnce() -> Result) -> Result {
+    seq_print!(out, "{{\"schema\":{}", SCHEMA);
+    let result = members();
+    seq_print!(out, "}}\n");
+    result
+}
+
+/// Such an object with one list.
 pub(super) fn list(
     out: &SeqFile,
     name: &str,
     fill: impl FnOnce(&mut dyn FnMut()) -> Result,
 ) -> Result {
-    seq_print!(out, "{{\"schema\":{}", SCHEMA);
-    let result = member(out, name, fill);
-    seq_print!(out, "}}\n");
-    result
+    object(out, || member(out, name, fill))
 }
 
-/// Two such lists in one object.
-pub(super) fn two_lists(
+/// A list of objects as a member, behind another one. `fill` is given a function to call
+/// before each object.
+pub(super) fn member(
     out: &SeqFile,
-    (name, fill): (&str, impl FnOnce(&mut dyn FnMut()) -> Result),
-    (other_name, fill_other): (&str, impl FnOnce(&mut dyn FnMut()) -> Result),
+    name: &str,
+    fill: impl FnOnce(&mut dyn FnMut()) -> Result,
 ) -> Result {
-    seq_print!(out, "{{\"schema\":{}", SCHEMA);
-    let result = member(out, name, fill).and_then(|()| member(out, other_name, fill_other));
-    seq_print!(out, "}}\n");
-    result
-}
-
-/// A list as a member of an object, behind another member.
-fn member(out: &SeqFile, name: &str, fill: impl FnOnce(&mut dyn FnMut()) -> Result) -> Result {
     seq_print!(out, ",\"{}\":[", name);
     let mut first = true;
     let result = fill(&mut || {

@@ -26,7 +26,7 @@ pub(crate) struct Crowding {
 impl Crowding {
     /// Says whose queues are not in view, if that has changed.
     pub(crate) fn say(&mut self, at: NodeRef<'_>, survey: &Survey, now: Nanos) {
-        if self.said == 0 && survey.beyond() == 0 {
+        if self.said == 0 && survey.counted().beyond == 0 {
             return;
         }
         let processes = stand_in(survey);
@@ -50,7 +50,7 @@ impl Crowding {
 
 /// A number that changes with the processes of which not all queues are in view.
 fn stand_in(survey: &Survey) -> u64 {
-    if survey.beyond() == 0 {
+    if survey.counted().beyond == 0 {
         return 0;
     }
     let mix = |sum: u64, pid: i32| {
@@ -65,7 +65,7 @@ struct Names<'a>(&'a Survey);
 
 impl fmt::Display for Names<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut others = self.0.beyond();
+        let mut others = self.0.counted().beyond;
         for (at, one) in self.0.left_out().take(NAMED).enumerate() {
             let comma = if at > 0 { ", " } else { "" };
             out.write_fmt(fmt!(

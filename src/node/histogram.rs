@@ -11,9 +11,9 @@ pub(crate) const BUCKETS: usize = 40;
 #[derive(Clone, Copy)]
 pub(crate) struct Histogram {
     counts: [u64; BUCKETS],
-    count: u64,
-    sum: u64,
-    longest: u64,
+    pub(crate) count: u64,
+    pub(crate) sum: u64,
+    pub(crate) longest: u64,
 }
 
 impl Histogram {
@@ -36,21 +36,6 @@ impl Histogram {
         self.count = self.count.saturating_add(1);
         self.sum = self.sum.saturating_add(duration.0);
         self.longest = self.longest.max(duration.0);
-    }
-
-    /// How many durations were counted.
-    pub(crate) fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// Their sum.
-    pub(crate) fn sum(&self) -> u64 {
-        self.sum
-    }
-
-    /// The longest of them.
-    pub(crate) fn longest(&self) -> u64 {
-        self.longest
     }
 
     /// The buckets that hold anything: the shortest duration of each, and how many

@@ -6,16 +6,19 @@
 use gpreempt_policy::SamplerKind;
 use kernel::prelude::*;
 use kfd::{
-    driver::{gpu::Present, hardware::HardwareSource},
+    driver::{
+        gpu::Present,
+        hardware::{HardwareSource, Waves},
+    },
     kernel::thread::Running,
-    look::{hardware::Occupancy, registers::Registers, survey::Survey},
+    look::{registers::Registers, survey::Survey},
 };
 
 /// The memory for a look.
 pub(crate) struct Look {
     /// What the last one saw.
     pub(crate) survey: Survey,
-    occupancy: Occupancy,
+    waves: Waves,
     registers: Registers,
 }
 
@@ -23,7 +26,7 @@ impl Look {
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
             survey: Survey::new()?,
-            occupancy: Occupancy::new()?,
+            waves: Waves::new()?,
             registers: Registers::new()?,
         })
     }
@@ -52,7 +55,7 @@ impl Look {
             SamplerKind::Mmio => true,
         };
         if let (true, Some(source)) = (count, hardware) {
-            self.survey.count_waves(gpu, &mut self.occupancy, source);
+            self.survey.count_waves(gpu, &mut self.waves, source);
         }
     }
 }

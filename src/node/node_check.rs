@@ -9,7 +9,8 @@ use kfd::driver::{check, check::Refusal, node::Node};
 
 /// What the check of a node has said.
 pub(crate) struct NodeCheck {
-    gpu_id: u32,
+    /// KFD's number of the node, or 0 before the node was first seen.
+    pub(crate) gpu_id: u32,
     /// The node's name, which changes when the GPU is divided anew.
     name: usize,
     /// `None`: the node is to be checked.
@@ -23,11 +24,6 @@ impl NodeCheck {
             name: 0,
             check: None,
         }
-    }
-
-    /// KFD's number of the node, or 0 before the node was first seen.
-    pub(crate) fn gpu_id(&self) -> u32 {
-        self.gpu_id
     }
 
     /// Why the node is left alone, if it is.

@@ -30,7 +30,7 @@ pub(crate) fn keep(
             continue;
         };
         let done = match decision.apply {
-            true => transactions.done(queue.key),
+            true => transactions.requests.done(queue.key),
             false => Done::Nothing,
         };
         if done != Done::Nothing {
@@ -69,7 +69,7 @@ fn outcome(decision: &Decision, done: Done, failure: Option<Failure>) -> Outcome
         return Outcome::Observed;
     }
     if let Some(failure) = failure {
-        return Outcome::Failed(failure.failed());
+        return Outcome::Failed(failure);
     }
     match done {
         Done::Nothing => Outcome::Nothing,
@@ -89,7 +89,7 @@ fn note(memory: &mut Memory, decision: &Decision, outcome: Outcome) {
         }
         Outcome::Done => Report::Done,
         Outcome::Nothing => Report::NothingToDo,
-        Outcome::Failed(failed) => Report::Failed(failed),
+        Outcome::Failed(failure) => Report::Failed(failure.kind()),
     };
     match (outcome, decision.action) {
         (Outcome::Done, Action::Stop) => {

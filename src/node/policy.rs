@@ -69,7 +69,7 @@ impl NodePolicy {
     pub(crate) fn failed(&mut self, failure: Failure) {
         /// Names of queues begin above it.
         const NONE: QueueId = QueueId(0);
-        self.report(NONE, Report::Failed(failure.failed()));
+        self.report(NONE, Report::Failed(failure.kind()));
     }
 
     /// The priority that counts for a queue. One that the policy has no room for is

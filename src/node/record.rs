@@ -3,8 +3,9 @@
 //! What a node did: counters, the latest decisions, and how long things took.
 
 use crate::node::histogram::Histogram;
-use gpreempt_policy::{Action, Failed, HintCounts, Nanos, Reason};
+use gpreempt_policy::{Action, HintCounts, Nanos, Reason};
 use kernel::prelude::*;
+use kfd::act::failure::Failure;
 
 /// How many decisions are kept.
 pub(crate) const EVENTS: usize = 512;
@@ -52,7 +53,7 @@ pub(crate) enum Outcome {
     /// Nothing had to or could be done.
     Nothing,
     /// The transaction failed.
-    Failed(Failed),
+    Failed(Failure),
 }
 
 impl Outcome {

@@ -9,11 +9,7 @@
 
 use crate::node::{memory::Memory, node_ref::NodeRef, roster::Roster, transaction::Transactions};
 use kernel::prelude::*;
-use kfd::{
-    act::failure::Failure,
-    driver::gpu::Away,
-    look::survey::Survey,
-};
+use kfd::{act::failure::Failure, driver::gpu::Away, look::survey::Survey};
 
 /// Why everything is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +30,7 @@ pub(crate) fn start_all(
     memory: &mut Memory,
     cause: StartAllCause,
 ) -> Result<(), Failure> {
-    let only_firmware = !transactions.off_hardware();
+    let only_firmware = !transactions.off_hardware;
     let back = match cause {
         // Whatever is to run, the driver puts on the hardware when the system wakes.
         StartAllCause::Sleep if only_firmware => Ok(()),

@@ -15,20 +15,19 @@ use kernel::prelude::*;
 use kfd::{
     act::{
         failure::Failure,
-        transaction::{report_misfit, Done, HandedOver, Orders, Requests, Transacted},
+        transaction::{report_misfit, HandedOver, Orders, Requests, Transacted},
     },
-    driver::queue::QueueKey,
     kernel::clock,
     look::survey::Survey,
 };
 
 /// The transactions on a node.
 pub(crate) struct Transactions {
-    requests: Requests,
+    pub(crate) requests: Requests,
     /// A transaction of ours has left the queues off the hardware.
-    off_hardware: bool,
+    pub(crate) off_hardware: bool,
     /// Why the last transaction that failed did so, until an operator arms the node.
-    last_failure: Option<Failure>,
+    pub(crate) last_failure: Option<Failure>,
     /// The log says already that the driver's lists do not fit together.
     said_misfit: bool,
     /// The log says already that an unmapping of our own was left to the driver's.
@@ -58,19 +57,9 @@ impl Transactions {
         })
     }
 
-    /// Whether a transaction of ours has left the queues off the hardware.
-    pub(crate) fn off_hardware(&self) -> bool {
-        self.off_hardware
-    }
-
     /// Whether the queues are off the hardware because of us, or may be.
     pub(crate) fn may_be_off(&self) -> bool {
         self.off_hardware || self.unanswered.may_be_off()
-    }
-
-    /// Why the last transaction that failed did so.
-    pub(crate) fn last_failure(&self) -> Option<Failure> {
-        self.last_failure
     }
 
     /// Forgets why a transaction failed: an operator has armed the node.
@@ -87,7 +76,7 @@ impl Transactions {
 
     /// Carries out the decisions that are more than observed, when no program is writing
     /// packets or none is waited for any more. What became of each decision,
-    /// [`Transactions::done`] tells, also after a failure: edits made before it stay.
+    /// [`Requests::done`] tells, also after a failure: edits made before it stay.
     pub(crate) fn carry_out(
         &mut self,
         at: NodeRef<'_>,
@@ -150,13 +139,6 @@ impl Transactions {
         }
     }
 
-    /// What became of the request about a queue.
-    pub(crate) fn done(&self, key: QueueKey) -> Done {
-        self.requests
-            .carried_out(key)
-            .map_or(Done::Nothing, |(_, done)| done)
-    }
-
     /// Starts every queue of the node that is stopped, remembered or not, in one
     /// transaction.
     pub(crate) fn start_all(
@@ -176,18 +158,12 @@ impl Transactions {
         memory: &mut Memory,
     ) -> Result<(), Failure> {
         let in_view = survey.queues().iter().map(|seen| seen.facts.key);
-        self.transact(at, memory, |requests| {
-            requests.start_beyond(in_view)
-        })
+        self.transact(at, memory, |requests| requests.start_beyond(in_view))
     }
 
     /// Puts what should run back on the hardware, if a transaction may have left it off.
     /// Otherwise nothing would but the next change that the driver makes itself.
-    pub(crate) fn put_back(
-        &mut self,
-        at: NodeRef<'_>,
-        memory: &mut Memory,
-    ) -> Result<(), Failure> {
+    pub(crate) fn put_back(&mut self, at: NodeRef<'_>, memory: &mut Memory) -> Result<(), Failure> {
         if !self.may_be_off() {
             return Ok(());
         }
@@ -206,7 +182,7 @@ impl Transactions {
         survey: &Survey,
         memory: &mut Memory,
     ) -> Result<(), Failure> {
-        if !survey.uncounted_gws() {
+        if !survey.counted().uncounted_gws {
             return Ok(());
         }
         self.transact(at, memory, Requests::count_gws)

@@ -105,11 +105,7 @@ impl Unanswered {
     }
 
     /// Has orders carried out, unless nobody may answer and there is anything to do.
-    pub(crate) fn send(
-        &mut self,
-        at: NodeRef<'_>,
-        orders: &mut Orders<'_>,
-    ) -> Transacted {
+    pub(crate) fn send(&mut self, at: NodeRef<'_>, orders: &mut Orders<'_>) -> Transacted {
         if self.lasts(at) {
             let due = at.with(|node| orders.has_to_do(node));
             return match due.map_err(Failure::Away)?? {

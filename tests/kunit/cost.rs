@@ -125,13 +125,13 @@ mod tests {
             scene.requests.fill([(before, Stop)].into_iter());
             scene.requests.fill([(now, Stop)].into_iter());
             scene.walks(Requests::each)?;
-            expect(scene.requests.carried_out(before), None)?;
-            expect(scene.requests.carried_out(now), Some((Stop, Done::Yes)))?;
+            expect(scene.requests.done(before), Done::Nothing)?;
+            expect(scene.requests.done(now), Done::Yes)?;
             scene.requests.fill(core::iter::empty());
             scene.requests.fill([(before, Stop)].into_iter());
             scene.walks(Requests::each)?;
-            expect(scene.requests.carried_out(now), None)?;
-            expect(scene.requests.carried_out(before), Some((Stop, Done::Yes)))
+            expect(scene.requests.done(now), Done::Nothing)?;
+            expect(scene.requests.done(before), Done::Yes)
         })
     }
 

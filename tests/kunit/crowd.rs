@@ -10,8 +10,8 @@ use crate::fake::layout::*;
 use crate::fake::{expect, failed, get, put, with_node, Fake, INIT};
 use crate::node::roster::Roster;
 use crate::roster_cases::no_rules;
-use gpreempt_policy::{Action, QueueId, QUEUE_SLOTS};
 use gpreempt_policy::TransactionKind;
+use gpreempt_policy::{Action, QueueId, QUEUE_SLOTS};
 use kernel::prelude::*;
 use kfd::act::hws::Hws;
 use kfd::act::transaction::Requests;
@@ -44,7 +44,7 @@ impl Watcher<'_> {
 
     /// How many queues are in view, and how many are not.
     fn counts(&self) -> (usize, u32) {
-        (self.survey.queues().len(), self.survey.beyond())
+        (self.survey.queues().len(), self.survey.counted().beyond)
     }
 
     /// Checks that each queue is counted once, and that what is not in view is named.
@@ -97,7 +97,7 @@ fn joined_by(watcher: &mut Watcher<'_>, processes: u32, queues: u32) -> Result {
         watcher.look()?;
         watcher.check(total)?;
         expect(watcher.counts().0, QUEUE_SLOTS)?;
-        expect(watcher.survey.stopped_beyond(), 0)?;
+        expect(watcher.survey.counted().stopped_beyond, 0)?;
         let [first, second, ..] = &known[..] else {
             return failed(fmt!("{} queues were there", known.len()));
         };
@@ -223,7 +223,7 @@ mod tests {
             put(newest, QUEUE_PROPERTIES + QUEUE_PROPERTIES_IS_ACTIVE, 0u8);
             watcher.look()?;
             expect(sees(watcher), true)?;
-            expect(watcher.survey.stopped_beyond(), 0)?;
+            expect(watcher.survey.counted().stopped_beyond, 0)?;
             watcher.check(4 + MORE)
         })
     }
@@ -235,7 +235,7 @@ mod tests {
             let before = WALKS.so_far();
             survey.take(node, core::iter::empty());
             let left_out = survey.left_out().count();
-            (WALKS.so_far() - before, survey.beyond(), left_out)
+            (WALKS.so_far() - before, survey.counted().beyond, left_out)
         };
         with_node(|node| {
             expect(look(node), (1, 0, 0))?;
@@ -269,7 +269,7 @@ mod tests {
             Fake::add_processes(1, 205)?;
             watcher.look()?;
             expect(watcher.counts(), (QUEUE_SLOTS, 205))?;
-            expect(watcher.survey.stopped_beyond(), 205)?;
+            expect(watcher.survey.counted().stopped_beyond, 205)?;
             let stopped_in_view = |watcher: &Watcher<'_>| {
                 let seen = watcher.survey.queues().iter();
                 seen.filter(|seen| seen.facts.activity == Activity::Stopped)
@@ -282,7 +282,7 @@ mod tests {
             expect(started.map(|_| ()), Ok(()))?;
             expect(orders.started(), 205)?;
             watcher.look()?;
-            expect(watcher.survey.stopped_beyond(), 0)?;
+            expect(watcher.survey.counted().stopped_beyond, 0)?;
             expect(stopped_in_view(watcher), QUEUE_SLOTS - 205)
         })
     }

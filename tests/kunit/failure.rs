@@ -51,8 +51,8 @@ mod tests {
     #[test]
     fn each_failure_has_one_meaning() -> Result {
         for &(failure, errno, kind) in MEANINGS {
-            let found = failure.failed();
-            if (found.errno, found.kind) != (errno, kind) {
+            let found = (failure.errno(), failure.kind());
+            if found != (errno, kind) {
                 return failed(fmt!("{failure:?}: {found:?}"));
             }
             expect(failure.is_passing(), kind == Passing)?;

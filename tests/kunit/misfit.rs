@@ -279,7 +279,10 @@ mod tests {
                 expect(&*scene.all(Stop, &[0, 2])?, &[Done::Nothing, Done::Yes])?;
                 let mut survey = Survey::new()?;
                 survey.take(scene.node, core::iter::empty());
-                expect((survey.queues().len(), survey.copy_queues()), (3, 2))?;
+                expect(
+                    (survey.queues().len(), survey.counted().copy_queues),
+                    (3, 2),
+                )?;
                 expect(scene.start_all()?, Ok(1))?;
                 let all = State::with([true; 4]);
                 scene.left(State { compute: 3, ..all })

@@ -66,8 +66,8 @@ mod tests {
         }
         let expected = [(1, 2), (2, 2), (4, 1), (512, 1), (1024, 1)];
         expect(histogram.buckets().eq(expected), true)?;
-        expect((histogram.count(), histogram.sum()), (7, 2057))?;
-        expect(histogram.longest(), 1024)
+        expect((histogram.count, histogram.sum), (7, 2057))?;
+        expect(histogram.longest, 1024)
     }
 
     #[test]
@@ -76,6 +76,6 @@ mod tests {
         histogram.add(Nanos(u64::MAX));
         histogram.add(Nanos(u64::MAX));
         expect(histogram.buckets().eq([(1 << (BUCKETS - 1), 2)]), true)?;
-        expect((histogram.sum(), histogram.longest()), (u64::MAX, u64::MAX))
+        expect((histogram.sum, histogram.longest), (u64::MAX, u64::MAX))
     }
 }

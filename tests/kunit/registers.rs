@@ -8,7 +8,7 @@ use crate::fake::layout::*;
 use crate::fake::{expect, put, with_gpu, Fake};
 use kernel::prelude::*;
 use kfd::driver::gpu::Present;
-use kfd::look::hardware::Occupancy;
+use kfd::driver::hardware::Waves;
 use kfd::look::registers::Registers;
 use kfd::look::survey::Survey;
 
@@ -48,7 +48,7 @@ impl Looker<'_> {
         self.survey.take(&node, core::iter::empty());
         let source = node.hardware_source(self.gpu).ok_or(ENODEV)?;
         self.survey
-            .count_waves(self.gpu, &mut Occupancy::new()?, source);
+            .count_waves(self.gpu, &mut Waves::new()?, source);
         Ok(Fake::now().wave_counts - before)
     }
 

@@ -6,8 +6,8 @@
 use crate::fake::layout::*;
 use crate::fake::{failed, get, put, with_node, Fake};
 use gpreempt_policy::Action;
-use gpreempt_policy::QUEUE_SLOTS;
 use gpreempt_policy::TransactionKind;
+use gpreempt_policy::QUEUE_SLOTS;
 use kernel::prelude::*;
 use kfd::act::failure::Failure;
 use kfd::act::hws::Hws;
@@ -129,11 +129,7 @@ impl Scene<'_> {
         let handed_over = orders.handed_over();
         let mut done = KVec::new();
         for &(key, _) in asked {
-            let carried_out = requests.carried_out(key);
-            done.push(
-                carried_out.map_or(Done::Nothing, |(_, done)| done),
-                GFP_KERNEL,
-            )?;
+            done.push(requests.done(key), GFP_KERNEL)?;
         }
         Ok(Transacted {
             result: result.map(|_| ()),

@@ -5,7 +5,7 @@
 use crate::fake::{expect, with_gpu};
 use gpreempt_policy::{Mode, Nanos, MOST_GPUS};
 use kernel::prelude::*;
-use kfd::operator::modes::{Address, Modes, NoRoom};
+use kfd::operator::gpu_modes::{Address, Modes, NoRoom};
 use kfd::operator::settings::Followed;
 use kfd::operator::settings::{set, LOCKS};
 

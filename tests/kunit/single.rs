@@ -38,8 +38,7 @@ impl Scene<'_> {
 
     /// What was done to a queue in the last transaction.
     fn done(&self, queue: usize) -> Done {
-        let carried_out = self.requests.carried_out(self.keys[queue]);
-        carried_out.map_or(Done::Nothing, |(_, done)| done)
+        self.requests.done(self.keys[queue])
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     },
     kernel::compat::ETIME,
 };
-use gpreempt_policy::{Failed, FailureKind};
+use gpreempt_policy::FailureKind;
 use kernel::prelude::*;
 
 /// Why a transaction failed. Nothing was changed unless it says otherwise.
@@ -94,14 +94,6 @@ impl Failure {
     /// Whether the firmware has not answered within the driver's time limit.
     pub fn is_unanswered(self) -> bool {
         matches!(self, Failure::Unmap(ETIME))
-    }
-
-    /// What the policy hears.
-    pub fn failed(self) -> Failed {
-        Failed {
-            errno: self.errno(),
-            kind: self.kind(),
-        }
     }
 
     /// The positive errno that tables and the log show.

@@ -100,11 +100,12 @@ impl Requests {
         self.list.is_empty()
     }
 
-    /// What was done to a queue, if anything was.
-    pub fn carried_out(&self, key: QueueKey) -> Option<(Action, Done)> {
-        let mut about = self.list.get(self.index.of(key))?.iter();
-        let request = about.find(|request| request.done != Done::Nothing)?;
-        Some((request.action, request.done))
+    /// What was done to a queue.
+    pub fn done(&self, key: QueueKey) -> Done {
+        let about = self.list.get(self.index.of(key)).unwrap_or(&[]);
+        let mut done = about.iter().map(|request| request.done);
+        done.find(|&done| done != Done::Nothing)
+            .unwrap_or(Done::Nothing)
     }
 
     /// Orders to do what each request says, and nothing else.

@@ -95,62 +95,39 @@ impl Row {
     }
 }
 
-const fn structure(owner: &'static str, bytes: Bytes) -> Row {
+const fn row(class: Class, owner: &'static str, ask: Ask) -> Row {
     Row {
-        class: Class::Structure,
+        class,
         owner,
-        ask: Ask::Bytes(bytes),
+        ask,
         need: Need::Always,
     }
 }
 
+const fn structure(owner: &'static str, bytes: Bytes) -> Row {
+    row(Class::Structure, owner, Ask::Bytes(bytes))
+}
+
 const fn field(owner: &'static str, path: &'static str, form: Form) -> Row {
-    Row {
-        class: Class::Structure,
-        owner,
-        ask: Ask::Field {
-            path,
-            form,
-            at: None,
-        },
-        need: Need::Always,
-    }
+    let at = None;
+    row(Class::Structure, owner, Ask::Field { path, form, at })
 }
 
 const fn field_at(owner: &'static str, path: &'static str, form: Form, at: u64) -> Row {
     let at = Some(at);
-    let ask = Ask::Field { path, form, at };
-    Row {
-        ask,
-        ..field(owner, path, form)
-    }
+    row(Class::Structure, owner, Ask::Field { path, form, at })
 }
 
 const fn operation(owner: &'static str, path: &'static str, signature: &'static str) -> Row {
-    Row {
-        class: Class::Structure,
-        owner,
-        ask: Ask::Pointer { path, signature },
-        need: Need::Always,
-    }
+    row(Class::Structure, owner, Ask::Pointer { path, signature })
 }
 
 const fn value(owner: &'static str, name: &'static str, value: Option<i64>) -> Row {
-    Row {
-        class: Class::Enumeration,
-        owner,
-        ask: Ask::Value(name, value),
-        need: Need::Always,
-    }
+    row(Class::Enumeration, owner, Ask::Value(name, value))
 }
 
 const fn function(owner: &'static str, signature: &'static str) -> Row {
-    Row {
-        class: Class::Function,
-        owner,
-        ask: Ask::Signature(signature),
-        need: Need::Always,
-    }
+    row(Class::Function, owner, Ask::Signature(signature))
 }
 
 /// The place of a field in its structure, by the number of its row.

@@ -124,6 +124,10 @@ impl Form {
         Ok(())
     }
 
+    pub(super) fn is_array(self) -> bool {
+        matches!(self, Form::Array(..))
+    }
+
     /// By how many bytes such a field is aligned.
     fn alignment(self) -> u64 {
         match self {

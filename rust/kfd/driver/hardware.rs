@@ -87,20 +87,20 @@ impl HardwareSlot {
     }
 }
 
-/// Room for the waves of each hardware queue of a node.
+/// The waves of each hardware queue of a node.
 ///
 /// # Invariants
 ///
 /// `queues` has `AMDGPU_MAX_QUEUES` elements.
-pub(crate) struct Waves {
+pub struct Waves {
     /// Waves and doorbell of each, as in the shim's `struct gp_occupancy`.
     queues: KVec<[u32; 2]>,
     most: i32,
 }
 
 impl Waves {
-    /// Room for the answer.
-    pub(crate) fn new() -> Result<Self> {
+    /// Room for them; nothing was counted yet.
+    pub fn new() -> Result<Self> {
         const {
             assert!(core::mem::offset_of!(bindings::gp_occupancy, wave_count) == 0);
             assert!(core::mem::offset_of!(bindings::gp_occupancy, doorbell_offset) == 4);
@@ -113,9 +113,11 @@ impl Waves {
         })
     }
 
-    /// Waves and doorbell of each hardware queue.
-    pub(crate) fn queues(&self) -> &[[u32; 2]] {
-        &self.queues
+    /// Those of the queue with a doorbell, as far as the last count says.
+    pub(crate) fn of(&self, doorbell: u32) -> u32 {
+        let queues = self.queues.iter();
+        let of_it = queues.filter(|[_, of]| *of == doorbell);
+        of_it.fold(0, |sum: u32, [waves, _]| sum.saturating_add(*waves))
     }
 }
 

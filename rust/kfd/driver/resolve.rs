@@ -267,13 +267,7 @@ impl fmt::Display for Difference {
                 }
                 write!(f, " is missing; {} have it", row.known_drivers())
             }
-            (
-                How::Bytes(found, bytes),
-                Ask::Field {
-                    form: Form::Array(..),
-                    ..
-                },
-            ) => {
+            (How::Bytes(found, bytes), Ask::Field { form, .. }) if form.is_array() => {
                 write!(f, "{row} has elements of {found} bytes instead of {bytes}")
             }
             (How::Bytes(found, bytes), _) => {

@@ -52,11 +52,9 @@ struct Member {
     /// Its tenant, and the place of that among the shares.
     tenant: u64,
     share: usize,
-    /// Its queues, by what speaks for them.
-    stopped: u32,
-    seen: u32,
-    unseen: u32,
-    /// How many of them are not in view.
+    /// What it asks of the room.
+    asked: RoomShare,
+    /// How many of its queues are not in view.
     left_out: u32,
 }
 
@@ -128,9 +126,7 @@ impl Crowd {
             }
             member.share = self.shares.len().saturating_sub(1);
             if let Some(share) = self.shares.last_mut() {
-                share.add(Worth::Stopped, member.stopped);
-                share.add(Worth::Seen, member.seen);
-                share.add(Worth::Unseen, member.unseen);
+                share.join(&member.asked);
             }
         }
     }
@@ -142,12 +138,7 @@ impl Crowd {
             }
             let worth = worth(facts, self.known_of(facts.key));
             if let Some(member) = self.newest(owner) {
-                let queues = match worth {
-                    Worth::Stopped => &mut member.stopped,
-                    Worth::Seen => &mut member.seen,
-                    Worth::Unseen => &mut member.unseen,
-                };
-                *queues = queues.saturating_add(1);
+                member.asked.add(worth);
             }
         });
     }
@@ -170,9 +161,7 @@ impl Crowd {
                 task: owner.task()?,
                 tenant: 0,
                 share: 0,
-                stopped: 0,
-                seen: 0,
-                unseen: 0,
+                asked: RoomShare::default(),
                 left_out: 0,
             };
             self.members.push_within_capacity(member).ok()?;
@@ -222,9 +211,7 @@ impl Crowd {
         self.members.iter().filter(some).map(|member| LeftOut {
             pid: member.task.pid(),
             comm: member.task.comm(),
-            queues: [member.seen, member.unseen]
-                .into_iter()
-                .fold(member.stopped, u32::saturating_add),
+            queues: member.asked.queues(),
             left_out: member.left_out,
         })
     }

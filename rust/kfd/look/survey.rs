@@ -9,6 +9,7 @@ use crate::{
     driver::{
         census::Census,
         gpu::Present,
+        hardware,
         hardware::HardwareSource,
         locked::{LockedNode, Owner},
         node::Node,
@@ -18,7 +19,6 @@ use crate::{
     kernel::{clock, thread::Running},
     look::{
         crowd::{Crowd, Known, LeftOut},
-        hardware::Occupancy,
         registers::Registers,
         sample::Sample,
         stops::Stops,
@@ -63,6 +63,20 @@ pub struct QueueSeen {
     pub internal: bool,
 }
 
+/// What a walk has counted beside the queues that it keeps.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counted {
+    /// Compute queues beyond those that there is room for.
+    pub beyond: u32,
+    /// Those of them that only a stop of ours keeps from running: there are more of
+    /// a process than its share.
+    pub stopped_beyond: u32,
+    /// The driver has left out to count a queue with GWS.
+    pub uncounted_gws: bool,
+    /// Queues that copy.
+    pub copy_queues: u32,
+}
+
 /// What one look saw. The memory is allocated once and used again.
 pub struct Survey {
     queues: KVVec<QueueSeen>,
@@ -70,10 +84,7 @@ pub struct Survey {
     census: Census,
     crowd: Crowd,
     stops: Stops,
-    beyond: u32,
-    stopped_beyond: u32,
-    uncounted_gws: bool,
-    copy_queues: u32,
+    counted: Counted,
     /// How many dies the node has.
     dies: u32,
     began: Nanos,
@@ -88,10 +99,7 @@ impl Survey {
             census: Census::default(),
             crowd: Crowd::new()?,
             stops: Stops::new()?,
-            beyond: 0,
-            stopped_beyond: 0,
-            uncounted_gws: false,
-            copy_queues: 0,
+            counted: Counted::default(),
             dies: 1,
             began: Nanos::ZERO,
         })
@@ -113,35 +121,19 @@ impl Survey {
         &self.processes
     }
 
-    /// What was counted.
+    /// What was counted beside.
+    pub fn counted(&self) -> &Counted {
+        &self.counted
+    }
+
+    /// What the driver's lists come to.
     pub fn census(&self) -> &Census {
         &self.census
     }
 
-    /// Compute queues beyond those that there is room for.
-    pub fn beyond(&self) -> u32 {
-        self.beyond
-    }
-
-    /// The processes that they belong to.
+    /// The processes of which not all queues are in view.
     pub fn left_out(&self) -> impl Iterator<Item = LeftOut> + '_ {
         self.crowd.left_out()
-    }
-
-    /// Those of them that only a stop of ours keeps from running: there are more of
-    /// a process than its share.
-    pub fn stopped_beyond(&self) -> u32 {
-        self.stopped_beyond
-    }
-
-    /// Whether the driver has left out to count a queue with GWS.
-    pub fn uncounted_gws(&self) -> bool {
-        self.uncounted_gws
-    }
-
-    /// Queues that copy.
-    pub fn copy_queues(&self) -> u32 {
-        self.copy_queues
     }
 
     /// When the last look began, after the wait for the lock.
@@ -159,10 +151,10 @@ impl Survey {
         if !self.crowd.chooses() {
             self.walk(node);
         }
-        if self.crowd.chooses() || self.beyond > 0 {
+        if self.crowd.chooses() || self.counted.beyond > 0 {
             self.crowd.choose(node, known);
             self.walk(node);
-            if self.beyond == 0 {
+            if self.counted.beyond == 0 {
                 self.crowd.dissolve();
             }
         }
@@ -178,10 +170,7 @@ impl Survey {
     fn empty(&mut self) {
         self.queues.clear();
         self.processes.clear();
-        self.beyond = 0;
-        self.stopped_beyond = 0;
-        self.uncounted_gws = false;
-        self.copy_queues = 0;
+        self.counted = Counted::default();
     }
 
     /// One walk over the queues, which keeps those that there is room for.
@@ -196,11 +185,11 @@ impl Survey {
         locked.walk(|owner, facts| {
             if facts.kind != QueueKind::Compute {
                 let copies = u32::from(facts.kind == QueueKind::Copy);
-                self.copy_queues = self.copy_queues.saturating_add(copies);
+                self.counted.copy_queues = self.counted.copy_queues.saturating_add(copies);
                 return;
             }
             let facts = &self.stops.judge(facts);
-            self.uncounted_gws |= facts.uncounted_gws;
+            self.counted.uncounted_gws |= facts.uncounted_gws;
             let chosen = self.crowd.keeps(facts);
             let room = self.queues.len() < self.queues.capacity();
             let process = (chosen && room)
@@ -216,9 +205,9 @@ impl Survey {
                 self.queues.push_within_capacity(seen).ok()
             });
             if kept.is_none() {
-                self.beyond = self.beyond.saturating_add(1);
+                self.counted.beyond = self.counted.beyond.saturating_add(1);
                 let stopped = u32::from(facts.may_be_started());
-                self.stopped_beyond = self.stopped_beyond.saturating_add(stopped);
+                self.counted.stopped_beyond = self.counted.stopped_beyond.saturating_add(stopped);
             }
         })
     }
@@ -254,33 +243,18 @@ impl Survey {
     /// process with several, with its small ring and its fixed priority.
     fn mark_internal(&mut self) {
         const RING_BYTES: u64 = 4096;
-        let mut oldest: Option<(usize, u32, usize)> = None;
-        for at in 0..self.queues.len() {
-            let Some(queue) = self.queues.get(at) else {
-                return;
+        let same = |one: &QueueSeen, next: &QueueSeen| one.process == next.process;
+        for queues in self.queues.chunk_by_mut(same) {
+            let Some(oldest) = queues.iter_mut().min_by_key(|queue| queue.facts.key.id) else {
+                continue;
             };
-            let (process, id) = (queue.process, queue.facts.key.id);
-            match oldest {
-                Some((of, lowest, _)) if of == process && lowest <= id => {}
-                _ => oldest = Some((process, id, at)),
-            }
-            let next_is_other = self
-                .queues
-                .get(at + 1)
-                .is_none_or(|next| next.process != process);
-            let several = self
-                .processes
-                .get(process)
-                .is_some_and(|process| process.compute_queues >= 2);
-            if next_is_other && several {
-                let oldest = oldest.and_then(|(_, _, at)| self.queues.get_mut(at));
-                if let Some(queue) = oldest {
-                    let facts = &queue.facts;
-                    queue.internal = facts.format == Format::Aql
-                        && facts.ring_bytes == RING_BYTES
-                        && facts.priority == Priority::NORMAL;
-                }
-            }
+            let process = self.processes.get(oldest.process);
+            let several = process.is_some_and(|process| process.compute_queues >= 2);
+            let facts = &oldest.facts;
+            oldest.internal = several
+                && facts.format == Format::Aql
+                && facts.ring_bytes == RING_BYTES
+                && facts.priority == Priority::NORMAL;
         }
     }
 
@@ -372,13 +346,15 @@ impl Survey {
     pub fn count_waves(
         &mut self,
         gpu: &Present<'_>,
-        occupancy: &mut Occupancy,
+        waves: &mut hardware::Waves,
         source: HardwareSource<'_>,
     ) {
-        let known = occupancy.ask(gpu, source).is_ok();
+        let counted = gpu
+            .hardware()
+            .map(|hardware| hardware.count_waves(source, waves));
         for queue in self.queues.iter_mut() {
-            queue.sample.waves = if known && queue.facts.packet_xcc == 0 {
-                Waves::Known(occupancy.waves(queue.facts.key.doorbell))
+            queue.sample.waves = if counted.is_ok() && queue.facts.packet_xcc == 0 {
+                Waves::Known(waves.of(queue.facts.key.doorbell))
             } else {
                 Waves::Unknown
             };

@@ -18,33 +18,25 @@ pub trait Show: Send + Sync + 'static {
 ///
 /// All that can fail is done here. A module whose start fails is freed although
 /// somebody has one of its files open, so that none may appear before.
-#[derive(Default)]
-pub struct Files(KVec<KBox<dyn Entry>>);
+pub struct Files<S: Show>(KVec<KBox<File<S>>>);
 
 /// A folder in debugfs with its files; they are removed when it is dropped.
 ///
 /// # Invariants
 ///
 /// The pointer is what the shim returned for the folder.
-pub struct Folder {
+pub struct Folder<S: Show> {
     folder: *mut kernel::bindings::dentry,
-    _files: Files,
+    _files: Files<S>,
 }
 
 // SAFETY: debugfs has locks of its own, and the files' content is `Send`.
-unsafe impl Send for Folder {}
+unsafe impl<S: Show> Send for Folder<S> {}
 // SAFETY: debugfs has locks of its own, and the files' content is `Sync`.
-unsafe impl Sync for Folder {}
-
-/// A file with any content.
-trait Entry: Send + Sync {
-    fn name(&self) -> &'static CStr;
-    /// What the shim needs, which points back to the whole.
-    fn file(&mut self) -> *mut bindings::gp_file;
-}
+unsafe impl<S: Show> Sync for Folder<S> {}
 
 /// A file: what the shim needs, and what it shows.
-struct File<S: Show> {
+pub struct File<S: Show> {
     name: &'static CStr,
     file: bindings::gp_file,
     show: S,
@@ -54,22 +46,6 @@ struct File<S: Show> {
 unsafe impl<S: Show> Send for File<S> {}
 // SAFETY: The pointer in `file` is to `self`, and `S` is `Sync`.
 unsafe impl<S: Show> Sync for File<S> {}
-
-impl<S: Show> Entry for File<S> {
-    fn name(&self) -> &'static CStr {
-        self.name
-    }
-
-    fn file(&mut self) -> *mut bindings::gp_file {
-        let data = core::ptr::from_mut(self);
-        // SAFETY: The pointer was just made from a reference. It gives both, so
-        // that neither is made from a borrow that ends with the other.
-        unsafe {
-            (*data).file.data = data.cast();
-            &raw mut (*data).file
-        }
-    }
-}
 
 impl<S: Show> File<S> {
     /// # Safety
@@ -88,9 +64,14 @@ impl<S: Show> File<S> {
     }
 }
 
-impl Files {
+impl<S: Show> Files<S> {
+    /// No files.
+    pub fn new() -> Self {
+        Self(KVec::new())
+    }
+
     /// Adds a file.
-    pub fn add<S: Show>(&mut self, name: &'static CStr, show: S) -> Result {
+    pub fn add(&mut self, name: &'static CStr, show: S) -> Result {
         let file = bindings::gp_file {
             show: Some(File::<S>::show),
             data: core::ptr::null_mut(),
@@ -101,15 +82,21 @@ impl Files {
 
     /// Has them appear in a folder. A kernel without debugfs shows nothing, which
     /// is no error.
-    pub fn appear(mut self, name: &CStr) -> Folder {
+    pub fn appear(mut self, name: &CStr) -> Folder<S> {
         // SAFETY: `name` is a string that outlives the call, which copies it. The call may
         // sleep, and nothing that forbids it is held where files are made.
         let folder = unsafe { bindings::gp_debugfs_create(name.as_char_ptr()) };
-        for entry in &mut self.0 {
-            let name = entry.name().as_char_ptr();
-            // SAFETY: The folder is the shim's. The file and its data are in a box
-            // that the result keeps until the folder is removed.
-            unsafe { bindings::gp_debugfs_file(folder, name, entry.file()) };
+        for file in &mut self.0 {
+            let name = file.name.as_char_ptr();
+            let whole = core::ptr::from_mut::<File<S>>(file);
+            // SAFETY: The folder is the shim's. The file is in a box that the result keeps
+            // until the folder is removed. The pointer to it was just made from a
+            // reference; it gives both, so that neither is made from a borrow that ends
+            // with the other.
+            unsafe {
+                (*whole).file.data = whole.cast();
+                bindings::gp_debugfs_file(folder, name, &raw mut (*whole).file);
+            }
         }
         // INVARIANT: The shim's result.
         Folder {
@@ -119,7 +106,7 @@ impl Files {
     }
 }
 
-impl Drop for Folder {
+impl<S: Show> Drop for Folder<S> {
     fn drop(&mut self) {
         // SAFETY: By the type's invariant this is what the shim returned. The files'
         // content is dropped only after that, when nobody reads them any more.

@@ -2,10 +2,7 @@
 
 //! A folder in sysfs, whose files show and take the values of one owner.
 
-use crate::{
-    kernel::{bindings, compat::*},
-    operator::settings::formatter,
-};
+use crate::kernel::{bindings, compat::*};
 use core::ptr::NonNull;
 use kernel::{
     error::{from_err_ptr, from_result},
@@ -23,27 +20,6 @@ pub(super) unsafe fn written<'a>(text: *const c_char, length: usize) -> Result<&
     // SAFETY: By the function's requirement so many bytes are there and stay as they are.
     let bytes = unsafe { core::slice::from_raw_parts(text.cast::<u8>(), length) };
     core::str::from_utf8(bytes).map_err(|_| EINVAL)
-}
-
-/// A device that has folders.
-///
-/// # Invariants
-///
-/// The pointer is to a device of the shim's, which is there for as long as this is.
-pub(super) struct Device(NonNull<bindings::gp_root>);
-
-impl Device {
-    /// # Safety
-    ///
-    /// The device must be one of the shim's, and be there for as long as the result is.
-    pub(super) unsafe fn from_raw(device: NonNull<bindings::gp_root>) -> Self {
-        // INVARIANT: By the function's requirement.
-        Self(device)
-    }
-
-    pub(super) fn as_ptr(&self) -> *mut bindings::gp_root {
-        self.0.as_ptr()
-    }
 }
 
 /// The files of a folder, by their numbers.
@@ -97,9 +73,18 @@ impl<F: Files> Folder<F> {
         store: Some(Self::store),
     };
 
-    /// Creates a folder in the device.
-    pub(super) fn in_device(device: &Device, name: &CStr, kind: Kind, files: F) -> Result<Self> {
-        // SAFETY: By the invariant of `Device` it is there.
+    /// Creates a folder in a device.
+    ///
+    /// # Safety
+    ///
+    /// The device must be one of the shim's and there during the call.
+    pub(super) unsafe fn in_device(
+        device: NonNull<bindings::gp_root>,
+        name: &CStr,
+        kind: Kind,
+        files: F,
+    ) -> Result<Self> {
+        // SAFETY: By the function's requirement the device is there.
         unsafe { Self::create(device.as_ptr(), core::ptr::null_mut(), name, kind, files) }
     }
 
@@ -151,7 +136,7 @@ impl<F: Files> Folder<F> {
         // during the call.
         let page = unsafe { core::slice::from_raw_parts_mut(page.cast::<u8>(), PAGE_SIZE) };
         from_result(|| {
-            let mut out = formatter(page).ok_or(EINVAL)?;
+            let mut out = Formatter::new(page);
             files.show(file, &mut out)?;
             core::fmt::Write::write_str(&mut out, "\n").map_err(|_| EINVAL)?;
             isize::try_from(out.bytes_written()).map_err(|_| EINVAL)

@@ -12,7 +12,7 @@ mod modinfo;
 use crate::{
     driver::driver::Device,
     kernel::{bindings, compat::*, count::Count, wake},
-    operator::modes::{Address, Modes, NoRoom},
+    operator::gpu_modes::{Address, Modes, NoRoom},
 };
 use core::{cell::UnsafeCell, fmt::Write};
 use gpreempt_policy::{
@@ -223,20 +223,13 @@ unsafe extern "C" fn get_callback(
     // SAFETY: By the function's requirement there is a page.
     let page =
         unsafe { core::slice::from_raw_parts_mut(buffer.cast::<u8>(), kernel::page::PAGE_SIZE) };
-    let Some(mut out) = formatter(page) else {
-        return EINVAL.to_errno();
-    };
+    let mut out = Formatter::new(page);
     let name = name.to_str().unwrap_or("");
     let settings = with(|all| all.settings);
     if settings.write_text(name, &mut out).is_err() || out.write_str("\n").is_err() {
         return EINVAL.to_errno();
     }
     c_int::try_from(out.bytes_written()).unwrap_or(EINVAL.to_errno())
-}
-
-/// A formatter that writes to a page.
-pub(crate) fn formatter(page: &mut [u8]) -> Option<Formatter<'_>> {
-    Some(Formatter::new(page))
 }
 
 static OPS: kernel::bindings::kernel_param_ops = kernel::bindings::kernel_param_ops {
@@ -249,20 +242,16 @@ static OPS: kernel::bindings::kernel_param_ops = kernel::bindings::kernel_param_
 /// How many parameters there are.
 const PARAMETER_COUNT: usize = NUMBERS.len() + CHOICES.len() + 1;
 
-/// The names of all parameters.
-const PARAMETERS: [&str; PARAMETER_COUNT] = {
-    let mut names = [TIMESLICE_NAME; PARAMETER_COUNT];
-    let mut at = 0;
-    while at < NUMBERS.len() {
-        names[at] = NUMBERS[at].name;
-        at += 1;
+/// The name of a parameter: the numbers come first, then the words.
+const fn name(index: usize) -> &'static str {
+    if index < NUMBERS.len() {
+        NUMBERS[index].name
+    } else if index < NUMBERS.len() + CHOICES.len() {
+        CHOICES[index - NUMBERS.len()].name
+    } else {
+        TIMESLICE_NAME
     }
-    while at < NUMBERS.len() + CHOICES.len() {
-        names[at] = CHOICES[at - NUMBERS.len()].name;
-        at += 1;
-    }
-    names
-};
+}
 
 const NAME_BYTES: usize = 32;
 
@@ -271,7 +260,7 @@ static NAMES: [[u8; NAME_BYTES]; PARAMETER_COUNT] = {
     let mut names = [[0; NAME_BYTES]; PARAMETER_COUNT];
     let mut index = 0;
     while index < PARAMETER_COUNT {
-        let bytes = PARAMETERS[index].as_bytes();
+        let bytes = name(index).as_bytes();
         assert!(bytes.len() < NAME_BYTES, "a parameter's name is too long");
         let mut at = 0;
         while at < bytes.len() {

@@ -6,7 +6,7 @@
 use crate::{
     kernel::{bindings, compat::*},
     operator::{
-        folder::{written, Device, Files, Folder, Kind},
+        folder::{written, Files, Folder, Kind},
         rules::Rules,
         settings::GpuMode,
     },
@@ -25,7 +25,7 @@ use kernel::{
 ///
 /// `device` was made by the shim with `ops`, whose data is `rules`.
 pub struct Root {
-    device: Device,
+    device: NonNull<bindings::gp_root>,
     _ops: KBox<bindings::gp_root_ops>,
     _rules: Arc<Rules>,
 }
@@ -41,8 +41,7 @@ impl Root {
         let data = core::ptr::from_ref::<Rules>(&rules).cast_mut().cast();
         let mut ops = KBox::new(
             bindings::gp_root_ops {
-                add: Some(Self::add),
-                del: Some(Self::del),
+                change: Some(Self::change),
                 data,
             },
             GFP_KERNEL,
@@ -52,11 +51,9 @@ impl Root {
         let device = from_err_ptr(unsafe {
             bindings::gp_root_create(c"amd_gpreempt".as_char_ptr(), &mut *ops)
         })?;
-        let device = NonNull::new(device).ok_or(ENODEV)?;
         Ok(Self {
-            // SAFETY: Just made by the shim, and removed by `Drop` alone.
             // INVARIANT: Made with `ops`.
-            device: unsafe { Device::from_raw(device) },
+            device: NonNull::new(device).ok_or(ENODEV)?,
             _ops: ops,
             _rules: rules,
         })
@@ -65,21 +62,22 @@ impl Root {
     /// # Safety
     ///
     /// `data` must be to the rules, `text` to `length` bytes.
-    unsafe extern "C" fn add(data: *mut c_void, text: *const c_char, length: usize) -> c_int {
+    unsafe extern "C" fn change(
+        data: *mut c_void,
+        add: bool,
+        text: *const c_char,
+        length: usize,
+    ) -> c_int {
         // SAFETY: By the function's requirement `data` is to the rules, which outlive the
-        // device whose file calls this, and `text` is to `length` bytes.
+        // device whose files call this, and `text` is to `length` bytes.
         let (rules, text) = unsafe { (&*data.cast::<Rules>(), written(text, length)) };
-        from_result(|| rules.add(text?).map(|()| 0))
-    }
-
-    /// # Safety
-    ///
-    /// `data` must be to the rules, `text` to `length` bytes.
-    unsafe extern "C" fn del(data: *mut c_void, text: *const c_char, length: usize) -> c_int {
-        // SAFETY: By the function's requirement `data` is to the rules, which outlive the
-        // device whose file calls this, and `text` is to `length` bytes.
-        let (rules, text) = unsafe { (&*data.cast::<Rules>(), written(text, length)) };
-        from_result(|| rules.del(text?).map(|()| 0))
+        from_result(|| {
+            match add {
+                true => rules.add(text?)?,
+                false => rules.del(text?)?,
+            }
+            Ok(0)
+        })
     }
 }
 
@@ -181,21 +179,19 @@ impl GpuFolder {
             address: CString::try_from_fmt(fmt!("{text}"))?,
             mode: GpuMode::new(address)?,
         };
-        Folder::in_device(&root.device, &name, Kind::Gpu, file).map(Self)
+        // SAFETY: By the invariant of `Root` the device is the shim's, and it is borrowed.
+        unsafe { Folder::in_device(root.device, &name, Kind::Gpu, file) }.map(Self)
     }
 }
 
 /// The values of a node as files.
-struct NodeFiles<V>(V);
-
-impl<V: Values> Files for NodeFiles<V> {
+impl<V: Values> Files for V {
     fn show(&self, file: u32, out: &mut Formatter<'_>) -> Result {
-        self.0.show(Value::from_c(file).ok_or(EINVAL)?, out)
+        Values::show(self, Value::from_c(file).ok_or(EINVAL)?, out)
     }
 
     fn store(&self, file: u32, text: &str) -> Result {
-        self.0
-            .store(Value::from_c(file).ok_or(EINVAL)?, text.trim())
+        Values::store(self, Value::from_c(file).ok_or(EINVAL)?, text.trim())
     }
 }
 
@@ -203,14 +199,14 @@ impl<V: Values> Files for NodeFiles<V> {
 ///
 /// Dropping it waits for those who read its files: hold nothing that [`Values`] takes.
 pub struct NodeFolder<V: Values> {
-    _folder: Folder<NodeFiles<V>>,
+    _folder: Folder<V>,
 }
 
 impl<V: Values> NodeFolder<V> {
     /// Creates the folder of the node at a place.
     pub fn new(gpu: &GpuFolder, index: usize, values: V) -> Result<Self> {
         let name = CString::try_from_fmt(fmt!("node{index}"))?;
-        let folder = Folder::in_folder(&gpu.0, &name, Kind::Node, NodeFiles(values))?;
+        let folder = Folder::in_folder(&gpu.0, &name, Kind::Node, values)?;
         Ok(Self { _folder: folder })
     }
 }

@@ -7,16 +7,17 @@ use gpreempt_policy::Reason;
 
 /// Which tracepoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Point {
     /// A queue waits while a lower one runs.
-    Inversion,
+    Inversion = bindings::gp_point_GP_POINT_INVERSION,
     /// A queue is stopped.
-    Stop,
+    Stop = bindings::gp_point_GP_POINT_STOP,
     /// A queue is started.
-    Start,
+    Start = bindings::gp_point_GP_POINT_START,
     /// A queue is started because a transaction has failed, or because nothing came of
     /// stopping it.
-    Fallback,
+    Fallback = bindings::gp_point_GP_POINT_FALLBACK,
 }
 
 /// What a tracepoint tells.
@@ -68,13 +69,6 @@ pub fn tell(point: Point, event: &Event) {
         age_ns: event.age_ns,
     };
     // SAFETY: `event` is a whole event whose string ends with a zero, since that is longer
-    // than any; the functions may be called from any context and keep nothing.
-    unsafe {
-        match point {
-            Point::Inversion => bindings::gp_trace_inversion(&event),
-            Point::Stop => bindings::gp_trace_stop(&event),
-            Point::Start => bindings::gp_trace_start(&event),
-            Point::Fallback => bindings::gp_trace_fallback(&event),
-        }
-    }
+    // than any; the function may be called from any context and keeps nothing.
+    unsafe { bindings::gp_trace(point as u32, &event) }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Recovery {
 /// What failed, if anything did that does not pass by itself.
 pub(crate) fn failure(report: Report) -> Option<FailureKind> {
     match report {
-        Report::Failed(failed) => Some(failed.kind).filter(|kind| *kind != FailureKind::Passing),
+        Report::Failed(kind) => Some(kind).filter(|kind| *kind != FailureKind::Passing),
         Report::Done | Report::NothingToDo => None,
     }
 }

@@ -27,36 +27,41 @@ struct Part {
     places: u32,
 }
 
-/// What a tenant asks of the room, and what it gets.
+/// What a tenant asks of the room, and what it gets, by worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RoomShare {
-    stopped: Part,
-    seen: Part,
-    unseen: Part,
-}
+pub struct RoomShare([Part; 3]);
 
 impl RoomShare {
     fn part(&mut self, worth: Worth) -> &mut Part {
+        let [stopped, seen, unseen] = &mut self.0;
         match worth {
-            Worth::Stopped => &mut self.stopped,
-            Worth::Seen => &mut self.seen,
-            Worth::Unseen => &mut self.unseen,
+            Worth::Stopped => stopped,
+            Worth::Seen => seen,
+            Worth::Unseen => unseen,
         }
     }
 
-    /// Notes that there are so many queues more.
-    pub fn add(&mut self, worth: Worth, queues: u32) {
+    /// Notes that there is one queue more.
+    pub fn add(&mut self, worth: Worth) {
         let part = self.part(worth);
-        part.queues = part.queues.saturating_add(queues);
+        part.queues = part.queues.saturating_add(1);
     }
 
-    fn queues(&self) -> u32 {
-        let some = self.stopped.queues.saturating_add(self.seen.queues);
-        some.saturating_add(self.unseen.queues)
+    /// Notes that there is as much more as another one asks.
+    pub fn join(&mut self, other: &RoomShare) {
+        for (part, other) in self.0.iter_mut().zip(&other.0) {
+            part.queues = part.queues.saturating_add(other.queues);
+        }
+    }
+
+    /// How many queues there are.
+    pub fn queues(&self) -> u32 {
+        let queues = self.0.iter().map(|part| part.queues);
+        queues.fold(0, u32::saturating_add)
     }
 
     fn grant(&mut self, mut places: u32) {
-        for part in [&mut self.stopped, &mut self.seen, &mut self.unseen] {
+        for part in &mut self.0 {
             part.places = part.queues.min(places);
             places = places.saturating_sub(part.places);
         }

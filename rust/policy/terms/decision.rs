@@ -90,10 +90,11 @@ pub enum Report {
     /// in that state already.
     NothingToDo,
     /// The transaction failed.
-    Failed(Failed),
+    Failed(FailureKind),
 }
 
-/// What a failed transaction leaves behind.
+/// What a failed transaction leaves behind. The port alone knows its errors, and says what
+/// each means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureKind {
     /// It passes by itself and soon, so that nothing is wrong: as if there had
@@ -104,16 +105,6 @@ pub enum FailureKind {
     Rebuilt,
     /// Nothing but another transaction starts what is stopped.
     Broken,
-}
-
-/// Why a transaction failed. The port alone knows its errors, and says what each
-/// means; the policy goes by the kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Failed {
-    /// The positive errno, for tables.
-    pub errno: u32,
-    /// What it means.
-    pub kind: FailureKind,
 }
 
 /// What became of the decision about a queue in the step before.

@@ -12,7 +12,6 @@ pub mod words {
     pub mod escape;
     pub mod gone;
     pub mod gpu;
-    pub mod mode;
     pub mod names;
     pub mod parameters;
     pub(crate) mod place;
@@ -51,7 +50,7 @@ pub mod configuration {
 pub mod module {
     pub mod difference;
     pub mod kernel;
-    pub mod modes;
+    pub mod mode_guard;
     pub mod turn;
 }
 

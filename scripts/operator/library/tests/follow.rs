@@ -211,10 +211,7 @@ fn there_are_never_more_rules_than_the_kernel_takes() {
     ]);
     let resolved = resolve(&rules, &state(&[]), Others::Give, &running);
     assert_eq!(resolved.config.rules.len(), MOST_RULES);
-    assert_eq!(
-        resolved.config.rules.last().unwrap().id,
-        MOST_RULES as u32
-    );
+    assert_eq!(resolved.config.rules.last().unwrap().id, MOST_RULES as u32);
     assert_eq!(
         resolved.waiting[0].why,
         "there can be 256 rules, and 10 more are needed"

@@ -4,9 +4,8 @@
 // the host and inside the kernel.
 
 use gpreempt_policy::{
-    Action, Config, Decision, Failed, FailureKind, Head, Mode, Nanos, Observation, Outcome,
-    Priority, ProcessId, QueueId, QueueState, QueueView, Reason, Report, Scheduler, Step, Storage,
-    Waves,
+    Action, Config, Decision, FailureKind, Head, Mode, Nanos, Observation, Outcome, Priority,
+    ProcessId, QueueId, QueueState, QueueView, Reason, Report, Scheduler, Step, Storage, Waves,
 };
 
 /// How many queues a scene can have.
@@ -324,7 +323,7 @@ impl<S: Storage> Bench<S> {
         let report = match self.port {
             Port::Obeys => Report::Done,
             Port::Refuses => Report::NothingToDo,
-            Port::Fails(kind) => Report::Failed(Failed { errno: 5, kind }),
+            Port::Fails(kind) => Report::Failed(kind),
             Port::Mute | Port::Deaf => return,
         };
         if let Some(place) = self.outcomes.get_mut(self.reported) {

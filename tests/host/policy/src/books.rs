@@ -307,7 +307,7 @@ impl Books {
             let refused = match outcome.report {
                 Report::Done => false,
                 Report::NothingToDo => true,
-                Report::Failed(failed) => failed.kind == FailureKind::Passing,
+                Report::Failed(kind) => kind == FailureKind::Passing,
             };
             if let (true, Some(entry)) = (refused, self.queues.get_mut(&outcome.queue)) {
                 if !entry.starting && entry.seen.state != QueueState::StoppedByUs {
@@ -316,7 +316,7 @@ impl Books {
             }
         }
         let kind = outcomes.iter().find_map(|outcome| match outcome.report {
-            Report::Failed(failed) => Some(failed.kind).filter(|&of| of != FailureKind::Passing),
+            Report::Failed(kind) => Some(kind).filter(|&of| of != FailureKind::Passing),
             Report::Done | Report::NothingToDo => None,
         });
         let Some(kind) = kind else {

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
 use gpreempt_policy::{
-    Action, Config, Decision, Failed, FailureKind, Head, Mode, Nanos, Numbers, Observation,
-    Outcome, Priority, QueueId, QueueState, QueueView, Reason, Report, RuleEffect, Scheduler, Step,
+    Action, Config, Decision, FailureKind, Head, Mode, Nanos, Numbers, Observation, Outcome,
+    Priority, QueueId, QueueState, QueueView, Reason, Report, RuleEffect, Scheduler, Step,
     TenantId, UserPriority, Waves, NUMBERS,
 };
 
@@ -538,7 +538,7 @@ impl World {
             let mut report = match self.port {
                 Port::Obeys | Port::Mute | Port::Deaf => Report::Done,
                 Port::Refuses => Report::NothingToDo,
-                Port::Fails(kind) => Report::Failed(Failed { errno: 5, kind }),
+                Port::Fails(kind) => Report::Failed(kind),
             };
             if matches!(self.port, Port::Obeys | Port::Mute) {
                 match queue {

@@ -18,7 +18,7 @@ struct Tenant {
 impl Tenant {
     fn new(queues: Vec<Worth>) -> Tenant {
         let mut share = RoomShare::default();
-        queues.iter().for_each(|&worth| share.add(worth, 1));
+        queues.iter().for_each(|&worth| share.add(worth));
         Tenant {
             share,
             queues,
@@ -94,7 +94,7 @@ fn the_stopped_the_seen_and_the_oldest_stay() {
 #[test]
 fn a_queue_that_came_since_it_was_counted_takes_no_room_from_others() {
     let mut shares = [RoomShare::default()];
-    shares[0].add(Worth::Seen, 4);
+    (0..4).for_each(|_| shares[0].add(Worth::Seen));
     share(3, &mut shares);
     let [share] = &mut shares;
     // Two more than were counted: three are kept, whichever they are.
@@ -105,7 +105,7 @@ fn a_queue_that_came_since_it_was_counted_takes_no_room_from_others() {
 fn a_queue_that_came_since_the_count_takes_no_place_of_a_better_one() {
     let mut shares = [RoomShare::default()];
     let counted = [Worth::Unseen, Worth::Seen, Worth::Stopped];
-    counted.iter().for_each(|&worth| shares[0].add(worth, 1));
+    counted.iter().for_each(|&worth| shares[0].add(worth));
     share(3, &mut shares);
     let [share] = &mut shares;
     let listed = [Worth::Unseen].into_iter().chain(counted);

@@ -5,8 +5,8 @@
 use gpreempt_host_tests::cases::idle;
 use gpreempt_host_tests::Vectors;
 use gpreempt_policy::{
-    Action, Config, Decision, Failed, FailureKind, Head, Mode, Nanos, Observation, Outcome,
-    QueueState, Report, Scheduler, Step, Waves,
+    Action, Config, Decision, FailureKind, Head, Mode, Nanos, Observation, Outcome, QueueState,
+    Report, Scheduler, Step, Waves,
 };
 
 const START: Nanos = Nanos(10_000_000_000);
@@ -73,10 +73,7 @@ fn stopped(queue: u64) -> Observation {
 fn broken(queue: &Observation) -> Outcome {
     Outcome {
         queue: queue.queue,
-        report: Report::Failed(Failed {
-            errno: 5,
-            kind: FailureKind::Broken,
-        }),
+        report: Report::Failed(FailureKind::Broken),
     }
 }
 

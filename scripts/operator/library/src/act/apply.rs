@@ -9,8 +9,8 @@ use crate::configuration::config::Config;
 use crate::host::tree::Refusal;
 use crate::module::difference::Difference;
 use crate::module::kernel::{Added, Kernel, State};
-use crate::module::modes::Setting;
-use crate::words::mode::{activity, Modes};
+use crate::module::mode_guard::Setting;
+use crate::words::gpu::{activity, Modes};
 use crate::words::parameters::{self, Parameters};
 use crate::words::rule::{Rule, MOST_RULES};
 

@@ -219,8 +219,7 @@ fn left_over(block: &Block, without: usize, room: usize, with: usize) -> Option<
         false => format!(
             "{without} more cgroups have that name than the numbers {} to {} allow: \
              give the next rule a higher number",
-            block.rule.id,
-            block.last
+            block.rule.id, block.last
         ),
     })
 }

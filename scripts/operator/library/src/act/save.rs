@@ -7,7 +7,7 @@ use crate::configuration::noted::{applied, given, Given};
 use crate::host::cgroups::is_there;
 use crate::host::tree::Host;
 use crate::module::kernel::State;
-use crate::words::mode::Modes;
+use crate::words::gpu::Modes;
 use crate::words::rule::{Rule, Subject, MOST_RULES};
 
 /// What is in force as a file, and the rules that a file cannot have, because

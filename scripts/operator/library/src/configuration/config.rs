@@ -222,10 +222,7 @@ impl Config {
             match lines.insert(rule.id, reader.line(at)) {
                 Some(line) => reader.fault(
                     at,
-                    format!(
-                        "line {line} has rule {} already: give another id",
-                        rule.id
-                    ),
+                    format!("line {line} has rule {} already: give another id", rule.id),
                 ),
                 None => self.rules.push(rule),
             }

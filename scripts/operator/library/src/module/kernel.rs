@@ -14,7 +14,7 @@ use gpreempt_policy::AS_MODULE;
 use crate::configuration::config::Access;
 use crate::host::tree::{cannot, Host, Refusal, MODULE};
 use crate::words::gpu::OwnModes;
-use crate::words::mode::{activity, Modes};
+use crate::words::gpu::{activity, Modes};
 use crate::words::parameters::{self, Parameters};
 use crate::words::rule::Rule;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The modes that single GPUs have of their own.
+//! How much the module does, for all GPUs and for single ones, and how that is written.
 
 use std::collections::BTreeMap;
 
 use toml::de::{DeTable, DeValue};
 
-use gpreempt_policy::MOST_GPUS;
+use gpreempt_policy::{CHOICES, MOST_GPUS};
 
 use crate::words::gone;
 use crate::words::setting::{is_gone, parameter};
@@ -13,6 +13,20 @@ use crate::words::table::{in_order, shown, Reader};
 
 /// The modes that GPUs have of their own, by their addresses.
 pub type OwnModes = BTreeMap<String, String>;
+
+/// The mode for all GPUs, and those that single GPUs have of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Modes {
+    pub all: String,
+    pub own: OwnModes,
+}
+
+/// How much the module does in a mode.
+pub fn activity(mode: &str) -> usize {
+    const ORDER: [&str; 3] = ["off", "observe", "enforce"];
+    debug_assert!(CHOICES[0].words.iter().all(|word| ORDER.contains(word)));
+    ORDER.iter().position(|word| *word == mode).unwrap_or(0)
+}
 
 /// The address of a GPU on the PCI bus as the kernel writes it, or what would be right.
 pub fn address(text: &str) -> Result<String, String> {

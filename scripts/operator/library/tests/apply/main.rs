@@ -8,7 +8,7 @@ use gpreempt_operator::act::typed::add_all;
 use gpreempt_operator::configuration::config::Config;
 use gpreempt_operator::module::difference::Difference;
 use gpreempt_operator::module::kernel::Kernel;
-use gpreempt_operator::words::mode::activity;
+use gpreempt_operator::words::gpu::activity;
 use gpreempt_operator::words::rule::{Rule, Subject, MOST_RULES};
 use proptest::prelude::*;
 

@@ -7,7 +7,7 @@ use gpreempt_operator::act::apply::apply;
 use gpreempt_operator::configuration::config::{Access, Config};
 use gpreempt_operator::host::tree::Refusal;
 use gpreempt_operator::module::kernel::{Added, InForce, Kernel, State};
-use gpreempt_operator::words::mode::activity;
+use gpreempt_operator::words::gpu::activity;
 use gpreempt_operator::words::parameters;
 use gpreempt_operator::words::rule::{Rule, Subject, MOST_RULES};
 

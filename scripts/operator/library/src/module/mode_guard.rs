@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The modes that a change has seen or set, so that it has no GPU do more again where
+//! The modes of all GPUs as a change has seen or set them, so that it has no GPU do more again where
 //! somebody else has had it do less meanwhile.
 
 use crate::host::tree::Refusal;
 use crate::module::difference::Difference;
 use crate::module::kernel::{Kernel, State};
-use crate::words::mode::{activity, Modes};
+use crate::words::gpu::{activity, Modes};
 
 /// A mode that is to be set, of one GPU or for all, or of one GPU to be given up.
 #[derive(Clone, Copy, Debug)]
