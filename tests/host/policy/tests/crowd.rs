@@ -92,6 +92,14 @@ fn the_stopped_the_seen_and_the_oldest_stay() {
 }
 
 #[test]
+fn the_programs_of_a_tenant_ask_for_the_room_of_one() {
+    let queues = [Worth::Stopped, Worth::Unseen, Worth::Seen, Worth::Unseen];
+    let mut joined = Tenant::new(queues[..2].to_vec()).share;
+    joined.join(&Tenant::new(queues[2..].to_vec()).share);
+    assert_eq!(joined, Tenant::new(queues.to_vec()).share);
+}
+
+#[test]
 fn a_queue_that_came_since_it_was_counted_takes_no_room_from_others() {
     let mut shares = [RoomShare::default()];
     (0..4).for_each(|_| shares[0].add(Worth::Seen));
