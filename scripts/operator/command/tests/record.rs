@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The trace for Perfetto, read back by a reader of protocol buffers that shares nothing
-//! with the one that wrote it.
+//! The trace for Perfetto, as a viewer would show it.
 
 mod host;
 
@@ -8,103 +7,44 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use host::Host;
+use serde_json::Value;
 
-/// The fields of a message, in their order; a number or the bytes of a message.
-#[derive(Clone, Debug)]
-enum Field {
-    Number(u64),
-    Bytes(Vec<u8>),
-}
-
-fn varint(bytes: &mut &[u8]) -> u64 {
-    let mut value = 0;
-    for shift in (0..64).step_by(7) {
-        let (first, rest) = bytes.split_first().expect("a number is cut");
-        *bytes = rest;
-        value |= u64::from(first & 0x7f) << shift;
-        if first & 0x80 == 0 {
-            return value;
-        }
-    }
-    panic!("a number has no end");
-}
-
-fn fields(mut bytes: &[u8]) -> Vec<(u64, Field)> {
-    let mut all = Vec::new();
-    while !bytes.is_empty() {
-        let key = varint(&mut bytes);
-        let value = match key & 7 {
-            0 => Field::Number(varint(&mut bytes)),
-            2 => {
-                let length = usize::try_from(varint(&mut bytes)).unwrap();
-                let (own, rest) = bytes.split_at(length);
-                bytes = rest;
-                Field::Bytes(own.to_vec())
-            }
-            other => panic!("a field of type {other}"),
-        };
-        all.push((key >> 3, value));
-    }
-    all
-}
-
-fn number(message: &[(u64, Field)], field: u64) -> Option<u64> {
-    message.iter().find_map(|(own, value)| match value {
-        Field::Number(number) if *own == field => Some(*number),
-        _ => None,
-    })
-}
-
-fn inner(message: &[(u64, Field)], field: u64) -> Option<Vec<u8>> {
-    message.iter().find_map(|(own, value)| match value {
-        Field::Bytes(bytes) if *own == field => Some(bytes.clone()),
-        _ => None,
-    })
-}
-
-fn text(message: &[(u64, Field)], field: u64) -> Option<String> {
-    Some(String::from_utf8(inner(message, field)?).unwrap())
-}
-
-/// What a viewer would show: for each lane with its program, what happened when.
+/// For each lane with its program, what happened when, in nanoseconds: where a slice
+/// begins and ends, and what is at one time only.
 fn lanes(bytes: &[u8]) -> BTreeMap<String, Vec<(u64, String)>> {
-    let mut names: BTreeMap<u64, String> = BTreeMap::new();
+    let trace: Value = serde_json::from_slice(bytes).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let named = |what: &str, by: &str| -> BTreeMap<u64, String> {
+        let of_it = events.iter().filter(|event| event["name"] == what);
+        let names = of_it.map(|event| {
+            assert_eq!(event["ph"], "M");
+            let name = event["args"]["name"].as_str().unwrap();
+            (event[by].as_u64().unwrap(), name.to_owned())
+        });
+        names.collect()
+    };
+    let (programs, queues) = (named("process_name", "pid"), named("thread_name", "tid"));
     let mut lanes: BTreeMap<String, Vec<(u64, String)>> = BTreeMap::new();
-    for (field, packet) in fields(bytes) {
-        let (1, Field::Bytes(packet)) = (field, packet) else {
-            panic!("not a packet");
-        };
-        let packet = fields(&packet);
-        assert_eq!(number(&packet, 10), Some(1));
-        if let Some(track) = inner(&packet, 60) {
-            let track = fields(&track);
-            let uuid = number(&track, 1).unwrap();
-            let name = match inner(&track, 3) {
-                Some(process) => {
-                    let process = fields(&process);
-                    let pid = number(&process, 1).unwrap();
-                    format!("{} {pid}", text(&process, 6).unwrap())
-                }
-                None => {
-                    let parent = &names[&number(&track, 5).unwrap()];
-                    format!("{parent}: {}", text(&track, 2).unwrap())
-                }
-            };
-            assert_eq!(names.insert(uuid, name), None, "a lane is described twice");
-        }
-        if let Some(event) = inner(&packet, 11) {
-            let event = fields(&event);
-            assert_eq!(text(&event, 22).unwrap(), "amd_gpreempt");
-            let lane = names[&number(&event, 11).unwrap()].clone();
-            let mark = ["", "[", "]", "!"][usize::try_from(number(&event, 9).unwrap()).unwrap()];
-            let name = text(&event, 23).unwrap_or_default();
-            let at = number(&packet, 8).unwrap();
-            lanes
-                .entry(lane)
-                .or_default()
-                .push((at, format!("{mark}{name}")));
+    for event in events.iter().filter(|event| event["ph"] != "M") {
+        assert_eq!(event["cat"], "amd_gpreempt");
+        let number = |field: &str| event[field].as_u64().unwrap();
+        let ns = |field: &str| (event[field].as_f64().unwrap() * 1_000.0).round() as u64;
+        let (pid, name) = (number("pid"), event["name"].as_str().unwrap());
+        let lane = format!("{} {pid}: {}", programs[&pid], queues[&number("tid")]);
+        let lane = lanes.entry(lane).or_default();
+        match event["ph"].as_str().unwrap() {
+            "X" => {
+                lane.push((ns("ts"), format!("[{name}")));
+                lane.push((ns("ts") + ns("dur"), "]".to_owned()));
+            }
+            "i" => lane.push((ns("ts"), format!("!{name}"))),
+            other => panic!("an event of kind {other}"),
         }
     }
+    // A slice is written when it ends.
+    lanes
+        .values_mut()
+        .for_each(|lane| lane.sort_by_key(|(at, _)| *at));
     lanes
 }
 

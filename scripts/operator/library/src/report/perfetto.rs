@@ -1,90 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Decisions as a trace for Perfetto, in its protocol buffers: a group of lanes for each
-//! program, with a lane for each queue.
+//! Decisions as a trace in the trace-event format, which Perfetto and chrome://tracing
+//! open: a group of lanes for each program, with a lane for each queue.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use serde::Serialize;
+use serde_json::{json, Value};
 
 use crate::host::tracepoint::{Occurrence, Point};
-
-/// The numbers of the fields, as Perfetto's `trace_packet.proto`, `track_event.proto`,
-/// `track_descriptor.proto`, `process_descriptor.proto` and `debug_annotation.proto` have
-/// them.
-mod field {
-    pub const PACKET: u64 = 1;
-    pub const TIMESTAMP: u64 = 8;
-    pub const SEQUENCE: u64 = 10;
-    pub const TRACK_EVENT: u64 = 11;
-    pub const TRACK_DESCRIPTOR: u64 = 60;
-    pub const TRACK_UUID: u64 = 1;
-    pub const TRACK_NAME: u64 = 2;
-    pub const TRACK_PROCESS: u64 = 3;
-    pub const TRACK_PARENT: u64 = 5;
-    pub const PROCESS_PID: u64 = 1;
-    pub const PROCESS_NAME: u64 = 6;
-    pub const EVENT_ANNOTATION: u64 = 4;
-    pub const EVENT_TYPE: u64 = 9;
-    pub const EVENT_TRACK: u64 = 11;
-    pub const EVENT_CATEGORY: u64 = 22;
-    pub const EVENT_NAME: u64 = 23;
-    pub const ANNOTATION_UINT: u64 = 3;
-    pub const ANNOTATION_NAME: u64 = 10;
-}
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Begin = 1,
-    End = 2,
-    Instant = 3,
-}
-
-/// A message while it is written.
-#[derive(Default)]
-struct Message(Vec<u8>);
-
-impl Message {
-    fn varint(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.0.push((value & 0x7f) as u8 | 0x80);
-            value >>= 7;
-        }
-        self.0.push(value as u8);
-    }
-
-    fn number(mut self, field: u64, value: u64) -> Message {
-        self.varint(field << 3);
-        self.varint(value);
-        self
-    }
-
-    fn bytes(mut self, field: u64, bytes: &[u8]) -> Message {
-        self.varint((field << 3) | 2);
-        self.varint(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-        self.0.extend_from_slice(bytes);
-        self
-    }
-
-    fn text(self, field: u64, text: &str) -> Message {
-        self.bytes(field, text.as_bytes())
-    }
-
-    fn message(self, field: u64, message: Message) -> Message {
-        self.bytes(field, &message.0)
-    }
-}
 
 /// A queue, as the tracepoints know it.
 type Queue = (u32, u32, i64, u32);
 
-/// A trace while it is written.
+/// What a viewer shows in a lane, or says of it.
+#[derive(Serialize)]
+struct Event {
+    /// What it is, by a letter of the format's.
+    ph: &'static str,
+    name: String,
+    cat: &'static str,
+    pid: i64,
+    tid: usize,
+    /// In microseconds, as its length.
+    ts: f64,
+    dur: f64,
+    args: Value,
+}
+
+/// A stop that lasts.
+struct Stop {
+    since_ns: u64,
+    name: String,
+    args: Value,
+}
+
+/// A trace while it is made.
 #[derive(Default)]
 pub struct Trace {
-    out: Message,
-    tracks: u64,
-    processes: BTreeMap<i64, u64>,
-    queues: BTreeMap<Queue, u64>,
-    /// The queues that are stopped.
-    open: BTreeMap<Queue, u64>,
-    latest: u64,
+    events: Vec<Event>,
+    processes: BTreeSet<i64>,
+    lanes: BTreeMap<Queue, usize>,
+    stops: BTreeMap<Queue, Stop>,
+    latest_ns: u64,
 }
 
 impl Trace {
@@ -94,133 +52,98 @@ impl Trace {
 
     /// Adds what has happened. `name` says what a process is called.
     pub fn add(&mut self, occurrence: &Occurrence, name: &mut dyn FnMut(i64) -> String) {
-        self.latest = self.latest.max(occurrence.time_ns);
-        let track = self.track(occurrence, name);
-        let queue = queue(occurrence);
         let at = occurrence.time_ns;
+        self.latest_ns = self.latest_ns.max(at);
+        self.describe(occurrence, name);
+        let queue = queue(occurrence);
         let words = |what: &str| format!("{what} ({})", occurrence.reason);
-        match occurrence.point {
+        let instant = match occurrence.point {
             Point::Stop => {
                 // Two stops without a start between them: one was lost.
-                if self.open.insert(queue, track).is_some() {
-                    self.event(at, track, Kind::End, None, None);
-                }
-                self.event(
-                    at,
-                    track,
-                    Kind::Begin,
-                    Some(&words("stopped")),
-                    Some(occurrence),
-                );
+                self.end_stop(queue, at);
+                let stop = Stop {
+                    since_ns: at,
+                    name: words("stopped"),
+                    args: numbers(occurrence),
+                };
+                self.stops.insert(queue, stop);
+                return;
             }
             Point::Start => {
-                match self.open.remove(&queue) {
-                    Some(_) => self.event(at, track, Kind::End, None, None),
-                    // It was stopped before the recording began.
-                    None if occurrence.age_ns > 0 => {
-                        let since = at.saturating_sub(occurrence.age_ns);
-                        self.event(since, track, Kind::Begin, Some("stopped"), None);
-                        self.event(at, track, Kind::End, None, None);
-                    }
-                    None => {}
+                if occurrence.age_ns > 0 {
+                    // Where it was stopped before the recording began.
+                    self.stops.entry(queue).or_insert_with(|| Stop {
+                        since_ns: at.saturating_sub(occurrence.age_ns),
+                        name: "stopped".to_owned(),
+                        args: json!({}),
+                    });
                 }
-                self.event(
-                    at,
-                    track,
-                    Kind::Instant,
-                    Some(&words("started")),
-                    Some(occurrence),
-                );
+                self.end_stop(queue, at);
+                words("started")
             }
-            Point::Inversion => {
-                let name = "waits above a running queue";
-                self.event(at, track, Kind::Instant, Some(name), Some(occurrence));
-            }
-            Point::Fallback => {
-                let name = words("given up");
-                self.event(at, track, Kind::Instant, Some(&name), Some(occurrence));
-            }
-        }
+            Point::Inversion => "waits above a running queue".to_owned(),
+            Point::Fallback => words("given up"),
+        };
+        self.push("i", queue, instant, at..at, numbers(occurrence));
     }
 
     /// The file. What is still stopped is so until its end.
     pub fn finish(mut self) -> Vec<u8> {
-        let latest = self.latest;
-        for track in std::mem::take(&mut self.open).into_values() {
-            self.event(latest, track, Kind::End, None, None);
+        let stopped: Vec<Queue> = self.stops.keys().copied().collect();
+        for queue in stopped {
+            self.end_stop(queue, self.latest_ns);
         }
-        self.out.0
+        let trace = json!({ "traceEvents": self.events, "displayTimeUnit": "ns" });
+        trace.to_string().into_bytes()
     }
 
-    fn packet(&mut self, packet: Message) {
-        let packet = packet.number(field::SEQUENCE, 1);
-        let out = std::mem::take(&mut self.out);
-        self.out = out.message(field::PACKET, packet);
-    }
-
-    fn describe(&mut self, describe: impl FnOnce(Message) -> Message) -> u64 {
-        self.tracks += 1;
-        let uuid = self.tracks;
-        let track = describe(Message::default().number(field::TRACK_UUID, uuid));
-        self.packet(Message::default().message(field::TRACK_DESCRIPTOR, track));
-        uuid
-    }
-
-    /// The lane of a queue, which is described when it is seen first.
-    fn track(&mut self, occurrence: &Occurrence, name: &mut dyn FnMut(i64) -> String) -> u64 {
-        let (pid, key) = (occurrence.pid, queue(occurrence));
-        if let Some(track) = self.queues.get(&key) {
-            return *track;
+    fn end_stop(&mut self, queue: Queue, at: u64) {
+        if let Some(stop) = self.stops.remove(&queue) {
+            self.push("X", queue, stop.name, stop.since_ns..at, stop.args);
         }
-        let process = match self.processes.get(&pid) {
-            Some(process) => *process,
-            None => {
-                let of_it = Message::default()
-                    .number(field::PROCESS_PID, u64::try_from(pid).unwrap_or(0))
-                    .text(field::PROCESS_NAME, &name(pid));
-                let uuid = self.describe(|track| track.message(field::TRACK_PROCESS, of_it));
-                self.processes.insert(pid, uuid);
-                uuid
-            }
-        };
-        let name = format!(
+    }
+
+    /// Names a program and the lane of a queue when they are seen first.
+    fn describe(&mut self, occurrence: &Occurrence, name: &mut dyn FnMut(i64) -> String) {
+        let queue = queue(occurrence);
+        if self.lanes.contains_key(&queue) {
+            return;
+        }
+        self.lanes.insert(queue, self.lanes.len() + 1);
+        let lane = format!(
             "queue {} of GPU {} node {}",
             occurrence.queue, occurrence.gpu_id, occurrence.node
         );
-        let track = self.describe(|track| {
-            track
-                .number(field::TRACK_PARENT, process)
-                .text(field::TRACK_NAME, &name)
-        });
-        self.queues.insert(key, track);
-        track
+        self.name("thread_name", queue, lane);
+        if self.processes.insert(occurrence.pid) {
+            self.name("process_name", queue, name(occurrence.pid));
+        }
     }
 
-    fn event(
+    fn name(&mut self, what: &str, queue: Queue, name: String) {
+        let args = json!({ "name": name });
+        self.push("M", queue, what.to_owned(), 0..0, args);
+    }
+
+    fn push(
         &mut self,
-        at: u64,
-        track: u64,
-        kind: Kind,
-        name: Option<&str>,
-        more: Option<&Occurrence>,
+        ph: &'static str,
+        queue: Queue,
+        name: String,
+        time: Range<u64>,
+        args: Value,
     ) {
-        let mut event = Message::default()
-            .number(field::EVENT_TYPE, kind as u64)
-            .number(field::EVENT_TRACK, track)
-            .text(field::EVENT_CATEGORY, "amd_gpreempt");
-        if let Some(name) = name {
-            event = event.text(field::EVENT_NAME, name);
-        }
-        for (name, value) in more.into_iter().flat_map(numbers) {
-            let annotation = Message::default()
-                .text(field::ANNOTATION_NAME, name)
-                .number(field::ANNOTATION_UINT, value);
-            event = event.message(field::EVENT_ANNOTATION, annotation);
-        }
-        let packet = Message::default()
-            .number(field::TIMESTAMP, at)
-            .message(field::TRACK_EVENT, event);
-        self.packet(packet);
+        let microseconds = |ns: u64| ns as f64 / 1_000.0;
+        self.events.push(Event {
+            ph,
+            name,
+            cat: "amd_gpreempt",
+            pid: queue.2,
+            tid: self.lanes[&queue],
+            ts: microseconds(time.start),
+            dur: microseconds(time.end.saturating_sub(time.start)),
+            args,
+        });
     }
 }
 
@@ -231,10 +154,10 @@ fn queue(occurrence: &Occurrence) -> Queue {
     (gpu_id, node, pid, occurrence.queue)
 }
 
-fn numbers(occurrence: &Occurrence) -> [(&'static str, u64); 3] {
-    [
-        ("prio", occurrence.prio.into()),
-        ("eff_prio", occurrence.eff_prio.into()),
-        ("age_ns", occurrence.age_ns),
-    ]
+fn numbers(occurrence: &Occurrence) -> Value {
+    json!({
+        "prio": occurrence.prio,
+        "eff_prio": occurrence.eff_prio,
+        "age_ns": occurrence.age_ns,
+    })
 }

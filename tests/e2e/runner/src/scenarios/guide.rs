@@ -132,7 +132,7 @@ fn guide(guest: &mut Guest) -> Result<()> {
     load.stop(guest)?;
     load.finish(guest)?;
     module.unload(guest)?;
-    let left = "/etc/amd-gpreempt /var/lib/amd-gpreempt /tmp/new.toml /tmp/trace.perfetto";
+    let left = "/etc/amd-gpreempt /var/lib/amd-gpreempt /tmp/new.toml /tmp/trace.json";
     shell(guest, &format!("rm -r {left}; rmdir {slices}"))?;
     remove(guest)
 }
@@ -144,7 +144,7 @@ fn record(guest: &mut Guest, module: &Module, line: &str) -> Result<String> {
     module.set(guest, "mode", "off")?;
     let silence = shell(
         guest,
-        &format!("! {short} 2>&1; ! ls trace.perfetto 2>/dev/null"),
+        &format!("! {short} 2>&1; ! ls trace.json 2>/dev/null"),
     )?;
     ensure!(
         silence.contains("nothing happened in that time"),
