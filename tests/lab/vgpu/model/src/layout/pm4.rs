@@ -18,6 +18,7 @@ pub enum Header {
 pub mod opcode {
     pub const NOP: u32 = 0x10;
     pub const DISPATCH_DIRECT: u32 = 0x15;
+    pub const PRED_EXEC: u32 = 0x23;
     pub const WRITE_DATA: u32 = 0x37;
     pub const WAIT_REG_MEM: u32 = 0x3c;
     pub const INDIRECT_BUFFER: u32 = 0x3f;
@@ -101,6 +102,12 @@ packets! {
         address: u64 = |b| wide(b, 1) & !3,
         reference: u32 = |b| word(b, 3),
         mask: u32 = |b| word(b, 4),
+    }
+
+    /// What is behind it is for some dies alone.
+    PredExec {
+        dwords: u32 = |b| word(b, 0) & 0x3fff,
+        dies: u32 = |b| word(b, 0) >> 24,
     }
 
     IndirectBuffer {

@@ -13,6 +13,7 @@ mod partitions;
 mod pm4;
 mod pm4_dispatch;
 mod pm4_dispatch_rules;
+mod pm4_users;
 mod preempt;
 mod retry;
 mod strict;

@@ -4,7 +4,8 @@
 
 use super::{CommandProcessor, Outcome};
 use crate::layout::pm4::{self, opcode};
-use crate::queue::{Failure, Indirect};
+use crate::queue::{Failure, Indirect, Queue};
+use crate::registers::table::nbio;
 use crate::registers::{place, xcc_base, Place};
 use crate::terms::{QueueKey, Role};
 use crate::{aperture, memory::Space};
@@ -53,6 +54,7 @@ impl CommandProcessor<'_> {
             home: queue.home(),
             space: queue.space(),
         };
+        let in_users_buffer = carrier.role.is_user() && queue.indirect().is_some();
         let outcome = match opcode {
             opcode::NOP
             | opcode::ACQUIRE_MEM
@@ -79,6 +81,7 @@ impl CommandProcessor<'_> {
             opcode::COPY_DATA => self.copy_data(&carrier, body)?,
             opcode::WAIT_REG_MEM => self.wait(&carrier, body)?,
             opcode::INDIRECT_BUFFER => self.enter_buffer(&carrier, body),
+            opcode::PRED_EXEC if in_users_buffer => self.for_some_dies(&carrier, body),
             opcode::RELEASE_MEM => self.release_mem(&carrier, body)?,
             _ => self.scheduling_packet(&carrier, opcode, body)?,
         };
@@ -107,7 +110,7 @@ impl CommandProcessor<'_> {
         let value = if packet.in_memory() {
             let memory = &self.engines.bus.memory;
             memory.read_u32(carrier.space, packet.address())?
-        } else if !carrier.is_privileged() {
+        } else if !carrier.is_privileged() && !flushes_bridge(&packet) {
             return Err(Failure::Packet("register wait by a user".into()));
         } else if packet.write_first() {
             let (first, second) = (packet.register(), packet.second_register());
@@ -119,6 +122,18 @@ impl CommandProcessor<'_> {
         let wanted = packet.reference() & packet.mask();
         let holds = pm4::compare(packet.function(), value & packet.mask(), wanted);
         Ok(if holds { Outcome::Done } else { Outcome::Wait })
+    }
+
+    /// The dwords behind the packet are for the dies that it names, counted from the first
+    /// of the queue's partition. One die reads for all of them.
+    fn for_some_dies(&self, carrier: &Carrier, body: &[u32]) -> Outcome {
+        let packet = pm4::PredExec(body);
+        let queue = self.engines.queues.get(carrier.key);
+        let first = queue.map_or(carrier.home, Queue::first);
+        match packet.dies() & (1 << (carrier.home - first)) {
+            0 => Outcome::Skip(packet.dwords()),
+            _ => Outcome::Done,
+        }
     }
 
     fn enter_buffer(&mut self, carrier: &Carrier, body: &[u32]) -> Outcome {
@@ -137,4 +152,12 @@ impl CommandProcessor<'_> {
         }
         Outcome::Done
     }
+}
+
+/// Whether a packet asks the bridge to the host's memory to write back what it holds, and
+/// waits until that is done. Users may do that, and reach no other registers by waiting.
+fn flushes_bridge(packet: &pm4::WaitRegMem) -> bool {
+    packet.write_first()
+        && packet.register() == nbio::BIF_BX_PF0_GPU_HDP_FLUSH_REQ
+        && packet.second_register() == nbio::BIF_BX_PF0_GPU_HDP_FLUSH_DONE
 }

@@ -46,6 +46,8 @@ enum Outcome {
     Wait,
     /// The packet is done; what it started will resume the queue.
     Started,
+    /// The packet is done, and so many dwords behind it are for others.
+    Skip(u32),
     /// The packet stays until something resumes the queue.
     Held,
 }
@@ -160,6 +162,16 @@ impl<'a> CommandProcessor<'a> {
             Ok(Outcome::Started) => {
                 self.pm4_advance(key, front.source, body + 1);
                 Flow::Blocked
+            }
+            Ok(Outcome::Skip(dwords)) => {
+                let whole = body + 1 + dwords;
+                if whole > front.available {
+                    let reason =
+                        format!("packet {opcode:#x} skips {dwords} dwords, beyond its buffer");
+                    return self.stop(key, reason);
+                }
+                self.pm4_advance(key, front.source, whole);
+                Flow::Next(self.engines.bus.config.timing.packet)
             }
             Err(Failure::Memory(fault)) => {
                 self.stop_for_memory(key, fault, &format!("packet {opcode:#x}"))
