@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What the programs share: data, checks, and the list of them.
+// What the programs share: data, checks, and what a list of them is made of.
 
 #pragma once
-
-#include <hip/hip_runtime.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,16 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <vector>
-
-// Ends the program where the runtime says that something failed.
-#define CHECK(call) check_call((call), #call, __LINE__)
-
-inline void check_call(hipError_t error, const char *call, int line) {
-  if (error != hipSuccess) {
-    fprintf(stderr, "line %d: %s: %s\n", line, call, hipGetErrorString(error));
-    exit(1);
-  }
-}
 
 // Ends the program where a result is not what the host calculates.
 #define REQUIRE(condition, ...)                                                \
@@ -56,37 +44,14 @@ struct Digest {
   }
 };
 
-// Memory of the GPU.
-template <typename T> struct Buffer {
-  T *data = nullptr;
-  size_t count;
-  explicit Buffer(size_t count) : count(count) {
-    CHECK(hipMalloc(&data, count * sizeof(T)));
-    fill(0);
-  }
-  explicit Buffer(const std::vector<T> &from) : count(from.size()) {
-    CHECK(hipMalloc(&data, count * sizeof(T)));
-    CHECK(hipMemcpy(data, from.data(), count * sizeof(T), hipMemcpyHostToDevice));
-  }
-  Buffer(const Buffer &) = delete;
-  ~Buffer() { CHECK(hipFree(data)); }
-  void fill(int byte) { CHECK(hipMemset(data, byte, count * sizeof(T))); }
-  std::vector<T> read() const {
-    std::vector<T> to(count);
-    CHECK(hipMemcpy(to.data(), data, count * sizeof(T), hipMemcpyDeviceToHost));
-    return to;
-  }
-};
-
 // A program: one round of its work, which ends the process where the result is
 // wrong, and returns the digest of all that it left.
 using Round = uint64_t (*)();
 
-uint64_t sums();
-uint64_t matrices();
-uint64_t waiting();
-uint64_t streams();
-uint64_t scratch();
-uint64_t primitives();
-uint64_t inference();
-uint64_t crowd();
+struct Program {
+  const char *name;
+  Round round;
+};
+
+// Those of one runtime, up to one without a name.
+extern const Program PROGRAMS[];

@@ -2,7 +2,7 @@
 // One short kernel with more waves than the GPU has room for, so that it waits as long as
 // anything else runs.
 
-#include "client.h"
+#include "hip.h"
 
 namespace {
 

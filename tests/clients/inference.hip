@@ -3,7 +3,7 @@
 // norms, by products of matrices, softmax, exponentials and roots. Its logits are near what
 // the host calculates in doubles.
 
-#include "client.h"
+#include "hip.h"
 
 #include <cmath>
 

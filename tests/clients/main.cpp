@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Programs in HIP, in one process, since the runtime takes long to begin.
+// Programs of one runtime, in one process, since the runtime takes long to begin.
 //
 // usage: clients DIRECTORY PROGRAM...
 //
@@ -16,21 +16,10 @@
 
 namespace {
 
-struct Program {
-  const char *name;
-  Round round;
-};
-
-const Program PROGRAMS[] = {
-    {"sums", sums},       {"matrices", matrices},     {"waiting", waiting},
-    {"streams", streams}, {"scratch", scratch},       {"primitives", primitives},
-    {"crowd", crowd},     {"inference", inference},
-};
-
 const Program &program(const char *name) {
-  for (const Program &each : PROGRAMS)
-    if (!strcmp(each.name, name))
-      return each;
+  for (const Program *each = PROGRAMS; each->name; each++)
+    if (!strcmp(each->name, name))
+      return *each;
   fprintf(stderr, "no program %s\n", name);
   exit(2);
 }

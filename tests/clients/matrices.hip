@@ -2,7 +2,7 @@
 // Products of matrices of fp16, bf16, fp32 and fp64, by matrix instructions. Elements are
 // small whole numbers, so that no sum is rounded.
 
-#include "client.h"
+#include "hip.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Sorting, running sums, sums and choosing, by rocPRIM.
 
-#include "client.h"
+#include "hip.h"
 
 #include <algorithm>
 #include <numeric>

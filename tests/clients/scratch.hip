@@ -2,7 +2,7 @@
 // Calls that call themselves, and more values than there are registers: both need scratch,
 // of which the second kernel's large workgroups want more waves than the first one's.
 
-#include "client.h"
+#include "hip.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Two streams with copies in both directions, whose events make one wait for the other.
 
-#include "client.h"
+#include "hip.h"
 
 namespace {
 

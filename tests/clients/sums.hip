@@ -2,7 +2,7 @@
 // Sums, counts and running sums, by atomics, local memory and exchange between
 // lanes.
 
-#include "client.h"
+#include "hip.h"
 
 namespace {
 

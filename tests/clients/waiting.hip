@@ -2,7 +2,7 @@
 // Workgroups that wait for each other: a relay, in which each has its turn, and steps that
 // all must have finished before any begins the next one.
 
-#include "client.h"
+#include "hip.h"
 
 namespace {
 

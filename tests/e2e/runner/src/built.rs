@@ -40,13 +40,17 @@ pub fn check_gate(release: &str) -> Result<()> {
     refuse_for("gate", release, state)
 }
 
-/// The same of the programs in HIP.
+/// The same of the programs in HIP and OpenCL.
 pub fn check_clients() -> Result<()> {
     let sources = Path::new(PROJECT).join("tests/clients");
     let state = state_of(&clients()?, |build| {
         changed(&sources, &build.join("sources"))
     })?;
-    refuse("the programs in HIP are", "scripts/build/clients", state)
+    refuse(
+        "the programs in HIP and OpenCL are",
+        "scripts/build/clients",
+        state,
+    )
 }
 
 /// What is wrong with something that is built.

@@ -91,6 +91,9 @@ pub struct Needs {
     pub own_clock: bool,
     /// One processor, so that such a clock counts the instructions of nobody else.
     pub one_processor: bool,
+    /// More than `make test` has time for: it runs where GP_CLIENTS says with which
+    /// programs.
+    pub long: bool,
     /// Functions without which the driver cannot do what it is about.
     pub driver: &'static [&'static str],
 }
@@ -108,6 +111,7 @@ impl Needs {
         failing_allocations: false,
         own_clock: false,
         one_processor: false,
+        long: false,
         driver: &[],
     };
 
@@ -143,6 +147,9 @@ impl Needs {
             return Some(format!(
                 "the kernel has no {FAULTS}; that of scripts/test/debug has"
             ));
+        }
+        if self.long && std::env::var_os("GP_CLIENTS").is_none() {
+            return Some("it takes long, and GP_CLIENTS names no programs".to_owned());
         }
         let lacks = |function: &&&str| !kernel.driver_has(function);
         let function = self.driver.iter().find(lacks)?;

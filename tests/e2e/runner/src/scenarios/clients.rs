@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Programs in HIP (`tests/clients`), of which nothing but the source is ours: compiler,
-//! runtime and libraries are Debian's. Each runs alone first. Then it goes on beside a
+//! Programs in HIP and OpenCL (`tests/clients`), of which nothing but the source is ours:
+//! compiler, runtimes and libraries are Debian's. Each runs alone first. Then it goes on beside a
 //! queue for which the module stops it, again and again, and must leave the same bits. That
 //! they are right each program has found out by itself, from what the host calculates.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{bail, ensure, Context, Result};
@@ -59,6 +59,15 @@ pub const SCENARIOS: &[Scenario] = &[
         needs: Needs::ONCE,
         run: by_another,
     },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a program in OpenCL goes on where it was preempted",
+        needs: Needs {
+            long: true,
+            ..Needs::ANY
+        },
+        run: in_opencl,
+    },
 ];
 
 /// All programs that are preempted.
@@ -75,6 +84,12 @@ const PROGRAMS: &[&str] = &[
 const CROWD: &str = "crowd";
 /// The name of the process in which it runs then.
 const URGENT: &str = "urgent";
+/// The one in OpenCL, and its file.
+const OPENCL: &str = "opencl";
+/// What OpenCL's library finds by a name in its environment, and nowhere else.
+const OPENCL_RUNTIME: &str = "/usr/lib/x86_64-linux-gnu/libamdocl64.so";
+/// Its compiler has the language's headers translated, and looks for them here.
+const OPENCL_HEADERS: &str = "/usr/lib/llvm-17/lib/clang/17/include";
 
 /// Where the programs and their libraries are in the guest.
 const PLACE: &str = "/tmp/hip";
@@ -85,35 +100,60 @@ const GOAL: u64 = 50;
 const INSTRUCTION: u64 = 20_000;
 const PATIENCE: Duration = Duration::from_secs(900);
 
-/// The programs that GP_CLIENTS names, or all of them, or else `usual`.
-fn chosen(usual: &[&'static str]) -> Result<Vec<&'static str>> {
+/// Those of `all` that GP_CLIENTS names, or all of them, or else `usual`.
+pub fn chosen(all: &[&'static str], usual: &[&'static str]) -> Result<Vec<&'static str>> {
     let names = std::env::var("GP_CLIENTS").unwrap_or_default();
-    let mut chosen = PROGRAMS.to_vec();
+    let mut chosen = all.to_vec();
     match names.as_str() {
         "all" => (),
         "" => chosen = usual.to_vec(),
         names => chosen.retain(|program| names.split_whitespace().any(|name| name == *program)),
     }
-    ensure!(!chosen.is_empty(), "GP_CLIENTS names none of {PROGRAMS:?}");
+    ensure!(!chosen.is_empty(), "GP_CLIENTS names none of {all:?}");
     Ok(chosen)
 }
 
-/// Takes the programs and all that they need into the guest, and does something with them.
-/// Nothing of it stays, since it takes memory.
+/// Takes the programs in HIP and all that they need into the guest, and does something with
+/// them. Nothing of it stays, since it takes memory.
 fn with_programs(guest: &mut Guest, run: impl FnOnce(&mut Guest) -> Result<()>) -> Result<()> {
     check_clients()?;
     let program = clients()?;
-    let mut files: BTreeMap<String, PathBuf> = BTreeMap::new();
-    for library in libraries(&program)? {
-        let name = library.file_name().context("a library without a name")?;
-        files.insert(name.to_string_lossy().into_owned(), library);
-    }
+    let mut files = with_libraries(&program)?;
     for name in ["clients", URGENT] {
         files.insert(name.into(), program.clone());
     }
-    guest.add_files(&files, PLACE)?;
+    with_files(guest, &files, PLACE, run)
+}
+
+/// A file, and the libraries that it needs, by their names.
+fn with_libraries(file: &Path) -> Result<BTreeMap<String, PathBuf>> {
+    let mut files = BTreeMap::new();
+    for each in libraries(file)?.into_iter().chain([file.to_path_buf()]) {
+        let name = each.file_name().context("a file without a name")?;
+        files.insert(name.to_string_lossy().into_owned(), each);
+    }
+    Ok(files)
+}
+
+/// Takes files into the guest by their names there, and removes them afterwards.
+pub fn with_files(
+    guest: &mut Guest,
+    files: &BTreeMap<String, PathBuf>,
+    place: &str,
+    run: impl FnOnce(&mut Guest) -> Result<()>,
+) -> Result<()> {
+    guest.add_files(files, place)?;
     run(guest)?;
-    guest.agent().shell(&format!("rm -r {PLACE}")).map(drop)
+    guest.agent().shell(&format!("rm -r {place}")).map(drop)
+}
+
+/// How one of the programs is started, without what it is told.
+fn started(file: &str) -> Program {
+    Program {
+        program: format!("{PLACE}/{file}"),
+        environment: vec![("LD_LIBRARY_PATH".into(), PLACE.into())],
+        ..Program::default()
+    }
 }
 
 /// The processes with queues, as the GPU knows them.
@@ -123,7 +163,7 @@ fn processes(guest: &mut Guest) -> Result<BTreeSet<u32>> {
 }
 
 /// A process that runs programs one after the other.
-struct Clients {
+pub struct Clients {
     process: Background,
     place: String,
     /// What each leaves when nobody disturbs it.
@@ -135,17 +175,17 @@ struct Clients {
 impl Clients {
     /// Starts a process, and returns when each of its programs has run alone. No other may
     /// make its first queue meanwhile.
-    fn start(guest: &mut Guest, file: &str, programs: &[&'static str]) -> Result<Clients> {
-        let place = format!("{PLACE}/{}", guest.unique());
+    pub fn start(
+        guest: &mut Guest,
+        mut program: Program,
+        programs: &[&'static str],
+    ) -> Result<Clients> {
+        let place = format!("/tmp/clients-{}", guest.unique());
         guest.agent().shell(&format!("mkdir {place}"))?;
         let others = processes(guest)?;
         let names = programs.iter().map(|&name| name.to_owned());
-        let program = Program {
-            program: format!("{PLACE}/{file}"),
-            arguments: [place.clone()].into_iter().chain(names).collect(),
-            environment: vec![("LD_LIBRARY_PATH".into(), PLACE.into())],
-            ..Program::default()
-        };
+        program.arguments.push(place.clone());
+        program.arguments.extend(names);
         let mut clients = Clients {
             process: Background::program(guest, program, Expect::Anything)?,
             place,
@@ -189,7 +229,7 @@ impl Clients {
     /// How often waves of the process were saved so far.
     fn saves(&self, guest: &mut Guest) -> Result<u64> {
         let mut queues = guest.device.queues()?;
-        queues.retain(|each| each.queue.pasid == self.number && each.kind == QueueKind::Aql);
+        queues.retain(|each| each.queue.pasid == self.number && each.kind != QueueKind::Sdma);
         for queue in &queues {
             ensure!(queue.fault.is_none(), "{queue:?}");
         }
@@ -203,16 +243,16 @@ impl Clients {
             Ok(self.said(guest, "begin")?.iter().any(|begun| begun == name))
         })?;
         let before = (self.saves(guest)?, Table::Stats.sum(guest, "stops")?);
-        let mut stops = 0;
+        let (mut saved, mut stops) = (0, 0);
         // The driver has waves saved as well, when queues come and go.
         let waited = guest.wait_until("programs are stopped often", PATIENCE, |guest| {
             self.said(guest, name)?;
             let now = (self.saves(guest)?, Table::Stats.sum(guest, "stops")?);
-            stops = (now.0 - before.0).min(now.1 - before.1);
-            Ok(stops >= GOAL)
+            (saved, stops) = (now.0 - before.0, now.1 - before.1);
+            Ok(saved.min(stops) >= GOAL)
         });
-        waited.with_context(|| format!("waves of {name} were saved in {stops} stops"))?;
-        println!("        {name}: waves were saved in {stops} stops");
+        waited.with_context(|| format!("{name}: {stops} stops, waves were saved {saved} times"))?;
+        println!("        {name}: {stops} stops, waves were saved {saved} times");
         self.tell(guest, name)
     }
 
@@ -262,32 +302,42 @@ fn stopped_each(guest: &mut Guest, clients: Clients, programs: &[&'static str]) 
 }
 
 fn preempted(guest: &mut Guest, parameters: &str, usual: &[&'static str]) -> Result<()> {
-    let programs = chosen(usual)?;
+    let programs = chosen(PROGRAMS, usual)?;
     with_programs(guest, |guest| {
-        let clients = Clients::start(guest, "clients", &programs)?;
-        let module = Module::load(guest, &format!("mode=enforce {parameters}"))?;
-        module.add_rule(guest, "7 comm=workload prio=9")?;
-        // More than the GPU takes at once, and then a pause.
-        let urgent = queue(
-            "urgent",
-            guest.shape.full() + guest.shape.full() / 2,
-            100_000,
-            json!({"requests": 1_000_000,
-                "arrival": {"closed_loop": {"depth": 1, "think_ns": 2_000_000}}}),
-        );
-        let load = Load::start(guest, json!({"queues": [urgent]}))?;
-        stopped_each(guest, clients, &programs)?;
-        load.stop(guest)?;
-        load.finish(guest)?;
-        module.unload(guest)
+        let clients = Clients::start(guest, started("clients"), &programs)?;
+        beside_urgent(guest, parameters, clients, &programs)
     })
 }
 
+/// Each program is stopped often for a load of ours that is urgent.
+pub fn beside_urgent(
+    guest: &mut Guest,
+    parameters: &str,
+    clients: Clients,
+    programs: &[&'static str],
+) -> Result<()> {
+    let module = Module::load(guest, &format!("mode=enforce {parameters}"))?;
+    module.add_rule(guest, "7 comm=workload prio=9")?;
+    // More than the GPU takes at once, and then a pause.
+    let urgent = queue(
+        "urgent",
+        guest.shape.full() + guest.shape.full() / 2,
+        100_000,
+        json!({"requests": 1_000_000,
+            "arrival": {"closed_loop": {"depth": 1, "think_ns": 2_000_000}}}),
+    );
+    let load = Load::start(guest, json!({"queues": [urgent]}))?;
+    stopped_each(guest, clients, programs)?;
+    load.stop(guest)?;
+    load.finish(guest)?;
+    module.unload(guest)
+}
+
 fn by_another(guest: &mut Guest) -> Result<()> {
-    let programs = chosen(&["primitives"])?;
+    let programs = chosen(PROGRAMS, &["primitives"])?;
     with_programs(guest, |guest| {
-        let clients = Clients::start(guest, "clients", &programs)?;
-        let urgent = Clients::start(guest, URGENT, &[CROWD])?;
+        let clients = Clients::start(guest, started("clients"), &programs)?;
+        let urgent = Clients::start(guest, started(URGENT), &[CROWD])?;
         let module = Module::load(guest, "mode=enforce")?;
         module.add_rule(guest, &format!("7 comm={URGENT} prio=9"))?;
         urgent.tell(guest, "go")?;
@@ -295,6 +345,29 @@ fn by_another(guest: &mut Guest) -> Result<()> {
         urgent.tell(guest, CROWD)?;
         urgent.finish(guest)?;
         module.unload(guest)
+    })
+}
+
+fn in_opencl(guest: &mut Guest) -> Result<()> {
+    check_clients()?;
+    let programs = chosen(&[OPENCL], &[OPENCL])?;
+    let runtime = Path::new(OPENCL_RUNTIME);
+    let mut files = with_libraries(&clients()?.with_file_name(OPENCL))?;
+    files.extend(with_libraries(runtime)?);
+    let mut program = started(OPENCL);
+    let runtime = format!("{PLACE}/libamdocl64.so");
+    program
+        .environment
+        .push(("OCL_ICD_VENDORS".into(), runtime));
+    let headers = ["opencl-c-base.h", "opencl-c.h"].map(|name| {
+        let path = Path::new(OPENCL_HEADERS).join(name);
+        (name.to_owned(), path)
+    });
+    with_files(guest, &headers.into(), OPENCL_HEADERS, |guest| {
+        with_files(guest, &files, PLACE, |guest| {
+            let clients = Clients::start(guest, program, &programs)?;
+            beside_urgent(guest, "", clients, &programs)
+        })
     })
 }
 
