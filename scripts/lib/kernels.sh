@@ -127,6 +127,7 @@ build_for_scenarios() {
 	local release
 	build_modules
 	"$scripts/build/clients"
+	"$scripts/build/tinygrad"
 	for release in "${releases[@]}"; do
 		"$scripts/build/gate" "$release"
 	done

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{bail, ensure, Context, Result};
 
-use crate::cache::{clients, gate, module};
+use crate::cache::{clients, gate, module, tinygrad};
 
 /// The project's folder, of which this program was built.
 const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
@@ -49,6 +49,19 @@ pub fn check_clients() -> Result<()> {
     refuse(
         "the programs in HIP and OpenCL are",
         "scripts/build/clients",
+        state,
+    )
+}
+
+/// The same of tinygrad and the programs for it.
+pub fn check_tinygrad() -> Result<()> {
+    let sources = Path::new(PROJECT).join("tests/tinygrad");
+    let state = state_of(&tinygrad()?.join("python3"), |build| {
+        changed(&sources, build)
+    })?;
+    refuse(
+        "the programs for tinygrad are",
+        "scripts/build/tinygrad",
         state,
     )
 }

@@ -159,6 +159,11 @@ pub fn clients() -> Result<PathBuf> {
     Ok(target()?.join("clients").join("clients"))
 }
 
+/// Where all that tinygrad needs in a guest is built.
+pub fn tinygrad() -> Result<PathBuf> {
+    Ok(target()?.join("tinygrad").join("guest"))
+}
+
 /// A program that was built together with this one.
 pub fn program(name: &str) -> Result<PathBuf> {
     let path = programs()?.join(name);

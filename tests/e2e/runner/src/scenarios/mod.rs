@@ -46,6 +46,7 @@ mod selftest;
 mod short_memory;
 mod sleep;
 mod storm;
+mod tinygrad;
 mod trace;
 pub mod tutorial;
 mod two_gpus;
@@ -98,6 +99,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         pm4::SCENARIOS,
         machine_code::SCENARIOS,
         clients::SCENARIOS,
+        tinygrad::SCENARIOS,
         contexts::SCENARIOS,
         two_gpus::SCENARIOS,
         partitions::SCENARIOS,

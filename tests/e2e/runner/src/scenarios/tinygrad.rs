@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! tinygrad as it is published, which speaks to KFD by itself: its queues are of PM4 packets
+//! with one die, and of AQL packets that lead to buffers of PM4 packets with more. The
+//! programs (`tests/tinygrad`) run alone first, and then beside a queue for which the module
+//! stops them, as those in HIP do.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use e2e_protocol::Program;
+
+use super::clients::{beside_urgent, chosen, with_files, Clients};
+use super::direct::DIRECT;
+use crate::built::check_tinygrad;
+use crate::cache::tinygrad;
+use crate::guest::Guest;
+use crate::scenario::{Needs, Scenario, Suite};
+
+/// What only runs when it is asked for.
+const LONG: Needs = Needs {
+    long: true,
+    ..Needs::ANY
+};
+
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::E2e,
+        name: "tinygrad goes on where it was preempted",
+        needs: Needs::ONCE,
+        run: |guest| preempted(guest, ""),
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name:
+            "tinygrad goes on where it was preempted, with each kernel and its queues of each kind",
+        needs: LONG,
+        run: |guest| preempted(guest, ""),
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "tinygrad goes on where it was preempted with transaction=direct",
+        needs: Needs {
+            driver: DIRECT,
+            ..LONG
+        },
+        run: |guest| preempted(guest, "transaction=direct"),
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "tinygrad goes on where it was preempted with backend=mqd",
+        needs: Needs {
+            sched_policy: 2,
+            one_die: true,
+            ..LONG
+        },
+        run: |guest| {
+            // The driver itself logs this whenever a process ends in this mode.
+            guest.expect_log("Unsupported on sched_policy");
+            preempted(guest, "backend=mqd")
+        },
+    },
+];
+
+/// All programs.
+const PROGRAMS: &[&str] = &["matmul", "sort", "mlp"];
+/// The one that runs where none is chosen.
+const USUAL: &[&str] = &["mlp"];
+
+/// Where tinygrad is in the guest.
+const PLACE: &str = "/tmp/tinygrad";
+
+fn preempted(guest: &mut Guest, parameters: &str) -> Result<()> {
+    check_tinygrad()?;
+    let programs = chosen(PROGRAMS, USUAL)?;
+    let mut files = BTreeMap::new();
+    let place = tinygrad()?;
+    files_below(&place, &place, &mut files)?;
+    with_files(guest, &files, PLACE, |guest| {
+        let clients = Clients::start(guest, python(), &programs)?;
+        beside_urgent(guest, parameters, clients, &programs)
+    })
+}
+
+/// Python with the programs, without what they are told.
+fn python() -> Program {
+    let environment = [
+        ("LD_LIBRARY_PATH", PLACE.to_owned()),
+        ("PYTHONHOME", PLACE.to_owned()),
+        ("PYTHONPATH", format!("{PLACE}/wheel")),
+        ("HOME", PLACE.to_owned()),
+        ("DEV", "KFD+AMD:LLVM".to_owned()),
+        ("LLVM_PATH", format!("{PLACE}/libLLVM.so.19.1")),
+        ("CACHEDB", format!("{PLACE}/cache.db")),
+    ];
+    let environment = environment.map(|(name, value)| (name.to_owned(), value));
+    Program {
+        program: format!("{PLACE}/python3"),
+        // Not the module about what is installed, which looks for it on disks.
+        arguments: vec!["-S".into(), format!("{PLACE}/tensors.py")],
+        environment: environment.into(),
+        ..Program::default()
+    }
+}
+
+/// All files below a directory, by their paths from another one above them.
+fn files_below(
+    directory: &Path,
+    above: &Path,
+    files: &mut BTreeMap<String, PathBuf>,
+) -> Result<()> {
+    for entry in
+        fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))?
+    {
+        let path = entry?.path();
+        if path.is_dir() {
+            files_below(&path, above, files)?;
+        } else {
+            let name = path.strip_prefix(above)?.to_string_lossy().into_owned();
+            files.insert(name, path);
+        }
+    }
+    Ok(())
+}
