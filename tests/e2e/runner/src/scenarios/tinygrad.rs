@@ -47,20 +47,6 @@ pub const SCENARIOS: &[Scenario] = &[
         },
         run: |guest| preempted(guest, "transaction=direct"),
     },
-    Scenario {
-        suite: Suite::E2e,
-        name: "tinygrad goes on where it was preempted with backend=mqd",
-        needs: Needs {
-            sched_policy: 2,
-            one_die: true,
-            ..LONG
-        },
-        run: |guest| {
-            // The driver itself logs this whenever a process ends in this mode.
-            guest.expect_log("Unsupported on sched_policy");
-            preempted(guest, "backend=mqd")
-        },
-    },
 ];
 
 /// All programs.
