@@ -83,7 +83,7 @@ static AHEAD: LazyLock<&'static AtomicI64> = LazyLock::new(|| {
 });
 
 fn give_up(why: &str) -> ! {
-    eprintln!("guest clock: this QEMU {why}; versions 10 and 11 are known to work");
+    eprintln!("guest clock: this QEMU {why}; 11.1 is known to work");
     std::process::abort()
 }
 
