@@ -415,8 +415,8 @@ mod tests {
     #[test]
     fn a_run_lasts_as_long_as_requests_arrive_by_the_guest_s_clock() {
         let all = experiments(Part::Poll, 40, &extent());
-        // 260 ms of GPU time, 32 times as long in the guest.
-        assert_eq!(all[0].lasts(), 8 + 8);
+        // 260 ms of GPU time, 8 times as long in the guest.
+        assert_eq!(all[0].lasts(), 2 + 8);
     }
 
     /// By the very times at which they will arrive.
