@@ -123,12 +123,13 @@ pub fn instructions() -> u64 {
 
 /// The guest's processor that the calling thread executes.
 pub fn processor() -> Option<Processor> {
-    // SAFETY: A variable that each thread has, of which this is the calling thread's; QEMU
-    // sets it to a processor that stays, or to none.
-    let processor = unsafe {
-        let place: *const *mut c_void = next(c"current_cpu");
-        place.read()
-    };
+    thread_local! {
+        /// Where the variable is that each thread has.
+        // SAFETY: It has this type.
+        static PLACE: *const *mut c_void = unsafe { next(c"current_cpu") };
+    }
+    // SAFETY: It is the calling thread's; QEMU sets it to a processor that stays, or to none.
+    let processor = PLACE.with(|place| unsafe { place.read() });
     (!processor.is_null()).then_some(Processor(processor))
 }
 

@@ -85,12 +85,17 @@ impl Gpu {
 
     /// Whether it has something to do before it is accessed again.
     pub fn is_busy(&self) -> bool {
-        self.time.next() != NEVER && !self.ended.load(Ordering::Relaxed)
+        self.next().is_some()
+    }
+
+    fn next(&self) -> Option<u64> {
+        let next = self.time.next();
+        (next != NEVER && !self.ended.load(Ordering::Relaxed)).then_some(next)
     }
 
     fn set_timer(&self) {
-        if self.is_busy() {
-            self.timer.set(self.time.next());
+        if let Some(next) = self.next() {
+            self.timer.set(next);
         }
     }
 

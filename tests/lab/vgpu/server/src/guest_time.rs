@@ -8,21 +8,21 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::num::NonZeroUsize;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::libc;
-use nix::sys::mman::{mmap, mmap_anonymous, MapFlags, ProtFlags};
+use nix::sys::memfd::{memfd_create, MFdFlags};
+
+use crate::memory::Mapping;
 
 /// A time that does not come.
 pub const NEVER: u64 = u64::MAX;
 
-const BYTES: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
+const BYTES: u64 = 4096;
 /// How often a side looks again before it sleeps: an answer mostly comes sooner than
 /// the host would wake it.
 const LOOKS: u32 = 200;
@@ -50,19 +50,14 @@ pub struct Ended;
 ///
 /// # Invariants
 ///
-/// The page is mapped for good, and at least as large as `Shared`.
+/// The page is at least as large as `Shared`.
 pub struct GuestTime {
-    page: NonNull<Shared>,
+    page: Mapping,
     /// On the GPU's side: it has the page's file locked for as long as it lives.
     _lives: Option<Flock<File>>,
     /// On QEMU's side: where to see whether it does.
     path: Option<PathBuf>,
 }
-
-// SAFETY: The page is mapped for good, and everything in it is atomic.
-unsafe impl Send for GuestTime {}
-// SAFETY: As above.
-unsafe impl Sync for GuestTime {}
 
 impl GuestTime {
     /// Where the page of the GPU is that listens at a socket.
@@ -79,8 +74,8 @@ impl GuestTime {
             .create_new(true)
             .mode(0o600)
             .open(path)?;
-        file.set_len(BYTES.get() as u64)?;
-        let page = map(&file)?;
+        file.set_len(BYTES)?;
+        let page = Mapping::new(&file, 0, BYTES)?;
         let lock =
             Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| errno)?;
         Ok(GuestTime::of_gpu(page, Some(lock)))
@@ -88,13 +83,12 @@ impl GuestTime {
 
     /// For a GPU without a guest: time stands still.
     pub fn without_guest() -> io::Result<GuestTime> {
-        let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-        // SAFETY: A new mapping, where the kernel has room for it.
-        let page = unsafe { mmap_anonymous(None, BYTES, access, MapFlags::MAP_PRIVATE) }?;
-        Ok(GuestTime::of_gpu(page.cast(), None))
+        let file = File::from(memfd_create(c"clock", MFdFlags::MFD_CLOEXEC)?);
+        file.set_len(BYTES)?;
+        Ok(GuestTime::of_gpu(Mapping::new(&file, 0, BYTES)?, None))
     }
 
-    fn of_gpu(page: NonNull<Shared>, lock: Option<Flock<File>>) -> GuestTime {
+    fn of_gpu(page: Mapping, lock: Option<Flock<File>>) -> GuestTime {
         let time = GuestTime {
             page,
             _lives: lock,
@@ -108,16 +102,16 @@ impl GuestTime {
     pub fn open(path: &Path) -> io::Result<GuestTime> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         Ok(GuestTime {
-            page: map(&file)?,
+            page: Mapping::new(&file, 0, BYTES)?,
             _lives: None,
             path: Some(path.into()),
         })
     }
 
     fn shared(&self) -> &Shared {
-        // SAFETY: By the type invariant; any bytes are a valid `Shared`, and a page is
-        // aligned well enough.
-        unsafe { self.page.as_ref() }
+        // SAFETY: By the type invariant, and the page lives as long as `self`; any bytes are a
+        // valid `Shared`, and a page is aligned well enough.
+        unsafe { self.page.start().cast().as_ref() }
     }
 
     pub fn now(&self) -> u64 {
@@ -196,13 +190,6 @@ impl GuestTime {
         self.shared().answered.store(ask, Ordering::SeqCst);
         wake(&self.shared().answered);
     }
-}
-
-fn map(file: &File) -> io::Result<NonNull<Shared>> {
-    let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-    // SAFETY: A new mapping, where the kernel has room for it.
-    let page = unsafe { mmap(None, BYTES, access, MapFlags::MAP_SHARED, file, 0) }?;
-    Ok(page.cast())
 }
 
 /// Waits until a word is no longer this; `false` when that takes long.

@@ -27,7 +27,7 @@ const PAGE: u64 = 4096;
 ///
 /// `base` is the start of a live, readable and writable shared mapping of
 /// `length` bytes, which only this value unmaps.
-struct Mapping {
+pub(crate) struct Mapping {
     base: NonNull<u8>,
     length: usize,
 }
@@ -39,7 +39,7 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    fn new(file: impl AsFd, offset: u64, length: u64) -> nix::Result<Mapping> {
+    pub(crate) fn new(file: impl AsFd, offset: u64, length: u64) -> nix::Result<Mapping> {
         let too_large = nix::errno::Errno::EOVERFLOW;
         let length = usize::try_from(length).map_err(|_| too_large)?;
         let size = NonZeroUsize::new(length).ok_or(nix::errno::Errno::EINVAL)?;
@@ -61,6 +61,11 @@ impl Mapping {
             base: base.cast(),
             length,
         })
+    }
+
+    /// Where it starts, for as long as it lives.
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.base
     }
 
     /// Whether so many bytes from the offset on lie inside.
