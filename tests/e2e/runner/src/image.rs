@@ -96,19 +96,24 @@ pub enum Clock {
 }
 
 impl Clock {
+    /// Whether it is not the host's.
+    pub(crate) fn is_own(self) -> bool {
+        self != Clock::Host
+    }
+
     /// As the virtual GPU calls it.
     pub(crate) fn of(self) -> &'static str {
-        match self {
-            Clock::Host => "host",
-            Clock::Own | Clock::Hurried => "guest",
+        match self.is_own() {
+            true => "guest",
+            false => "host",
         }
     }
 
     /// Nanoseconds of the guest for one of the GPU's.
     pub fn dilation(self) -> u32 {
-        match self {
-            Clock::Host => HOST_DILATION,
-            Clock::Own | Clock::Hurried => GUEST_DILATION,
+        match self.is_own() {
+            true => GUEST_DILATION,
+            false => HOST_DILATION,
         }
     }
 }

@@ -86,10 +86,6 @@ impl Machine {
         );
         let size = format!("{}M", image.memory_mib);
         let processors = image.processors.to_string();
-        let threads = match image.clock {
-            Clock::Host => "tcg,thread=multi",
-            Clock::Own | Clock::Hurried => "tcg,thread=single",
-        };
         let mut arguments: Vec<String> = [
             "-nodefaults",
             "-no-user-config",
@@ -102,8 +98,6 @@ impl Machine {
             "qemu64",
             "-smp",
             &processors,
-            "-accel",
-            threads,
             "-m",
             &size,
             "-object",
@@ -115,9 +109,16 @@ impl Machine {
         ]
         .map(String::from)
         .into();
-        if image.clock != Clock::Host {
-            arguments.extend(["-icount", "shift=0,sleep=off"].map(String::from));
-        }
+        let time: &[&str] = match image.clock.is_own() {
+            true => &[
+                "-accel",
+                "tcg,thread=single",
+                "-icount",
+                "shift=0,sleep=off",
+            ],
+            false => &["-accel", "tcg,thread=multi"],
+        };
+        arguments.extend(time.iter().copied().map(String::from));
         for port in 0..PORTS {
             // Room for video memory of 4 GiB on every port but the disks'.
             let reserve = if [1, 3].contains(&port) { "64M" } else { "8G" };
@@ -150,7 +151,7 @@ impl Machine {
             .arg(format!("unix:{},server=on,wait=off", path("qmp").display()))
             .args(more)
             .stderr(File::create(path(LOG))?);
-        if image.clock != Clock::Host {
+        if image.clock.is_own() {
             command.env("LD_PRELOAD", program("libguest_clock.so")?);
         }
         if image.clock == Clock::Hurried {
@@ -168,7 +169,7 @@ impl Machine {
         let agent = Agent::new(connect(&path("agent"), START_PATIENCE)?)?;
         Ok(Machine {
             process,
-            own_clock: image.clock != Clock::Host,
+            own_clock: image.clock.is_own(),
             qmp,
             agent,
         })
