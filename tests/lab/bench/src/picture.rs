@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The timeline as a picture: who had waves on the compute units, and whose
+//! The timeline as lines of text: who had waves on the compute units, and whose
 //! were saved.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use gpreempt_plot::timeline::{self, Timeline};
 use vgpu_model::{QueueId, TimelineChange, TimelineRecord};
 
 /// What a queue is doing at a moment.
@@ -132,43 +131,6 @@ pub fn text(rows: &[(String, &Row)], window: Window, columns: u64) -> String {
     out
 }
 
-/// The named rows of a window, under a title.
-pub type Block<'a> = (&'a str, Vec<(String, &'a Row)>, Window);
-
-/// The rows of several windows, one block below the other, as SVG.
-pub fn svg(blocks: &[Block<'_>]) -> String {
-    let millis = |nanos: u64| nanos as f64 / 1e6;
-    let blocks: Vec<timeline::Block> = blocks
-        .iter()
-        .map(|(name, rows, window)| timeline::Block {
-            name: (*name).into(),
-            length: millis(window.to.saturating_sub(window.from)),
-            rows: rows
-                .iter()
-                .map(|(name, row)| timeline::Row {
-                    name: name.clone(),
-                    spans: row
-                        .spans(*window)
-                        .into_iter()
-                        .map(|(from, to, doing)| timeline::Span {
-                            from: millis(from - window.from),
-                            to: millis(to - window.from),
-                            hatched: doing == Doing::Saved,
-                        })
-                        .collect(),
-                })
-                .collect(),
-        })
-        .collect();
-    Timeline {
-        title: "Whose waves were on the compute units, and whose were saved",
-        time: "milliseconds of GPU time",
-        meanings: ["on the compute units", "saved in memory"],
-        blocks: &blocks,
-    }
-    .svg()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,15 +181,5 @@ mod tests {
         let window = Window { from: 0, to: 100 };
         let line = text(&[("q".into(), &row)], window, 10);
         assert!(line.starts_with("  q  ·█░░░░███·\n"), "{line}");
-    }
-
-    #[test]
-    fn the_picture_has_one_box_for_each_span_in_the_window() {
-        let row = row();
-        let rows = vec![("q".to_string(), &row)];
-        let picture = svg(&[("with", rows, Window { from: 0, to: 70 })]);
-        // The key has one of each kind, too.
-        assert_eq!(picture.matches("<rect x=").count(), 3 + 2);
-        assert!(picture.contains(">with</text>") && picture.contains(">q</text>"));
     }
 }

@@ -6,7 +6,6 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use gpreempt_simulator::gpu::Gpu;
 use gpreempt_simulator::loads;
-use gpreempt_simulator::pictures;
 use gpreempt_simulator::policies::{setting, Effort, Policy};
 use gpreempt_simulator::report;
 use gpreempt_simulator::score;
@@ -83,7 +82,7 @@ enum Command {
         /// Other parameters for the whole sweep.
         #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
         settings: Vec<(String, String)>,
-        /// Write table, figures and pictures into this directory.
+        /// Write the tables into this directory.
         #[arg(long)]
         out: Option<PathBuf>,
     },
@@ -158,9 +157,6 @@ fn main() -> Result<()> {
                         .with_context(|| format!("cannot create {}", directory.display()))?;
                     sweep::write(directory, sweep, &points)?;
                 }
-            }
-            if let Some(directory) = &out {
-                pictures::write(directory, pictures::of_sweeps(directory)?)?;
             }
         }
     }

@@ -8,12 +8,10 @@ use crate::documented::{nodes, MicroPoint, MICRO_POLICIES};
 use crate::policies::Policy;
 use crate::report::Comparison;
 use crate::summary::Summary;
-use crate::sweep::{Point, Sweep};
 use anyhow::{Context, Result};
 use gpreempt_plot::bars::{Bar, Bars, Panel};
 use gpreempt_plot::lines::{Lines, Series};
 use gpreempt_plot::Picture;
-use gpreempt_policy::NUMBERS;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
@@ -80,24 +78,6 @@ pub fn of_document(directory: &Path) -> Result<Vec<Picture>> {
         let path = directory.join(format!("{name}.json"));
         if let Some(points) = figures::<Vec<MicroPoint>>(&path)? {
             pictures.push((format!("{name}.svg"), micro(title, x, &points)));
-        }
-    }
-    let sweeps = of_sweeps(&directory.join("sweeps"))?;
-    pictures.extend(
-        sweeps
-            .into_iter()
-            .map(|(name, text)| (format!("sweeps/{name}"), text)),
-    );
-    Ok(pictures)
-}
-
-/// The pictures of all sweeps whose figures are in a directory.
-pub fn of_sweeps(directory: &Path) -> Result<Vec<Picture>> {
-    let mut pictures = Vec::new();
-    for one in Sweep::ALL {
-        let path = directory.join(format!("{}.json", one.parameter));
-        if let Some(points) = figures::<Vec<Point>>(&path)? {
-            pictures.extend(sweep(one, &points));
         }
     }
     Ok(pictures)
@@ -174,60 +154,4 @@ fn micro(title: &str, x: &str, points: &[MicroPoint]) -> String {
         series: &series,
     }
     .svg()
-}
-
-/// Latency and throughput of all workloads over a parameter's values.
-fn sweep(sweep: Sweep, points: &[Point]) -> [Picture; 2] {
-    let parameter = sweep.parameter;
-    let spec = NUMBERS.iter().find(|spec| spec.name == parameter);
-    let default = spec.map(|spec| (f64::from(spec.default), "default"));
-    let x = match spec.map_or("", |spec| spec.unit) {
-        "us" => format!("{parameter} (microseconds)"),
-        "ms" => format!("{parameter} (milliseconds)"),
-        _ => parameter.to_owned(),
-    };
-    let series = |y: fn(&Point) -> f64| -> Vec<Series> {
-        sweep
-            .workloads
-            .iter()
-            .map(|&name| Series {
-                name: name.into(),
-                points: points
-                    .iter()
-                    .filter(|point| point.workload == name)
-                    .map(|point| (f64::from(point.value), y(point)))
-                    .collect(),
-            })
-            .collect()
-    };
-    let latency = Lines {
-        title: &format!(
-            "{parameter}: urgent p99 latency of each workload under {}",
-            sweep.policy
-        ),
-        notes: &[],
-        x: &x,
-        y: TIMES_ALONE,
-        logarithmic: true,
-        ceiling: Some(CEILING),
-        goal: Some(GOAL),
-        mark: default,
-        decimals: 2,
-        series: &series(|point| point.p99_over_alone),
-    };
-    let throughput = Lines {
-        title: &format!(
-            "{parameter}: throughput of each workload under {}",
-            sweep.policy
-        ),
-        y: "requests a second, percent of those without preemption",
-        ceiling: None,
-        goal: None,
-        series: &series(|point| 100.0 * point.throughput),
-        ..latency
-    };
-    [
-        (format!("{parameter}-latency.svg"), latency.svg()),
-        (format!("{parameter}-throughput.svg"), throughput.svg()),
-    ]
 }

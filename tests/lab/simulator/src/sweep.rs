@@ -9,8 +9,6 @@ use crate::policies::{measure, Effort, Policy};
 use crate::report::table;
 use crate::workload::Workload;
 use anyhow::{Context, Result};
-use serde::{Deserialize, Serialize};
-use std::fmt::Write;
 use std::path::Path;
 
 /// One parameter and the values it is tried with.
@@ -60,7 +58,7 @@ impl Sweep {
 }
 
 /// What one value did to one workload.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Point {
     pub workload: String,
     pub value: u32,
@@ -141,12 +139,9 @@ pub fn text(sweep: Sweep, points: &[Point]) -> String {
     table(&head, &rows)
 }
 
-/// Writes the table and the figures of a sweep.
+/// Writes the table of a sweep.
 pub fn write(directory: &Path, sweep: Sweep, points: &[Point]) -> Result<()> {
-    let file = |suffix: &str| directory.join(format!("{}{suffix}", sweep.parameter));
-    let mut markdown = String::new();
-    let _ = writeln!(markdown, "{}", text(sweep, points));
-    std::fs::write(file(".md"), markdown)?;
-    std::fs::write(file(".json"), serde_json::to_string(points)?)?;
-    Ok(())
+    let path = directory.join(format!("{}.md", sweep.parameter));
+    let text = text(sweep, points) + "\n";
+    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -15,22 +15,17 @@ fn the_committed_pictures_are_of_the_committed_figures() {
     ));
     let mut pictures: BTreeMap<String, String> =
         of_document(directory).unwrap().into_iter().collect();
-    // Sweeps are there where somebody has made them since a parameter changed.
-    let made = |folder: &&str| folder.is_empty() || directory.join(folder).is_dir();
-    for folder in ["", "sweeps/"].into_iter().filter(made) {
-        for entry in fs::read_dir(directory.join(folder)).unwrap() {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            if !name.ends_with(".svg") {
-                continue;
-            }
-            let name = format!("{folder}{name}");
-            let committed = fs::read_to_string(directory.join(&name)).unwrap();
-            assert!(
-                pictures.remove(&name) == Some(committed),
-                "docs/simulation/{name} is out of date: run 'cargo run --release \
-                 --manifest-path tests/Cargo.toml -p gpreempt_simulator -- document --parts pictures'"
-            );
+    for entry in fs::read_dir(directory).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if !name.ends_with(".svg") {
+            continue;
         }
+        let committed = fs::read_to_string(directory.join(&name)).unwrap();
+        assert!(
+            pictures.remove(&name) == Some(committed),
+            "docs/simulation/{name} is out of date: run 'cargo run --release \
+             --manifest-path tests/Cargo.toml -p gpreempt_simulator -- document --parts pictures'"
+        );
     }
     let missing: Vec<&String> = pictures.keys().collect();
     assert!(missing.is_empty(), "not in docs/simulation: {missing:?}");

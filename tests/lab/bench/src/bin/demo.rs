@@ -31,7 +31,7 @@ struct Arguments {
     /// How long each load lasts, in seconds of GPU time.
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
-    /// Where the picture and the trace are written.
+    /// Where the table and the trace are written.
     #[arg(long)]
     output: PathBuf,
 }
@@ -314,14 +314,11 @@ fn draw(
         say(&format!("{title}, in the middle of the run:"));
         say(&picture::text(rows, *window, COLUMNS));
     }
-    let svg = output.join("timeline.svg");
     let trace = output.join("timeline.json");
-    fs::write(&svg, picture::svg(&blocks))?;
     fs::write(&trace, guest.device.trace()?.to_string())?;
     say("Written:");
     for (path, what) in [
         (output.join("result.txt"), "the table"),
-        (svg, "the picture"),
         (trace, "the trace, for ui.perfetto.dev or chrome://tracing"),
     ] {
         say(&format!("  {}  ({what})", path.display()));
