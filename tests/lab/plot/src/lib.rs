@@ -1,28 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The pictures of the laboratory, as SVG.
+//! The pictures of the laboratory, as SVG; `plotters` draws them.
 //!
-//! Four kinds of picture, each for one question: [`bars`] compare contenders on
-//! several loads, [`lines`] follow a figure over what a sweep varies, [`rug`]
-//! shows each of many measurements, and [`timeline`] what queues did when.
-//! A picture has one quantity on each axis, names its series beside the data and
-//! never over it, prints each value that leaves the frame, and tells series apart
-//! by marker, dashes and shade, so that a black-and-white print says the same.
-//!
-//! No charting crate is used. `plotters`, the common one, puts its legend inside
-//! the frame and has no hatching, no broken bars and no labels in the margin: all
-//! but the axes would be written here anyway. Without a dependency the same data
-//! give the same bytes, so that a test can compare the committed pictures with the
-//! committed data.
+//! Two kinds, each for one question: [`Panels`] compare contenders on several
+//! loads, [`Lines`] follow a figure over what a sweep varies. Both tell series
+//! apart by marker and shade as well as by colour, and say in digits what leaves
+//! the frame. The same data give the same bytes, so that a test can compare the
+//! committed pictures with the committed data.
 
-pub mod bars;
-pub mod lines;
-mod margin;
-mod number;
-pub mod rug;
-mod scale;
-mod style;
-mod svg;
-pub mod timeline;
+mod lines;
+mod panels;
+
+use plotters::coord::Shift;
+use plotters::drawing::DrawingAreaErrorKind;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+pub use lines::{Lines, Series};
+pub use panels::{Axis, Mark, Panel, Panels, Row};
 
 /// A file name and what belongs into the file.
 pub type Picture = (String, String);
+
+type Svg<'a> = SVGBackend<'a>;
+type Drawn<T = ()> = Result<T, DrawingAreaErrorKind<std::io::Error>>;
+
+/// What is neither data nor axis.
+const SOFT: RGBColor = RGBColor(68, 68, 68);
+const GRID: RGBColor = RGBColor(216, 216, 216);
+
+fn font(size: u32) -> TextStyle<'static> {
+    ("sans-serif", size).into_font().color(&BLACK)
+}
+
+/// A text that begins right of its place.
+fn after(size: u32) -> TextStyle<'static> {
+    font(size).pos(Pos::new(HPos::Left, VPos::Center))
+}
+
+/// A picture of this size: what `fill` draws below the title and the notes.
+fn draw(
+    size: (u32, u32),
+    title: &str,
+    notes: &[&str],
+    fill: impl FnOnce(DrawingArea<Svg, Shift>) -> Drawn,
+) -> String {
+    let mut text = String::new();
+    let whole = SVGBackend::with_string(&mut text, size).into_drawing_area();
+    whole
+        .fill(&WHITE)
+        .and_then(|()| whole.titled(title, font(22)))
+        .and_then(|rest| {
+            notes
+                .iter()
+                .try_fold(rest, |rest, note| rest.titled(note, font(16).color(&SOFT)))
+        })
+        .and_then(fill)
+        .and_then(|()| whole.present())
+        .expect("a string takes all that is written");
+    drop(whole);
+    text
+}

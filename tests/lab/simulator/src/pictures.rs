@@ -9,9 +9,7 @@ use crate::policies::Policy;
 use crate::report::Comparison;
 use crate::summary::Summary;
 use anyhow::{Context, Result};
-use gpreempt_plot::bars::{Bar, Bars, Panel};
-use gpreempt_plot::lines::{Lines, Series};
-use gpreempt_plot::Picture;
+use gpreempt_plot::{Axis, Lines, Mark, Panel, Panels, Picture, Row, Series};
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
@@ -22,10 +20,8 @@ const CEILING: f64 = 2.0;
 const CEILING_OF_BARS: f64 = 3.0;
 const CEILING_OF_THROUGHPUT: f64 = 150.0;
 
-const TIMES_ALONE: &str = "p99 latency over that of running alone";
-const OF_BARS: &str = "Dark bars: this module's policies. Pale bars: what they are compared with.";
-const OF_BROKEN_BARS: &str =
-    "Dashed line: the goal. A broken bar is longer than shown; its value is in bold type.";
+const OF_BARS: &str = "Dark bars: this module's policies. Pale bars: what they are compared with. \
+    A bar beyond the axis ends at the frame.";
 
 /// Puts the files in place.
 pub fn write(directory: &Path, pictures: Vec<Picture>) -> Result<()> {
@@ -85,16 +81,21 @@ pub fn of_document(directory: &Path) -> Result<Vec<Picture>> {
 
 /// Latency and throughput of all policies on all workloads of a node.
 fn comparison(gpu: &str, comparisons: &[Comparison]) -> [Picture; 2] {
-    let panels = |value: fn(&Comparison, &Summary) -> f64| -> Vec<Panel> {
+    let panels = |decimals: usize, value: fn(&Comparison, &Summary) -> f64| -> Vec<Panel> {
+        let row = |comparison: &Comparison, name: &str| {
+            let value = value(comparison, comparison.of(name)?);
+            Some(Row {
+                name: name.into(),
+                mark: Mark::Bar(value),
+                figures: format!("{value:.decimals$}"),
+                dark: matches!(Policy::by_name(name, &[]), Ok(Policy::Module { .. })),
+            })
+        };
         let panel = |comparison: &Comparison| Panel {
             name: format!("Workload {}", comparison.alone.workload),
-            bars: Policy::NAMES
+            rows: Policy::NAMES
                 .iter()
-                .map(|&name| Bar {
-                    name: name.into(),
-                    value: comparison.of(name).map(|own| value(comparison, own)),
-                    dark: matches!(Policy::by_name(name, &[]), Ok(Policy::Module { .. })),
-                })
+                .filter_map(|name| row(comparison, name))
                 .collect(),
         };
         comparisons.iter().map(panel).collect()
@@ -104,23 +105,21 @@ fn comparison(gpu: &str, comparisons: &[Comparison]) -> [Picture; 2] {
         "mi300x-cpx" => "One partition of an MI300X (CPX)",
         other => other,
     };
-    let latency = Bars {
+    let latency = Panels {
         title: &format!("{node}: urgent p99 latency, as a multiple of running alone"),
-        notes: &[OF_BARS, OF_BROKEN_BARS],
+        notes: &[OF_BARS, "Vertical line: the goal."],
         quantity: "p99 latency of urgent requests over that of running alone (goal: at most 1.05)",
-        panels: &panels(|comparison, own| own.p99_over(&comparison.alone).0),
-        ceiling: CEILING_OF_BARS,
+        panels: &panels(3, |comparison, own| own.p99_over(&comparison.alone).0),
+        axis: Axis::UpTo(CEILING_OF_BARS),
         goal: Some(GOAL),
-        decimals: 3,
     };
-    let throughput = Bars {
+    let throughput = Panels {
         title: &format!("{node}: requests a second, as a share of those without preemption"),
         notes: &[OF_BARS],
         quantity: "completed requests a second, percent of those under none",
-        panels: &panels(|comparison, own| 100.0 * comparison.throughput(own)),
-        ceiling: CEILING_OF_THROUGHPUT,
+        panels: &panels(1, |comparison, own| 100.0 * comparison.throughput(own)),
+        axis: Axis::UpTo(CEILING_OF_THROUGHPUT),
         goal: None,
-        decimals: 1,
     };
     [
         (format!("latency-{gpu}.svg"), latency.svg()),
@@ -145,12 +144,10 @@ fn micro(title: &str, x: &str, points: &[MicroPoint]) -> String {
         title,
         notes: &[],
         x,
-        y: TIMES_ALONE,
+        y: "p99 latency over that of running alone",
         logarithmic: false,
-        ceiling: Some(CEILING),
+        ceiling: CEILING,
         goal: Some(GOAL),
-        mark: None,
-        decimals: 2,
         series: &series,
     }
     .svg()

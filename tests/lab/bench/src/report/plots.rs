@@ -3,33 +3,30 @@
 
 use std::collections::BTreeSet;
 
-use gpreempt_plot::bars::{Bar, Bars, Panel};
-use gpreempt_plot::lines::{Lines, Series};
-use gpreempt_plot::rug::{Row, Rug};
-use gpreempt_plot::Picture;
+use gpreempt_plot::{Axis, Lines, Mark, Panel, Panels, Picture, Row, Series};
 
-use super::{baseline, cases, contenders, durations, over, Figures};
+use super::{baseline, cases, contenders, durations, over, Case, Figures};
+use gpu_workload::latency::summary;
+
 use crate::contender::Contender;
 use crate::plan::Part;
 use crate::results::Results;
 
 const GOAL_P99: f64 = 1.05;
 const GOAL_THROUGHPUT: f64 = 95.0;
-/// Bars beyond that are broken off, and say their value.
+/// Axes end there.
 const CEILING_P99: f64 = 5.0;
 const CEILING_THROUGHPUT: f64 = 150.0;
 
-const OF_BARS: &str =
-    "Dark bars: this module. Pale bars: other ways to schedule. Dashed line: the goal. \
-    A broken bar is longer than shown; its value is in bold type.";
+const OF_BARS: &str = "Dark bars: this module. Pale bars: other ways to schedule. \
+    Vertical line: the goal. A bar beyond the axis ends at the frame.";
+const OF_SPREADS: &str = "A bar goes from the shortest to the p99, and a line on to the longest. \
+    Black stroke: the median, which stands beside it with the count.";
 
 /// Every picture that the results allow.
 pub fn pictures(results: &Results) -> Vec<Picture> {
-    let mut pictures: Vec<Picture> = [latency(results), throughput(results)]
-        .into_iter()
-        .flatten()
-        .collect();
-    pictures.extend(preemptions(results));
+    let whole = [latency, throughput, preemptions];
+    let mut pictures: Vec<Picture> = whole.iter().filter_map(|of| of(results)).collect();
     let sweeps = [
         Part::Preparation,
         Part::Rate,
@@ -68,103 +65,107 @@ fn facts(results: &Results, part: Part) -> String {
 
 /// The urgent p99 of every load under every contender.
 fn latency(results: &Results) -> Option<Picture> {
-    let panels = panels(results, |own, alone, _| Some(over(own, alone?)))?;
-    let bars = Bars {
-        title: "Urgent p99 latency, as a multiple of running alone",
-        notes: &[OF_BARS, &facts(results, Part::Loads)],
-        quantity: "p99 latency of urgent requests over that of running alone (goal: at most 1.05)",
-        panels: &panels,
-        ceiling: CEILING_P99,
-        goal: Some(GOAL_P99),
-        decimals: 2,
-    };
-    Some(("latency.svg".into(), bars.svg()))
+    let panels = of_loads(results, |contender, own, alone, _| {
+        Some(bar(contender, over(own, alone?), 2))
+    });
+    picture(
+        "latency.svg",
+        Panels {
+            title: "Urgent p99 latency, as a multiple of running alone",
+            notes: &[OF_BARS, &facts(results, Part::Loads)],
+            quantity:
+                "p99 latency of urgent requests over that of running alone (goal: at most 1.05)",
+            panels: &panels,
+            axis: Axis::UpTo(CEILING_P99),
+            goal: Some(GOAL_P99),
+        },
+    )
 }
 
 /// The throughput of every load under every contender.
 fn throughput(results: &Results) -> Option<Picture> {
-    let panels = panels(results, |own, _, nobody| {
-        Some(100.0 * own.throughput.median / nobody?.throughput.median)
-    })?;
-    let bars = Bars {
-        title: "Requests a second, as a share of those of KFD as it is",
-        notes: &[OF_BARS, &facts(results, Part::Loads)],
-        quantity:
-            "completed requests a second, percent of those of KFD as it is (goal: at least 95)",
-        panels: &panels,
-        ceiling: CEILING_THROUGHPUT,
-        goal: Some(GOAL_THROUGHPUT),
-        decimals: 1,
-    };
-    Some(("throughput.svg".into(), bars.svg()))
+    let panels = of_loads(results, |contender, own, _, nobody| {
+        let share = 100.0 * own.throughput.median / nobody?.throughput.median;
+        Some(bar(contender, share, 1))
+    });
+    let quantity =
+        "completed requests a second, percent of those of KFD as it is (goal: at least 95)";
+    picture(
+        "throughput.svg",
+        Panels {
+            title: "Requests a second, as a share of those of KFD as it is",
+            notes: &[OF_BARS, &facts(results, Part::Loads)],
+            quantity,
+            panels: &panels,
+            axis: Axis::UpTo(CEILING_THROUGHPUT),
+            goal: Some(GOAL_THROUGHPUT),
+        },
+    )
 }
 
-/// A panel for each load: what a contender's figures are beside those of alone
-/// and of nobody. None where there is nothing to compare.
-fn panels(
+/// How long preemptions took under every load that has seen some.
+fn preemptions(results: &Results) -> Option<Picture> {
+    let panels = of_loads(results, |contender, own, _, _| {
+        let totals = own.preemptions.iter().map(|one| one.total);
+        let totals: Vec<u64> = totals.filter(|total| *total > 0).collect();
+        let total = summary(&totals)?;
+        let micros = |nanos: u64| nanos as f64 / 1e3;
+        Some(Row {
+            name: contender.name().into(),
+            mark: Mark::Spread([total.min, total.p50, total.p99, total.max].map(micros)),
+            figures: format!("{:.0} ({})", micros(total.p50), total.count),
+            dark: contender.is_module(),
+        })
+    });
+    picture(
+        "preemption.svg",
+        Panels {
+            title: "How long preemptions took",
+            notes: &[OF_SPREADS, &facts(results, Part::Loads)],
+            quantity: "microseconds of GPU time from the command to the first urgent workgroup",
+            panels: &panels,
+            axis: Axis::Ratios(&[10.0, 30.0, 100.0, 300.0, 1000.0]),
+            goal: None,
+        },
+    )
+}
+
+/// None where there is nothing to show.
+fn picture(name: &str, of: Panels) -> Option<Picture> {
+    (!of.panels.is_empty()).then(|| (name.into(), of.svg()))
+}
+
+fn bar(contender: Contender, value: f64, decimals: usize) -> Row {
+    Row {
+        name: contender.name().into(),
+        mark: Mark::Bar(value),
+        figures: format!("{value:.decimals$}"),
+        dark: contender.is_module(),
+    }
+}
+
+/// A panel for each load: a row for each contender, made of its figures, those of
+/// alone and those of nobody.
+fn of_loads(
     results: &Results,
-    value: impl Fn(&Figures, Option<&Figures>, Option<&Figures>) -> Option<f64>,
-) -> Option<Vec<Panel>> {
+    row: impl Fn(Contender, &Figures, Option<&Figures>, Option<&Figures>) -> Option<Row>,
+) -> Vec<Panel> {
     let part = Part::Loads.name();
     let baseline = baseline(results, part);
-    let panels: Vec<Panel> = cases(results, part)
-        .iter()
-        .map(|case| {
-            let of = |contender| Figures::of(results, part, &case.load, contender);
-            let (alone, nobody) = (of(Contender::Alone), of(baseline));
-            let bars = contenders(results, part)
-                .into_iter()
-                .filter(|&contender| contender != Contender::Alone)
-                .map(|contender| Bar {
-                    name: contender.name().into(),
-                    value: of(contender)
-                        .and_then(|own| value(&own, alone.as_ref(), nobody.as_ref())),
-                    dark: contender.is_module(),
-                });
-            Panel {
-                name: format!("Load {}", case.load),
-                bars: bars.collect(),
-            }
-        })
-        .filter(|panel| panel.bars.iter().any(|bar| bar.value.is_some()))
-        .collect();
-    (!panels.is_empty()).then_some(panels)
-}
-
-/// How long preemptions take, for each load that has seen some.
-fn preemptions(results: &Results) -> Vec<Picture> {
-    let part = Part::Loads.name();
-    let mut pictures = Vec::new();
-    for case in cases(results, part) {
-        let rows: Vec<Row> = contenders(results, part)
+    let panel = |case: Case| {
+        let of = |contender| Figures::of(results, part, &case.load, contender);
+        let (alone, nobody) = (of(Contender::Alone), of(baseline));
+        let rows = contenders(results, part)
             .into_iter()
-            .filter_map(|contender| {
-                let figures = Figures::of(results, part, &case.load, contender)?;
-                let micros = |nanos: u64| nanos as f64 / 1e3;
-                let totals = figures.preemptions.iter().map(|one| micros(one.total));
-                Some(Row {
-                    name: contender.name().into(),
-                    values: totals.filter(|time| *time > 0.0).collect(),
-                })
-            })
-            .filter(|row| !row.values.is_empty())
-            .collect();
-        // A picture of single preemptions would say no more than the table.
-        if rows.iter().all(|row| row.values.len() < 2) {
-            continue;
+            .filter(|&contender| contender != Contender::Alone)
+            .filter_map(|one| row(one, &of(one)?, alone.as_ref(), nobody.as_ref()));
+        Panel {
+            name: format!("Load {}", case.load),
+            rows: rows.collect(),
         }
-        let rug = Rug {
-            title: &format!("Load {}: how long each preemption took", case.load),
-            notes: &[
-                "Each stroke is one preemption; the wedges above and below a row point at its median.",
-                &facts(results, Part::Loads),
-            ],
-            quantity: "microseconds of GPU time from the command to the first urgent workgroup",
-            rows: &rows,
-        };
-        pictures.push((format!("preemption-{}.svg", case.load), rug.svg()));
-    }
-    pictures
+    };
+    let panels = cases(results, part).into_iter().map(panel);
+    panels.filter(|panel| !panel.rows.is_empty()).collect()
 }
 
 /// The urgent p99 over what a part varies.
@@ -212,10 +213,8 @@ fn sweep(results: &Results, part: Part) -> Option<Picture> {
         x,
         y: "p99 latency (milliseconds of GPU time)",
         logarithmic: matches!(part, Part::Poll | Part::Queues | Part::State),
-        ceiling: None,
+        ceiling: f64::INFINITY,
         goal: None,
-        mark: None,
-        decimals: 2,
         series: &series,
     };
     Some((format!("{name}.svg"), lines.svg()))
@@ -242,21 +241,23 @@ mod tests {
         }
         assert_eq!(
             names(&results),
-            ["latency.svg", "preemption-A.svg", "throughput.svg"]
+            ["latency.svg", "preemption.svg", "throughput.svg"]
         );
     }
 
     #[test]
     fn a_load_without_any_run_has_no_panel() {
-        let panels = panels(&results(), |own, _, _| Some(own.p99.median)).unwrap();
+        let panels = of_loads(&results(), |contender, own, _, _| {
+            Some(bar(contender, own.p99.median, 1))
+        });
         assert_eq!(panels.len(), 1);
         assert_eq!(panels[0].name, "Load A");
-        let bars: Vec<(&str, bool)> = panels[0]
-            .bars
+        let rows: Vec<(&str, &str, bool)> = panels[0]
+            .rows
             .iter()
-            .map(|bar| (bar.name.as_str(), bar.dark))
+            .map(|row| (row.name.as_str(), row.figures.as_str(), row.dark))
             .collect();
-        assert_eq!(bars, [("none", false), ("strict", true)]);
+        assert_eq!(rows, [("none", "8.0", false), ("strict", "4.0", true)]);
     }
 
     #[test]
