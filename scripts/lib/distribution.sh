@@ -4,21 +4,25 @@
 # How this host's distribution installs packages, for remedies that can be run as they
 # are printed.
 
-# installer: the program that installs packages here.
+# installer: the program that installs packages here, by what the distribution says of
+# itself and of what it is like; apt if it says nothing that is known.  The tools go by the
+# same words (scripts/operator/library/src/host/distribution.rs).
 installer() {
-	local each
-	for each in apt zypper dnf; do
-		if command -v "$each" >/dev/null; then
-			echo "$each"
-			return
-		fi
+	local words each
+	# shellcheck disable=SC1091 # The host's.
+	words=$({ . /etc/os-release || . /usr/lib/os-release; } 2>/dev/null && echo "${ID:-} ${ID_LIKE:-}") || :
+	for each in $words debian; do
+		case $each in
+		debian | ubuntu) echo apt && return ;;
+		rhel | fedora | centos | ol) echo dnf && return ;;
+		suse | sles | sle_hpc) echo zypper && return ;;
+		esac
 	done
-	echo apt
 }
 
 # install_command PACKAGE...: the command that installs them.
 install_command() {
-	echo "$(installer) install $*"
+	echo "sudo $(installer) install $*"
 }
 
 # package_of WORD [KERNEL]: what a package is called here.

@@ -176,7 +176,7 @@ test_without_pahole() {
 	for kernel in "$first" "$last"; do
 		expect "AMD: $kernel: without pahole the driver is built" 0 '' build_driver "$kernel"
 		expect "AMD: $kernel: the log says what is missing" 0 \
-			"^amdgpu-types: amdgpu for ${kernel//[.+]/[&]} is left .* because there is no pahole: run 'apt install dwarves && " driver_log "$kernel"
+			"^amdgpu-types: amdgpu for ${kernel//[.+]/[&]} is left .* because there is no pahole: run 'sudo apt install dwarves && " driver_log "$kernel"
 		keep "$kernel" no-pahole none
 	done
 	expect 'AMD: it is said with the command that mends it' 0 \
@@ -216,7 +216,7 @@ test_wrong_copies() {
 	expect 'AMD: nor types that are not whole' 0 'do not build upon those of the kernel' \
 		wrong pahole '/usr/bin/pahole "$@" || exit; case $3 in --btf_encode*) truncate -s -1 "${3#*=}" ;; esac'
 	expect 'AMD: nor any that pahole is ended over' 0 "'pahole' failed" wrong pahole 'case $1 in --version) echo v1.30 ;; *) kill -9 $$ ;; esac'
-	expect 'AMD: nor any by a pahole that is too old' 0 "pahole is 1.15, and 1.22 or newer is needed: run 'apt install dwarves" wrong pahole 'echo v1.15'
+	expect 'AMD: nor any by a pahole that is too old' 0 "pahole is 1.15, and 1.22 or newer is needed: run 'sudo apt install dwarves" wrong pahole 'echo v1.15'
 	expect 'AMD: nor when anything else fails' 0 'this script stopped' wrong chmod 'exit 1'
 	expect 'AMD: nor those of another kernel' 0 "vmlinuz-${last//[.+]/[&]} is that of kernel ${first//[.+]/[&]}" other_image
 	expect 'AMD: a driver for another kernel is left alone' 0 "it was built for another kernel, ${last//[.+]/[&]}" add_types "$first"

@@ -12,12 +12,13 @@ on_rpm() {
 	on_bare rpm --nodeps "$@"
 }
 
-# with_installer PROGRAM COMMAND...: on a host where that installs packages.
-with_installer() {
-	local status=0
-	ln -s /bin/true "$work/bare/usr/local/bin/$1"
-	without /usr/bin/apt "${@:2}" || status=$?
-	rm "$work/bare/usr/local/bin/$1"
+# on_distribution ID COMMAND...: on a host that says it is that.
+on_distribution() {
+	local status=0 aside=$work/os-release
+	cp "$work/bare/etc/os-release" "$aside"
+	echo "ID=$1" >"$work/bare/etc/os-release"
+	"${@:2}" || status=$?
+	cp "$aside" "$work/bare/etc/os-release"
 	return $status
 }
 
@@ -45,9 +46,11 @@ test_rpm() {
 	expect 'RPM: both are replaced' 0 '' on_rpm --upgrade --replacepkgs "$dkms" "$tools"
 	expect 'RPM: the module is there once more' 0 "^$module/$version, $pattern, x86_64: installed" on_bare dkms status
 	expect 'RPM: so is the file for the driver' 0 'amdgpu/types$' grep gp_types= "$work/bare$conf"
-	for each in dnf zypper; do
-		expect "RPM: with $each the command is that of $each" 0 "there is no pahole: run '$each install dwarves && " with_installer "$each" step_without_pahole "$last"
-		expect "RPM: also for the build" 1 "^module: there is no make: run '$each install make'" with_installer "$each" without /usr/bin/make build_on_bare "$last"
+	for each in rhel-dnf sles-zypper; do
+		expect "RPM: on ${each%-*} the command is that of ${each#*-}" 0 "there is no pahole: run 'sudo ${each#*-} install dwarves && " \
+			on_distribution "${each%-*}" step_without_pahole "$last"
+		expect "RPM: also for the build" 1 "^module: there is no make: run 'sudo ${each#*-} install make'" \
+			on_distribution "${each%-*}" without /usr/bin/make build_on_bare "$last"
 	done
 	on_bare rm -rf /tmp/build
 	expect 'RPM: they are removed' 0 '' on_rpm --erase amd-gpreempt-dkms amd-gpreempt-tools

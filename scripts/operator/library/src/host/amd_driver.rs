@@ -119,7 +119,7 @@ mod tests {
             &host,
             log,
             "CC x.o\namdgpu-types: amdgpu for 6.12.1 is left as it was built, without type \
-             information, because there is no pahole: run 'apt install dwarves && again'\n",
+             information, because there is no pahole: run 'sudo apt install dwarves && again'\n",
         );
         let why = why_without_types(&host, "6.12.1");
         assert_eq!(why.as_deref(), Some("there is no pahole"));

@@ -97,6 +97,25 @@ mod tests {
     }
 
     #[test]
+    fn the_scripts_tell_them_by_the_same_words() {
+        let scripts = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lib/distribution.sh");
+        let scripts = std::fs::read_to_string(scripts).unwrap();
+        let cases = scripts.lines().filter_map(|line| {
+            let (words, program) = line.strip_suffix(" && return ;;")?.split_once(") echo ")?;
+            Some((words.trim().split(" | "), program))
+        });
+        let mut known = 0;
+        for (words, program) in cases {
+            for word in words {
+                let install = on(&format!("ID={word}\n")).install("make");
+                assert_eq!(install, format!("sudo {program} install make"), "{word}");
+                known += 1;
+            }
+        }
+        assert_eq!(known, 9);
+    }
+
+    #[test]
     fn the_commands_are_those_of_the_family() {
         for (family, install, headers, initrd) in [
             (
