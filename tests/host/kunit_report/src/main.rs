@@ -2,7 +2,6 @@
 
 //! Judges the console log of a virtual machine that ran KUnit suites.
 
-use std::io::Read;
 use std::process::ExitCode;
 
 use kunit_report::report;
@@ -10,16 +9,11 @@ use kunit_report::report;
 const USAGE: &str = "\
 usage: kunit-report LOG SUITE...
 
-Judges the console log LOG (- for the standard input) of a run in which every
-SUITE has to appear, and closes with 'N passed, N failed'.";
+Judges the console log LOG of a run in which every SUITE has to appear, and
+closes with 'N passed, N failed'.";
 
 fn read(path: &str) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    let read = match path {
-        "-" => std::io::stdin().read_to_end(&mut bytes),
-        _ => std::fs::File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
-    };
-    read.map_err(|e| format!("cannot read {path}: {e}"))?;
+    let bytes = std::fs::read(path).map_err(|e| format!("cannot read {path}: {e}"))?;
     // A console may hold anything; what is not text cannot be a result.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
