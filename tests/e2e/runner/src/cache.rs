@@ -66,6 +66,13 @@ impl Kernel {
         names.any(|name| name == function.as_bytes())
     }
 
+    /// A module that comes with it, in the place of the one of these sources, beside its
+    /// `vmlinuz`.
+    pub fn own_module(&self) -> Option<PathBuf> {
+        let module = self.image.join("amd_gpreempt.ko");
+        module.exists().then_some(module)
+    }
+
     /// The numbers of its series, by which kernels are ordered.
     fn age(&self) -> Vec<u32> {
         let numbers = self.series.split('.');
@@ -210,6 +217,17 @@ mod tests {
         fs::create_dir_all(modules.join("7.3.5-own")).unwrap();
         let error = Kernel::at(image.path()).unwrap_err().to_string();
         assert!(error.contains("2 kernels"), "{error}");
+    }
+
+    #[test]
+    fn a_module_beside_the_kernel_comes_with_it() {
+        let image = tempfile::tempdir().unwrap();
+        fs::create_dir_all(image.path().join("lib/modules/7.3.4-own")).unwrap();
+        let kernel = Kernel::at(image.path()).unwrap();
+        assert_eq!(kernel.own_module(), None);
+        let module = image.path().join("amd_gpreempt.ko");
+        fs::write(&module, "").unwrap();
+        assert_eq!(kernel.own_module(), Some(module));
     }
 
     #[test]

@@ -116,10 +116,11 @@ impl Guest {
             files.insert(name.into(), program(name)?);
         }
         let release = &image.kernel.release;
-        for (name, module) in [
-            ("amd_gpreempt.ko", module(release)?),
-            ("unbind_gate.ko", gate(release)?),
-        ] {
+        let own = image
+            .kernel
+            .own_module()
+            .map_or_else(|| module(release), Ok)?;
+        for (name, module) in [("amd_gpreempt.ko", own), ("unbind_gate.ko", gate(release)?)] {
             if module.exists() {
                 files.insert(name.into(), module);
             }
