@@ -94,15 +94,17 @@ impl<'s, R: Copy + Default> Table<'s, R> {
     }
 
     /// Keeps the records for which `keep` says so, in their order.
-    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&R) -> bool) {
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&mut R) -> bool) {
         let mut kept = 0usize;
         for at in 0..self.len {
-            let slot = self.slots.get(at).filter(|slot| keep(&slot.record));
-            let slot = slot.map(|slot| (slot.key, slot.record));
-            if let (Some(slot), Some(place)) = (slot, self.slots.get_mut(kept)) {
-                (place.key, place.record) = slot;
-                kept = kept.saturating_add(1);
+            if !self.get_mut(at).is_some_and(&mut keep) {
+                continue;
             }
+            let slot = self.slots.get(at).filter(|_| kept < at).copied();
+            if let (Some(slot), Some(place)) = (slot, self.slots.get_mut(kept)) {
+                *place = slot;
+            }
+            kept = kept.saturating_add(1);
         }
         if kept == self.len {
             return;

@@ -11,27 +11,17 @@ impl Pass<'_> {
     /// have gone and have nothing to answer for.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn forget_those_gone(&mut self) {
-        let (now, last) = (self.now, self.node.pass.wrapping_sub(1));
-        let mut gone = false;
-        for process in self.processes.iter_mut() {
-            process.begin_pass();
-            gone |= process.pass != last;
-        }
-        if gone {
-            // Those that are there need the room more than a memory of false hints.
-            let hints = !self.processes.is_half_full();
-            self.processes
-                .retain(|one| one.pass == last || one.matters(now, hints));
-        }
-        let mut gone = false;
-        for tenant in self.tenants.iter_mut() {
-            tenant.begin_pass(self.elapsed);
-            gone |= tenant.pass != last;
-        }
-        if gone {
-            self.tenants
-                .retain(|one| one.pass == last || one.matters(now));
-        }
+        let (now, elapsed, last) = (self.now, self.elapsed, self.node.pass.wrapping_sub(1));
+        // Those that are there need the room more than a memory of false hints.
+        let hints = !self.processes.is_half_full();
+        self.processes.retain(|one| {
+            one.begin_pass();
+            one.pass == last || one.matters(now, hints)
+        });
+        self.tenants.retain(|one| {
+            one.begin_pass(elapsed);
+            one.pass == last || one.matters(now)
+        });
     }
 
     /// Takes in what became of the decisions of the last pass.

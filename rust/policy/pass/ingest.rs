@@ -53,16 +53,11 @@ impl Pass<'_> {
                 self.hear_hint(owner_at, observation);
             }
         }
-        // Each observation but these has a queue of its own.
-        let others = self.step.duplicates.saturating_add(self.step.untracked);
-        if seen.len().saturating_sub(others) < self.queues.len() {
-            self.queues.retain(|queue| queue.pass == pass);
-        }
-        if self.tally.counted {
-            for queue in self.queues.iter_mut() {
-                queue.settle_count(self.now, self.tally.busiest);
-            }
-        }
+        let (now, busiest) = (self.now, self.tally.busiest);
+        self.queues.retain(|queue| {
+            queue.settle_count(now, busiest);
+            queue.pass == pass
+        });
     }
 
     /// Finds the process of a queue, or makes its acquaintance, and that of its tenant.

@@ -505,8 +505,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/begin.rs",
-        "one.pass == last || one.matters(now));",
-        "one.pass == last);",
+        "one.pass == last || one.matters(now)\n",
+        "one.pass == last\n",
         "a tenant that goes and comes back has the budget that it left",
     ),
     Bug(
