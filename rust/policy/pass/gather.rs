@@ -6,6 +6,7 @@ use crate::level::demand::{Taker, Two, Waiting};
 use crate::pass::pass::Pass;
 use crate::queue::phase::Who;
 use crate::queue::queue::Queue;
+use crate::settings::value::Mode;
 use crate::terms::{Nanos, Reason};
 
 impl Pass<'_> {
@@ -25,7 +26,7 @@ impl Pass<'_> {
     /// Finds the processes that queues are stopped for and that make no progress.
     fn watch_progress(&mut self) {
         // Where nothing is really stopped, nobody waits for it.
-        if self.tally.stopped == 0 || !self.limits.enforce {
+        if self.tally.stopped == 0 || self.config.mode != Mode::Enforce {
             return;
         }
         let now = self.now;

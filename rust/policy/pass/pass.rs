@@ -157,19 +157,17 @@ impl Pass<'_> {
         }
     }
 
-    /// Makes a decision. `false`: there is no room for it, and it is not made.
-    pub(crate) fn push(&mut self, decision: Decision) -> bool {
-        let Some(place) = self.out.get_mut(self.step.decisions) else {
-            self.step.truncated = true;
-            return false;
-        };
-        *place = decision;
+    /// Makes a decision. `None`: there is no room for it, and it is not made.
+    pub(crate) fn push(&mut self, decision: Decision) -> Option<()> {
+        let place = self.out.get_mut(self.step.decisions);
+        self.step.truncated |= place.is_none();
+        *place? = decision;
         self.step.decisions = self.step.decisions.saturating_add(1);
         if decision.apply {
             // A transaction that does both is the dearer one.
             self.node.cost.last = Some(decision.action);
         }
-        true
+        Some(())
     }
 
     /// Whether there is a decision about the queue.

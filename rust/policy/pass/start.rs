@@ -121,27 +121,23 @@ impl Pass<'_> {
         Some(Who { process_at, ..who })
     }
 
-    /// Decides the start of the queue at a place.
-    fn start(&mut self, at: usize, reason: Reason) {
+    /// Decides the start of the queue at a place. `None`: there is no room for it.
+    fn start(&mut self, at: usize, reason: Reason) -> Option<()> {
         let (now, limits) = (self.now, self.limits);
-        let Some(queue) = self.queues.get(at) else {
-            return;
-        };
-        let stop = queue.phase.stop();
-        let beneficiary = stop.and_then(|stop| stop.beneficiary);
-        let made = self.push(Decision {
+        let queue = self.queues.get(at)?;
+        let stop = queue.stop_to_end(now);
+        self.push(Decision {
             queue: queue.id,
             action: Action::Start,
             reason,
-            beneficiary: beneficiary.map(|beneficiary| beneficiary.queue),
-            age: stop.map_or(Nanos::ZERO, |stop| now.since(stop.since)),
-            apply: !stop.is_some_and(|stop| stop.dry),
-        });
-        let Some(queue) = self.queues.get_mut(at).filter(|_| made) else {
-            return;
-        };
+            beneficiary: stop.beneficiary.map(|one| one.queue),
+            age: now.since(stop.since),
+            apply: !stop.dry,
+        })?;
+        let queue = self.queues.get_mut(at)?;
         queue.begin_start(now, &limits, reason);
-        let retry = Some(queue.retry_at).filter(|_| queue.phase.is_ours());
-        self.look_at(retry.unwrap_or(Nanos::NEVER));
+        let retry_at = queue.retry_at;
+        self.look_at(retry_at);
+        Some(())
     }
 }

@@ -11,6 +11,7 @@ use crate::level::demand::{Two, Waiting};
 use crate::pass::pass::Pass;
 use crate::queue::phase::{Stop, Who};
 use crate::queue::queue::Queue;
+use crate::settings::value::Mode;
 use crate::terms::{Action, Decision, Inversion, Nanos, Priority, Reason};
 
 /// How long after its last launch a queue is expected to have more work.
@@ -132,50 +133,43 @@ impl Pass<'_> {
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn stop_queues(&mut self) {
         let chosen = self.tally.stops_for;
-        let waits = chosen.and_then(|level| self.level(level).demand.waits);
-        if let (Some(level), Some(waiting)) = (chosen, waits) {
+        let waits = chosen.and_then(|level| Some((level, self.level(level).demand.waits?)));
+        if let Some((level, waiting)) = waits {
             for at in 0..self.queues.len() {
                 self.stop_below(at, level, &waiting);
             }
         }
-        self.stop_for_turns();
+        for at in 0..self.queues.len() {
+            self.stop_for_turn(at);
+        }
     }
 
     /// Stops the queue at a place for those that wait at a level.
-    fn stop_below(&mut self, at: usize, level: Priority, waiting: &Waiting) {
-        let now = self.now;
-        let Some(queue) = self.queues.get(at) else {
-            return;
-        };
+    fn stop_below(&mut self, at: usize, level: Priority, waiting: &Waiting) -> Option<()> {
+        let (queue, now) = (self.queues.get(at)?, self.now);
         let below = queue.level() < level && queue.is_stoppable(now, level);
         let moved = queue.work.moved;
         let lately = moved > Nanos::ZERO && now.since(moved) < EXPECT;
         let who = waiting.who.other_than(queue.process);
-        if let Some(who) = who.filter(|_| below && (queue.work.has_any() || lately)) {
-            self.stop(at, who, Reason::Inversion, waiting.since);
-        }
+        let who = who.filter(|_| below && (queue.work.has_any() || lately));
+        self.stop(at, who?, Reason::Inversion, waiting.since)
     }
 
     /// Decides the stop of the queue at a place, for one that has waited since this time.
-    pub(crate) fn stop(&mut self, at: usize, who: Who, reason: Reason, waits_since: Nanos) {
-        let (since, dry) = (self.now, !self.limits.enforce);
-        let Some(queue) = self.queues.get(at).map(|queue| queue.id) else {
-            return;
-        };
-        let made = self.push(Decision {
-            queue,
+    /// `None`: there is no room for it.
+    pub(crate) fn stop(&mut self, at: usize, who: Who, why: Reason, since: Nanos) -> Option<()> {
+        let (now, dry) = (self.now, self.config.mode != Mode::Enforce);
+        self.push(Decision {
+            queue: self.queues.get(at)?.id,
             action: Action::Stop,
-            reason,
+            reason: why,
             beneficiary: Some(who.queue),
-            age: since.since(waits_since),
+            age: now.since(since),
             apply: !dry,
-        });
-        let Some(queue) = self.queues.get_mut(at).filter(|_| made) else {
-            return;
-        };
-        queue.begin_stop(Stop {
-            since,
-            reason,
+        })?;
+        self.queues.get_mut(at)?.begin_stop(Stop {
+            since: now,
+            reason: why,
             beneficiary: Some(who),
             dry,
         });
@@ -184,6 +178,7 @@ impl Pass<'_> {
             self.book_hint(who.process_at, true);
         }
         self.hold(who.process_at);
-        self.keep_bound(since.after(self.limits.max_stop));
+        self.keep_bound(now.after(self.limits.max_stop));
+        Some(())
     }
 }

@@ -78,16 +78,11 @@ impl Pass<'_> {
         other.then_some((holder.who, holder.waits_since.unwrap_or(turn.since)))
     }
 
-    /// Stops those at each level whose turn it is not, from the second turn on.
-    pub(crate) fn stop_for_turns(&mut self) {
-        for at in 0..self.queues.len() {
-            let queue = self.queues.get(at);
-            let busy = queue.filter(|one| one.is_stoppable(self.now, one.level()));
-            if busy.is_some_and(|one| one.is_busy(self.now)) {
-                if let Some((who, since)) = self.other_turn(at) {
-                    self.stop(at, who, Reason::Rotation, since);
-                }
-            }
-        }
+    /// Stops the queue at a place if it runs and it is not its turn, from the second turn on.
+    pub(crate) fn stop_for_turn(&mut self, at: usize) -> Option<()> {
+        let queue = self.queues.get(at)?;
+        let runs = queue.is_busy(self.now) && queue.is_stoppable(self.now, queue.level());
+        let (who, since) = self.other_turn(at).filter(|_| runs)?;
+        self.stop(at, who, Reason::Rotation, since)
     }
 }

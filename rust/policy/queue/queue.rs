@@ -192,24 +192,21 @@ impl Queue {
         }
     }
 
+    /// The stop that a start ends; that of an orphan is not remembered.
+    pub(crate) fn stop_to_end(&self, since: Nanos) -> Stop {
+        let unknown = Stop {
+            since,
+            ..Stop::default()
+        };
+        self.phase.stop().copied().unwrap_or(unknown)
+    }
+
     /// A start is decided; it is tried again after a while.
     pub(crate) fn begin_start(&mut self, now: Nanos, limits: &Limits, reason: Reason) {
-        let stop = match self.phase {
-            Phase::Starting(stop, _) => stop,
-            Phase::Stopped(stop) => {
-                self.book_stop(now, stop.since);
-                stop
-            }
-            Phase::Orphan => Stop {
-                since: now,
-                ..Stop::default()
-            },
-            // There is nothing to start.
-            Phase::Free | Phase::Stopping(_) | Phase::Held => return,
-        };
+        let stop = self.stop_to_end(now);
         if !matches!(self.phase, Phase::Starting(..)) {
-            self.since = now;
-            self.retries = 0;
+            self.book_stop(now, stop.since);
+            (self.since, self.retries) = (now, 0);
         }
         if reason == Reason::Bound {
             // It is left to run for a while by all up to the level that it was stopped for.

@@ -3,7 +3,6 @@
 //! step.
 
 use crate::settings::config::Config;
-use crate::settings::value::Mode;
 use crate::terms::Nanos;
 
 /// How many times as often one looks while an urgent request may come.
@@ -23,7 +22,6 @@ const WITHOUT_RULES: u64 = 24;
 /// The parameters of one step.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
-    pub(crate) enforce: bool,
     /// Time between two looks: where something may be inverted soon, where it may be at
     /// all, where it cannot be, and where nothing has had any work for a while.
     pub(crate) alert: Nanos,
@@ -53,7 +51,6 @@ impl Limits {
         let (poll, idle) = Limits::intervals(config);
         let claims = u64::from(numbers.claim_overhead_percent);
         Limits {
-            enforce: config.mode == Mode::Enforce,
             alert: Nanos(poll.0 / ALERT),
             poll,
             idle,

@@ -403,7 +403,7 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/stop.rs",
-        "self.keep_bound(since.after(self.limits.max_stop));",
+        "self.keep_bound(now.after(self.limits.max_stop));",
         "",
         "the step tells when a stop reaches the first of its bounds",
     ),
@@ -703,8 +703,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/stop.rs",
-        "let (since, dry) = (self.now, !self.limits.enforce);",
-        "let (since, dry) = (self.now, false);",
+        "let (now, dry) = (self.now, self.config.mode != Mode::Enforce);",
+        "let (now, dry) = (self.now, false);",
         "observe decides and touches nothing",
     ),
     Bug(
