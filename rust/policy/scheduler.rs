@@ -93,7 +93,6 @@ impl<S: Storage> Scheduler<S> {
                 lowest: Priority::HIGHEST,
                 floor: Priority::HIGHEST,
                 due: Nanos::NEVER,
-                settles: Nanos::NEVER,
                 bound: Nanos::NEVER,
                 ..Tally::default()
             },

@@ -38,7 +38,7 @@ impl Two {
 }
 
 /// What waits at a level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Waiting {
     pub(crate) who: Two,
     /// A rule gave one of them its level.

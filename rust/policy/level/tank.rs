@@ -18,24 +18,22 @@ const DEEPEST: u64 = 2;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Tank {
     debt: Nanos,
+    /// How much of the time may be spent.
+    percent: u64,
 }
 
 impl Tank {
     /// Time has passed, of which so many percent may be spent.
     pub(crate) fn refill(&mut self, elapsed: Nanos, percent: u64) {
         let share = Nanos(elapsed.times(percent).0 / 100);
-        self.debt = self.debt.since(share);
+        (self.debt, self.percent) = (self.debt.since(share), percent);
     }
 
-    /// Whether a round trip of this cost may be spent.
-    pub(crate) fn affords(&self, cost: Nanos) -> bool {
-        self.debt.after(cost) <= cost.times(ROUND_TRIPS)
-    }
-
-    /// How long it takes until a round trip may be spent.
-    pub(crate) fn wait(&self, cost: Nanos, percent: u64) -> Nanos {
+    /// How long it takes until a round trip of this cost may be spent.
+    pub(crate) fn wait(&self, cost: Nanos) -> Nanos {
         let over = self.debt.after(cost).since(cost.times(ROUND_TRIPS));
-        Nanos(over.times(100).0.checked_div(percent).unwrap_or(u64::MAX))
+        let wait = over.times(100).0.checked_div(self.percent);
+        Nanos(wait.unwrap_or(u64::MAX))
     }
 
     /// A round trip of this cost is spent, here or above.
@@ -54,19 +52,18 @@ mod tests {
     #[test]
     fn so_many_round_trips_are_spent_at_once_and_then_a_share_of_the_time() {
         let mut tank = Tank::default();
+        tank.refill(Nanos::ZERO, 50);
         for _ in 0..ROUND_TRIPS {
-            assert!(tank.affords(COST));
-            assert_eq!(tank.wait(COST, 50), Nanos::ZERO);
+            assert_eq!(tank.wait(COST), Nanos::ZERO);
             tank.spend(COST);
         }
-        assert!(!tank.affords(COST));
-        assert_eq!(tank.wait(COST, 50), COST.times(2));
+        assert_eq!(tank.wait(COST), COST.times(2));
         tank.refill(Nanos(COST.0 * 2 - 2), 50);
-        assert!(!tank.affords(COST));
+        assert_eq!(tank.wait(COST), Nanos(2));
         tank.refill(Nanos(2), 50);
-        assert!(tank.affords(COST));
+        assert_eq!(tank.wait(COST), Nanos::ZERO);
         // A second that spends 50 % of the time at 3 % of it is not made up for.
         tank.refill(Nanos::NEVER, 100);
-        assert_eq!(tank, Tank::default());
+        assert_eq!(tank.debt, Nanos::ZERO);
     }
 }

@@ -94,8 +94,7 @@ impl Pass<'_> {
         };
         let queues = u64::try_from(self.queues.len()).unwrap_or(0);
         let interval = wait.max(EACH.times(queues));
-        let early = self.tally.due.min(self.tally.settles);
-        let early = early.max(self.now.after(Nanos(1)));
+        let early = self.tally.due.max(self.now.after(Nanos(1)));
         Some(self.now.after(interval).min(early))
     }
 }

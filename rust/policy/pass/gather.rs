@@ -2,7 +2,7 @@
 //! Who wants something, by level: one walk, in which nothing is ranked and nothing can be
 //! filled up.
 
-use crate::level::demand::{Taker, Two, Waiting};
+use crate::level::demand::{Taker, Waiting};
 use crate::pass::pass::Pass;
 use crate::queue::phase::Who;
 use crate::queue::queue::Queue;
@@ -48,37 +48,28 @@ impl Pass<'_> {
         self.keep_bound(ends);
     }
 
-    /// Books what the queue at a place wants.
-    fn gather_queue(&mut self, at: usize) {
+    /// Books what the queue at a place wants. `None`: nothing, or nothing that may be.
+    fn gather_queue(&mut self, at: usize) -> Option<()> {
         let (now, limits) = (self.now, self.limits);
         let ending = self.tally.stopped > 0;
         let wants = self.queues.get(at).filter(|one| one.contends());
-        let Some(queue) = wants.filter(|one| one.wants(now, ending)) else {
-            return;
-        };
-        let (level, process_at) = (queue.level(), queue.process_at);
-        let ruled = queue.rating.ruled;
+        let queue = wants.filter(|one| one.wants(now, ending))?;
+        let (who, ruled, packets) = (queue.who(at), queue.rating.ruled, queue.work.backlog);
         // Below the lowest queue there is nothing to stop.
-        let above = level > self.tally.floor;
+        let above = who.level > self.tally.floor;
         let waits = queue.waits(now, &limits).filter(|_| above);
-        let waits = waits.map(|since| Waiting {
-            who: Two::default(),
-            ruled,
-            packets: queue.work.backlog.max(1),
-            since,
-        });
         let fresh = above && waits.is_none() && queue.work.is_fresh(now);
-        let who = queue.who(at);
         let taker = self.taker(who, queue);
         let settles = queue.settles_at(now, &limits);
-        let settles = settles.filter(|_| level > self.tally.lowest);
-        let (may_hold, cooling) = (self.may_hold(process_at), self.is_cooling(process_at));
-        let level = self.level(level);
+        let settles = settles.filter(|_| who.level > self.tally.lowest);
+        let cooling = self.is_cooling(who.process_at);
+        let spent = self.budget_left(who.process_at) == Nanos::ZERO;
+        let level = self.level(who.level);
         let demand = &mut level.demand;
-        if !may_hold {
+        if cooling || spent {
             demand.stuck |= cooling;
             demand.spent |= !cooling;
-            return;
+            return None;
         }
         demand.wants.add(who);
         demand.ruled |= ruled;
@@ -91,14 +82,18 @@ impl Pass<'_> {
         if fresh {
             demand.fresh.add(who);
         }
-        if let Some(one) = waits {
-            let waiting = demand.waits.get_or_insert(one);
+        if let Some(since) = waits {
+            let waiting = demand.waits.get_or_insert(Waiting {
+                since,
+                ..Waiting::default()
+            });
             waiting.who.add(who);
-            waiting.ruled |= one.ruled;
-            waiting.packets = waiting.packets.max(one.packets);
-            waiting.since = waiting.since.min(one.since);
+            waiting.ruled |= ruled;
+            waiting.packets = waiting.packets.max(packets);
+            waiting.since = waiting.since.min(since);
         }
-        self.tally.settles = self.tally.settles.min(settles.unwrap_or(Nanos::NEVER));
+        self.look_at(settles?);
+        Some(())
     }
 
     /// What a queue is to the turns of its level, if it takes any.

@@ -53,10 +53,9 @@ pub(crate) struct Tally {
     pub(crate) stopped: usize,
     /// The level for which queues are stopped in this pass.
     pub(crate) stops_for: Option<Priority>,
-    /// The earliest time at which something is due, when a head will have been one that
-    /// nothing takes for long enough, and when a stop next reaches one of its bounds.
+    /// The earliest time at which something is due, and when a stop next reaches one of its
+    /// bounds.
     pub(crate) due: Nanos,
-    pub(crate) settles: Nanos,
     pub(crate) bound: Nanos,
 }
 

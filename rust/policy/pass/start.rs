@@ -106,11 +106,11 @@ impl Pass<'_> {
     /// only if its stop would pay, and the level can afford it.
     fn takes_over(&mut self, at: usize, above: Priority, ruled: bool) -> bool {
         let (now, threshold) = (self.now, self.threshold());
-        let Some(queue) = self.queues.get_mut(at) else {
-            return false;
-        };
-        queue.work.work_out_rest(now);
-        queue.work.rest > threshold && self.spend(above, ruled)
+        let pays = self.queues.get_mut(at).is_some_and(|queue| {
+            queue.work.work_out_rest(now);
+            queue.work.rest > threshold
+        });
+        pays && self.take(above, ruled)
     }
 
     /// For whom a queue stays stopped in a pause of a level: whom it was stopped for, if

@@ -60,7 +60,7 @@ impl Pass<'_> {
         };
         let (wait, doubtful) = self.below(at, &waiting.who, Some(&waiting));
         if wait > threshold {
-            return self.spend(at, waiting.ruled);
+            return self.take(at, waiting.ruled);
         }
         // It waits all the same, and for longer than what is known of explains, so that
         // something may run of which the pointers do not tell.
@@ -77,7 +77,7 @@ impl Pass<'_> {
         let now = self.now;
         let (mut most, mut doubtful) = (Nanos::ZERO, false);
         let mut worst: Option<(&Queue, Who)> = None;
-        let packets = waiting.map_or(1, |waiting| waiting.packets);
+        let packets = waiting.map_or(0, |waiting| waiting.packets);
         let further = u64::from(packets.saturating_sub(1));
         for queue in self.queues.iter() {
             if queue.level() >= at || !queue.is_stoppable(now, at) {
@@ -107,22 +107,23 @@ impl Pass<'_> {
         (most, doubtful)
     }
 
+    /// Has a level hold what is below it, if it can afford that.
+    pub(crate) fn take(&mut self, at: Priority, ruled: bool) -> bool {
+        let affords = self.spend(at, ruled);
+        self.level(at).holds |= affords;
+        affords
+    }
+
     /// Spends a round trip for a level, if it can afford one. What claims spend is lost to
     /// the claims below, and what rules spend to the rules below: nothing above, and no
     /// claim by a rule, for else the middle would starve.
     pub(crate) fn spend(&mut self, at: Priority, ruled: bool) -> bool {
         let cost = self.node.cost.round_trip();
-        let percent = match ruled {
-            true => self.limits.rule_overhead,
-            false => self.limits.claim_overhead,
-        };
-        let level = self.level(at);
-        if !level.tank(ruled).affords(cost) {
-            let wait = level.tank(ruled).wait(cost, percent);
+        let wait = self.level(at).tank(ruled).wait(cost);
+        if wait > Nanos::ZERO {
             self.look_at(self.now.after(wait));
             return false;
         }
-        level.holds = true;
         for level in self.levels.iter_mut().take(at.index().saturating_add(1)) {
             level.tank(ruled).spend(cost);
         }

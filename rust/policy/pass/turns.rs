@@ -39,7 +39,8 @@ impl Pass<'_> {
         let last = last.map(|(turn, _)| turn);
         let keeps = last.filter(|turn| turn.process == taker.who.process);
         let first = last.is_none() && !taker.off;
-        if keeps.is_none() && !first && !self.spend_on_turn(at) {
+        let ruled = self.level(at).demand.ruled;
+        if keeps.is_none() && !first && !self.spend(at, ruled) {
             return last;
         }
         if let Some(process) = self.processes.get_mut(taker.who.process_at) {
@@ -52,18 +53,6 @@ impl Pass<'_> {
             since: now,
             exclusive: keeps.map_or(!first, |turn| turn.exclusive),
         })
-    }
-
-    /// Spends a round trip on a turn, of the level's own.
-    fn spend_on_turn(&mut self, level: Priority) -> bool {
-        let cost = self.node.cost.round_trip();
-        let level = self.level(level);
-        let tank = level.tank(level.demand.ruled);
-        let affords = tank.affords(cost);
-        if affords {
-            tank.spend(cost);
-        }
-        affords
     }
 
     /// For whom the queue at a place is stopped, or stays so, because it is not its turn: who

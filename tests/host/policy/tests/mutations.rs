@@ -36,9 +36,9 @@ const BUGS: &[Bug] = &[
         "the grace is at least two looks",
     ),
     Bug(
-        "pass/close.rs",
-        "self.tally.due.min(self.tally.settles)",
-        "self.tally.due",
+        "pass/gather.rs",
+        "self.look_at(settles?);",
+        "let _ = settles;",
         "a queue that is about to wait is looked at when its grace ends",
     ),
     Bug(
@@ -157,8 +157,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/gather.rs",
-        "let above = level > self.tally.floor;",
-        "let above = level > self.tally.floor && level.level() < 15;",
+        "let above = who.level > self.tally.floor;",
+        "let above = who.level > self.tally.floor && who.level.level() < 15;",
         "one level is enough, at the top",
     ),
     Bug(
@@ -373,8 +373,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/start.rs",
-        "queue.work.rest > threshold && self.spend(above, ruled)",
-        "self.spend(above, ruled)",
+        "pays && self.take(above, ruled)",
+        "self.take(above, ruled)",
         "what is nearly over is not taken over",
     ),
     Bug(
@@ -439,7 +439,7 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/turns.rs",
-        "!self.spend_on_turn(at)",
+        "!self.spend(at, ruled)",
         "false",
         "a process that wants nothing loses its turn though the next one cannot be paid for",
     ),

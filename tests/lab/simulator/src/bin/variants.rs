@@ -122,9 +122,9 @@ const WITHOUT: &[Variant] = &[
     ),
     variant(
         "heads are looked at again at the next look only",
-        "pass/close.rs",
-        "let early = self.tally.due.min(self.tally.settles);",
-        "let early = self.tally.due;",
+        "pass/gather.rs",
+        "self.look_at(settles?);",
+        "let _ = settles;",
     ),
     variant(
         "what rules spend is lost to claims, too",
