@@ -3,10 +3,9 @@
 
 use crate::parts::table::Table;
 use crate::pass::node::Node;
-use crate::pass::pass::{Pass, Tally};
 use crate::pass::storage::Storage;
-use crate::settings::config::Config;
-use crate::settings::limits::Limits;
+use crate::pass::{Pass, Tally};
+use crate::settings::{Config, Limits};
 use crate::terms::{
     Arming, Decision, Nanos, Observation, Outcome, Priority, QueueId, QueueView, Step,
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The beginning of a pass: who has gone, and what became of the decisions of the last one.
 
-use crate::pass::pass::Pass;
+use crate::pass::Pass;
 use crate::process::recovery::{failure, RETRY_LONGEST};
 use crate::queue::phase::Phase;
 use crate::terms::{Arming, FailureKind, Outcome, Report};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The end of a pass: what it amounts to, and when to look again.
 
-use crate::pass::pass::Pass;
 use crate::pass::stop::EXPECT;
-use crate::settings::value::Mode;
+use crate::pass::Pass;
+use crate::settings::Mode;
 use crate::terms::{count, Arming, Nanos};
 
 /// How much of an interval between looks each queue takes at least, so that looking at

@@ -3,10 +3,10 @@
 //! filled up.
 
 use crate::level::demand::{Taker, Waiting};
-use crate::pass::pass::Pass;
+use crate::pass::Pass;
 use crate::queue::phase::Who;
-use crate::queue::queue::Queue;
-use crate::settings::value::Mode;
+use crate::queue::Queue;
+use crate::settings::Mode;
 use crate::terms::{Nanos, Reason};
 
 impl Pass<'_> {

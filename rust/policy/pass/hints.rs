@@ -6,7 +6,7 @@
 //! cost, the bounds and the budget. So a hint gives no process anything that work
 //! would not give it.
 
-use crate::pass::pass::Pass;
+use crate::pass::Pass;
 use crate::terms::{Nanos, Observation};
 
 impl Pass<'_> {

@@ -2,8 +2,8 @@
 //! Taking in what is seen of every queue. This is the part of a pass whose cost
 //! every queue pays, so it ends early for an idle one.
 
-use crate::pass::pass::Pass;
-use crate::queue::queue::Queue;
+use crate::pass::Pass;
+use crate::queue::Queue;
 use crate::terms::{count, Decision, Nanos, Observation, Priority, QueueState, Waves};
 
 /// The longest time between two passes that counts as run time: after a gap it

@@ -4,7 +4,7 @@
 use crate::pass::cost::Cost;
 use crate::pass::questions::Questions;
 use crate::process::recovery::Recovery;
-use crate::settings::value::Mode;
+use crate::settings::Mode;
 use crate::terms::Nanos;
 
 /// What is remembered of a node beside its queues.

@@ -2,7 +2,7 @@
 //! When waves are counted: a count reads registers and is dear, so there is a reason for
 //! each, and those that nobody waits for are rare.
 
-use crate::settings::limits::Limits;
+use crate::settings::Limits;
 use crate::terms::Nanos;
 
 /// What has been asked lately, and what is asked in the next look.

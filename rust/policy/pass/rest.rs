@@ -6,8 +6,7 @@
 //! also bounded by the interval at which the node should be looked at, and ends where
 //! a stop reaches one of its own bounds.
 
-use crate::settings::config::Config;
-use crate::settings::limits::Limits;
+use crate::settings::{Config, Limits};
 use crate::terms::{Nanos, Step};
 
 /// The most intervals between two looks that a rest takes.
@@ -21,8 +20,8 @@ impl Step {
             || self.waiting > 0
             || self.inversion.is_some()
             || self.bound.is_some();
-        let (poll, idle) = Limits::intervals(config);
-        let interval = if pressing { poll } else { idle };
+        let limits = Limits::new(config);
+        let interval = if pressing { limits.poll } else { limits.idle };
         let end = now.after(took.min(interval.times(INTERVALS)));
         self.bound.map_or(end, |bound| end.min(bound))
     }

@@ -5,9 +5,9 @@
 //! holds: that wants the GPU, has budget left and makes progress, or is in a pause that it
 //! pays to hold out. A queue that no level holds is started.
 
-use crate::pass::pass::Pass;
+use crate::pass::Pass;
 use crate::queue::phase::{Phase, Stop, Who};
-use crate::settings::value::Mode;
+use crate::settings::Mode;
 use crate::terms::{Action, Arming, Decision, Nanos, Priority, Reason};
 
 impl Pass<'_> {

@@ -8,10 +8,10 @@
 //! are idle at present, too, for their next work would cost another one.
 
 use crate::level::demand::{Two, Waiting};
-use crate::pass::pass::Pass;
+use crate::pass::Pass;
 use crate::queue::phase::{Stop, Who};
-use crate::queue::queue::Queue;
-use crate::settings::value::Mode;
+use crate::queue::Queue;
+use crate::settings::Mode;
 use crate::terms::{Action, Decision, Inversion, Nanos, Priority, Reason};
 
 /// How long after its last launch a queue is expected to have more work.

@@ -2,10 +2,10 @@
 //! The memory that a scheduler works in. The caller lends it, so that nothing
 //! is allocated here and the caller decides when and where it is.
 
-use crate::level::level::LevelSlot;
-use crate::process::process::ProcessSlot;
+use crate::level::LevelSlot;
 use crate::process::tenant::TenantSlot;
-use crate::queue::queue::QueueSlot;
+use crate::process::ProcessSlot;
+use crate::queue::QueueSlot;
 use crate::terms::LEVELS;
 
 /// The queues that a node is sized for.

@@ -6,8 +6,8 @@
 //! one transaction. A process that wants nothing any more loses its turn at once.
 
 use crate::level::demand::Takers;
-use crate::level::level::Turn;
-use crate::pass::pass::Pass;
+use crate::level::Turn;
+use crate::pass::Pass;
 use crate::queue::phase::Who;
 use crate::terms::{Nanos, Priority, Reason};
 

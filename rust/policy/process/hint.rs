@@ -8,7 +8,7 @@
 //! hint counts for as long as the limit, then for twice as long, and so on, until a
 //! request comes in time.
 
-use crate::settings::limits::Limits;
+use crate::settings::Limits;
 use crate::terms::{count, HintCounts, Nanos};
 
 /// The longest time for which false hints cost a process the next ones.
@@ -132,7 +132,7 @@ impl Hint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::config::Config;
+    use crate::settings::Config;
 
     const T: Nanos = Nanos(5_000_000_000);
 

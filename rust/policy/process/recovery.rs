@@ -3,7 +3,7 @@
 //! alone for a growing time, and after repeated failures until an operator arms
 //! it again. Where the driver makes all queues anew, not even starts are sent.
 
-use crate::settings::config::Config;
+use crate::settings::Config;
 use crate::terms::{Arming, FailureKind, Nanos, Report};
 
 /// How long a node is left alone after a failed transaction; twice as long each time it

@@ -2,7 +2,7 @@
 //! What a queue is worth: what a rule says, else its own priority as far as it
 //! counts.
 
-use crate::settings::config::Config;
+use crate::settings::Config;
 use crate::terms::{Nanos, Observation, Priority};
 
 /// What rules and parameters say about a queue in this pass.

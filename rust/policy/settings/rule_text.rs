@@ -8,8 +8,7 @@
 
 use crate::settings::parameter::TIMESLICE_MAX;
 use crate::settings::value::{whole, SetError};
-use crate::terms::rule::RuleEffect;
-use crate::terms::{Nanos, Priority};
+use crate::terms::{Nanos, Priority, RuleEffect};
 
 /// Which processes a rule is for. Names and paths are as written, with escapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! What is seen of one compute queue in one pass.
 
 use crate::terms::priority::Priority;
-use crate::terms::rule::RuleEffect;
+use crate::terms::time::Nanos;
 
 /// The name of a queue, given by the module at first sight and never given
 /// again, so that a new queue in an old queue's place is a new queue.
@@ -59,6 +59,22 @@ pub enum QueueState {
     /// It is inactive for another reason: evicted, suspended by a debugger,
     /// in reset, being destroyed.
     Held,
+}
+
+/// What a rule does; by default it changes nothing. Which process a rule matches is found
+/// out by the driver side, again whenever the rules, its name or its cgroup change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RuleEffect {
+    /// The effective priority, instead of the queue's own.
+    pub priority: Option<Priority>,
+    /// The timeslice, instead of the level's; zero takes no turns.
+    pub timeslice: Option<Nanos>,
+    /// How much stopped time the process may cause in a second, instead of the
+    /// parameter's, and of none at all for a priority that the rule gives.
+    pub stop_budget: Option<Nanos>,
+    /// The queues are left alone: never stopped, and nothing is stopped for
+    /// them.
+    pub exempt: bool,
 }
 
 /// What is seen of one compute queue in one pass.

@@ -18,19 +18,19 @@ struct Bug(&'static str, &'static str, &'static str, &'static str);
 
 const BUGS: &[Bug] = &[
     Bug(
-        "queue/queue.rs",
+        "queue.rs",
         "now.since(since) >= limits.grace && since < now",
         "since < now",
         "a waiting queue has the running one below it stopped when the grace is over",
     ),
     Bug(
-        "queue/queue.rs",
+        "queue.rs",
         "now.since(since) >= limits.grace && since < now",
         "now.since(since) > limits.grace && since < now",
         "a long grace ends at its time and not before",
     ),
     Bug(
-        "queue/queue.rs",
+        "queue.rs",
         "now.since(since) >= limits.grace && since < now",
         "now.since(since) >= limits.grace",
         "the grace is at least two looks",
@@ -54,7 +54,7 @@ const BUGS: &[Bug] = &[
         "time in which the pointers cannot be read is no waiting",
     ),
     Bug(
-        "queue/queue.rs",
+        "queue.rs",
         "        self.work.begin_grace(now);\n",
         "",
         "a queue that something else holds does not wait, and then waits anew",
@@ -150,7 +150,7 @@ const BUGS: &[Bug] = &[
         "the runtime's own queue takes part only by a rule that gives it a priority",
     ),
     Bug(
-        "queue/queue.rs",
+        "queue.rs",
         "            && !self.rating.protected\n",
         "",
         "a protected queue is not stopped",
@@ -180,7 +180,7 @@ const BUGS: &[Bug] = &[
         "every working queue below the waiting one is stopped at once, and nothing above",
     ),
     Bug(
-        "pass/pass.rs",
+        "pass.rs",
         "Priority::all().rev().take_while",
         "Priority::all().skip_while(move |one| *one <= level).take_while",
         "of several that wait the highest has others stopped, if it pays for it",
@@ -258,7 +258,7 @@ const BUGS: &[Bug] = &[
         "a last launch is believed while most of its kind last longer",
     ),
     Bug(
-        "queue/queue.rs",
+        "queue.rs",
         "if self.counted_none && alone {",
         "if self.counted_none {",
         "none that are counted tell nothing while something more important has waves",
@@ -288,7 +288,7 @@ const BUGS: &[Bug] = &[
         "work that comes to a queue that went along waits until it is started",
     ),
     Bug(
-        "level/tank.rs",
+        "level.rs",
         "const ROUND_TRIPS: u64 = 8;",
         "const ROUND_TRIPS: u64 = 9;",
         "so many round trips may be spent at once, and then a share of the time",
@@ -306,7 +306,7 @@ const BUGS: &[Bug] = &[
         "no rule is held up by what claims above it spend",
     ),
     Bug(
-        "settings/limits.rs",
+        "settings/config.rs",
         "None => claims.saturating_mul(WITHOUT_RULES).min(100),",
         "None => claims,",
         "claims may spend 24 times as much while no rule gives a level",
@@ -330,13 +330,13 @@ const BUGS: &[Bug] = &[
         "whom a rule raises keeps what a claim had stopped for half of the bound",
     ),
     Bug(
-        "level/level.rs",
+        "level.rs",
         "self.hold_until = now.after(self.pauses.hold(start));",
         "self.hold_until = now;",
         "while no pause is known, one is held out for as long as a start takes",
     ),
     Bug(
-        "level/level.rs",
+        "level.rs",
         "self.pauses.add(now.since(since));",
         "",
         "short pauses are held out, and no longer than they are",
@@ -390,13 +390,13 @@ const BUGS: &[Bug] = &[
         "the longest stop ends at its bound, and then the queue has its time",
     ),
     Bug(
-        "queue/queue.rs",
+        "queue.rs",
         "self.rating.timeslice.max(limits.min_run)",
         "limits.min_run",
         "the time after a bound is the timeslice where that is longer",
     ),
     Bug(
-        "queue/queue.rs",
+        "queue.rs",
         "now < self.immune.0 && level <= self.immune.1",
         "now < self.immune.0",
         "the time after a bound counts against levels up to the one that held it",
@@ -414,7 +414,7 @@ const BUGS: &[Bug] = &[
         "the step tells when a stop reaches the first of its bounds",
     ),
     Bug(
-        "pass/pass.rs",
+        "pass.rs",
         "            self.keep_bound(now.after(left));\n",
         "",
         "the step tells when a stop reaches the first of its bounds",
@@ -528,19 +528,19 @@ const BUGS: &[Bug] = &[
         "a rule's budget counts instead of the parameter's, and ends with the rule",
     ),
     Bug(
-        "process/process.rs",
+        "process.rs",
         "COOL_FIRST.doubled(self.blamed, COOL_LONGEST)",
         "COOL_FIRST",
         "no progress starts all, and then nothing is stopped for the process, longer each time",
     ),
     Bug(
-        "process/process.rs",
+        "process.rs",
         "self.cool_until = self.cool_until.min(now);",
         "",
         "progress ends the time in which nothing is stopped for a process",
     ),
     Bug(
-        "process/process.rs",
+        "process.rs",
         "        self.blamed = 0;\n",
         "",
         "progress ends the time in which nothing is stopped for a process",
@@ -654,13 +654,13 @@ const BUGS: &[Bug] = &[
         "a stop that led to nothing is not tried again at once, and later each time",
     ),
     Bug(
-        "queue/queue.rs",
+        "queue.rs",
         "RETRY.doubled(self.retries, RETRY_MOST)",
         "RETRY",
         "a start that leads to nothing is decided again, and later each time",
     ),
     Bug(
-        "queue/queue.rs",
+        "queue.rs",
         "            && now >= self.retry_at\n",
         "",
         "a stop that led to nothing is not tried again at once, and later each time",

@@ -74,19 +74,19 @@ const WITHOUT: &[Variant] = &[
     ),
     variant(
         "each pause is held out for a millisecond",
-        "level/level.rs",
+        "level.rs",
         "now.after(self.pauses.hold(start))",
         "now.after(self.pauses.hold(start).max(Nanos::from_millis(1)))",
     ),
     variant(
         "time after a bound counts against every level",
-        "queue/queue.rs",
+        "queue.rs",
         "now < self.immune.0 && level <= self.immune.1",
         "now < self.immune.0 && level <= Priority::HIGHEST",
     ),
     variant(
         "time to run follows each stop, not only one that its bound ended",
-        "queue/queue.rs",
+        "queue.rs",
         "if reason == Reason::Bound {",
         "if reason != Reason::Release {",
     ),
@@ -198,7 +198,7 @@ const CONSTANTS: &[Variant] = &[
     ),
     variant(
         "pauses decay by a sixteenth instead of a 64th",
-        "level/level.rs",
+        "level.rs",
         "pauses: Lengths<6>",
         "pauses: Lengths<4>",
     ),
@@ -228,13 +228,13 @@ const CONSTANTS: &[Variant] = &[
     ),
     variant(
         "four round trips at once instead of eight",
-        "level/tank.rs",
+        "level.rs",
         "ROUND_TRIPS: u64 = 8",
         "ROUND_TRIPS: u64 = 4",
     ),
     variant(
         "16 round trips at once",
-        "level/tank.rs",
+        "level.rs",
         "ROUND_TRIPS: u64 = 8",
         "ROUND_TRIPS: u64 = 16",
     ),
@@ -258,7 +258,7 @@ const CONSTANTS: &[Variant] = &[
     ),
     variant(
         "looks three times as often in haste instead of five",
-        "settings/limits.rs",
+        "settings/config.rs",
         "ALERT: u64 = 5",
         "ALERT: u64 = 3",
     ),

@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What one pass works with, and the order in which it goes.
 
-use crate::level::level::Level;
+pub(crate) mod begin;
+pub(crate) mod close;
+pub(crate) mod cost;
+pub(crate) mod gather;
+pub(crate) mod hints;
+pub(crate) mod ingest;
+pub(crate) mod node;
+pub(crate) mod questions;
+pub(crate) mod rest;
+pub(crate) mod start;
+pub(crate) mod stop;
+pub(crate) mod storage;
+pub(crate) mod turns;
+
+use crate::level::Level;
 use crate::parts::table::Table;
 use crate::pass::node::Node;
-use crate::process::process::Process;
 use crate::process::tenant::Tenant;
-use crate::queue::queue::Queue;
-use crate::settings::config::Config;
-use crate::settings::limits::Limits;
-use crate::settings::value::Mode;
+use crate::process::Process;
+use crate::queue::Queue;
+use crate::settings::{Config, Limits, Mode};
 use crate::terms::{
     Arming, Decision, Nanos, Observation, Outcome, Priority, QueueId, Step, LEVELS,
 };

@@ -2,12 +2,15 @@
 //! What is remembered of a queue. Each part keeps its own rules; here is what
 //! concerns more than one of them.
 
+pub(crate) mod phase;
+pub(crate) mod rating;
+pub(crate) mod work;
+
 use crate::parts::table::Slot;
 use crate::queue::phase::{Booking, Phase, Stop, Who};
 use crate::queue::rating::Rating;
 use crate::queue::work::Work;
-use crate::settings::config::Config;
-use crate::settings::limits::Limits;
+use crate::settings::{Config, Limits};
 use crate::terms::{
     Nanos, Observation, Priority, ProcessId, QueueId, QueueView, Reason, Verdict, Waves,
 };

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is remembered of a process.
 
+pub(crate) mod hint;
+pub(crate) mod recovery;
+pub(crate) mod share;
+pub(crate) mod tenant;
+
 use crate::parts::table::Slot;
 use crate::process::hint::Hint;
-use crate::settings::limits::Limits;
+use crate::settings::Limits;
 use crate::terms::Nanos;
 
 /// How long nothing is stopped for a process that has made no progress; twice as long each
