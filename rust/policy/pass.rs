@@ -3,12 +3,10 @@
 
 pub(crate) mod begin;
 pub(crate) mod close;
-pub(crate) mod cost;
 pub(crate) mod gather;
 pub(crate) mod hints;
 pub(crate) mod ingest;
 pub(crate) mod node;
-pub(crate) mod questions;
 pub(crate) mod rest;
 pub(crate) mod start;
 pub(crate) mod stop;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is remembered of a node beside its queues.
 
-use crate::pass::cost::Cost;
-use crate::pass::questions::Questions;
 use crate::process::recovery::Recovery;
-use crate::settings::Mode;
-use crate::terms::Nanos;
+use crate::settings::{Limits, Mode};
+use crate::terms::{Action, Nanos};
 
 /// What is remembered of a node beside its queues.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -25,4 +23,92 @@ pub(crate) struct Node {
     pub(crate) mode: Option<Mode>,
     /// Everything is to be started before anything else: the mode has changed.
     pub(crate) releasing: bool,
+}
+
+/// What a transaction is taken to cost before one was measured.
+const FIRST: Nanos = Nanos::from_micros(100);
+
+/// One that took longer was held up by something else, and counts as this.
+const LONGEST: Nanos = Nanos::from_millis(10);
+
+/// What transactions that stop queues cost, and those that start some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Cost {
+    pub(crate) stop: Nanos,
+    pub(crate) start: Nanos,
+    /// What the last transaction did, as far as it was not heard what it took.
+    pub(crate) last: Option<Action>,
+}
+
+impl Default for Cost {
+    fn default() -> Cost {
+        Cost {
+            stop: FIRST,
+            start: FIRST,
+            last: None,
+        }
+    }
+}
+
+impl Cost {
+    /// The last transaction took so long: a quarter of what is known from now on.
+    pub(crate) fn took(&mut self, took: Nanos) {
+        let known = match self.last.take() {
+            Some(Action::Stop) => &mut self.stop,
+            Some(Action::Start) => &mut self.start,
+            None => return,
+        };
+        let sum = known.times(3).after(took.min(LONGEST));
+        *known = Nanos(sum.0 / 4);
+    }
+
+    /// What it costs to stop queues and to start them again.
+    pub(crate) fn round_trip(&self) -> Nanos {
+        self.stop.after(self.start)
+    }
+}
+
+/// What has been asked lately, and what is asked in the next look: wave counts, of which
+/// there is a reason for each, and those that nobody waits for are rare.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Questions {
+    /// The waves of the next look are counted.
+    pub(crate) asks: bool,
+    /// Since when somebody has waited though nothing is known to be in its way.
+    puzzled_since: Option<Nanos>,
+    /// How old that was at the last count.
+    asked_at: Nanos,
+    /// When waves were last counted though nobody waited.
+    checked: Nanos,
+}
+
+impl Questions {
+    /// Somebody has waited since this time, and nothing is known to be in its way: the
+    /// older the wait, the rarer the question. `unknown`: nothing is even in doubt, as
+    /// where somebody hides its pointers, or where the wait is for its own queues.
+    pub(crate) fn wonder(&mut self, now: Nanos, since: Nanos, limits: &Limits, unknown: bool) {
+        let began = *self.puzzled_since.get_or_insert(since);
+        let age = now.since(began);
+        if age >= self.asked_at.times(2) {
+            self.asked_at = age.max(limits.grace).max(Nanos::from_micros(1));
+            match unknown {
+                true => self.check(now, limits.poll.times(2)),
+                false => self.asks = true,
+            }
+        }
+    }
+
+    /// Nobody waits.
+    pub(crate) fn settle(&mut self) {
+        self.puzzled_since = None;
+        self.asked_at = Nanos::ZERO;
+    }
+
+    /// What is known of queues is in doubt, though nobody waits: once in this time.
+    pub(crate) fn check(&mut self, now: Nanos, every: Nanos) {
+        if now.since(self.checked) >= every {
+            self.checked = now;
+            self.asks = true;
+        }
+    }
 }

@@ -222,7 +222,7 @@ const BUGS: &[Bug] = &[
         "what a stop has to save follows the time between two looks",
     ),
     Bug(
-        "pass/cost.rs",
+        "pass/node.rs",
         "Some(Action::Stop) => &mut self.stop,",
         "Some(Action::Stop) => &mut self.start,",
         "what a stop has to save follows what transactions were measured to take",
@@ -264,13 +264,13 @@ const BUGS: &[Bug] = &[
         "none that are counted tell nothing while something more important has waves",
     ),
     Bug(
-        "pass/questions.rs",
+        "pass/node.rs",
         "if age >= self.asked_at.times(2) {",
         "if age >= self.asked_at {",
         "who waits for nothing that is known has waves counted at a growing distance",
     ),
     Bug(
-        "pass/questions.rs",
+        "pass/node.rs",
         "        self.asked_at = Nanos::ZERO;\n",
         "",
         "who waits for nothing that is known has waves counted at a growing distance",

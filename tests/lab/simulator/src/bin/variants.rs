@@ -240,13 +240,13 @@ const CONSTANTS: &[Variant] = &[
     ),
     variant(
         "a first transaction is taken for 25 us instead of 100",
-        "pass/cost.rs",
+        "pass/node.rs",
         "Nanos::from_micros(100)",
         "Nanos::from_micros(25)",
     ),
     variant(
         "a first transaction is taken for 400 us",
-        "pass/cost.rs",
+        "pass/node.rs",
         "Nanos::from_micros(100)",
         "Nanos::from_micros(400)",
     ),
