@@ -2,9 +2,8 @@
 //! The beginning of a pass: who has gone, and what became of the decisions of the last one.
 
 use crate::pass::Pass;
-use crate::process::recovery::{failure, RETRY_LONGEST};
 use crate::queue::phase::Phase;
-use crate::terms::{Arming, FailureKind, Outcome, Report};
+use crate::terms::{FailureKind, Outcome, Report};
 
 impl Pass<'_> {
     /// Begins the pass of those for whom something may be stopped, and forgets those that
@@ -29,35 +28,29 @@ impl Pass<'_> {
     pub(crate) fn hear(&mut self, outcomes: &[Outcome]) {
         let now = self.now;
         let mut failed = None;
-        let mut hint = 0;
         for outcome in outcomes {
-            // The failure of a transaction counts, whatever has become of its
-            // queues.
-            let kind = failure(outcome.report);
-            failed = failed.or(kind);
-            let Some(at) = self.queues.find(outcome.queue.0, hint) else {
-                continue;
-            };
-            hint = at.saturating_add(1);
-            let refused = outcome.report != Report::Done && kind.is_none();
-            if let Some(queue) = self.queues.get_mut(at).filter(|_| refused) {
-                queue.refuse_stop(now);
+            match outcome.report {
+                Report::Done => {}
+                Report::NothingToDo | Report::Failed(FailureKind::Passing) => {
+                    let at = self.queues.find(outcome.queue.0, usize::MAX);
+                    if let Some(queue) = at.and_then(|at| self.queues.get_mut(at)) {
+                        queue.refuse_stop(now);
+                    }
+                }
+                // It counts, whatever has become of the queue.
+                Report::Failed(kind) => failed = failed.or(Some(kind)),
             }
         }
         let Some(kind) = failed else {
             return;
         };
-        self.node.recovery.failed(now, self.config, kind);
-        let wait = match self.node.recovery.arming(now) {
-            Arming::BackingOff(until) | Arming::Silent(until) => until,
-            Arming::Armed | Arming::Disarmed => now.after(RETRY_LONGEST),
-        };
+        let wait = self.node.recovery.failed(now, self.config, kind);
         for queue in self.queues.iter_mut().filter(|one| one.phase.is_ours()) {
-            match kind {
-                FailureKind::Rebuilt => queue.forget_stop(now),
-                // A start that failed is not tried again before the pause is over.
-                _ if matches!(queue.phase, Phase::Starting(..)) => queue.retry_at = wait,
-                _ => {}
+            if kind == FailureKind::Rebuilt {
+                queue.forget_stop(now);
+            } else if matches!(queue.phase, Phase::Starting(..)) {
+                // It is not tried again before the pause is over.
+                queue.retry_at = wait;
             }
         }
     }

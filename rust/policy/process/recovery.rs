@@ -4,7 +4,7 @@
 //! it again. Where the driver makes all queues anew, not even starts are sent.
 
 use crate::settings::Config;
-use crate::terms::{Arming, FailureKind, Nanos, Report};
+use crate::terms::{Arming, FailureKind, Nanos};
 
 /// How long a node is left alone after a failed transaction; twice as long each time it
 /// fails again.
@@ -25,17 +25,9 @@ pub(crate) struct Recovery {
     disarmed: bool,
 }
 
-/// What failed, if anything did that does not pass by itself.
-pub(crate) fn failure(report: Report) -> Option<FailureKind> {
-    match report {
-        Report::Failed(kind) => Some(kind).filter(|kind| *kind != FailureKind::Passing),
-        Report::Done | Report::NothingToDo => None,
-    }
-}
-
 impl Recovery {
-    /// A transaction failed.
-    pub(crate) fn failed(&mut self, now: Nanos, config: &Config, kind: FailureKind) {
+    /// A transaction failed. Returns until when the node is left alone.
+    pub(crate) fn failed(&mut self, now: Nanos, config: &Config, kind: FailureKind) -> Nanos {
         // Failures are in a row when the node was not well for the longest time
         // in between.
         if now >= self.alone_until.after(RETRY_LONGEST) {
@@ -48,14 +40,12 @@ impl Recovery {
         if kind == FailureKind::Rebuilt {
             self.silent_until = self.alone_until;
         }
+        self.alone_until
     }
 
     /// Forgets the failures. A silence goes on: it is for the GPU's sake.
     pub(crate) fn rearm(&mut self) {
-        *self = Recovery {
-            silent_until: self.silent_until,
-            ..Recovery::default()
-        };
+        (self.failures, self.alone_until, self.disarmed) = Default::default();
     }
 
     /// The pause after the last failure is over, armed or not.
