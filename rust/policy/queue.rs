@@ -121,7 +121,6 @@ impl Queue {
         match booking {
             Booking::Nothing => {}
             Booking::PutOff => self.put_off(now),
-            Booking::Confirmed => self.retries = 0,
             Booking::Runs => self.run(now),
             Booking::Healed(since) => {
                 self.book_stop(now, since);

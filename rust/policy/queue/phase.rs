@@ -56,8 +56,6 @@ pub(crate) enum Booking {
     /// The stop was not carried out. Trying again at once would pay a
     /// transaction a pass.
     PutOff,
-    /// The stop was carried out.
-    Confirmed,
     /// It runs again.
     Runs,
     /// It runs though no start was decided, and was stopped since this time.
@@ -94,8 +92,9 @@ impl Phase {
     pub(crate) fn follow(&mut self, seen: QueueState) -> Booking {
         use QueueState::{Active, Held, StoppedByUs, Unknown};
         let (phase, booking) = match (*self, seen) {
-            (Phase::Stopping(stop), Unknown) => (Phase::Stopped(stop), Booking::Nothing),
-            (Phase::Stopping(stop), StoppedByUs) => (Phase::Stopped(stop), Booking::Confirmed),
+            (Phase::Stopping(stop), Unknown | StoppedByUs) => {
+                (Phase::Stopped(stop), Booking::Nothing)
+            }
             (same, Unknown) => (same, Booking::Nothing),
             (Phase::Free, Active) => (Phase::Free, Booking::Nothing),
             (Phase::Stopped(stop), Active) if stop.dry => (*self, Booking::Nothing),
@@ -157,7 +156,6 @@ mod tests {
             Booking::Nothing if before == after => return "stays".to_owned(),
             Booking::Nothing => return name.to_owned(),
             Booking::PutOff => "put off",
-            Booking::Confirmed => "confirmed",
             Booking::Runs => "runs",
             Booking::Healed(SINCE) => "healed",
             Booking::TakenOver(SINCE) => "taken over",
