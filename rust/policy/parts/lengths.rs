@@ -7,8 +7,8 @@
 
 use crate::terms::Nanos;
 
-/// How many buckets there are: sixteen octaves.
-const BUCKETS: usize = 64;
+/// How many octaves there are, of four buckets each.
+const OCTAVES: usize = 16;
 
 /// The weight of a new length. It leaves room for as many as a bucket can hold at once.
 const UNIT: u16 = 512;
@@ -27,22 +27,12 @@ const POINTS: [i64; 3] = [1, 3, 5];
 const DEARNESS: i64 = 4;
 
 /// Lengths; each new one takes one of 2 to the power of `DECAY` of the weight of all others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Lengths<const DECAY: u32> {
-    weights: [u16; BUCKETS],
+    weights: [[u16; 4]; OCTAVES],
     /// The buckets that have a weight.
     used: u64,
     total: i64,
-}
-
-impl<const DECAY: u32> Default for Lengths<DECAY> {
-    fn default() -> Self {
-        Lengths {
-            weights: [0; BUCKETS],
-            used: 0,
-            total: 0,
-        }
-    }
 }
 
 /// The buckets of a set, the shortest first.
@@ -83,8 +73,9 @@ impl<const DECAY: u32> Lengths<DECAY> {
     fn buckets(&self) -> impl Iterator<Item = (i64, i64, i64)> + '_ {
         each(self.used).map(|bucket| {
             let at = usize::try_from(bucket).unwrap_or(usize::MAX);
-            let weight = self.weights.get(at).map_or(0, |weight| i64::from(*weight));
-            (weight, low(bucket), low(bucket.saturating_add(1)))
+            let weight = self.weights.as_flattened().get(at).copied().unwrap_or(0);
+            let end = low(bucket.saturating_add(1));
+            (i64::from(weight), low(bucket), end)
         })
     }
 
@@ -95,7 +86,7 @@ impl<const DECAY: u32> Lengths<DECAY> {
         self.total = 0;
         for bucket in each(self.used) {
             let at = usize::try_from(bucket).unwrap_or(usize::MAX);
-            let Some(weight) = self.weights.get_mut(at) else {
+            let Some(weight) = self.weights.as_flattened_mut().get_mut(at) else {
                 continue;
             };
             // Rounded up, so that what is long past is forgotten wholly.
@@ -145,12 +136,7 @@ impl<const DECAY: u32> Lengths<DECAY> {
 
     /// The mean length, if any is known.
     pub(crate) fn mean(&self) -> Option<Nanos> {
-        (self.total > 0).then(|| self.left(Nanos::ZERO))
-    }
-
-    /// How much longer something of this age usually lasts.
-    pub(crate) fn left(&self, age: Nanos) -> Nanos {
-        self.beyond(age).1
+        (self.total > 0).then(|| self.beyond(Nanos::ZERO).1)
     }
 
     /// How much longer something of this age is to be feared to last: what is usual, but
@@ -275,7 +261,10 @@ mod tests {
             known.add(Nanos(3_000 * US));
         }
         assert_eq!(known.used.count_ones(), 1);
-        assert_eq!(known.total, i64::from(known.weights.iter().sum::<u16>()));
+        assert_eq!(
+            known.total,
+            i64::from(known.weights.as_flattened().iter().sum::<u16>())
+        );
         // The weight is bounded, however many there are.
         assert!(known.total <= i64::from(UNIT) << 4);
         let mut slow = Lengths::<6>::default();

@@ -15,13 +15,14 @@ impl Nanos {
     pub const SECOND: Nanos = Nanos(1_000_000_000);
 
     /// A duration in microseconds.
+    #[expect(clippy::as_conversions, reason = "`From` is not const")]
     pub const fn from_micros(micros: u32) -> Nanos {
-        Nanos(widen(micros).saturating_mul(1_000))
+        Nanos(micros as u64).times(1_000)
     }
 
     /// A duration in milliseconds.
     pub const fn from_millis(millis: u32) -> Nanos {
-        Nanos(widen(millis).saturating_mul(1_000_000))
+        Nanos::from_micros(millis).times(1_000)
     }
 
     /// This time plus a duration; a sum that overflows never comes.
@@ -48,10 +49,4 @@ impl Nanos {
         let factor = 1u64.checked_shl(times).unwrap_or(u64::MAX);
         self.times(factor).min(limit)
     }
-}
-
-/// `u64::from` for constants.
-#[expect(clippy::as_conversions, reason = "`From` is not const")]
-const fn widen(value: u32) -> u64 {
-    value as u64
 }

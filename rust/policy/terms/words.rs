@@ -29,10 +29,8 @@ macro_rules! words {
 
             /// The one that a word names.
             pub fn named(word: &str) -> Option<$kind> {
-                match word {
-                    $($word => Some($kind::$value),)*
-                    _ => None,
-                }
+                let mut all = Self::ALL.iter().copied();
+                all.find(|one| one.name() == word)
             }
         }
     };
