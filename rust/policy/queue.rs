@@ -68,22 +68,12 @@ impl Queue {
         }
     }
 
-    /// The priority that counts.
-    pub(crate) fn level(&self) -> Priority {
-        self.rating.effective
-    }
-
-    /// It takes part.
-    pub(crate) fn contends(&self) -> bool {
-        self.rating.contends
-    }
-
     /// It, at this place, as somebody for whom others may be stopped.
     pub(crate) fn who(&self, at: usize) -> Who {
         Who {
             queue: self.id,
             process: self.process,
-            level: self.level(),
+            level: self.rating.level,
             at,
             process_at: self.process_at,
         }
@@ -102,9 +92,7 @@ impl Queue {
     /// take part.
     pub(crate) fn join(&mut self, process_at: usize) {
         self.process_at = process_at;
-        if process_at == usize::MAX {
-            self.rating.contends = false;
-        }
+        self.rating.contends &= process_at != usize::MAX;
     }
 
     /// It is idle, was so in the last pass, and nothing has changed.
@@ -156,7 +144,7 @@ impl Queue {
     /// Its waves were counted in this pass and it had none, while nothing more important
     /// than this level had any: its last launch is over.
     pub(crate) fn settle_count(&mut self, now: Nanos, busiest: Option<Priority>) {
-        let alone = busiest.is_none_or(|busiest| busiest <= self.level());
+        let alone = busiest.is_none_or(|busiest| busiest <= self.rating.level);
         if self.counted_none && alone {
             self.work.finish(now);
         }
@@ -169,7 +157,7 @@ impl Queue {
 
     /// It may be stopped for a queue of this level, if that is of another process.
     pub(crate) fn is_stoppable(&self, now: Nanos, level: Priority) -> bool {
-        self.contends()
+        self.rating.contends
             && !self.rating.protected
             && self.runs()
             && now >= self.retry_at
@@ -306,8 +294,8 @@ impl Queue {
         QueueView {
             queue: self.id,
             process: self.process,
-            effective: self.level(),
-            contends: self.contends(),
+            effective: self.rating.level,
+            contends: self.rating.contends,
             verdict: self.verdict(now),
             since: self.since,
             beneficiary: beneficiary.map(|beneficiary| beneficiary.queue),

@@ -48,7 +48,7 @@ impl Pass<'_> {
     /// Whether waves are counted in the next look.
     fn ask(&mut self, watch: bool, contested: bool) {
         let (now, questions) = (self.now, &mut self.node.questions);
-        let mut queues = self.queues.iter().filter(|queue| queue.contends());
+        let mut queues = self.queues.iter().filter(|queue| queue.rating.contends);
         if watch && self.tally.stops_for.is_none() {
             // Is the request over?
             questions.asks |= queues.any(|queue| queue.work.may_be_ending());

@@ -52,7 +52,7 @@ impl Pass<'_> {
     fn gather_queue(&mut self, at: usize) -> Option<()> {
         let (now, limits) = (self.now, self.limits);
         let ending = self.tally.stopped > 0;
-        let wants = self.queues.get(at).filter(|one| one.contends());
+        let wants = self.queues.get(at).filter(|one| one.rating.contends);
         let queue = wants.filter(|one| one.wants(now, ending))?;
         let (who, ruled, packets) = (queue.who(at), queue.rating.ruled, queue.work.backlog);
         // Below the lowest queue there is nothing to stop.

@@ -37,7 +37,7 @@ impl Pass<'_> {
             if launched || work.has_any() {
                 process.hint.see_life();
             }
-            if queue.contends() && (launched || asked) {
+            if queue.rating.contends && (launched || asked) {
                 process.hint.meet();
             }
         }
@@ -57,7 +57,7 @@ impl Pass<'_> {
         let Some(queue) = self.queues.get_mut(at) else {
             return;
         };
-        let prepares = queue.contends() && queue.runs() && !queue.work.has_any();
+        let prepares = queue.rating.contends && queue.runs() && !queue.work.has_any();
         let process_at = queue.process_at;
         let process = self.processes.get(process_at).filter(|_| prepares);
         let Some(since) = process.and_then(|process| process.hint.since()) else {

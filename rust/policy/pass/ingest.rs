@@ -42,9 +42,9 @@ impl Pass<'_> {
                 continue;
             };
             queue.join(owner_at);
-            if queue.contends() {
-                self.tally.floor = self.tally.floor.min(queue.level());
-                self.tally.ceiling = self.tally.ceiling.max(queue.level());
+            if queue.rating.contends {
+                self.tally.floor = self.tally.floor.min(queue.rating.level);
+                self.tally.ceiling = self.tally.ceiling.max(queue.rating.level);
             }
             if !queue.stays_idle(observation) {
                 self.examine(at, observation);
@@ -124,7 +124,7 @@ impl Pass<'_> {
                 process.excuse(now);
             }
         }
-        let (level, contends) = (queue.level(), queue.contends());
+        let (level, contends) = (queue.rating.level, queue.rating.contends);
         if queue.work.active {
             tally.counted |= seen.waves != Waves::Unknown;
             if matches!(seen.waves, Waves::Known(1..)) && contends {

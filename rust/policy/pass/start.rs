@@ -53,7 +53,7 @@ impl Pass<'_> {
     /// For whom the stopped queue at a place stays so, or why it is started.
     fn judge(&mut self, at: usize, stop: &Stop) -> Result<Who, Reason> {
         let queue = self.queues.get(at).ok_or(Reason::Orphan)?;
-        let (level, process) = (queue.level(), queue.process);
+        let (level, process) = (queue.rating.level, queue.process);
         let stopped = self.now.since(stop.since);
         // Whom a rule raises is to find half of the bound left when it takes a stop over.
         let half = Nanos(self.limits.max_stop.0 / 2);
@@ -62,7 +62,7 @@ impl Pass<'_> {
             return Err(Reason::Release);
         } else if self.step.arming != Arming::Armed {
             return Err(Reason::Failure);
-        } else if !queue.contends() {
+        } else if !queue.rating.contends {
             return Err(Reason::Exempt);
         } else if stopped >= self.limits.max_stop {
             return Err(Reason::Bound);

@@ -80,7 +80,7 @@ impl Pass<'_> {
         let packets = waiting.map_or(0, |waiting| waiting.packets);
         let further = u64::from(packets.saturating_sub(1));
         for queue in self.queues.iter() {
-            if queue.level() >= at || !queue.is_stoppable(now, at) {
+            if queue.rating.level >= at || !queue.is_stoppable(now, at) {
                 continue;
             }
             let Some(one) = who.other_than(queue.process) else {
@@ -93,7 +93,7 @@ impl Pass<'_> {
             // Each further packet may find a launch of it in its way.
             let (rest, mean) = (queue.work.rest, queue.work.mean);
             most = most.max(rest.after(mean.times(further)));
-            if worst.is_none_or(|(worst, _)| queue.level() < worst.level()) {
+            if worst.is_none_or(|(worst, _)| queue.rating.level < worst.rating.level) {
                 worst = Some((queue, one));
             }
         }
@@ -148,7 +148,7 @@ impl Pass<'_> {
     /// Stops the queue at a place for those that wait at a level.
     fn stop_below(&mut self, at: usize, level: Priority, waiting: &Waiting) -> Option<()> {
         let (queue, now) = (self.queues.get(at)?, self.now);
-        let below = queue.level() < level && queue.is_stoppable(now, level);
+        let below = queue.rating.level < level && queue.is_stoppable(now, level);
         let moved = queue.work.moved;
         let lately = moved > Nanos::ZERO && now.since(moved) < EXPECT;
         let who = waiting.who.other_than(queue.process);

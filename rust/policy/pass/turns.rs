@@ -60,7 +60,7 @@ impl Pass<'_> {
     pub(crate) fn other_turn(&mut self, at: usize) -> Option<(Who, Nanos)> {
         let queue = self.queues.get(at)?;
         let (process, slice) = (queue.process, queue.rating.timeslice);
-        let level = self.level(queue.level());
+        let level = self.level(queue.rating.level);
         let turn = level.turn.filter(|turn| turn.exclusive)?;
         let holder = level.demand.takers.holder?;
         let other = holder.who.process != process && slice > Nanos::ZERO;
@@ -70,7 +70,7 @@ impl Pass<'_> {
     /// Stops the queue at a place if it runs and it is not its turn, from the second turn on.
     pub(crate) fn stop_for_turn(&mut self, at: usize) -> Option<()> {
         let queue = self.queues.get(at)?;
-        let runs = queue.is_busy(self.now) && queue.is_stoppable(self.now, queue.level());
+        let runs = queue.is_busy(self.now) && queue.is_stoppable(self.now, queue.rating.level);
         let (who, since) = self.other_turn(at).filter(|_| runs)?;
         self.stop(at, who, Reason::Rotation, since)
     }

@@ -9,7 +9,7 @@ use crate::terms::{Nanos, Observation, Priority};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Rating {
     /// The priority that counts.
-    pub(crate) effective: Priority,
+    pub(crate) level: Priority,
     /// A rule gives it its level.
     pub(crate) ruled: bool,
     /// How much stopped time its tenant may cause in a second, where a rule decides
@@ -29,21 +29,19 @@ impl Rating {
     #[inline]
     pub(crate) fn new(config: &Config, seen: &Observation) -> Rating {
         let rule = seen.rule.unwrap_or_default();
-        let level = rule.priority;
-        let claim = config
-            .user_priority
-            .effective(seen.kfd, config.highest_rule);
-        let effective = level.unwrap_or(claim);
-        let slice = rule.timeslice;
+        let (given, slice) = (rule.priority, rule.timeslice);
+        let (asked, highest) = (seen.kfd, config.highest_rule);
+        let claim = config.user_priority.effective(asked, highest);
+        let level = given.unwrap_or(claim);
         Rating {
-            effective,
-            ruled: level.is_some(),
-            stop_budget: rule.stop_budget.or(level.map(|_| Nanos::NEVER)),
+            level,
+            ruled: given.is_some(),
+            stop_budget: rule.stop_budget.or(given.map(|_| Nanos::NEVER)),
             // The runtime's own queue carries work for the application's queues. It
             // takes part only where a rule gives it a priority.
-            contends: !rule.exempt && (!seen.internal || level.is_some()),
+            contends: !rule.exempt && (!seen.internal || given.is_some()),
             protected: seen.protected,
-            timeslice: slice.unwrap_or_else(|| config.timeslice(effective)),
+            timeslice: slice.unwrap_or_else(|| config.timeslice(level)),
         }
     }
 }

@@ -92,9 +92,9 @@ fn it_waits_from_the_grace_on_and_not_in_the_look_that_finds_it() {
 fn without_a_place_for_its_process_it_takes_no_part() {
     let mut queue = seen_so(&seen(QueueState::Active));
     queue.join(0);
-    assert!(queue.contends());
+    assert!(queue.rating.contends);
     queue.join(usize::MAX);
-    assert!(!queue.contends());
+    assert!(!queue.rating.contends);
 }
 
 #[test]

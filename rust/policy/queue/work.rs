@@ -130,11 +130,8 @@ impl Work {
         self.runnable = self.backlog > 0 && self.follow_head(seen.head, moved);
         self.head = seen.head;
         self.queued &= self.backlog > 0;
-        let known = seen.backlog.is_some();
-        self.waits_since = match self.runnable && known {
-            true => Some(self.waits_since.unwrap_or(now)),
-            false => None,
-        };
+        let waits = self.runnable && seen.backlog.is_some();
+        self.waits_since = waits.then(|| self.waits_since.unwrap_or(now));
     }
 
     /// Whether its head is a packet to run.

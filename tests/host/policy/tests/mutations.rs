@@ -49,8 +49,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "queue/work.rs",
-        "match self.runnable && known {",
-        "match self.runnable {",
+        "self.runnable && seen.backlog.is_some()",
+        "self.runnable",
         "time in which the pointers cannot be read is no waiting",
     ),
     Bug(
@@ -133,19 +133,19 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/start.rs",
-        "} else if !queue.contends() {",
+        "} else if !queue.rating.contends {",
         "} else if false {",
         "a queue that becomes exempt is started",
     ),
     Bug(
         "queue/rating.rs",
-        "(!seen.internal || level.is_some())",
+        "(!seen.internal || given.is_some())",
         "true",
         "the runtime's own queue takes part only by a rule that gives it a priority",
     ),
     Bug(
         "queue/rating.rs",
-        "(!seen.internal || level.is_some())",
+        "(!seen.internal || given.is_some())",
         "!seen.internal",
         "the runtime's own queue takes part only by a rule that gives it a priority",
     ),
@@ -163,20 +163,20 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/stop.rs",
-        "let below = queue.level() < level && queue.is_stoppable(now, level);",
-        "let below = queue.level() <= level && queue.is_stoppable(now, level);",
+        "let below = queue.rating.level < level && queue.is_stoppable(now, level);",
+        "let below = queue.rating.level <= level && queue.is_stoppable(now, level);",
         "every working queue below the waiting one is stopped at once, and nothing above",
     ),
     Bug(
         "pass/stop.rs",
-        "queue.level() >= at || !queue.is_stoppable(now, at)",
-        "queue.level() > at || !queue.is_stoppable(now, at)",
+        "queue.rating.level >= at || !queue.is_stoppable(now, at)",
+        "queue.rating.level > at || !queue.is_stoppable(now, at)",
         "neither an equal queue nor a higher one is stopped without a timeslice",
     ),
     Bug(
         "pass/stop.rs",
-        "queue.level() < worst.level()",
-        "queue.level() > worst.level()",
+        "queue.rating.level < worst.rating.level",
+        "queue.rating.level > worst.rating.level",
         "every working queue below the waiting one is stopped at once, and nothing above",
     ),
     Bug(
@@ -187,7 +187,7 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "queue/rating.rs",
-        "level.unwrap_or(claim)",
+        "given.unwrap_or(claim)",
         "claim",
         "a rule's priority counts as long as the rule matches",
     ),
@@ -451,7 +451,7 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "queue/rating.rs",
-        ".unwrap_or_else(|| config.timeslice(effective))",
+        ".unwrap_or_else(|| config.timeslice(level))",
         ".unwrap_or(Nanos::ZERO)",
         "the processes of a level with a timeslice take turns while one of them waits",
     ),
@@ -511,20 +511,20 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "queue/rating.rs",
-        "rule.stop_budget.or(level.map(|_| Nanos::NEVER))",
+        "rule.stop_budget.or(given.map(|_| Nanos::NEVER))",
         "rule.stop_budget",
         "a process that has its priority from a rule has no budget",
     ),
     Bug(
         "queue/rating.rs",
-        "rule.stop_budget.or(level.map(|_| Nanos::NEVER))",
-        "level.map(|_| Nanos::NEVER).or(rule.stop_budget)",
+        "rule.stop_budget.or(given.map(|_| Nanos::NEVER))",
+        "given.map(|_| Nanos::NEVER).or(rule.stop_budget)",
         "a rule may give a priority and a budget with it",
     ),
     Bug(
         "queue/rating.rs",
-        "rule.stop_budget.or(level.map",
-        "None.or(level.map",
+        "rule.stop_budget.or(given.map",
+        "None.or(given.map",
         "a rule's budget counts instead of the parameter's, and ends with the rule",
     ),
     Bug(
@@ -625,7 +625,7 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/hints.rs",
-        "queue.contends() && queue.runs() && !queue.work.has_any()",
+        "queue.rating.contends && queue.runs() && !queue.work.has_any()",
         "queue.runs() && !queue.work.has_any()",
         "a hint of an exempt process hastens no look",
     ),
