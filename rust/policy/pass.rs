@@ -138,32 +138,23 @@ impl Pass<'_> {
         tenant.left(self.now, process.stop_budget.unwrap_or(self.limits.budget))
     }
 
-    /// Something may be stopped for the process at a place: it makes progress, and its
-    /// tenant has budget left.
-    pub(crate) fn may_hold(&self, process_at: usize) -> bool {
-        !self.is_cooling(process_at) && self.budget_left(process_at) > Nanos::ZERO
-    }
-
     /// Nothing is stopped for the process at a place at present: it made no progress.
     pub(crate) fn is_cooling(&self, process_at: usize) -> bool {
         let process = self.processes.get(process_at);
         process.is_some_and(|one| one.is_cooling(self.now))
     }
 
-    /// Something is stopped for the process at a place.
-    pub(crate) fn hold(&mut self, process_at: usize) {
+    /// Something is stopped for the process at a place. `None`: there is none.
+    pub(crate) fn hold(&mut self, process_at: usize) -> Option<()> {
         let (now, left) = (self.now, self.budget_left(process_at));
-        let Some(process) = self.processes.get_mut(process_at) else {
-            return;
-        };
+        let process = self.processes.get_mut(process_at)?;
         process.hold(now);
         // What a rule allows without a limit is not the tenant's to pay.
         if left < Nanos::NEVER {
-            if let Some(tenant) = self.tenants.get_mut(process.tenant_at) {
-                tenant.hold(now);
-            }
+            self.tenants.get_mut(process.tenant_at)?.hold(now);
             self.keep_bound(now.after(left));
         }
+        Some(())
     }
 
     /// Makes a decision. `None`: there is no room for it, and it is not made.

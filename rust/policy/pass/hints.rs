@@ -14,7 +14,7 @@ impl Pass<'_> {
     pub(crate) fn hear_hint(&mut self, process_at: usize, seen: &Observation) {
         let (now, counts) = (self.now, &mut self.step.hints);
         if let (Some(number), Some(process)) = (seen.hint, self.processes.get_mut(process_at)) {
-            process.hint.see(now, &self.limits, number, counts);
+            process.hint.see(now, self.limits.hint, number, counts);
             self.tally.hinted |= process.hint.since().is_some();
         }
     }
@@ -41,10 +41,9 @@ impl Pass<'_> {
                 process.hint.meet();
             }
         }
+        let (now, limit, counts) = (self.now, self.limits.hint, &mut self.step.hints);
         for process in self.processes.iter_mut() {
-            process
-                .hint
-                .expire(self.now, &self.limits, &mut self.step.hints);
+            process.hint.expire(now, limit, counts);
         }
         for at in 0..self.queues.len() {
             self.prepare(at);
@@ -53,21 +52,18 @@ impl Pass<'_> {
 
     /// Has the queue at a place wait if it is idle and its process has announced a
     /// request.
-    fn prepare(&mut self, at: usize) {
-        let Some(queue) = self.queues.get_mut(at) else {
-            return;
-        };
+    fn prepare(&mut self, at: usize) -> Option<()> {
+        let queue = self.queues.get_mut(at)?;
         let prepares = queue.rating.contends && queue.runs() && !queue.work.has_any();
         let process_at = queue.process_at;
         let process = self.processes.get(process_at).filter(|_| prepares);
-        let Some(since) = process.and_then(|process| process.hint.since()) else {
-            return;
-        };
+        let since = process?.hint.since()?;
         queue.announced = Some(since);
         if self.budget_left(process_at) == Nanos::ZERO {
             self.book_hint(process_at, false);
         }
         self.look_at(since.after(self.limits.hint));
+        Some(())
     }
 
     /// Books that something is stopped for the hint of the process at a place, or cannot be.

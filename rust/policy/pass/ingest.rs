@@ -24,17 +24,15 @@ impl Pass<'_> {
                 continue;
             };
             hint = at.wrapping_add(1);
-            let Some(queue) = self.queues.get_mut(at) else {
-                continue;
-            };
-            if queue.pass == pass {
+            let unmet = self.queues.get_mut(at).filter(|queue| queue.pass != pass);
+            let Some(queue) = unmet else {
                 count(&mut self.step.duplicates);
                 continue;
-            }
+            };
             queue.meet(pass, self.config, observation);
             if owner != Some(observation.process) {
                 let (before, budget) = (queue.process_at, queue.rating.stop_budget);
-                let met = self.meet_process(before, budget, observation);
+                let met = self.meet(before, budget, observation);
                 owner_at = met.unwrap_or(usize::MAX);
                 owner = Some(observation.process);
             }
@@ -62,12 +60,7 @@ impl Pass<'_> {
 
     /// Finds the process of a queue, or makes its acquaintance, and that of its tenant.
     /// `None`: there is no room for it. `hint`: where it may be.
-    fn meet_process(
-        &mut self,
-        hint: usize,
-        budget: Option<Nanos>,
-        seen: &Observation,
-    ) -> Option<usize> {
+    fn meet(&mut self, hint: usize, budget: Option<Nanos>, seen: &Observation) -> Option<usize> {
         let pass = self.node.pass;
         let at = self.processes.find_or_add(seen.process.0, hint)?;
         let process = self.processes.get_mut(at)?;
@@ -104,11 +97,9 @@ impl Pass<'_> {
     }
 
     /// Takes in what is seen of a queue that is not simply idle, and books where it stands.
-    fn examine(&mut self, at: usize, seen: &Observation) {
+    fn examine(&mut self, at: usize, seen: &Observation) -> Option<()> {
         let (now, tally, step) = (self.now, &mut self.tally, &mut self.step);
-        let Some(queue) = self.queues.get_mut(at) else {
-            return;
-        };
+        let queue = self.queues.get_mut(at)?;
         let (ran, wanted) = (queue.is_busy(now), queue.wants(now, false));
         let (healed, progress) = queue.take_in(now, seen, tally.asked);
         let (busy, wants) = (queue.is_busy(now), queue.wants(now, false));
@@ -142,5 +133,6 @@ impl Pass<'_> {
             tally.lowest = tally.lowest.min(level);
             tally.highest = tally.highest.max(level);
         }
+        Some(())
     }
 }

@@ -83,7 +83,8 @@ impl Pass<'_> {
                 }
             } else if let Some(until) = until {
                 if let Some(who) = self.held_for(stop, above) {
-                    if self.may_hold(who.process_at) {
+                    let at = who.process_at;
+                    if !self.is_cooling(at) && self.budget_left(at) > Nanos::ZERO {
                         self.look_at(until);
                         return Ok(who);
                     }

@@ -8,7 +8,6 @@
 //! hint counts for as long as the limit, then for twice as long, and so on, until a
 //! request comes in time.
 
-use crate::settings::Limits;
 use crate::terms::{count, HintCounts, Nanos};
 
 /// The longest time for which false hints cost a process the next ones.
@@ -49,25 +48,19 @@ impl Hint {
 
     /// Takes in the number that was read, and counts a new hint. What is read in the first
     /// pass is where it counts from.
-    pub(crate) fn see(
-        &mut self,
-        now: Nanos,
-        limits: &Limits,
-        number: u32,
-        counts: &mut HintCounts,
-    ) {
+    pub(crate) fn see(&mut self, now: Nanos, limit: Nanos, number: u32, counts: &mut HintCounts) {
         let Some((before, looked)) = self.last.replace((number, now)) else {
             return;
         };
         let told = number == before || looked == now;
-        if told || self.now.is_some() || limits.hint == Nanos::ZERO {
+        if told || self.now.is_some() || limit == Nanos::ZERO {
             return;
         }
         count(&mut counts.seen);
         if now < self.until {
             // Those before it had no request behind them.
             count(&mut counts.ignored);
-        } else if now.since(looked) > limits.hint {
+        } else if now.since(looked) > limit {
             // It may be older than its limit.
             count(&mut counts.expired);
         } else {
@@ -97,14 +90,14 @@ impl Hint {
     }
 
     /// Ends a hint that has reached its limit.
-    pub(crate) fn expire(&mut self, now: Nanos, limits: &Limits, counts: &mut HintCounts) {
-        let over = |hint: &mut Claimed| now.since(hint.since) >= limits.hint;
+    pub(crate) fn expire(&mut self, now: Nanos, limit: Nanos, counts: &mut HintCounts) {
+        let over = |hint: &mut Claimed| now.since(hint.since) >= limit;
         let Some(hint) = self.now.take_if(over) else {
             return;
         };
         count(&mut counts.expired);
         if !hint.alive {
-            self.until = now.after(limits.hint.doubled(self.false_ones, LONGEST));
+            self.until = now.after(limit.doubled(self.false_ones, LONGEST));
             self.false_ones = self.false_ones.saturating_add(1);
         }
     }
@@ -132,14 +125,14 @@ impl Hint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Config;
+    use crate::settings::{Config, Limits};
 
     const T: Nanos = Nanos(5_000_000_000);
 
     /// Whether the number that is read at this time is a hint that counts.
     fn begins(hint: &mut Hint, now: Nanos, number: u32) -> bool {
         let limits = Limits::new(&Config::new());
-        hint.see(now, &limits, number, &mut HintCounts::default());
+        hint.see(now, limits.hint, number, &mut HintCounts::default());
         hint.since() == Some(now)
     }
 
@@ -169,7 +162,7 @@ mod tests {
             now = now.after(Nanos(1));
             assert!(begins(&mut hint, now, number));
             now = now.after(limits.hint);
-            hint.expire(now, &limits, &mut HintCounts::default());
+            hint.expire(now, limits.hint, &mut HintCounts::default());
         }
         assert!(hint.matters(Nanos(now.after(LONGEST).0 - 1)));
         assert!(!hint.matters(now.after(LONGEST)));

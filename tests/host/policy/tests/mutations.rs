@@ -589,8 +589,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "process/hint.rs",
-        "limits.hint.doubled(self.false_ones, LONGEST)",
-        "limits.hint",
+        "limit.doubled(self.false_ones, LONGEST)",
+        "limit",
         "a hint without a request ends at its limit, and the next one does not count at once",
     ),
     Bug(
@@ -607,13 +607,13 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "process/hint.rs",
-        "now.since(looked) > limits.hint",
+        "now.since(looked) > limit",
         "false",
         "a hint that may be older than its limit does not count",
     ),
     Bug(
         "process/hint.rs",
-        " || limits.hint == Nanos::ZERO",
+        " || limit == Nanos::ZERO",
         "",
         "with a limit of 0 hints are nothing",
     ),
@@ -739,8 +739,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/ingest.rs",
-        "            if queue.pass == pass {\n                count(&mut self.step.duplicates);\n                continue;\n            }\n",
-        "            let _ = count;\n",
+        "self.queues.get_mut(at).filter(|queue| queue.pass != pass)",
+        "self.queues.get_mut(at)",
         "a queue named twice is seen once",
     ),
 ];
