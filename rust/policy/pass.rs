@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What one pass works with, and the order in which it goes.
 
-pub(crate) mod begin;
 pub(crate) mod close;
 pub(crate) mod gather;
 pub(crate) mod hints;
 pub(crate) mod ingest;
 pub(crate) mod node;
-pub(crate) mod rest;
 pub(crate) mod start;
 pub(crate) mod stop;
 pub(crate) mod storage;

@@ -3,12 +3,15 @@
 
 use crate::pass::stop::EXPECT;
 use crate::pass::Pass;
-use crate::settings::Mode;
-use crate::terms::{count, Arming, Nanos};
+use crate::settings::{Config, Limits, Mode};
+use crate::terms::{count, Arming, Nanos, Step};
 
 /// How much of an interval between looks each queue takes at least, so that looking at
 /// hundreds of queues leaves its thread time to rest.
 const EACH: Nanos = Nanos(500);
+
+/// The most intervals between two looks that a rest takes.
+const INTERVALS: u64 = 10;
 
 impl Pass<'_> {
     /// Sums up the pass and says when to look again.
@@ -96,5 +99,25 @@ impl Pass<'_> {
         let interval = wait.max(EACH.times(queues));
         let early = self.tally.due.max(self.now.after(Nanos(1)));
         Some(self.now.after(interval).min(early))
+    }
+}
+
+impl Step {
+    /// Before which time nobody is to look again, after a look that took so long and
+    /// has led to this step now.
+    ///
+    /// A rest is as long as the look was. A look that was long because its thread had to
+    /// wait for a lock or for the processor must not make the policy late, so that the rest
+    /// is also bounded by the interval at which the node should be looked at, and ends where
+    /// a stop reaches one of its own bounds.
+    pub fn rest_until(&self, now: Nanos, took: Nanos, config: &Config) -> Nanos {
+        let pressing = self.stopped > 0
+            || self.waiting > 0
+            || self.inversion.is_some()
+            || self.bound.is_some();
+        let limits = Limits::new(config);
+        let interval = if pressing { limits.poll } else { limits.idle };
+        let end = now.after(took.min(interval.times(INTERVALS)));
+        self.bound.map_or(end, |bound| end.min(bound))
     }
 }

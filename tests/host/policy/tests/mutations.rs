@@ -504,7 +504,7 @@ const BUGS: &[Bug] = &[
         "two tenants have a budget each",
     ),
     Bug(
-        "pass/begin.rs",
+        "pass/ingest.rs",
         "one.pass == last || one.matters(now)\n",
         "one.pass == last\n",
         "a tenant that goes and comes back has the budget that it left",
@@ -690,7 +690,7 @@ const BUGS: &[Bug] = &[
         "a port that fails again and again is disarmed, and armed by an operator",
     ),
     Bug(
-        "pass/begin.rs",
+        "pass/ingest.rs",
         "Report::NothingToDo | Report::Failed(FailureKind::Passing) =>",
         "Report::NothingToDo =>",
         "a failure that passes by itself is as if there had been nothing to do",
