@@ -29,12 +29,10 @@ pub struct Level {
     pub(crate) held: bool,
     /// Somebody wanted something in the last pass.
     wanted: bool,
-    /// When somebody last did.
-    wanted_at: Nanos,
     /// When everybody ceased to, if anybody ever did.
     quiet_since: Option<Nanos>,
     /// Until when lower queues stay stopped for it though nobody wants anything.
-    hold_until: Nanos,
+    pub(crate) hold_until: Nanos,
     /// How long its pauses last.
     pauses: Lengths<6>,
     /// What transactions for those whom rules raised have cost, and for those who claimed it.
@@ -58,7 +56,6 @@ impl Level {
     pub(crate) fn follow(&mut self, now: Nanos, start: Nanos) {
         let wanted = self.demand.wants.first.is_some();
         if wanted {
-            self.wanted_at = now;
             if let (false, Some(since)) = (self.wanted, self.quiet_since) {
                 self.pauses.add(now.since(since));
             }
@@ -74,15 +71,10 @@ impl Level {
         self.holds &= wanted || now < self.hold_until;
     }
 
-    /// Until when lower queues stay stopped for it though nobody wants anything.
-    pub(crate) fn keeps_until(&self) -> Option<Nanos> {
-        let keeps = self.holds && !self.wanted;
-        keeps.then_some(self.hold_until)
-    }
-
     /// Whether somebody has wanted something within this time.
     pub(crate) fn is_lively(&self, now: Nanos, expect: Nanos) -> bool {
-        self.wanted || (self.wanted_at > Nanos::ZERO && now.since(self.wanted_at) < expect)
+        let lately = |since: Nanos| now.since(since) < expect;
+        self.wanted || self.quiet_since.is_some_and(lately)
     }
 
     /// The tank that somebody spends from.

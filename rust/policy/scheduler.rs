@@ -20,16 +20,26 @@ use crate::terms::{
 /// ```
 /// use gpreempt_policy::*;
 ///
-/// let mut queues = vec![QueueSlot::default(); 8];
-/// let mut processes = vec![ProcessSlot::default(); 8];
-/// let mut tenants = vec![TenantSlot::default(); 8];
-/// let mut levels = vec![LevelSlot::default(); LEVEL_SLOTS];
-/// let mut scheduler = Scheduler::new(Parts {
-///     queues: &mut queues,
-///     processes: &mut processes,
-///     tenants: &mut tenants,
-///     levels: &mut levels,
-/// });
+/// #[derive(Default)]
+/// struct Memory {
+///     queues: [QueueSlot; 8],
+///     processes: [ProcessSlot; 8],
+///     tenants: [TenantSlot; 8],
+///     levels: [LevelSlot; LEVEL_SLOTS],
+/// }
+///
+/// impl Storage for Memory {
+///     fn parts(&mut self) -> Parts<'_> {
+///         Parts {
+///             queues: &mut self.queues,
+///             processes: &mut self.processes,
+///             tenants: &mut self.tenants,
+///             levels: &mut self.levels,
+///         }
+///     }
+/// }
+///
+/// let mut scheduler = Scheduler::new(Memory::default());
 /// let config = Config::new();
 /// let mut out = [Decision::NONE; 8];
 /// let step = scheduler.step(Nanos(0), &config, &[], &[], &mut out);

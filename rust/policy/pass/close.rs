@@ -67,12 +67,6 @@ impl Pass<'_> {
         }
     }
 
-    /// Somebody has wanted something within a while.
-    fn is_lively(&self) -> bool {
-        let mut levels = self.levels.iter();
-        levels.any(|one| one.is_lively(self.now, EXPECT))
-    }
-
     fn next_look(&self, watch: bool, contested: bool) -> Option<Nanos> {
         match self.step.arming {
             _ if self.step.truncated => return Some(self.now),
@@ -84,11 +78,13 @@ impl Pass<'_> {
         let interested = self.config.mode != Mode::Off;
         let any = self.queues.len() > 0 || self.step.untracked > 0;
         let below = self.step.running > 0 && self.tally.lowest < self.tally.ceiling;
+        let empty = self.tally.highest < self.tally.lowest;
+        let mut levels = self.levels.iter();
         let wait = if watch || (interested && contested) {
             self.limits.alert
         } else if interested && below {
             self.limits.poll
-        } else if interested && any && self.tally.highest < self.tally.lowest && !self.is_lively() {
+        } else if interested && any && empty && !levels.any(|one| one.is_lively(self.now, EXPECT)) {
             self.limits.quiet
         } else if interested && any {
             self.limits.idle

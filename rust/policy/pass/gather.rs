@@ -101,6 +101,7 @@ impl Pass<'_> {
         let now = self.now;
         let takes = queue.rating.timeslice > Nanos::ZERO && queue.wants(now, false);
         let stop = queue.phase.lasting_stop();
+        let process = self.processes.get(who.process_at);
         takes.then(|| Taker {
             who,
             waits_since: queue.work.waits_since,
@@ -108,15 +109,7 @@ impl Pass<'_> {
             off: !queue.is_on_units(now),
             matters: stop.is_some_and(|stop| stop.reason == Reason::Rotation)
                 || queue.waits(now, &self.limits).is_some(),
-            last: self
-                .processes
-                .get(who.process_at)
-                .map_or(Nanos::ZERO, |process| process.turn),
+            last: process.map_or(Nanos::ZERO, |process| process.turn),
         })
-    }
-
-    /// Whether somebody waits anywhere.
-    pub(crate) fn anybody_waits(&self) -> bool {
-        self.levels.iter().any(|level| level.demand.waits.is_some())
     }
 }

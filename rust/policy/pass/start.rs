@@ -72,16 +72,16 @@ impl Pass<'_> {
             let one = self.level(above);
             spent |= one.held && one.demand.spent;
             stuck |= one.held && one.demand.stuck;
-            let (holds, until) = (one.holds, one.keeps_until());
-            let (wants, ruled) = (one.demand.wants.other_than(process), one.demand.ruled);
-            if let Some(who) = wants {
+            let (holds, until) = (one.holds, one.hold_until);
+            let (wants, ruled) = (one.demand.wants, one.demand.ruled);
+            if let Some(who) = wants.other_than(process) {
                 if holds || self.takes_over(at, above, ruled) {
                     return match worn && !ruled {
                         true => Err(Reason::Bound),
                         false => Ok(who),
                     };
                 }
-            } else if let Some(until) = until {
+            } else if holds && wants.first.is_none() {
                 if let Some(who) = self.held_for(stop, above) {
                     let at = who.process_at;
                     if !self.is_cooling(at) && self.budget_left(at) > Nanos::ZERO {

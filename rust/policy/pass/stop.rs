@@ -31,7 +31,7 @@ impl Pass<'_> {
     /// Finds the level for which queues are stopped in this pass, if there is one.
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn choose_stop(&mut self) {
-        let waits = self.anybody_waits();
+        let waits = self.levels.iter().any(|one| one.demand.waits.is_some());
         if !waits {
             self.node.questions.settle();
         }

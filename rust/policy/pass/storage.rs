@@ -36,14 +36,3 @@ pub trait Storage {
     /// The memory, the same at every call.
     fn parts(&mut self) -> Parts<'_>;
 }
-
-impl Storage for Parts<'_> {
-    fn parts(&mut self) -> Parts<'_> {
-        Parts {
-            queues: self.queues,
-            processes: self.processes,
-            tenants: self.tenants,
-            levels: self.levels,
-        }
-    }
-}

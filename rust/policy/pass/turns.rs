@@ -5,7 +5,6 @@
 //! one, its queues are started, and those of the others at the level are stopped, all in
 //! one transaction. A process that wants nothing any more loses its turn at once.
 
-use crate::level::demand::Takers;
 use crate::level::Turn;
 use crate::pass::Pass;
 use crate::queue::phase::Who;
@@ -16,14 +15,14 @@ impl Pass<'_> {
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn find_turns(&mut self) {
         for at in Priority::all() {
-            let level = self.level(at);
-            let (takers, last) = (level.demand.takers, level.turn);
-            self.level(at).turn = self.next_turn(at, &takers, last);
+            self.level(at).turn = self.next_turn(at);
         }
     }
 
     /// The turn after this one, or this one if it is not over.
-    fn next_turn(&mut self, at: Priority, takers: &Takers, last: Option<Turn>) -> Option<Turn> {
+    fn next_turn(&mut self, at: Priority) -> Option<Turn> {
+        let level = self.level(at);
+        let (takers, last, ruled) = (level.demand.takers, level.turn, level.demand.ruled);
         // A process that wants nothing has lost its turn, and turns need two.
         let now = self.now;
         let several = takers.all.is_full();
@@ -39,13 +38,10 @@ impl Pass<'_> {
         let last = last.map(|(turn, _)| turn);
         let keeps = last.filter(|turn| turn.process == taker.who.process);
         let first = last.is_none() && !taker.off;
-        let ruled = self.level(at).demand.ruled;
         if keeps.is_none() && !first && !self.spend(at, ruled) {
             return last;
         }
-        if let Some(process) = self.processes.get_mut(taker.who.process_at) {
-            process.turn = now;
-        }
+        self.processes.get_mut(taker.who.process_at)?.turn = now;
         self.level(at).demand.takers.holder = Some(taker);
         self.look_at(now.after(taker.timeslice));
         Some(Turn {

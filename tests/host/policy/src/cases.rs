@@ -3148,13 +3148,13 @@ pub const CASES: &[Case] = &[
             Line::Step("another one may come", |step| {
                 step.next_look == Some(Nanos(10_001_200_000 + 20_000))
             }),
-            Look(999_899, &[]),
+            Look(999_999, &[]),
             Line::Step("it still may", |step| {
-                step.next_look == Some(Nanos(11_001_099_000 + 20_000))
+                step.next_look == Some(Nanos(11_001_199_000 + 20_000))
             }),
             Look(1, &[]),
             Line::Step("none has come for a second", |step| {
-                step.next_look == Some(Nanos(11_001_100_000 + 100_000))
+                step.next_look == Some(Nanos(11_001_200_000 + 100_000))
             }),
         ],
     },
