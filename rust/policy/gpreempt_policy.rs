@@ -25,20 +25,24 @@ mod terms;
 
 mod settings;
 
+/// What several rooms build on.
+mod parts {
+    pub(crate) mod lengths;
+    pub(crate) mod table;
+}
+
 mod level;
-mod parts;
 mod pass;
 mod process;
 mod queue;
 mod scheduler;
 
 pub use level::LevelSlot;
-pub use pass::storage::{Parts, Storage, LEVEL_SLOTS, PROCESS_SLOTS, QUEUE_SLOTS, TENANT_SLOTS};
 pub use process::recovery::{RETRY_FIRST, RETRY_LONGEST};
 pub use process::share::{share, RoomShare, Worth};
 pub use process::tenant::TenantSlot;
 pub use process::ProcessSlot;
 pub use queue::QueueSlot;
-pub use scheduler::Scheduler;
+pub use scheduler::{Parts, Scheduler, Storage, QUEUE_SLOTS};
 pub use settings::*;
 pub use terms::*;

@@ -101,7 +101,7 @@ const DEEPEST: u64 = 2;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Tank {
     debt: Nanos,
-    /// How much of the time may be spent.
+    /// How much of the time may be spent, in percent.
     percent: u64,
 }
 

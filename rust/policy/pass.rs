@@ -8,7 +8,6 @@ pub(crate) mod ingest;
 pub(crate) mod node;
 pub(crate) mod start;
 pub(crate) mod stop;
-pub(crate) mod storage;
 pub(crate) mod turns;
 
 use crate::level::Level;

@@ -127,7 +127,8 @@ impl Queue {
         (self.retry_at, self.retries) = (Nanos::ZERO, 0);
         let (length, level) = core::mem::take(&mut self.earned);
         self.immune = (now.after(length), level);
-        self.work.begin_grace(now);
+        // It has waited for nothing so far: it could not run.
+        self.work.waits_since = self.work.waits_since.map(|_| now);
     }
 
     /// Books a stop that ends now.
@@ -233,11 +234,6 @@ impl Queue {
     /// It runs, and something of it may be on the GPU.
     pub(crate) fn is_busy(&self, now: Nanos) -> bool {
         self.runs() && self.work.works(now)
-    }
-
-    /// It runs, and something of it is known, or likely, to be on the GPU.
-    pub(crate) fn is_on_units(&self, now: Nanos) -> bool {
-        self.runs() && self.work.works_beside_waiting(now)
     }
 
     /// Since when it has waited for the compute units for longer than the grace.

@@ -1,14 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The policy's face to the module.
 
+use crate::level::LevelSlot;
 use crate::parts::table::Table;
 use crate::pass::node::Node;
-use crate::pass::storage::Storage;
 use crate::pass::{Pass, Tally};
+use crate::process::tenant::TenantSlot;
+use crate::process::ProcessSlot;
+use crate::queue::QueueSlot;
 use crate::settings::{Config, Limits};
 use crate::terms::{
     Arming, Decision, Nanos, Observation, Outcome, Priority, QueueId, QueueView, Step,
 };
+
+/// The queues that a node is sized for; each may have a process and a tenant of its own.
+pub const QUEUE_SLOTS: usize = 1024;
+
+/// The memory of one scheduler. Any lengths will do: what does not fit is
+/// exempt and counted. The slots start as `Default::default()`.
+#[derive(Debug)]
+pub struct Parts<'s> {
+    /// One slot for each queue.
+    pub queues: &'s mut [QueueSlot],
+    /// One slot for each process with queues.
+    pub processes: &'s mut [ProcessSlot],
+    /// One slot for each tenant with processes.
+    pub tenants: &'s mut [TenantSlot],
+    /// One slot for each level. With fewer than [`LEVELS`] nothing is decided.
+    pub levels: &'s mut [LevelSlot],
+}
+
+/// What owns the memory of one scheduler: vectors of the kernel or of the host.
+pub trait Storage {
+    /// The memory, the same at every call.
+    fn parts(&mut self) -> Parts<'_>;
+}
 
 /// The policy of one KFD node.
 ///
@@ -25,7 +51,7 @@ use crate::terms::{
 ///     queues: [QueueSlot; 8],
 ///     processes: [ProcessSlot; 8],
 ///     tenants: [TenantSlot; 8],
-///     levels: [LevelSlot; LEVEL_SLOTS],
+///     levels: [LevelSlot; LEVELS],
 /// }
 ///
 /// impl Storage for Memory {
@@ -41,7 +67,7 @@ use crate::terms::{
 ///
 /// let mut scheduler = Scheduler::new(Memory::default());
 /// let config = Config::new();
-/// let mut out = [Decision::NONE; 8];
+/// let mut out = [Decision::default(); 8];
 /// let step = scheduler.step(Nanos(0), &config, &[], &[], &mut out);
 /// assert_eq!(step.decisions, 0);
 /// assert_eq!(step.next_look, None);

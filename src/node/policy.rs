@@ -30,7 +30,7 @@ impl NodePolicy {
         Ok(Self {
             scheduler: Scheduler::new(Slots::new()?),
             observations: room(QUEUE_SLOTS)?,
-            decisions: KVVec::from_elem(Decision::NONE, QUEUE_SLOTS, GFP_KERNEL)?,
+            decisions: KVVec::from_elem(Decision::default(), QUEUE_SLOTS, GFP_KERNEL)?,
             made: 0,
             // One of them may be about no decision.
             reports: room(QUEUE_SLOTS.saturating_add(1))?,

@@ -3,8 +3,7 @@
 //! The memory that the policy works in, for one node.
 
 use gpreempt_policy::{
-    LevelSlot, Parts, ProcessSlot, QueueSlot, Storage, TenantSlot, LEVEL_SLOTS, PROCESS_SLOTS,
-    QUEUE_SLOTS, TENANT_SLOTS,
+    LevelSlot, Parts, ProcessSlot, QueueSlot, Storage, TenantSlot, LEVELS, QUEUE_SLOTS,
 };
 use kernel::prelude::*;
 
@@ -20,9 +19,9 @@ impl Slots {
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
             queues: filled(QUEUE_SLOTS)?,
-            processes: filled(PROCESS_SLOTS)?,
-            tenants: filled(TENANT_SLOTS)?,
-            levels: filled(LEVEL_SLOTS)?,
+            processes: filled(QUEUE_SLOTS)?,
+            tenants: filled(QUEUE_SLOTS)?,
+            levels: filled(LEVELS)?,
         })
     }
 }

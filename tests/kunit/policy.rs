@@ -6,7 +6,7 @@
 //! Each case is a test of its own.  Their list is data and `#[kunit_tests]` wants
 //! functions, so one function is made for each number.
 
-use gpreempt_policy::{LevelSlot, Parts, ProcessSlot, QueueSlot, Storage, TenantSlot, LEVEL_SLOTS};
+use gpreempt_policy::{LevelSlot, Parts, ProcessSlot, QueueSlot, Storage, TenantSlot, LEVELS};
 use kernel::bindings;
 use kernel::prelude::*;
 
@@ -32,7 +32,7 @@ impl Vectors {
             queues: KVec::from_elem(QueueSlot::default(), queues, GFP_KERNEL)?,
             processes: KVec::from_elem(ProcessSlot::default(), queues, GFP_KERNEL)?,
             tenants: KVec::from_elem(TenantSlot::default(), queues, GFP_KERNEL)?,
-            levels: KVec::from_elem(LevelSlot::default(), LEVEL_SLOTS, GFP_KERNEL)?,
+            levels: KVec::from_elem(LevelSlot::default(), LEVELS, GFP_KERNEL)?,
         })
     }
 }

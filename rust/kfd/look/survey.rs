@@ -24,7 +24,7 @@ use crate::{
         stops::Stops,
     },
 };
-use gpreempt_policy::{Nanos, Priority, Waves, PROCESS_SLOTS, QUEUE_SLOTS};
+use gpreempt_policy::{Nanos, Priority, Waves, QUEUE_SLOTS};
 use kernel::prelude::*;
 
 /// A process with compute queues.
@@ -95,7 +95,7 @@ impl Survey {
     pub fn new() -> Result<Self> {
         Ok(Self {
             queues: KVVec::with_capacity(QUEUE_SLOTS, GFP_KERNEL)?,
-            processes: KVVec::with_capacity(PROCESS_SLOTS, GFP_KERNEL)?,
+            processes: KVVec::with_capacity(QUEUE_SLOTS, GFP_KERNEL)?,
             census: Census::default(),
             crowd: Crowd::new()?,
             stops: Stops::new()?,

@@ -11,7 +11,7 @@ use crate::terms::{Nanos, ProcessId};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Two {
     pub(crate) first: Option<Who>,
-    second: Option<Who>,
+    pub(crate) second: Option<Who>,
 }
 
 impl Two {
@@ -23,11 +23,6 @@ impl Two {
             }
             _ => {}
         }
-    }
-
-    /// Whether there are two.
-    pub(crate) fn is_full(&self) -> bool {
-        self.second.is_some()
     }
 
     /// The first that is not of this process.

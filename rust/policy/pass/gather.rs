@@ -106,7 +106,7 @@ impl Pass<'_> {
             who,
             waits_since: queue.work.waits_since,
             timeslice: queue.rating.timeslice,
-            off: !queue.is_on_units(now),
+            off: !(queue.runs() && queue.work.works_beside_waiting(now)),
             matters: stop.is_some_and(|stop| stop.reason == Reason::Rotation)
                 || queue.waits(now, &self.limits).is_some(),
             last: process.map_or(Nanos::ZERO, |process| process.turn),

@@ -144,7 +144,7 @@ impl Pass<'_> {
             self.push(Decision {
                 queue: seen.queue,
                 apply: true,
-                ..Decision::NONE
+                ..Decision::default()
             });
         }
     }

@@ -25,7 +25,7 @@ impl Pass<'_> {
         let (takers, last, ruled) = (level.demand.takers, level.turn, level.demand.ruled);
         // A process that wants nothing has lost its turn, and turns need two.
         let now = self.now;
-        let several = takers.all.is_full();
+        let several = takers.all.second.is_some();
         let last = last.zip(takers.holder).filter(|_| several);
         if let Some((turn, holder)) = last {
             let end = turn.since.after(holder.timeslice);

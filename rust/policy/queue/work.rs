@@ -195,11 +195,6 @@ impl Work {
         }
     }
 
-    /// It has waited for nothing so far: it could not run.
-    pub(crate) fn begin_grace(&mut self, now: Nanos) {
-        self.waits_since = self.waits_since.map(|_| now);
-    }
-
     /// How long its last launch has been on the GPU.
     fn age(&self, now: Nanos) -> Nanos {
         match self.active {

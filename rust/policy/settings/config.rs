@@ -141,10 +141,7 @@ fn timeslices(text: &str) -> Result<[u32; LEVELS], SetError> {
         let part = parts.next().ok_or(SetError::NO_VALUE)?;
         *slice = whole(part.trim_ascii(), 0, TIMESLICE_MAX)?;
     }
-    match parts.next() {
-        None => Ok(slices),
-        Some(_) => Err(SetError::NO_VALUE),
-    }
+    parts.next().map_or(Ok(slices), |_| Err(SetError::NO_VALUE))
 }
 
 /// The parameters of one step.

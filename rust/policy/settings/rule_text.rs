@@ -55,7 +55,7 @@ impl<'t> RuleText<'t> {
     /// Understands a rule.
     pub fn parse(text: &'t str) -> Result<Self, SetError> {
         let mut words = text.split_ascii_whitespace();
-        let id = number(words.next().unwrap_or_default(), 0, u32::MAX, Self::NO_ID)?;
+        let id = whole(words.next().unwrap_or_default(), 0, u32::MAX).or(Err(Self::NO_ID))?;
         let (mut subject, mut effect) = (None, RuleEffect::default());
         for word in words {
             let (name, text) = cut(word).unwrap_or((word, ""));
@@ -95,13 +95,9 @@ fn cut(word: &str) -> Option<(&str, &str)> {
     Some((word.get(..at)?, word.get(at.checked_add(1)?..)?))
 }
 
-fn number(text: &str, min: u32, max: u32, wrong: SetError) -> Result<u32, SetError> {
-    whole(text, min, max).or(Err(wrong))
-}
-
 fn pid(text: &str) -> Result<Subject<'_>, SetError> {
     let wrong = SetError::Invalid("pid= takes the number of a process, from 1");
-    let pid = i32::try_from(number(text, 1, u32::MAX, wrong)?);
+    let pid = i32::try_from(whole(text, 1, u32::MAX).or(Err(wrong))?);
     pid.map(Subject::Pid).or(Err(wrong))
 }
 
@@ -120,17 +116,19 @@ fn cgroup(text: &str) -> Result<Subject<'_>, SetError> {
 
 fn priority(text: &str) -> Result<Priority, SetError> {
     let wrong = SetError::Invalid("prio= takes a number from 0 to 15");
-    Priority::new(number(text, 0, 15, wrong)?).ok_or(wrong)
+    Priority::new(whole(text, 0, 15).or(Err(wrong))?).ok_or(wrong)
 }
 
 fn time(text: &str) -> Result<Nanos, SetError> {
     let wrong = SetError::Invalid("times are whole microseconds, at most 10000000");
-    number(text, 0, TIMESLICE_MAX, wrong).map(Nanos::from_micros)
+    let time = whole(text, 0, TIMESLICE_MAX).or(Err(wrong));
+    time.map(Nanos::from_micros)
 }
 
 fn budget(text: &str) -> Result<Nanos, SetError> {
     let wrong = SetError::Invalid("stop_budget_ms= takes a number from 1 to 1000");
-    number(text, 1, 1000, wrong).map(Nanos::from_millis)
+    let budget = whole(text, 1, 1000).or(Err(wrong));
+    budget.map(Nanos::from_millis)
 }
 
 /// How many bytes a name or path stands for.

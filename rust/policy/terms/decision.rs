@@ -7,10 +7,12 @@ use crate::terms::time::Nanos;
 
 words! {
     /// What is to be done with a queue.
+    #[derive(Default)]
     pub enum Action {
         /// Save its waves and take it off the hardware.
         Stop "stop",
         /// Offer it to the hardware again.
+        #[default]
         Start "start",
     }
 }
@@ -20,7 +22,6 @@ words! {
     #[derive(Default)]
     pub enum Reason {
         /// Stop: a queue of higher priority waits.
-        #[default]
         Inversion "inversion",
         /// Stop: a queue of the same priority waits and this one has used up its
         /// timeslice.
@@ -44,15 +45,16 @@ words! {
         /// Start: the port failed, so everything is started.
         Failure "failure",
         /// Start: it is stopped, and it is not known why.
+        #[default]
         Orphan "orphan",
     }
 }
 
 /// One queue to stop or to start.
 ///
-/// All decisions of a step belong in one transaction.
+/// All decisions of a step belong in one transaction. The default one fills a buffer.
 #[must_use = "a decision that is not carried out changes nothing"]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Decision {
     /// The queue.
     pub queue: QueueId,
@@ -68,18 +70,6 @@ pub struct Decision {
     /// Carry it out. Otherwise it is what would be done in `mode=enforce`:
     /// count and trace it, touch nothing.
     pub apply: bool,
-}
-
-impl Decision {
-    /// A decision to fill an output buffer with. It asks for nothing.
-    pub const NONE: Decision = Decision {
-        queue: QueueId(0),
-        action: Action::Start,
-        reason: Reason::Orphan,
-        beneficiary: None,
-        age: Nanos::ZERO,
-        apply: false,
-    };
 }
 
 /// What became of a decision.

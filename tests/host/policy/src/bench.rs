@@ -151,7 +151,7 @@ impl<S: Storage> Bench<S> {
             outcomes: [NO_OUTCOME; CAST],
             reported: 0,
             step: Step::default(),
-            made: [Decision::NONE; CAST],
+            made: [Decision::default(); CAST],
         }
     }
 
@@ -274,7 +274,7 @@ impl<S: Storage> Bench<S> {
             *place = *observation;
             count += 1;
         }
-        let mut out = [Decision::NONE; CAST];
+        let mut out = [Decision::default(); CAST];
         self.step = self.scheduler.step(
             self.now,
             &self.config,

@@ -15,7 +15,7 @@ pub mod random;
 pub mod watch;
 pub mod world;
 
-use gpreempt_policy::{LevelSlot, Parts, ProcessSlot, QueueSlot, Storage, TenantSlot, LEVEL_SLOTS};
+use gpreempt_policy::{LevelSlot, Parts, ProcessSlot, QueueSlot, Storage, TenantSlot, LEVELS};
 
 /// Storage of a scheduler in vectors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -33,7 +33,7 @@ impl Vectors {
             queues: vec![QueueSlot::default(); queues],
             processes: vec![ProcessSlot::default(); queues],
             tenants: vec![TenantSlot::default(); queues],
-            levels: vec![LevelSlot::default(); LEVEL_SLOTS],
+            levels: vec![LevelSlot::default(); LEVELS],
         }
     }
 }

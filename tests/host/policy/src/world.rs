@@ -438,8 +438,8 @@ impl World {
             seen.push(queue);
         }
         let turned = self.look_turned(&seen);
-        let mut out = [Decision::NONE; OUTPUT];
-        let mut again = [Decision::NONE; OUTPUT];
+        let mut out = [Decision::default(); OUTPUT];
+        let mut again = [Decision::default(); OUTPUT];
         let (now, config, outcomes) = (self.now, &self.config, &self.outcomes);
         let step = self
             .scheduler
@@ -488,7 +488,7 @@ impl World {
         let half = (turned.len() / 2).min(self.watch.steps as usize % 4);
         turned.rotate_left(half);
         turned.reverse();
-        let mut out = [Decision::NONE; OUTPUT];
+        let mut out = [Decision::default(); OUTPUT];
         let step = self.scheduler.clone().step(
             self.now,
             &self.config,

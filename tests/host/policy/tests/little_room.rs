@@ -35,7 +35,7 @@ impl Node {
     /// A look after a millisecond; says what was decided.
     fn look(&mut self, seen: &[Observation], outcomes: &[Outcome]) -> (Step, Vec<(Action, u64)>) {
         self.now = self.now.after(Nanos::from_millis(1));
-        let mut out = [Decision::NONE; 8];
+        let mut out = [Decision::default(); 8];
         let out = &mut out[..self.output];
         let step = self
             .scheduler

@@ -55,7 +55,7 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "queue.rs",
-        "        self.work.begin_grace(now);\n",
+        "        self.work.waits_since = self.work.waits_since.map(|_| now);\n",
         "",
         "a queue that something else holds does not wait, and then waits anew",
     ),

@@ -188,7 +188,7 @@ fn longest_wait(level: u32, attackers: u64, attack: Attack, seed: u64) -> u64 {
             attack.show(&mut random, now, look, &mut queue);
             seen.push(queue);
         }
-        let mut out = vec![Decision::NONE; seen.len()];
+        let mut out = vec![Decision::default(); seen.len()];
         let step = scheduler.step(Nanos(now), &config, &seen, &outcomes, &mut out);
         asked = step.ask_waves;
         outcomes.clear();

@@ -80,9 +80,9 @@ impl Monitor {
         Self {
             scheduler: Scheduler::new(OwnedStorage {
                 queues: vec![Default::default(); policy::QUEUE_SLOTS],
-                processes: vec![Default::default(); policy::PROCESS_SLOTS],
-                tenants: vec![Default::default(); policy::TENANT_SLOTS],
-                levels: vec![Default::default(); policy::LEVEL_SLOTS],
+                processes: vec![Default::default(); policy::QUEUE_SLOTS],
+                tenants: vec![Default::default(); policy::QUEUE_SLOTS],
+                levels: vec![Default::default(); policy::LEVELS],
             }),
             config,
             sampler,
@@ -181,7 +181,7 @@ impl Controller for Monitor {
         let rules = self.seen.iter().filter_map(|seen| seen.rule?.priority);
         self.config.highest_rule = rules.max();
         let cost = self.sample_cost(engine);
-        self.out.resize(self.seen.len(), Decision::NONE);
+        self.out.resize(self.seen.len(), Decision::default());
         let now = policy::Nanos(engine.now() + cost);
         let step =
             self.scheduler

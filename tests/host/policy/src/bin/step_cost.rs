@@ -53,7 +53,7 @@ fn main() {
     let mut config = Config::new();
     config.mode = Mode::Enforce;
     let mut scheduler = Scheduler::new(Vectors::new(1024));
-    let mut out = vec![Decision::NONE; 1024];
+    let mut out = vec![Decision::default(); 1024];
     let mut seen: Vec<Observation> = (0..count)
         .map(|n| {
             // Four queues a process, as ROCm applications have.
