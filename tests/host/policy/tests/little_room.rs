@@ -5,8 +5,8 @@
 use gpreempt_host_tests::cases::idle;
 use gpreempt_host_tests::Vectors;
 use gpreempt_policy::{
-    Action, Config, Decision, FailureKind, Head, Mode, Nanos, Observation, Outcome, QueueState,
-    Report, Scheduler, Step, Waves,
+    Action, Config, Decision, FailureKind, Head, Mode, Nanos, Observation, Outcome, QueueId,
+    QueueState, Report, Scheduler, Step, Waves,
 };
 
 const START: Nanos = Nanos(10_000_000_000);
@@ -193,4 +193,26 @@ fn processes_that_are_gone_with_their_false_hints_leave_room_for_others() {
     crowd.extend([runs(40, 40, 3), waits(41, 41, 9)]);
     let made: Vec<_> = (0..5).flat_map(|_| node.look(&crowd, &[]).1).collect();
     assert!(made.contains(&(Action::Stop, 40)), "{made:?}");
+}
+
+#[test]
+fn a_tenant_that_has_spent_and_gone_leaves_its_place_when_its_second_is_over() {
+    let mut node = Node::new(2, 8);
+    let (victim, urgent) = (runs(1, 1, 3), waits(2, 2, 9));
+    let mut made = Vec::new();
+    while made.is_empty() {
+        made = node.look(&[victim, urgent], &[]).1;
+    }
+    assert_eq!(made, [(Action::Stop, 1)]);
+    let end = node.now.after(Nanos::SECOND);
+    assert_eq!(node.look(&[stopped(1), urgent], &[]).1, []);
+    assert_eq!(node.look(&[victim], &[]).1, []);
+    // There is room for two tenants, and what one has spent is remembered for so long.
+    while node.now < end {
+        assert_eq!(node.look(&[victim, idle(3, 3, 9)], &[]).1, []);
+        let new = node.scheduler.queue(QueueId(3));
+        assert_eq!(new.map(|view| view.contends), Some(node.now >= end));
+    }
+    let views: Vec<_> = node.scheduler.queues().collect();
+    assert!(views.iter().all(|view| view.contends), "{views:?}");
 }
