@@ -4,6 +4,8 @@
 //! itself ends only with the guest.
 
 mod archive;
+#[allow(unsafe_code)]
+mod device_memory;
 mod kernel_log;
 mod modules;
 mod port;
@@ -11,7 +13,7 @@ mod programs;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -22,6 +24,7 @@ use e2e_protocol::{Answer, Question, Reply, Request, PORT, VERSION};
 use nix::errno::Errno;
 use nix::sys::reboot::{reboot, RebootMode};
 
+use crate::device_memory::DeviceMemory;
 use crate::programs::Programs;
 
 const PORT_PATIENCE: Duration = Duration::from_secs(60);
@@ -150,6 +153,10 @@ impl Agent {
                     .wait(handle, Duration::from_millis(timeout_ms))?;
                 Ok(ended.map_or(Reply::Running, |finished| Reply::Finished { finished }))
             }
+            Request::Pause { ms } => {
+                thread::sleep(Duration::from_millis(ms));
+                Ok(Reply::Done)
+            }
             Request::Output { handle } => Ok(Reply::Text {
                 text: self.programs.output(handle)?,
             }),
@@ -178,8 +185,8 @@ impl Agent {
                 Ok(Reply::Names { names })
             }
             Request::Unpack { device, directory } => {
-                let archive = File::open(&device).with_context(|| device.clone())?;
-                archive::unpack(&mut BufReader::new(archive), directory.as_ref())
+                let archive = DeviceMemory::of(device.as_ref()).with_context(|| device.clone())?;
+                archive::unpack(&mut &archive[..], directory.as_ref())
                     .with_context(|| format!("unpacking {device}"))?;
                 Ok(Reply::Done)
             }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub const PORT: &str = "agent";
 
 /// The version of this protocol. An agent of another version is refused.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// One line from the runner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +65,8 @@ pub enum Request {
     },
     /// Wait for a started program; answers `Running` when the time is over.
     Wait { handle: u64, timeout_ms: u64 },
+    /// Let time pass.
+    Pause { ms: u64 },
     /// What a started program has printed so far.
     Output { handle: u64 },
     /// Send a signal to a started program.
@@ -78,7 +80,8 @@ pub enum Request {
     WriteFile { path: String, text: String },
     /// The names in a directory, sorted.
     List { path: String },
-    /// Unpack a cpio archive (newc) that stands on a block device.
+    /// Unpack a cpio archive (newc) that is in the memory of a PCI device, which is named
+    /// by its directory in sysfs.
     Unpack { device: String, directory: String },
     /// Load a module file with its parameters.
     Insmod { path: String, parameters: String },

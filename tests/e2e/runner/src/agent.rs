@@ -89,11 +89,7 @@ impl Agent {
 
     fn ask_for(&mut self, request: Request, patience: Duration) -> Result<Reply> {
         let what = format!("{request:?}");
-        match self.send(request)?.recv_timeout(patience) {
-            Ok(Reply::Failed { errno, message }) => Err(GuestError { errno, message }.into()),
-            Ok(reply) => Ok(reply),
-            Err(_) => bail!("the guest did not answer {:.200}", what.replace('\n', " ")),
-        }
+        answer(&self.send(request)?, patience, &what)
     }
 
     fn ask(&mut self, request: Request) -> Result<Reply> {
@@ -109,7 +105,18 @@ impl Agent {
 
     /// Waits until the agent is there. The time is that of a whole boot.
     pub fn wait_for_hello(&mut self, patience: Duration) -> Result<String> {
-        match self.ask_for(Request::Hello, patience)? {
+        let asked = self.ask_for_hello()?;
+        self.hello(&asked, patience)
+    }
+
+    /// Asks whether the agent is there, and does not wait for the answer.
+    pub fn ask_for_hello(&mut self) -> Result<Receiver<Reply>> {
+        self.send(Request::Hello)
+    }
+
+    /// The answer to that.
+    pub fn hello(&mut self, asked: &Receiver<Reply>, patience: Duration) -> Result<String> {
+        match answer(asked, patience, "hello")? {
             Reply::Hello { version, kernel } if version == VERSION => Ok(kernel),
             Reply::Hello { version, .. } => {
                 bail!("the agent speaks version {version} and not {VERSION}")
@@ -176,6 +183,11 @@ impl Agent {
             Reply::Running => Ok(None),
             other => bail!("the guest answers {other:?}"),
         }
+    }
+
+    /// Lets time pass in the guest.
+    pub fn pause(&mut self, time: Duration) -> Result<()> {
+        self.done(Request::Pause { ms: millis(time) })
     }
 
     /// What a started program has printed so far.
@@ -272,6 +284,14 @@ impl Agent {
             Reply::Text { text } => Ok(text),
             other => bail!("the guest answers {other:?}"),
         }
+    }
+}
+
+fn answer(asked: &Receiver<Reply>, patience: Duration, what: &str) -> Result<Reply> {
+    match asked.recv_timeout(patience) {
+        Ok(Reply::Failed { errno, message }) => Err(GuestError { errno, message }.into()),
+        Ok(reply) => Ok(reply),
+        Err(_) => bail!("the guest did not answer {:.200}", what.replace('\n', " ")),
     }
 }
 

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, Context, Error, Result};
@@ -103,10 +102,15 @@ impl Guest {
 
     fn wait_for_devices(&mut self) -> Result<()> {
         self.wait_for_gpus(1)?;
+        self.unpack(Slot::Disk, FILES)
+    }
+
+    fn unpack(&mut self, slot: Slot, place: &str) -> Result<()> {
+        let device = slot.device();
         self.wait_until("the disk is there", PROBE_PATIENCE, |guest| {
-            Ok(guest.agent().list("/sys/block")?.contains(&"vda".into()))
+            Ok(guest.agent().list(&device).is_ok())
         })?;
-        self.agent().unpack("/dev/vda", FILES)
+        self.agent().unpack(&device, place)
     }
 
     /// The modules of this kernel, when they are built, and the guest's programs.
@@ -133,10 +137,7 @@ impl Guest {
         let disk = self.directory.path().join("second-disk");
         write_disk(&disk, files)?;
         self.machine.plug_disk(Slot::SecondDisk, &disk)?;
-        self.wait_until("the second disk is there", PROBE_PATIENCE, |guest| {
-            Ok(guest.agent().list("/sys/block")?.contains(&"vdb".into()))
-        })?;
-        self.agent().unpack("/dev/vdb", place)?;
+        self.unpack(Slot::SecondDisk, place)?;
         self.machine.unplug_disk(Slot::SecondDisk)
     }
 
@@ -227,7 +228,7 @@ impl Guest {
             if start.elapsed() > patience {
                 bail!("gave up waiting until {what}");
             }
-            thread::sleep(Duration::from_millis(50));
+            self.agent().pause(Duration::from_millis(50))?;
         }
         Ok(())
     }

@@ -30,8 +30,6 @@ pub const AMDGPU: &str = "/modules/amdgpu.ko";
 /// the sixth block, and newer drivers have five here. A job may take longer than its two
 /// seconds where a busy host emulates the CPU that waits for it.
 pub const AMDGPU_PARAMETERS: &str = "fw_load_type=0 ip_block_mask=0x1f lockup_timeout=120000";
-/// Modules that the guest loads before amdgpu. Those they need come with them.
-const MODULES: &[&str] = &["virtio_blk"];
 
 /// Loads the modules, then becomes the agent.
 const INIT: &str = r#"#!/bin/busybox sh
@@ -207,10 +205,8 @@ impl Image {
             .with_context(|| format!("cannot read modules.dep in {}", base.display()))?;
         let built_in = fs::read_to_string(base.join("modules.builtin"))
             .with_context(|| format!("cannot read modules.builtin in {}", base.display()))?;
-        let mut names: Vec<&str> = MODULES.to_vec();
-        names.push("amdgpu");
         let mut order = String::new();
-        for path in load_order(&dependencies, &built_in, &names)? {
+        for path in load_order(&dependencies, &built_in, &["amdgpu"])? {
             let name = module_name(&path);
             let data = unpacked(&base.join(&path))?;
             archive.file(&format!("modules/{name}.ko"), false, &data)?;
@@ -305,7 +301,8 @@ pub fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
         .collect())
 }
 
-/// Writes a disk with these files, each under the name that it has there.
+/// Writes a disk with these files, each under the name that it has there. It has as many
+/// bytes as the memory of a PCI device can have.
 pub fn write_disk(path: &Path, files: &BTreeMap<String, PathBuf>) -> Result<()> {
     let out = File::create(path).with_context(|| format!("cannot make {}", path.display()))?;
     let mut archive = Archive::new(BufWriter::new(out));
@@ -313,6 +310,8 @@ pub fn write_disk(path: &Path, files: &BTreeMap<String, PathBuf>) -> Result<()> 
         archive.copy(name, true, file)?;
     }
     archive.finish()?;
+    let file = File::options().write(true).open(path)?;
+    file.set_len(file.metadata()?.len().next_power_of_two())?;
     Ok(())
 }
 

@@ -49,6 +49,17 @@ impl Slot {
             Slot::SecondDisk => "port3",
         }
     }
+
+    /// Where a device that is plugged in here is in the guest's sysfs.
+    pub fn device(self) -> String {
+        let bus = match self {
+            Slot::Gpu => 1,
+            Slot::Disk => 2,
+            Slot::SecondGpu => 3,
+            Slot::SecondDisk => 4,
+        };
+        format!("/sys/bus/pci/devices/0000:{bus:02}:00.0")
+    }
 }
 
 /// Where the guest's serial console goes.
@@ -121,7 +132,7 @@ impl Machine {
         arguments.extend(time.iter().copied().map(String::from));
         for port in 0..PORTS {
             // Room for video memory of 4 GiB on every port but the disks'.
-            let reserve = if [1, 3].contains(&port) { "64M" } else { "8G" };
+            let reserve = if [1, 3].contains(&port) { "2G" } else { "8G" };
             arguments.push("-device".into());
             arguments.push(format!(
                 "pcie-root-port,id=port{port},chassis={0},slot={0},pref64-reserve={reserve},mem-reserve=32M",
@@ -285,37 +296,38 @@ impl Machine {
         Ok(())
     }
 
-    /// Plugs a disk in. The guest sees the first as `/dev/vda`.
+    /// Plugs a file in, as the memory of a device: a power of two of bytes.
     pub fn plug_disk(&mut self, slot: Slot, file: &Path) -> Result<()> {
-        let (node, id) = (
+        let (memory, id) = (
             format!("file-{}", slot.bus()),
             format!("disk-{}", slot.bus()),
         );
-        self.forget_disk(&node)?;
+        self.forget_disk(&memory)?;
+        let bytes = fs::metadata(file)?.len();
         self.qmp.execute(
-            "blockdev-add",
-            json!({"driver": "raw", "node-name": node, "read-only": true,
-                   "file": {"driver": "file", "filename": file}}),
+            "object-add",
+            json!({"qom-type": "memory-backend-file", "id": memory, "mem-path": file,
+                   "size": bytes, "share": true}),
         )?;
         self.qmp.execute(
             "device_add",
-            json!({"driver": "virtio-blk-pci", "id": id, "bus": slot.bus(), "drive": node}),
+            json!({"driver": "ivshmem-plain", "id": id, "bus": slot.bus(), "memdev": memory}),
         )?;
         Ok(())
     }
 
-    /// Gives up the file of the disk that was in a slot before, if there was one, as soon
-    /// as the guest has let go of it.
-    fn forget_disk(&mut self, node: &str) -> Result<()> {
+    /// Gives up the file that was in a slot before, if there was one, as soon as the guest
+    /// has let go of it.
+    fn forget_disk(&mut self, memory: &str) -> Result<()> {
         let end = Instant::now() + UNPLUG_PATIENCE;
         loop {
-            match self.qmp.execute("blockdev-del", json!({"node-name": node})) {
+            match self.qmp.execute("object-del", json!({"id": memory})) {
                 Ok(_) => return Ok(()),
-                Err(error) if error.to_string().contains("Failed to find node") => return Ok(()),
+                Err(error) if error.to_string().contains("not found") => return Ok(()),
                 Err(error) if Instant::now() >= end => {
                     return Err(error).context("the guest keeps the disk that was there before")
                 }
-                Err(_) => thread::sleep(Duration::from_millis(100)),
+                Err(_) => self.agent.pause(Duration::from_millis(100))?,
             }
         }
     }
