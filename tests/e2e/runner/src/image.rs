@@ -79,6 +79,8 @@ pub struct Image {
     pub append: String,
     pub processors: u32,
     pub clock: Clock,
+    /// In which way the processors of a guest with a clock of its own take turns.
+    pub seed: Option<u64>,
 }
 
 /// The clock of a guest and of its GPU.

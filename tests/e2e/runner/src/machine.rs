@@ -114,7 +114,8 @@ impl Machine {
             "-object",
             &memory,
             "-device",
-            "virtio-serial-pci,id=serial",
+            // The guest's processors access it themselves, at times of their own.
+            "virtio-serial-pci,id=serial,ioeventfd=off",
             "-device",
             "virtserialport,bus=serial.0,chardev=agent,name=agent",
         ]
@@ -126,6 +127,10 @@ impl Machine {
                 "tcg,thread=single",
                 "-icount",
                 "shift=0,sleep=off",
+                "-rtc",
+                "clock=vm",
+                "-seed",
+                "1",
             ],
             false => &["-accel", "tcg,thread=multi"],
         };
@@ -164,6 +169,13 @@ impl Machine {
             .stderr(File::create(path(LOG))?);
         if image.clock.is_own() {
             command.env("LD_PRELOAD", program("libguest_clock.so")?);
+            // While it boots, it has to get on without questions.
+            if more.contains(&"-incoming") {
+                command.env("GUEST_CLOCK_AGENT", path("agent"));
+            }
+        }
+        if let Some(seed) = image.seed {
+            command.env("GUEST_CLOCK_SEED", seed.to_string());
         }
         if image.clock == Clock::Hurried {
             command.env("GUEST_CLOCK_HURRIES", "1");
@@ -251,7 +263,8 @@ impl Machine {
         directory: &Path,
         console: Console,
     ) -> Result<Machine> {
-        let mut machine = Machine::start(image, directory, console, &["-incoming", "defer"])?;
+        let incoming = &["-incoming", "defer"];
+        let mut machine = Machine::start(image, directory, console, incoming)?;
         machine.qmp.set_memory_layout()?;
         let uri = format!("file:{}", snapshot.state().display());
         machine
@@ -269,8 +282,10 @@ impl Machine {
             );
             std::thread::sleep(Duration::from_millis(20));
         }
+        // A guest with a clock of its own begins with a question.
+        let asked = machine.agent.ask_for_hello()?;
         machine.qmp.execute("cont", Value::Null)?;
-        machine.agent.wait_for_hello(START_PATIENCE)?;
+        machine.agent.hello(&asked, START_PATIENCE)?;
         Ok(machine)
     }
 

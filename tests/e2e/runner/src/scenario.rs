@@ -220,6 +220,7 @@ impl Configuration {
                 (false, true) => Clock::Own,
                 (false, false) => Clock::Host,
             },
+            seed: None,
         }
     }
 

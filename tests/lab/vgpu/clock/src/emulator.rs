@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is used of QEMU: functions and variables that it exports, found by name.
 
-use std::ffi::{c_char, c_int, c_void, CStr};
+use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void, CStr};
 use std::mem::transmute_copy;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::LazyLock;
@@ -10,6 +10,8 @@ use nix::libc;
 
 /// The guest's clock, as QEMU numbers its clocks.
 const VIRTUAL: c_int = 1;
+/// That of the host.
+const REALTIME: c_int = 0;
 /// Nanoseconds.
 const SCALE: c_int = 1;
 /// More than a timer of QEMU's takes; what is in it is QEMU's own affair.
@@ -31,6 +33,16 @@ struct Functions {
     icount_get_raw: unsafe extern "C" fn() -> i64,
     icount_to_ns: unsafe extern "C" fn(i64) -> i64,
     cpu_exit: unsafe extern "C" fn(*mut c_void),
+    all_cpu_threads_idle: unsafe extern "C" fn() -> bool,
+    qemu_clock_enable: unsafe extern "C" fn(c_int, bool),
+    get_ptr_rcu_reader: unsafe extern "C" fn() -> *mut ReaderState,
+    rcu_remove_force_rcu_notifier: unsafe extern "C" fn(*mut Notifier),
+    qemu_notify_event: unsafe extern "C" fn(),
+    bql_lock_impl: unsafe extern "C" fn(*const c_char, c_int),
+    bql_unlock: unsafe extern "C" fn(),
+    qemu_chr_find: unsafe extern "C" fn(*const c_char) -> *mut c_void,
+    qemu_chr_be_can_write: unsafe extern "C" fn(*mut c_void) -> c_int,
+    qemu_chr_be_write: unsafe extern "C" fn(*mut c_void, *const u8, c_int),
 }
 
 static QEMU: LazyLock<Functions> = LazyLock::new(|| {
@@ -46,6 +58,16 @@ static QEMU: LazyLock<Functions> = LazyLock::new(|| {
             icount_get_raw: next(c"icount_get_raw"),
             icount_to_ns: next(c"icount_to_ns"),
             cpu_exit: next(c"cpu_exit"),
+            all_cpu_threads_idle: next(c"all_cpu_threads_idle"),
+            qemu_clock_enable: next(c"qemu_clock_enable"),
+            get_ptr_rcu_reader: next(c"get_ptr_rcu_reader"),
+            rcu_remove_force_rcu_notifier: next(c"rcu_remove_force_rcu_notifier"),
+            qemu_notify_event: next(c"qemu_notify_event"),
+            bql_lock_impl: next(c"bql_lock_impl"),
+            bql_unlock: next(c"bql_unlock"),
+            qemu_chr_find: next(c"qemu_chr_find"),
+            qemu_chr_be_can_write: next(c"qemu_chr_be_can_write"),
+            qemu_chr_be_write: next(c"qemu_chr_be_write"),
         }
     }
 });
@@ -114,11 +136,24 @@ pub fn now() -> u64 {
     now.unsigned_abs()
 }
 
+/// Stops the timers of the host's clock, at which QEMU would interrupt the guest's
+/// processors, too.
+pub fn stop_host_timers() {
+    // SAFETY: The main loop may, which is not in a timer.
+    unsafe { (QEMU.qemu_clock_enable)(REALTIME, false) };
+}
+
 /// How many instructions the guest has executed.
 pub fn instructions() -> u64 {
     // SAFETY: Any thread may ask.
     let count = unsafe { (QEMU.icount_get_raw)() };
     count.unsigned_abs()
+}
+
+/// Whether none of the guest's processors has anything to execute.
+pub fn is_idle() -> bool {
+    // SAFETY: Any thread may ask; processors stay.
+    unsafe { (QEMU.all_cpu_threads_idle)() }
 }
 
 /// The guest's processor that the calling thread executes.
@@ -188,5 +223,81 @@ pub unsafe fn interrupt(device: &CStr) {
         if missing == 0 && (QEMU.msi_enabled)(found) {
             (QEMU.msi_notify)(found, 0);
         }
+    }
+}
+
+/// Does something that takes long, in a processor's access, which QEMU makes with its big
+/// lock held. Meanwhile QEMU takes commands; the guest's processors and its clock stand
+/// still.
+pub fn without_lock(long: impl FnOnce()) {
+    // SAFETY: A thread that makes a processor's access has the lock.
+    unsafe { (QEMU.bql_unlock)() };
+    long();
+    // SAFETY: It was given up just now; the names are for QEMU's own messages.
+    unsafe { (QEMU.bql_lock_impl)(c"guest_clock".as_ptr(), 0) };
+}
+
+/// Gives the main loop a turn.
+pub fn wake_main_loop() {
+    // SAFETY: Any thread may.
+    unsafe { (QEMU.qemu_notify_event)() };
+}
+
+/// One of QEMU's character devices.
+pub struct Chardev(*mut c_void);
+
+impl Chardev {
+    /// The calling thread has QEMU's big lock for as long as it uses it.
+    pub fn of(name: &CStr) -> Option<Chardev> {
+        // SAFETY: The name has its end.
+        let device = unsafe { (QEMU.qemu_chr_find)(name.as_ptr()) };
+        (!device.is_null()).then_some(Chardev(device))
+    }
+
+    /// How many bytes the guest takes.
+    pub fn room(&self) -> usize {
+        // SAFETY: It is a character device, which stays.
+        let room = unsafe { (QEMU.qemu_chr_be_can_write)(self.0) };
+        usize::try_from(room).unwrap_or(0)
+    }
+
+    /// Gives the guest as much as there is room for.
+    pub fn write(&self, bytes: &[u8]) {
+        let length = c_int::try_from(bytes.len()).unwrap_or(c_int::MAX);
+        // SAFETY: It is a character device, which stays, and has room for the bytes.
+        unsafe { (QEMU.qemu_chr_be_write)(self.0, bytes.as_ptr(), length) };
+    }
+}
+
+/// What QEMU's RCU knows of a thread: `struct rcu_reader_data`.
+#[repr(C)]
+struct ReaderState {
+    counter: c_ulong,
+    waiting: bool,
+    depth: c_uint,
+    next: *mut c_void,
+    previous: *mut c_void,
+    to_call: *mut Notifier,
+}
+
+/// QEMU's `Notifier`.
+#[repr(C)]
+struct Notifier {
+    call: *mut c_void,
+    next: *mut c_void,
+    previous: *mut *mut Notifier,
+}
+
+/// Has RCU no longer interrupt the calling thread, which executes the guest's processors,
+/// when it waits for it. It is not waited for long, since a turn is short.
+pub fn no_interrupts_by_rcu() {
+    // SAFETY: The calling thread's own.
+    unsafe {
+        let reader = (QEMU.get_ptr_rcu_reader)();
+        let first = (*reader).to_call;
+        if first.is_null() || (*first).previous != &raw mut (*reader).to_call {
+            give_up("has RCU know its threads in another way than this library expects");
+        }
+        (QEMU.rcu_remove_force_rcu_notifier)(first);
     }
 }

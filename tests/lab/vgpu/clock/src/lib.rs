@@ -13,6 +13,9 @@
 //!   done it, and then gives the guest the interrupt, if there was one ([`gpu`]).
 //! - Another has the guest's processors take turns often enough, and keeps the guest from
 //!   running ahead of the host's time while nothing happens ([`turns`]).
+//! - What the runner asks the agent in the guest comes at times of the guest's clock
+//!   ([`questions`]).
+//! - QEMU's main loop stays out of the way of the guest's processors ([`main_loop`]).
 //!
 //! QEMU is the distribution's. What is used of it are functions that it exports for its
 //! own modules ([`emulator`]).
@@ -20,15 +23,88 @@
 mod access;
 mod emulator;
 mod gpu;
+mod main_loop;
+mod questions;
 mod turns;
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-use nix::libc::{msghdr, ssize_t};
+use nix::libc::{msghdr, nfds_t, pollfd, sigset_t, sockaddr, socklen_t, ssize_t, timespec};
 
+type Accept = unsafe extern "C" fn(c_int, *mut sockaddr, *mut socklen_t, c_int) -> c_int;
+type Eventfd = unsafe extern "C" fn(c_uint, c_int) -> c_int;
 type SendMessage = unsafe extern "C" fn(c_int, *const msghdr, c_int) -> ssize_t;
 type ReceiveMessage = unsafe extern "C" fn(c_int, *mut msghdr, c_int) -> ssize_t;
+
+/// Stands before the C library's function, with which QEMU takes a connection.
+///
+/// # Safety
+///
+/// As the C library's, to which all is passed on.
+#[no_mangle]
+pub unsafe extern "C" fn accept4(
+    socket: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+    flags: c_int,
+) -> c_int {
+    static NEXT: OnceLock<Accept> = OnceLock::new();
+    // SAFETY: The C library's function has this type.
+    let next = NEXT.get_or_init(|| unsafe { emulator::next(c"accept4") });
+    // SAFETY: As the caller says.
+    let connection = unsafe { next(socket, address, length, flags) };
+    if connection >= 0 {
+        questions::connected(connection);
+    }
+    connection
+}
+
+/// Stands before the C library's function, with which QEMU makes what wakes its threads.
+///
+/// # Safety
+///
+/// As the C library's.
+#[no_mangle]
+pub unsafe extern "C" fn eventfd(value: c_uint, flags: c_int) -> c_int {
+    static NEXT: OnceLock<Eventfd> = OnceLock::new();
+    // SAFETY: The C library's function has this type.
+    let next = NEXT.get_or_init(|| unsafe { emulator::next(c"eventfd") });
+    // SAFETY: As the caller says.
+    let event = unsafe { next(value, flags) };
+    main_loop::made(event);
+    event
+}
+
+/// Stands before the function with which QEMU has a ring, through which its threads would
+/// be woken in a way that cannot be told from all else. They do without.
+#[no_mangle]
+pub extern "C" fn io_uring_queue_init(
+    _entries: c_uint,
+    _ring: *mut c_void,
+    _flags: c_uint,
+) -> c_int {
+    -nix::libc::ENOSYS
+}
+
+/// Stands before the C library's function, in which QEMU's main loop sleeps.
+///
+/// # Safety
+///
+/// As the C library's.
+#[no_mangle]
+pub unsafe extern "C" fn ppoll(
+    files: *mut pollfd,
+    count: nfds_t,
+    patience: *const timespec,
+    signals: *const sigset_t,
+) -> c_int {
+    static NEXT: OnceLock<main_loop::Poll> = OnceLock::new();
+    // SAFETY: The C library's function has this type.
+    let next = NEXT.get_or_init(|| unsafe { emulator::next(c"ppoll") });
+    // SAFETY: As the caller says.
+    unsafe { main_loop::poll(*next, files, count, patience, signals) }
+}
 
 /// Stands before the C library's function, with which QEMU sends an access to the GPU.
 ///
@@ -45,7 +121,12 @@ pub unsafe extern "C" fn sendmsg(socket: c_int, message: *const msghdr, flags: c
         gpu.before_access(unsafe { access::of(message) });
     }
     // SAFETY: As the caller says.
-    unsafe { next(socket, message, flags) }
+    let send = || unsafe { next(socket, message, flags) };
+    if questions::is_agent(socket) {
+        // SAFETY: As the caller says.
+        return unsafe { questions::answer(message, send) };
+    }
+    send()
 }
 
 /// Stands before the C library's function, with which QEMU receives the GPU's answer.
@@ -60,9 +141,15 @@ pub unsafe extern "C" fn recvmsg(socket: c_int, message: *mut msghdr, flags: c_i
     let next = NEXT.get_or_init(|| unsafe { emulator::next(c"recvmsg") });
     // SAFETY: As the caller says.
     let received = unsafe { next(socket, message, flags) };
+    if questions::is_agent(socket) {
+        // SAFETY: As the caller says, and so much was received.
+        return unsafe { questions::received(message, received) };
+    }
     if received > 0 {
         if let Some(gpu) = gpu::at(socket) {
             gpu.after_answer();
+        } else {
+            main_loop::commanded();
         }
     }
     received

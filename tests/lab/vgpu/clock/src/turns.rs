@@ -22,6 +22,10 @@ const SHORT_NS: u64 = 20_000;
 const LONG_NS: u64 = 1_000_000;
 /// Whoever sets this wants the guest's time to pass as fast as it can while a GPU works.
 const HURRY: &str = "GUEST_CLOCK_HURRIES";
+/// With a number here, turns are half as long or as long again, as the number says: what
+/// depends on which processor comes first happens in another way with another number, and
+/// in the same way with the same.
+const SEED: &str = "GUEST_CLOCK_SEED";
 
 struct Turns {
     /// How long a turn is at the moment.
@@ -32,10 +36,14 @@ struct Turns {
     /// When the guest's time and the host's were the same last.
     guest: u64,
     host: Instant,
+    /// What the lengths of short turns follow from, where they are not all the same.
+    seed: Option<u64>,
 }
 
-static TURNS: LazyLock<Mutex<Turns>> =
-    LazyLock::new(|| Mutex::new(Turns::new(emulator::now(), emulator::instructions())));
+static TURNS: LazyLock<Mutex<Turns>> = LazyLock::new(|| {
+    let seed = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok());
+    Mutex::new(Turns::new(emulator::now(), emulator::instructions(), seed))
+});
 static TIMER: LazyLock<Timer> = LazyLock::new(|| Timer::new(is_over, std::ptr::null_mut()));
 static HURRIES: LazyLock<bool> = LazyLock::new(|| std::env::var_os(HURRY).is_some());
 
@@ -46,8 +54,8 @@ fn turns() -> MutexGuard<'static, Turns> {
 /// Something happens in the guest: turns are short from here on.
 pub fn are_short() {
     let mut turns = turns();
-    if turns.length > SHORT_NS {
-        turns.length = SHORT_NS;
+    if turns.length > 2 * SHORT_NS {
+        turns.length = turns.short();
         TIMER.set(turns.next(emulator::now(), emulator::instructions()));
     }
 }
@@ -73,14 +81,28 @@ unsafe extern "C" fn is_over(_: *mut c_void) {
 }
 
 impl Turns {
-    fn new(now: u64, instructions: u64) -> Turns {
+    fn new(now: u64, instructions: u64, seed: Option<u64>) -> Turns {
         Turns {
             length: LONG_NS,
             began: now,
             instructions,
             guest: now,
             host: Instant::now(),
+            seed,
         }
+    }
+
+    /// The length of a short turn.
+    fn short(&mut self) -> u64 {
+        let Some(seed) = &mut self.seed else {
+            return SHORT_NS;
+        };
+        // The usual generator of random numbers with 64 bits (Knuth's MMIX), whose upper
+        // bits are the good ones.
+        *seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        SHORT_NS / 2 + (*seed >> 33) % SHORT_NS
     }
 
     /// A turn begins; when it is over.
@@ -94,7 +116,7 @@ impl Turns {
     fn adapt(&mut self, now: u64, instructions: u64) {
         let was_busy = instructions - self.instructions > (now - self.began) / 2;
         self.length = match was_busy {
-            true => SHORT_NS,
+            true => self.short(),
             false => (self.length * 2).min(LONG_NS),
         };
     }
@@ -118,7 +140,7 @@ mod tests {
 
     #[test]
     fn turns_are_short_while_the_guest_is_busy_and_grow_while_it_is_idle() {
-        let mut turns = Turns::new(0, 0);
+        let mut turns = Turns::new(0, 0, None);
         turns.length = SHORT_NS;
         let over = turns.next(1_000, 0);
         assert_eq!(over, 1_000 + SHORT_NS);
@@ -137,7 +159,7 @@ mod tests {
 
     #[test]
     fn who_is_ahead_waits_and_who_is_late_does_not() {
-        let mut turns = Turns::new(0, 0);
+        let mut turns = Turns::new(0, 0, None);
         let begin = turns.host;
         assert_eq!(turns.ahead_of_host(LONG_NS - 1, begin), None);
         let ahead = turns.ahead_of_host(LONG_NS, begin + Duration::from_nanos(LONG_NS / 4));
@@ -148,5 +170,19 @@ mod tests {
         turns.are_level(LONG_NS, begin + Duration::from_secs(1));
         let next = turns.ahead_of_host(2 * LONG_NS, begin + Duration::from_secs(1));
         assert_eq!(next, Some(Duration::from_nanos(LONG_NS)));
+    }
+    #[test]
+    fn a_seed_says_how_long_short_turns_are() {
+        let lengths = |seed| {
+            let mut turns = Turns::new(0, 0, seed);
+            std::array::from_fn::<u64, 50, _>(|_| turns.short())
+        };
+        assert!(lengths(None).iter().all(|&length| length == SHORT_NS));
+        assert_eq!(lengths(Some(1)), lengths(Some(1)));
+        assert_ne!(lengths(Some(1)), lengths(Some(2)));
+        let bounds = SHORT_NS / 2..SHORT_NS / 2 * 3;
+        assert!(lengths(Some(3))
+            .iter()
+            .all(|length| bounds.contains(length)));
     }
 }
