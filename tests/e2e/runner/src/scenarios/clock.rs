@@ -226,7 +226,7 @@ const RACE: &str = "
     add() {
         i=0
         while [ $i -lt 300 ]; do
-            read n </tmp/number
+            read n </tmp/number || n=0
             echo $((n + 1)) >/tmp/number
             i=$((i + 1))
         done
