@@ -193,6 +193,8 @@ fn life(guest: &mut Guest) -> Result<Life> {
         log.iter()
             .map(|line| format!("{} {}", line.time_us, line.text)),
     );
+    // More than fits into a socket at once.
+    all.push(guest.agent().shell("seq 100000")?);
     let urgent = json!({"priority": 12, "requests": 40,
         "arrival": {"poisson": {"mean_ns": 5_000_000}}});
     let spec = json!({

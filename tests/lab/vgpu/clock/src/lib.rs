@@ -124,7 +124,7 @@ pub unsafe extern "C" fn sendmsg(socket: c_int, message: *const msghdr, flags: c
     let send = || unsafe { next(socket, message, flags) };
     if questions::is_agent(socket) {
         // SAFETY: As the caller says.
-        return unsafe { questions::answer(message, send) };
+        return unsafe { questions::answer(socket, message, send) };
     }
     send()
 }

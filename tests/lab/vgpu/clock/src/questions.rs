@@ -10,10 +10,13 @@
 //! A question that comes while another is not answered yet is handed over when it comes.
 
 use std::ffi::{c_int, c_void, CStr};
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
+use nix::errno::Errno;
 use nix::libc::{self, msghdr, ssize_t};
+use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
 use nix::sys::socket::{getsockname, recv, MsgFlags, UnixAddr};
 
 use crate::emulator::{self, Chardev, Timer};
@@ -114,7 +117,7 @@ pub unsafe fn received(message: *mut msghdr, bytes: ssize_t) -> ssize_t {
 /// # Safety
 ///
 /// The message is as the C library's `sendmsg` wants it, which `send` calls with it.
-pub unsafe fn answer(message: *const msghdr, send: impl FnOnce() -> ssize_t) -> ssize_t {
+pub unsafe fn answer(socket: c_int, message: *const msghdr, send: impl Fn() -> ssize_t) -> ssize_t {
     // SAFETY: As the caller says.
     let answers = |bytes| lines(unsafe { parts(message) }, bytes);
     let all = answers(usize::MAX);
@@ -123,7 +126,7 @@ pub unsafe fn answer(message: *const msghdr, send: impl FnOnce() -> ssize_t) -> 
     let mut talk = talk();
     talk.still = may_wait && talk.open <= all;
     drop(talk);
-    let sent = send();
+    let sent = sent_at_once(socket, send);
     talk = self::talk();
     let answered = usize::try_from(sent).map_or(0, answers);
     talk.open = talk.open.saturating_sub(answered);
@@ -142,6 +145,21 @@ pub unsafe fn answer(message: *const msghdr, send: impl FnOnce() -> ssize_t) -> 
     });
     TIMER.set(emulator::now() + SOON_NS);
     sent
+}
+
+/// Sends when there is room in the socket, for which the guest waits. QEMU would otherwise
+/// send the rest of a long answer when the host lets it.
+fn sent_at_once(socket: c_int, send: impl Fn() -> ssize_t) -> ssize_t {
+    loop {
+        let sent = send();
+        if sent >= 0 || Errno::last() != Errno::EAGAIN {
+            return sent;
+        }
+        // SAFETY: It is the agent's, and open.
+        let socket = unsafe { BorrowedFd::borrow_raw(socket) };
+        let mut room = [PollFd::new(socket, PollFlags::POLLOUT)];
+        let _ = poll(&mut room, PollTimeout::NONE);
+    }
 }
 
 /// What QEMU's timer calls.
