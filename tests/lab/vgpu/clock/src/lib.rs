@@ -28,7 +28,7 @@ mod questions;
 mod turns;
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use nix::libc::{msghdr, nfds_t, pollfd, sigset_t, sockaddr, socklen_t, ssize_t, timespec};
 
@@ -36,6 +36,15 @@ type Accept = unsafe extern "C" fn(c_int, *mut sockaddr, *mut socklen_t, c_int) 
 type Eventfd = unsafe extern "C" fn(c_uint, c_int) -> c_int;
 type SendMessage = unsafe extern "C" fn(c_int, *const msghdr, c_int) -> ssize_t;
 type ReceiveMessage = unsafe extern "C" fn(c_int, *mut msghdr, c_int) -> ssize_t;
+
+/// The C library's function of this name, which has this type.
+macro_rules! next {
+    ($name:literal, $function:ty) => {{
+        // SAFETY: The C library's function has this type.
+        static NEXT: LazyLock<$function> = LazyLock::new(|| unsafe { emulator::next($name) });
+        *NEXT
+    }};
+}
 
 /// Stands before the C library's function, with which QEMU takes a connection.
 ///
@@ -49,9 +58,7 @@ pub unsafe extern "C" fn accept4(
     length: *mut socklen_t,
     flags: c_int,
 ) -> c_int {
-    static NEXT: OnceLock<Accept> = OnceLock::new();
-    // SAFETY: The C library's function has this type.
-    let next = NEXT.get_or_init(|| unsafe { emulator::next(c"accept4") });
+    let next = next!(c"accept4", Accept);
     // SAFETY: As the caller says.
     let connection = unsafe { next(socket, address, length, flags) };
     if connection >= 0 {
@@ -67,9 +74,7 @@ pub unsafe extern "C" fn accept4(
 /// As the C library's.
 #[no_mangle]
 pub unsafe extern "C" fn eventfd(value: c_uint, flags: c_int) -> c_int {
-    static NEXT: OnceLock<Eventfd> = OnceLock::new();
-    // SAFETY: The C library's function has this type.
-    let next = NEXT.get_or_init(|| unsafe { emulator::next(c"eventfd") });
+    let next = next!(c"eventfd", Eventfd);
     // SAFETY: As the caller says.
     let event = unsafe { next(value, flags) };
     main_loop::made(event);
@@ -99,11 +104,9 @@ pub unsafe extern "C" fn ppoll(
     patience: *const timespec,
     signals: *const sigset_t,
 ) -> c_int {
-    static NEXT: OnceLock<main_loop::Poll> = OnceLock::new();
-    // SAFETY: The C library's function has this type.
-    let next = NEXT.get_or_init(|| unsafe { emulator::next(c"ppoll") });
+    let next = next!(c"ppoll", main_loop::Poll);
     // SAFETY: As the caller says.
-    unsafe { main_loop::poll(*next, files, count, patience, signals) }
+    unsafe { main_loop::poll(next, files, count, patience, signals) }
 }
 
 /// Stands before the C library's function, with which QEMU sends an access to the GPU.
@@ -113,16 +116,13 @@ pub unsafe extern "C" fn ppoll(
 /// As the C library's, to which the message is passed on.
 #[no_mangle]
 pub unsafe extern "C" fn sendmsg(socket: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
-    static NEXT: OnceLock<SendMessage> = OnceLock::new();
-    // SAFETY: The C library's function has this type.
-    let next = NEXT.get_or_init(|| unsafe { emulator::next(c"sendmsg") });
+    let next = next!(c"sendmsg", SendMessage);
+    // SAFETY: As the caller says.
+    let send = || unsafe { next(socket, message, flags) };
     if let Some(gpu) = gpu::at(socket) {
         // SAFETY: The caller's message is as the C library wants it.
         gpu.before_access(unsafe { access::of(message) });
-    }
-    // SAFETY: As the caller says.
-    let send = || unsafe { next(socket, message, flags) };
-    if questions::is_agent(socket) {
+    } else if questions::is_agent(socket) {
         // SAFETY: As the caller says.
         return unsafe { questions::answer(socket, message, send) };
     }
@@ -136,21 +136,19 @@ pub unsafe extern "C" fn sendmsg(socket: c_int, message: *const msghdr, flags: c
 /// As the C library's, to which it is passed on.
 #[no_mangle]
 pub unsafe extern "C" fn recvmsg(socket: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
-    static NEXT: OnceLock<ReceiveMessage> = OnceLock::new();
-    // SAFETY: The C library's function has this type.
-    let next = NEXT.get_or_init(|| unsafe { emulator::next(c"recvmsg") });
+    let next = next!(c"recvmsg", ReceiveMessage);
     // SAFETY: As the caller says.
     let received = unsafe { next(socket, message, flags) };
-    if questions::is_agent(socket) {
+    if received < 0 {
+        return received;
+    }
+    if let Some(gpu) = gpu::at(socket) {
+        gpu.after_answer();
+    } else if questions::is_agent(socket) {
         // SAFETY: As the caller says, and so much was received.
         return unsafe { questions::received(message, received) };
-    }
-    if received > 0 {
-        if let Some(gpu) = gpu::at(socket) {
-            gpu.after_answer();
-        } else {
-            main_loop::commanded();
-        }
+    } else {
+        main_loop::commanded();
     }
     received
 }

@@ -11,15 +11,11 @@ use std::ffi::c_int;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
 
 use nix::libc::{nfds_t, pollfd, sigset_t, timespec};
-use nix::sys::time::TimeSpec;
 
 use crate::{emulator, questions};
 
-/// How long the main loop sleeps where it would sleep for as long as nothing happens.
-const LONG: Duration = Duration::from_secs(3600);
 /// By these the main loop is woken: QEMU makes them first of all, and for good.
 static WAKERS: [AtomicI32; 4] = [const { AtomicI32::new(-1) }; 4];
 
@@ -68,7 +64,7 @@ pub unsafe fn poll(
         if !files.iter().all(is_quiet) {
             break;
         }
-        ready = poll(TimeSpec::from(LONG).as_ref());
+        ready = poll(std::ptr::null());
     }
     sleeps(false);
     ready

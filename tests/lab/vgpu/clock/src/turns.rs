@@ -171,6 +171,7 @@ mod tests {
         let next = turns.ahead_of_host(2 * LONG_NS, begin + Duration::from_secs(1));
         assert_eq!(next, Some(Duration::from_nanos(LONG_NS)));
     }
+
     #[test]
     fn a_seed_says_how_long_short_turns_are() {
         let lengths = |seed| {
