@@ -41,24 +41,24 @@ pub enum Slot {
 }
 
 impl Slot {
-    fn bus(self) -> &'static str {
+    /// The number of its port.
+    fn port(self) -> u32 {
         match self {
-            Slot::Gpu => "port0",
-            Slot::Disk => "port1",
-            Slot::SecondGpu => "port2",
-            Slot::SecondDisk => "port3",
+            Slot::Gpu => 0,
+            Slot::Disk => 1,
+            Slot::SecondGpu => 2,
+            Slot::SecondDisk => 3,
         }
+    }
+
+    fn bus(self) -> String {
+        format!("port{}", self.port())
     }
 
     /// Where a device that is plugged in here is in the guest's sysfs.
     pub fn device(self) -> String {
-        let bus = match self {
-            Slot::Gpu => 1,
-            Slot::Disk => 2,
-            Slot::SecondGpu => 3,
-            Slot::SecondDisk => 4,
-        };
-        format!("/sys/bus/pci/devices/0000:{bus:02}:00.0")
+        // The guest numbers the bus behind each port, the root's being 0.
+        format!("/sys/bus/pci/devices/0000:{:02}:00.0", self.port() + 1)
     }
 }
 
@@ -263,8 +263,7 @@ impl Machine {
         directory: &Path,
         console: Console,
     ) -> Result<Machine> {
-        let incoming = &["-incoming", "defer"];
-        let mut machine = Machine::start(image, directory, console, incoming)?;
+        let mut machine = Machine::start(image, directory, console, &["-incoming", "defer"])?;
         machine.qmp.set_memory_layout()?;
         let uri = format!("file:{}", snapshot.state().display());
         machine

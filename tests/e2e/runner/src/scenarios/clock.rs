@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{bail, ensure, Context, Result};
+use anyhow::{ensure, Context, Result};
 use nix::sys::signal::{kill, Signal};
 use nix::unistd::Pid;
 use serde_json::json;
@@ -149,43 +149,20 @@ fn twin(guest: &Guest, seed: Option<u64>) -> Result<Guest> {
     Guest::start(&Cache::open()?, &image, &guest.shape, 0, Console::File)
 }
 
-/// What a guest did, and when: the records of its GPU, what the load says, and the kernel's
-/// log.
-#[derive(PartialEq)]
-struct Life(Vec<String>);
-
 fn twice(guest: &mut Guest) -> Result<()> {
-    let mut lives = Vec::new();
-    for _ in 0..2 {
-        lives.push(life(&mut twin(guest, None)?)?);
-    }
-    let [one, other] = lives.as_slice() else {
-        bail!("not two guests");
-    };
-    let differ = one
-        .0
-        .iter()
-        .zip(&other.0)
-        .position(|(one, other)| one != other);
-    if let Some(at) = differ {
-        bail!(
-            "record {at} of {} differs: {} and {}",
-            one.0.len(),
-            one.0[at],
-            other.0[at]
-        );
+    let one = life(&mut twin(guest, None)?)?;
+    let other = life(&mut twin(guest, None)?)?;
+    for (at, (one, other)) in one.iter().zip(&other).enumerate() {
+        ensure!(one == other, "record {at} differs: {one} and {other}");
     }
     ensure!(one == other, "one did more than the other");
     Ok(())
 }
 
-fn life(guest: &mut Guest) -> Result<Life> {
-    let mut all = Vec::new();
-    let note = |guest: &mut Guest, all: &mut Vec<String>, what: &str| -> Result<()> {
-        all.push(format!("{what} at {:?}", guest.device.now()?));
-        Ok(())
-    };
-    note(guest, &mut all, "up")?;
+/// What a guest did, and when: the records of its GPU, what the load says, and the kernel's
+/// log.
+fn life(guest: &mut Guest) -> Result<Vec<String>> {
+    let mut all = vec![format!("up at {:?}", guest.device.now()?)];
     let uptime = guest.agent().read_file("/proc/uptime")?;
     all.push(uptime);
     let (log, _) = guest.agent().log(0)?;
@@ -205,9 +182,9 @@ fn life(guest: &mut Guest) -> Result<Life> {
         "samples": true,
     });
     let load = Load::start(guest, spec)?;
-    note(guest, &mut all, "ready")?;
+    all.push(format!("ready at {:?}", guest.device.now()?));
     let report = load.finish(guest)?;
-    note(guest, &mut all, "over")?;
+    all.push(format!("over at {:?}", guest.device.now()?));
     all.extend(
         guest
             .device
@@ -220,7 +197,7 @@ fn life(guest: &mut Guest) -> Result<Life> {
     for queue in &report.queues {
         all.extend(queue.samples.iter().map(|sample| format!("{sample:?}")));
     }
-    Ok(Life(all))
+    Ok(all)
 }
 
 /// Two programs that add to a number without a lock, each on the processor that it is on.
