@@ -224,7 +224,7 @@ impl Configuration {
         }
     }
 
-    fn shape(&self, needs: &Needs) -> Shape {
+    pub fn shape(&self, needs: &Needs) -> Shape {
         let mut shape = Shape::new(self.xcc);
         if needs.small {
             shape.cu_per_sh = 1;

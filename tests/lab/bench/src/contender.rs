@@ -95,10 +95,10 @@ impl Contender {
             Contender::Classes => "KFD as it is, with the queues' priorities",
             Contender::Quanta => "KFD with 25 idle queues more, so that its firmware takes turns",
             Contender::Poller => {
-                "a program that polls each millisecond, and suspends and resumes by KFD's debugger interface"
+                "a program that polls each 100 us, and suspends and resumes by KFD's debugger interface"
             }
             Contender::Reset => {
-                "a program that polls each millisecond, destroys queues and submits their work again"
+                "a program that polls each 100 us, destroys queues and submits their work again"
             }
             Contender::Claimed => "amd_gpreempt as it is installed, without a rule",
             Contender::Direct => "amd_gpreempt, transaction=direct",
@@ -157,9 +157,9 @@ impl Contender {
 pub const URGENT_PRIORITY: u32 = 11;
 
 /// How often the contenders that are programs look, in GPU time.
-const POLL_NS: u64 = 1_000_000;
+const POLL_NS: u64 = 100_000;
 /// A queue whose pointers stand still for so long is idle.
-const CALM_NS: u64 = 3_000_000;
+const CALM_NS: u64 = 300_000;
 const MAX_STOP_NS: u64 = 100_000_000;
 
 /// The processor time that such a program says at its end that it took.
@@ -235,7 +235,7 @@ mod tests {
         };
         assert_eq!(
             line(Contender::Poller).unwrap(),
-            "poll --interval-us 32000 --calm-us 96000 --max-stop-ms 3200 --queue 12:3:11"
+            "poll --interval-us 3200 --calm-us 9600 --max-stop-ms 3200 --queue 12:3:11"
         );
         assert!(line(Contender::Reset).unwrap().ends_with("--queue /s:q:11"));
         assert_eq!(line(STRICT), None);

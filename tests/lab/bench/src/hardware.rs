@@ -75,8 +75,8 @@ fn gpu(properties: &str) -> Result<Option<Gpu>> {
 }
 
 /// A workload as this machine runs it: no dilation, real machine code.
-pub fn spec(workload: &Workload, units: u32, duration: u64) -> RunSpec {
-    let mut spec = suite::spec(workload, &suite::node(units), duration, 1);
+pub fn spec(workload: &Workload, units: u32, duration: u64, seed: u64) -> RunSpec {
+    let mut spec = suite::spec(workload, &suite::node(units), duration, seed);
     spec.dilation = 1;
     for queue in &mut spec.queues {
         queue.kernel.machine_code = true;
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_load_for_hardware_has_machine_code_and_no_dilation() {
-        let spec = spec(&Workload::by_name("A").unwrap(), 304, 1_000_000);
+        let spec = spec(&Workload::by_name("A").unwrap(), 304, 1_000_000, 1);
         assert_eq!(spec.dilation, 1);
         assert!(spec.queues.iter().all(|queue| queue.kernel.machine_code));
         RunSpec::parse(&serde_json::to_string(&spec).unwrap()).unwrap();

@@ -6,7 +6,6 @@
 //! plausible (see docs/virtual-gpu.md).
 
 pub mod contender;
-pub mod doorbells;
 pub mod hardware;
 pub mod load;
 pub mod measure;

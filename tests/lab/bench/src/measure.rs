@@ -15,7 +15,6 @@ use serde_json::{json, Value};
 use vgpu_model::{HiqAction, HiqRecord, QueueId, TimelineRecord};
 
 use crate::contender::{command_line, scheduler_time, Contender, URGENT_PRIORITY};
-use crate::doorbells::Doorbells;
 use crate::load::DILATION;
 use crate::measurement::{account, Measurement};
 use crate::probes;
@@ -210,7 +209,6 @@ impl Arena {
             packets: packets.len() as u64,
             processor,
             preemptions,
-            doorbells: Doorbells::of(&report, clients),
             duration_ns: duration(spec),
             ..account(&report, clients)
         };

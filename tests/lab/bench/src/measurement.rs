@@ -7,7 +7,6 @@ use gpu_workload::latency::{summary, Summary};
 use gpu_workload::report::{QueueReport, RunReport, Sample};
 use serde::{Deserialize, Serialize};
 
-use crate::doorbells::Doorbells;
 use crate::split::Split;
 
 /// What one run gave. Times are GPU nanoseconds.
@@ -15,10 +14,6 @@ use crate::split::Split;
 pub struct Measurement {
     /// Arrival to completion of every urgent request, by client.
     pub latencies: BTreeMap<String, Vec<u64>>,
-    /// For how long the client slept on before it rang for each of them: the processor's
-    /// part of the latency. Results from before this was kept have none.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub late: BTreeMap<String, Vec<u64>>,
     /// Requests a second of each client.
     pub rates: BTreeMap<String, f64>,
     pub lost: u64,
@@ -32,41 +27,25 @@ pub struct Measurement {
     /// Processor time of the scheduler for each second of the guest.
     pub processor: Option<f64>,
     pub preemptions: Vec<Split>,
-    /// Results from before these were kept have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub doorbells: Option<Doorbells>,
     /// For how long urgent requests arrived.
     pub duration_ns: u64,
 }
 
 impl Measurement {
-    /// Of all urgent requests together.
-    pub fn latency(&self) -> Option<Summary> {
-        let all: Vec<u64> = self.latencies.values().flatten().copied().collect();
-        summary(&all)
+    /// Those of all urgent clients.
+    pub fn all_latencies(&self) -> Vec<u64> {
+        self.latencies.values().flatten().copied().collect()
     }
 
-    /// The same without what the processor was late, where that is known.
-    pub fn punctual(&self) -> Option<Summary> {
-        let all: Option<Vec<Vec<u64>>> = self
-            .latencies
-            .iter()
-            .map(|(client, times)| punctual(times, self.late.get(client)?))
-            .collect();
-        summary(&all?.concat())
+    /// Of all urgent requests together.
+    pub fn latency(&self) -> Option<Summary> {
+        summary(&self.all_latencies())
     }
 
     /// Requests a second, of all clients.
     pub fn throughput(&self) -> f64 {
         self.rates.values().sum()
     }
-}
-
-/// Latencies without what the processor was late, of which there is one for each.
-pub fn punctual(latencies: &[u64], late: &[u64]) -> Option<Vec<u64>> {
-    let pairs = latencies.iter().zip(late);
-    let times = pairs.map(|(latency, late)| latency.saturating_sub(*late));
-    (latencies.len() == late.len()).then(|| times.collect())
 }
 
 /// What the load itself says.
@@ -77,8 +56,6 @@ pub fn account(report: &RunReport, clients: &BTreeSet<String>) -> Measurement {
         if clients.contains(&name) {
             let times = queue.samples.iter().map(Sample::latency);
             measurement.latencies.insert(name.clone(), times.collect());
-            let late = queue.samples.iter().map(|sample| sample.late_ns);
-            measurement.late.insert(name.clone(), late.collect());
         }
         measurement.rates.insert(name, rate(queue));
         measurement.lost += queue.workgroups.lost;
@@ -113,13 +90,13 @@ mod tests {
                 "samples": samples,
             })
         };
-        let sample = |arrival: u64, end: u64, late: u64| json!({"arrival_ns": arrival, "submit_ns": arrival, "start_ns": arrival, "end_ns": end, "late_ns": late});
-        let urgent = queue("u", 11, json!([sample(10, 30, 3), sample(50, 90, 50)]));
-        let other = queue("o", 10, json!([sample(0, 100, 0)]));
+        let sample = |arrival: u64, end: u64| json!({"arrival_ns": arrival, "submit_ns": arrival, "start_ns": arrival, "end_ns": end});
+        let urgent = queue("u", 11, json!([sample(10, 30), sample(50, 90)]));
+        let other = queue("o", 10, json!([sample(0, 100)]));
         let report: RunReport =
             serde_json::from_value(json!({"ok": true, "queues": [urgent, other], "died": []}))
                 .unwrap();
-        let mut measurement = account(&report, &["u".to_owned()].into());
+        let measurement = account(&report, &["u".to_owned()].into());
         assert_eq!(measurement.latencies["u"], [20, 40]);
         assert_eq!(measurement.latencies.len(), 1);
         assert_eq!(measurement.rates["o"], 2.0);
@@ -132,11 +109,5 @@ mod tests {
         );
         assert_eq!(sums, (2, 4, 6, 80));
         assert_eq!(measurement.latency().unwrap().max, 40);
-        assert_eq!(measurement.late["u"], [3, 50]);
-        assert_eq!(measurement.punctual().unwrap().max, 17);
-        measurement.late.get_mut("u").unwrap().pop();
-        assert_eq!(measurement.punctual(), None);
-        measurement.late.clear();
-        assert_eq!(measurement.punctual(), None);
     }
 }

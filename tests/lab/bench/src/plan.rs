@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the benchmark runs, and in which guests.
+//! What the benchmark runs, and in which kinds of guests.
 
 use e2e_runner::scenario::Needs;
 use gpreempt_simulator::gpu::{Gpu, Nanos};
@@ -67,7 +67,7 @@ impl Part {
     }
 }
 
-/// A boot. All that runs in one is compared with each other.
+/// A guest of some kind. Each run has one of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     Main,
@@ -111,19 +111,6 @@ pub struct Experiment {
     pub settings: Vec<(&'static str, u32)>,
 }
 
-impl Experiment {
-    /// How many seconds of the guest a run takes, about.
-    pub fn lasts(&self) -> u64 {
-        /// Starting and ending processes, and loading the module.
-        const BESIDES: u64 = 8;
-        let ends = self.spec.queues.iter().map(|queue| {
-            let lasts = queue.duration_ns.unwrap_or(0);
-            queue.start_ns + lasts
-        });
-        self.spec.guest(ends.max().unwrap_or(0)).as_secs() + BESIDES
-    }
-}
-
 /// How much is run.
 #[derive(Clone, Debug)]
 pub struct Extent {
@@ -137,6 +124,8 @@ pub struct Extent {
     pub contenders: Vec<Contender>,
     /// Every other point of a sweep only.
     pub coarse: bool,
+    /// The seed of the arrivals.
+    pub seed: u64,
 }
 
 impl Extent {
@@ -199,7 +188,7 @@ const FOUR: [Contender; 4] = [
 pub fn experiments(part: Part, units: u32, extent: &Extent) -> Vec<Experiment> {
     let gpu = suite::node(units);
     let of = |workload: &Workload, x, contenders: &[Contender]| {
-        let spec = suite::spec(workload, &gpu, extent.duration(part, workload), 1);
+        let spec = suite::spec(workload, &gpu, extent.duration(part, workload), extent.seed);
         let mut contenders = extent.contenders(contenders);
         contenders.retain(|contender| contender.means_something(&spec));
         Experiment {
@@ -249,7 +238,7 @@ pub fn experiments(part: Part, units: u32, extent: &Extent) -> Vec<Experiment> {
             .points(&[8, 16, 32, 64])
             .into_iter()
             .map(|registers| {
-                let spec = state(&gpu, registers, extent.duration);
+                let spec = state(&gpu, registers, extent);
                 Experiment {
                     load: format!("L, {registers} registers"),
                     spec,
@@ -291,10 +280,10 @@ pub fn experiments(part: Part, units: u32, extent: &Extent) -> Vec<Experiment> {
 }
 
 /// The long kernels with so many registers, eight workgroups a unit.
-fn state(gpu: &Gpu, registers: u32, duration: Nanos) -> RunSpec {
+fn state(gpu: &Gpu, registers: u32, extent: &Extent) -> RunSpec {
     const WORKGROUPS_OF_A_UNIT: u64 = 8;
     let workload = Workload::by_name("L").expect("a name of the simulator's");
-    let mut spec = suite::spec(&workload, gpu, duration, 1);
+    let mut spec = suite::spec(&workload, gpu, extent.duration, extent.seed);
     for queue in &mut spec.queues {
         if queue.priority == 0 {
             queue.kernel.vector_registers = registers;
@@ -324,6 +313,7 @@ mod tests {
             loads: Vec::new(),
             contenders: Vec::new(),
             coarse: false,
+            seed: 1,
         }
     }
 
@@ -403,7 +393,7 @@ mod tests {
     #[test]
     fn more_registers_are_more_state() {
         let bytes = |registers| {
-            let spec = state(&suite::node(40), registers, 1_000_000);
+            let spec = state(&suite::node(40), registers, &extent());
             spec.queues
                 .iter()
                 .find(|queue| queue.priority == 0)
@@ -413,10 +403,13 @@ mod tests {
     }
 
     #[test]
-    fn a_run_lasts_as_long_as_requests_arrive_by_the_guest_s_clock() {
-        let all = experiments(Part::Poll, 40, &extent());
-        // 260 ms of GPU time, 8 times as long in the guest.
-        assert_eq!(all[0].lasts(), 2 + 8);
+    fn another_seed_is_another_time_of_arrival() {
+        let times = |seed| {
+            let all = experiments(Part::Loads, 40, &Extent { seed, ..extent() });
+            serde_json::to_value(&all[0].spec.queues[0].arrival).unwrap()
+        };
+        assert_eq!(times(1), times(1));
+        assert_ne!(times(1), times(2));
     }
 
     /// By the very times at which they will arrive.

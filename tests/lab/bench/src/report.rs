@@ -5,6 +5,7 @@ mod conditions;
 mod plots;
 mod tables;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -13,11 +14,10 @@ use anyhow::{Context, Result};
 use gpreempt_plot::Picture;
 
 use crate::contender::Contender;
-use crate::doorbells::Doorbells;
-use crate::measurement::{punctual, Measurement};
-use crate::results::{Outcome, Results};
+use crate::measurement::Measurement;
+use crate::results::{Outcome, Record, Results};
 use crate::split::Split;
-use crate::statistics::Spread;
+use crate::statistics::{percentile, Spread};
 
 /// The tables and the pictures, as file names and what belongs into each file.
 fn files(results: &Results) -> Vec<Picture> {
@@ -78,10 +78,14 @@ struct Case {
 /// The loads of a part, in the order of their first run.
 fn cases(results: &Results, part: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
-    for record in results.records.iter().filter(|record| record.part == part) {
+    for Record { name, .. } in results
+        .records
+        .iter()
+        .filter(|record| record.name.part == part)
+    {
         let case = Case {
-            load: record.load.clone(),
-            x: record.x,
+            load: name.load.clone(),
+            x: name.x,
         };
         if !cases.contains(&case) {
             cases.push(case);
@@ -96,25 +100,9 @@ fn contenders(results: &Results, part: &str) -> Vec<Contender> {
         results
             .records
             .iter()
-            .any(|record| record.part == part && record.contender == contender.name())
+            .any(|Record { name, .. }| name.part == part && name.contender == contender.name())
     };
     Contender::ALL.into_iter().filter(ran).collect()
-}
-
-/// KFD as it is: with one priority for all, unless a load ran with those of the queues alone.
-/// All loads of a part are compared with the same.
-fn baseline(results: &Results, part: &str) -> Contender {
-    let ran = |case: &Case, contender: Contender| {
-        let mut runs = results.of(part, &case.load, contender.name());
-        runs.next().is_some()
-    };
-    let missing = |case: &Case| ran(case, Contender::Classes) && !ran(case, Contender::Nobody);
-    let somewhere = contenders(results, part).contains(&Contender::Nobody);
-    if somewhere && !cases(results, part).iter().any(missing) {
-        Contender::Nobody
-    } else {
-        Contender::Classes
-    }
 }
 
 /// What several runs of a contender under a load gave.
@@ -122,8 +110,9 @@ struct Figures {
     p50: Spread,
     p99: Spread,
     p999: Spread,
-    /// The p99 without what the clients were late, where every run says it.
-    punctual: Option<Spread>,
+    /// The p99, and what each request took more than the same request alone, in
+    /// microseconds at the median and at the p99; of the same requests, run by run.
+    beside_alone: Option<BesideAlone>,
     /// Requests a second.
     throughput: Spread,
     others: Spread,
@@ -135,17 +124,25 @@ struct Figures {
     processor: Option<Spread>,
     transactions: Spread,
     preemptions: Vec<Split>,
-    doorbells: Option<Doorbells>,
+}
+
+/// How the urgent requests did in comparison with the same requests alone.
+#[derive(Clone, Copy)]
+struct BesideAlone {
+    /// The p99, as a multiple.
+    over: Spread,
+    /// What a request took longer, in microseconds.
+    added_p50: Spread,
+    added_p99: Spread,
 }
 
 impl Figures {
     fn of(results: &Results, part: &str, load: &str, contender: Contender) -> Option<Figures> {
-        let runs: Vec<&Measurement> = results.of(part, load, contender.name()).collect();
-        let latencies: Vec<_> = runs.iter().filter_map(|run| run.latency()).collect();
-        let punctual: Option<Vec<f64>> = runs
-            .iter()
-            .map(|run| Some(millis(run.punctual()?.p99)))
+        let runs: Vec<&Measurement> = results
+            .of(part, load, contender.name())
+            .map(|(_, run)| run)
             .collect();
+        let latencies: Vec<Vec<u64>> = runs.iter().map(|run| run.all_latencies()).collect();
         let spread = |of: fn(&Measurement) -> f64| Spread::of(runs.iter().map(|run| of(run)));
         let rates = runs
             .iter()
@@ -154,13 +151,13 @@ impl Figures {
             (redone + run.redone, executed + run.executed)
         });
         Some(Figures {
-            p50: Spread::of(latencies.iter().map(|latency| millis(latency.p50)))?,
-            p99: Spread::of(latencies.iter().map(|latency| millis(latency.p99)))?,
-            p999: Spread::of(latencies.iter().map(|latency| millis(latency.p999)))?,
-            punctual: punctual.and_then(Spread::of),
+            p50: percentile(&latencies, 500, millis)?,
+            p99: percentile(&latencies, 990, millis)?,
+            p999: percentile(&latencies, 999, millis)?,
+            beside_alone: beside_alone(results, part, load, contender),
             throughput: spread(Measurement::throughput)?,
             others: spread(others)?,
-            requests: latencies.iter().map(|latency| latency.count).sum(),
+            requests: latencies.iter().map(Vec::len).sum(),
             lost: runs.iter().map(|run| run.lost).sum(),
             repeated: runs.iter().map(|run| run.repeated).sum(),
             redone: redone as f64 / (executed + redone).max(1) as f64,
@@ -170,20 +167,49 @@ impl Figures {
                 .iter()
                 .flat_map(|run| run.preemptions.iter().copied())
                 .collect(),
-            doorbells: runs
-                .iter()
-                .filter_map(|run| run.doorbells)
-                .reduce(Doorbells::and),
         })
     }
 }
 
-/// The p99 of one beside another's, on time where both say it.
-fn over(own: &Figures, other: &Figures) -> f64 {
-    match (own.punctual, other.punctual) {
-        (Some(own), Some(other)) => own.median / other.median,
-        _ => own.p99.median / other.p99.median,
-    }
+/// Compares each run with the one of the same seed alone. Of a client that was not served to
+/// its end there are the requests up to there.
+fn beside_alone(
+    results: &Results,
+    part: &str,
+    load: &str,
+    contender: Contender,
+) -> Option<BesideAlone> {
+    let alone: BTreeMap<u64, &Measurement> =
+        results.of(part, load, Contender::Alone.name()).collect();
+    let pairs: Vec<(&Measurement, &Measurement)> = results
+        .of(part, load, contender.name())
+        .filter_map(|(seed, run)| Some((run, *alone.get(&seed)?)))
+        .collect();
+    let p99 = |runs: &[Vec<u64>]| Some(percentile(runs, 990, |time| time as f64)?.value);
+    let ratio = |pairs: &[(&Measurement, &Measurement)]| {
+        let own: Vec<_> = pairs.iter().map(|pair| pair.0.all_latencies()).collect();
+        let alone: Vec<_> = pairs.iter().map(|pair| pair.1.all_latencies()).collect();
+        Some(p99(&own)? / p99(&alone)?)
+    };
+    let each = pairs.chunks(1).filter_map(ratio);
+    let added: Vec<Vec<i64>> = pairs.iter().map(|(run, alone)| added(run, alone)).collect();
+    let micros = |nanos: i64| nanos as f64 / 1e3;
+    Some(BesideAlone {
+        over: Spread::around(ratio(&pairs)?, each)?,
+        added_p50: percentile(&added, 500, micros)?,
+        added_p99: percentile(&added, 990, micros)?,
+    })
+}
+
+/// What each request took more than the same request alone, in nanoseconds.
+fn added(run: &Measurement, alone: &Measurement) -> Vec<i64> {
+    let of_client = |(client, times): (&String, &Vec<u64>)| {
+        let alone = alone.latencies.get(client).into_iter().flatten();
+        let pairs = times.iter().zip(alone);
+        let added = pairs.map(|(&own, &alone)| own as i64 - alone as i64);
+        added.collect::<Vec<_>>()
+    };
+    run.latencies.iter().flat_map(of_client).collect()
 }
 
 /// Requests a second of the clients that are not urgent.
@@ -196,23 +222,19 @@ fn others(measurement: &Measurement) -> f64 {
         .sum()
 }
 
-/// The urgent client whose p99 is longest beside its own alone, both without what it was
-/// late, where that is known.
+/// The urgent client whose p99 is longest beside its own alone.
 fn worst_client(results: &Results, part: &str, load: &str, contender: Contender) -> Option<f64> {
-    let p99 = |contender: Contender| {
-        let mut all: std::collections::BTreeMap<&str, Vec<u64>> = Default::default();
-        for run in results.of(part, load, contender.name()) {
+    let times = |contender: Contender| {
+        let mut all: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+        for (_, run) in results.of(part, load, contender.name()) {
             for (client, times) in &run.latencies {
-                let late = run.late.get(client);
-                let times = late.and_then(|late| punctual(times, late));
-                let times = times.unwrap_or_else(|| run.latencies[client].clone());
                 all.entry(client).or_default().extend(times);
             }
         }
         all
     };
-    let alone = p99(Contender::Alone);
-    p99(contender)
+    let alone = times(Contender::Alone);
+    times(contender)
         .iter()
         .filter_map(|(client, times)| {
             let here = gpu_workload::latency::summary(times)?.p99;
@@ -237,7 +259,7 @@ fn floor(results: &Results, bytes: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Conditions, Record, SCHEMA};
+    use crate::results::{Conditions, Name, SCHEMA};
 
     /// Two contenders in two runs each, and one that failed.
     pub(super) fn results() -> Results {
@@ -263,32 +285,32 @@ mod tests {
             });
             Outcome::Measured(Box::new(run))
         };
-        let record = |load: &str, contender: &str, repetition, outcome| Record {
-            part: "loads".into(),
-            load: load.into(),
-            x: None,
-            contender: contender.into(),
-            repetition,
-            settings: None,
+        let record = |load: &str, contender: &str, seed, outcome| Record {
+            name: Name {
+                part: "loads".into(),
+                load: load.into(),
+                x: None,
+                contender: contender.into(),
+                seed,
+            },
             outcome,
         };
         Results {
             schema: SCHEMA,
             conditions: Conditions {
                 gpu: "virtual".into(),
-                duration_ns: 500_000_000,
-                repetitions: 2,
                 save_bytes_per_us: 5_300_000,
                 save_fixed_ns: 5_000,
                 poll_interval_us: 100,
                 ..Conditions::default()
             },
             records: vec![
-                record("A", "none", 0, measured(8_000_000, 50.0)),
-                record("A", "alone", 0, measured(2_000_000, 0.0)),
-                record("A", "strict", 0, measured(3_000_000, 30.0)),
-                record("A", "strict", 1, measured(5_000_000, 40.0)),
-                record("D", "strict", 0, Outcome::Failed("no luck".into())),
+                record("A", "alone", 1, measured(2_000_000, 0.0)),
+                record("A", "alone", 2, measured(2_500_000, 0.0)),
+                record("A", "classes", 1, measured(8_000_000, 50.0)),
+                record("A", "strict", 1, measured(3_000_000, 30.0)),
+                record("A", "strict", 2, measured(5_000_000, 40.0)),
+                record("D", "strict", 1, Outcome::Failed("no luck".into())),
             ],
         }
     }
@@ -330,40 +352,61 @@ mod tests {
             .iter()
             .map(|c| c.name())
             .collect();
-        assert_eq!(names, ["alone", "none", "strict"]);
+        assert_eq!(names, ["alone", "classes", "strict"]);
         assert!(cases(&results, "poll").is_empty());
     }
 
     #[test]
-    fn figures_are_medians_over_runs() {
+    fn latencies_are_of_all_runs_together_and_rates_their_median() {
         let results = results();
         let strict = Contender::by_name("strict").unwrap();
         let figures = Figures::of(&results, "loads", "A", strict).unwrap();
-        assert_eq!(figures.p99.text(1), "4.0 (3.0-5.0)");
+        assert_eq!(figures.p99.text(1), "5.0 (3.0 to 5.0)");
         assert_eq!(figures.requests, 4);
-        assert_eq!(figures.others.median, 35.0);
-        assert_eq!(figures.throughput.median, 135.0);
-        assert_eq!(figures.transactions.median, 8.0);
+        assert_eq!(figures.others.value, 35.0);
+        assert_eq!(figures.throughput.value, 135.0);
+        assert_eq!(figures.transactions.value, 8.0);
         assert_eq!(figures.redone, 0.1);
         assert_eq!(figures.preemptions.len(), 2);
         assert!(Figures::of(&results, "loads", "D", strict).is_none());
     }
 
     #[test]
-    fn all_loads_are_compared_with_a_contender_that_ran_on_all_of_them() {
+    fn requests_are_compared_with_the_same_ones_alone() {
         let mut results = results();
-        assert_eq!(baseline(&results, "loads"), Contender::Nobody);
-        let classes = |load: &str| Record {
-            load: load.into(),
-            contender: "classes".into(),
-            ..results.records[0].clone()
+        let strict = Contender::by_name("strict").unwrap();
+        let of = |results: &Results| beside_alone(results, "loads", "A", strict);
+        let beside = of(&results).unwrap();
+        // 3 over 2 ms and 5 over 2.5.
+        assert_eq!(beside.over.text(2), "2.00 (1.50 to 2.00)");
+        assert_eq!(beside.added_p50.text(0), "0");
+        assert_eq!(beside.added_p99.text(0), "2500 (1000 to 2500)");
+
+        // A run whose seed did not run alone is compared with nothing.
+        results.records.retain(|record| {
+            record.name
+                != (Name {
+                    seed: 2,
+                    contender: "alone".into(),
+                    ..record.name.clone()
+                })
+        });
+        assert_eq!(of(&results).unwrap().over.text(2), "1.50");
+        results
+            .records
+            .retain(|record| record.name.contender != "alone");
+        assert!(of(&results).is_none());
+    }
+
+    #[test]
+    fn a_client_that_was_not_served_is_compared_as_far_as_it_was() {
+        let run = |times: &[u64]| {
+            let mut run = Measurement::default();
+            run.latencies.insert("a".into(), times.to_vec());
+            run
         };
-        let (on_a, on_b) = (classes("A"), classes("B"));
-        results.records.push(on_a);
-        assert_eq!(baseline(&results, "loads"), Contender::Nobody);
-        results.records.push(on_b);
-        assert_eq!(baseline(&results, "loads"), Contender::Classes);
-        assert_eq!(baseline(&results, "rate"), Contender::Classes);
+        assert_eq!(added(&run(&[5, 3]), &run(&[1, 4, 9])), [4, -1]);
+        assert!(added(&run(&[]), &run(&[1])).is_empty());
     }
 
     #[test]
@@ -376,14 +419,14 @@ mod tests {
         }
         let strict = Contender::by_name("strict").unwrap();
         let figures = Figures::of(&results, "loads", "A", strict).unwrap();
-        assert_eq!(figures.transactions.median, 2.0);
+        assert_eq!(figures.transactions.value, 2.0);
     }
 
     #[test]
     fn the_worst_client_is_compared_with_itself() {
         let results = results();
         let strict = Contender::by_name("strict").unwrap();
-        assert_eq!(worst_client(&results, "loads", "A", strict), Some(2.5));
+        assert_eq!(worst_client(&results, "loads", "A", strict), Some(2.0));
         assert_eq!(worst_client(&results, "loads", "D", strict), None);
     }
 
@@ -396,8 +439,8 @@ mod tests {
     #[test]
     fn a_run_is_told_in_short() {
         let results = results();
-        assert!(in_short(&results.records[0].outcome).contains("p99 8.00 ms"));
-        assert_eq!(in_short(&results.records[4].outcome), "failed: no luck");
+        assert!(in_short(&results.records[2].outcome).contains("p99 8.00 ms"));
+        assert_eq!(in_short(&results.records[5].outcome), "failed: no luck");
         let empty = Outcome::Measured(Box::default());
         assert!(in_short(&empty).contains("no urgent request"));
     }

@@ -23,6 +23,7 @@ pub struct Call {
 /// One preemption: waves of others were saved while an urgent request waited.
 /// Times are GPU nanoseconds. What no clock has seen is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Row", into = "Row")]
 pub struct Split {
     /// From the urgent doorbell, or from the hint before it, or from the last urgent
     /// workgroup's end where that is later, to the call: looks, grace and decision.
@@ -52,6 +53,62 @@ pub struct Split {
     pub announced: Option<u64>,
     /// Bytes of the waves that were saved.
     pub bytes: u64,
+}
+
+/// As it is kept: there are thousands, so that names would be most of the file.
+type Row = (
+    Option<u64>,
+    Option<u64>,
+    u64,
+    u64,
+    u64,
+    u64,
+    Option<u64>,
+    u64,
+    u64,
+    Option<u64>,
+    u64,
+);
+
+impl From<Row> for Split {
+    fn from(row: Row) -> Split {
+        let (detection, command, unmap, query, edit, runlist, ahead, launch, ..) = row;
+        let (.., total, announced, bytes) = row;
+        Split {
+            detection,
+            command,
+            unmap,
+            query,
+            edit,
+            runlist,
+            ahead,
+            launch,
+            total,
+            announced,
+            bytes,
+        }
+    }
+}
+
+impl From<Split> for Row {
+    fn from(split: Split) -> Row {
+        let Split {
+            detection,
+            command,
+            unmap,
+            query,
+            edit,
+            runlist,
+            ahead,
+            launch,
+            total,
+            announced,
+            bytes,
+        } = split;
+        (
+            detection, command, unmap, query, edit, runlist, ahead, launch, total, announced, bytes,
+        )
+    }
 }
 
 impl Split {
@@ -263,7 +320,6 @@ mod tests {
     fn request(submit_ns: u64, end_ns: u64) -> Sample {
         Sample {
             arrival_ns: submit_ns,
-            late_ns: 0,
             hint_ns: None,
             submit_ns,
             start_ns: end_ns - 1,

@@ -26,18 +26,18 @@ pub fn summary(times: &[u64]) -> Option<Summary> {
         count: sorted.len(),
         min,
         mean: (sum / sorted.len() as u128) as u64,
-        p50: nearest_rank(&sorted, 500),
-        p90: nearest_rank(&sorted, 900),
-        p99: nearest_rank(&sorted, 990),
-        p999: nearest_rank(&sorted, 999),
+        p50: nearest_rank(&sorted, 500)?,
+        p90: nearest_rank(&sorted, 900)?,
+        p99: nearest_rank(&sorted, 990)?,
+        p999: nearest_rank(&sorted, 999)?,
         max,
     })
 }
 
-/// The smallest time that at least `permille` of all do not exceed.
-fn nearest_rank(sorted: &[u64], permille: usize) -> u64 {
+/// The smallest time that at least `permille` of all do not exceed, if there are any.
+pub fn nearest_rank<T: Copy>(sorted: &[T], permille: usize) -> Option<T> {
     let rank = (sorted.len() * permille).div_ceil(1000).max(1);
-    sorted[rank - 1]
+    sorted.get(rank - 1).copied()
 }
 
 #[cfg(test)]

@@ -122,14 +122,12 @@ struct Outstanding {
     slot: usize,
     arrival_guest_ns: u64,
     hint_guest_ns: Option<u64>,
-    late_guest_ns: u64,
     submit_guest_ns: u64,
 }
 
 struct Finished {
     arrival_guest_ns: u64,
     hint_guest_ns: Option<u64>,
-    late_guest_ns: u64,
     submit_guest_ns: u64,
     seen_guest_ns: u64,
     start_ticks: u64,

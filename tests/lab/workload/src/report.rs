@@ -95,10 +95,6 @@ pub struct Sample {
     /// When the client announced it, where it gave a hint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint_ns: Option<u64>,
-    /// For how long the client slept on when it should have taken up the request, or have
-    /// rung the doorbell.
-    #[serde(default)]
-    pub late_ns: u64,
     pub submit_ns: u64,
     pub start_ns: u64,
     pub end_ns: u64,
@@ -108,11 +104,6 @@ impl Sample {
     /// From arrival to completion.
     pub fn latency(&self) -> u64 {
         self.end_ns.saturating_sub(self.arrival_ns)
-    }
-
-    /// The same without what the client was late.
-    pub fn punctual(&self) -> u64 {
-        self.latency().saturating_sub(self.late_ns)
     }
 }
 

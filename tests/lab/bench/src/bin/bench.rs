@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The benchmark: every load under every contender, in turns, in one guest.
+//! The benchmark: every load under every contender, each run in a guest of its own.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread;
 use std::time::Instant;
 
-use anyhow::{bail, ensure, Context, Result};
+use anyhow::{bail, Context, Result};
 use clap::{Args, Parser, Subcommand};
-use e2e_runner::cache::{make_directory, Cache, Kernel};
+use e2e_runner::cache::{key, make_directory, module, program, Cache, Kernel};
 use e2e_runner::scenario::Configuration;
 use gpreempt_bench::contender::Contender;
 use gpreempt_bench::hardware;
@@ -15,7 +18,7 @@ use gpreempt_bench::load::DILATION;
 use gpreempt_bench::measure::Arena;
 use gpreempt_bench::plan::{experiments, Experiment, Extent, Part, Place};
 use gpreempt_bench::report;
-use gpreempt_bench::results::{Conditions, Loads, Outcome, Record, Results, SCHEMA};
+use gpreempt_bench::results::{Conditions, Name, Outcome, Record, Results, SCHEMA};
 use gpreempt_bench::settings;
 use gpreempt_bench::suite;
 use gpreempt_policy::Numbers;
@@ -52,9 +55,9 @@ struct Hardware {
     /// For how many milliseconds urgent requests arrive in a run.
     #[arg(long, default_value_t = 10_000)]
     millis: u64,
-    /// How often everything is run.
+    /// How often everything is run, with other arrivals each time.
     #[arg(long, default_value_t = 5)]
-    repetitions: u32,
+    seeds: u64,
     /// Loads to run; all when none are given.
     #[arg(long, value_delimiter = ',', value_parser = load)]
     loads: Vec<String>,
@@ -78,9 +81,9 @@ struct Run {
     /// Do not make the runs of loads longer than that for the sake of 300 urgent requests.
     #[arg(long)]
     short: bool,
-    /// How often everything but the points of a sweep is run.
-    #[arg(long, default_value_t = 1)]
-    repetitions: u32,
+    /// How often everything but the points of a sweep is run, with other arrivals each time.
+    #[arg(long, default_value_t = 3)]
+    seeds: u64,
     /// Parts to run; all when none are given.
     #[arg(long, value_enum, value_delimiter = ',')]
     parts: Vec<Part>,
@@ -96,9 +99,10 @@ struct Run {
     /// Keep what clients and device say of each run, too, to see why a request was slow.
     #[arg(long)]
     keep: bool,
-    /// Add to the results that are there.
+    /// How many guests run beside each other; as many as the machine has processors when it
+    /// is not given.
     #[arg(long)]
-    add: bool,
+    guests: Option<usize>,
     /// Where results, tables and plots are written.
     #[arg(long)]
     output: PathBuf,
@@ -127,8 +131,11 @@ fn main() -> Result<()> {
         Command::Hardware(hardware) => hardware.perform(),
         Command::Report { results, output } => {
             make_directory(&output)?;
-            let parts = results.iter().map(|file| Results::read(file));
-            let whole = Results::together(parts.collect::<Result<_>>()?)?;
+            let (first, others) = results.split_first().context("there are no results")?;
+            let mut whole = Results::read(first)?;
+            for other in others {
+                whole.add(Results::read(other)?)?;
+            }
             if results.len() > 1 {
                 whole.write(&output.join("results.json"))?;
             }
@@ -146,22 +153,18 @@ impl Hardware {
             .parent()
             .context("this program is in no directory")?;
         let file = self.output.join("results.json");
-        let load = load_average()?;
         let mut results = Results {
             schema: SCHEMA,
             conditions: Conditions {
                 gpu: gpu.name,
+                commit: commit(),
                 kernel: fs::read_to_string("/proc/sys/kernel/osrelease")?
                     .trim()
                     .into(),
                 dilation: 1,
                 settings: settings::in_force(),
-                duration_ns: self.millis * 1_000_000,
-                repetitions: self.repetitions,
-                host: format!("{} processors", std::thread::available_parallelism()?),
-                host_load: (load, load),
+                host: format!("{} processors", thread::available_parallelism()?),
                 poll_interval_us: Numbers::DEFAULT.poll_interval_us,
-                loads: Loads::NOW,
                 ..Conditions::default()
             },
             records: Vec::new(),
@@ -170,12 +173,12 @@ impl Hardware {
         if loads.is_empty() {
             loads = suite::names().map(str::to_owned).collect();
         }
-        for repetition in 0..self.repetitions {
+        for seed in 1..=self.seeds {
             for name in &loads {
                 let workload = loads::by_name(name).context("a name that was checked")?;
-                let spec = hardware::spec(&workload, gpu.units, self.millis * 1_000_000);
+                let spec = hardware::spec(&workload, gpu.units, self.millis * 1_000_000, seed);
                 for &contender in &self.contenders {
-                    let keep = format!("{name}-{}-{repetition}", contender.name());
+                    let keep = format!("{name}-{}-{seed}", contender.name());
                     let outcome =
                         hardware::run(programs, &spec, contender, &self.output.join(keep))
                             .map_or_else(
@@ -187,16 +190,16 @@ impl Hardware {
                         contender.name(),
                         report::in_short(&outcome)
                     );
-                    results.records.push(Record {
-                        part: Part::Loads.name().into(),
-                        load: name.clone(),
-                        x: None,
-                        contender: contender.name().into(),
-                        repetition,
-                        settings: None,
+                    results.record(Record {
+                        name: Name {
+                            part: Part::Loads.name().into(),
+                            load: name.clone(),
+                            x: None,
+                            contender: contender.name().into(),
+                            seed,
+                        },
                         outcome,
                     });
-                    results.conditions.host_load.1 = load_average()?;
                     results.write(&file)?;
                 }
             }
@@ -205,13 +208,21 @@ impl Hardware {
     }
 }
 
+/// A run that is to be made.
+struct Job {
+    place: Place,
+    experiment: Experiment,
+    contender: Contender,
+    name: Name,
+}
+
 impl Run {
     fn perform(mut self) -> Result<()> {
         if !(20..=60_000).contains(&self.millis) {
             bail!("--millis is {}; give 20 to 60000", self.millis);
         }
-        if !(1..=1000).contains(&self.repetitions) {
-            bail!("--repetitions is {}; give 1 to 1000", self.repetitions);
+        if !(1..=1000).contains(&self.seeds) {
+            bail!("--seeds is {}; give 1 to 1000", self.seeds);
         }
         if self.parts.is_empty() {
             self.parts = Part::ALL.to_vec();
@@ -220,27 +231,37 @@ impl Run {
         let cache = Cache::open()?;
         let kernel = cache.kernel_with_module(&self.kernel)?;
         let file = self.output.join("results.json");
-        let mut results = Results {
-            schema: SCHEMA,
-            conditions: self.conditions(&kernel)?,
-            records: Vec::new(),
+        let results = begin(&file, self.conditions(&kernel)?)?;
+        let all = self.jobs(&kernel);
+        let total = all.len();
+        let jobs: VecDeque<Job> = all
+            .into_iter()
+            .filter(|job| !results.has(&job.name))
+            .collect();
+        if jobs.len() < total {
+            println!("bench: {} of {total} runs are there", total - jobs.len());
+        }
+        let bench = Bench {
+            cache,
+            kernel,
+            file,
+            keep: self.keep.then(|| self.output.clone()),
+            begin: Instant::now(),
+            total: jobs.len(),
+            jobs: Mutex::new(jobs),
+            results: Mutex::new(results),
         };
-        if self.add {
-            let there = Results::read(&file)?;
-            ensure!(
-                there.conditions.loads == Loads::NOW,
-                "{} has results of {}, which cannot be added to: run without --add",
-                file.display(),
-                there.conditions.loads.what()
-            );
-            results.records = there.records;
-        }
-        let mut places: Vec<Place> = self.parts.iter().map(|part| part.place()).collect();
-        places.sort();
-        places.dedup();
-        for place in places {
-            self.at(&cache, &kernel, place, &mut results, &file)?;
-        }
+        let guests = match self.guests {
+            Some(guests) => guests.max(1),
+            None => thread::available_parallelism()?.get(),
+        };
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..guests).map(|_| scope.spawn(|| bench.work())).collect();
+            workers
+                .into_iter()
+                .try_for_each(|worker| worker.join().expect("a guest's thread panicked"))
+        })?;
+        let results = bench.results.into_inner().expect(NO_PANIC);
         report::write(&results, &self.output)?;
         println!(
             "bench: results, tables and plots are in {}",
@@ -249,114 +270,181 @@ impl Run {
         Ok(())
     }
 
-    /// All parts that run in one kind of guest.
-    fn at(
-        &self,
-        cache: &Cache,
-        kernel: &Kernel,
-        place: Place,
-        results: &mut Results,
-        file: &Path,
-    ) -> Result<()> {
-        let start = || -> Result<Arena> {
-            let configuration = Configuration {
-                hurried: true,
-                ..Configuration::new(kernel.clone(), place.dies())
-            };
-            let mut guest = configuration.start(cache, &place.needs())?;
-            guest.device.set_aql_packet(suite::timing().aql_packet)?;
-            Arena::new(guest, place.probes())
-        };
-        let mut arena = start()?;
-        let shape = &arena.guest.shape;
-        let units = 4 * shape.cu_per_sh * shape.xcc;
-        let extent = Extent {
-            duration: self.millis * 1_000_000,
-            enough: !self.short,
-            loads: self.loads.clone(),
-            contenders: self.contenders.clone(),
-            coarse: self.coarse,
-        };
-        let all: Vec<Experiment> = self
-            .parts
-            .iter()
-            .filter(|part| part.place() == place)
-            .flat_map(|&part| experiments(part, units, &extent))
-            .collect();
-        // A sweep shows how something grows: its points stand for each other.
-        let repeated = |one: &Experiment, repetition| repetition == 0 || one.x.is_none();
-        let total: usize = (0..self.repetitions)
-            .flat_map(|repetition| all.iter().filter(move |one| repeated(one, repetition)))
-            .map(|one| one.contenders.len())
-            .sum();
-        let expected: u64 = (0..self.repetitions)
-            .flat_map(|repetition| all.iter().filter(move |one| repeated(one, repetition)))
-            .map(|one| one.lasts() * one.contenders.len() as u64)
-            .sum();
-        println!("bench: {total} runs take about {} minutes", expected / 60);
-        let begin = Instant::now();
-        let mut done = 0;
-        for repetition in 0..self.repetitions {
-            for experiment in all.iter().filter(|one| repeated(one, repetition)) {
-                for &contender in &experiment.contenders {
-                    let name = format!("{}-{}-{repetition}", experiment.load, contender.name());
-                    let name = format!("{}-{name}.json", experiment.part.name());
-                    let keep = self.keep.then(|| self.output.join(name));
-                    let outcome = match run(&mut arena, experiment, contender, keep.as_deref()) {
-                        Ok(outcome) => outcome,
-                        Err(error) => {
-                            arena = start()?;
-                            Outcome::Failed(format!("{error:#}"))
-                        }
-                    };
-                    done += 1;
-                    let left = begin.elapsed().as_secs() as usize * (total - done) / done;
-                    println!(
-                        "bench: {done}/{total}, {left} s left: {} {} {}: {}",
-                        experiment.part.name(),
-                        experiment.load,
-                        contender.name(),
-                        report::in_short(&outcome)
-                    );
-                    results.records.push(Record {
-                        part: experiment.part.name().into(),
-                        load: experiment.load.clone(),
-                        x: experiment.x,
-                        contender: contender.name().into(),
-                        repetition,
-                        settings: None,
-                        outcome,
-                    });
-                    results.conditions.host_load.1 = load_average()?;
-                    results.write(file)?;
-                }
-            }
-        }
-        Ok(())
+    /// All runs: everything with one seed before anything with the next.
+    fn jobs(&self, kernel: &Kernel) -> Vec<Job> {
+        (1..=self.seeds)
+            .flat_map(|seed| self.parts.iter().map(move |&part| (seed, part)))
+            .flat_map(|(seed, part)| {
+                let place = part.place();
+                let shape = configuration(kernel, place).shape(&place.needs());
+                let units = 4 * shape.cu_per_sh * shape.xcc;
+                let extent = Extent {
+                    duration: self.millis * 1_000_000,
+                    enough: !self.short,
+                    loads: self.loads.clone(),
+                    contenders: self.contenders.clone(),
+                    coarse: self.coarse,
+                    seed,
+                };
+                experiments(part, units, &extent)
+                    .into_iter()
+                    // A sweep shows how something grows: its points stand for each other.
+                    .filter(|experiment| seed == 1 || experiment.x.is_none())
+                    .flat_map(|experiment| jobs(place, &experiment, seed))
+                    .collect::<Vec<_>>()
+            })
+            .collect()
     }
 
     fn conditions(&self, kernel: &Kernel) -> Result<Conditions> {
         let timing = suite::timing();
-        let load = load_average()?;
         Ok(Conditions {
             gpu: "virtual".into(),
             kernel: kernel.release.clone(),
+            commit: commit(),
+            tested: tested(kernel)?,
             dilation: DILATION,
             model: model(&timing),
             settings: settings::in_force(),
-            duration_ns: self.millis * 1_000_000,
-            repetitions: self.repetitions,
-            host: format!(
-                "{} processors, QEMU without hardware virtualisation",
-                std::thread::available_parallelism()?
-            ),
-            host_load: (load, load),
+            host: "QEMU without hardware virtualisation".into(),
             save_bytes_per_us: timing.save_bytes_per_microsecond,
             save_fixed_ns: timing.save_fixed,
             poll_interval_us: Numbers::DEFAULT.poll_interval_us,
-            loads: Loads::NOW,
         })
     }
+}
+
+/// The runs of an experiment.
+fn jobs(place: Place, experiment: &Experiment, seed: u64) -> Vec<Job> {
+    let name = |contender: Contender| Name {
+        part: experiment.part.name().into(),
+        load: experiment.load.clone(),
+        x: experiment.x,
+        contender: contender.name().into(),
+        seed,
+    };
+    let job = |&contender: &Contender| Job {
+        place,
+        experiment: experiment.clone(),
+        contender,
+        name: name(contender),
+    };
+    experiment.contenders.iter().map(job).collect()
+}
+
+/// The results to add to. Those of other sources or another kernel are put aside.
+fn begin(file: &Path, conditions: Conditions) -> Result<Results> {
+    if file.exists() {
+        match Results::read(file) {
+            Ok(there) if there.conditions.same(&conditions) => return Ok(there),
+            _ => {}
+        }
+        let aside = file.with_extension("before.json");
+        fs::rename(file, &aside).with_context(|| aside.display().to_string())?;
+        println!(
+            "bench: what was measured before is of something else, and is in {} now",
+            aside.display()
+        );
+    }
+    Ok(Results {
+        schema: SCHEMA,
+        conditions,
+        records: Vec::new(),
+    })
+}
+
+fn configuration(kernel: &Kernel, place: Place) -> Configuration {
+    Configuration {
+        hurried: true,
+        ..Configuration::new(kernel.clone(), place.dies())
+    }
+}
+
+const NO_PANIC: &str = "no holder panics";
+
+/// What the threads share, of which each has a guest at a time.
+struct Bench {
+    cache: Cache,
+    kernel: Kernel,
+    file: PathBuf,
+    /// Where the raw material of runs is kept, if it is.
+    keep: Option<PathBuf>,
+    begin: Instant,
+    total: usize,
+    jobs: Mutex<VecDeque<Job>>,
+    results: Mutex<Results>,
+}
+
+impl Bench {
+    fn work(&self) -> Result<()> {
+        while let Some(job) = self.next() {
+            let outcome = self
+                .measure(&job)
+                .unwrap_or_else(|error| Outcome::Failed(format!("{error:#}")));
+            let Name {
+                part,
+                load,
+                contender,
+                seed,
+                ..
+            } = &job.name;
+            let mut results = self.results.lock().expect(NO_PANIC);
+            println!(
+                "bench: {} s, {} of {} left: {part} {load} {contender} seed {seed}: {}",
+                self.begin.elapsed().as_secs(),
+                self.jobs.lock().expect(NO_PANIC).len(),
+                self.total,
+                report::in_short(&outcome)
+            );
+            results.record(Record {
+                name: job.name,
+                outcome,
+            });
+            results.write(&self.file)?;
+        }
+        Ok(())
+    }
+
+    fn next(&self) -> Option<Job> {
+        self.jobs.lock().expect(NO_PANIC).pop_front()
+    }
+
+    fn measure(&self, job: &Job) -> Result<Outcome> {
+        let needs = job.place.needs();
+        let mut guest = configuration(&self.kernel, job.place).start(&self.cache, &needs)?;
+        guest.device.set_aql_packet(suite::timing().aql_packet)?;
+        let mut arena = Arena::new(guest, job.place.probes())?;
+        let Job {
+            experiment, name, ..
+        } = job;
+        let keep = self.keep.as_ref().map(|folder| {
+            let Name {
+                part,
+                load,
+                contender,
+                seed,
+                ..
+            } = name;
+            folder.join(format!("{part}-{load}-{contender}-{seed}.json"))
+        });
+        run(&mut arena, experiment, job.contender, keep.as_deref())
+    }
+}
+
+/// What is measured: the module, and all that runs it.
+fn tested(kernel: &Kernel) -> Result<String> {
+    let mut files = vec![std::env::current_exe()?, module(&kernel.release)?];
+    for name in ["vgpu", "agent", "workload", "kfdctl", "libguest_clock.so"] {
+        files.push(program(name)?);
+    }
+    let read = |file: PathBuf| fs::read(&file).with_context(|| file.display().to_string());
+    let contents: Vec<Vec<u8>> = files.into_iter().map(read).collect::<Result<_>>()?;
+    Ok(key(&contents.iter().map(Vec::as_slice).collect::<Vec<_>>()))
+}
+
+/// The commit of the sources, which who starts this program knows.
+fn commit() -> String {
+    std::env::var("GP_COMMIT").unwrap_or_else(|_| "not known".into())
 }
 
 /// One run, of which the raw material is written to a file if there is one.
@@ -416,10 +504,4 @@ fn model(timing: &Timing) -> Vec<String> {
         ),
         format!("read pointers move at launch; {DILATION} ns of the guest are 1 ns of the GPU"),
     ]
-}
-
-fn load_average() -> Result<f64> {
-    let text = fs::read_to_string("/proc/loadavg")?;
-    let first = text.split(' ').next().context("no load average")?;
-    Ok(first.parse()?)
 }

@@ -257,12 +257,12 @@ fn where_time_goes(name: &str, preemptions: &[Split]) -> String {
          module is sure that the request waits, and {:.0} us to save the running work and begin. In\n\
          parts, and the longest:\n",
         preemptions.len(),
-        detection.median,
-        total.median
+        detection.value,
+        total.value
     );
     for (at, (name, _)) in Split::default().parts().iter().enumerate() {
         if let Some(part) = spread(&|split| split.parts()[at].1) {
-            out += &format!("{name:>14} {:>6.0} {:>6.0} us\n", part.median, part.high);
+            out += &format!("{name:>14} {:>6.0} {:>6.0} us\n", part.value, part.high);
         }
     }
     out

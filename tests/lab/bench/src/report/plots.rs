@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use gpreempt_plot::{Axis, Lines, Mark, Panel, Panels, Picture, Row, Series};
 
-use super::{baseline, cases, contenders, durations, over, Case, Figures};
+use super::{cases, contenders, durations, Case, Figures};
 use gpu_workload::latency::summary;
 
 use crate::contender::Contender;
@@ -44,13 +44,13 @@ fn facts(results: &Results, part: Part) -> String {
     if conditions.model.is_empty() {
         return conditions.gpu.clone();
     }
-    let repetitions: BTreeSet<u32> = results
+    let seeds: BTreeSet<u64> = results
         .records
         .iter()
-        .filter(|record| record.part == part.name())
-        .map(|record| record.repetition)
+        .filter(|record| record.name.part == part.name())
+        .map(|record| record.name.seed)
         .collect();
-    let runs = match repetitions.len() {
+    let runs = match seeds.len() {
         1 => "1 run".to_owned(),
         more => format!("{more} runs"),
     };
@@ -65,8 +65,8 @@ fn facts(results: &Results, part: Part) -> String {
 
 /// The urgent p99 of every load under every contender.
 fn latency(results: &Results) -> Option<Picture> {
-    let panels = of_loads(results, |contender, own, alone, _| {
-        Some(bar(contender, over(own, alone?), 2))
+    let panels = of_loads(results, |contender, own, _| {
+        Some(bar(contender, own.beside_alone?.over.value, 2))
     });
     picture(
         "latency.svg",
@@ -84,8 +84,8 @@ fn latency(results: &Results) -> Option<Picture> {
 
 /// The throughput of every load under every contender.
 fn throughput(results: &Results) -> Option<Picture> {
-    let panels = of_loads(results, |contender, own, _, nobody| {
-        let share = 100.0 * own.throughput.median / nobody?.throughput.median;
+    let panels = of_loads(results, |contender, own, classes| {
+        let share = 100.0 * own.throughput.value / classes?.throughput.value;
         Some(bar(contender, share, 1))
     });
     let quantity =
@@ -105,7 +105,7 @@ fn throughput(results: &Results) -> Option<Picture> {
 
 /// How long preemptions took under every load that has seen some.
 fn preemptions(results: &Results) -> Option<Picture> {
-    let panels = of_loads(results, |contender, own, _, _| {
+    let panels = of_loads(results, |contender, own, _| {
         let totals = own.preemptions.iter().map(|one| one.total);
         let totals: Vec<u64> = totals.filter(|total| *total > 0).collect();
         let total = summary(&totals)?;
@@ -144,21 +144,20 @@ fn bar(contender: Contender, value: f64, decimals: usize) -> Row {
     }
 }
 
-/// A panel for each load: a row for each contender, made of its figures, those of
-/// alone and those of nobody.
+/// A panel for each load: a row for each contender, made of its figures and those of KFD with
+/// its classes.
 fn of_loads(
     results: &Results,
-    row: impl Fn(Contender, &Figures, Option<&Figures>, Option<&Figures>) -> Option<Row>,
+    row: impl Fn(Contender, &Figures, Option<&Figures>) -> Option<Row>,
 ) -> Vec<Panel> {
     let part = Part::Loads.name();
-    let baseline = baseline(results, part);
     let panel = |case: Case| {
         let of = |contender| Figures::of(results, part, &case.load, contender);
-        let (alone, nobody) = (of(Contender::Alone), of(baseline));
+        let classes = of(Contender::Classes);
         let rows = contenders(results, part)
             .into_iter()
             .filter(|&contender| contender != Contender::Alone)
-            .filter_map(|one| row(one, &of(one)?, alone.as_ref(), nobody.as_ref()));
+            .filter_map(|one| row(one, &of(one)?, classes.as_ref()));
         Panel {
             name: format!("Load {}", case.load),
             rows: rows.collect(),
@@ -198,7 +197,7 @@ fn sweep(results: &Results, part: Part) -> Option<Picture> {
                 .iter()
                 .filter_map(|case| {
                     let figures = Figures::of(results, name, &case.load, contender)?;
-                    Some((case.x?, figures.p99.median))
+                    Some((case.x?, figures.p99.value))
                 })
                 .collect(),
         })
@@ -247,8 +246,8 @@ mod tests {
 
     #[test]
     fn a_load_without_any_run_has_no_panel() {
-        let panels = of_loads(&results(), |contender, own, _, _| {
-            Some(bar(contender, own.p99.median, 1))
+        let panels = of_loads(&results(), |contender, own, _| {
+            Some(bar(contender, own.p99.value, 1))
         });
         assert_eq!(panels.len(), 1);
         assert_eq!(panels[0].name, "Load A");
@@ -257,16 +256,16 @@ mod tests {
             .iter()
             .map(|row| (row.name.as_str(), row.figures.as_str(), row.dark))
             .collect();
-        assert_eq!(rows, [("none", "8.0", false), ("strict", "4.0", true)]);
+        assert_eq!(rows, [("classes", "8.0", false), ("strict", "5.0", true)]);
     }
 
     #[test]
     fn a_sweep_is_drawn_over_what_it_varies() {
         let mut results = results();
         for (at, record) in results.records.iter_mut().enumerate() {
-            record.part = "poll".into();
-            record.load = format!("L{at}");
-            record.x = Some(10.0 * (at + 1) as f64);
+            record.name.part = "poll".into();
+            record.name.load = format!("L{at}");
+            record.name.x = Some(10.0 * (at + 1) as f64);
         }
         assert_eq!(names(&results), ["poll.svg"]);
     }

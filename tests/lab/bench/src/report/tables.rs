@@ -6,7 +6,7 @@ use std::fmt::Write;
 use gpu_workload::latency::summary;
 
 use super::conditions::conditions;
-use super::{baseline, cases, contenders, floor, over, worst_client, Figures};
+use super::{cases, contenders, floor, worst_client, Figures};
 use crate::contender::Contender;
 use crate::plan::Part;
 use crate::results::{Outcome, Results};
@@ -37,12 +37,12 @@ pub fn document(results: &Results) -> String {
         if cases.iter().all(|case| case.x.is_some()) {
             out += &sweep(results, part);
         } else {
+            out += &overview(results, name);
             for case in &cases {
                 out += &contest(results, name, &case.load);
             }
         }
         out += &splits(results, name);
-        out += &doorbells(results, name);
         out += &failures(results, name);
     }
     out
@@ -63,10 +63,10 @@ fn title(part: Part) -> &'static str {
 
 fn about(part: Part) -> &'static str {
     match part {
-        Part::Loads => "Milliseconds of GPU time from arrival to completion, medians of the repetitions with their range.\n\
-            *On time* is the p99 without what the clients were late: they sleep until a request is due, and the\n\
-            emulated processor wakes them when it can. *Over alone* is by the medians, of the p99 on time; *worst\n\
-            client* by the pooled times of each urgent client.",
+        Part::Loads => "Latencies are from arrival to completion, in GPU time, of all runs together; in brackets are the\n\
+            least and the most of one run. *Over alone* is by the p99. *Added* is what a request took more than the\n\
+            same request alone. *Worst client* is the urgent client whose p99 is longest over its own alone.\n\
+            Throughputs are over those of *classes*, medians of the runs.",
         Part::Preparation => "Load A; x is the host's work between arrival and doorbell, in microseconds.",
         Part::Rate => "VGG at x requests a second beside a ResNet-152 that always has work.",
         Part::Poll => "Load L; x is `poll_interval_us`.",
@@ -77,64 +77,115 @@ fn about(part: Part) -> &'static str {
     }
 }
 
+/// What an operator wants to know first, for every load at a glance.
+fn overview(results: &Results, part: &str) -> String {
+    let contenders: Vec<Contender> = contenders(results, part)
+        .into_iter()
+        .filter(|&contender| contender != Contender::Alone)
+        .collect();
+    let names: Vec<&str> = contenders.iter().map(|one| one.name()).collect();
+    let mut tables = [
+        "### Microseconds added\n\nTo urgent requests, at the p99.\n".to_owned(),
+        "\n### Latency over alone\n\nThe p99 of urgent requests, as a multiple.\n".to_owned(),
+        "\n### Best effort kept\n\nRequests of the others, as a share of those under *classes*.\n"
+            .to_owned(),
+    ];
+    for table in &mut tables {
+        let _ = writeln!(
+            table,
+            "\n| load | alone, us | {} |\n|---|--:|{}",
+            names.join(" | "),
+            "--:|".repeat(names.len())
+        );
+    }
+    for case in cases(results, part) {
+        let figures = |contender| Figures::of(results, part, &case.load, contender);
+        let alone = figures(Contender::Alone).map_or(MISSING.into(), |alone| {
+            format!("{:.0}", alone.p99.value * 1e3)
+        });
+        for table in &mut tables {
+            let _ = write!(table, "| {} | {alone} |", case.load);
+        }
+        let classes = figures(Contender::Classes);
+        for &contender in &contenders {
+            let own = figures(contender);
+            let beside = own.as_ref().and_then(|own| own.beside_alone);
+            let kept = own.zip(classes.as_ref()).map(|(own, classes)| {
+                percent(Some(own.others.value / classes.others.value)).unwrap_or_default()
+            });
+            let cells = [
+                beside.map(|beside| format!("{:+.0}", beside.added_p99.value)),
+                beside.map(|beside| format!("{:.3}", beside.over.value)),
+                kept,
+            ];
+            for (table, cell) in tables.iter_mut().zip(cells) {
+                let _ = write!(table, " {} |", cell.unwrap_or(MISSING.into()));
+            }
+        }
+        for table in &mut tables {
+            table.push('\n');
+        }
+    }
+    tables.concat() + "\n"
+}
+
 /// One load under all contenders.
 fn contest(results: &Results, part: &str, load: &str) -> String {
     let figures = |contender| Figures::of(results, part, load, contender);
-    let alone = figures(Contender::Alone);
-    let nobody = figures(baseline(results, part));
+    let classes = figures(Contender::Classes);
     let mut out = format!(
         "### {load}\n\n\
-         | contender | p50 | p99 | p99.9 | on time | over alone | worst client | throughput over KFD | best effort over KFD \
-         | done twice | lost | processor | transactions/s | requests |\n\
-         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
+         | contender | p50 ms | p99 ms | p99.9 ms | over alone | added p50 us | added p99 us | worst client \
+         | throughput | best effort | done twice | lost | processor | transactions/s | requests |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
     );
     for contender in contenders(results, part) {
         let Some(figures) = figures(contender) else {
             continue;
         };
-        let over_alone = alone.as_ref().map(|alone| over(&figures, alone));
-        let over_nobody = |own: Spread, of: fn(&Figures) -> Spread| {
-            nobody
+        let over_classes = |own: Spread, of: fn(&Figures) -> Spread| {
+            classes
                 .as_ref()
                 .filter(|_| contender != Contender::Alone)
-                .map(|nobody| own.median / of(nobody).median)
+                .map(|classes| own.value / of(classes).value)
                 .filter(|share| share.is_finite())
         };
-        let throughput = over_nobody(figures.throughput, |figures| figures.throughput);
-        let others = over_nobody(figures.others, |figures| figures.others);
+        let throughput = over_classes(figures.throughput, |figures| figures.throughput);
+        let others = over_classes(figures.others, |figures| figures.others);
+        let beside = figures.beside_alone;
         let module = contender.is_module();
         let goal = |text: Option<String>, met: Option<bool>| match (text, met) {
             (None, _) => MISSING.to_owned(),
             (Some(text), Some(true)) if module => format!("**{text}**"),
             (Some(text), _) => text,
         };
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
-            contender.name(),
-            figures.p50.text(2),
-            figures.p99.text(2),
-            figures.p999.text(2),
-            figures.punctual.map_or(MISSING.into(), |p99| p99.text(2)),
+        let cells = [
+            contender.name().to_owned(),
+            figures.p50.text(3),
+            figures.p99.text(3),
+            figures.p999.text(3),
             goal(
-                over_alone.map(|x| format!("{x:.2}")),
-                over_alone.map(|x| x <= GOAL_P99)
+                beside.map(|beside| beside.over.text(3)),
+                beside.map(|beside| beside.over.value <= GOAL_P99),
             ),
+            beside.map_or(MISSING.into(), |beside| beside.added_p50.text(0)),
+            beside.map_or(MISSING.into(), |beside| beside.added_p99.text(0)),
             worst_client(results, part, load, contender)
-                .map_or(MISSING.into(), |x| format!("{x:.2}")),
+                .map_or(MISSING.into(), |x| format!("{x:.3}")),
             goal(
                 percent(throughput),
-                throughput.map(|x| x >= GOAL_THROUGHPUT)
+                throughput.map(|x| x >= GOAL_THROUGHPUT),
             ),
             percent(others).unwrap_or(MISSING.into()),
             percent(Some(figures.redone + figures.repeated as f64)).unwrap_or_default(),
-            figures.lost,
+            figures.lost.to_string(),
             figures
                 .processor
                 .map_or(MISSING.into(), |x| x.map(|x| 100.0 * x).text(1) + " %"),
             figures.transactions.text(0),
-            figures.requests,
-        );
+            figures.requests.to_string(),
+        ];
+        let _ = writeln!(out, "| {} |", cells.join(" | "));
     }
     out + "\n"
 }
@@ -150,11 +201,9 @@ fn sweep(results: &Results, part: Part) -> String {
         "| x | contender | p50 | p99 | over alone | throughput over KFD | processor | transactions/s | preemption p50 us | p99 us |\n\
          |--:|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
-    let baseline = baseline(results, name);
     for case in cases(results, name) {
         let figures = |contender| Figures::of(results, name, &case.load, contender);
-        let alone = figures(Contender::Alone);
-        let nobody = figures(baseline);
+        let classes = figures(Contender::Classes);
         for contender in contenders(results, name) {
             let Some(figures) = figures(contender) else {
                 continue;
@@ -175,13 +224,13 @@ fn sweep(results: &Results, part: Part) -> String {
                 "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
                 case.x.unwrap_or_default(),
                 contender.name(),
-                figures.p50.text(2),
-                figures.p99.text(2),
-                share(alone.as_ref().map(|alone| over(&figures, alone))),
+                figures.p50.text(3),
+                figures.p99.text(3),
+                share(figures.beside_alone.map(|beside| beside.over.value)),
                 share(
-                    nobody
+                    classes
                         .as_ref()
-                        .map(|nobody| { figures.throughput.median / nobody.throughput.median })
+                        .map(|classes| { figures.throughput.value / classes.throughput.value })
                 ),
                 figures
                     .processor
@@ -229,7 +278,7 @@ fn split_row(
 ) -> Option<String> {
     let micros = |nanos: f64| format!("{:.1}", nanos / 1e3);
     let median = |values: Vec<u64>| {
-        Spread::of(values.into_iter().map(|value| value as f64)).map(|x| x.median)
+        Spread::of(values.into_iter().map(|value| value as f64)).map(|x| x.value)
     };
     let totals = summary(&splits.iter().map(|split| split.total).collect::<Vec<_>>())?;
     let mut row = format!("| {load} | {} | {} |", contender.name(), splits.len());
@@ -269,51 +318,18 @@ fn split_row(
     Some(row)
 }
 
-/// When doorbells rang, where the results say it.
-fn doorbells(results: &Results, part: &str) -> String {
-    let mut rows = String::new();
-    for case in cases(results, part) {
-        for contender in contenders(results, part) {
-            let figures = Figures::of(results, part, &case.load, contender);
-            let Some(doorbells) = figures.and_then(|figures| figures.doorbells) else {
-                continue;
-            };
-            let _ = writeln!(
-                rows,
-                "| {} | {} | {} | {} | {} | {} | {:.1} |",
-                case.load,
-                contender.name(),
-                doorbells.requests,
-                doorbells.rung,
-                doorbells.slow,
-                doorbells.slow_rung,
-                doorbells.late_p99_ns as f64 / 1e3,
-            );
-        }
-    }
-    if rows.is_empty() {
-        return rows;
-    }
-    format!(
-        "What may have made urgent requests slow: those during which a best-effort client rang its doorbell, of all\n\
-         and of the slow ones, which took 3 % longer than their client's median at least, on time; and by how many\n\
-         microseconds of GPU time clients were late, which is the processor's part.\n\n\
-         | load | contender | requests | rung in | slow | rung in | late p99 |\n\
-         |---|---|--:|--:|--:|--:|--:|\n{rows}\n"
-    )
-}
-
 /// Runs that could not be made.
 fn failures(results: &Results, part: &str) -> String {
     results
         .records
         .iter()
-        .filter(|record| record.part == part)
+        .filter(|record| record.name.part == part)
         .filter_map(|record| match &record.outcome {
             Outcome::Failed(why) => Some(format!(
-                "- {} under {} failed: {}\n",
-                record.load,
-                record.contender,
+                "- {} under {}, seed {}, failed: {}\n",
+                record.name.load,
+                record.name.contender,
+                record.name.seed,
                 why.lines().next().unwrap_or_default()
             )),
             Outcome::Measured(_) => None,
@@ -325,7 +341,6 @@ fn failures(results: &Results, part: &str) -> String {
 mod tests {
     use super::super::tests::results;
     use super::*;
-    use crate::doorbells::Doorbells;
 
     fn rows<'d>(document: &'d str, name: &str) -> Vec<Vec<&'d str>> {
         document
@@ -339,48 +354,48 @@ mod tests {
     fn a_contender_s_row_has_its_ratios() {
         let document = document(&results());
         let strict = &rows(&document, "strict")[0];
-        assert_eq!(strict[2], "4.00 (3.00-5.00)");
-        // 4 ms over 2 ms; 135 requests over 150, 35 of others over 50.
-        assert_eq!(strict[4..9], ["-", "2.00", "2.50", "90.0 %", "70.0 %"]);
+        assert_eq!(strict[2], "5.000 (3.000 to 5.000)");
+        // 3 ms over 2 and 5 over 2.5; 135 requests over 150, 35 of others over 50.
+        assert_eq!(strict[4], "2.000 (1.500 to 2.000)");
+        assert_eq!(
+            strict[6..10],
+            ["2500 (1000 to 2500)", "2.000", "90.0 %", "70.0 %"]
+        );
         let alone = &rows(&document, "alone")[0];
-        assert_eq!(alone[4..9], ["-", "1.00", "1.00", "-", "-"]);
+        assert_eq!(alone[4..10], ["1.000", "0", "0", "1.000", "-", "-"]);
     }
 
     #[test]
-    fn contenders_are_compared_without_what_their_clients_were_late() {
-        let mut results = results();
-        for record in &mut results.records {
-            if let Outcome::Measured(run) = &mut record.outcome {
-                // The longest request under strict takes 2.5 and 4 ms on time.
-                let late = if record.contender == "strict" {
-                    500_000
-                } else {
-                    0
-                };
-                let second = late + u64::from(record.repetition) * 500_000;
-                run.late.insert("vgg".into(), vec![0, second]);
-            }
-        }
-        let document = document(&results);
-        let strict = &rows(&document, "strict")[0];
-        assert_eq!(strict[2], "4.00 (3.00-5.00)");
-        assert_eq!(strict[4..7], ["3.25 (2.50-4.00)", "1.62", "2.00"]);
-        assert_eq!(rows(&document, "alone")[0][4], "2.00");
+    fn the_tables_at_the_top_have_a_row_for_each_load() {
+        let overview = overview(&results(), "loads");
+        let a: Vec<Vec<&str>> = rows(&overview, "A");
+        let expected = [
+            ["A", "2500", "+6000", "+2500"],
+            ["A", "2500", "4.000", "2.000"],
+            ["A", "2500", "100.0 %", "70.0 %"],
+        ];
+        assert_eq!(a, expected);
+        // Of D there is nothing but a failure.
+        assert_eq!(rows(&overview, "D")[0], ["D", "-", "-", "-"]);
     }
 
     #[test]
     fn only_the_module_is_praised_for_a_goal() {
         let mut results = results();
         for record in &mut results.records {
-            if record.contender == "strict" || record.contender == "none" {
+            if ["strict", "classes"].contains(&&*record.name.contender) {
                 if let Outcome::Measured(run) = &mut record.outcome {
-                    run.latencies.insert("vgg".into(), vec![2_000_000]);
+                    run.latencies
+                        .insert("vgg".into(), vec![1_000_000, 2_000_000]);
                 }
             }
         }
         let document = document(&results);
-        assert_eq!(rows(&document, "strict")[0][5], "**1.00**");
-        assert_eq!(rows(&document, "none")[0][5], "1.00");
+        assert_eq!(
+            rows(&document, "strict")[0][4],
+            "**0.800 (0.800 to 1.000)**"
+        );
+        assert_eq!(rows(&document, "classes")[0][4], "1.000");
     }
 
     #[test]
@@ -419,30 +434,6 @@ mod tests {
     }
 
     #[test]
-    fn doorbells_have_a_table_where_the_results_have_them() {
-        let mut results = results();
-        assert!(!document(&results).contains("rung in"));
-        for record in &mut results.records {
-            if let Outcome::Measured(run) = &mut record.outcome {
-                run.doorbells = Some(Doorbells {
-                    requests: 7,
-                    rung: 5,
-                    slow: 3,
-                    slow_rung: 2,
-                    late_p99_ns: 12_340,
-                });
-            }
-        }
-        let document = document(&results);
-        let row = rows(&document, "A")
-            .into_iter()
-            .rfind(|row| row.get(1) == Some(&"strict"));
-        // Of two runs.
-        let figures = ["14", "10", "6", "4", "12.3"];
-        assert_eq!(row.unwrap()[2..], figures);
-    }
-
-    #[test]
     fn every_table_is_as_wide_as_its_head() {
         let document = document(&results());
         let mut width = None;
@@ -457,6 +448,6 @@ mod tests {
 
     #[test]
     fn a_failed_run_is_told() {
-        assert!(document(&results()).contains("- D under strict failed: no luck"));
+        assert!(document(&results()).contains("- D under strict, seed 1, failed: no luck"));
     }
 }

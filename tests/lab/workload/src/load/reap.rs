@@ -56,7 +56,6 @@ impl Load {
             outcome.finished.push(Finished {
                 arrival_guest_ns: request.arrival_guest_ns,
                 hint_guest_ns: request.hint_guest_ns,
-                late_guest_ns: request.late_guest_ns,
                 submit_guest_ns: request.submit_guest_ns,
                 seen_guest_ns: guest_now_ns(),
                 start_ticks,
@@ -102,7 +101,6 @@ impl Load {
             .map(|request| Sample {
                 arrival_ns: clock.gpu_at(request.arrival_guest_ns).unwrap_or(0),
                 hint_ns: request.hint_guest_ns.and_then(|hint| clock.gpu_at(hint)),
-                late_ns: run.gpu(request.late_guest_ns),
                 submit_ns: clock.gpu_at(request.submit_guest_ns).unwrap_or(0),
                 start_ns: clock.gpu_ns(request.start_ticks),
                 end_ns: clock.gpu_ns(request.end_ticks),

@@ -33,7 +33,7 @@ impl Load {
             .map(|duration| begin.saturating_add(guest_ns(duration)));
         let mut times = Times::new(&self.spec.arrival, run.seed, &self.spec.name).peekable();
         let mut request = 0;
-        if self.sleep_until(begin).is_none() {
+        if !self.sleep_until(begin) {
             return;
         }
         while self.spec.requests.is_none_or(|requests| request < requests) {
@@ -47,10 +47,9 @@ impl Load {
             if end.is_some_and(|end| arrival.is_some_and(|arrival| arrival >= end)) {
                 break;
             }
-            let Some(mut late_guest_ns) = arrival.map_or(Some(0), |time| self.sleep_until(time))
-            else {
+            if arrival.is_some_and(|time| !self.sleep_until(time)) {
                 break;
-            };
+            }
             let Some(slot) = self.next_free(free, end) else {
                 break;
             };
@@ -60,7 +59,7 @@ impl Load {
             if let Arrival::ClosedLoop { depth, think_ns } = self.spec.arrival {
                 let follows_another = request >= u64::from(depth);
                 let thought = guest_now_ns() + guest_ns(think_ns);
-                if follows_another && self.sleep_until(thought).is_none() {
+                if follows_another && !self.sleep_until(thought) {
                     break;
                 }
             }
@@ -69,11 +68,8 @@ impl Load {
                 guest_now_ns()
             });
             let preparation = guest_ns(self.spec.preparation_ns);
-            if preparation > 0 {
-                let Some(late) = self.sleep_until(guest_now_ns() + preparation) else {
-                    break;
-                };
-                late_guest_ns += late;
+            if preparation > 0 && !self.sleep_until(guest_now_ns() + preparation) {
+                break;
             }
             let submit_guest_ns = guest_now_ns();
             if !self.submit(slot, request as usize, chains) {
@@ -86,7 +82,6 @@ impl Load {
                     slot,
                     arrival_guest_ns,
                     hint_guest_ns,
-                    late_guest_ns,
                     submit_guest_ns,
                 })
                 .is_err()
@@ -195,19 +190,16 @@ impl Load {
         ok && (!unwritten || queue.submit_late(&late, pause, give_up))
     }
 
-    /// How much too late the sleep ended: not at all where it was too late for one. None
-    /// when the load is to stop.
-    fn sleep_until(&self, guest_ns: u64) -> Option<u64> {
-        let mut slept = false;
+    /// False when the load is to stop meanwhile.
+    fn sleep_until(&self, guest_ns: u64) -> bool {
         loop {
             if self.stop.load(Ordering::Acquire) {
-                return None;
+                return false;
             }
             let now = guest_now_ns();
             if now >= guest_ns {
-                return Some(if slept { now - guest_ns } else { 0 });
+                return true;
             }
-            slept = true;
             thread::sleep(Duration::from_nanos(guest_ns - now).min(LOOK));
         }
     }

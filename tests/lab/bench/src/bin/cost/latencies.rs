@@ -102,7 +102,7 @@ pub struct Typical {
 impl Typical {
     pub fn of(intervals: &[Latencies]) -> Typical {
         let middle = |mean: fn(&Latencies) -> Option<f64>| {
-            Spread::of(intervals.iter().filter_map(mean)).map(|means| means.median)
+            Spread::of(intervals.iter().filter_map(mean)).map(|means| means.value)
         };
         Typical {
             look_ns: middle(|interval| interval.look.mean_ns()),
