@@ -64,6 +64,10 @@ pub unsafe fn poll(
         if !files.iter().all(is_quiet) {
             break;
         }
+        // That they have become idle may be what it was woken for, and has just forgotten.
+        if !processors_execute() {
+            break;
+        }
         ready = poll(std::ptr::null());
     }
     sleeps(false);
