@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The benchmark: every load under every contender, each run in a guest of its own.
+//! The runs on the virtual GPU, each in a guest of its own.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -9,11 +9,10 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{bail, Context, Result};
-use clap::{Args, Parser, Subcommand};
+use clap::Args;
 use e2e_runner::cache::{key, make_directory, module, program, Cache, Kernel};
 use e2e_runner::scenario::Configuration;
 use gpreempt_bench::contender::Contender;
-use gpreempt_bench::hardware;
 use gpreempt_bench::load::DILATION;
 use gpreempt_bench::measure::Arena;
 use gpreempt_bench::plan::{experiments, Experiment, Extent, Part, Place};
@@ -22,56 +21,13 @@ use gpreempt_bench::results::{Conditions, Name, Outcome, Record, Results, SCHEMA
 use gpreempt_bench::settings;
 use gpreempt_bench::suite;
 use gpreempt_policy::Numbers;
-use gpreempt_simulator::loads;
 use serde_json::json;
 use vgpu_model::Timing;
 
-/// What the module is worth beside other ways to schedule.
-#[derive(Parser)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Run the benchmark, then write its tables and plots.
-    Run(Run),
-    /// Run the loads on this machine's own GPU.
-    Hardware(Hardware),
-    /// Write tables and plots of results that are there.
-    Report {
-        /// The file results.json of a run; those of several are put together.
-        #[arg(required = true)]
-        results: Vec<PathBuf>,
-        /// Where tables and plots are written, and the results of several runs.
-        #[arg(long)]
-        output: PathBuf,
-    },
-}
+use crate::{commit, contender, load};
 
 #[derive(Args)]
-struct Hardware {
-    /// For how many milliseconds urgent requests arrive in a run.
-    #[arg(long, default_value_t = 10_000)]
-    millis: u64,
-    /// How often everything is run, with other arrivals each time.
-    #[arg(long, default_value_t = 5)]
-    seeds: u64,
-    /// Loads to run; all when none are given.
-    #[arg(long, value_delimiter = ',', value_parser = load)]
-    loads: Vec<String>,
-    /// Contenders to run.
-    #[arg(long, value_delimiter = ',', value_parser = contender,
-        default_value = "alone,none,classes,poller,reset,claimed,strict,direct,hints")]
-    contenders: Vec<Contender>,
-    /// Where results, tables and plots are written.
-    #[arg(long)]
-    output: PathBuf,
-}
-
-#[derive(Args)]
-struct Run {
+pub struct Run {
     /// The kernel series to boot.
     #[arg(long, default_value = "7.3")]
     kernel: String,
@@ -108,106 +64,6 @@ struct Run {
     output: PathBuf,
 }
 
-fn load(name: &str) -> Result<String> {
-    if !suite::names().any(|known| known == name) {
-        bail!(
-            "there is no load {name}; there are {}",
-            suite::names().collect::<Vec<_>>().join(", ")
-        );
-    }
-    Ok(name.to_owned())
-}
-
-fn contender(name: &str) -> Result<Contender> {
-    Contender::by_name(name).with_context(|| {
-        let names = Contender::ALL.map(Contender::name).join(", ");
-        format!("there is no contender {name}; there are {names}")
-    })
-}
-
-fn main() -> Result<()> {
-    match Arguments::parse().command {
-        Command::Run(run) => run.perform(),
-        Command::Hardware(hardware) => hardware.perform(),
-        Command::Report { results, output } => {
-            make_directory(&output)?;
-            let (first, others) = results.split_first().context("there are no results")?;
-            let mut whole = Results::read(first)?;
-            for other in others {
-                whole.add(Results::read(other)?)?;
-            }
-            if results.len() > 1 {
-                whole.write(&output.join("results.json"))?;
-            }
-            report::write(&whole, &output)
-        }
-    }
-}
-
-impl Hardware {
-    fn perform(self) -> Result<()> {
-        make_directory(&self.output)?;
-        let gpu = hardware::find()?;
-        let programs = std::env::current_exe()?;
-        let programs = programs
-            .parent()
-            .context("this program is in no directory")?;
-        let file = self.output.join("results.json");
-        let mut results = Results {
-            schema: SCHEMA,
-            conditions: Conditions {
-                gpu: gpu.name,
-                commit: commit(),
-                kernel: fs::read_to_string("/proc/sys/kernel/osrelease")?
-                    .trim()
-                    .into(),
-                dilation: 1,
-                settings: settings::in_force(),
-                host: format!("{} processors", thread::available_parallelism()?),
-                poll_interval_us: Numbers::DEFAULT.poll_interval_us,
-                ..Conditions::default()
-            },
-            records: Vec::new(),
-        };
-        let mut loads = self.loads;
-        if loads.is_empty() {
-            loads = suite::names().map(str::to_owned).collect();
-        }
-        for seed in 1..=self.seeds {
-            for name in &loads {
-                let workload = loads::by_name(name).context("a name that was checked")?;
-                let spec = hardware::spec(&workload, gpu.units, self.millis * 1_000_000, seed);
-                for &contender in &self.contenders {
-                    let keep = format!("{name}-{}-{seed}", contender.name());
-                    let outcome =
-                        hardware::run(programs, &spec, contender, &self.output.join(keep))
-                            .map_or_else(
-                                |error| Outcome::Failed(format!("{error:#}")),
-                                |measurement| Outcome::Measured(Box::new(measurement)),
-                            );
-                    println!(
-                        "bench: {name} {}: {}",
-                        contender.name(),
-                        report::in_short(&outcome)
-                    );
-                    results.record(Record {
-                        name: Name {
-                            part: Part::Loads.name().into(),
-                            load: name.clone(),
-                            x: None,
-                            contender: contender.name().into(),
-                            seed,
-                        },
-                        outcome,
-                    });
-                    results.write(&file)?;
-                }
-            }
-        }
-        report::write(&results, &self.output)
-    }
-}
-
 /// A run that is to be made.
 struct Job {
     place: Place,
@@ -217,7 +73,7 @@ struct Job {
 }
 
 impl Run {
-    fn perform(mut self) -> Result<()> {
+    pub fn perform(mut self) -> Result<()> {
         if !(20..=60_000).contains(&self.millis) {
             bail!("--millis is {}; give 20 to 60000", self.millis);
         }
@@ -440,11 +296,6 @@ fn tested(kernel: &Kernel) -> Result<String> {
     let read = |file: PathBuf| fs::read(&file).with_context(|| file.display().to_string());
     let contents: Vec<Vec<u8>> = files.into_iter().map(read).collect::<Result<_>>()?;
     Ok(key(&contents.iter().map(Vec::as_slice).collect::<Vec<_>>()))
-}
-
-/// The commit of the sources, which who starts this program knows.
-fn commit() -> String {
-    std::env::var("GP_COMMIT").unwrap_or_else(|_| "not known".into())
 }
 
 /// One run, of which the raw material is written to a file if there is one.
