@@ -12,6 +12,8 @@ use nix::libc;
 const VIRTUAL: c_int = 1;
 /// That of the host.
 const REALTIME: c_int = 0;
+/// Timers with whatever attributes.
+const ALL_TIMERS: c_int = !0;
 /// Nanoseconds.
 const SCALE: c_int = 1;
 /// More than a timer of QEMU's takes; what is in it is QEMU's own affair.
@@ -24,6 +26,7 @@ pub type Callback = unsafe extern "C" fn(*mut c_void);
 /// QEMU's functions, as its headers declare them.
 struct Functions {
     qemu_clock_get_ns: unsafe extern "C" fn(c_int) -> i64,
+    qemu_clock_deadline_ns_all: unsafe extern "C" fn(c_int, c_int) -> i64,
     timer_init_full:
         unsafe extern "C" fn(*mut u64, *mut c_void, c_int, c_int, c_int, Callback, *mut c_void),
     timer_mod_ns: unsafe extern "C" fn(*mut u64, i64),
@@ -34,6 +37,8 @@ struct Functions {
     icount_to_ns: unsafe extern "C" fn(i64) -> i64,
     cpu_exit: unsafe extern "C" fn(*mut c_void),
     all_cpu_threads_idle: unsafe extern "C" fn() -> bool,
+    qemu_get_cpu: unsafe extern "C" fn(c_int) -> *mut c_void,
+    cpu_has_work: unsafe extern "C" fn(*mut c_void) -> bool,
     qemu_clock_enable: unsafe extern "C" fn(c_int, bool),
     get_ptr_rcu_reader: unsafe extern "C" fn() -> *mut ReaderState,
     rcu_remove_force_rcu_notifier: unsafe extern "C" fn(*mut Notifier),
@@ -50,6 +55,7 @@ static QEMU: LazyLock<Functions> = LazyLock::new(|| {
     unsafe {
         Functions {
             qemu_clock_get_ns: next(c"qemu_clock_get_ns"),
+            qemu_clock_deadline_ns_all: next(c"qemu_clock_deadline_ns_all"),
             timer_init_full: next(c"timer_init_full"),
             timer_mod_ns: next(c"timer_mod_ns"),
             pci_qdev_find_device: next(c"pci_qdev_find_device"),
@@ -59,6 +65,8 @@ static QEMU: LazyLock<Functions> = LazyLock::new(|| {
             icount_to_ns: next(c"icount_to_ns"),
             cpu_exit: next(c"cpu_exit"),
             all_cpu_threads_idle: next(c"all_cpu_threads_idle"),
+            qemu_get_cpu: next(c"qemu_get_cpu"),
+            cpu_has_work: next(c"cpu_has_work"),
             qemu_clock_enable: next(c"qemu_clock_enable"),
             get_ptr_rcu_reader: next(c"get_ptr_rcu_reader"),
             rcu_remove_force_rcu_notifier: next(c"rcu_remove_force_rcu_notifier"),
@@ -136,6 +144,13 @@ pub fn now() -> u64 {
     now.unsigned_abs()
 }
 
+/// How long it is until QEMU's next timer on the guest's clock, if there is one.
+pub fn next_timer() -> Option<u64> {
+    // SAFETY: Any thread may ask.
+    let deadline = unsafe { (QEMU.qemu_clock_deadline_ns_all)(VIRTUAL, ALL_TIMERS) };
+    u64::try_from(deadline).ok()
+}
+
 /// Stops the timers of the host's clock, at which QEMU would interrupt the guest's
 /// processors, too.
 pub fn stop_host_timers() {
@@ -154,6 +169,16 @@ pub fn instructions() -> u64 {
 pub fn is_idle() -> bool {
     // SAFETY: Any thread may ask; processors stay.
     unsafe { (QEMU.all_cpu_threads_idle)() }
+}
+
+/// Whether one of the guest's processors has an interrupt to see to. Of one that executes
+/// that does not say it.
+pub fn has_interrupt() -> bool {
+    // SAFETY: Any thread may ask for a processor; there is none behind the last.
+    let all = (0..).map(|number| unsafe { (QEMU.qemu_get_cpu)(number) });
+    all.take_while(|processor| !processor.is_null())
+        // SAFETY: It is a processor, which stays.
+        .any(|processor| unsafe { (QEMU.cpu_has_work)(processor) })
 }
 
 /// The guest's processor that the calling thread executes.

@@ -12,7 +12,7 @@ use vgpu_server::guest_time::{GuestTime, NEVER};
 
 use crate::access::Access;
 use crate::emulator::{self, Timer};
-use crate::turns;
+use crate::{main_loop, turns};
 
 pub struct Gpu {
     /// QEMU's name for the device, which is that of the GPU's socket.
@@ -95,7 +95,10 @@ impl Gpu {
 
     fn set_timer(&self) {
         if let Some(next) = self.next() {
-            self.timer.set(next);
+            // An interrupt up to which it has gone on unseen is due when the guest is there.
+            let reached = self.time.now();
+            let ahead = next < reached && reached > emulator::now();
+            self.timer.set(if ahead { reached } else { next });
         }
     }
 
@@ -103,17 +106,28 @@ impl Gpu {
     fn due(&self) {
         let now = emulator::now();
         self.time.set_now(now);
-        if self.time.next() <= now && self.time.catch_up().is_err() {
+        if self.time.next() <= now && self.time.catch_up(until_seen(now)).is_err() {
             self.ended.store(true, Ordering::Relaxed);
             return;
         }
-        if self.time.take_raised() {
+        if self.time.now() <= now && self.time.take_raised() {
             // SAFETY: QEMU calls timers with its lock held.
             unsafe { emulator::interrupt(&self.id) };
             turns::are_short();
         }
         self.set_timer();
     }
+}
+
+/// Until when nobody sees what a GPU does, from now on: where all processors are idle, until
+/// the next timer of QEMU's. So the guest's clock need not stop at each of its events, of
+/// which there may be a million in a second.
+fn until_seen(now: u64) -> u64 {
+    if !main_loop::finds_processors_idle() {
+        return now;
+    }
+    // That of the GPU itself is not set, since it is due.
+    emulator::next_timer().map_or(now, |left| now.saturating_add(left))
 }
 
 /// What QEMU's timer calls.

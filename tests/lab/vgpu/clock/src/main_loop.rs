@@ -9,7 +9,7 @@
 
 use std::ffi::c_int;
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use nix::libc::{nfds_t, pollfd, sigset_t, timespec};
@@ -22,6 +22,9 @@ static WAKERS: [AtomicI32; 4] = [const { AtomicI32::new(-1) }; 4];
 /// Whether the main loop is in its poll, and stays there while processors execute.
 static SLEEPS: Mutex<bool> = Mutex::new(false);
 static CHANGED: Condvar = Condvar::new();
+/// How much the guest had executed when the main loop left its poll and found all of its
+/// processors idle; otherwise more than it can.
+static IDLE_AT: AtomicU64 = AtomicU64::new(u64::MAX);
 static COMMANDED: AtomicBool = AtomicBool::new(false);
 
 pub type Poll =
@@ -71,7 +74,18 @@ pub unsafe fn poll(
         ready = poll(std::ptr::null());
     }
     sleeps(false);
+    let idle = !is_held_up() && emulator::is_idle();
+    let at = idle.then(emulator::instructions).unwrap_or(u64::MAX);
+    IDLE_AT.store(at, Ordering::SeqCst);
     ready
+}
+
+/// Whether all processors have been idle since the main loop left its poll, and have nothing
+/// to do now. The calling thread has QEMU's big lock.
+pub fn finds_processors_idle() -> bool {
+    is_main_loop()
+        && IDLE_AT.load(Ordering::SeqCst) == emulator::instructions()
+        && !emulator::has_interrupt()
 }
 
 /// QEMU has a command, which is the main loop's to carry out.
@@ -101,7 +115,12 @@ fn is_main_loop() -> bool {
 }
 
 fn processors_execute() -> bool {
-    !COMMANDED.load(Ordering::SeqCst) && !questions::guest_stands_still() && !emulator::is_idle()
+    !is_held_up() && !emulator::is_idle()
+}
+
+/// Whether the guest stands still, or somebody has a command for QEMU.
+fn is_held_up() -> bool {
+    COMMANDED.load(Ordering::SeqCst) || questions::guest_stands_still()
 }
 
 /// Whether nothing has happened to a file, but that it was to wake the main loop, which is

@@ -128,6 +128,9 @@ impl Gpu {
         loop {
             ask = time.wait_for_ask(ask);
             self.access(|_| ());
+            while time.goes_on() {
+                self.access(|_| ());
+            }
             time.answer(ask);
         }
     }

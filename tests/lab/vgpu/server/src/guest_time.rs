@@ -4,7 +4,8 @@
 //! QEMU says in it what time it is whenever the guest accesses the GPU. The GPU says
 //! when its next event is due; then QEMU has it come to the present and waits until it
 //! is there. So the guest never sees the GPU late or early, whichever of the two
-//! processes the host lets wait.
+//! processes the host lets wait. While all of the guest's processors are idle nobody sees
+//! it, and QEMU lets it go ahead, up to an interrupt or to when the guest wakes by itself.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -34,6 +35,8 @@ const PATIENCE_S: libc::time_t = 1;
 struct Shared {
     now: AtomicU64,
     next: AtomicU64,
+    /// Up to here the GPU may go on by itself from where it is asked to come.
+    until: AtomicU64,
     /// Interrupts that the guest has not been given yet.
     raised: AtomicU32,
     /// Counts how often QEMU asked the GPU to come to the present.
@@ -125,10 +128,14 @@ impl GuestTime {
 
     /// When QEMU has to see to the GPU next; at once, if there is an interrupt.
     pub fn next(&self) -> u64 {
-        match self.shared().raised.load(Ordering::SeqCst) {
-            0 => self.shared().next.load(Ordering::SeqCst),
-            _ => 0,
+        match self.is_raised() {
+            true => 0,
+            false => self.shared().next.load(Ordering::SeqCst),
         }
+    }
+
+    fn is_raised(&self) -> bool {
+        self.shared().raised.load(Ordering::SeqCst) > 0
     }
 
     pub fn set_next(&self, next: u64) {
@@ -144,9 +151,11 @@ impl GuestTime {
         self.shared().raised.swap(0, Ordering::SeqCst) > 0
     }
 
-    /// Has the GPU come to the present, and waits until it is there.
-    pub fn catch_up(&self) -> Result<(), Ended> {
+    /// Has the GPU come to the present, and waits until it is there. It may then have gone
+    /// on to the last event before `until`, or to its next interrupt.
+    pub fn catch_up(&self, until: u64) -> Result<(), Ended> {
         let shared = self.shared();
+        shared.until.store(until, Ordering::SeqCst);
         let ask = shared.asked.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
         wake(&shared.asked);
         loop {
@@ -183,6 +192,16 @@ impl GuestTime {
             }
             changes(asked, ask);
         }
+    }
+
+    /// The GPU's side: comes to its next event, where it may.
+    pub fn goes_on(&self) -> bool {
+        let next = self.next();
+        let goes_on = !self.is_raised() && next < self.shared().until.load(Ordering::SeqCst);
+        if goes_on {
+            self.set_now(next);
+        }
+        goes_on
     }
 
     /// The GPU's side: it is where it was asked to come.
@@ -274,16 +293,50 @@ mod tests {
         });
         for now in [1, 11, 21] {
             emulator.set_now(now);
-            assert_eq!(emulator.catch_up(), Ok(()));
+            assert_eq!(emulator.catch_up(now), Ok(()));
             assert_eq!(emulator.next(), now + 10);
         }
         assert_eq!(gpu.join().unwrap(), [1, 11, 21]);
     }
 
     #[test]
+    fn the_gpu_goes_on_to_an_interrupt_or_until_the_guest_wakes() {
+        let (_directory, gpu, emulator) = pair();
+        let gpu = thread::spawn(move || {
+            let mut ask = 0;
+            for _ in 0..3 {
+                ask = gpu.wait_for_ask(ask);
+                loop {
+                    // Something every 10, and an interrupt at 40.
+                    gpu.set_next(gpu.now() + 10);
+                    if gpu.now() == 40 {
+                        gpu.raise();
+                    }
+                    if !gpu.goes_on() {
+                        break;
+                    }
+                }
+                gpu.answer(ask);
+            }
+        });
+        emulator.set_now(10);
+        assert_eq!(emulator.catch_up(25), Ok(()));
+        assert_eq!((emulator.now(), emulator.next()), (20, 30));
+        // An event at the time at which the guest wakes is not the GPU's alone.
+        emulator.set_now(30);
+        assert_eq!(emulator.catch_up(40), Ok(()));
+        assert_eq!((emulator.now(), emulator.next()), (30, 40));
+        assert_eq!(emulator.catch_up(100), Ok(()));
+        assert_eq!((emulator.now(), emulator.next()), (40, 0));
+        assert!(emulator.take_raised());
+        assert_eq!(emulator.next(), 50);
+        gpu.join().unwrap();
+    }
+
+    #[test]
     fn nobody_waits_for_a_gpu_that_has_ended() {
         let (_directory, gpu, emulator) = pair();
         drop(gpu);
-        assert_eq!(emulator.catch_up(), Err(Ended));
+        assert_eq!(emulator.catch_up(0), Err(Ended));
     }
 }
