@@ -116,8 +116,8 @@ pub struct Experiment {
 pub struct Extent {
     /// For how much GPU time urgent requests arrive in a run, at least.
     pub duration: Nanos,
-    /// Whether a run of a load is so long that its p99 is not its longest request.
-    pub enough: bool,
+    /// How many urgent requests arrive in a run of a load, at least.
+    pub requests: u32,
     /// Names of loads; all when there are none.
     pub loads: Vec<String>,
     /// The same of contenders.
@@ -135,7 +135,7 @@ impl Extent {
 
     fn duration(&self, part: Part, workload: &Workload) -> Nanos {
         let least = match part {
-            Part::Loads if self.enough => workload.long_enough(),
+            Part::Loads => workload.long_enough_for(self.requests.into()),
             _ => 0,
         };
         self.duration.max(least)
@@ -309,7 +309,7 @@ mod tests {
     fn extent() -> Extent {
         Extent {
             duration: 200_000_000,
-            enough: true,
+            requests: 100,
             loads: Vec::new(),
             contenders: Vec::new(),
             coarse: false,
@@ -414,7 +414,7 @@ mod tests {
 
     /// By the very times at which they will arrive.
     #[test]
-    fn every_load_has_so_many_urgent_requests_that_its_p99_is_not_the_longest() {
+    fn every_load_has_as_many_urgent_requests_as_are_asked_for() {
         use gpu_workload::arrival::Times;
         for experiment in experiments(Part::Loads, 40, &extent()) {
             let urgent = experiment
@@ -429,10 +429,10 @@ mod tests {
                     times.take_while(|&at| at < end).count()
                 })
                 .sum();
-            assert!(requests >= 300, "{}: {requests}", experiment.load);
+            assert!(requests >= 100, "{}: {requests}", experiment.load);
         }
         let short = Extent {
-            enough: false,
+            requests: 0,
             ..extent()
         };
         let duration = |extent: &Extent| {

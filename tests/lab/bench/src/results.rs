@@ -14,7 +14,7 @@ use crate::measurement::Measurement;
 use crate::plan::Part;
 use crate::suite;
 
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// Where and how the numbers came about.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,8 @@ pub struct Conditions {
     /// A digest of the module and of the programs that ran it: results with another one are of
     /// something else.
     pub tested: String,
+    /// How much arrives in a run, in words.
+    pub extent: String,
     pub dilation: u32,
     /// The model's parameters in words; empty for a real GPU.
     pub model: Vec<String>,

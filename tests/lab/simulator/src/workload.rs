@@ -175,15 +175,19 @@ impl Workload {
     /// them may be later.
     pub const LEAST_REQUESTS: f64 = 300.0;
 
-    /// How long a run has to be for that many urgent requests, and a tenth more, as
-    /// arrivals are random.
+    /// How long a run has to be for that many urgent requests.
     pub fn long_enough(&self) -> Nanos {
+        self.long_enough_for(Self::LEAST_REQUESTS)
+    }
+
+    /// The same for another number; a tenth longer, as arrivals are random.
+    pub fn long_enough_for(&self, requests: f64) -> Nanos {
         let urgent = self.clients.iter().filter(|client| client.urgent());
         let hertz: f64 = urgent.filter_map(|c| c.arrivals.mean_hertz()).sum();
         if hertz == 0.0 {
             return 0;
         }
-        (1.1 * Self::LEAST_REQUESTS / hertz * SECOND as f64).round() as Nanos
+        (1.1 * requests / hertz * SECOND as f64).round() as Nanos
     }
 
     pub fn names() -> &'static [&'static str] {

@@ -34,9 +34,10 @@ pub struct Run {
     /// For how many milliseconds of GPU time urgent requests arrive in a run, at least.
     #[arg(long, default_value_t = 200)]
     millis: u64,
-    /// Do not make the runs of loads longer than that for the sake of 300 urgent requests.
-    #[arg(long)]
-    short: bool,
+    /// How many urgent requests arrive in a run of a load, at least: of three runs together
+    /// the p99 is not the longest then. With 0 runs are as long as --millis says.
+    #[arg(long, default_value_t = 100)]
+    requests: u32,
     /// How often everything but the points of a sweep is run, with other arrivals each time.
     #[arg(long, default_value_t = 3)]
     seeds: u64,
@@ -136,7 +137,7 @@ impl Run {
                 let units = 4 * shape.cu_per_sh * shape.xcc;
                 let extent = Extent {
                     duration: self.millis * 1_000_000,
-                    enough: !self.short,
+                    requests: self.requests,
                     loads: self.loads.clone(),
                     contenders: self.contenders.clone(),
                     coarse: self.coarse,
@@ -159,6 +160,10 @@ impl Run {
             kernel: kernel.release.clone(),
             commit: commit(),
             tested: tested(kernel)?,
+            extent: format!(
+                "at least {} urgent requests, and for at least {} ms of GPU time",
+                self.requests, self.millis
+            ),
             dilation: DILATION,
             model: model(&timing),
             settings: settings::in_force(),

@@ -57,6 +57,7 @@ impl Hardware {
                 kernel: fs::read_to_string("/proc/sys/kernel/osrelease")?
                     .trim()
                     .into(),
+                extent: format!("for {} ms", self.millis),
                 dilation: 1,
                 settings: settings::in_force(),
                 host: format!("{} processors", thread::available_parallelism()?),
