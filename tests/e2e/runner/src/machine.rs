@@ -167,13 +167,19 @@ impl Machine {
             .arg(format!("unix:{},server=on,wait=off", path("qmp").display()))
             .args(more)
             .stderr(File::create(path(LOG))?);
+        let mut libraries = vec![program("libbus_atomics.so")?];
         if image.clock.is_own() {
-            command.env("LD_PRELOAD", program("libguest_clock.so")?);
+            libraries.push(program("libguest_clock.so")?);
             // While it boots, it has to get on without questions.
             if more.contains(&"-incoming") {
                 command.env("GUEST_CLOCK_AGENT", path("agent"));
             }
         }
+        let libraries: Vec<String> = libraries
+            .iter()
+            .map(|library| library.display().to_string())
+            .collect();
+        command.env("LD_PRELOAD", libraries.join(":"));
         if let Some(seed) = image.seed {
             command.env("GUEST_CLOCK_SEED", seed.to_string());
         }

@@ -17,6 +17,26 @@ pub trait Memory {
     /// Puts `from` at `address`, or changes nothing.
     fn write(&mut self, address: u64, from: &[u8]) -> Result<(), Fault>;
 
+    /// Puts what `change` makes of the 4 or 8 bytes at `address` in their place, and returns
+    /// what was there, or changes nothing. Where others use the memory at the same time and
+    /// the address is aligned, nobody comes between; `change` may be called again.
+    fn change(
+        &mut self,
+        address: u64,
+        bytes: u8,
+        change: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<u64, Fault> {
+        let mut word = [0; 8];
+        let used = usize::from(bytes).min(word.len());
+        let (word_used, _) = word.split_at_mut(used);
+        self.read(address, word_used)?;
+        let old = u64::from_le_bytes(word);
+        let new = change(old).to_le_bytes();
+        let (new_used, _) = new.split_at(used);
+        self.write(address, new_used)?;
+        Ok(old)
+    }
+
     /// Whether so many bytes could be written.
     fn probe(&mut self, _address: u64, _size: usize) -> Result<(), Fault> {
         Ok(())

@@ -137,18 +137,24 @@ impl Mapping {
         }
     }
 
-    /// Adds to a word. It must be aligned and lie inside.
-    fn fetch_add_u32(&self, offset: u64, value: u32) -> u32 {
+    /// Puts `new` in the place of `old` if that is there, by one instruction of the host's
+    /// processor, which the guest's see as one; returns what was there. The word must be
+    /// aligned and lie inside.
+    fn exchange_u32(&self, offset: u64, old: u32, new: u32) -> u32 {
         assert!(self.holds(offset, 4) && offset % 4 == 0);
-        self.word(offset as usize)
-            .fetch_add(value, Ordering::AcqRel)
+        let word = self.word(offset as usize);
+        match word.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(found) | Err(found) => found,
+        }
     }
 
-    /// Adds to a word. It must be aligned and lie inside.
-    fn fetch_add_u64(&self, offset: u64, value: u64) -> u64 {
+    /// As [`Mapping::exchange_u32`].
+    fn exchange_u64(&self, offset: u64, old: u64, new: u64) -> u64 {
         assert!(self.holds(offset, 8) && offset % 8 == 0);
-        self.long(offset as usize)
-            .fetch_add(value, Ordering::AcqRel)
+        let word = self.long(offset as usize);
+        match word.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(found) | Err(found) => found,
+        }
     }
 }
 
@@ -244,12 +250,12 @@ impl Vram for VideoMemory {
         self.mapping.write(offset, data);
     }
 
-    fn fetch_add_u32(&self, offset: u64, value: u32) -> u32 {
-        self.mapping.fetch_add_u32(offset, value)
+    fn exchange_u32(&self, offset: u64, old: u32, new: u32) -> u32 {
+        self.mapping.exchange_u32(offset, old, new)
     }
 
-    fn fetch_add_u64(&self, offset: u64, value: u64) -> u64 {
-        self.mapping.fetch_add_u64(offset, value)
+    fn exchange_u64(&self, offset: u64, old: u64, new: u64) -> u64 {
+        self.mapping.exchange_u64(offset, old, new)
     }
 
     /// Whole pages go back to the host, and read as zeros from then on.
@@ -341,18 +347,18 @@ impl Bus for GuestMemory {
         })
     }
 
-    fn fetch_add_u32(&self, address: u64, value: u32) -> Result<u32, BusError> {
+    fn exchange_u32(&self, address: u64, old: u32, new: u32) -> Result<u32, BusError> {
         let error = BusError { address, length: 4 };
         self.with(address, 4, |mapping, offset| {
-            (offset % 4 == 0).then(|| mapping.fetch_add_u32(offset, value))
+            (offset % 4 == 0).then(|| mapping.exchange_u32(offset, old, new))
         })?
         .ok_or(error)
     }
 
-    fn fetch_add_u64(&self, address: u64, value: u64) -> Result<u64, BusError> {
+    fn exchange_u64(&self, address: u64, old: u64, new: u64) -> Result<u64, BusError> {
         let error = BusError { address, length: 8 };
         self.with(address, 8, |mapping, offset| {
-            (offset % 8 == 0).then(|| mapping.fetch_add_u64(offset, value))
+            (offset % 8 == 0).then(|| mapping.exchange_u64(offset, old, new))
         })?
         .ok_or(error)
     }
@@ -363,100 +369,4 @@ impl Bus for GuestMemory {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn guest(bytes: u64) -> (GuestMemory, VideoMemory) {
-        let backing = VideoMemory::new(bytes).unwrap();
-        let guest = GuestMemory::default();
-        guest.map(0x10_0000, backing.file(), 0, bytes).unwrap();
-        (guest, backing)
-    }
-
-    #[test]
-    fn every_alignment_and_length_reads_back_what_was_written() {
-        let memory = VideoMemory::new(4096).unwrap();
-        for start in 0..9 {
-            for length in 0..40usize {
-                let data: Vec<u8> = (0..length).map(|i| (i * 7 + length) as u8).collect();
-                memory.write(start, &data);
-                let mut seen = vec![0; length];
-                memory.read(start, &mut seen);
-                assert_eq!(seen, data, "offset {start}, {length} bytes");
-            }
-        }
-    }
-
-    #[test]
-    fn zeroing_clears_its_range_and_no_more() {
-        let size = 5 * PAGE;
-        for (start, length) in [
-            (0, size),
-            (1, 10),
-            (PAGE - 3, 6),
-            (100, PAGE),
-            (PAGE, PAGE),
-            (PAGE - 1, 2 * PAGE + 2),
-            (size - 1, 1),
-            (7, 0),
-        ] {
-            let memory = VideoMemory::new(size).unwrap();
-            memory.write(0, &vec![0xa5; size as usize]);
-            memory.zero(start, length);
-            let mut seen = vec![0; size as usize];
-            memory.read(0, &mut seen);
-            for (at, byte) in (0..).zip(seen) {
-                let zeroed = (start..start + length).contains(&at);
-                assert_eq!(byte == 0, zeroed, "byte {at} of {start}, {length} bytes");
-            }
-        }
-    }
-
-    #[test]
-    fn guest_memory_is_found_by_address_and_ends_where_it_ends() {
-        let (guest, backing) = guest(8192);
-        guest.write(0x10_0ffe, &[1, 2, 3, 4]).unwrap();
-        let mut seen = [0; 4];
-        backing.read(0xffe, &mut seen);
-        assert_eq!(seen, [1, 2, 3, 4]);
-        for (address, length) in [(0xf_ffff, 1), (0x10_1fff, 2), (u64::MAX, 1), (0, 1)] {
-            assert_eq!(
-                guest.read(address, &mut vec![0; length]),
-                Err(BusError { address, length })
-            );
-        }
-    }
-
-    #[test]
-    fn a_range_beyond_the_file_or_the_addresses_is_refused() {
-        let backing = VideoMemory::new(8192).unwrap();
-        let guest = GuestMemory::default();
-        for (address, offset, length) in [
-            (0, 0, 12288),
-            (0, 4096, 8192),
-            (0, 8192, 4096),
-            (0, 4096, u64::MAX),
-            (u64::MAX - 4095, 0, 8192),
-        ] {
-            let refused = guest.map(address, backing.file(), offset, length);
-            assert_eq!(refused, Err(nix::errno::Errno::EINVAL), "{offset} {length}");
-        }
-        assert!(guest.read(0, &mut [0]).is_err());
-    }
-
-    #[test]
-    fn an_unmapped_range_is_an_error_afterwards() {
-        let (guest, _backing) = guest(4096);
-        guest.unmap(0, 0x20_0000);
-        assert!(guest.read(0x10_0000, &mut [0]).is_err());
-    }
-
-    #[test]
-    fn adding_is_refused_where_it_cannot_be_atomic() {
-        let (guest, _backing) = guest(4096);
-        assert_eq!(guest.fetch_add_u64(0x10_0008, 5), Ok(0));
-        assert_eq!(guest.fetch_add_u64(0x10_0008, 1), Ok(5));
-        assert!(guest.fetch_add_u64(0x10_0004, 1).is_err());
-        assert!(guest.fetch_add_u32(0x10_0002, 1).is_err());
-    }
-}
+mod tests;

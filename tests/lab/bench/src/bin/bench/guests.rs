@@ -295,7 +295,9 @@ impl Bench {
 /// What is measured: the module, and all that runs it.
 fn tested(kernel: &Kernel) -> Result<String> {
     let mut files = vec![std::env::current_exe()?, module(&kernel.release)?];
-    for name in ["vgpu", "agent", "workload", "kfdctl", "libguest_clock.so"] {
+    let libraries = ["libguest_clock.so", "libbus_atomics.so"];
+    let programs = ["vgpu", "agent", "workload", "kfdctl"];
+    for name in programs.iter().chain(&libraries) {
         files.push(program(name)?);
     }
     let read = |file: PathBuf| fs::read(&file).with_context(|| file.display().to_string());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Reading, changing and writing at once. One instruction of one wave is done before
-//! the next begins, so that it is enough to do it lane by lane.
+//! Reading, changing and writing at once, lane by lane. No other wave comes between, since
+//! one instruction of one wave is done before the next begins; whoever else uses the memory
+//! is kept out by it ([`Memory::change`]).
 
 use super::super::registers::{lanes, read_dword, write_dwords};
 use super::super::{Done, Stop};
-use super::little_endian;
 use super::place::Place;
 use crate::code::Operand;
 use crate::float::{round, Format, Rounding, BRAIN, DOUBLE, HALF, SINGLE};
@@ -221,14 +221,8 @@ pub fn execute(
             Some((of, from)) if two => number(wave, of, lane, from, bytes)?,
             _ => 0,
         };
-        let place = place(wave, lane)?;
-        let mut old = [0; 8];
-        let kept = old.get_mut(..usize::from(bytes)).ok_or(Stop::Unknown)?;
-        place.read(memory, kept)?;
-        let value = little_endian(kept);
-        let new = change.apply(bytes, value, data, other).to_le_bytes();
-        let written = new.get(..usize::from(bytes)).ok_or(Stop::Unknown)?;
-        place.write(memory, written)?;
+        let mut apply = |old| change.apply(bytes, old, data, other);
+        let value = place(wave, lane)?.change(memory, bytes, &mut apply)?;
         if let Some(result) = results.get_mut(lane) {
             *result = Some([value as u32, (value >> 32) as u32, 0, 0]);
         }

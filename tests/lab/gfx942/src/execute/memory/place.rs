@@ -99,6 +99,27 @@ impl Place {
         }
     }
 
+    /// Has the 4 or 8 bytes changed, and returns what was there.
+    pub fn change(
+        self,
+        memory: &mut impl Memory,
+        bytes: u8,
+        change: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<u64, Fault> {
+        if let Self::Memory(address) = self {
+            return memory.change(address, bytes, change);
+        }
+        // Nobody else reaches these.
+        let mut word = [0; 8];
+        let (own, _) = word.split_at_mut(usize::from(bytes).min(8));
+        self.read(memory, own)?;
+        let old = u64::from_le_bytes(word);
+        let word = change(old).to_le_bytes();
+        let (own, _) = word.split_at(usize::from(bytes).min(8));
+        self.write(memory, own)?;
+        Ok(old)
+    }
+
     pub fn write(self, memory: &mut impl Memory, from: &[u8]) -> Result<(), Fault> {
         match self {
             Self::Memory(address) => memory.write(address, from),

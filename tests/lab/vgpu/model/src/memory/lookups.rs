@@ -35,7 +35,7 @@ impl Default for Lookups {
 
 impl Memory {
     /// Where so many bytes are that lie in one page; none if they do not.
-    fn within_page(
+    pub(super) fn within_page(
         &self,
         space: Space,
         lookups: &mut Lookups,

@@ -6,6 +6,7 @@
 //! where pages lead, see [`Lookups`]. In strict mode a cache beside it notes where an access
 //! would have gone that met a translation of before.
 
+mod atomic;
 mod cache;
 mod lookups;
 #[cfg(test)]
@@ -382,48 +383,5 @@ impl Memory {
 
     pub fn write_u64(&mut self, space: Space, at: u64, value: u64) -> Result<(), MemoryFault> {
         self.write(space, at, &value.to_le_bytes())
-    }
-
-    fn atomic_target(&self, space: Space, at: u64, size: u64) -> Result<Target, MemoryFault> {
-        let nowhere = MemoryFault {
-            address: at,
-            write: true,
-            cause: FaultCause::Nowhere,
-        };
-        if at % size != 0 {
-            return Err(nowhere);
-        }
-        let (target, _) = self.translate(space, at, true)?;
-        self.check(target, size).ok_or(nowhere)
-    }
-
-    pub fn add_u32(&mut self, space: Space, at: u64, value: u32) -> Result<u32, MemoryFault> {
-        match self.atomic_target(space, at, 4)? {
-            Target::Vram(offset) => Ok(self.vram.fetch_add_u32(offset, value)),
-            Target::Guest(address) => {
-                self.bus
-                    .fetch_add_u32(address, value)
-                    .map_err(|_| MemoryFault {
-                        address: at,
-                        write: true,
-                        cause: FaultCause::Nowhere,
-                    })
-            }
-        }
-    }
-
-    pub fn add_u64(&mut self, space: Space, at: u64, value: u64) -> Result<u64, MemoryFault> {
-        match self.atomic_target(space, at, 8)? {
-            Target::Vram(offset) => Ok(self.vram.fetch_add_u64(offset, value)),
-            Target::Guest(address) => {
-                self.bus
-                    .fetch_add_u64(address, value)
-                    .map_err(|_| MemoryFault {
-                        address: at,
-                        write: true,
-                        cause: FaultCause::Nowhere,
-                    })
-            }
-        }
     }
 }

@@ -137,6 +137,95 @@ fn atomics_need_alignment_and_return_the_old_value() {
     assert!(f.memory.add_u32(Space::Bus, 0x102, 1).is_err());
 }
 
+/// Guest memory in which a processor of the guest's adds 1 to a word of 4 bytes and to one
+/// of 8 right after each of the next times that somebody else has read it.
+struct Meddled {
+    bus: TestBus,
+    times: std::sync::atomic::AtomicU32,
+}
+
+const MEDDLED: u64 = 0x3000;
+
+impl Bus for Meddled {
+    fn read(&self, address: u64, data: &mut [u8]) -> Result<(), BusError> {
+        use std::sync::atomic::Ordering::Relaxed;
+        self.bus.read(address, data)?;
+        let left = self.times.load(Relaxed);
+        let added = (data[0] + 1).to_le_bytes();
+        if left > 0 && (MEDDLED..MEDDLED + 16).contains(&address) {
+            self.times.store(left - 1, Relaxed);
+            self.bus.write(address, &added)?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, address: u64, data: &[u8]) -> Result<(), BusError> {
+        self.bus.write(address, data)
+    }
+
+    fn exchange_u32(&self, address: u64, old: u32, new: u32) -> Result<u32, BusError> {
+        self.bus.exchange_u32(address, old, new)
+    }
+
+    fn exchange_u64(&self, address: u64, old: u64, new: u64) -> Result<u64, BusError> {
+        self.bus.exchange_u64(address, old, new)
+    }
+
+    fn raise_msi(&self) {}
+}
+
+#[test]
+fn nothing_is_lost_of_what_a_processor_adds_meanwhile() {
+    let bus = Meddled {
+        bus: TestBus::new(8 << 20),
+        times: 1.into(),
+    };
+    let vram = TestVram::new(16 << 20);
+    let mut memory = Memory::new(Box::new(bus), Box::new(vram));
+    let mut looked = Lookups::default();
+    let mut double = |old: u64| old * 2 + 10;
+    // What is returned is what was there when it was changed, the processor's 1 included.
+    let word = (MEDDLED + 8, 4);
+    let doubled = memory.change_again(Space::Bus, &mut looked, word, &mut double);
+    assert_eq!(doubled, Ok(1));
+    assert_eq!(memory.read_u32(Space::Bus, MEDDLED + 8), Ok(12));
+    let bus = Meddled {
+        bus: TestBus::new(8 << 20),
+        times: 1.into(),
+    };
+    memory.bus = Arc::new(bus);
+    assert_eq!(memory.add_u64(Space::Bus, MEDDLED, 5), Ok(1));
+    assert_eq!(memory.read_u64(Space::Bus, MEDDLED), Ok(6));
+}
+
+#[test]
+fn a_word_of_waves_is_changed_where_its_page_leads() {
+    let mut f = fixture();
+    directories(&mut f);
+    f.entry(ROOT + 3 * PAGE, 5, 0x20_0000 | RW);
+    f.entry(ROOT + 3 * PAGE, 6, 0x3000 | RW | SYSTEM);
+    f.entry(ROOT + 3 * PAGE, 7, 0x4000 | VALID | READABLE | SYSTEM);
+    f.entry(ROOT + 3 * PAGE, 8, 0x4000 | VALID | WRITEABLE | SYSTEM);
+    let (space, mut looked) = (process(0), Lookups::default());
+    let mut change = |address, bytes, add: u64| {
+        let mut add = |old: u64| old.wrapping_add(add);
+        f.memory
+            .change_again(space, &mut looked, (address, bytes), &mut add)
+    };
+    assert_eq!(change(5 * PAGE + 8, 8, u64::MAX), Ok(0));
+    assert_eq!(change(5 * PAGE + 8, 8, 2), Ok(u64::MAX));
+    // The word behind it stays as it is.
+    assert_eq!(change(6 * PAGE, 4, u64::MAX), Ok(0));
+    assert_eq!(change(6 * PAGE, 8, 1), Ok(0xffff_ffff));
+    // Not aligned, and in two pages.
+    assert_eq!(change(6 * PAGE - 2, 4, 0x5_0000), Ok(0));
+    assert_eq!(change(6 * PAGE, 4, 0), Ok(5));
+    for (page, write) in [(7, true), (8, false), (9, false)] {
+        let refused = change(page * PAGE, 4, 1).map_err(|fault| (fault.write, fault.address));
+        assert_eq!(refused, Err((write, page * PAGE)));
+    }
+}
+
 #[test]
 fn a_fill_keeps_its_pattern_across_pieces() {
     let mut f = fixture();

@@ -20,10 +20,10 @@ pub struct BusError {
 pub trait Bus: Send + Sync {
     fn read(&self, address: u64, data: &mut [u8]) -> Result<(), BusError>;
     fn write(&self, address: u64, data: &[u8]) -> Result<(), BusError>;
-    /// Adds to an aligned word as one atomic operation; returns the old value.
-    fn fetch_add_u32(&self, address: u64, value: u32) -> Result<u32, BusError>;
-    /// Adds to an aligned word as one atomic operation; returns the old value.
-    fn fetch_add_u64(&self, address: u64, value: u64) -> Result<u64, BusError>;
+    /// Puts `new` in the place of `old` if that is there, as one atomic operation on an
+    /// aligned word; returns what was there.
+    fn exchange_u32(&self, address: u64, old: u32, new: u32) -> Result<u32, BusError>;
+    fn exchange_u64(&self, address: u64, old: u64, new: u64) -> Result<u64, BusError>;
     /// Signals the device's only MSI vector, or nothing while it is disabled.
     fn raise_msi(&self);
 }
@@ -37,8 +37,8 @@ pub trait Vram: Send + Sync {
     fn size(&self) -> u64;
     fn read(&self, offset: u64, data: &mut [u8]);
     fn write(&self, offset: u64, data: &[u8]);
-    fn fetch_add_u32(&self, offset: u64, value: u32) -> u32;
-    fn fetch_add_u64(&self, offset: u64, value: u64) -> u64;
+    fn exchange_u32(&self, offset: u64, old: u32, new: u32) -> u32;
+    fn exchange_u64(&self, offset: u64, old: u64, new: u64) -> u64;
 
     /// Fills a range with zeros. The driver clears all that it frees: an owner
     /// may give the memory back to the host instead.

@@ -72,21 +72,23 @@ impl Bus for TestBus {
         })
     }
 
-    fn fetch_add_u32(&self, address: u64, value: u32) -> Result<u32, BusError> {
+    fn exchange_u32(&self, address: u64, old: u32, new: u32) -> Result<u32, BusError> {
         self.with(address, 4, |memory, range| {
-            let bytes = memory.change(range);
-            let old = u32::from_le_bytes((&*bytes).try_into().unwrap());
-            bytes.copy_from_slice(&old.wrapping_add(value).to_le_bytes());
-            old
+            let found = u32::from_le_bytes(memory.all()[range.clone()].try_into().unwrap());
+            if found == old {
+                memory.change(range).copy_from_slice(&new.to_le_bytes());
+            }
+            found
         })
     }
 
-    fn fetch_add_u64(&self, address: u64, value: u64) -> Result<u64, BusError> {
+    fn exchange_u64(&self, address: u64, old: u64, new: u64) -> Result<u64, BusError> {
         self.with(address, 8, |memory, range| {
-            let bytes = memory.change(range);
-            let old = u64::from_le_bytes((&*bytes).try_into().unwrap());
-            bytes.copy_from_slice(&old.wrapping_add(value).to_le_bytes());
-            old
+            let found = u64::from_le_bytes(memory.all()[range.clone()].try_into().unwrap());
+            if found == old {
+                memory.change(range).copy_from_slice(&new.to_le_bytes());
+            }
+            found
         })
     }
 
@@ -139,11 +141,11 @@ impl Vram for TestVram {
         self.memory.write(offset, data).unwrap();
     }
 
-    fn fetch_add_u32(&self, offset: u64, value: u32) -> u32 {
-        self.memory.fetch_add_u32(offset, value).unwrap()
+    fn exchange_u32(&self, offset: u64, old: u32, new: u32) -> u32 {
+        self.memory.exchange_u32(offset, old, new).unwrap()
     }
 
-    fn fetch_add_u64(&self, offset: u64, value: u64) -> u64 {
-        self.memory.fetch_add_u64(offset, value).unwrap()
+    fn exchange_u64(&self, offset: u64, old: u64, new: u64) -> u64 {
+        self.memory.exchange_u64(offset, old, new).unwrap()
     }
 }

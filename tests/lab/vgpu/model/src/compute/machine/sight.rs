@@ -115,6 +115,17 @@ impl Seen for Sight<'_> {
         written.map_err(|fault| self.note(fault))
     }
 
+    fn change(
+        &mut self,
+        address: u64,
+        bytes: u8,
+        change: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<u64, Fault> {
+        let (memory, space) = (&mut *self.memory, self.space);
+        let changed = memory.change_again(space, &mut self.lookups, (address, bytes), change);
+        changed.map_err(|fault| self.note(fault))
+    }
+
     fn probe(&mut self, address: u64, size: usize) -> Result<(), Fault> {
         let probed = self.memory.probe(self.space, address, size, true);
         probed.map_err(|fault| self.note(fault))
