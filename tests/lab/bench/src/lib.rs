@@ -16,6 +16,7 @@ pub mod probes;
 pub mod report;
 pub mod results;
 pub mod settings;
+pub mod simulated;
 pub mod split;
 pub mod statistics;
 pub mod suite;

@@ -3,6 +3,7 @@
 
 mod conditions;
 mod plots;
+mod simulator;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -312,6 +313,7 @@ mod tests {
                 record("A", "strict", 2, measured(5_000_000, 40.0)),
                 record("D", "strict", 1, Outcome::Failed("no luck".into())),
             ],
+            ..Results::default()
         }
     }
 

@@ -99,11 +99,27 @@ pub enum Outcome {
     Failed(String),
 }
 
+/// What all runs of a contender under a load gave in the simulator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Simulated {
+    pub load: String,
+    pub contender: String,
+    /// From arrival to completion.
+    pub p50_ns: u64,
+    pub p99_ns: u64,
+    /// From the command of a transaction that an urgent request waits for to the new run
+    /// list: the mean.
+    pub transaction_ns: Option<u64>,
+}
+
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Results {
     pub schema: u32,
     pub conditions: Conditions,
     pub records: Vec<Record>,
+    /// The same loads in the simulator, as far as they were simulated.
+    #[serde(default)]
+    pub simulated: Vec<Simulated>,
 }
 
 impl Results {

@@ -114,6 +114,28 @@ impl Policy {
         }
     }
 
+    /// What this policy runs of a workload.
+    fn shape(&self, workload: &Workload) -> Workload {
+        match self {
+            Self::Alone => workload.alone(),
+            _ => workload.clone(),
+        }
+    }
+
+    /// One run; of a reference the one that stops nobody.
+    pub fn run(
+        &self,
+        gpu: &Gpu,
+        workload: &Workload,
+        seed: u64,
+        warm_up: Nanos,
+        duration: Nanos,
+    ) -> RunResult {
+        let mut controller = self.controller(Plan::LetBe);
+        let shape = self.shape(workload);
+        simulation::run(gpu, &shape, &mut *controller, seed, warm_up, duration)
+    }
+
     /// A controller of this policy, with a plan if it is a reference.
     fn controller(&self, plan: Plan) -> Box<dyn Controller> {
         match self {
@@ -194,10 +216,7 @@ pub fn runs_by_plan(
     policy: &Policy,
     effort: Effort,
 ) -> Vec<(Plan, Vec<RunResult>)> {
-    let shape = match policy {
-        Policy::Alone => workload.alone(),
-        _ => workload.clone(),
-    };
+    let shape = policy.shape(workload);
     let plans = match policy {
         Policy::Reference(foresight) => foresight.plans(),
         _ => vec![Plan::LetBe],

@@ -23,7 +23,8 @@ pub fn conditions(results: &Results) -> String {
     line(
         "each run",
         &format!(
-            "urgent requests arrive for {} of GPU time",
+            "{}, which is {}",
+            conditions.extent,
             durations(results, None)
         ),
     );

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use gpu_workload::latency::summary;
 
 use super::conditions::conditions;
+use super::simulator::beside_the_simulator;
 use super::{cases, contenders, floor, worst_client, Figures};
 use crate::contender::Contender;
 use crate::plan::Part;
@@ -43,6 +44,9 @@ pub fn document(results: &Results) -> String {
             }
         }
         out += &splits(results, name);
+        if part == Part::Loads {
+            out += &beside_the_simulator(results);
+        }
         out += &failures(results, name);
     }
     out

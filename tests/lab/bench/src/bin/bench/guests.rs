@@ -11,6 +11,7 @@ use std::time::Instant;
 use anyhow::{bail, Context, Result};
 use clap::Args;
 use e2e_runner::cache::{key, make_directory, module, program, Cache, Kernel};
+use e2e_runner::device::Shape;
 use e2e_runner::scenario::Configuration;
 use gpreempt_bench::contender::Contender;
 use gpreempt_bench::load::DILATION;
@@ -19,6 +20,7 @@ use gpreempt_bench::plan::{experiments, Experiment, Extent, Part, Place};
 use gpreempt_bench::report;
 use gpreempt_bench::results::{Conditions, Name, Outcome, Record, Results, SCHEMA};
 use gpreempt_bench::settings;
+use gpreempt_bench::simulated;
 use gpreempt_bench::suite;
 use gpreempt_policy::Numbers;
 use serde_json::json;
@@ -34,9 +36,9 @@ pub struct Run {
     /// For how many milliseconds of GPU time urgent requests arrive in a run, at least.
     #[arg(long, default_value_t = 200)]
     millis: u64,
-    /// How many urgent requests arrive in a run of a load, at least: of three runs together
-    /// the p99 is not the longest then. With 0 runs are as long as --millis says.
-    #[arg(long, default_value_t = 100)]
+    /// How many urgent requests arrive in a run of a load, by their mean rate: of three runs
+    /// together the p99 is not the longest then. With 0 runs are as long as --millis says.
+    #[arg(long, default_value_t = 35)]
     requests: u32,
     /// How often everything but the points of a sweep is run, with other arrivals each time.
     #[arg(long, default_value_t = 3)]
@@ -118,7 +120,9 @@ impl Run {
                 .into_iter()
                 .try_for_each(|worker| worker.join().expect("a guest's thread panicked"))
         })?;
-        let results = bench.results.into_inner().expect(NO_PANIC);
+        let mut results = bench.results.into_inner().expect(NO_PANIC);
+        simulate(&mut results)?;
+        results.write(&bench.file)?;
         report::write(&results, &self.output)?;
         println!(
             "bench: results, tables and plots are in {}",
@@ -133,8 +137,7 @@ impl Run {
             .flat_map(|seed| self.parts.iter().map(move |&part| (seed, part)))
             .flat_map(|(seed, part)| {
                 let place = part.place();
-                let shape = configuration(kernel, place).shape(&place.needs());
-                let units = 4 * shape.cu_per_sh * shape.xcc;
+                let units = units(&configuration(kernel, place).shape(&place.needs()));
                 let extent = Extent {
                     duration: self.millis * 1_000_000,
                     requests: self.requests,
@@ -210,7 +213,7 @@ fn begin(file: &Path, conditions: Conditions) -> Result<Results> {
     Ok(Results {
         schema: SCHEMA,
         conditions,
-        records: Vec::new(),
+        ..Results::default()
     })
 }
 
@@ -219,6 +222,17 @@ fn configuration(kernel: &Kernel, place: Place) -> Configuration {
         hurried: true,
         ..Configuration::new(kernel.clone(), place.dies())
     }
+}
+
+/// A GPU's compute units.
+fn units(shape: &Shape) -> u32 {
+    4 * shape.cu_per_sh * shape.xcc
+}
+
+/// Puts the simulator's figures beside those that were measured.
+pub fn simulate(results: &mut Results) -> Result<()> {
+    let shape = Shape::new(Place::Main.dies());
+    simulated::simulate(results, units(&shape))
 }
 
 const NO_PANIC: &str = "no holder panics";

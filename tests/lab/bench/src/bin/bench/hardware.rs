@@ -64,7 +64,7 @@ impl Hardware {
                 poll_interval_us: Numbers::DEFAULT.poll_interval_us,
                 ..Conditions::default()
             },
-            records: Vec::new(),
+            ..Results::default()
         };
         let mut loads = self.loads;
         if loads.is_empty() {
