@@ -195,7 +195,10 @@ impl Machine {
             format!("QEMU did not start; it said: {text}")
         };
         let qmp = Qmp::connect(&path("qmp"), START_PATIENCE).with_context(said)?;
-        let agent = Agent::new(connect(&path("agent"), START_PATIENCE)?)?;
+        let agent = Agent::new(
+            connect(&path("agent"), START_PATIENCE)?,
+            image.clock.is_own(),
+        )?;
         Ok(Machine {
             process,
             own_clock: image.clock.is_own(),
