@@ -29,6 +29,8 @@ install_command() {
 package_of() {
 	case $1-$(installer) in
 	xz-apt) echo xz-utils ;;
+	kernel-apt) ! grep -qsx 'ID=ubuntu' /etc/os-release && echo linux-image-amd64 || echo linux-image-generic ;;
+	kernel-zypper) echo kernel-default ;;
 	headers-apt) echo "linux-headers-$2" ;;
 	headers-zypper) echo "kernel-${2##*-}-devel" ;;
 	headers-dnf) echo "kernel-devel-$2" ;;
