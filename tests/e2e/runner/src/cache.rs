@@ -23,6 +23,8 @@ pub struct Kernel {
     pub release: String,
     /// The directory with `vmlinuz` and `lib/modules`.
     pub image: PathBuf,
+    /// Of an image that the script of a suite has made, the options by which it did.
+    pub origin: Option<String>,
 }
 
 impl Kernel {
@@ -44,6 +46,7 @@ impl Kernel {
             series: release.clone(),
             release: release.clone(),
             image: image.to_path_buf(),
+            origin: None,
         })
     }
 
@@ -102,6 +105,7 @@ impl Cache {
                     series: series.to_string(),
                     release: release.to_string(),
                     image: self.0.join("kernel").join(release).join("image"),
+                    origin: None,
                 })
             })
             .collect();

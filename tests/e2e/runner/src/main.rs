@@ -28,6 +28,10 @@ struct Arguments {
     /// lib/modules.
     #[arg(long, global = true, conflicts_with = "kernel")]
     image: Option<PathBuf>,
+    /// The options of a suite's script by which it has made the image, for the command that
+    /// runs a failed scenario again.
+    #[arg(long, global = true, requires = "image")]
+    origin: Option<String>,
     /// Numbers of dies to use.
     #[arg(long, global = true, value_delimiter = ' ', default_values_t = [1, 8])]
     xcc: Vec<u32>,
@@ -101,7 +105,10 @@ fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     let cache = Cache::open()?;
     let kernels = match &arguments.image {
-        Some(image) => vec![Kernel::at(image)?],
+        Some(image) => vec![Kernel {
+            origin: arguments.origin.clone(),
+            ..Kernel::at(image)?
+        }],
         None => cache.kernels(&arguments.kernel)?,
     };
     let storm = Plan {

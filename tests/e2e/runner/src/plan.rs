@@ -249,6 +249,7 @@ mod tests {
             series: series.into(),
             release: series.into(),
             image: "nowhere".into(),
+            origin: None,
         };
         Configuration::new(kernel, xcc)
     }

@@ -244,8 +244,10 @@ impl Configuration {
             parameters => format!(" --parameters '{parameters}'"),
         };
         let suite = scenario.suite.name();
-        // A kernel that is not of the cache has no series.
-        let mut command = if kernel.series != kernel.release {
+        let mut command = if let Some(origin) = &kernel.origin {
+            format!("{suite} {origin}")
+        // Of the others, a kernel that is not of the cache has no series.
+        } else if kernel.series != kernel.release {
             format!("{suite} --kernel {}", kernel.series)
         } else if kernel.has(KASAN) {
             format!("debug --memory {suite}")
@@ -407,4 +409,46 @@ fn check_registers(guest: &mut Guest) -> Result<()> {
         );
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The command for a scenario on a kernel with that name, or on an image.
+    fn command(series: &str, origin: Option<&str>) -> String {
+        let kernel = Kernel {
+            series: series.into(),
+            release: "7.3.4".into(),
+            image: PathBuf::new(),
+            origin: origin.map(str::to_owned),
+        };
+        let scenario = Scenario {
+            suite: Suite::E2e,
+            name: "all is well",
+            needs: Needs::ANY,
+            run: |_| Ok(()),
+        };
+        Configuration::new(kernel, 8).command(&scenario)
+    }
+
+    #[test]
+    fn a_failed_scenario_is_run_again_as_it_was() {
+        assert_eq!(
+            command("7.3", None),
+            "scripts/test/e2e --kernel 7.3 --xcc 8 --filter 'all is well'"
+        );
+        assert_eq!(
+            command("7.3.4", None),
+            "scripts/test/debug e2e --xcc 8 --filter 'all is well'"
+        );
+    }
+
+    #[test]
+    fn with_the_driver_that_it_has_met() {
+        assert_eq!(
+            command("7.3.4", Some("--kernel 7.3 --driver '/a b'")),
+            "scripts/test/e2e --kernel 7.3 --driver '/a b' --xcc 8 --filter 'all is well'"
+        );
+    }
 }
