@@ -4,6 +4,8 @@
 //! queue for which the module stops it, again and again, and must leave the same bits. That
 //! they are right each program has found out by itself, from what the host calculates.
 
+mod opencl;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -47,11 +49,7 @@ pub const SCENARIOS: &[Scenario] = &[
             sched_policy: 2,
             ..Needs::ONE_DIE
         },
-        run: |guest| {
-            // The driver itself logs this whenever a process ends in this mode.
-            guest.expect_log("Unsupported on sched_policy");
-            preempted(guest, "backend=mqd", &["waiting", "inference"])
-        },
+        run: |guest| without_scheduler(guest, &["waiting", "inference"]),
     },
     Scenario {
         suite: Suite::E2e,
@@ -61,14 +59,84 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         suite: Suite::E2e,
+        name: "all programs in HIP go on where they were preempted",
+        needs: LONG,
+        run: |guest| preempted(guest, "", PROGRAMS),
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "all programs in HIP go on where they were preempted with transaction=direct",
+        needs: LONG_DIRECT,
+        run: |guest| preempted(guest, "transaction=direct", PROGRAMS),
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "all programs in HIP go on where they were preempted with backend=mqd",
+        needs: LONG_MQD,
+        run: |guest| without_scheduler(guest, PROGRAMS),
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "programs in HIP that share memory with the host go on where they were preempted",
+        needs: Needs::ONCE,
+        run: |guest| preempted(guest, "", &["printing", "sharing", "random"]),
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a grid in HIP goes on where it was saved with others",
+        needs: Needs::ONCE,
+        run: |guest| grid(guest, ""),
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a grid in HIP goes on where it was saved with others, on all guests",
+        needs: LONG,
+        run: |guest| grid(guest, ""),
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a grid in HIP goes on where it was saved with others with transaction=direct",
+        needs: LONG_DIRECT,
+        run: |guest| grid(guest, "transaction=direct"),
+    },
+    Scenario {
+        suite: Suite::E2e,
         name: "a program in OpenCL goes on where it was preempted",
-        needs: Needs {
-            long: true,
-            ..Needs::ANY
+        needs: LONG,
+        run: |guest| opencl::preempted(guest, ""),
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a program in OpenCL goes on where it was preempted with transaction=direct",
+        needs: LONG_DIRECT,
+        run: |guest| opencl::preempted(guest, "transaction=direct"),
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a program in OpenCL goes on where it was preempted with backend=mqd",
+        needs: LONG_MQD,
+        run: |guest| {
+            guest.expect_log(UNSUPPORTED);
+            opencl::preempted(guest, "backend=mqd")
         },
-        run: in_opencl,
     },
 ];
+
+/// What only runs when it is asked for, and then on all guests.
+pub const LONG: Needs = Needs {
+    long: true,
+    ..Needs::ANY
+};
+const LONG_DIRECT: Needs = Needs {
+    driver: DIRECT,
+    ..LONG
+};
+const LONG_MQD: Needs = Needs {
+    sched_policy: 2,
+    ..LONG
+};
+/// The driver itself logs this whenever a process ends where it has no scheduler.
+const UNSUPPORTED: &str = "Unsupported on sched_policy";
 
 /// All programs that are preempted.
 const PROGRAMS: &[&str] = &[
@@ -79,18 +147,16 @@ const PROGRAMS: &[&str] = &[
     "scratch",
     "primitives",
     "inference",
+    "printing",
+    "sharing",
+    "random",
 ];
+/// The one whose queue has GWS, so that the module never stops it.
+const GRID: &str = "grid";
 /// The one for which others are preempted.
 const CROWD: &str = "crowd";
 /// The name of the process in which it runs then.
 const URGENT: &str = "urgent";
-/// The one in OpenCL, and its file.
-const OPENCL: &str = "opencl";
-/// What OpenCL's library finds by a name in its environment, and nowhere else.
-const OPENCL_RUNTIME: &str = "/usr/lib/x86_64-linux-gnu/libamdocl64.so";
-/// Its compiler has the language's headers translated, and looks for them here.
-const OPENCL_HEADERS: &str = "/usr/lib/llvm-17/lib/clang/17/include";
-
 /// Where the programs and their libraries are in the guest.
 const PLACE: &str = "/tmp/hip";
 /// How often the module stops each program, so that waves of it are saved.
@@ -309,12 +375,40 @@ fn preempted(guest: &mut Guest, parameters: &str, usual: &[&'static str]) -> Res
     })
 }
 
+/// The queue of a grid whose workgroups wait for each other is not stopped, but whenever
+/// another is, all queues are off the hardware for a moment, with the waves that they have.
+fn grid(guest: &mut Guest, parameters: &str) -> Result<()> {
+    const OTHER: &str = "sums";
+    with_programs(guest, |guest| {
+        let grid = Clients::start(guest, started("clients"), &[GRID])?;
+        let other = Clients::start(guest, started("clients"), &[OTHER])?;
+        beside(guest, parameters, |guest| {
+            other.tell(guest, "go")?;
+            stopped_each(guest, grid, &[GRID])?;
+            other.tell(guest, OTHER)?;
+            other.finish(guest)
+        })
+    })
+}
+
 /// Each program is stopped often for a load of ours that is urgent.
 pub fn beside_urgent(
     guest: &mut Guest,
     parameters: &str,
     clients: Clients,
     programs: &[&'static str],
+) -> Result<()> {
+    beside(guest, parameters, |guest| {
+        stopped_each(guest, clients, programs)
+    })
+}
+
+/// Does something beside a load of ours that is urgent, with a module with its defaults but
+/// for these parameters.
+fn beside(
+    guest: &mut Guest,
+    parameters: &str,
+    run: impl FnOnce(&mut Guest) -> Result<()>,
 ) -> Result<()> {
     let module = Module::load(guest, &format!("mode=enforce {parameters}"))?;
     module.add_rule(guest, "7 comm=workload prio=9")?;
@@ -327,10 +421,16 @@ pub fn beside_urgent(
             "arrival": {"closed_loop": {"depth": 1, "think_ns": 2_000_000}}}),
     );
     let load = Load::start(guest, json!({"queues": [urgent]}))?;
-    stopped_each(guest, clients, programs)?;
+    run(guest)?;
     load.stop(guest)?;
     load.finish(guest)?;
     module.unload(guest)
+}
+
+/// Where the driver has no scheduler.
+fn without_scheduler(guest: &mut Guest, usual: &[&'static str]) -> Result<()> {
+    guest.expect_log(UNSUPPORTED);
+    preempted(guest, "backend=mqd", usual)
 }
 
 fn by_another(guest: &mut Guest) -> Result<()> {
@@ -345,29 +445,6 @@ fn by_another(guest: &mut Guest) -> Result<()> {
         urgent.tell(guest, CROWD)?;
         urgent.finish(guest)?;
         module.unload(guest)
-    })
-}
-
-fn in_opencl(guest: &mut Guest) -> Result<()> {
-    check_clients()?;
-    let programs = chosen(&[OPENCL], &[OPENCL])?;
-    let runtime = Path::new(OPENCL_RUNTIME);
-    let mut files = with_libraries(&clients()?.with_file_name(OPENCL))?;
-    files.extend(with_libraries(runtime)?);
-    let mut program = started(OPENCL);
-    let runtime = format!("{PLACE}/libamdocl64.so");
-    program
-        .environment
-        .push(("OCL_ICD_VENDORS".into(), runtime));
-    let headers = ["opencl-c-base.h", "opencl-c.h"].map(|name| {
-        let path = Path::new(OPENCL_HEADERS).join(name);
-        (name.to_owned(), path)
-    });
-    with_files(guest, &headers.into(), OPENCL_HEADERS, |guest| {
-        with_files(guest, &files, PLACE, |guest| {
-            let clients = Clients::start(guest, program, &programs)?;
-            beside_urgent(guest, "", clients, &programs)
-        })
     })
 }
 

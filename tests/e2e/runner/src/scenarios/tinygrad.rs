@@ -11,18 +11,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use e2e_protocol::Program;
 
-use super::clients::{beside_urgent, chosen, with_files, Clients};
+use super::clients::{beside_urgent, chosen, with_files, Clients, LONG};
 use super::direct::DIRECT;
 use crate::built::check_tinygrad;
 use crate::cache::tinygrad;
 use crate::guest::Guest;
 use crate::scenario::{Needs, Scenario, Suite};
-
-/// What only runs when it is asked for.
-const LONG: Needs = Needs {
-    long: true,
-    ..Needs::ANY
-};
 
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
