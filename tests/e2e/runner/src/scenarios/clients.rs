@@ -5,6 +5,7 @@
 //! they are right each program has found out by itself, from what the host calculates.
 
 mod opencl;
+mod shown;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,8 @@ use crate::image::libraries;
 use crate::load::{queue, Load};
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
+
+pub use shown::{show, Shown};
 
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -304,36 +307,62 @@ impl Clients {
 
     /// Waits until a program was stopped so often with waves that were saved, and lets its
     /// round be the last. Each must have left what it leaves alone.
-    fn stopped_often(&self, guest: &mut Guest, name: &str) -> Result<()> {
+    fn stopped_often(
+        &self,
+        guest: &mut Guest,
+        (name, goal): (&str, u64),
+        tell: &mut dyn FnMut(Stopped),
+    ) -> Result<Stopped> {
         guest.wait_until(&format!("{name} begins"), PATIENCE, |guest| {
             Ok(self.said(guest, "begin")?.iter().any(|begun| begun == name))
         })?;
-        let before = (self.saves(guest)?, Table::Stats.sum(guest, "stops")?);
-        let (mut saved, mut stops) = (0, 0);
+        let before = self.stopped(guest)?;
+        let mut so_far = Stopped::default();
         // The driver has waves saved as well, when queues come and go.
         let waited = guest.wait_until("programs are stopped often", PATIENCE, |guest| {
             self.said(guest, name)?;
-            let now = (self.saves(guest)?, Table::Stats.sum(guest, "stops")?);
-            (saved, stops) = (now.0 - before.0, now.1 - before.1);
-            Ok(saved.min(stops) >= GOAL)
+            let now = self.stopped(guest)?;
+            so_far.saved = now.saved - before.saved;
+            so_far.stops = now.stops - before.stops;
+            tell(so_far);
+            Ok(so_far.saved.min(so_far.stops) >= goal)
         });
+        let Stopped { stops, saved } = so_far;
         waited.with_context(|| format!("{name}: {stops} stops, waves were saved {saved} times"))?;
-        println!("        {name}: {stops} stops, waves were saved {saved} times");
-        self.tell(guest, name)
+        self.tell(guest, name)?;
+        Ok(so_far)
+    }
+
+    fn stopped(&self, guest: &mut Guest) -> Result<Stopped> {
+        Ok(Stopped {
+            saved: self.saves(guest)?,
+            stops: Table::Stats.sum(guest, "stops")?,
+        })
     }
 
     /// Waits for the end, and compares what each round has left with what it leaves alone.
-    fn finish(self, guest: &mut Guest) -> Result<()> {
+    /// Returns that of each, round by round.
+    fn finish(self, guest: &mut Guest) -> Result<BTreeMap<&'static str, Vec<String>>> {
         let text = self.process.succeed(guest, PATIENCE)?;
+        let mut left = BTreeMap::new();
         for (name, alone) in &self.alone {
-            let rounds = behind(&text, name);
+            let mut rounds = behind(&text, name);
             ensure!(
                 rounds.len() > 1 && rounds.iter().all(|digest| digest == alone),
                 "{name} leaves {alone} alone, and left {rounds:?}"
             );
+            // The first is that alone.
+            left.insert(*name, rounds.split_off(1));
         }
-        Ok(())
+        Ok(left)
     }
+}
+
+/// How often a program was stopped, and how often waves of it were saved.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stopped {
+    pub stops: u64,
+    pub saved: u64,
 }
 
 /// What complete lines have behind their first word, of those that have this one.
@@ -359,7 +388,8 @@ fn stopped_each(guest: &mut Guest, clients: Clients, programs: &[&'static str]) 
     set_pace(guest)?;
     clients.tell(guest, "go")?;
     for name in programs {
-        clients.stopped_often(guest, name)?;
+        let Stopped { stops, saved } = clients.stopped_often(guest, (name, GOAL), &mut |_| ())?;
+        println!("        {name}: {stops} stops, waves were saved {saved} times");
     }
     clients.finish(guest)?;
     guest.device.set_pace(Pace::default())?;
@@ -386,7 +416,7 @@ fn grid(guest: &mut Guest, parameters: &str) -> Result<()> {
             other.tell(guest, "go")?;
             stopped_each(guest, grid, &[GRID])?;
             other.tell(guest, OTHER)?;
-            other.finish(guest)
+            other.finish(guest).map(drop)
         })
     })
 }

@@ -4,7 +4,7 @@
 mod allocations;
 mod background;
 mod burst;
-mod clients;
+pub mod clients;
 mod clock;
 mod contention;
 mod contexts;
@@ -46,7 +46,7 @@ mod selftest;
 mod short_memory;
 mod sleep;
 mod storm;
-mod tinygrad;
+pub mod tinygrad;
 mod trace;
 pub mod tutorial;
 mod two_gpus;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use e2e_protocol::Program;
 
-use super::clients::{beside_urgent, chosen, with_files, Clients, LONG};
+use super::clients::{self, beside_urgent, chosen, with_files, Clients, Shown, Stopped, LONG};
 use super::direct::DIRECT;
 use crate::built::check_tinygrad;
 use crate::cache::tinygrad;
@@ -52,15 +52,33 @@ const USUAL: &[&str] = &["mlp"];
 const PLACE: &str = "/tmp/tinygrad";
 
 fn preempted(guest: &mut Guest, parameters: &str) -> Result<()> {
-    check_tinygrad()?;
     let programs = chosen(PROGRAMS, USUAL)?;
-    let mut files = BTreeMap::new();
-    let place = tinygrad()?;
-    files_below(&place, &place, &mut files)?;
-    with_files(guest, &files, PLACE, |guest| {
+    with_tinygrad(guest, |guest| {
         let clients = Clients::start(guest, python(), &programs)?;
         beside_urgent(guest, parameters, clients, &programs)
     })
+}
+
+/// Takes tinygrad and the programs for it into the guest, and does something with them.
+fn with_tinygrad(guest: &mut Guest, run: impl FnOnce(&mut Guest) -> Result<()>) -> Result<()> {
+    check_tinygrad()?;
+    let mut files = BTreeMap::new();
+    let place = tinygrad()?;
+    files_below(&place, &place, &mut files)?;
+    with_files(guest, &files, PLACE, run)
+}
+
+/// Has a network learn alone, and then beside an urgent load until it was stopped so often in
+/// the middle of a kernel.
+pub fn show(guest: &mut Guest, goal: u64, tell: &mut dyn FnMut(Stopped)) -> Result<Shown> {
+    const PROGRAM: &str = "mlp";
+    let mut shown = None;
+    with_tinygrad(guest, |guest| {
+        let clients = Clients::start(guest, python(), &[PROGRAM])?;
+        shown = Some(clients::show(guest, clients, (PROGRAM, goal), tell)?);
+        Ok(())
+    })?;
+    shown.context("nothing was shown")
 }
 
 /// Python with the programs, without what they are told.
