@@ -2,7 +2,7 @@
 //! The same requests in the simulator: what the policy is judged by, held against the
 //! stock driver on the virtual GPU.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 use gpreempt_simulator::gpu::Nanos;
@@ -13,7 +13,7 @@ use gpreempt_simulator::workload::Workload;
 
 use crate::contender::{Contender, STRICT};
 use crate::plan::Part;
-use crate::results::{Outcome, Results, Simulated};
+use crate::results::{Results, Simulated};
 use crate::statistics::percentile;
 use crate::suite::{self, WARM_UP};
 
@@ -27,30 +27,19 @@ pub const CONTENDERS: [Contender; 4] = [
 
 /// Simulates what the results have of the loads, with the same seeds and for as long.
 pub fn simulate(results: &mut Results, compute_units: u32) -> Result<()> {
-    let mut wanted: BTreeMap<(String, String), BTreeSet<(u64, Nanos)>> = BTreeMap::new();
-    for record in &results.records {
-        let Outcome::Measured(run) = &record.outcome else {
-            continue;
-        };
-        let name = &record.name;
-        if name.part == Part::Loads.name() {
-            let key = (name.load.clone(), name.contender.clone());
-            let run = (name.seed, run.duration_ns);
-            wanted.entry(key).or_default().insert(run);
-        }
-    }
-    results.simulated = Vec::new();
+    let mut simulated = Vec::new();
     for (load, contender) in suite::names().flat_map(|load| CONTENDERS.map(|one| (load, one))) {
-        let key = (load.to_owned(), contender.name().to_owned());
-        let Some(runs) = wanted.get(&key) else {
-            continue;
-        };
-        let simulated = of(load, contender, compute_units, runs)?;
-        results.simulated.extend(simulated);
+        let runs: BTreeSet<(u64, Nanos)> = results
+            .of(Part::Loads.name(), load, contender.name())
+            .map(|(seed, run)| (seed, run.duration_ns))
+            .collect();
+        simulated.extend(of(load, contender, compute_units, &runs)?);
     }
+    results.simulated = simulated;
     Ok(())
 }
 
+/// Nothing without runs.
 fn of(
     load: &str,
     contender: Contender,

@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use gpu_workload::latency::summary;
+
 use super::Figures;
 use crate::contender::Contender;
 use crate::plan::Part;
@@ -36,14 +38,10 @@ pub fn beside_the_simulator(results: &Results) -> String {
                 100.0 * (own / there - 1.0)
             )
         };
-        let totals: Vec<f64> = own
-            .preemptions
-            .iter()
-            .map(|split| split.total as f64)
-            .collect();
-        let micros =
-            |nanos: Option<f64>| nanos.map_or("-".into(), |nanos| format!("{:.1}", nanos / 1e3));
-        let mean = (!totals.is_empty()).then(|| totals.iter().sum::<f64>() / totals.len() as f64);
+        let totals: Vec<u64> = own.preemptions.iter().map(|split| split.total).collect();
+        let micros = |nanos: Option<u64>| {
+            nanos.map_or("-".into(), |nanos| format!("{:.1}", nanos as f64 / 1e3))
+        };
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} | {} |",
@@ -51,8 +49,8 @@ pub fn beside_the_simulator(results: &Results) -> String {
             simulated.contender,
             pair(own.p50.value, simulated.p50_ns),
             pair(own.p99.value, simulated.p99_ns),
-            micros(mean),
-            micros(simulated.transaction_ns.map(|nanos| nanos as f64)),
+            micros(summary(&totals).map(|totals| totals.mean)),
+            micros(simulated.transaction_ns),
         );
     }
     out + "\n"
