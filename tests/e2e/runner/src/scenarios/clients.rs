@@ -205,15 +205,16 @@ fn with_libraries(file: &Path) -> Result<BTreeMap<String, PathBuf>> {
 }
 
 /// Takes files into the guest by their names there, and removes them afterwards.
-pub fn with_files(
+pub fn with_files<T>(
     guest: &mut Guest,
     files: &BTreeMap<String, PathBuf>,
     place: &str,
-    run: impl FnOnce(&mut Guest) -> Result<()>,
-) -> Result<()> {
+    run: impl FnOnce(&mut Guest) -> Result<T>,
+) -> Result<T> {
     guest.add_files(files, place)?;
-    run(guest)?;
-    guest.agent().shell(&format!("rm -r {place}")).map(drop)
+    let result = run(guest)?;
+    guest.agent().shell(&format!("rm -r {place}"))?;
+    Ok(result)
 }
 
 /// How one of the programs is started, without what it is told.
@@ -435,11 +436,11 @@ pub fn beside_urgent(
 
 /// Does something beside a load of ours that is urgent, with a module with its defaults but
 /// for these parameters.
-fn beside(
+fn beside<T>(
     guest: &mut Guest,
     parameters: &str,
-    run: impl FnOnce(&mut Guest) -> Result<()>,
-) -> Result<()> {
+    run: impl FnOnce(&mut Guest) -> Result<T>,
+) -> Result<T> {
     let module = Module::load(guest, &format!("mode=enforce {parameters}"))?;
     module.add_rule(guest, "7 comm=workload prio=9")?;
     // More than the GPU takes at once, and then a pause.
@@ -451,10 +452,11 @@ fn beside(
             "arrival": {"closed_loop": {"depth": 1, "think_ns": 2_000_000}}}),
     );
     let load = Load::start(guest, json!({"queues": [urgent]}))?;
-    run(guest)?;
+    let result = run(guest)?;
     load.stop(guest)?;
     load.finish(guest)?;
-    module.unload(guest)
+    module.unload(guest)?;
+    Ok(result)
 }
 
 /// Where the driver has no scheduler.

@@ -60,7 +60,7 @@ fn preempted(guest: &mut Guest, parameters: &str) -> Result<()> {
 }
 
 /// Takes tinygrad and the programs for it into the guest, and does something with them.
-fn with_tinygrad(guest: &mut Guest, run: impl FnOnce(&mut Guest) -> Result<()>) -> Result<()> {
+fn with_tinygrad<T>(guest: &mut Guest, run: impl FnOnce(&mut Guest) -> Result<T>) -> Result<T> {
     check_tinygrad()?;
     let mut files = BTreeMap::new();
     let place = tinygrad()?;
@@ -72,13 +72,10 @@ fn with_tinygrad(guest: &mut Guest, run: impl FnOnce(&mut Guest) -> Result<()>) 
 /// the middle of a kernel.
 pub fn show(guest: &mut Guest, goal: u64, tell: &mut dyn FnMut(Stopped)) -> Result<Shown> {
     const PROGRAM: &str = "mlp";
-    let mut shown = None;
     with_tinygrad(guest, |guest| {
         let clients = Clients::start(guest, python(), &[PROGRAM])?;
-        shown = Some(clients::show(guest, clients, (PROGRAM, goal), tell)?);
-        Ok(())
-    })?;
-    shown.context("nothing was shown")
+        clients::show(guest, clients, (PROGRAM, goal), tell)
+    })
 }
 
 /// Python with the programs, without what they are told.

@@ -27,7 +27,6 @@ pub fn show(
 ) -> Result<Shown> {
     let alone = clients.alone.get(name).context("it did not run alone")?;
     let alone = alone.clone();
-    let mut shown = None;
     beside(guest, "", |guest| {
         set_pace(guest)?;
         clients.tell(guest, "go")?;
@@ -35,12 +34,11 @@ pub fn show(
         let mut left = clients.finish(guest)?;
         let rounds = left.remove(name).context("no rounds")?;
         ensure!(Table::Stats.sum(guest, "failures")? == 0);
-        shown = Some(Shown {
+        guest.device.set_pace(Pace::default())?;
+        Ok(Shown {
             stopped,
             alone,
             rounds,
-        });
-        guest.device.set_pace(Pace::default())
-    })?;
-    shown.context("nothing was shown")
+        })
+    })
 }
