@@ -30,6 +30,7 @@ pub mod qmp;
 pub mod run_list;
 pub mod scenario;
 pub mod scenarios;
+pub mod shell;
 pub mod snapshot;
 pub mod storm;
 pub mod strict;

@@ -3,19 +3,17 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::{ensure, Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
-use e2e_protocol::Program;
 use e2e_runner::built;
 use e2e_runner::cache::{Cache, Kernel};
 use e2e_runner::failed::Failures;
-use e2e_runner::guest::FILES;
-use e2e_runner::machine::Console;
+use e2e_runner::image::Clock;
 use e2e_runner::plan::{self, Extent};
-use e2e_runner::scenario::{Configuration, Needs, Scenario, Suite};
+use e2e_runner::scenario::{Configuration, Scenario, Suite};
 use e2e_runner::scenarios;
+use e2e_runner::shell::Shell;
 use e2e_runner::storm::{new_seed, Plan};
 
 /// Guests of the stock kernel with the virtual MI300X.
@@ -45,13 +43,16 @@ struct Arguments {
     /// Guests that run side by side (default: as many as processors and memory allow).
     #[arg(long, global = true)]
     jobs: Option<usize>,
+    /// Whose time the guests have.
+    #[arg(long, global = true, value_enum, default_value_t = ClockName::Host)]
+    clock: ClockName,
     /// The seed of a storm (default: one that nobody has tried).
     #[arg(long, global = true)]
     seed: Option<u64>,
     /// How long a storm is, in the guest's time.
     #[arg(long, global = true, default_value_t = 60)]
     seconds: u64,
-    /// A storm meets the stock driver alone.
+    /// A storm, or what is run in a guest, meets the stock driver alone.
     #[arg(long, global = true)]
     without_module: bool,
     #[command(subcommand)]
@@ -76,8 +77,15 @@ enum Command {
     },
     /// List the scenarios.
     List,
-    /// A prompt in a guest of the last kernel, with the module if it is built.
-    Shell,
+    /// A prompt in a guest of the last kernel, with the module if it is built, or a command
+    /// that is run there.
+    Shell {
+        /// The guest has the files of this directory, too; again for more.
+        #[arg(long)]
+        add: Vec<PathBuf>,
+        /// What its shell runs instead of giving a prompt; its status is this command's.
+        command: Option<String>,
+    },
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -87,6 +95,26 @@ enum SuiteName {
     Storm,
     Matrix,
     Endurance,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ClockName {
+    /// The host's: two processors of the guest execute at the same time.
+    Host,
+    /// One that counts instructions: a busy host makes nothing late.
+    Guest,
+    /// The same, and it may run ahead of the host's while a GPU works.
+    Hurried,
+}
+
+impl From<ClockName> for Clock {
+    fn from(name: ClockName) -> Clock {
+        match name {
+            ClockName::Host => Clock::Host,
+            ClockName::Guest => Clock::Own,
+            ClockName::Hurried => Clock::Hurried,
+        }
+    }
 }
 
 impl From<SuiteName> for Suite {
@@ -123,6 +151,7 @@ fn main() -> Result<ExitCode> {
                 cycles: arguments.cycles,
                 parameters: arguments.parameters.clone(),
                 storm,
+                clock: arguments.clock.into(),
                 ..Configuration::new(kernel.clone(), xcc)
             })
         })
@@ -179,35 +208,18 @@ fn main() -> Result<ExitCode> {
             }
             Ok(ExitCode::SUCCESS)
         }
-        Command::Shell => {
+        Command::Shell { add, command } => {
             let configuration = configurations
                 .iter()
                 .rfind(|configuration| configuration.xcc == 1)
                 .or(configurations.last())
                 .context("no kernel and no number of dies is left")?;
-            shell(&cache, configuration)?;
-            Ok(ExitCode::SUCCESS)
+            let shell = Shell {
+                add,
+                command,
+                with_module: !arguments.without_module,
+            };
+            shell.run(&cache, configuration)
         }
     }
-}
-
-/// A prompt at the guest's console, with the module loaded if it is built.
-fn shell(cache: &Cache, configuration: &Configuration) -> Result<()> {
-    const MODULE: &str = "amd_gpreempt.ko";
-    const A_WHILE: Duration = Duration::from_secs(3600);
-    const PROMPT: &str = "export PS1='guest# '; exec setsid -c sh -i </dev/ttyS0 >/dev/ttyS0 2>&1";
-    let mut guest = configuration.start_at(cache, &Needs::ANY, Console::Terminal)?;
-    let module = format!("{FILES}/{MODULE}");
-    if guest.agent().list(FILES)?.contains(&MODULE.into()) {
-        guest.agent().insmod(&module, "")?;
-    }
-    scenarios::tutorial::prepare(&mut guest)?;
-    eprintln!("gpreempt, workload and kfdctl are in the path, loads and the module here; 'exit' ends the guest");
-    let handle = guest.agent().spawn(Program {
-        program: "sh".into(),
-        arguments: vec!["-c".into(), scenarios::tutorial::line(PROMPT)],
-        ..Program::default()
-    })?;
-    while guest.agent().wait(handle, A_WHILE)?.is_none() {}
-    guest.machine.quit()
 }

@@ -177,8 +177,8 @@ pub struct Configuration {
     pub parameters: String,
     /// What the suite of storms does.
     pub storm: Plan,
-    /// The clock is the guest's own, and may run ahead of the host's.
-    pub hurried: bool,
+    /// That of scenarios which do not need one of their own.
+    pub clock: Clock,
 }
 
 impl Configuration {
@@ -190,7 +190,7 @@ impl Configuration {
             cycles: 0,
             parameters: String::new(),
             storm: Plan::default(),
-            hurried: false,
+            clock: Clock::Host,
         }
     }
 
@@ -215,10 +215,9 @@ impl Configuration {
             amdgpu,
             append: append.into(),
             processors: if needs.one_processor { 1 } else { 2 },
-            clock: match (self.hurried, needs.own_clock) {
-                (true, _) => Clock::Hurried,
-                (false, true) => Clock::Own,
-                (false, false) => Clock::Host,
+            clock: match self.clock {
+                Clock::Host if needs.own_clock => Clock::Own,
+                clock => clock,
             },
             seed: None,
         }

@@ -5,10 +5,8 @@
 //! stops them, as those in HIP do.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use e2e_protocol::Program;
 
 use super::clients::{self, beside_urgent, chosen, with_files, Clients, Shown, Stopped, LONG};
@@ -16,6 +14,7 @@ use super::direct::DIRECT;
 use crate::built::check_tinygrad;
 use crate::cache::tinygrad;
 use crate::guest::Guest;
+use crate::image::files_below;
 use crate::scenario::{Needs, Scenario, Suite};
 
 pub const SCENARIOS: &[Scenario] = &[
@@ -97,24 +96,4 @@ fn python() -> Program {
         environment: environment.into(),
         ..Program::default()
     }
-}
-
-/// All files below a directory, by their paths from another one above them.
-fn files_below(
-    directory: &Path,
-    above: &Path,
-    files: &mut BTreeMap<String, PathBuf>,
-) -> Result<()> {
-    for entry in
-        fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))?
-    {
-        let path = entry?.path();
-        if path.is_dir() {
-            files_below(&path, above, files)?;
-        } else {
-            let name = path.strip_prefix(above)?.to_string_lossy().into_owned();
-            files.insert(name, path);
-        }
-    }
-    Ok(())
 }

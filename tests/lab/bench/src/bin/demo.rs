@@ -12,6 +12,7 @@ use anyhow::{bail, Context, Result};
 use clap::Parser;
 use e2e_runner::cache::{make_directory, Cache};
 use e2e_runner::guest::Guest;
+use e2e_runner::image::Clock;
 use e2e_runner::scenario::{Configuration, Needs};
 use e2e_runner::scenarios::clients::{Shown, Stopped};
 use e2e_runner::scenarios::tinygrad;
@@ -82,7 +83,7 @@ fn main() -> Result<()> {
         kernel.release
     ));
     let configuration = Configuration {
-        hurried: true,
+        clock: Clock::Hurried,
         ..Configuration::new(kernel.clone(), 1)
     };
     let mut demo = Demo {

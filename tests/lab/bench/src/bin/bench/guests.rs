@@ -12,6 +12,7 @@ use anyhow::{bail, Context, Result};
 use clap::Args;
 use e2e_runner::cache::{key, make_directory, module, program, Cache, Kernel};
 use e2e_runner::device::Shape;
+use e2e_runner::image::Clock;
 use e2e_runner::scenario::Configuration;
 use gpreempt_bench::contender::Contender;
 use gpreempt_bench::load::DILATION;
@@ -219,7 +220,7 @@ fn begin(file: &Path, conditions: Conditions) -> Result<Results> {
 
 fn configuration(kernel: &Kernel, place: Place) -> Configuration {
     Configuration {
-        hurried: true,
+        clock: Clock::Hurried,
         ..Configuration::new(kernel.clone(), place.dies())
     }
 }

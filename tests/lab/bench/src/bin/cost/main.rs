@@ -20,6 +20,7 @@ use clap::Parser;
 use e2e_runner::background::{Background, Expect};
 use e2e_runner::cache::Cache;
 use e2e_runner::guest::{Guest, FILES};
+use e2e_runner::image::Clock;
 use e2e_runner::load::{queue, Load};
 use e2e_runner::module::{Module, Table};
 use e2e_runner::scenario::{Configuration, Needs};
@@ -82,7 +83,7 @@ fn main() -> Result<()> {
         ..Needs::ANY
     };
     let configuration = Configuration {
-        hurried: true,
+        clock: Clock::Hurried,
         ..Configuration::new(kernel, 1)
     };
     let mut guest = configuration.start(&cache, &needs)?;
