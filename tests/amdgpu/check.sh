@@ -20,8 +20,9 @@ make_amd_host() {
 	for kernel in "${releases[@]}"; do
 		cp "$cache/kernel/$kernel/image/vmlinuz" "$work/bare/boot/vmlinuz-$kernel"
 	done
+	# Where there is one kernel, it is both.
 	for kernel in "$first" "$last"; do
-		put_aside "/usr/src/linux-headers-$kernel/vmlinux"
+		[ ! -e "$work/bare/usr/src/linux-headers-$kernel/vmlinux" ] || put_aside "/usr/src/linux-headers-$kernel/vmlinux"
 	done
 	# Other kernels only take time.
 	for kernel in "${releases[@]}"; do
@@ -267,6 +268,26 @@ test_purge() {
 	expect 'AMD: its file is gone' 2 'No such file' ls "$work/bare$conf"
 	expect 'AMD: the driver is built without us' 0 '' build_driver "$first"
 	keep "$first" purged none
+}
+
+# test_whole DIRECTORY: a package of the same form with a whole driver in it, whose modules
+# are put there, for scripts/test/amd-driver.
+test_whole() {
+	local first=${releases[0]} last=${releases[-1]} package
+	make_amd_host
+	package=$work/bare/usr/src/${stand_in/\//-}
+	rm -r "$package"
+	"$scripts/build/amd-package" "$last" "$package"
+	cp "$target/deb/amd-gpreempt-dkms_${version}_amd64.deb" "$work/bare/tmp/package.deb"
+	expect 'AMD: the package is installed' 0 '^Setting up amd-gpreempt-dkms' install_package
+	expect "AMD: $last: a whole driver is built" 0 '' build_driver "$last"
+	expect "AMD: $last: it has got types" 0 "^amdgpu-types: amdgpu for ${last//[.+]/[&]} has got type information.* upon those of /boot/vmlinuz-" driver_log "$last"
+	keep "$last" whole types
+	expect 'AMD: it is built upon the modules of its package' 0 '^depends:.*amdkcl.*amdttm|^depends:.*amdttm.*amdkcl' modinfo "$work/kept/$last/whole.types/amdgpu.ko"
+	[ "$failed" -eq 0 ] || return 0
+	rm -rf "$1.new"
+	mv "$work/kept/$last/whole.types" "$1.new"
+	mv "$1.new" "$1"
 }
 
 test_amdgpu() {
