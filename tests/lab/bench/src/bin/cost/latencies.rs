@@ -97,6 +97,8 @@ pub struct Typical {
     pub look_ns: Option<f64>,
     pub pass_ns: Option<f64>,
     pub transaction_ns: Option<f64>,
+    /// Of a transaction, what is between taking queues off and putting them back.
+    pub edit_ns: Option<f64>,
 }
 
 impl Typical {
@@ -108,6 +110,7 @@ impl Typical {
             look_ns: middle(|interval| interval.look.mean_ns()),
             pass_ns: middle(Latencies::pass_ns),
             transaction_ns: middle(Latencies::transaction_ns),
+            edit_ns: middle(|interval| interval.edit.mean_ns()),
         }
     }
 }
@@ -154,6 +157,7 @@ mod tests {
         };
         let typical = Typical::of(&[latencies, Latencies::default()]);
         assert_eq!(typical.transaction_ns, Some(111.0));
+        assert_eq!(typical.edit_ns, Some(10.0));
     }
 
     #[test]

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the module itself costs: the time of its passes, from a look to the
-//! packet, its wake-ups, and its memory, measured in a guest and written as
-//! tables.
+//! packet, its wake-ups, its memory, and the instructions of both builds, measured in
+//! guests and written as tables.
 //!
 //! All times are those of the guest's clock: this is about the CPU, which is
 //! emulated. What is meant for hardware are the ratios within a run.
 
+mod instructions;
 mod latencies;
 mod packets;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::thread;
@@ -19,13 +19,14 @@ use anyhow::{ensure, Context, Result};
 use clap::Parser;
 use e2e_runner::background::{Background, Expect};
 use e2e_runner::cache::Cache;
-use e2e_runner::guest::{Guest, FILES};
+use e2e_runner::guest::Guest;
 use e2e_runner::image::Clock;
 use e2e_runner::load::{queue, Load};
 use e2e_runner::module::{Module, Table};
 use e2e_runner::scenario::{Configuration, Needs};
 use gpreempt_bench::load::DILATION;
 use gpreempt_bench::settings::stretched;
+use instructions::COUNTED;
 use latencies::{Latencies, Typical};
 use packets::Probes;
 use serde_json::{json, Value};
@@ -45,6 +46,10 @@ struct Arguments {
     /// The document whose tables are replaced.
     #[arg(long)]
     document: PathBuf,
+    /// Count instructions alone, which do not depend on what else the host does, and leave
+    /// the tables before them.
+    #[arg(long)]
+    instructions: bool,
 }
 
 /// What follows in the document is measured.
@@ -71,46 +76,44 @@ fn main() -> Result<()> {
     ensure!(arguments.passes > 0, "--passes is 0; give at least 1");
     let document = fs::read_to_string(&arguments.document)
         .with_context(|| format!("cannot read {}", arguments.document.display()))?;
-    let (text, _) = document
+    let (text, tables) = document
         .split_once(MARK)
         .with_context(|| format!("{} has no line {MARK}", arguments.document.display()))?;
+    let (timed, _) = tables
+        .split_once(COUNTED)
+        .with_context(|| format!("{} has no line {COUNTED}", arguments.document.display()))?;
     let cache = Cache::open()?;
     let kernel = cache.kernel_with_module(&arguments.kernel)?;
-    let release = kernel.release.clone();
-    // Many queues must fit the guest's memory.
-    let needs = Needs {
-        small: true,
-        ..Needs::ANY
-    };
     let configuration = Configuration {
         clock: Clock::Hurried,
         ..Configuration::new(kernel, 1)
     };
-    let mut guest = configuration.start(&cache, &needs)?;
+    let timed = match arguments.instructions {
+        true => timed.to_owned(),
+        false => timed_tables(&cache, &configuration, arguments.passes)?,
+    };
+    let counted = instructions::tables(&cache, &configuration, &arguments)?;
+    print!("{timed}{counted}");
+    fs::write(&arguments.document, format!("{text}{MARK}{timed}{counted}"))?;
+    Ok(())
+}
+
+/// Many queues must fit the guest's memory.
+const NEEDS: Needs = Needs {
+    small: true,
+    ..Needs::ANY
+};
+
+fn timed_tables(cache: &Cache, configuration: &Configuration, passes: u64) -> Result<String> {
+    let mut guest = configuration.start(cache, &NEEDS)?;
     let mut out = format!(
-        "\nLinux {release}, {} passes with each sampler.\n",
-        arguments.passes
+        "\nLinux {}, {passes} passes with each sampler.\n",
+        configuration.kernel.release
     );
     out += &memory(&mut guest)?;
     out += &wake_ups(&mut guest)?;
-    out += &passes(&mut guest, arguments.passes)?;
-    drop(guest);
-    let needs = Needs {
-        one_processor: true,
-        ..needs
-    };
-    let mut guest = configuration.start(&cache, &needs)?;
-    let native = instructions(&mut guest, arguments.passes)?;
-    guest
-        .agent()
-        .shell(&format!("mv {FILES}/amd_gpreempt.ko {FILES}/native.ko"))?;
-    let standalone = BTreeMap::from([("amd_gpreempt.ko".to_owned(), arguments.standalone)]);
-    guest.add_files(&standalone, FILES)?;
-    let standalone = instructions(&mut guest, arguments.passes)?;
-    out += &table_of_instructions(&native, &standalone);
-    print!("{out}");
-    fs::write(&arguments.document, format!("{text}{MARK}{out}"))?;
-    Ok(())
+    out += &self::passes(&mut guest, passes)?;
+    Ok(out)
 }
 
 fn say(line: &str) {
@@ -156,9 +159,10 @@ fn passes(guest: &mut Guest, wanted: u64) -> Result<String> {
         say(&format!("passes over {queues} queues"));
         let module = Module::load(guest, &format!("mode=enforce {}", stretched(DILATION)))?;
         let load = load(guest, queues)?;
+        let transactions = if queues > 2 { ENOUGH_TRANSACTIONS } else { 0 };
         for sampler in SAMPLERS {
             module.set(guest, "sampler", sampler)?;
-            let typical = measure(guest, wanted, queues > 2)?;
+            let typical = measure(guest, wanted, transactions)?;
             rows.push(Row {
                 queues,
                 sampler,
@@ -174,8 +178,8 @@ fn passes(guest: &mut Guest, wanted: u64) -> Result<String> {
     Ok(table_of_passes(&rows)? + &packets)
 }
 
-/// What the module's account says of so many passes.
-fn measure(guest: &mut Guest, passes: u64, transactions: bool) -> Result<Typical> {
+/// What the module's account says of so many passes and transactions.
+fn measure(guest: &mut Guest, passes: u64, transactions: u64) -> Result<Typical> {
     let before = Latencies::read(guest)?;
     let mut last = before;
     let mut intervals = Vec::new();
@@ -184,7 +188,7 @@ fn measure(guest: &mut Guest, passes: u64, transactions: bool) -> Result<Typical
         intervals.push(now.since(&last));
         last = now;
         let added = now.since(&before);
-        let enough = !transactions || added.map.count >= ENOUGH_TRANSACTIONS;
+        let enough = added.map.count >= transactions;
         Ok(added.pass.count >= passes && enough || added.pass.count >= MOST_PASSES_FACTOR * passes)
     })?;
     Ok(Typical::of(&intervals))
@@ -213,71 +217,12 @@ fn table_of_passes(rows: &[Row]) -> Result<String> {
     Ok(out)
 }
 
-/// How many instructions a pass of the memory sampler takes, by a clock that counts them.
-/// What a pass over so many queues takes.
-struct Instructions {
-    queues: u64,
-    look: f64,
-    pass: f64,
-}
-
-/// Of the module that is in the guest's place for it.
-fn instructions(guest: &mut Guest, wanted: u64) -> Result<Vec<Instructions>> {
-    let mut rows = Vec::new();
-    for queues in SIZES {
-        say(&format!("instructions of a pass over {queues} queues"));
-        let module = Module::load(guest, "mode=observe sampler=memory")?;
-        let load = load(guest, queues)?;
-        let typical = measure(guest, wanted, false)?;
-        let (look, pass) = typical
-            .look_ns
-            .zip(typical.pass_ns)
-            .with_context(|| format!("no pass over {queues} queues"))?;
-        rows.push(Instructions { queues, look, pass });
-        load.kill(guest)?;
-        module.unload(guest)?;
-    }
-    Ok(rows)
-}
-
-fn table_of_instructions(native: &[Instructions], standalone: &[Instructions]) -> String {
-    let mut out = String::from(
-        "\n### Instructions of a pass\n\n\
-        With the sampler `memory`:\n\n\
-        | queues | reading | whole pass | the same, standalone | whole pass, standalone |\n\
-        |---|---|---|---|---|\n",
-    );
-    for (native, standalone) in native.iter().zip(standalone) {
-        out += &format!(
-            "| {} | {:.0} | {:.0} | {:.0} | {:.0} ({:+.1} %) |\n",
-            native.queues,
-            native.look,
-            native.pass,
-            standalone.look,
-            standalone.pass,
-            100.0 * (standalone.pass / native.pass - 1.0),
-        );
-    }
-    for pair in native.windows(2) {
-        let [few, many] = pair else {
-            continue;
-        };
-        out += &format!(
-            "\nEach further queue between {} and {} costs {:.0}.\n",
-            few.queues,
-            many.queues,
-            (many.pass - few.pass) / (many.queues - few.queues) as f64
-        );
-    }
-    out
-}
-
 fn from_look_to_packet(guest: &mut Guest, passes: u64) -> Result<String> {
     say("from the look to the packet");
     let mark = guest.device.hiq_mark()?;
     let before = Table::Stats.sum(guest, "transactions")?;
     let probes = Probes::start(guest)?;
-    measure(guest, passes, true)?;
+    measure(guest, passes, ENOUGH_TRANSACTIONS)?;
     let mut times = probes.finish(guest)?;
     let transactions = Table::Stats.sum(guest, "transactions")? - before;
     let packets = guest.device.hiq_mark()? - mark;
