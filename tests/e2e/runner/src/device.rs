@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 use serde::Deserialize;
 use serde_json::Value;
 use vgpu_model::{
-    Began, Faults, HiqRecord, Moment, Pace, QueueKind, QueueReport, ReadPointer, RegisterReport,
-    StaleReport, StateDump, StopReport, TimelineRecord,
+    Began, Faults, ForbiddenReport, HiqRecord, Moment, Pace, QueueKind, QueueReport, ReadPointer,
+    RegisterReport, StaleReport, StateDump, StopReport, TimelineRecord, Worlds,
 };
 use vgpu_server::control::Command;
 
@@ -32,6 +32,8 @@ pub struct Shape {
     pub vram_mib: u32,
     /// Engines for copies.
     pub sdma: u32,
+    /// A virtual function, as a guest has it.
+    pub virtual_function: bool,
 }
 
 impl Shape {
@@ -42,6 +44,7 @@ impl Shape {
             cu_per_sh: if xcc == 1 { 10 } else { 2 },
             vram_mib: 4096,
             sdma: 1,
+            virtual_function: false,
         }
     }
 
@@ -74,6 +77,7 @@ impl Device {
             .args(["--vram-mib", &shape.vram_mib.to_string()])
             .args(["--sdma", &shape.sdma.to_string()])
             .args(["--clock", clock.of()])
+            .args(shape.virtual_function.then_some("--virtual-function"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&log)?)
@@ -157,6 +161,11 @@ impl Device {
         self.ask(Command::Registers)
     }
 
+    /// The registers that a virtual function's guest was refused so far.
+    pub fn forbidden(&mut self) -> Result<Vec<ForbiddenReport>> {
+        self.ask(Command::Forbidden)
+    }
+
     /// Says when the read pointers of AQL queues move from now on.
     pub fn set_read_pointer(&mut self, when: ReadPointer) -> Result<()> {
         self.ask(Command::SetReadPointer { when })
@@ -175,6 +184,11 @@ impl Device {
     /// Sets how fast waves of machine code go on.
     pub fn set_pace(&mut self, pace: Pace) -> Result<()> {
         self.ask(Command::SetPace { pace })
+    }
+
+    /// Sets how a virtual function takes turns with others.
+    pub fn set_worlds(&mut self, worlds: Option<Worlds>) -> Result<()> {
+        self.ask(Command::SetWorlds { worlds })
     }
 
     /// Begins strict mode, with nothing cached, or ends it.

@@ -5,16 +5,21 @@
 use crate::bus::Buses;
 use crate::clock::Event;
 use crate::engines::Engines;
+use crate::host::By;
 use crate::interrupt::{client, source, xcc_node, Interrupt, InterruptRing};
 use crate::preempt;
-use crate::registers::table::{athub, gc, ih, mmhub, nbio, sdma};
-use crate::registers::{place, sdma_ring, Place, RegisterFile};
+use crate::registers::table::{athub, gc, ih, mmhub, mp, nbio, sdma};
+use crate::registers::{place, sdma_ring, xcc_base, Place, RegisterFile};
 use crate::slot;
 use crate::terms::Exit;
 
-pub fn read(engines: &mut Engines, address: u32) -> u32 {
+pub fn read(engines: &mut Engines, address: u32, by: By) -> u32 {
     let bus = &mut engines.bus;
     bus.touched.read(address);
+    if bus.config.virtual_function && !engines.host.may_read(address, by) {
+        engines.host.refuse(address, by, false);
+        return u32::MAX;
+    }
     match place(address) {
         Place::Graphics { xcc, register } if xcc < bus.config.xcc_count => {
             read_graphics(engines, xcc, register, address)
@@ -46,8 +51,8 @@ fn read_graphics(engines: &Engines, xcc: u32, register: u32, address: u32) -> u3
         gc::VM_INVALIDATE_ENG0_ACK..=gc::VM_INVALIDATE_ENG17_ACK => 0xffff,
         // A command in it is done as soon as it is written.
         gc::RLC_SAFE_MODE => bus.registers.read(address) & !1,
-        gc::RLC_GPU_CLOCK_COUNT_LSB => bus.now().ticks() as u32,
-        gc::RLC_GPU_CLOCK_COUNT_MSB => (bus.now().ticks() >> 32) as u32,
+        gc::RLC_GPU_CLOCK_COUNT_LSB => bus.ticks() as u32,
+        gc::RLC_GPU_CLOCK_COUNT_MSB => (bus.ticks() >> 32) as u32,
         register if RegisterFile::is_queue_register(register) => {
             let slot = bus.registers.selected_slot(xcc);
             slot::read_queue_register(engines, xcc, slot, register)
@@ -61,9 +66,13 @@ fn read_graphics(engines: &Engines, xcc: u32, register: u32, address: u32) -> u3
     }
 }
 
-pub fn write(engines: &mut Engines, address: u32, value: u32) {
+pub fn write(engines: &mut Engines, address: u32, value: u32, by: By) {
     let bus = &mut engines.bus;
     bus.touched.written(address);
+    if bus.config.virtual_function && !engines.host.may_write(address, by) {
+        engines.host.refuse(address, by, true);
+        return;
+    }
     if write_indirect(bus, address, value) {
         return;
     }
@@ -85,6 +94,9 @@ pub fn write(engines: &mut Engines, address: u32, value: u32) {
         Place::Other(
             address @ athub::ATC_VMID0_PASID_MAPPING..=athub::ATC_VMID15_PASID_MAPPING,
         ) => bus.pasid_written(address - athub::ATC_VMID0_PASID_MAPPING),
+        Place::Other(mp::MP0_SMN_C2PMSG_101) if bus.config.virtual_function => {
+            engines.host.security_written(bus);
+        }
         Place::Other(ih::IH_RB_CNTL) => {
             InterruptRing::control_written(&mut bus.registers, value);
         }
@@ -93,6 +105,54 @@ pub fn write(engines: &mut Engines, address: u32, value: u32) {
                 ..=mmhub::VM_CONTEXT0_PAGE_TABLE_END_ADDR_HI32,
         ) => bus.update_gart(),
         _ => {}
+    }
+}
+
+/// The firmware of a die accesses a register for the guest of a virtual function, which has
+/// written what into two others: a value, and a command with the register's address. When
+/// it is done, there is no address any more.
+fn access_for_guest(engines: &mut Engines, xcc: u32) {
+    const ADDRESS: u32 = 0xf_ffff;
+    const WRITE: u32 = 0;
+    const READ: u32 = 1;
+    const WRITE_MEMORY_HUB: u32 = 2;
+    const WRITE_AS_BEFORE: u32 = 8;
+    const NOT_ALLOWED: u32 = 1 << 24;
+    let registers = [gc::SCRATCH_REG0, gc::SCRATCH_REG1].map(|it| xcc_base(xcc) + it);
+    let [value, command] = registers.map(|it| engines.bus.registers.get(it));
+    let address = command & ADDRESS;
+    let mut result = command & !ADDRESS;
+    match command >> 28 {
+        READ => {
+            let value = read(engines, address, By::Firmware);
+            engines.bus.registers.set(registers[0], value);
+        }
+        WRITE | WRITE_MEMORY_HUB | WRITE_AS_BEFORE => {
+            if engines.host.may_write(address, By::Firmware) {
+                write(engines, address, value, By::Firmware);
+            } else {
+                engines.host.refuse(address, By::Firmware, true);
+                result |= NOT_ALLOWED;
+            }
+        }
+        other => {
+            let note = format!("the firmware of die {xcc} has no access of kind {other}");
+            engines.bus.note(note);
+        }
+    }
+    engines.bus.registers.set(registers[1], result);
+}
+
+/// A write of one byte, which only the mailbox takes.
+pub fn write_byte(engines: &mut Engines, offset: u64, value: u8) {
+    const MAILBOX: u64 = nbio::BIF_BX_PF0_MAILBOX_CONTROL as u64;
+    let bus = &mut engines.bus;
+    match (offset / 4, (offset % 4) as u32) {
+        (MAILBOX, byte) if bus.config.virtual_function => {
+            bus.touched.written(MAILBOX as u32);
+            engines.host.control_written(bus, byte, value);
+        }
+        _ => bus.note(format!("a byte is written to the register at {offset:#x}")),
     }
 }
 
@@ -116,6 +176,9 @@ fn write_graphics(engines: &mut Engines, xcc: u32, register: u32, value: u32) {
         }
         gc::VM_INVALIDATE_ENG0_REQ..=gc::VM_INVALIDATE_ENG17_REQ => {
             bus.flush_spaces(value & 0xffff, xcc);
+        }
+        gc::RLC_SPARE_INT if value & 1 != 0 && bus.config.virtual_function => {
+            access_for_guest(engines, xcc);
         }
         gc::CPC_INT_STATUS if value & (1 << 29) != 0 => bus.raise(&Interrupt {
             client: client::COMMAND_PROCESSOR,

@@ -3,11 +3,12 @@
 
 use crate::bus::Buses;
 use crate::gpu::Gpu;
+use crate::host::ForbiddenReport;
 use crate::memory::Memory;
 use crate::registers::RegisterReport;
 use crate::terms::{
     Began, Bus, Config, ConfigError, Faults, GpuNanos, HiqRecord, Moment, Pace, QueueReport,
-    ReadPointer, StaleReport, StateDump, StopReport, TimelineRecord, UnitsRecord, Vram,
+    ReadPointer, StaleReport, StateDump, StopReport, TimelineRecord, UnitsRecord, Vram, Worlds,
 };
 
 /// Bytes of one doorbell write.
@@ -58,6 +59,11 @@ impl Device {
         }
     }
 
+    /// Writes a byte of the register there: only a virtual function's mailbox is written so.
+    pub fn register_write_byte(&mut self, offset: u64, value: u8) {
+        self.gpu.write_register_byte(offset, value);
+    }
+
     /// Rings the doorbell at a byte offset of BAR 2.
     pub fn doorbell_write(&mut self, offset: u64, value: u64, width: DoorbellWidth) {
         let value = match width {
@@ -77,11 +83,11 @@ impl Device {
     /// When `advance_to` next has something to do. If that is in the past, call it
     /// at once. Ask again after every access.
     pub fn next_event(&self) -> Option<GpuNanos> {
-        self.gpu.bus().clock.next()
+        self.gpu.next_event()
     }
 
     pub fn now(&self) -> GpuNanos {
-        self.gpu.bus().now()
+        self.gpu.bus().clock.reference()
     }
 
     /// The guest cleared the bus master bit or reset the function: all queues,
@@ -125,6 +131,11 @@ impl Device {
         self.gpu.bus().touched.report()
     }
 
+    /// The registers that a virtual function's guest was refused.
+    pub fn forbidden(&self) -> Vec<ForbiddenReport> {
+        self.gpu.forbidden()
+    }
+
     pub fn state(&self) -> StateDump {
         self.gpu.state()
     }
@@ -138,6 +149,11 @@ impl Device {
     /// Sets how fast waves of machine code go on from their next turn on.
     pub fn set_pace(&mut self, pace: Pace) -> Result<(), ConfigError> {
         self.gpu.set_pace(pace)
+    }
+
+    /// Sets how a virtual function takes turns with others from now on: not at all with none.
+    pub fn set_worlds(&mut self, worlds: Option<Worlds>) -> Result<(), ConfigError> {
+        self.gpu.set_worlds(worlds)
     }
 
     /// Sets how long an AQL packet takes from now on.

@@ -3,6 +3,7 @@
 
 use crate::bus::Buses;
 use crate::compute::Compute;
+use crate::host::Host;
 use crate::queue::Queues;
 use crate::terms::GpuNanos;
 
@@ -11,6 +12,8 @@ use crate::terms::GpuNanos;
 #[derive(Clone)]
 pub struct Engines {
     pub bus: Buses,
+    /// Of a virtual function.
+    pub host: Host,
     /// Rings and doorbells.
     pub queues: Queues,
     pub compute: Compute,
@@ -18,8 +21,9 @@ pub struct Engines {
 }
 
 impl Engines {
-    pub fn new(bus: Buses) -> Engines {
+    pub fn new(mut bus: Buses) -> Engines {
         Engines {
+            host: Host::new(&mut bus),
             compute: Compute::new(&bus.config),
             bus,
             queues: Queues::default(),
@@ -30,6 +34,7 @@ impl Engines {
     /// Drops all work.
     pub fn reset(&mut self) {
         self.bus.reset();
+        self.host.reset();
         self.queues.reset(&mut self.bus);
         self.compute = Compute::new(&self.bus.config);
         let now = self.bus.now();

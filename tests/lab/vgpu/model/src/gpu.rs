@@ -4,12 +4,14 @@
 use crate::bus::Buses;
 use crate::clock::Event;
 use crate::engines::Engines;
+use crate::host::{By, Consequence, ForbiddenReport, Next, Turns};
 use crate::hws::Schedulers;
 use crate::interrupt::InterruptRing;
 use crate::queue::Flow;
+use crate::registers::table::nbio;
 use crate::terms::{
     ConfigError, Exit, Faults, GpuNanos, Moment, Pace, QueueKey, QueueReport, ReadPointer,
-    StateDump, TimelineRecord,
+    StateDump, TimelineRecord, Worlds,
 };
 use crate::{aperture, hws, preempt, processor, slot};
 
@@ -21,6 +23,7 @@ const INSTRUCTIONS: u64 = 20_000;
 pub struct Gpu {
     engines: Engines,
     schedulers: Schedulers,
+    turns: Turns,
     resets: u64,
     /// Instructions of machine code that were executed.
     instructions: u64,
@@ -31,6 +34,7 @@ impl Gpu {
         Gpu {
             schedulers: Schedulers::new(&bus.config),
             engines: Engines::new(bus),
+            turns: Turns::default(),
             resets: 0,
             instructions: 0,
         }
@@ -48,12 +52,36 @@ impl Gpu {
         self.resets += 1;
     }
 
+    pub fn forbidden(&self) -> Vec<ForbiddenReport> {
+        self.engines.host.forbidden()
+    }
+
+    /// The host resets the function and says so. What the guest has set of the mailbox,
+    /// which is the host's, stays.
+    fn reset_by_host(&mut self) {
+        let kept = [
+            nbio::BIF_BX_PF0_MAILBOX_CONTROL,
+            nbio::BIF_BX_PF0_MAILBOX_INT_CNTL,
+        ];
+        let values = kept.map(|register| self.bus().registers.get(register));
+        self.reset();
+        let engines = &mut self.engines;
+        for (register, value) in kept.into_iter().zip(values) {
+            engines.bus.registers.set(register, value);
+        }
+        engines.host.reset_done(&mut engines.bus);
+    }
+
     pub fn read_register(&mut self, address: u32) -> u32 {
-        aperture::read(&mut self.engines, address)
+        aperture::read(&mut self.engines, address, By::Processor)
     }
 
     pub fn write_register(&mut self, address: u32, value: u32) {
-        aperture::write(&mut self.engines, address, value);
+        aperture::write(&mut self.engines, address, value, By::Processor);
+    }
+
+    pub fn write_register_byte(&mut self, offset: u64, value: u8) {
+        aperture::write_byte(&mut self.engines, offset, value);
     }
 
     pub fn doorbell(&mut self, offset: u64, value: u64) {
@@ -65,15 +93,48 @@ impl Gpu {
     }
 
     pub fn advance_to(&mut self, now: GpuNanos) {
+        loop {
+            if self.engines.host.is_exclusive() {
+                self.turns.hold(now);
+            }
+            self.engines.bus.clock.set_lag(self.turns.lag());
+            if !self.run_until(self.turns.own(now)) {
+                return;
+            }
+            match self.turns.pass(now) {
+                Next::Turn => {}
+                Next::Enough { lag } => return self.engines.bus.clock.set_lag(lag),
+            }
+        }
+    }
+
+    /// When there is next something to do.
+    pub fn next_event(&self) -> Option<GpuNanos> {
+        let next = self.bus().clock.next();
+        next.map(|own| self.turns.everybodys(own))
+    }
+
+    /// How the function takes turns with others from now on.
+    pub fn set_worlds(&mut self, worlds: Option<Worlds>) -> Result<(), ConfigError> {
+        if let Some(worlds) = worlds {
+            self.bus().config.check_worlds(worlds)?;
+        }
+        self.turns.set(worlds);
+        Ok(())
+    }
+
+    /// Does what is due in its own time. Whether that is all.
+    fn run_until(&mut self, now: GpuNanos) -> bool {
         let enough = self.instructions + INSTRUCTIONS;
         while let Some(event) = self.engines.bus.clock.pop(now) {
             self.run(event);
             self.instructions += self.engines.compute.take_executed();
             if self.instructions >= enough {
-                return;
+                return false;
             }
         }
         self.engines.bus.clock.pass_to(now);
+        true
     }
 
     fn run(&mut self, event: Event) {
@@ -92,6 +153,11 @@ impl Gpu {
             Event::SaveEnd { queue, serial } => self.save_end(queue, serial),
             Event::RestoreEnd { queue, dies } => preempt::restore_end(engines, queue, dies),
             Event::Scheduler { first, step } => self.schedulers.of(first).step(engines, step),
+            Event::Host(step) => {
+                if engines.host.step(&mut engines.bus, step) == Consequence::Reset {
+                    self.reset_by_host();
+                }
+            }
             Event::FaultsChanged => engines.queues.faults_changed(&mut engines.bus),
         }
     }
@@ -200,7 +266,7 @@ impl Gpu {
         let queues = engines.queues.iter();
         StateDump {
             now: bus.now(),
-            next_event: bus.clock.next(),
+            next_event: self.next_event(),
             occupancy: engines.compute.occupancy(),
             queues: self.queue_reports(),
             slots: queues
@@ -209,6 +275,7 @@ impl Gpu {
             runlist: self.schedulers.describe(),
             interrupts: bus.interrupts_raised(),
             resets: self.resets,
+            world_switches: self.turns.switches(),
             struck: bus.struck(),
             notes: bus.notes(),
         }

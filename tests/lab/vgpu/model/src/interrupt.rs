@@ -15,6 +15,7 @@ const OVERFLOW: u32 = 1 << 0;
 
 /// Sources of interrupts, as the driver's soc15_ih_clientid.h numbers them.
 pub mod client {
+    pub const BUS: u32 = 0x03;
     pub const COMMAND_PROCESSOR: u32 = 0x14;
     pub const GRAPHICS_MEMORY: u32 = 0x1b;
     pub const SHADER_ENGINE: u32 = 0x0a;
@@ -25,6 +26,8 @@ pub mod client {
 
 pub mod source {
     pub const MEMORY_FAULT: u32 = 0;
+    pub const MAILBOX_ANSWER: u32 = 135;
+    pub const MAILBOX_HEARD: u32 = 138;
     pub const PRIVILEGED_QUEUE: u32 = 178;
     pub const END_OF_PIPE: u32 = 181;
     pub const BAD_OPCODE: u32 = 183;

@@ -11,7 +11,7 @@
 //!
 //! `terms` (time, settings, names, reports) < `layout` (packets, descriptors) <
 //! `memory` < `registers` < `interrupt` < `clock` < `account` < `bus` (all of
-//! these, lent to an engine with each call) < `queue` (rings and doorbells) <
+//! these, lent to an engine with each call) < `host` (of a virtual function) < `queue` (rings and doorbells) <
 //! `compute` < `engines` (the two side by side) < `preempt` < `slot` <
 //! `aperture` (registers to their engines) < `hws` < `processor` (PM4, AQL,
 //! SDMA) < `gpu` < `device`.
@@ -31,6 +31,7 @@ mod compute;
 mod device;
 mod engines;
 mod gpu;
+mod host;
 mod hws;
 mod interrupt;
 mod layout;
@@ -47,10 +48,11 @@ pub mod testing;
 mod tests;
 
 pub use device::{Device, DoorbellWidth};
+pub use host::{By, ForbiddenReport};
 pub use registers::{Block, RegisterReport};
 pub use terms::{
     Began, Bus, BusError, Config, ConfigError, Faults, Fence, GpuNanos, HiqAction, HiqRecord,
     MappedQueue, Moment, Occupancy, Pace, QueueId, QueueKind, QueueReport, ReadPointer, Spoil,
     StaleAccess, StaleReport, StateDump, StopReport, TimelineChange, TimelineRecord, Timing,
-    UnitsRecord, Vram,
+    UnitsRecord, Vram, Worlds,
 };

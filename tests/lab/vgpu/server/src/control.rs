@@ -10,7 +10,7 @@ use std::thread;
 use serde::ser::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
-use vgpu_model::{Faults, Moment, Pace, ReadPointer};
+use vgpu_model::{Faults, Moment, Pace, ReadPointer, Worlds};
 
 use crate::clock::Gpu;
 use crate::timeline;
@@ -49,6 +49,8 @@ pub enum Command {
     },
     /// The registers that were accessed so far.
     Registers,
+    /// The registers that a virtual function's guest was refused.
+    Forbidden,
     /// The whole present state.
     State,
     /// The GPU time, and how slowly it passes.
@@ -67,6 +69,8 @@ pub enum Command {
     SetPace { pace: Pace },
     /// Sets how many nanoseconds an AQL packet takes from now on.
     SetAqlPacket { nanos: u64 },
+    /// Sets how a virtual function takes turns with others from now on.
+    SetWorlds { worlds: Option<Worlds> },
     /// Begins strict mode, with nothing cached, or ends it.
     SetStrict { strict: bool },
     /// What strict mode has found.
@@ -113,6 +117,7 @@ fn answer(command: Command, gpu: &Gpu) -> serde_json::Result<Value> {
         Command::Timeline { from } => serde_json::to_value(device.timeline(from)),
         Command::Trace { from } => Ok(timeline::trace(&device.timeline(from), &device.units())),
         Command::Registers => serde_json::to_value(device.registers()),
+        Command::Forbidden => serde_json::to_value(device.forbidden()),
         Command::State => serde_json::to_value(device.state()),
         Command::Clock => Ok(json!({"now": device.now(), "dilation": gpu.clock().dilation()})),
         Command::Faults => serde_json::to_value(device.faults()),
@@ -135,6 +140,11 @@ fn answer(command: Command, gpu: &Gpu) -> serde_json::Result<Value> {
         }
         Command::SetAqlPacket { nanos } => {
             let set = device.set_aql_packet(nanos);
+            set.map_err(serde_json::Error::custom)?;
+            Ok(Value::Null)
+        }
+        Command::SetWorlds { worlds } => {
+            let set = device.set_worlds(worlds);
             set.map_err(serde_json::Error::custom)?;
             Ok(Value::Null)
         }
@@ -174,6 +184,7 @@ mod tests {
             "timeline",
             "trace",
             "registers",
+            "forbidden",
             "state",
             "clock",
             "faults",
@@ -234,6 +245,14 @@ mod tests {
         let error = refused["error"].as_str().unwrap();
         assert!(error.contains("timing.aql_packet is 2000000000"), "{error}");
         gpu.access(|device| assert_eq!(device.config().timing.aql_packet, 5_000));
+    }
+
+    #[test]
+    fn only_a_virtual_function_takes_turns() {
+        let line = r#"{"id":1,"command":"set_worlds","worlds":{"own":7,"others":9}}"#;
+        let refused = reply(line, &gpu());
+        let error = refused["error"].as_str().unwrap();
+        assert!(error.contains("virtual function"), "{error}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::connection::{Connection, Message};
 use crate::interrupt::Vector;
 use crate::memory::{GuestMemory, VideoMemory};
 use crate::message::{self, irq, region, Request};
-use crate::pci::{ConfigSpace, Effect};
+use crate::pci::{ConfigSpace, Effect, Kind};
 use crate::video_bios;
 
 /// A reply's body, and a descriptor to go with it; or an errno.
@@ -26,6 +26,7 @@ pub struct Function {
     pub vector: Vector,
     pub registers_bytes: u64,
     pub video_bytes: u64,
+    pub kind: Kind,
     pub config: ConfigSpace,
 }
 
@@ -132,7 +133,7 @@ impl Function {
             region::BAR0 => self.video_bytes,
             region::BAR2 => Config::DOORBELL_BYTES,
             region::BAR5 => self.registers_bytes,
-            region::ROM => video_bios::BYTES as u64,
+            region::ROM if self.kind == Kind::Physical => video_bios::BYTES as u64,
             region::CONFIG => 4096,
             _ => 0,
         }
@@ -162,7 +163,7 @@ impl Function {
                 }
             }
             region::ROM => {
-                let image = video_bios::build();
+                let image = video_bios::build(self.kind);
                 let start = usize::try_from(offset).map_err(|_| EINVAL)?;
                 let rest = image.get(start..).ok_or(EINVAL)?;
                 data.copy_from_slice(rest.get(..count).ok_or(EINVAL)?);
@@ -180,6 +181,10 @@ impl Function {
                 if self.config.write(offset, data).ok_or(EINVAL)? == Effect::BusMasterOff {
                     self.gpu.access(|device| device.reset());
                 }
+            }
+            region::BAR5 if data.len() == 1 => {
+                self.gpu
+                    .access(|device| device.register_write_byte(offset, data[0]));
             }
             region::BAR5 => {
                 let value = u32::from_le_bytes(data.try_into().map_err(|_| EINVAL)?);

@@ -17,7 +17,8 @@ use vgpu_server::function::Function;
 use vgpu_server::guest_time::GuestTime;
 use vgpu_server::interrupt::Vector;
 use vgpu_server::memory::{GuestMemory, VideoMemory};
-use vgpu_server::pci::ConfigSpace;
+use vgpu_server::pci::{ConfigSpace, Kind};
+use vgpu_server::video_bios;
 
 /// A virtual MI300X for QEMU's vfio-user-pci.
 #[derive(Parser)]
@@ -37,6 +38,9 @@ struct Arguments {
     /// Compute units of each of the four shader engines of a die.
     #[arg(long, default_value_t = 10)]
     cu_per_sh: u32,
+    /// It is a virtual function, as the guest of a host with the real one has it.
+    #[arg(long)]
+    virtual_function: bool,
     /// Video memory in MiB.
     #[arg(long, default_value_t = 4096)]
     vram_mib: u64,
@@ -78,6 +82,7 @@ fn main() -> Result<()> {
         xcc_count: arguments.xcc,
         sdma_count: arguments.sdma,
         cu_per_shader_engine: arguments.cu_per_sh,
+        virtual_function: arguments.virtual_function,
         read_pointer: arguments.rptr.into(),
         ..Config::default()
     };
@@ -97,6 +102,11 @@ fn main() -> Result<()> {
     let video = VideoMemory::new(video_bytes)
         .with_context(|| format!("cannot make {} MiB of video memory", arguments.vram_mib))?;
     let device = Device::new(config, Box::new(guest.clone()), Box::new(video.clone()))?;
+    let kind = Kind::of(arguments.virtual_function);
+    if kind == Kind::Virtual {
+        // Where a virtual function has its video BIOS, having no ROM.
+        video.copy_in(0, &video_bios::build(kind));
+    }
     let gpu = Gpu::start(device, clock);
 
     // First, so that whoever has reached the control can have QEMU connect.
@@ -113,7 +123,8 @@ fn main() -> Result<()> {
         vector,
         registers_bytes,
         video_bytes,
-        config: ConfigSpace::new(),
+        kind,
+        config: ConfigSpace::new(kind),
     };
     let (client, _) = listener.accept().context("no client came")?;
     function.serve(&mut Connection::new(client))

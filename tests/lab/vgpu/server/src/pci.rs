@@ -15,8 +15,31 @@ const POWER_MANAGEMENT: usize = 0x50;
 const EXPRESS: usize = 0x64;
 const MSI: usize = 0xa0;
 
-/// Vendor and device: AMD, MI300X.
-pub const IDENTITY: [u16; 2] = [0x1002, 0x74a1];
+/// Whose function it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The GPU itself.
+    Physical,
+    /// What a host with the GPU gives to a guest.
+    Virtual,
+}
+
+impl Kind {
+    pub fn of(is_virtual: bool) -> Kind {
+        match is_virtual {
+            false => Kind::Physical,
+            true => Kind::Virtual,
+        }
+    }
+
+    /// Vendor and device: AMD, MI300X.
+    pub fn identity(self) -> [u16; 2] {
+        match self {
+            Kind::Physical => [0x1002, 0x74a1],
+            Kind::Virtual => [0x1002, 0x74b5],
+        }
+    }
+}
 
 /// What a write to configuration space means to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,13 +50,13 @@ pub enum Effect {
     BusMasterOff,
 }
 
-pub struct ConfigSpace(Box<[u8; BYTES]>);
+pub struct ConfigSpace(Box<[u8; BYTES]>, Kind);
 
 impl ConfigSpace {
-    pub fn new() -> ConfigSpace {
-        let mut space = ConfigSpace(Box::new([0; BYTES]));
+    pub fn new(kind: Kind) -> ConfigSpace {
+        let mut space = ConfigSpace(Box::new([0; BYTES]), kind);
         // A processing accelerator, so that no display path of the driver looks at it.
-        let [vendor, device] = IDENTITY.map(u16::to_le_bytes);
+        let [vendor, device] = kind.identity().map(u16::to_le_bytes);
         space.put(0x00, &vendor);
         space.put(0x02, &device);
         space.put(0x06, &[0x10]);
@@ -88,11 +111,16 @@ impl ConfigSpace {
     }
 
     /// Of the ROM's address only the bits above its size can be written, by which the
-    /// other side finds that out; and the one that enables it.
+    /// other side finds that out; and the one that enables it. Of a virtual function none
+    /// can, which so has no ROM.
     fn keep_rom_aligned(&mut self) {
         const ENABLE: u32 = 1;
         let fixed = video_bios::BYTES as u32 - 1;
-        for (byte, mask) in (ROM..).zip((!fixed | ENABLE).to_le_bytes()) {
+        let free = match self.1 {
+            Kind::Physical => !fixed | ENABLE,
+            Kind::Virtual => 0,
+        };
+        for (byte, mask) in (ROM..).zip(free.to_le_bytes()) {
             self.0[byte] &= mask;
         }
     }
@@ -104,7 +132,7 @@ impl ConfigSpace {
 
 impl Default for ConfigSpace {
     fn default() -> Self {
-        ConfigSpace::new()
+        ConfigSpace::new(Kind::Physical)
     }
 }
 
@@ -114,14 +142,22 @@ mod tests {
 
     #[test]
     fn it_is_an_mi300x() {
-        let space = ConfigSpace::new();
+        let space = ConfigSpace::default();
         assert_eq!(space.read(0, 4), Some(&[0x02, 0x10, 0xa1, 0x74][..]));
         assert_eq!(space.read(8, 4), Some(&[0, 0, 0, 0x12][..]));
     }
 
     #[test]
+    fn a_virtual_function_is_another_device_and_has_no_rom() {
+        let mut space = ConfigSpace::new(Kind::Virtual);
+        assert_eq!(space.read(0, 4), Some(&[0x02, 0x10, 0xb5, 0x74][..]));
+        space.write(0x30, &[0xff; 4]);
+        assert_eq!(space.read(0x30, 4), Some(&[0; 4][..]));
+    }
+
+    #[test]
     fn the_rom_says_how_large_it_is() {
-        let mut space = ConfigSpace::new();
+        let mut space = ConfigSpace::default();
         space.write(0x30, &[0xff; 4]);
         assert_eq!(space.read(0x30, 4), Some(&[0x01, 0xf0, 0xff, 0xff][..]));
         // Whatever the width of the writes.
@@ -131,7 +167,7 @@ mod tests {
 
     #[test]
     fn the_capability_list_ends() {
-        let space = ConfigSpace::new();
+        let space = ConfigSpace::default();
         let mut at = space.0[0x34];
         let mut found = Vec::new();
         while at != 0 {
@@ -144,7 +180,7 @@ mod tests {
 
     #[test]
     fn only_switching_bus_mastering_off_is_a_reset() {
-        let mut space = ConfigSpace::new();
+        let mut space = ConfigSpace::default();
         assert_eq!(space.write(4, &[0x02, 0]), Some(Effect::Nothing));
         assert_eq!(space.write(4, &[0x06, 0]), Some(Effect::Nothing));
         assert_eq!(space.write(4, &[0x06, 4]), Some(Effect::Nothing));
@@ -154,7 +190,7 @@ mod tests {
 
     #[test]
     fn an_access_past_the_end_is_refused() {
-        let mut space = ConfigSpace::new();
+        let mut space = ConfigSpace::default();
         assert!(space.read(4095, 1).is_some());
         assert!(space.read(4095, 2).is_none());
         assert!(space.read(u64::MAX, 1).is_none());

@@ -7,7 +7,7 @@
 //! is nothing to initialise. Offsets and versions are those of the driver's
 //! atomfirmware.h and atom.h.
 
-use crate::pci::IDENTITY;
+use crate::pci::Kind;
 
 /// The size of the ROM, a power of two.
 pub const BYTES: usize = 4096;
@@ -31,6 +31,7 @@ mod at {
     pub const FIRMWARE_INFO: usize = 0x400;
     pub const SMU_INFO: usize = 0x480;
     pub const UMC_INFO: usize = 0x4c0;
+    pub const MEMORY_USAGE: usize = 0x540;
     pub const ASIC_INIT: usize = 0x500;
 }
 
@@ -41,6 +42,7 @@ const TABLES: usize = 35;
 /// Places in the list of tables.
 const FIRMWARE_INFO: usize = 4;
 const SMU_INFO: usize = 8;
+const MEMORY_USAGE: usize = 11;
 const UMC_INFO: usize = 24;
 
 /// BIF_BX0_BIOS_SCRATCH_0, where a BIOS says how far it has come: registers that keep
@@ -82,10 +84,13 @@ impl Image {
 }
 
 /// The whole ROM.
-pub fn build() -> [u8; BYTES] {
+pub fn build(kind: Kind) -> [u8; BYTES] {
     let mut image = Image([0; BYTES]);
-    put_rom(&mut image);
+    put_rom(&mut image, kind);
     put_clocks(&mut image);
+    if kind == Kind::Virtual {
+        put_shared_memory(&mut image);
+    }
 
     // A command of no operation, with no parameter and no workspace.
     image.head(at::COMMANDS, 4 + 2 * COMMANDS, (2, 1));
@@ -103,11 +108,11 @@ pub fn build() -> [u8; BYTES] {
 }
 
 /// What any ROM of a PCI device has, and what the driver knows a BIOS of AMD's by.
-fn put_rom(image: &mut Image) {
+fn put_rom(image: &mut Image, kind: Kind) {
     image.put(0, &[0x55, 0xaa, (BYTES / UNIT) as u8]);
     image.put16(at::PCI_DATA_POINTER, at::PCI_DATA);
     image.put(at::PCI_DATA, b"PCIR");
-    let [vendor, device] = IDENTITY;
+    let [vendor, device] = kind.identity();
     image.put16(at::PCI_DATA + 4, vendor.into());
     image.put16(at::PCI_DATA + 6, device.into());
     image.put16(at::PCI_DATA + 0xa, 24);
@@ -146,6 +151,17 @@ fn put_clocks(image: &mut Image) {
     image.put32(at::UMC_INFO + 28, REFERENCE);
 }
 
+/// Which video memory the driver must leave to what it exchanges with its host.
+fn put_shared_memory(image: &mut Image) {
+    const SHARED_WITH_HOST: u32 = 2 << 30;
+    const START: u32 = 0;
+    const KIB: usize = 132;
+    image.list(MEMORY_USAGE, at::MEMORY_USAGE);
+    image.head(at::MEMORY_USAGE, 12, (2, 1));
+    image.put32(at::MEMORY_USAGE + 4, SHARED_WITH_HOST | START);
+    image.put16(at::MEMORY_USAGE + 8, KIB);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,7 +172,7 @@ mod tests {
 
     #[test]
     fn it_is_a_rom_of_this_device() {
-        let image = build();
+        let image = build(Kind::Physical);
         assert_eq!(image[..2], [0x55, 0xaa]);
         assert_eq!(usize::from(image[2]) * UNIT, BYTES);
         let sum = image.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
@@ -164,14 +180,14 @@ mod tests {
         let pci = word(&image, at::PCI_DATA_POINTER);
         assert_eq!(pci % 4, 0, "the kernel reads it by words");
         assert_eq!(&image[pci..pci + 4], b"PCIR");
-        let identity = IDENTITY.map(usize::from);
+        let identity = Kind::Physical.identity().map(usize::from);
         assert_eq!([word(&image, pci + 4), word(&image, pci + 6)], identity);
         assert_eq!(word(&image, pci + 0x10) * UNIT, BYTES);
     }
 
     #[test]
     fn tables_are_whole_and_apart() {
-        let image = build();
+        let image = build(Kind::Physical);
         let header = word(&image, at::ROM_HEADER_POINTER);
         assert_eq!(&image[header + 4..header + 8], b"ATOM");
         let commands = word(&image, header + 0x1e);
@@ -191,7 +207,7 @@ mod tests {
 
     #[test]
     fn nothing_is_initialised() {
-        let image = build();
+        let image = build(Kind::Physical);
         let command = word(&image, word(&image, at::ROM_HEADER + 0x1e) + 4);
         assert_eq!(word(&image, command), 7);
         assert_eq!(image[command + 6], END_OF_TABLE);

@@ -77,6 +77,11 @@ impl Buses {
         self.clock.now()
     }
 
+    /// What the reference clock counts, in its ticks.
+    pub fn ticks(&self) -> u64 {
+        self.clock.reference().ticks()
+    }
+
     /// Schedules the effect of a register or doorbell write for when the firmware
     /// notices it.
     pub fn soon(&mut self, event: Event) {
@@ -103,7 +108,11 @@ impl Buses {
     }
 
     fn send(&mut self, interrupt: &Interrupt) {
-        let (now, registers, memory) = (self.clock.now(), &mut self.registers, &mut self.memory);
+        let (now, registers, memory) = (
+            self.clock.reference(),
+            &mut self.registers,
+            &mut self.memory,
+        );
         let signal = !self.faults.interrupts_lost;
         if self.faults.interrupts_overflow {
             self.interrupts.overflow(registers, memory, signal);

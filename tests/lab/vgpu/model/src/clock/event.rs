@@ -55,8 +55,21 @@ pub enum Event {
         first: u32,
         step: SchedulerStep,
     },
+    /// Of the host of a virtual function.
+    Host(HostStep),
     /// The faults in force have changed, or a queue was mapped that is to have one.
     FaultsChanged,
+}
+
+/// What the host of a virtual function does.
+#[derive(Clone, Copy, Debug)]
+pub enum HostStep {
+    /// It looks at what the guest has sent.
+    Hear,
+    /// It answers a request, whose first word behind the number this is.
+    Answer { request: u32, first: u32 },
+    /// The security processor looks at its registers.
+    Security,
 }
 
 /// What the scheduler firmware does later.

@@ -4,7 +4,7 @@
 mod agenda;
 mod event;
 
-pub use event::{Event, SchedulerStep};
+pub use event::{Event, HostStep, SchedulerStep};
 
 use crate::terms::GpuNanos;
 use agenda::Agenda;
@@ -13,6 +13,8 @@ use agenda::Agenda;
 #[derive(Clone)]
 pub struct Clock {
     now: GpuNanos,
+    /// How far it is behind everybody's time, because others had the hardware meanwhile.
+    lag: u64,
     agenda: Agenda<Event>,
     serial: u64,
 }
@@ -21,6 +23,7 @@ impl Clock {
     pub fn new() -> Clock {
         Clock {
             now: GpuNanos::default(),
+            lag: 0,
             agenda: Agenda::new(),
             serial: 0,
         }
@@ -28,6 +31,15 @@ impl Clock {
 
     pub fn now(&self) -> GpuNanos {
         self.now
+    }
+
+    /// The time of the reference clock, which goes on while others have the hardware.
+    pub fn reference(&self) -> GpuNanos {
+        self.now.after(self.lag)
+    }
+
+    pub fn set_lag(&mut self, lag: u64) {
+        self.lag = lag;
     }
 
     /// Schedules an event this many nanoseconds from now.

@@ -161,7 +161,7 @@ impl Compute {
         // Even if the pointer moves at the launch it may not have moved yet: one
         // die may have ended its workgroups before another was loaded again.
         self.pass(bus, queues, key, dispatch.packet);
-        let started = dispatch.started.or(Some(now));
+        let started = dispatch.started.or(Some(bus.clock.reference()));
         let gives_back = dispatch.work.scratch().is_some_and(Scratch::is_for_once);
         let result = queues.complete_signal(bus, key, dispatch.signal, started);
         let result = result.and_then(|()| match gives_back {

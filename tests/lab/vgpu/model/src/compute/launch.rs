@@ -164,7 +164,7 @@ impl Compute {
         let running = take_work(load, position, &seats).run(now, &bus.config, units.pace());
         let ends = running.ends();
         let dispatch = &mut load.dispatches[position];
-        dispatch.started.get_or_insert(now);
+        dispatch.started.get_or_insert(bus.clock.reference());
         let serial = bus.clock.serial();
         let resident = Resident {
             queue: key,

@@ -113,7 +113,7 @@ fn store_die(
 }
 
 fn store_descriptor(bus: &mut Buses, queue: &Queue, descriptor: u64) -> Result<(), MemoryFault> {
-    let ticks = bus.now().ticks();
+    let ticks = bus.ticks();
     let (read, write) = (queue.read_dwords(), queue.write_dwords());
     let buffer = queue.indirect().filter(|_| queue.format() == Format::Pm4);
     let address = buffer.map_or(0, |buffer| buffer.address);

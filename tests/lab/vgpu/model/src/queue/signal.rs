@@ -10,7 +10,7 @@ use crate::terms::{GpuNanos, QueueKey};
 
 impl Queues {
     /// Decrements a completion signal and wakes a program that waits for it.
-    /// `started` gives a dispatch its time stamps. Address 0 means no signal.
+    /// `started` gives a dispatch its time stamps, and is of the reference clock. Address 0 means no signal.
     pub fn complete_signal(
         &mut self,
         bus: &mut Buses,
@@ -23,11 +23,11 @@ impl Queues {
         };
         let space = queue.space();
         if let Some(started) = started {
-            let now = bus.now();
+            let ended = bus.ticks();
             bus.memory
                 .write_u64(space, signal.wrapping_add(signal::START), started.ticks())?;
             bus.memory
-                .write_u64(space, signal.wrapping_add(signal::START + 8), now.ticks())?;
+                .write_u64(space, signal.wrapping_add(signal::START + 8), ended)?;
         }
         bus.memory
             .add_u64(space, signal.wrapping_add(signal::VALUE), u64::MAX)?;

@@ -60,6 +60,14 @@ impl Blocks {
         }
         self.count += 1;
     }
+
+    /// Gives the block that was added last a revision below its version. A virtual
+    /// function reads there of which stepping the GPU is, 0 being early silicon.
+    fn revise(&mut self, revision: u8) {
+        let bases = 4 * base::NBIO.len();
+        let at = self.bytes.len() - bases - 1;
+        self.bytes[at] = revision;
+    }
 }
 
 fn blocks(config: &Config) -> Blocks {
@@ -79,12 +87,20 @@ fn blocks(config: &Config) -> Blocks {
     blocks.add(hardware::MMHUB, 0, (1, 8, 0), base::MMHUB);
     blocks.add(hardware::ATHUB, 0, (1, 8, 0), base::ATHUB);
     blocks.add(hardware::NBIF, 0, (7, 9, 0), base::NBIO);
+    if config.virtual_function {
+        blocks.revise(1);
+    }
     // 13.0.2, not the real 13.0.6: the latter would bring up error handling
     // that lives in firmware this GPU does not have.
     blocks.add(hardware::MP0, 0, (13, 0, 2), base::MP);
     // 9.0.0, not the real 13.0.6: Linux 6.12 would ask the latter's SMU, which this GPU
     // does not have, how to reset it.
-    blocks.add(hardware::MP1, 0, (9, 0, 0), base::MP);
+    let management = match config.virtual_function {
+        false => (9, 0, 0),
+        // The driver of a virtual function among several asks it nothing.
+        true => (13, 0, 6),
+    };
+    blocks.add(hardware::MP1, 0, management, base::MP);
     blocks.add(hardware::DF, 0, (4, 9, 9), base::DF);
     blocks.add(hardware::OSSSYS, 0, (4, 4, 2), base::OSSSYS);
     blocks.add(hardware::SMUIO, 0, (13, 0, 3), base::SMUIO);

@@ -11,6 +11,9 @@ use crate::terms::{Config, Slot};
 
 const QUEUE_FIRST: u32 = gc::CP_MQD_BASE_ADDR;
 const QUEUE_LAST: u32 = gc::CP_HQD_AQL_DISPATCH_ID_HI;
+/// Of RCC_IOV_FUNC_IDENTIFIER.
+const IS_VIRTUAL: u32 = 1;
+const HAS_VIRTUAL: u32 = 1 << 31;
 /// Registers of one queue slot.
 pub const QUEUE_REGISTERS: usize = (QUEUE_LAST - QUEUE_FIRST + 1) as usize;
 
@@ -61,7 +64,22 @@ impl RegisterFile {
             file.set(base + gc::GB_ADDR_CONFIG, 0x2a11_4042);
             file.set(base + gc::CP_IQ_WAIT_TIME2, 0x4040_4040);
         }
+        if config.virtual_function {
+            file.set_by_host(config);
+        }
         file
+    }
+
+    /// What the host of a virtual function has set before its guest comes.
+    fn set_by_host(&mut self, config: &Config) {
+        self.set(
+            nbio::RCC_DEV0_EPF0_RCC_IOV_FUNC_IDENTIFIER,
+            IS_VIRTUAL | HAS_VIRTUAL,
+        );
+        let all = config.xcc_count;
+        for xcc in 0..all {
+            self.set(xcc_base(xcc) + gc::CP_HYP_XCP_CTL, xcc | (all << 3));
+        }
     }
 
     /// The stored value of an unbanked register.

@@ -13,7 +13,7 @@ mod touched;
 use crate::terms::SdmaRing;
 
 pub use file::{RegisterFile, QUEUE_REGISTERS};
-pub use touched::{Block, RegisterReport, Touched};
+pub use touched::{named, Block, RegisterReport, Touched};
 
 /// What an address of BAR 5 refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -96,6 +96,8 @@ registers! {
     GRBM_GFX_INDEX = 0x2200 @ 1,
     CP_HYP_XCP_CTL = 0x5828 @ 1,
     RLC_SAFE_MODE = 0x4c05 @ 1,
+    SCRATCH_REG1 = 0x2041 @ 1,
+    RLC_SPARE_INT = 0x4ccc @ 1,
     RLC_GPU_CLOCK_COUNT_LSB = 0x4c24 @ 1,
     RLC_GPU_CLOCK_COUNT_MSB = 0x4c25 @ 1,
 }
@@ -140,6 +142,12 @@ registers! {
     RCC_DEV0_EPF0_RCC_IOV_FUNC_IDENTIFIER = 0x00c5 @ 2,
     BIF_BX_PF0_GPU_HDP_FLUSH_REQ = 0x0106 @ 2,
     BIF_BX_PF0_GPU_HDP_FLUSH_DONE = 0x0107 @ 2,
+    BIF_BX_PF0_MAILBOX_MSGBUF_TRN_DW0 = 0x0136 @ 2,
+    BIF_BX_PF0_MAILBOX_MSGBUF_TRN_DW1 = 0x0137 @ 2,
+    BIF_BX_PF0_MAILBOX_MSGBUF_RCV_DW0 = 0x013a @ 2,
+    BIF_BX_PF0_MAILBOX_MSGBUF_RCV_DW3 = 0x013d @ 2,
+    BIF_BX_PF0_MAILBOX_CONTROL = 0x013e @ 2,
+    BIF_BX_PF0_MAILBOX_INT_CNTL = 0x013f @ 2,
     BIF_BX_PF0_PARTITION_MEM_CAP = 0x0162 @ 2,
     BIF_BX_PF0_PARTITION_COMPUTE_STATUS = 0x0163 @ 2,
     BIF_BX_PF0_PARTITION_MEM_STATUS = 0x0164 @ 2,
@@ -148,6 +156,9 @@ registers! {
 registers! {
     mp, super::base::MP, "mp/mp_13_0_2_offset.h":
     MP0_SMN_C2PMSG_33 = 0x0061 @ 0,
+    MP0_SMN_C2PMSG_101 = 0x00a5 @ 0,
+    MP0_SMN_C2PMSG_102 = 0x00a6 @ 0,
+    MP0_SMN_C2PMSG_103 = 0x00a7 @ 0,
 }
 
 registers! {
@@ -160,6 +171,7 @@ registers! {
     IH_RB_WPTR_ADDR_HI = 0x0085 @ 0,
     IH_RB_WPTR_ADDR_LO = 0x0086 @ 0,
     IH_DOORBELL_RPTR = 0x0087 @ 0,
+    IH_RB_CNTL_RING1 = 0x008c @ 0,
 }
 
 /// Offsets within one SDMA engine. The rings of an engine have equal layouts.

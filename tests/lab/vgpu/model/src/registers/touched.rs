@@ -93,6 +93,12 @@ impl Touched {
     }
 }
 
+/// What a register in the aperture is called.
+pub fn named(address: u32) -> (Block, u32, Option<&'static str>) {
+    let key = key(address);
+    (key.0, key.1, known().get(&key).copied())
+}
+
 fn key(address: u32) -> (Block, u32) {
     match place(address) {
         Place::Graphics { register, .. } => (Block::Gc, register),

@@ -51,6 +51,8 @@ pub struct Timing {
     /// Bytes that one SDMA engine moves in one microsecond. The driver gives a
     /// job 2 s of the guest's time, which must suffice for all of video memory.
     pub sdma_bytes_per_microsecond: u64,
+    /// From a request of a virtual function's guest to its host's answer.
+    pub host_answer: u64,
 }
 
 impl Default for Timing {
@@ -69,6 +71,7 @@ impl Default for Timing {
             unmap_latency_unit: 3_125_000,
             process_quantum_unit: 1_000_000,
             sdma_bytes_per_microsecond: 400_000,
+            host_answer: 20_000,
         }
     }
 }
@@ -83,6 +86,8 @@ pub struct Config {
     /// Compute units of each of the four shader engines of an XCC: 1 to 16.
     /// Fewer make the save area that each queue pins in guest memory smaller.
     pub cu_per_shader_engine: u32,
+    /// The GPU is a virtual function, and a host answers for what is not its own.
+    pub virtual_function: bool,
     pub read_pointer: ReadPointer,
     /// Instructions of machine code that a wave executes before others have their turn.
     pub wave_quantum: u32,
@@ -103,6 +108,7 @@ impl Default for Config {
             xcc_count: 1,
             sdma_count: 1,
             cu_per_shader_engine: 10,
+            virtual_function: false,
             read_pointer: ReadPointer::default(),
             wave_quantum: 64,
             wave_seed: 0,
@@ -111,6 +117,15 @@ impl Default for Config {
             log_capacity: 1 << 18,
         }
     }
+}
+
+/// How the host of several virtual functions lets them take turns: how long this one has
+/// the hardware, and how long the others have it then, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Worlds {
+    pub own: u64,
+    pub others: u64,
 }
 
 /// How fast waves of machine code go on.
@@ -148,6 +163,8 @@ pub enum ConfigError {
     },
     #[error("video memory is {0} bytes, but must be a multiple of 16 MiB from 64 MiB to 64 GiB")]
     VramSize(u64),
+    #[error("only a virtual function takes turns with others")]
+    NoWorlds,
 }
 
 impl Config {
@@ -217,11 +234,31 @@ impl Config {
             ("timing.map_queue", timing.map_queue),
             ("timing.unmap_queue", timing.unmap_queue),
             ("timing.save_fixed", timing.save_fixed),
+            ("timing.host_answer", timing.host_answer),
         ] {
             range(name, value, 0, second)?;
         }
         range("wave_quantum", self.wave_quantum.into(), 1, 1 << 20)?;
         range("log_capacity", self.log_capacity as u64, 1, 1 << 28)
+    }
+
+    /// Whether turns can be taken so.
+    pub fn check_worlds(&self, worlds: Worlds) -> Result<(), ConfigError> {
+        let second = 1_000_000_000;
+        for (name, value) in [("own", worlds.own), ("others", worlds.others)] {
+            if !(1..=second).contains(&value) {
+                return Err(ConfigError::OutOfRange {
+                    name,
+                    value,
+                    minimum: 1,
+                    maximum: second,
+                });
+            }
+        }
+        match self.virtual_function {
+            true => Ok(()),
+            false => Err(ConfigError::NoWorlds),
+        }
     }
 
     /// The pace of waves, if it is one that they can have.

@@ -47,6 +47,8 @@ pub struct Faults {
     pub hung: bool,
     /// Register reads return all ones, as when the device has left the bus.
     pub bus_lost: bool,
+    /// The host of a virtual function hears nothing of what its guest asks.
+    pub host_silent: bool,
     /// No interrupt is raised; entries still reach the interrupt ring.
     pub interrupts_lost: bool,
     /// Each entry of the interrupt ring comes twice.

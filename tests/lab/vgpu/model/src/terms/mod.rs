@@ -10,7 +10,7 @@ mod report;
 mod time;
 mod wave;
 
-pub use config::{Config, ConfigError, Pace, ReadPointer, Timing};
+pub use config::{Config, ConfigError, Pace, ReadPointer, Timing, Worlds};
 pub use fault::{Began, Faults, Fence, Moment, Schedule, Spoil};
 pub use host::{Bus, BusError, Vram};
 pub use name::{Exit, Format, QueueKey, Role, SdmaRing, Seat, Slot};

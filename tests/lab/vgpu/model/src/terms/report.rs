@@ -204,6 +204,8 @@ pub struct StateDump {
     pub runlist: Vec<String>,
     pub interrupts: u64,
     pub resets: u64,
+    /// How often others have had the hardware of a virtual function.
+    pub world_switches: u64,
     /// How often faults on demand of interrupts, doorbells, pointers, memory or copies
     /// made a difference.
     pub struck: u64,

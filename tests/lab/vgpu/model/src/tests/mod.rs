@@ -17,3 +17,4 @@ mod pm4_users;
 mod preempt;
 mod retry;
 mod strict;
+mod virtual_function;

@@ -3,6 +3,7 @@
 //! scheduling packets may do.
 
 use super::{CommandProcessor, Outcome};
+use crate::host::By;
 use crate::layout::pm4::{self, opcode};
 use crate::queue::{Failure, Indirect, Queue};
 use crate::registers::table::nbio;
@@ -100,7 +101,7 @@ impl CommandProcessor<'_> {
     fn set_registers(&mut self, carrier: &Carrier, body: &[u32]) -> Outcome {
         for (index, value) in body.iter().skip(1).enumerate() {
             let register = UCONFIG_START + (body[0] & 0xffff) + index as u32;
-            aperture::write(self.engines, carrier.local(register), *value);
+            aperture::write(self.engines, carrier.local(register), *value, By::Packet);
         }
         Outcome::Done
     }
@@ -114,10 +115,15 @@ impl CommandProcessor<'_> {
             return Err(Failure::Packet("register wait by a user".into()));
         } else if packet.write_first() {
             let (first, second) = (packet.register(), packet.second_register());
-            aperture::write(self.engines, carrier.local(first), packet.reference());
-            aperture::read(self.engines, carrier.local(second))
+            aperture::write(
+                self.engines,
+                carrier.local(first),
+                packet.reference(),
+                By::Packet,
+            );
+            aperture::read(self.engines, carrier.local(second), By::Packet)
         } else {
-            aperture::read(self.engines, carrier.local(packet.register()))
+            aperture::read(self.engines, carrier.local(packet.register()), By::Packet)
         };
         let wanted = packet.reference() & packet.mask();
         let holds = pm4::compare(packet.function(), value & packet.mask(), wanted);

@@ -4,6 +4,7 @@
 use super::execute::Carrier;
 use super::{CommandProcessor, Outcome};
 use crate::aperture;
+use crate::host::By;
 use crate::layout::pm4;
 use crate::queue::Failure;
 
@@ -21,7 +22,7 @@ impl CommandProcessor<'_> {
             let step = if packet.same_address() { 0 } else { index };
             if packet.to_register() {
                 let register = packet.register().wrapping_add(step as u32);
-                aperture::write(self.engines, carrier.local(register), *value);
+                aperture::write(self.engines, carrier.local(register), *value, By::Packet);
             } else {
                 let at = packet.address().wrapping_add(step as u64 * 4);
                 let memory = &mut self.engines.bus.memory;
@@ -46,12 +47,12 @@ impl CommandProcessor<'_> {
         let value = match packet.source() {
             0 => {
                 let register = carrier.local(packet.source_register());
-                u64::from(aperture::read(self.engines, register))
+                u64::from(aperture::read(self.engines, register, By::Packet))
             }
             1 | 2 if packet.is_wide() => memory.read_u64(space, packet.source_address())?,
             1 | 2 => u64::from(memory.read_u32(space, packet.source_address())?),
             5 => packet.source_address(),
-            9 => self.engines.bus.now().ticks(),
+            9 => self.engines.bus.ticks(),
             other => return Err(Failure::Packet(format!("copy from unknown source {other}"))),
         };
         let memory = &mut self.engines.bus.memory;
@@ -59,7 +60,7 @@ impl CommandProcessor<'_> {
         match packet.destination() {
             0 => {
                 let register = carrier.local(packet.destination_register());
-                aperture::write(self.engines, register, value as u32);
+                aperture::write(self.engines, register, value as u32, By::Packet);
             }
             1 | 2 | 5 if packet.is_wide() => memory.write_u64(space, target, value)?,
             1 | 2 | 5 => memory.write_u32(space, target, value as u32)?,
@@ -79,7 +80,7 @@ impl CommandProcessor<'_> {
         let packet = pm4::ReleaseMem(body);
         let bus = &mut self.engines.bus;
         let (space, address) = (carrier.space, packet.address());
-        let ticks = bus.now().ticks();
+        let ticks = bus.ticks();
         match packet.data() {
             0 => {}
             1 => bus

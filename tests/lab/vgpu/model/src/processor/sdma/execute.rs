@@ -4,6 +4,7 @@
 use super::packet::operation;
 use crate::aperture;
 use crate::engines::Engines;
+use crate::host::By;
 use crate::interrupt::{client, source, Interrupt};
 use crate::layout::pm4::compare;
 use crate::memory::{Memory, MemoryFault, Space};
@@ -39,7 +40,7 @@ fn wide(words: &[u32], index: usize) -> u64 {
 impl Carrier {
     pub fn execute(&self, engines: &mut Engines, words: &[u32]) -> Result<Outcome, Failure> {
         let space = self.space;
-        let ticks = engines.bus.now().ticks();
+        let ticks = engines.bus.ticks();
         let memory = &mut engines.bus.memory;
         match words[0] & 0xff {
             operation::COPY => return copy(memory, space, words),
@@ -77,7 +78,7 @@ impl Carrier {
                 if self.role != Role::Kernel {
                     return Err(Failure::Packet("SDMA register write by a user".into()));
                 }
-                aperture::write(engines, words[1] & 0x3ffff, words[2]);
+                aperture::write(engines, words[1] & 0x3ffff, words[2], By::Packet);
             }
             _ => {}
         }
@@ -115,7 +116,7 @@ impl Carrier {
             let memory = &engines.bus.memory;
             memory.read_u32(self.space, wide(words, 1) & !3)?
         } else if self.role == Role::Kernel {
-            aperture::read(engines, words[1] >> 2)
+            aperture::read(engines, words[1] >> 2, By::Packet)
         } else {
             return Err(Failure::Packet("SDMA register poll by a user".into()));
         };
