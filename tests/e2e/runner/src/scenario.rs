@@ -24,6 +24,10 @@ use crate::strict;
 /// The option of a kernel that checks each access to memory.
 const KASAN: &str = "CONFIG_KASAN";
 
+/// How the driver is loaded for a virtual function: as where nobody says anything, since
+/// there is a security processor to load firmware, and nothing to mask.
+const VIRTUAL_FUNCTION: &str = "fw_load_type=-1 ip_block_mask=0xffffffff";
+
 /// Engines for copies of a GPU that is divided: one for each of four partitions.
 const PARTITIONS_COPY_ENGINES: u32 = 4;
 
@@ -80,6 +84,8 @@ pub struct Needs {
     pub small: bool,
     /// A GPU of several dies that the driver can divide into partitions.
     pub divisible: bool,
+    /// A GPU that is a virtual function.
+    pub virtual_function: bool,
     /// AQL read pointers that move at completion.
     pub rptr_at_completion: bool,
     /// It leaves the guest in a state that no other scenario can work in. The
@@ -106,6 +112,7 @@ impl Needs {
         once: false,
         small: false,
         divisible: false,
+        virtual_function: false,
         rptr_at_completion: false,
         spoils: false,
         failing_allocations: false,
@@ -129,13 +136,14 @@ impl Needs {
 
     /// What decides whether two scenarios can use the same guest. One that spoils it
     /// would also wait long for what the driver keeps after a reset.
-    pub fn guest(&self) -> (u32, [bool; 5]) {
+    pub fn guest(&self) -> (u32, [bool; 6]) {
         let rest = [
             self.small,
             self.spoils,
             self.own_clock,
             self.one_processor,
             self.divisible,
+            self.virtual_function,
         ];
         (self.sched_policy, rest)
     }
@@ -205,10 +213,13 @@ impl Configuration {
         } else {
             ""
         };
-        let amdgpu = match needs.sched_policy {
+        let mut amdgpu = match needs.sched_policy {
             0 => String::new(),
             policy => format!("sched_policy={policy}"),
         };
+        if needs.virtual_function {
+            amdgpu = format!("{VIRTUAL_FUNCTION} {amdgpu}").trim_end().into();
+        }
         Image {
             kernel: self.kernel.clone(),
             memory_mib: 4096,
@@ -229,6 +240,7 @@ impl Configuration {
             shape.cu_per_sh = 1;
             shape.vram_mib = 512;
         }
+        shape.virtual_function = needs.virtual_function;
         if needs.divisible {
             shape.sdma = PARTITIONS_COPY_ENGINES;
         }

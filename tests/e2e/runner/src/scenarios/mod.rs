@@ -51,6 +51,7 @@ mod trace;
 pub mod tutorial;
 mod two_gpus;
 mod user_scheduler;
+mod virtual_function;
 mod work;
 
 use crate::scenario::Scenario;
@@ -103,6 +104,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         contexts::SCENARIOS,
         two_gpus::SCENARIOS,
         partitions::SCENARIOS,
+        virtual_function::SCENARIOS,
         matrix::SCENARIOS,
         allocations::SCENARIOS,
         storm::SCENARIOS,
