@@ -46,7 +46,7 @@ const ELSEWHERE: [(&str, &str); 23] = [
     ("echo options ", "scripts/test/dkms: options of a module"),
     ("echo standalone ", "scripts/test/dkms"),
     ("scripts/build/package-object ", "scripts/test/dkms"),
-    ("sudo scripts/operator/gpreempt ", "selftest.rs"),
+    ("sudo gpreempt selftest", "selftest.rs"),
     ("sudo systemctl ", "scripts/test/system"),
     ("sudo gpreempt apply ", "see `apply`"),
     ("sudo gpreempt export --output ", "see `endless`"),
