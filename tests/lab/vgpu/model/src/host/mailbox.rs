@@ -65,7 +65,7 @@ impl Host {
                 }
             }
             0 => bus.registers.set(REGISTER, control & !(SENT | HEARD)),
-            1 if value << 8 & TAKEN != 0 => bus.registers.set(REGISTER, control & !ANSWERED),
+            1 if (value << 8) & TAKEN != 0 => bus.registers.set(REGISTER, control & !ANSWERED),
             _ => {}
         }
     }

@@ -151,7 +151,7 @@ fn the_firmware_accesses_registers_for_the_guest() {
     let die = xcc_base(1);
     let target = die + gc::CP_IQ_WAIT_TIME2;
     it.write(die + gc::SCRATCH_REG0, 0x1234);
-    it.write(die + gc::SCRATCH_REG1, target | 8 << 28);
+    it.write(die + gc::SCRATCH_REG1, target | (8 << 28));
     it.write(die + gc::RLC_SPARE_INT, 1);
     assert_eq!(it.read(die + gc::SCRATCH_REG1), 8 << 28);
     assert_eq!(it.read(target), 0x1234);
@@ -159,7 +159,7 @@ fn the_firmware_accesses_registers_for_the_guest() {
     it.write(die + gc::RLC_SPARE_INT, 1);
     assert_eq!(it.read(die + gc::SCRATCH_REG1), 1 << 24, "it may not");
     assert_eq!(it.device.forbidden().len(), 1);
-    it.write(die + gc::SCRATCH_REG1, target | 1 << 28);
+    it.write(die + gc::SCRATCH_REG1, target | (1 << 28));
     it.write(die + gc::SCRATCH_REG0, 0);
     it.write(die + gc::RLC_SPARE_INT, 1);
     assert_eq!(it.read(die + gc::SCRATCH_REG0), 0x1234);
