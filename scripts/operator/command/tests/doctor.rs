@@ -54,6 +54,70 @@ fn the_doctor_tells_of_half_written_packets_where_they_may_be_executed() {
 }
 
 #[test]
+fn the_doctor_tells_what_is_to_be_known_of_programs() {
+    const SWAPS: &str = "Filename Type Size Used Priority\n/dev/sda2 partition 1 0 -2\n";
+    const QUIET: &[(&str, &str)] = &[];
+    let limited: &[(&str, &str)] = &[
+        ("proc/swaps", SWAPS),
+        ("sys/fs/cgroup/pods/job/memory.max", "max\n"),
+        ("sys/fs/cgroup/pods/memory.max", "1073741824\n"),
+    ];
+    let unswapped = [limited, &[("sys/fs/cgroup/pods/memory.swap.max", "0\n")]].concat();
+    let deaf: &[(&str, &str)] = &[(
+        "proc/4711/environ",
+        "A=1\0DEBUG_HIP_IGNORE_STREAM_PRIORITY=1\0",
+    )];
+    let hears: &[(&str, &str)] = &[(
+        "proc/4711/environ",
+        "A=1\0DEBUG_HIP_IGNORE_STREAM_PRIORITY=0\0",
+    )];
+    for (files, told) in [
+        (QUIET, None),
+        (
+            limited,
+            Some("at its limit, /sys/fs/cgroup/pods/memory.max"),
+        ),
+        (&limited[1..], None),
+        (&unswapped[..], None),
+        (deaf, Some("process 4711 (train) has DEBUG_HIP_IGNORE")),
+        (hears, None),
+    ] {
+        let host = Host::supported();
+        host.file(
+            &format!("{DEBUGFS}/stats.json"),
+            &STATS.replace("disarmed", "armed"),
+        );
+        host.file("sys/class/kfd/kfd/proc/4711/pasid", "7\n");
+        host.file("proc/4711/comm", "train\n");
+        host.file("proc/4711/cgroup", "0::/pods/job\n");
+        for (file, text) in files {
+            host.file(file, text);
+        }
+        let text = host.says("doctor|--release|7.3.4");
+        assert_eq!(text.contains("process 4711"), told.is_some(), "{text}");
+        assert!(text.contains(told.unwrap_or_default()), "{text}");
+        assert!(
+            text.ends_with("this host is supported and ready\n"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn the_doctor_tells_of_more_queues_than_there_are_places() {
+    let stats = STATS.replace("disarmed", "armed");
+    let place = stats.find("\"queues\":").expect("nodes have queues") + "\"queues\":".len();
+    let end = place + stats[place..].find(',').expect("more follows");
+    for (queues, told) in [("24", false), ("25", true)] {
+        let host = Host::supported();
+        let stats = format!("{}{queues}{}", &stats[..place], &stats[end..]);
+        host.file(&format!("{DEBUGFS}/stats.json"), &stats);
+        let text = host.says("doctor|--release|7.3.4");
+        assert_eq!(text.contains("GPU_MAX_HW_QUEUES"), told, "{text}");
+    }
+}
+
+#[test]
 fn the_doctor_knows_each_gpu_that_the_module_takes_and_no_other() {
     for (number, good) in [(90402, true), (90500, true), (90010, false), (90403, false)] {
         let host = Host::supported();

@@ -15,6 +15,8 @@ use crate::host::secure_boot::{self, Fault, File, Key};
 use crate::host::tables::Node;
 use crate::host::tree::{Host, Refusal, MODULE};
 
+mod jobs;
+
 /// The oldest kernel for which there is a module.
 const OLDEST_KERNEL: (u32, u32) = (6, 1);
 /// The oldest one whose own driver has what the module uses.
@@ -357,7 +359,8 @@ impl Doctor<'_> {
         if !loaded {
             return Ok(());
         }
-        for node in self.host.stats()?.nodes {
+        let nodes = self.host.stats()?.nodes;
+        for node in &nodes {
             let why = node.refusal.as_deref().unwrap_or("see the kernel log");
             self.say(
                 node.state == "armed",
@@ -369,9 +372,16 @@ impl Doctor<'_> {
                 node.gpu, node.node
             ));
             if node.waited_for + node.unwritten > 0 && self.is_of_intel() {
-                self.know_of_halves(&node);
+                self.know_of_halves(node);
             }
         }
+        let known = jobs::known(self.host, &nodes).into_iter();
+        self.findings.extend(known.map(|(what, why)| Finding {
+            good: true,
+            what,
+            remedy: Some(why.to_owned()),
+            command: None,
+        }));
         Ok(())
     }
 
