@@ -9,27 +9,36 @@
 # shellcheck source=scripts/lib/side.sh
 . "$scripts/lib/side.sh"
 
+# take_option OPTION MEANING ARGUMENT...: sets `values` to what follows that option, which
+# MEANING says, and `arguments` to all other arguments.
+take_option() {
+	local option=$1 meaning=$2
+	shift 2
+	values=() arguments=()
+	while [ $# -gt 0 ]; do
+		case $1 in
+		"$option")
+			[ $# -ge 2 ] || die "$option needs $meaning"
+			values+=("$2")
+			shift
+			;;
+		"$option="*) values+=("${1#*=}") ;;
+		*) arguments+=("$1") ;;
+		esac
+		shift
+	done
+}
+
 # take_kernels ARGUMENT...: sets `series` to the series that --kernel names, or
 # else to those of KERNELS, `releases` to their releases in the cache, and `arguments` to
 # all other arguments.
 take_kernels() {
-	series=() releases=() arguments=()
+	series=() releases=()
 	local list each
-	while [ $# -gt 0 ]; do
-		case $1 in
-		--kernel)
-			[ $# -ge 2 ] || die "--kernel needs a series, as in --kernel 7.3"
-			read -ra list <<<"$2"
-			series+=("${list[@]}")
-			shift
-			;;
-		--kernel=*)
-			read -ra list <<<"${1#*=}"
-			series+=("${list[@]}")
-			;;
-		*) arguments+=("$1") ;;
-		esac
-		shift
+	take_option --kernel "a series, as in --kernel 7.3" "$@"
+	for each in "${values[@]}"; do
+		read -ra list <<<"$each"
+		series+=("${list[@]}")
 	done
 	if [ ${#series[@]} -eq 0 ]; then
 		read -ra series <<<"${KERNELS:-6.12 7.2 7.3}"
