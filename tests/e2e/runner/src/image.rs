@@ -317,24 +317,23 @@ pub fn write_disk(path: &Path, files: &BTreeMap<String, PathBuf>) -> Result<()> 
     Ok(())
 }
 
-/// All files below a directory, by their paths from another one above them.
-pub fn files_below(
-    directory: &Path,
-    above: &Path,
-    files: &mut BTreeMap<String, PathBuf>,
-) -> Result<()> {
-    for entry in
-        fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))?
-    {
-        let path = entry?.path();
-        if path.is_dir() {
-            files_below(&path, above, files)?;
-        } else {
-            let name = path.strip_prefix(above)?.to_string_lossy().into_owned();
-            files.insert(name, path);
+/// All files below a directory, by their paths from there.
+pub fn files_below(directory: &Path) -> Result<BTreeMap<String, PathBuf>> {
+    let mut files = BTreeMap::new();
+    let mut left = vec![directory.to_owned()];
+    while let Some(folder) = left.pop() {
+        let cannot = || format!("cannot read {}", folder.display());
+        for entry in fs::read_dir(&folder).with_context(cannot)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                left.push(path);
+            } else {
+                let name = path.strip_prefix(directory)?.to_string_lossy().into_owned();
+                files.insert(name, path);
+            }
         }
     }
-    Ok(())
+    Ok(files)
 }
 
 #[cfg(test)]

@@ -213,17 +213,17 @@ impl Configuration {
         } else {
             ""
         };
-        let mut amdgpu = match needs.sched_policy {
-            0 => String::new(),
-            policy => format!("sched_policy={policy}"),
-        };
+        let mut amdgpu = Vec::new();
         if needs.virtual_function {
-            amdgpu = format!("{VIRTUAL_FUNCTION} {amdgpu}").trim_end().into();
+            amdgpu.push(VIRTUAL_FUNCTION.to_owned());
+        }
+        if needs.sched_policy != 0 {
+            amdgpu.push(format!("sched_policy={}", needs.sched_policy));
         }
         Image {
             kernel: self.kernel.clone(),
             memory_mib: 4096,
-            amdgpu,
+            amdgpu: amdgpu.join(" "),
             append: append.into(),
             processors: if needs.one_processor { 1 } else { 2 },
             clock: match self.clock {

@@ -82,13 +82,13 @@ impl Shell {
 fn files_of(directories: &[PathBuf]) -> Result<BTreeMap<String, PathBuf>> {
     let mut files = BTreeMap::new();
     for directory in directories {
-        let before = files.len();
-        files_below(directory, directory, &mut files)?;
+        let own = files_below(directory)?;
         ensure!(
-            files.len() > before,
+            !own.is_empty(),
             "{} has no file of its own: name a directory with what the guest is to have",
             directory.display()
         );
+        files.extend(own);
     }
     Ok(files)
 }

@@ -4,8 +4,6 @@
 //! programs (`tests/tinygrad`) run alone first, and then beside a queue for which the module
 //! stops them, as those in HIP do.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 use e2e_protocol::Program;
 
@@ -61,9 +59,7 @@ fn preempted(guest: &mut Guest, parameters: &str) -> Result<()> {
 /// Takes tinygrad and the programs for it into the guest, and does something with them.
 fn with_tinygrad<T>(guest: &mut Guest, run: impl FnOnce(&mut Guest) -> Result<T>) -> Result<T> {
     check_tinygrad()?;
-    let mut files = BTreeMap::new();
-    let place = tinygrad()?;
-    files_below(&place, &place, &mut files)?;
+    let files = files_below(&tinygrad()?)?;
     with_files(guest, &files, PLACE, run)
 }
 
