@@ -19,7 +19,7 @@ use vgpu_server::connection::Connection;
 use vgpu_server::function::Function;
 use vgpu_server::interrupt::Vector;
 use vgpu_server::memory::{GuestMemory, VideoMemory};
-use vgpu_server::pci::{ConfigSpace, Kind};
+use vgpu_server::pci::ConfigSpace;
 
 use crate::input::Input;
 
@@ -170,8 +170,7 @@ pub fn messages(input: &[u8]) {
         vector: vector.clone(),
         registers_bytes: gpu.access(|device| device.config().register_bytes()),
         video_bytes: VIDEO,
-        kind: Kind::Physical,
-        config: ConfigSpace::new(Kind::Physical),
+        config: ConfigSpace::default(),
     };
     let (client, server) = UnixStream::pair().expect("a pair of sockets");
     let mut input = Input::new(input);

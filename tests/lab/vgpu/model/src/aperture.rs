@@ -16,7 +16,7 @@ use crate::terms::Exit;
 pub fn read(engines: &mut Engines, address: u32, by: By) -> u32 {
     let bus = &mut engines.bus;
     bus.touched.read(address);
-    if bus.config.virtual_function && !engines.host.may_read(address, by) {
+    if bus.config.virtual_function && !engines.host.may_read(address) {
         engines.host.refuse(address, by, false);
         return u32::MAX;
     }
@@ -69,7 +69,7 @@ fn read_graphics(engines: &Engines, xcc: u32, register: u32, address: u32) -> u3
 pub fn write(engines: &mut Engines, address: u32, value: u32, by: By) {
     let bus = &mut engines.bus;
     bus.touched.written(address);
-    if bus.config.virtual_function && !engines.host.may_write(address, by) {
+    if bus.config.virtual_function && !engines.host.may_write(address) {
         engines.host.refuse(address, by, true);
         return;
     }
@@ -128,7 +128,7 @@ fn access_for_guest(engines: &mut Engines, xcc: u32) {
             engines.bus.registers.set(registers[0], value);
         }
         WRITE | WRITE_MEMORY_HUB | WRITE_AS_BEFORE => {
-            if engines.host.may_write(address, By::Firmware) {
+            if engines.host.may_write(address) {
                 write(engines, address, value, By::Firmware);
             } else {
                 engines.host.refuse(address, By::Firmware, true);

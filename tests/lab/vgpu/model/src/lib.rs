@@ -11,10 +11,10 @@
 //!
 //! `terms` (time, settings, names, reports) < `layout` (packets, descriptors) <
 //! `memory` < `registers` < `interrupt` < `clock` < `account` < `bus` (all of
-//! these, lent to an engine with each call) < `host` (of a virtual function) < `queue` (rings and doorbells) <
-//! `compute` < `engines` (the two side by side) < `preempt` < `slot` <
-//! `aperture` (registers to their engines) < `hws` < `processor` (PM4, AQL,
-//! SDMA) < `gpu` < `device`.
+//! these, lent to an engine with each call) < `host` (of a virtual function) <
+//! `queue` (rings and doorbells) < `compute` < `engines` (the three side by side) <
+//! `preempt` < `slot` < `aperture` (registers to their engines) < `hws` <
+//! `processor` (PM4, AQL, SDMA) < `gpu` < `device`.
 //!
 //! An engine keeps its fields private. What has to call several of them takes
 //! `Engines`; what a lower engine has to tell a higher one it returns, and `Gpu`

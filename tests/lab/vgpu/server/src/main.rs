@@ -123,7 +123,6 @@ fn main() -> Result<()> {
         vector,
         registers_bytes,
         video_bytes,
-        kind,
         config: ConfigSpace::new(kind),
     };
     let (client, _) = listener.accept().context("no client came")?;

@@ -50,11 +50,17 @@ pub enum Effect {
     BusMasterOff,
 }
 
-pub struct ConfigSpace(Box<[u8; BYTES]>, Kind);
+pub struct ConfigSpace {
+    bytes: Box<[u8; BYTES]>,
+    kind: Kind,
+}
 
 impl ConfigSpace {
     pub fn new(kind: Kind) -> ConfigSpace {
-        let mut space = ConfigSpace(Box::new([0; BYTES]), kind);
+        let mut space = ConfigSpace {
+            bytes: Box::new([0; BYTES]),
+            kind,
+        };
         // A processing accelerator, so that no display path of the driver looks at it.
         let [vendor, device] = kind.identity().map(u16::to_le_bytes);
         space.put(0x00, &vendor);
@@ -83,7 +89,7 @@ impl ConfigSpace {
     }
 
     fn put(&mut self, at: usize, bytes: &[u8]) {
-        self.0[at..at + bytes.len()].copy_from_slice(bytes);
+        self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
     fn range(offset: u64, count: usize) -> Option<std::ops::Range<usize>> {
@@ -94,14 +100,14 @@ impl ConfigSpace {
 
     /// The bytes at an offset; `None` if they are not all inside.
     pub fn read(&self, offset: u64, count: usize) -> Option<&[u8]> {
-        Some(&self.0[Self::range(offset, count)?])
+        Some(&self.bytes[Self::range(offset, count)?])
     }
 
     /// Writes bytes; `None` if they are not all inside.
     pub fn write(&mut self, offset: u64, data: &[u8]) -> Option<Effect> {
         let range = Self::range(offset, data.len())?;
         let before = self.command();
-        self.0[range].copy_from_slice(data);
+        self.bytes[range].copy_from_slice(data);
         self.keep_rom_aligned();
         if before & BUS_MASTER != 0 && self.command() & BUS_MASTER == 0 {
             Some(Effect::BusMasterOff)
@@ -110,23 +116,27 @@ impl ConfigSpace {
         }
     }
 
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
     /// Of the ROM's address only the bits above its size can be written, by which the
     /// other side finds that out; and the one that enables it. Of a virtual function none
     /// can, which so has no ROM.
     fn keep_rom_aligned(&mut self) {
         const ENABLE: u32 = 1;
         let fixed = video_bios::BYTES as u32 - 1;
-        let free = match self.1 {
+        let free = match self.kind {
             Kind::Physical => !fixed | ENABLE,
             Kind::Virtual => 0,
         };
         for (byte, mask) in (ROM..).zip(free.to_le_bytes()) {
-            self.0[byte] &= mask;
+            self.bytes[byte] &= mask;
         }
     }
 
     fn command(&self) -> u16 {
-        u16::from_le_bytes([self.0[COMMAND], self.0[COMMAND + 1]])
+        u16::from_le_bytes([self.bytes[COMMAND], self.bytes[COMMAND + 1]])
     }
 }
 
@@ -168,11 +178,11 @@ mod tests {
     #[test]
     fn the_capability_list_ends() {
         let space = ConfigSpace::default();
-        let mut at = space.0[0x34];
+        let mut at = space.bytes[0x34];
         let mut found = Vec::new();
         while at != 0 {
-            found.push(space.0[usize::from(at)]);
-            at = space.0[usize::from(at) + 1];
+            found.push(space.bytes[usize::from(at)]);
+            at = space.bytes[usize::from(at) + 1];
             assert!(found.len() < 10);
         }
         assert_eq!(found, [0x01, 0x10, 0x05]);

@@ -10,7 +10,6 @@ mod turns;
 
 pub use mailbox::Consequence;
 pub use rights::{By, ForbiddenReport};
-
 pub use turns::{Next, Turns};
 
 use crate::bus::Buses;

@@ -57,7 +57,7 @@ impl Host {
     }
 
     /// Whether the guest may read a register.
-    pub fn may_read(&self, address: u32, _by: By) -> bool {
+    pub fn may_read(&self, address: u32) -> bool {
         !matches!(
             place(address),
             Place::Other(
@@ -70,7 +70,7 @@ impl Host {
     }
 
     /// Whether the guest may write a register.
-    pub fn may_write(&self, address: u32, by: By) -> bool {
+    pub fn may_write(&self, address: u32) -> bool {
         let is_hosts = match place(address) {
             Place::Graphics { register, .. } => matches!(
                 register,
@@ -85,6 +85,6 @@ impl Host {
             ),
             Place::Sdma { .. } => false,
         };
-        !is_hosts && self.may_read(address, by)
+        !is_hosts && self.may_read(address)
     }
 }

@@ -10,7 +10,8 @@ use crate::terms::{GpuNanos, QueueKey};
 
 impl Queues {
     /// Decrements a completion signal and wakes a program that waits for it.
-    /// `started` gives a dispatch its time stamps, and is of the reference clock. Address 0 means no signal.
+    /// `started` gives a dispatch its time stamps, and is of the reference clock. Address 0
+    /// means no signal.
     pub fn complete_signal(
         &mut self,
         bus: &mut Buses,

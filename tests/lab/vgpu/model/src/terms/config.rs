@@ -167,6 +167,22 @@ pub enum ConfigError {
     NoWorlds,
 }
 
+/// In nanoseconds: no time may be longer. Bandwidths have the same bound.
+const SECOND: u64 = 1_000_000_000;
+
+fn range(name: &'static str, value: u64, minimum: u64, maximum: u64) -> Result<(), ConfigError> {
+    if (minimum..=maximum).contains(&value) {
+        Ok(())
+    } else {
+        Err(ConfigError::OutOfRange {
+            name,
+            value,
+            minimum,
+            maximum,
+        })
+    }
+}
+
 impl Config {
     /// Shader engines of one XCC.
     pub const SHADER_ENGINES: u32 = 4;
@@ -189,18 +205,6 @@ impl Config {
     }
 
     pub fn check(&self) -> Result<(), ConfigError> {
-        let range = |name, value: u64, minimum, maximum| {
-            if (minimum..=maximum).contains(&value) {
-                Ok(())
-            } else {
-                Err(ConfigError::OutOfRange {
-                    name,
-                    value,
-                    minimum,
-                    maximum,
-                })
-            }
-        };
         range("xcc_count", self.xcc_count.into(), 1, 8)?;
         range("sdma_count", self.sdma_count.into(), 1, 4)?;
         range(
@@ -210,7 +214,6 @@ impl Config {
             16,
         )?;
         let timing = &self.timing;
-        let second = 1_000_000_000;
         for (name, value) in [
             ("timing.poll", timing.poll),
             ("timing.instruction", timing.instruction),
@@ -225,7 +228,7 @@ impl Config {
                 timing.sdma_bytes_per_microsecond,
             ),
         ] {
-            range(name, value, 1, second)?;
+            range(name, value, 1, SECOND)?;
         }
         for (name, value) in [
             ("timing.doorbell", timing.doorbell),
@@ -236,7 +239,7 @@ impl Config {
             ("timing.save_fixed", timing.save_fixed),
             ("timing.host_answer", timing.host_answer),
         ] {
-            range(name, value, 0, second)?;
+            range(name, value, 0, SECOND)?;
         }
         range("wave_quantum", self.wave_quantum.into(), 1, 1 << 20)?;
         range("log_capacity", self.log_capacity as u64, 1, 1 << 28)
@@ -244,17 +247,8 @@ impl Config {
 
     /// Whether turns can be taken so.
     pub fn check_worlds(&self, worlds: Worlds) -> Result<(), ConfigError> {
-        let second = 1_000_000_000;
-        for (name, value) in [("own", worlds.own), ("others", worlds.others)] {
-            if !(1..=second).contains(&value) {
-                return Err(ConfigError::OutOfRange {
-                    name,
-                    value,
-                    minimum: 1,
-                    maximum: second,
-                });
-            }
-        }
+        range("own", worlds.own, 1, SECOND)?;
+        range("others", worlds.others, 1, SECOND)?;
         match self.virtual_function {
             true => Ok(()),
             false => Err(ConfigError::NoWorlds),
