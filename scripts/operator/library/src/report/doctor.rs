@@ -78,6 +78,16 @@ impl Doctor<'_> {
         });
     }
 
+    /// Tells what is to be known though nothing is wrong.
+    fn know(&mut self, what: String, why: &str) {
+        self.findings.push(Finding {
+            good: true,
+            what,
+            remedy: Some(why.to_owned()),
+            command: None,
+        });
+    }
+
     /// Gives the last finding a command, where it is not good.
     fn mend(&mut self, command: impl Into<String>) {
         if let Some(last) = self.findings.last_mut().filter(|last| !last.good) {
@@ -375,13 +385,9 @@ impl Doctor<'_> {
                 self.know_of_halves(node);
             }
         }
-        let known = jobs::known(self.host, &nodes).into_iter();
-        self.findings.extend(known.map(|(what, why)| Finding {
-            good: true,
-            what,
-            remedy: Some(why.to_owned()),
-            command: None,
-        }));
+        for (what, why) in jobs::known(self.host, &nodes) {
+            self.know(what, why);
+        }
         Ok(())
     }
 
@@ -393,21 +399,16 @@ impl Doctor<'_> {
 
     /// What is to be known where programs take places in a ring before they write there.
     fn know_of_halves(&mut self, node: &Node) {
-        self.findings.push(Finding {
-            good: true,
-            what: format!(
+        self.know(
+            format!(
                 "programs of {} node {} write packets after their write pointer has moved: {} \
                  transactions waited for them, {} did not",
                 node.gpu, node.node, node.waited_for, node.unwritten
             ),
-            remedy: Some(
-                "a GPU may execute such a packet half written on a host with Intel processors, \
-                 also without this module; use a ROCm runtime that knows \
-                 DEBUG_CLR_ORDER_DOORBELL, and do not set that to 0"
-                    .to_owned(),
-            ),
-            command: None,
-        });
+            "a GPU may execute such a packet half written on a host with Intel processors, \
+             also without this module; use a ROCm runtime that knows \
+             DEBUG_CLR_ORDER_DOORBELL, and do not set that to 0",
+        );
     }
 }
 

@@ -102,16 +102,16 @@ fn limit(host: &Host, pid: u32) -> Option<String> {
     let mut found = None;
     while let Some(end) = group.rfind('/').filter(|_| group != "/") {
         let file = |name: &str| format!("{CGROUPS}{group}/{name}");
-        let is = |name: &str, words: [&str; 2]| {
+        let is = |name: &str, words: &[&str]| {
             let value = host.try_read(&file(name));
             value.is_some_and(|value| words.contains(&value.trim()))
         };
-        if is("memory.swap.max", ["0", "0"]) {
+        if is("memory.swap.max", &["0"]) {
             return None;
         }
         for name in ["memory.max", "memory.high"] {
             let is_there = host.path(file(name)).exists();
-            if found.is_none() && is_there && !is(name, ["max", ""]) {
+            if found.is_none() && is_there && !is(name, &["max", ""]) {
                 found = Some(format!("/{}", file(name)));
             }
         }
