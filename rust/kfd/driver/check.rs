@@ -46,8 +46,8 @@ const CHECKS: &[Check] = &[
         why: "waves cannot be saved: load amdgpu with cwsr_enable=1",
     },
     Check {
-        passes: |node| !node.gpu().is_virtual_function(),
-        why: "the GPU is an SR-IOV virtual function, which is not supported",
+        passes: |node| !node.gpu().is_virtual_function() || scheduled_by_firmware(node),
+        why: "the GPU is an SR-IOV virtual function, where only the firmware may move queues: load amdgpu with sched_policy=0",
     },
     Check {
         passes: |node| operation::UPDATE_QUEUE.of(node.dqm(), node.gpu()).is_some(),
@@ -79,6 +79,14 @@ const CHECKS: &[Check] = &[
     },
 ];
 
+/// Whether the GPU's firmware maps queues from a list.
+fn scheduled_by_firmware(node: &Node<'_>) -> bool {
+    matches!(
+        node.sched_policy(),
+        Some(SchedPolicy::Hws | SchedPolicy::HwsNoOversubscription)
+    )
+}
+
 /// Whether the GPU's firmware takes queues one by one.
 fn scheduled_by_mes(node: &Node<'_>) -> bool {
     node.kfd().flag(KFD_DEV_SHARED_RESOURCES_ENABLE_MES) != Some(false)
@@ -96,11 +104,7 @@ fn is_mi300(node: &Node<'_>) -> bool {
 /// Whether the driver's debug_lock_and_unmap really takes the lock on this node.
 /// On others it returns success without, or uses what was never set up.
 pub(crate) fn lock_is_taken(node: &Node<'_>) -> bool {
-    let hws = matches!(
-        node.sched_policy(),
-        Some(SchedPolicy::Hws | SchedPolicy::HwsNoOversubscription)
-    );
-    hws && !scheduled_by_mes(node) && is_mi300(node)
+    scheduled_by_firmware(node) && !scheduled_by_mes(node) && is_mi300(node)
 }
 
 /// Checks a node.

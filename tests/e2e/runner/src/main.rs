@@ -46,6 +46,9 @@ struct Arguments {
     /// Whose time the guests have.
     #[arg(long, global = true, value_enum, default_value_t = ClockName::Host)]
     clock: ClockName,
+    /// The GPU of every scenario that makes sense there is a virtual function.
+    #[arg(long, global = true)]
+    virtual_function: bool,
     /// The seed of a storm (default: one that nobody has tried).
     #[arg(long, global = true)]
     seed: Option<u64>,
@@ -152,6 +155,7 @@ fn main() -> Result<ExitCode> {
                 parameters: arguments.parameters.clone(),
                 storm,
                 clock: arguments.clock.into(),
+                virtual_function: arguments.virtual_function,
                 ..Configuration::new(kernel.clone(), xcc)
             })
         })
@@ -164,6 +168,9 @@ fn main() -> Result<ExitCode> {
         } => {
             let scenarios: Vec<&Scenario> = scenarios::all()
                 .filter(|scenario| scenario.suite == suite.into())
+                .filter(|scenario| {
+                    !arguments.virtual_function || scenario.needs.fits_virtual_function()
+                })
                 .filter(|scenario| {
                     let named = |text: &String| scenario.name.contains(text.as_str());
                     filter.is_empty() || filter.iter().any(named)

@@ -148,6 +148,12 @@ impl Needs {
         (self.sched_policy, rest)
     }
 
+    /// Whether it makes sense on a virtual function: only the host divides that, and its
+    /// queues are the firmware's.
+    pub fn fits_virtual_function(&self) -> bool {
+        self.sched_policy == 0 && !self.divisible
+    }
+
     /// What it needs of a kernel that lacks it, if there is anything.
     pub fn missing_of(&self, kernel: &Kernel) -> Option<String> {
         const FAULTS: &str = "CONFIG_FAILSLAB";
@@ -187,6 +193,8 @@ pub struct Configuration {
     pub storm: Plan,
     /// That of scenarios which do not need one of their own.
     pub clock: Clock,
+    /// Their GPU is a virtual function, whatever a scenario needs.
+    pub virtual_function: bool,
 }
 
 impl Configuration {
@@ -199,7 +207,12 @@ impl Configuration {
             parameters: String::new(),
             storm: Plan::default(),
             clock: Clock::Host,
+            virtual_function: false,
         }
+    }
+
+    fn is_virtual(&self, needs: &Needs) -> bool {
+        self.virtual_function || needs.virtual_function
     }
 
     fn image(&self, needs: &Needs) -> Image {
@@ -214,7 +227,7 @@ impl Configuration {
             ""
         };
         let mut amdgpu = Vec::new();
-        if needs.virtual_function {
+        if self.is_virtual(needs) {
             amdgpu.push(VIRTUAL_FUNCTION.to_owned());
         }
         if needs.sched_policy != 0 {
@@ -240,7 +253,7 @@ impl Configuration {
             shape.cu_per_sh = 1;
             shape.vram_mib = 512;
         }
-        shape.virtual_function = needs.virtual_function;
+        shape.virtual_function = self.is_virtual(needs);
         if needs.divisible {
             shape.sdma = PARTITIONS_COPY_ENGINES;
         }
