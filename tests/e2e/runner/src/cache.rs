@@ -91,6 +91,11 @@ impl Cache {
         Ok(Cache(path.into()))
     }
 
+    /// Where set-up has put the runtime for GPUs that the root's does not know.
+    pub fn newer_runtime(&self) -> PathBuf {
+        self.0.join("rocr")
+    }
+
     /// The kernels of these series, or all of them, the oldest first.
     pub fn kernels(&self, series: &[String]) -> Result<Vec<Kernel>> {
         let lock = self.0.join("kernels.lock");

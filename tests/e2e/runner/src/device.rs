@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 use serde::Deserialize;
 use serde_json::Value;
 use vgpu_model::{
-    Began, Faults, ForbiddenReport, HiqRecord, Moment, Pace, QueueKind, QueueReport, ReadPointer,
-    RegisterReport, StaleReport, StateDump, StopReport, TimelineRecord, Worlds,
+    Began, Faults, ForbiddenReport, HiqRecord, Moment, Pace, Product, QueueKind, QueueReport,
+    ReadPointer, RegisterReport, StaleReport, StateDump, StopReport, TimelineRecord, Worlds,
 };
 use vgpu_server::control::Command;
 
@@ -25,6 +25,7 @@ use crate::qmp::connect;
 /// The shape of a virtual GPU.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shape {
+    pub product: Product,
     /// Accelerator dies.
     pub xcc: u32,
     /// Compute units of each of a die's four shader engines.
@@ -40,6 +41,7 @@ impl Shape {
     /// A shape of so many dies whose queues' save areas fit a small guest.
     pub fn new(xcc: u32) -> Shape {
         Shape {
+            product: Product::default(),
             xcc,
             cu_per_sh: if xcc == 1 { 10 } else { 2 },
             vram_mib: 4096,
@@ -72,6 +74,7 @@ impl Device {
             .arg(&socket)
             .arg("--control")
             .arg(&control)
+            .args(["--product", shape.product.facts().name])
             .args(["--xcc", &shape.xcc.to_string()])
             .args(["--cu-per-sh", &shape.cu_per_sh.to_string()])
             .args(["--vram-mib", &shape.vram_mib.to_string()])

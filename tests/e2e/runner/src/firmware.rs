@@ -2,19 +2,28 @@
 //! Firmware files with nothing in them. The driver checks their headers and
 //! sends them to the device, which has its firmware built in.
 
+use vgpu_model::{Product, Version};
+
 /// The bytes before and of the payload, which is all zero.
 const HEADER: usize = 256;
 const PAYLOAD: u32 = 4096;
 
 /// The versions are those whose features the model has: the micro engine compute
-/// firmware resets single queues from 155 on and counts SDMA activity from 194 on.
-const MEC_VERSION: u32 = 194;
+/// firmware resets single queues from 155 on and counts SDMA activity from 194 on. That of
+/// GFX 9.5.0 does so from 21 and from 44 on.
+fn mec_version(product: Product) -> u32 {
+    match product.facts().versions.graphics {
+        (9, 5, 0) => 44,
+        _ => 194,
+    }
+}
+
 const MEC_FEATURE: u32 = 0x20;
 const RLC_VERSION: u32 = 1;
 const SDMA_VERSION: u32 = 0x17;
 
 /// Each file's name below the firmware directory, and its bytes.
-pub fn files() -> Vec<(&'static str, Vec<u8>)> {
+pub fn files(product: Product) -> Vec<(String, Vec<u8>)> {
     let rlc_lists = {
         // Versions and sizes are zero; the offsets of the lists must lie inside.
         let mut words = [0; 18];
@@ -24,17 +33,26 @@ pub fn files() -> Vec<(&'static str, Vec<u8>)> {
         }
         words
     };
+    let versions = product.facts().versions;
+    let name = |block: &str, (major, minor, revision): Version, ending: &str| {
+        format!("amdgpu/{block}_{major}_{minor}_{revision}{ending}.bin")
+    };
     vec![
         (
-            "amdgpu/gc_9_4_3_mec.bin",
-            file((1, 0), (9, 4), MEC_VERSION, &[MEC_FEATURE, 0x300, 0x10]),
+            name("gc", versions.graphics, "_mec"),
+            file(
+                (1, 0),
+                (9, 4),
+                mec_version(product),
+                &[MEC_FEATURE, 0x300, 0x10],
+            ),
         ),
         (
-            "amdgpu/gc_9_4_3_rlc.bin",
+            name("gc", versions.graphics, "_rlc"),
             file((2, 0), (9, 4), RLC_VERSION, &rlc_lists),
         ),
         (
-            "amdgpu/sdma_4_4_2.bin",
+            name("sdma", versions.copies, ""),
             file((1, 0), (4, 4), SDMA_VERSION, &[MEC_FEATURE, 0, 0, 0]),
         ),
     ]
@@ -66,7 +84,7 @@ mod tests {
 
     #[test]
     fn each_file_says_its_own_size_and_where_the_payload_is() {
-        for (name, file) in files() {
+        for (name, file) in Product::ALL.into_iter().flat_map(files) {
             let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
             assert_eq!(word(0) as usize, file.len(), "{name}");
             assert_eq!(word(20) + word(24), word(0), "{name}");

@@ -10,6 +10,7 @@ use anyhow::{bail, Context, Error, Result};
 use e2e_protocol::{LogLine, Program};
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
+use vgpu_model::Product;
 
 use crate::agent::Agent;
 use crate::background::Register;
@@ -202,11 +203,21 @@ impl Guest {
 
     /// Plugs a second GPU of the same shape in and waits until it is up.
     pub fn add_second_gpu(&mut self) -> Result<()> {
+        self.plug_second_gpu(self.shape.product)?;
+        self.wait_for_gpus(2)
+    }
+
+    /// Plugs a second GPU in, which otherwise has the same shape.
+    pub fn plug_second_gpu(&mut self, product: Product) -> Result<()> {
         let clock = self.image.clock;
-        let device = Device::start(&self.shape, clock, self.directory.path(), "gpu2")?;
+        let shape = Shape {
+            product,
+            ..self.shape.clone()
+        };
+        let device = Device::start(&shape, clock, self.directory.path(), "gpu2")?;
         self.machine.plug_gpu(Slot::SecondGpu, device.socket())?;
         self.second = Some(device);
-        self.wait_for_gpus(2)
+        Ok(())
     }
 
     /// Waits until the driver has that many GPUs.

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{bail, Context, Result};
+use vgpu_model::Product;
 use vgpu_server::clock::{GUEST_DILATION, HOST_DILATION};
 
-use crate::cache::{key, program, Kernel};
+use crate::cache::{key, program, Cache, Kernel};
 use crate::cpio::Archive;
 use crate::firmware;
 use crate::machine::Machine;
@@ -72,6 +73,9 @@ while :; do /usr/bin/agent; sleep 1; done
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     pub kernel: Kernel,
+    /// The GPU that will be plugged in, of which it has the firmware and a runtime that
+    /// knows it.
+    pub product: Product,
     pub memory_mib: u32,
     /// Parameters of amdgpu beside those that it always has.
     pub amdgpu: String,
@@ -151,12 +155,12 @@ impl Image {
             Machine::shape(self).join(" ").into(),
             MEMORY_LAYOUT.into(),
         ];
-        for (name, data) in firmware::files() {
+        for (name, data) in firmware::files(self.product) {
             parts.push(name.into());
             parts.push(data);
         }
-        for file in system_files()? {
-            parts.push(file.display().to_string().into());
+        for (place, file) in self.system_files()? {
+            parts.push(place.display().to_string().into());
             let size = fs::metadata(&file)?.len();
             parts.push(size.to_le_bytes().into());
         }
@@ -172,16 +176,43 @@ impl Image {
         archive.file("init", true, INIT.as_bytes())?;
         archive.copy("bin/busybox", true, Path::new("/bin/busybox"))?;
         archive.copy("usr/bin/agent", true, &program("agent")?)?;
-        for (name, data) in firmware::files() {
+        for (name, data) in firmware::files(self.product) {
             archive.file(&format!("lib/firmware/{name}"), false, &data)?;
         }
-        for file in system_files()? {
-            let place = file.display().to_string();
+        for (place, file) in self.system_files()? {
+            let place = place.display().to_string();
             archive.copy(place.trim_start_matches('/'), true, &file)?;
         }
         self.write_modules(&mut archive)?;
         archive.finish()?;
         Ok(())
+    }
+
+    /// The files of the system: where each is in the guest, and from where it comes. What the
+    /// root has does not know every GPU.
+    fn system_files(&self) -> Result<BTreeMap<PathBuf, PathBuf>> {
+        const NEWER: &[&str] = &[LIBRARIES[0], DATA[0]];
+        let mut files: BTreeMap<PathBuf, PathBuf> = system_files()?
+            .into_iter()
+            .map(|file| (file.clone(), file))
+            .collect();
+        let unknown = match self.product {
+            Product::Mi300a | Product::Mi300x => &[][..],
+            Product::Mi325x => DATA,
+            Product::Mi350x | Product::Mi355x => NEWER,
+        };
+        for place in unknown.iter().map(PathBuf::from) {
+            let newer = newer_runtime(&place)?;
+            if LIBRARIES.iter().any(|library| place == Path::new(library)) {
+                files.extend(
+                    libraries(&newer)?
+                        .into_iter()
+                        .map(|file| (file.clone(), file)),
+                );
+            }
+            files.insert(place, newer);
+        }
+        Ok(files)
     }
 
     /// The driver's file, as it is in the guest.
@@ -284,6 +315,16 @@ fn system_files() -> Result<BTreeSet<PathBuf>> {
         files.extend(libraries(&user)?);
     }
     Ok(files)
+}
+
+/// The file of that name of the runtime that knows newer GPUs.
+fn newer_runtime(place: &Path) -> Result<PathBuf> {
+    let name = place.file_name().unwrap_or_default();
+    let file = Cache::open()?.newer_runtime().join(name);
+    if !file.exists() {
+        bail!("{} is missing: run 'make setup'", file.display());
+    }
+    Ok(file)
 }
 
 /// The libraries that a program needs, and the loader.

@@ -25,6 +25,7 @@ pub mod load;
 pub mod log;
 pub mod machine;
 pub mod module;
+mod needs;
 pub mod plan;
 pub mod qmp;
 pub mod run_list;

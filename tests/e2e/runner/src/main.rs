@@ -15,6 +15,7 @@ use e2e_runner::scenario::{Configuration, Scenario, Suite};
 use e2e_runner::scenarios;
 use e2e_runner::shell::Shell;
 use e2e_runner::storm::{new_seed, Plan};
+use vgpu_model::Product;
 
 /// Guests of the stock kernel with the virtual MI300X.
 #[derive(Parser)]
@@ -33,6 +34,9 @@ struct Arguments {
     /// Numbers of dies to use.
     #[arg(long, global = true, value_delimiter = ' ', default_values_t = [1, 8])]
     xcc: Vec<u32>,
+    /// The GPU: mi300a, mi300x, mi325x, mi350x or mi355x.
+    #[arg(long = "gpu", global = true, default_value_t)]
+    product: Product,
     /// How often scenarios that count on repetition repeat.
     #[arg(long, global = true, default_value_t = 500)]
     cycles: u32,
@@ -151,6 +155,7 @@ fn main() -> Result<ExitCode> {
         .iter()
         .flat_map(|kernel| {
             arguments.xcc.iter().map(|&xcc| Configuration {
+                product: arguments.product,
                 cycles: arguments.cycles,
                 parameters: arguments.parameters.clone(),
                 storm,
@@ -166,7 +171,7 @@ fn main() -> Result<ExitCode> {
             filter,
             everywhere,
         } => {
-            let scenarios: Vec<&Scenario> = scenarios::all()
+            let mut scenarios: Vec<&Scenario> = scenarios::all()
                 .filter(|scenario| scenario.suite == suite.into())
                 .filter(|scenario| {
                     !arguments.virtual_function || scenario.needs.fits_virtual_function()
@@ -192,6 +197,13 @@ fn main() -> Result<ExitCode> {
                     built::check_gate(&configuration.kernel.release)?;
                 }
             }
+            scenarios.retain(|scenario| match scenario.needs.not_of(arguments.product) {
+                Some(why) => {
+                    println!("not run {}: {}: {why}", arguments.product, scenario.name);
+                    false
+                }
+                None => true,
+            });
             let extent = match everywhere || !filter.is_empty() {
                 true => Extent::Everywhere,
                 false => Suite::from(suite).extent(),

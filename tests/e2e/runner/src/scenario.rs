@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{bail, Error, Result};
-use vgpu_model::ReadPointer;
+use vgpu_model::{Product, ReadPointer};
 
 use crate::background;
 use crate::cache::{Cache, Kernel};
@@ -20,6 +20,8 @@ use crate::machine::Console;
 use crate::plan::{Extent, Group};
 use crate::storm::Plan;
 use crate::strict;
+
+pub use crate::needs::Needs;
 
 /// The option of a kernel that checks each access to memory.
 const KASAN: &str = "CONFIG_KASAN";
@@ -69,108 +71,6 @@ impl Suite {
     }
 }
 
-/// On which guests a scenario makes sense.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Needs {
-    /// `amdgpu.sched_policy`.
-    pub sched_policy: u32,
-    /// Only on a GPU of one die.
-    pub one_die: bool,
-    /// Only on one configuration: it tests nothing that depends on the kernel
-    /// or on the number of dies.
-    pub once: bool,
-    /// A small GPU: many queues must fit the guest's memory, or video memory
-    /// must fill up.
-    pub small: bool,
-    /// A GPU of several dies that the driver can divide into partitions.
-    pub divisible: bool,
-    /// A GPU that is a virtual function.
-    pub virtual_function: bool,
-    /// AQL read pointers that move at completion.
-    pub rptr_at_completion: bool,
-    /// It leaves the guest in a state that no other scenario can work in. The
-    /// next one pays ten seconds for a new guest.
-    pub spoils: bool,
-    /// A kernel that can let allocations fail.
-    pub failing_allocations: bool,
-    /// A clock that guest and GPU have for themselves.
-    pub own_clock: bool,
-    /// One processor, so that such a clock counts the instructions of nobody else.
-    pub one_processor: bool,
-    /// More than `make test` has time for: it runs where GP_CLIENTS says with which
-    /// programs.
-    pub long: bool,
-    /// Functions without which the driver cannot do what it is about.
-    pub driver: &'static [&'static str],
-}
-
-impl Needs {
-    /// Nothing in particular.
-    pub const ANY: Needs = Needs {
-        sched_policy: 0,
-        one_die: false,
-        once: false,
-        small: false,
-        divisible: false,
-        virtual_function: false,
-        rptr_at_completion: false,
-        spoils: false,
-        failing_allocations: false,
-        own_clock: false,
-        one_processor: false,
-        long: false,
-        driver: &[],
-    };
-
-    /// Its guests have one die, of which it tests all there is, or with which it is fastest.
-    pub const ONE_DIE: Needs = Needs {
-        one_die: true,
-        ..Needs::ANY
-    };
-
-    /// One guest is enough: with one die, since that is the fastest.
-    pub const ONCE: Needs = Needs {
-        once: true,
-        ..Needs::ONE_DIE
-    };
-
-    /// What decides whether two scenarios can use the same guest. One that spoils it
-    /// would also wait long for what the driver keeps after a reset.
-    pub fn guest(&self) -> (u32, [bool; 6]) {
-        let rest = [
-            self.small,
-            self.spoils,
-            self.own_clock,
-            self.one_processor,
-            self.divisible,
-            self.virtual_function,
-        ];
-        (self.sched_policy, rest)
-    }
-
-    /// Whether it makes sense on a virtual function: only the host divides that, and its
-    /// queues are the firmware's.
-    pub fn fits_virtual_function(&self) -> bool {
-        self.sched_policy == 0 && !self.divisible
-    }
-
-    /// What it needs of a kernel that lacks it, if there is anything.
-    pub fn missing_of(&self, kernel: &Kernel) -> Option<String> {
-        const FAULTS: &str = "CONFIG_FAILSLAB";
-        if self.failing_allocations && !kernel.has(FAULTS) {
-            return Some(format!(
-                "the kernel has no {FAULTS}; that of scripts/test/debug has"
-            ));
-        }
-        if self.long && std::env::var_os("GP_CLIENTS").is_none() {
-            return Some("it takes long, and GP_CLIENTS names no programs".to_owned());
-        }
-        let lacks = |function: &&&str| !kernel.driver_has(function);
-        let function = self.driver.iter().find(lacks)?;
-        Some(format!("its driver has no {function}"))
-    }
-}
-
 /// A scenario: a name, and what it does to a guest.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Scenario {
@@ -184,6 +84,7 @@ pub struct Scenario {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configuration {
     pub kernel: Kernel,
+    pub product: Product,
     pub xcc: u32,
     /// How often scenarios that count on repetition repeat.
     pub cycles: u32,
@@ -202,6 +103,7 @@ impl Configuration {
     pub fn new(kernel: Kernel, xcc: u32) -> Self {
         Self {
             kernel,
+            product: Product::default(),
             xcc,
             cycles: 0,
             parameters: String::new(),
@@ -213,6 +115,18 @@ impl Configuration {
 
     fn is_virtual(&self, needs: &Needs) -> bool {
         self.virtual_function || needs.virtual_function
+    }
+
+    fn product_for(&self, needs: &Needs) -> Product {
+        needs.product.unwrap_or(self.product)
+    }
+
+    /// The GPU, where it is not the usual one.
+    fn called(&self) -> String {
+        match self.product {
+            product if product == Product::default() => String::new(),
+            product => format!("{product}, "),
+        }
     }
 
     fn image(&self, needs: &Needs) -> Image {
@@ -235,6 +149,7 @@ impl Configuration {
         }
         Image {
             kernel: self.kernel.clone(),
+            product: self.product_for(needs),
             memory_mib: 4096,
             amdgpu: amdgpu.join(" "),
             append: append.into(),
@@ -249,6 +164,7 @@ impl Configuration {
 
     pub fn shape(&self, needs: &Needs) -> Shape {
         let mut shape = Shape::new(self.xcc);
+        shape.product = self.product_for(needs);
         if needs.small {
             shape.cu_per_sh = 1;
             shape.vram_mib = 512;
@@ -262,7 +178,16 @@ impl Configuration {
 
     /// The command that runs a scenario on these guests alone.
     fn command(&self, scenario: &Scenario) -> String {
-        let Configuration { kernel, xcc, .. } = self;
+        let Configuration {
+            kernel,
+            product,
+            xcc,
+            ..
+        } = self;
+        let product = match *product {
+            product if product == Product::default() => String::new(),
+            product => format!(" --gpu {product}"),
+        };
         let parameters = match self.parameters.as_str() {
             "" => String::new(),
             parameters => format!(" --parameters '{parameters}'"),
@@ -282,7 +207,7 @@ impl Configuration {
             command += &self.storm.options();
         }
         format!(
-            "scripts/test/{command} --xcc {xcc}{parameters} --filter '{}'",
+            "scripts/test/{command} --xcc {xcc}{product}{parameters} --filter '{}'",
             scenario.name
         )
     }
@@ -323,8 +248,11 @@ pub fn run_group(cache: &Cache, failures: &Failures, group: &Group<'_>) -> Tally
     for scenario in &group.scenarios {
         let start = Instant::now();
         let name = format!(
-            "{}, {} XCC: {}",
-            configuration.kernel.series, configuration.xcc, scenario.name
+            "{}, {}{} XCC: {}",
+            configuration.kernel.series,
+            configuration.called(),
+            configuration.xcc,
+            scenario.name
         );
         let mut outcome = run_one(cache, configuration, scenario, &mut guest);
         if outcome.is_err() && guest.as_ref().is_some_and(Guest::ended_by_emulator) {

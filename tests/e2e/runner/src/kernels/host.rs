@@ -59,6 +59,22 @@ fn multiplied(a: &[i32], b: &[i32], (rows, depth, columns): (usize, usize, usize
     (0..rows * columns).map(element).collect()
 }
 
+/// What `large` of kernels.s leaves for each item.
+pub fn large(groups: u32) -> Vec<u32> {
+    const BYTES: u32 = 160 << 10;
+    const ITEMS: u32 = 64;
+    const FACTOR: u32 = 0x9e37_79b1;
+    let of_item = |group: u32, item: u32| {
+        let places = (item * 4..BYTES).step_by(4 * ITEMS as usize);
+        places.fold(0u32, |sum, place| {
+            let value = place.wrapping_mul(FACTOR).wrapping_add(group);
+            sum.wrapping_mul(31).wrapping_add(value)
+        })
+    };
+    let items = (0..groups).flat_map(|group| (0..ITEMS).map(move |item| (group, item)));
+    items.map(|(group, item)| of_item(group, item)).collect()
+}
+
 /// What `state` of kernels.s leaves for each item.
 pub fn state(groups: u32) -> Vec<u32> {
     const EXEC: [u32; 2] = [0x0f0f_1234, 0x7654_f0f0];

@@ -100,6 +100,22 @@ impl Case {
         ]
     }
 
+    /// A kernel that has all local memory of a unit of GFX 9.5.0.
+    pub fn large(groups: u32) -> Case {
+        const ITEMS: u16 = 64;
+        Case {
+            kernel: "large",
+            object: &WRITTEN,
+            items: ITEMS,
+            groups,
+            buffers: vec![vec![0; usize::from(ITEMS) * groups as usize]],
+            expected: vec![host::large(groups)],
+            number: 0,
+            pm4: false,
+            instructions: 9_000,
+        }
+    }
+
     /// The same, dispatched by PM4 packets.
     pub fn by_packets(self) -> Case {
         Case { pm4: true, ..self }

@@ -32,7 +32,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "programs in HIP go on where they were preempted",
-        needs: Needs::ANY,
+        needs: Needs::ANY.compiled(),
         run: |guest| preempted(guest, "", &["sums", "scratch"]),
     },
     Scenario {
@@ -41,7 +41,7 @@ pub const SCENARIOS: &[Scenario] = &[
         needs: Needs {
             driver: DIRECT,
             // With more the runtime takes several times as long to begin.
-            ..Needs::ONE_DIE
+            ..Needs::ONE_DIE.compiled()
         },
         run: |guest| preempted(guest, "transaction=direct", &["matrices", "streams"]),
     },
@@ -50,14 +50,14 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "programs in HIP go on where they were preempted with backend=mqd",
         needs: Needs {
             sched_policy: 2,
-            ..Needs::ONE_DIE
+            ..Needs::ONE_DIE.compiled()
         },
         run: |guest| without_scheduler(guest, &["waiting", "inference"]),
     },
     Scenario {
         suite: Suite::E2e,
         name: "a program in HIP that a rule makes urgent preempts others",
-        needs: Needs::ONCE,
+        needs: Needs::ONCE.compiled(),
         run: by_another,
     },
     Scenario {
@@ -81,13 +81,13 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "programs in HIP that share memory with the host go on where they were preempted",
-        needs: Needs::ONCE,
+        needs: Needs::ONCE.compiled(),
         run: |guest| preempted(guest, "", &["printing", "sharing", "random"]),
     },
     Scenario {
         suite: Suite::E2e,
         name: "a grid in HIP goes on where it was saved with others",
-        needs: Needs::ONCE,
+        needs: Needs::ONCE.compiled(),
         run: |guest| grid(guest, ""),
     },
     Scenario {
@@ -128,7 +128,7 @@ pub const SCENARIOS: &[Scenario] = &[
 /// What only runs when it is asked for, and then on all guests.
 pub const LONG: Needs = Needs {
     long: true,
-    ..Needs::ANY
+    ..Needs::ANY.compiled()
 };
 const LONG_DIRECT: Needs = Needs {
     driver: DIRECT,

@@ -291,7 +291,8 @@ fn preempted_with(guest: &mut Guest, parameters: &str) -> Result<()> {
     preempted_cases(guest, parameters, &cases)
 }
 
-fn preempted_cases(guest: &mut Guest, parameters: &str, cases: &[Case]) -> Result<()> {
+/// Kernels that are each saved and restored often, beside an urgent queue.
+pub(super) fn preempted_cases(guest: &mut Guest, parameters: &str, cases: &[Case]) -> Result<()> {
     let module = unrestrained(guest, parameters)?;
     let urgent = urgent(guest);
     let load = Load::start(guest, json!({"queues": [urgent]}))?;

@@ -36,6 +36,7 @@ mod places;
 mod pm4;
 mod preemption;
 mod probe;
+mod products;
 mod recovery;
 mod refusal;
 mod repetition;
@@ -105,6 +106,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         two_gpus::SCENARIOS,
         partitions::SCENARIOS,
         virtual_function::SCENARIOS,
+        products::SCENARIOS,
         matrix::SCENARIOS,
         allocations::SCENARIOS,
         storm::SCENARIOS,

@@ -23,7 +23,7 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         suite: Suite::Vgpu,
-        name: "rocminfo finds gfx942",
+        name: "rocminfo finds the GPU and its instructions",
         needs: Needs::ANY,
         run: rocminfo,
     },
@@ -47,11 +47,13 @@ pub const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-fn probe(guest: &mut Guest) -> Result<()> {
+pub(super) fn probe(guest: &mut Guest) -> Result<()> {
+    let facts = guest.shape.product.facts();
+    let device_id = format!("{:#06x}", facts.device);
     let device = "/sys/bus/pci/drivers/amdgpu/0000:01:00.0";
     for (file, value) in [
         ("vendor", "0x1002"),
-        ("device", "0x74a1"),
+        ("device", device_id.as_str()),
         ("class", "0x120000"),
     ] {
         let text = guest.agent().read_file(&format!("{device}/{file}"))?;
@@ -89,7 +91,7 @@ fn probe(guest: &mut Guest) -> Result<()> {
     let units = 4 * guest.shape.cu_per_sh * guest.shape.xcc;
     let (lines, _) = guest.agent().log(0)?;
     for text in [
-        "added device 1002:74a1".to_string(),
+        format!("added device 1002:{:04x}", facts.device),
         "PCIE GART of 512M enabled".to_string(),
         format!("active_cu_number {units}"),
     ] {
@@ -102,7 +104,9 @@ fn probe(guest: &mut Guest) -> Result<()> {
     let properties = guest.agent().read_file(&format!("{node}/properties"))?;
     for property in [
         format!("simd_count {}", 4 * units),
-        "gfx_target_version 90402".to_string(),
+        format!("gfx_target_version {}", facts.target),
+        format!("lds_size_in_kb {}", facts.local_memory.bytes >> 10),
+        format!("cwsr_size {}", save_area(guest)),
         "num_cp_queues 24".to_string(),
         format!("num_xcc {}", guest.shape.xcc),
     ] {
@@ -114,13 +118,27 @@ fn probe(guest: &mut Guest) -> Result<()> {
     Ok(())
 }
 
+/// What the driver reserves for the waves of a queue on a die: registers and hardware state
+/// of each unit and its local memory, and a control stack, as its own `kfd_queue.c` has them.
+fn save_area(guest: &Guest) -> u64 {
+    const REGISTERS: u64 = 0x80000 + 0x4000 + 0x1000;
+    const PAGE: u64 = 4096;
+    let shape = &guest.shape;
+    let local = u64::from(shape.product.facts().local_memory.bytes);
+    let units = 4 * u64::from(shape.cu_per_sh);
+    let waves = (units * 40).min(4 * 512);
+    let stack = (40 + waves * 8 + 8).next_multiple_of(PAGE);
+    stack + units * (REGISTERS + local)
+}
+
 pub fn rocminfo(guest: &mut Guest) -> Result<()> {
     let program = Program {
         program: "rocminfo".into(),
         ..Program::default()
     };
     let text = guest.agent().check(program, Duration::from_secs(300))?;
-    for name in ["gfx942", "AMD Instinct MI300X", "KERNEL_DISPATCH"] {
+    let facts = guest.shape.product.facts();
+    for name in [facts.instructions, facts.title, "KERNEL_DISPATCH"] {
         ensure!(text.contains(name), "no '{name}' in\n{text}");
     }
     Ok(())

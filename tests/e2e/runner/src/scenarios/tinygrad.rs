@@ -19,7 +19,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "tinygrad goes on where it was preempted",
-        needs: Needs::ONCE,
+        needs: Needs::ONCE.compiled(),
         run: |guest| preempted(guest, ""),
     },
     Scenario {

@@ -51,8 +51,8 @@ pub use device::{Device, DoorbellWidth};
 pub use host::{By, ForbiddenReport};
 pub use registers::{Block, RegisterReport};
 pub use terms::{
-    Began, Bus, BusError, Config, ConfigError, Faults, Fence, GpuNanos, HiqAction, HiqRecord,
-    MappedQueue, Moment, Occupancy, Pace, QueueId, QueueKind, QueueReport, ReadPointer, Spoil,
-    StaleAccess, StaleReport, StateDump, StopReport, TimelineChange, TimelineRecord, Timing,
-    UnitsRecord, Vram, Worlds,
+    Began, Bus, BusError, Config, ConfigError, Facts, Faults, Fence, GpuNanos, HiqAction,
+    HiqRecord, MappedQueue, Moment, Occupancy, Pace, Product, QueueId, QueueKind, QueueReport,
+    ReadPointer, Spoil, StaleAccess, StaleReport, StateDump, StopReport, TimelineChange,
+    TimelineRecord, Timing, UnitsRecord, UnknownProduct, Version, Versions, Vram, Worlds,
 };

@@ -132,7 +132,9 @@ impl Function {
             region::BAR0 => self.video_bytes,
             region::BAR2 => Config::DOORBELL_BYTES,
             region::BAR5 => self.registers_bytes,
-            region::ROM if self.config.kind() == Kind::Physical => video_bios::BYTES as u64,
+            region::ROM if self.config.identity().kind() == Kind::Physical => {
+                video_bios::BYTES as u64
+            }
             region::CONFIG => 4096,
             _ => 0,
         }
@@ -162,7 +164,7 @@ impl Function {
                 }
             }
             region::ROM => {
-                let image = video_bios::build(self.config.kind());
+                let image = video_bios::build(self.config.identity());
                 let start = usize::try_from(offset).map_err(|_| EINVAL)?;
                 let rest = image.get(start..).ok_or(EINVAL)?;
                 data.copy_from_slice(rest.get(..count).ok_or(EINVAL)?);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Runs the virtual MI300X for one client at a time.
+//! Runs the virtual GPU for one client at a time.
 
 use std::fs;
 use std::os::unix::net::UnixListener;
@@ -9,7 +9,7 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
-use vgpu_model::{Config, Device, ReadPointer};
+use vgpu_model::{Config, Device, Product, ReadPointer};
 use vgpu_server::clock::{Clock, Gpu, HOST_DILATION};
 use vgpu_server::connection::Connection;
 use vgpu_server::control;
@@ -17,10 +17,10 @@ use vgpu_server::function::Function;
 use vgpu_server::guest_time::GuestTime;
 use vgpu_server::interrupt::Vector;
 use vgpu_server::memory::{GuestMemory, VideoMemory};
-use vgpu_server::pci::{ConfigSpace, Kind};
+use vgpu_server::pci::{ConfigSpace, Identity, Kind};
 use vgpu_server::video_bios;
 
-/// A virtual MI300X for QEMU's vfio-user-pci.
+/// A virtual GPU of AMD's MI300 series for QEMU's vfio-user-pci.
 #[derive(Parser)]
 struct Arguments {
     /// The socket that QEMU connects to.
@@ -29,6 +29,9 @@ struct Arguments {
     /// The control socket, on which the device answers questions.
     #[arg(long)]
     control: Option<PathBuf>,
+    /// The product that it is: mi300a, mi300x, mi325x, mi350x or mi355x.
+    #[arg(long, default_value_t)]
+    product: Product,
     /// Accelerator dies that share the work of every queue.
     #[arg(long, default_value_t = 1)]
     xcc: u32,
@@ -79,6 +82,7 @@ impl From<Rptr> for ReadPointer {
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let config = Config {
+        product: arguments.product,
         xcc_count: arguments.xcc,
         sdma_count: arguments.sdma,
         cu_per_shader_engine: arguments.cu_per_sh,
@@ -86,6 +90,9 @@ fn main() -> Result<()> {
         read_pointer: arguments.rptr.into(),
         ..Config::default()
     };
+    let kind = Kind::of(config.virtual_function);
+    let identity = Identity::of(config.product, kind)
+        .with_context(|| format!("{} has no virtual functions", config.product))?;
     let registers_bytes = config.register_bytes();
     let video_bytes = arguments.vram_mib << 20;
     let (clock, vector) = match arguments.clock {
@@ -102,10 +109,9 @@ fn main() -> Result<()> {
     let video = VideoMemory::new(video_bytes)
         .with_context(|| format!("cannot make {} MiB of video memory", arguments.vram_mib))?;
     let device = Device::new(config, Box::new(guest.clone()), Box::new(video.clone()))?;
-    let kind = Kind::of(arguments.virtual_function);
     if kind == Kind::Virtual {
         // Where a virtual function has its video BIOS, having no ROM.
-        video.copy_in(0, &video_bios::build(kind));
+        video.copy_in(0, &video_bios::build(identity));
     }
     let gpu = Gpu::start(device, clock);
 
@@ -123,7 +129,7 @@ fn main() -> Result<()> {
         vector,
         registers_bytes,
         video_bytes,
-        config: ConfigSpace::new(kind),
+        config: ConfigSpace::new(identity),
     };
     let (client, _) = listener.accept().context("no client came")?;
     function.serve(&mut Connection::new(client))

@@ -4,6 +4,8 @@
 //! The client emulates the base addresses and the vectors; all other writes reach
 //! this copy. Of the ROM it asks here how large that is, as a processor would.
 
+use vgpu_model::Product;
+
 use crate::video_bios;
 
 const BYTES: usize = 4096;
@@ -31,12 +33,42 @@ impl Kind {
             true => Kind::Virtual,
         }
     }
+}
 
-    /// Vendor and device: AMD, MI300X.
-    pub fn identity(self) -> [u16; 2] {
-        match self {
-            Kind::Physical => [0x1002, 0x74a1],
-            Kind::Virtual => [0x1002, 0x74b5],
+/// Which device it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    kind: Kind,
+    device: u16,
+}
+
+impl Identity {
+    /// A function of a product; there is none where the product cannot be divided.
+    pub fn of(product: Product, kind: Kind) -> Option<Identity> {
+        let facts = product.facts();
+        let device = match kind {
+            Kind::Physical => facts.device,
+            Kind::Virtual => facts.virtual_device?,
+        };
+        Some(Identity { kind, device })
+    }
+
+    pub fn kind(self) -> Kind {
+        self.kind
+    }
+
+    /// Vendor and device.
+    pub fn numbers(self) -> [u16; 2] {
+        const AMD: u16 = 0x1002;
+        [AMD, self.device]
+    }
+}
+
+impl Default for Identity {
+    fn default() -> Self {
+        Identity {
+            kind: Kind::Physical,
+            device: Product::default().facts().device,
         }
     }
 }
@@ -52,17 +84,17 @@ pub enum Effect {
 
 pub struct ConfigSpace {
     bytes: Box<[u8; BYTES]>,
-    kind: Kind,
+    identity: Identity,
 }
 
 impl ConfigSpace {
-    pub fn new(kind: Kind) -> ConfigSpace {
+    pub fn new(identity: Identity) -> ConfigSpace {
         let mut space = ConfigSpace {
             bytes: Box::new([0; BYTES]),
-            kind,
+            identity,
         };
         // A processing accelerator, so that no display path of the driver looks at it.
-        let [vendor, device] = kind.identity().map(u16::to_le_bytes);
+        let [vendor, device] = identity.numbers().map(u16::to_le_bytes);
         space.put(0x00, &vendor);
         space.put(0x02, &device);
         space.put(0x06, &[0x10]);
@@ -116,8 +148,8 @@ impl ConfigSpace {
         }
     }
 
-    pub fn kind(&self) -> Kind {
-        self.kind
+    pub fn identity(&self) -> Identity {
+        self.identity
     }
 
     /// Of the ROM's address only the bits above its size can be written, by which the
@@ -126,7 +158,7 @@ impl ConfigSpace {
     fn keep_rom_aligned(&mut self) {
         const ENABLE: u32 = 1;
         let fixed = video_bios::BYTES as u32 - 1;
-        let free = match self.kind {
+        let free = match self.identity.kind() {
             Kind::Physical => !fixed | ENABLE,
             Kind::Virtual => 0,
         };
@@ -142,7 +174,7 @@ impl ConfigSpace {
 
 impl Default for ConfigSpace {
     fn default() -> Self {
-        ConfigSpace::new(Kind::Physical)
+        ConfigSpace::new(Identity::default())
     }
 }
 
@@ -150,8 +182,17 @@ impl Default for ConfigSpace {
 mod tests {
     use super::*;
 
+    fn space(product: Product, kind: Kind) -> ConfigSpace {
+        ConfigSpace::new(Identity::of(product, kind).expect("a function"))
+    }
+
     #[test]
-    fn it_is_an_mi300x() {
+    fn it_is_what_it_is_called() {
+        for (product, device) in [(Product::Mi300x, 0x74a1), (Product::Mi355x, 0x75a3_u16)] {
+            let space = space(product, Kind::Physical);
+            let [low, high] = device.to_le_bytes();
+            assert_eq!(space.read(0, 4), Some(&[0x02, 0x10, low, high][..]));
+        }
         let space = ConfigSpace::default();
         assert_eq!(space.read(0, 4), Some(&[0x02, 0x10, 0xa1, 0x74][..]));
         assert_eq!(space.read(8, 4), Some(&[0, 0, 0, 0x12][..]));
@@ -159,10 +200,18 @@ mod tests {
 
     #[test]
     fn a_virtual_function_is_another_device_and_has_no_rom() {
-        let mut space = ConfigSpace::new(Kind::Virtual);
+        let mut space = space(Product::Mi300x, Kind::Virtual);
         assert_eq!(space.read(0, 4), Some(&[0x02, 0x10, 0xb5, 0x74][..]));
         space.write(0x30, &[0xff; 4]);
         assert_eq!(space.read(0x30, 4), Some(&[0; 4][..]));
+    }
+
+    #[test]
+    fn each_product_that_can_be_divided_has_a_virtual_function() {
+        for product in Product::ALL {
+            let identity = Identity::of(product, Kind::Virtual);
+            assert_eq!(identity.is_none(), product == Product::Mi300a, "{product}");
+        }
     }
 
     #[test]

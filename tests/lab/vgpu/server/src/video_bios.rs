@@ -7,7 +7,7 @@
 //! is nothing to initialise. Offsets and versions are those of the driver's
 //! atomfirmware.h and atom.h.
 
-use crate::pci::Kind;
+use crate::pci::{Identity, Kind};
 
 /// The size of the ROM, a power of two.
 pub const BYTES: usize = 4096;
@@ -84,11 +84,11 @@ impl Image {
 }
 
 /// The whole ROM.
-pub fn build(kind: Kind) -> [u8; BYTES] {
+pub fn build(identity: Identity) -> [u8; BYTES] {
     let mut image = Image([0; BYTES]);
-    put_rom(&mut image, kind);
+    put_rom(&mut image, identity);
     put_clocks(&mut image);
-    if kind == Kind::Virtual {
+    if identity.kind() == Kind::Virtual {
         put_shared_memory(&mut image);
     }
 
@@ -108,11 +108,11 @@ pub fn build(kind: Kind) -> [u8; BYTES] {
 }
 
 /// What any ROM of a PCI device has, and what the driver knows a BIOS of AMD's by.
-fn put_rom(image: &mut Image, kind: Kind) {
+fn put_rom(image: &mut Image, identity: Identity) {
     image.put(0, &[0x55, 0xaa, (BYTES / UNIT) as u8]);
     image.put16(at::PCI_DATA_POINTER, at::PCI_DATA);
     image.put(at::PCI_DATA, b"PCIR");
-    let [vendor, device] = kind.identity();
+    let [vendor, device] = identity.numbers();
     image.put16(at::PCI_DATA + 4, vendor.into());
     image.put16(at::PCI_DATA + 6, device.into());
     image.put16(at::PCI_DATA + 0xa, 24);
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn it_is_a_rom_of_this_device() {
-        let image = build(Kind::Physical);
+        let image = build(Identity::default());
         assert_eq!(image[..2], [0x55, 0xaa]);
         assert_eq!(usize::from(image[2]) * UNIT, BYTES);
         let sum = image.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
@@ -180,14 +180,14 @@ mod tests {
         let pci = word(&image, at::PCI_DATA_POINTER);
         assert_eq!(pci % 4, 0, "the kernel reads it by words");
         assert_eq!(&image[pci..pci + 4], b"PCIR");
-        let identity = Kind::Physical.identity().map(usize::from);
+        let identity = Identity::default().numbers().map(usize::from);
         assert_eq!([word(&image, pci + 4), word(&image, pci + 6)], identity);
         assert_eq!(word(&image, pci + 0x10) * UNIT, BYTES);
     }
 
     #[test]
     fn tables_are_whole_and_apart() {
-        let image = build(Kind::Physical);
+        let image = build(Identity::default());
         let header = word(&image, at::ROM_HEADER_POINTER);
         assert_eq!(&image[header + 4..header + 8], b"ATOM");
         let commands = word(&image, header + 0x1e);
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn nothing_is_initialised() {
-        let image = build(Kind::Physical);
+        let image = build(Identity::default());
         let command = word(&image, word(&image, at::ROM_HEADER + 0x1e) + 4);
         assert_eq!(word(&image, command), 7);
         assert_eq!(image[command + 6], END_OF_TABLE);

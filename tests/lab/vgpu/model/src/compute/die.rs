@@ -39,7 +39,7 @@ pub struct Die {
 impl Die {
     pub fn new(config: &Config) -> Die {
         Die {
-            units: vec![Unit::default(); config.cu_per_xcc() as usize],
+            units: vec![Unit::new(config.local_memory().bytes); config.cu_per_xcc() as usize],
             residents: Vec::new(),
             free: Vec::new(),
             pace: Pace::new(config.cu_per_xcc().into()),

@@ -139,8 +139,8 @@ impl Image {
         })
     }
 
-    /// The control stack's bytes.
-    pub fn stack(&self) -> Vec<u8> {
+    /// The control stack's bytes, of a GPU with local memory in units of that size.
+    pub fn stack(&self, granule: u32) -> Vec<u8> {
         let mut body = Vec::new();
         let mut waves = 0;
         for part in &self.parts {
@@ -195,7 +195,7 @@ impl Image {
         let sum = checksum(&[stack.as_slice(), body.as_slice()].concat());
         push(&mut stack, &[sum]);
         stack.extend_from_slice(&body);
-        self.with_programs(stack)
+        self.with_programs(stack, granule)
     }
 
     /// Each workgroup's record and the bytes of its part of the wave state. One that
@@ -422,7 +422,7 @@ mod tests {
             .into_iter()
             .map(|(record, _)| record)
             .collect();
-        assert_eq!(read(&image.stack(), &records), Ok(image));
+        assert_eq!(read(&image.stack(512), &records), Ok(image));
     }
 
     #[test]
@@ -435,7 +435,7 @@ mod tests {
             .map(|(record, _)| record)
             .collect();
         assert_eq!(
-            read(&image.stack(), &records),
+            read(&image.stack(512), &records),
             Err("a workgroup's record is another save's")
         );
     }
@@ -443,7 +443,7 @@ mod tests {
     #[test]
     fn every_changed_byte_is_noticed() {
         let image = image();
-        let stack = image.stack();
+        let stack = image.stack(512);
         let records: Vec<Vec<u8>> = image
             .state()
             .into_iter()

@@ -4,6 +4,7 @@
 
 use crate::memory::{Memory, Space};
 use crate::queue::Failure;
+use crate::terms::LocalMemory;
 
 /// Marks the code entry of a kernel that is countable work.
 pub const COUNTABLE: &[u8; 16] = b"VGPU-COUNT-WORK1";
@@ -11,8 +12,6 @@ pub const COUNTABLE: &[u8; 16] = b"VGPU-COUNT-WORK1";
 const GROUP_SEGMENT: u64 = 0;
 const CODE_ENTRY: u64 = 16;
 const PROGRAM_RESOURCES_1: u64 = 48;
-
-pub const LDS_BYTES: u32 = 64 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel {
@@ -25,19 +24,11 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Local memory is allocated in units of this size.
-    pub const LDS_GRANULE: u32 = 512;
-
     /// Machine code whose registers the first word of resources counts.
-    pub fn of_registers(resources: u32, lds: u32) -> Result<Kernel, String> {
-        if lds > LDS_BYTES {
-            return Err(format!(
-                "a workgroup wants {lds} bytes of local memory, a compute unit has {LDS_BYTES}"
-            ));
-        }
+    pub fn of_registers(resources: u32, lds: u32, local: LocalMemory) -> Result<Kernel, String> {
         Ok(Kernel {
             vgprs: vector_registers(resources),
-            lds,
+            lds: allocated(lds, local)?,
             is_countable: false,
         })
     }
@@ -49,6 +40,7 @@ impl Kernel {
         space: Space,
         object: u64,
         group_segment: u32,
+        local: LocalMemory,
     ) -> Result<Kernel, Failure> {
         let fixed = memory.read_u32(space, object.wrapping_add(GROUP_SEGMENT))?;
         let entry = object.wrapping_add(memory.read_u64(space, object.wrapping_add(CODE_ENTRY))?);
@@ -59,18 +51,24 @@ impl Kernel {
         if entry % 4096 <= 4096 - 16 {
             read?;
         }
-        let lds = fixed.max(group_segment);
-        if lds > LDS_BYTES {
-            return Err(Failure::Packet(format!(
-                "a workgroup wants {lds} bytes of local memory, a compute unit has {LDS_BYTES}"
-            )));
-        }
+        let lds = allocated(fixed.max(group_segment), local).map_err(Failure::Packet)?;
         Ok(Kernel {
             vgprs: vector_registers(resources),
-            lds: lds.next_multiple_of(Kernel::LDS_GRANULE),
+            lds,
             is_countable: &code == COUNTABLE,
         })
     }
+}
+
+/// What a workgroup gets that wants so many bytes, or that no unit has as many.
+fn allocated(lds: u32, local: LocalMemory) -> Result<u32, String> {
+    let LocalMemory { bytes, granule } = local;
+    if lds > bytes {
+        return Err(format!(
+            "a workgroup wants {lds} bytes of local memory, a compute unit has {bytes}"
+        ));
+    }
+    Ok(lds.next_multiple_of(granule))
 }
 
 /// Of a lane, accumulation registers included.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What fits on a compute unit: four SIMDs with eight waves and 512 vector
-//! registers per lane each, and 64 KiB of local memory for all.
-
-use super::kernel::LDS_BYTES;
+//! registers per lane each, and local memory for all.
 
 const WAVES_PER_SIMD: u32 = 8;
 const VGPRS_PER_SIMD: u32 = 512;
@@ -28,9 +26,10 @@ impl Footprint {
         u64::from(self.waves) * wave + u64::from(self.lds)
     }
 
-    /// Whether it fits on an empty unit.
+    /// Whether it fits on an empty unit that has the local memory, which was compared when
+    /// its kernel was read.
     pub fn fits_at_all(&self) -> bool {
-        Unit::default().place(self).is_some()
+        Unit::new(self.lds).place(self).is_some()
     }
 }
 
@@ -41,20 +40,30 @@ struct Simd {
 }
 
 /// One compute unit.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     simds: [Simd; 4],
     lds: u32,
+    /// The local memory that there is.
+    lds_bytes: u32,
 }
 
 impl Unit {
+    pub fn new(lds_bytes: u32) -> Unit {
+        Unit {
+            simds: Default::default(),
+            lds: 0,
+            lds_bytes,
+        }
+    }
+
     pub fn waves(&self) -> u32 {
         self.simds.iter().map(|simd| simd.waves).sum()
     }
 
     /// How many waves each SIMD would take, if the workgroup fits.
     pub fn place(&self, footprint: &Footprint) -> Option<[u8; 4]> {
-        if self.lds + footprint.lds > LDS_BYTES {
+        if self.lds + footprint.lds > self.lds_bytes {
             return None;
         }
         let mut simds = self.simds;
@@ -94,8 +103,14 @@ impl Unit {
 mod tests {
     use super::*;
 
+    const LDS_BYTES: u32 = 64 << 10;
+
     fn fill(footprint: Footprint) -> u32 {
-        let mut unit = Unit::default();
+        fill_with(footprint, LDS_BYTES)
+    }
+
+    fn fill_with(footprint: Footprint, lds_bytes: u32) -> u32 {
+        let mut unit = Unit::new(lds_bytes);
         let mut count = 0;
         while let Some(simds) = unit.place(&footprint) {
             unit.occupy(&footprint, simds);
@@ -179,23 +194,26 @@ mod tests {
             vgprs: 40,
             lds: 512,
         };
-        let mut unit = Unit::default();
+        let mut unit = Unit::new(LDS_BYTES);
         let simds = unit.place(&footprint).unwrap();
         unit.occupy(&footprint, simds);
         assert_eq!(unit.waves(), 5);
         unit.release(&footprint, simds);
-        assert_eq!(unit, Unit::default());
+        assert_eq!(unit, Unit::new(LDS_BYTES));
     }
 
-    /// The driver reserves 596 KiB for each compute unit.
+    /// The driver reserves 532 KiB for each compute unit, and its local memory.
     #[test]
     fn a_full_unit_saves_what_the_driver_reserves() {
-        let footprint = Footprint {
-            waves: 4,
-            vgprs: 64,
-            lds: 8 << 10,
-        };
-        let workgroups = fill(footprint);
-        assert_eq!(u64::from(workgroups) * footprint.saved_bytes(), 596 << 10);
+        for (lds_bytes, reserved) in [(64 << 10, 596 << 10), (160 << 10, 692 << 10)] {
+            let footprint = Footprint {
+                waves: 4,
+                vgprs: 64,
+                lds: lds_bytes / 8,
+            };
+            let workgroups = fill_with(footprint, lds_bytes);
+            let saved = u64::from(workgroups) * footprint.saved_bytes();
+            assert_eq!(saved, reserved);
+        }
     }
 }

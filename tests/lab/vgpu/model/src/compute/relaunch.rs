@@ -21,12 +21,11 @@ const SLOT: u32 = 0x1ff;
 pub const MARK: u32 = 0xffff_1000;
 /// Scalar registers in units of 16, less one. The trap handler's are among them.
 const SCALAR_BLOCKS: u32 = 7;
-const LDS_BLOCK: u32 = 512;
 
-/// What the waves of a dispatch have in common.
-pub fn state(program: &Program, lds: u32) -> u32 {
+/// What the waves of a dispatch have in common; local memory in units of that size.
+pub fn state(program: &Program, lds: u32, granule: u32) -> u32 {
     let (vectors, accumulation) = program.vector_blocks();
-    let lds = lds.div_ceil(LDS_BLOCK) & 0xff;
+    let lds = lds.div_ceil(granule) & 0xff;
     STATE & !EVENT | vectors | (SCALAR_BLOCKS << 6) | (lds << 9) | ((accumulation & 0x3f) << 24)
 }
 

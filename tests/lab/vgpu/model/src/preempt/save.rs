@@ -164,7 +164,7 @@ fn store_image(
     area: &Area,
     mut image: Image,
 ) -> Result<(u32, u32), Problem> {
-    let stack = image.stack();
+    let stack = image.stack(bus.config.local_memory().granule);
     let offset = area
         .stack_size
         .checked_sub(stack.len() as u32)

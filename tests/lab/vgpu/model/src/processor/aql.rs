@@ -166,6 +166,7 @@ impl CommandProcessor<'_> {
             space,
             packet.kernel_object(),
             packet.group_segment(),
+            engines.bus.config.local_memory(),
         )?;
         let (items, workgroups) = shape(packet)?;
         let work = if kernel.is_countable {

@@ -75,18 +75,19 @@ fn blocks(config: &Config) -> Blocks {
         bytes: Vec::new(),
         count: 0,
     };
+    let versions = config.product.facts().versions;
     for xcc in 0..config.xcc_count {
         let bases: Vec<u32> = base::GC.iter().map(|base| base + xcc_base(xcc)).collect();
-        blocks.add(hardware::GC, xcc as u8, (9, 4, 3), &bases);
+        blocks.add(hardware::GC, xcc as u8, versions.graphics, &bases);
     }
-    blocks.add(hardware::HDP, 0, (4, 4, 2), base::HDP);
+    blocks.add(hardware::HDP, 0, versions.host_path, base::HDP);
     for engine in 0..config.sdma_count {
         let bases = [sdma_base(engine), base::SDMA0[1]];
-        blocks.add(hardware::SDMA0, engine as u8, (4, 4, 2), &bases);
+        blocks.add(hardware::SDMA0, engine as u8, versions.copies, &bases);
     }
-    blocks.add(hardware::MMHUB, 0, (1, 8, 0), base::MMHUB);
+    blocks.add(hardware::MMHUB, 0, versions.memory_hub, base::MMHUB);
     blocks.add(hardware::ATHUB, 0, (1, 8, 0), base::ATHUB);
-    blocks.add(hardware::NBIF, 0, (7, 9, 0), base::NBIO);
+    blocks.add(hardware::NBIF, 0, versions.bus_interface, base::NBIO);
     if config.virtual_function {
         blocks.revise(1);
     }
@@ -102,8 +103,8 @@ fn blocks(config: &Config) -> Blocks {
     };
     blocks.add(hardware::MP1, 0, management, base::MP);
     blocks.add(hardware::DF, 0, (4, 9, 9), base::DF);
-    blocks.add(hardware::OSSSYS, 0, (4, 4, 2), base::OSSSYS);
-    blocks.add(hardware::SMUIO, 0, (13, 0, 3), base::SMUIO);
+    blocks.add(hardware::OSSSYS, 0, versions.interrupts, base::OSSSYS);
+    blocks.add(hardware::SMUIO, 0, versions.package, base::SMUIO);
     blocks.add(hardware::THM, 0, (13, 0, 6), base::THM);
     // Linux 7.2 refuses a GPU without a video decoder. 2.0.3 is one for which
     // the driver has nothing to bring up.
@@ -148,7 +149,7 @@ fn gc_table(config: &Config) -> Vec<u8> {
         64, // lanes of a wave
         8,  // waves per SIMD
         32, // scratch slots per CU
-        64, // local memory, KiB
+        config.local_memory().bytes >> 10,
         1,
         1,
         config.cu_per_shader_engine,

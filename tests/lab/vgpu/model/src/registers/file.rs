@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::table::{gc, mmhub, mp, nbio};
+use super::table::{gc, mmhub, mp, nbio, smuio};
 use super::{place, xcc_base, Place};
 use crate::terms::{Config, Slot};
 
@@ -51,6 +51,9 @@ impl RegisterFile {
         );
         // Revision 0 would be taken for early silicon.
         file.set(nbio::RCC_STRAP0_RCC_DEV0_EPF0_STRAP0, 1 << 24);
+        if config.product.facts().has_processors {
+            file.set(smuio::PACKAGE, smuio::HAS_PROCESSORS);
+        }
         // The boot loader has placed the discovery table.
         file.set(mp::MP0_SMN_C2PMSG_33, 1 << 31);
         file.set(nbio::BIF_BX_PF0_PARTITION_MEM_STATUS, 1 << 4);

@@ -220,10 +220,14 @@ pub mod sdma {
     ];
 }
 
-/// The package type lies behind the aperture of a small BAR; reset value 0.
+/// The package: a card, or one with processors in it.
 pub mod smuio {
-    #[cfg(test)]
     pub const SMUIO_MCM_CONFIG: (u32, usize) = (0x0023, 1);
+
+    /// Where it lies.
+    pub const PACKAGE: u32 = super::base::SMUIO[SMUIO_MCM_CONFIG.1] + SMUIO_MCM_CONFIG.0;
+    /// There, that the package has processors.
+    pub const HAS_PROCESSORS: u32 = 2 << 2;
 }
 
 /// The numbers of one of the driver's headers, if the variable names their folder.

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::product::{LocalMemory, Product};
 use super::time::GpuNanos;
 
 /// When the read pointer of an AQL queue passes a packet.
@@ -79,7 +80,8 @@ impl Default for Timing {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Accelerator dies that share the work of every queue (SPX): 1 to 8.
+    pub product: Product,
+    /// Accelerator dies that share the work of every queue (SPX): 1 to 8, or to 6 of an MI300A.
     pub xcc_count: u32,
     /// SDMA engines: 1 to 4, all on the first I/O die.
     pub sdma_count: u32,
@@ -105,6 +107,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Config {
+            product: Product::default(),
             xcc_count: 1,
             sdma_count: 1,
             cu_per_shader_engine: 10,
@@ -199,13 +202,19 @@ impl Config {
         }
     }
 
+    /// The local memory of each compute unit.
+    pub fn local_memory(&self) -> LocalMemory {
+        self.product.facts().local_memory
+    }
+
     /// Compute units of one XCC.
     pub fn cu_per_xcc(&self) -> u32 {
         Self::SHADER_ENGINES * self.cu_per_shader_engine
     }
 
     pub fn check(&self) -> Result<(), ConfigError> {
-        range("xcc_count", self.xcc_count.into(), 1, 8)?;
+        let dies = self.product.facts().dies;
+        range("xcc_count", self.xcc_count.into(), 1, dies.into())?;
         range("sdma_count", self.sdma_count.into(), 1, 4)?;
         range(
             "cu_per_shader_engine",
@@ -300,6 +309,7 @@ mod tests {
         };
         bad(|c| c.xcc_count = 0);
         bad(|c| c.xcc_count = 9);
+        bad(|c| (c.product, c.xcc_count) = (Product::Mi300a, 7));
         bad(|c| c.sdma_count = 0);
         bad(|c| c.sdma_count = 5);
         bad(|c| c.cu_per_shader_engine = 0);

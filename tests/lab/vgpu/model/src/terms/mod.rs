@@ -6,6 +6,7 @@ mod config;
 mod fault;
 mod host;
 mod name;
+mod product;
 mod report;
 mod time;
 mod wave;
@@ -14,6 +15,7 @@ pub use config::{Config, ConfigError, Pace, ReadPointer, Timing, Worlds};
 pub use fault::{Began, Faults, Fence, Moment, Schedule, Spoil};
 pub use host::{Bus, BusError, Vram};
 pub use name::{Exit, Format, QueueKey, Role, SdmaRing, Seat, Slot};
+pub use product::{Facts, LocalMemory, Product, UnknownProduct, Version, Versions};
 pub use report::{
     HiqAction, HiqRecord, MappedQueue, Occupancy, QueueId, QueueKind, QueueReport, StaleAccess,
     StaleReport, StateDump, StopReport, TimelineChange, TimelineRecord, UnitsRecord,

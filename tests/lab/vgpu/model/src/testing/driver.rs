@@ -582,7 +582,9 @@ impl Driver {
     }
 
     pub fn area_bytes(&self) -> u64 {
-        u64::from(STACK) + u64::from(self.device.config().cu_per_xcc()) * (596 << 10)
+        let config = self.device.config();
+        let unit = (532 << 10) + u64::from(config.local_memory().bytes);
+        u64::from(STACK) + u64::from(config.cu_per_xcc()) * unit
     }
 
     /// Packets of a runlist for queues in the order of their processes.

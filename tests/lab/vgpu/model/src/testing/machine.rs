@@ -16,8 +16,9 @@ mod object;
 
 pub use object::Object;
 
-/// The name of the handler's code for the MI300 in the driver's source.
+/// The names of the handlers' code for GFX 9.4.3 and 9.5.0 in the driver's source.
 const HANDLER: &str = "cwsr_trap_gfx9_4_3_hex[]";
+const NEWER_HANDLER: &str = "cwsr_trap_gfx9_5_0_hex[]";
 
 /// What the tests want of the project's root, and how it is got.
 const WANTED: &str = "the tests of machine code need clang-19 and the driver's source, which the \
@@ -53,7 +54,12 @@ pub static WRITTEN: LazyLock<Object> = LazyLock::new(|| {
 });
 
 /// The trap handlers that the drivers of all kernels in the cache install.
-pub static HANDLERS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+pub static HANDLERS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| handlers(HANDLER));
+
+/// Those that they install on GFX 9.5.0, which not all of them know.
+pub static NEWER_HANDLERS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| handlers(NEWER_HANDLER));
+
+fn handlers(name: &str) -> Vec<Vec<u8>> {
     let kernels = root().parent().unwrap().join("kernel");
     let mut found = Vec::new();
     let entries = std::fs::read_dir(&kernels);
@@ -62,19 +68,19 @@ pub static HANDLERS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     for kernel in entries {
         let source = kernel.unwrap().path().join("source.tar.xz");
         if source.exists() {
-            let handler = array(&header(&source));
-            if !found.contains(&handler) {
+            let handler = array(&header(&source), name);
+            if let Some(handler) = handler.filter(|handler| !found.contains(handler)) {
                 found.push(handler);
             }
         }
     }
     assert!(
         !found.is_empty(),
-        "no kernel in {} has its source: {WANTED}",
+        "no kernel in {} has its source and {name} in it: {WANTED}",
         kernels.display()
     );
     found
-});
+}
 
 /// The driver's header with trap handlers. It takes seconds to find, so it is kept
 /// beside the tests' program.
@@ -105,14 +111,15 @@ fn header(source: &Path) -> String {
     text
 }
 
-fn array(header: &str) -> Vec<u8> {
-    let from = header.find(HANDLER).unwrap();
+/// The code of that name, if the driver has it.
+fn array(header: &str, name: &str) -> Option<Vec<u8>> {
+    let from = header.find(name)?;
     let rest = &header[from..];
     let (open, close) = (rest.find('{').unwrap(), rest.find('}').unwrap());
     let words = rest[open + 1..close].split(',').map(str::trim);
     let word = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
     let words = words.filter(|text| !text.is_empty()).map(word);
-    words.flat_map(u32::to_le_bytes).collect()
+    Some(words.flat_map(u32::to_le_bytes).collect())
 }
 
 /// What a test dispatches.

@@ -393,3 +393,39 @@ number:
 	s_waitcnt lgkmcnt(0)
 	global_store_dword v1, v2, s[4:5]
 	s_endpgm
+
+// Fills all local memory of a unit of GFX 9.5.0, and stores the sum of what each item has
+// put there.
+kernel large, 163840
+	s_load_dwordx2 s[4:5], s[0:1], 0x0
+	s_mov_b32 s7, 0x9e3779b1
+	s_mov_b32 s8, 31
+	s_movk_i32 s6, 640
+	v_lshlrev_b32 v1, 2, v0
+	v_mov_b32 v2, v1
+	v_mov_b32 v5, 0x100
+filling:
+	v_mul_lo_u32 v3, v2, s7
+	v_add_u32 v3, s2, v3
+	ds_write_b32 v2, v3
+	v_add_u32 v2, v2, v5
+	s_sub_u32 s6, s6, 1
+	s_cmp_lg_u32 s6, 0
+	s_cbranch_scc1 filling
+	s_waitcnt lgkmcnt(0)
+	s_movk_i32 s6, 640
+	v_mov_b32 v2, v1
+	v_mov_b32 v4, 0
+summing:
+	ds_read_b32 v3, v2
+	s_waitcnt lgkmcnt(0)
+	v_mul_lo_u32 v4, v4, s8
+	v_add_u32 v4, v4, v3
+	v_add_u32 v2, v2, v5
+	s_sub_u32 s6, s6, 1
+	s_cmp_lg_u32 s6, 0
+	s_cbranch_scc1 summing
+	s_lshl_b32 s9, s2, 8
+	v_add_u32 v1, s9, v1
+	global_store_dword v1, v4, s[4:5]
+	s_endpgm

@@ -3,9 +3,11 @@
 //! waves.
 
 use crate::layout::descriptor as mqd;
-use crate::terms::{Config, Faults, Spoil, Timing};
+use crate::terms::{Config, Faults, Product, Spoil, Timing};
 use crate::testing::driver::{Driver, TestQueue, USER};
-use crate::testing::machine::{arguments, slow, Launch, COMPILED, HANDLERS, INSTRUCTION, WRITTEN};
+use crate::testing::machine::{
+    arguments, slow, Launch, COMPILED, HANDLERS, INSTRUCTION, NEWER_HANDLERS, WRITTEN,
+};
 
 /// What `state` is: two waves, and where the save area has what of the first.
 const ITEMS: usize = 128;
@@ -46,7 +48,15 @@ struct Begun {
 
 impl Begun {
     fn new(handler: &[u8]) -> Begun {
-        let (mut driver, queue) = driver(slow_on(1), handler);
+        Begun::on(Product::default(), handler)
+    }
+
+    fn on(product: Product, handler: &[u8]) -> Begun {
+        let config = Config {
+            product,
+            ..slow_on(1)
+        };
+        let (mut driver, queue) = driver(config, handler);
         let sums = driver.buffer(&[0; ITEMS]);
         let launch = Launch {
             object: &WRITTEN,
@@ -125,8 +135,12 @@ fn undisturbed() -> Vec<u32> {
 #[test]
 fn nothing_is_lost_when_waves_are_taken_off_after_every_instruction() {
     let expected = undisturbed();
-    for handler in HANDLERS.iter() {
-        let mut begun = Begun::new(handler);
+    let older = HANDLERS.iter().map(|handler| (Product::Mi300x, handler));
+    let newer = NEWER_HANDLERS
+        .iter()
+        .map(|handler| (Product::Mi350x, handler));
+    for (product, handler) in older.chain(newer) {
+        let mut begun = Begun::on(product, handler);
         let mut saves = 0;
         loop {
             begun.step();

@@ -6,6 +6,7 @@ mod fault;
 mod machine;
 mod machine_changes;
 mod machine_handler;
+mod machine_large;
 mod machine_preempt;
 mod machine_scratch;
 mod manual;

@@ -8,7 +8,7 @@ use crate::compute::work::{Suspended, Work};
 
 impl Image {
     /// The stack itself if there is no machine code; otherwise one as AMD has it.
-    pub(super) fn with_programs(&self, mut stack: Vec<u8>) -> Vec<u8> {
+    pub(super) fn with_programs(&self, mut stack: Vec<u8>, granule: u32) -> Vec<u8> {
         let programs: Vec<&Program> = self.parts.iter().filter_map(Part::program).collect();
         if programs.is_empty() {
             return stack;
@@ -22,7 +22,7 @@ impl Image {
         let mut words = Vec::new();
         for part in self.parts.iter().rev() {
             if let Some(program) = part.program() {
-                words.push(relaunch::state(program, part.dispatch.lds));
+                words.push(relaunch::state(program, part.dispatch.lds, granule));
                 words.extend(relaunch::waves(part.waves.iter()));
             }
         }

@@ -6,6 +6,7 @@ use super::scratch::Scratch;
 use crate::compute::Kernel;
 use crate::layout::pm4::initiator;
 use crate::layout::shader::{self, ShaderRegisters};
+use crate::terms::LocalMemory;
 
 /// The second word of resources: that waves have scratch, and local memory in units.
 const HAS_SCRATCH: u32 = 1;
@@ -43,6 +44,7 @@ impl Direct {
         counts: [u32; 3],
         initiator: u32,
         number: u32,
+        local: LocalMemory,
     ) -> Result<Option<Direct>, String> {
         if initiator & initiator::ORDERED_APPEND != 0 {
             return Err("a dispatch whose waves append in order".to_owned());
@@ -55,10 +57,10 @@ impl Direct {
         }
         let resources = [shader::PGM_RSRC1, shader::PGM_RSRC2, shader::PGM_RSRC3]
             .map(|register| registers.get(register));
-        let lds = ((resources[1] >> LDS_FROM) & LDS_SIZE) * Kernel::LDS_GRANULE;
+        let lds = ((resources[1] >> LDS_FROM) & LDS_SIZE) * local.granule;
         Ok(Some(Direct {
             program: program(registers, resources, &shape, number),
-            kernel: Kernel::of_registers(resources[0], lds)?,
+            kernel: Kernel::of_registers(resources[0], lds, local)?,
             workgroups,
             items,
         }))

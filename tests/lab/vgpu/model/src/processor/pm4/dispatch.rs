@@ -88,7 +88,8 @@ impl CommandProcessor<'_> {
         }
         let number = queue.shader_mut().next_dispatch();
         let (counts, initiator) = (packet.counts(), packet.initiator());
-        let direct = Direct::read(queue.shader(), counts, initiator, number);
+        let local = engines.bus.config.local_memory();
+        let direct = Direct::read(queue.shader(), counts, initiator, number, local);
         let Some(direct) = direct.map_err(Failure::Packet)? else {
             return Ok(Outcome::Done);
         };

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a scenario needs of the guest, its kernel and its GPU.
+
+use vgpu_model::Product;
+
+use crate::cache::Kernel;
+
+/// On which guests a scenario makes sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// `amdgpu.sched_policy`.
+    pub sched_policy: u32,
+    /// Only on a GPU of one die.
+    pub one_die: bool,
+    /// Only on one configuration: it tests nothing that depends on the kernel
+    /// or on the number of dies.
+    pub once: bool,
+    /// A small GPU: many queues must fit the guest's memory, or video memory
+    /// must fill up.
+    pub small: bool,
+    /// A GPU of several dies that the driver can divide into partitions.
+    pub divisible: bool,
+    /// A GPU that is a virtual function.
+    pub virtual_function: bool,
+    /// AQL read pointers that move at completion.
+    pub rptr_at_completion: bool,
+    /// It leaves the guest in a state that no other scenario can work in. The
+    /// next one pays ten seconds for a new guest.
+    pub spoils: bool,
+    /// A kernel that can let allocations fail.
+    pub failing_allocations: bool,
+    /// A clock that guest and GPU have for themselves.
+    pub own_clock: bool,
+    /// One processor, so that such a clock counts the instructions of nobody else.
+    pub one_processor: bool,
+    /// More than `make test` has time for: it runs where GP_CLIENTS says with which
+    /// programs.
+    pub long: bool,
+    /// Programs whose kernels a compiler has made for GFX 9.4.3: runtimes take them to no other.
+    pub compiled: bool,
+    /// Another GPU than the one that the suite runs on.
+    pub product: Option<Product>,
+    /// Functions without which the driver cannot do what it is about.
+    pub driver: &'static [&'static str],
+    /// Functions with which the driver does something else.
+    pub without: &'static [&'static str],
+}
+
+impl Needs {
+    /// Nothing in particular.
+    pub const ANY: Needs = Needs {
+        sched_policy: 0,
+        one_die: false,
+        once: false,
+        small: false,
+        divisible: false,
+        virtual_function: false,
+        rptr_at_completion: false,
+        spoils: false,
+        failing_allocations: false,
+        own_clock: false,
+        one_processor: false,
+        long: false,
+        compiled: false,
+        product: None,
+        driver: &[],
+        without: &[],
+    };
+
+    /// Its guests have one die, of which it tests all there is, or with which it is fastest.
+    pub const ONE_DIE: Needs = Needs {
+        one_die: true,
+        ..Needs::ANY
+    };
+
+    /// One guest is enough: with one die, since that is the fastest.
+    pub const ONCE: Needs = Needs {
+        once: true,
+        ..Needs::ONE_DIE
+    };
+
+    /// What decides whether two scenarios can use the same guest. One that spoils it
+    /// would also wait long for what the driver keeps after a reset.
+    pub fn guest(&self) -> (u32, [bool; 6], Option<Product>) {
+        let rest = [
+            self.small,
+            self.spoils,
+            self.own_clock,
+            self.one_processor,
+            self.divisible,
+            self.virtual_function,
+        ];
+        (self.sched_policy, rest, self.product)
+    }
+
+    /// The same for programs whose kernels a compiler has made for GFX 9.4.3.
+    pub const fn compiled(self) -> Needs {
+        Needs {
+            compiled: true,
+            ..self
+        }
+    }
+
+    /// Why it makes no sense on a GPU, if it does not.
+    pub fn not_of(&self, product: Product) -> Option<String> {
+        const COMPILED: u32 = Product::Mi300x.facts().target;
+        let facts = product.facts();
+        (self.compiled && facts.target != COMPILED)
+            .then(|| "its kernels are compiled for gfx942".to_owned())
+            .or_else(|| {
+                let of_its_own = self.product.is_some() && product != Product::default();
+                of_its_own.then(|| "it has a GPU of its own".to_owned())
+            })
+            .or_else(|| {
+                let divided = facts.virtual_device.is_some();
+                (self.virtual_function && !divided)
+                    .then(|| "that has no virtual functions".to_owned())
+            })
+    }
+
+    /// Whether it makes sense on a virtual function: only the host divides that, and its
+    /// queues are the firmware's.
+    pub fn fits_virtual_function(&self) -> bool {
+        self.sched_policy == 0 && !self.divisible
+    }
+
+    /// What it needs of a kernel that lacks it, if there is anything.
+    pub fn missing_of(&self, kernel: &Kernel) -> Option<String> {
+        const FAULTS: &str = "CONFIG_FAILSLAB";
+        if self.failing_allocations && !kernel.has(FAULTS) {
+            return Some(format!(
+                "the kernel has no {FAULTS}; that of scripts/test/debug has"
+            ));
+        }
+        if self.long && std::env::var_os("GP_CLIENTS").is_none() {
+            return Some("it takes long, and GP_CLIENTS names no programs".to_owned());
+        }
+        let has = |function: &&&str| kernel.driver_has(function);
+        if let Some(function) = self.without.iter().find(has) {
+            return Some(format!("its driver has {function}"));
+        }
+        let lacks = |function: &&&str| !kernel.driver_has(function);
+        let function = self.driver.iter().find(lacks)?;
+        Some(format!("its driver has no {function}"))
+    }
+}
