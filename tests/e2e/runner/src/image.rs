@@ -210,6 +210,11 @@ impl Image {
                         .map(|file| (file.clone(), file)),
                 );
             }
+            // The loader may have found it in another folder, which is the same in the root.
+            let name = place.file_name();
+            for (_, from) in files.iter_mut().filter(|(at, _)| at.file_name() == name) {
+                from.clone_from(&newer);
+            }
             files.insert(place, newer);
         }
         Ok(files)

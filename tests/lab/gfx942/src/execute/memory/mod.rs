@@ -16,7 +16,7 @@ mod transfer;
 use super::registers::{lanes, read_dword, write_dwords, Dwords};
 use super::{Done, Stop};
 use crate::code::{Access, Encoding, Instruction, Modifiers, Operand, Operation, Role};
-use crate::wave::{Memory, Outcome, Wave, LANES};
+use crate::wave::{HardwareRegister, Memory, Outcome, Wave, LANES};
 use accesses::{Accesses, MOST};
 use address::Addresses;
 use place::Place;
@@ -102,6 +102,18 @@ fn store(
     Ok(Outcome::Next)
 }
 
+/// The bits of M0 that are a place in the local share: GFX 9.5.0 has more of it than 16 bits
+/// can say, as the driver's trap handler for it relies on.
+fn share_bits(wave: &Wave) -> u32 {
+    const ALLOCATED_FROM: u32 = 12;
+    const UNIT: u32 = 256;
+    let share = wave.hardware(HardwareRegister::ShareAllocation) >> ALLOCATED_FROM;
+    match share * UNIT > 0x1_0000 {
+        true => 0x3_ffff,
+        false => 0xffff,
+    }
+}
+
 /// Brings one dword, or less of one, from memory to the local share, a dword apart
 /// for each lane.
 fn to_share(
@@ -111,7 +123,7 @@ fn to_share(
     offset: i32,
     place: impl Fn(&Wave, usize) -> Result<Place, Stop>,
 ) -> Done {
-    let base = u64::from(wave.m0() & 0xffff).wrapping_add_signed(offset.into());
+    let base = u64::from(wave.m0() & share_bits(wave)).wrapping_add_signed(offset.into());
     for lane in lanes(wave) {
         let mut bytes = [0; 4];
         let wanted = bytes
