@@ -39,6 +39,18 @@ pub enum Kind {
     RenderNode,
     /// `p`: a process.
     Process,
+    /// `m`: a number of bits in a mask of compute units.
+    MaskBits,
+    /// `t`: what an attribute of a range is.
+    Attribute,
+    /// `w`: its value.
+    Worth,
+    /// `y`: a type of queue.
+    QueueType,
+    /// `e`: a type of event.
+    EventType,
+    /// `i`: a queue's percentage, with the die that its PM4 packets are for above it.
+    Percentage,
     /// `x`, `X`: anything.
     Anything,
 }
@@ -59,6 +71,12 @@ impl Kind {
             'f' => Kind::Flags,
             'd' => Kind::Export,
             'r' => Kind::RenderNode,
+            'm' => Kind::MaskBits,
+            't' => Kind::Attribute,
+            'w' => Kind::Worth,
+            'y' => Kind::QueueType,
+            'e' => Kind::EventType,
+            'i' => Kind::Percentage,
             _ => Kind::Anything,
         };
         (kind, if letter.is_ascii_uppercase() { 8 } else { 4 })
@@ -71,6 +89,8 @@ pub struct Call {
     /// Whether the driver reads and writes the arguments.
     direction: (bool, bool),
     arguments: &'static str,
+    /// The operation that these arguments are for, and its place among them.
+    operation: Option<(usize, u32)>,
     /// How much more often than others it is made.
     pub weight: u32,
     /// Whether what it returns is decided by what its own process did.
@@ -89,8 +109,17 @@ const fn call(
         number,
         direction: (reads, writes),
         arguments,
+        operation: None,
         weight,
         own,
+    }
+}
+
+/// An operation of a debugger's: a process, the operation's number, and these arguments.
+const fn debug(operation: u32, arguments: &'static str) -> Call {
+    Call {
+        operation: Some((4, operation)),
+        ..call(DEBUG, true, true, arguments, 1, false)
     }
 }
 
@@ -101,6 +130,8 @@ pub const ACQUIRE_VM: u8 = 0x15;
 pub const ALLOCATE: u8 = 0x16;
 pub const MAP: u8 = 0x18;
 pub const SMI_EVENTS: u8 = 0x1f;
+/// AMDKFD_IOC_SVM.
+pub const RANGE: u8 = 0x20;
 pub const CHECKPOINT: u8 = 0x22;
 pub const EXPORT: u8 = 0x24;
 /// AMDKFD_IOC_RUNTIME_ENABLE, which waits for the debugger of who calls it.
@@ -108,17 +139,33 @@ pub const RUNTIME: u8 = 0x25;
 pub const DEBUG: u8 = 0x26;
 pub const CREATE_PROCESS: u8 = 0x27;
 pub const PROFILER: u8 = 0x28;
+/// The first number that no call has.
+pub const AFTER_LAST: u8 = 0x29;
+/// KFD_IOC_DBG_TRAP_SUSPEND_QUEUES.
+const SUSPEND: u32 = 6;
 
-/// The calls of Linux 7.3; an older driver refuses those that it does not have.
+/// The bits that mean something as flags of memory: what it is, and how it is used.
+pub const MEMORY_KINDS: u32 = 0x1f;
+pub const MEMORY_USES: u32 = 0xff80_0000;
+/// How many types of queues, of events and of attributes of a range there are.
+pub const QUEUE_TYPES: u64 = 5;
+pub const EVENT_TYPES: u64 = 9;
+pub const ATTRIBUTES: u64 = 8;
+/// The flags that a range can have.
+pub const RANGE_FLAGS: u64 = 0xff;
+
+/// The calls of Linux 7.3; an older driver refuses those that it does not have. Operations of
+/// a debugger's follow by themselves, but for the first one, which the first row has among
+/// others: each has other arguments.
 pub const CALLS: &[Call] = &[
     call(0x01, false, true, "oo", 1, true),
-    call(CREATE_QUEUE, true, true, "AAAOzgnnnoAZAzznz", 2, true),
+    call(CREATE_QUEUE, true, true, "AAAOzgyinoAZAzznz", 2, true),
     call(DESTROY_QUEUE, true, true, "qo", 3, true),
     call(0x04, true, false, "AZgnnn", 1, true),
     call(0x05, true, true, "OOOOgo", 1, true),
     call(0x06, false, true, APERTURES, 1, true),
-    call(0x07, true, false, "Aqznn", 4, true),
-    call(CREATE_EVENT, true, true, "Onnnooo", 2, true),
+    call(0x07, true, false, "Aqzin", 4, true),
+    call(CREATE_EVENT, true, true, "Ooengoo", 2, true),
     call(0x09, true, false, "vo", 1, true),
     call(0x0a, true, false, "vo", 1, true),
     call(0x0b, true, false, "vo", 1, true),
@@ -132,26 +179,40 @@ pub const CALLS: &[Call] = &[
     call(0x13, true, false, "AAgo", 1, true),
     call(0x14, true, true, "Pno", 1, true),
     call(ACQUIRE_VM, true, false, "rg", 1, true),
-    call(ALLOCATE, true, true, "AZOOgf", 6, true),
+    call(ALLOCATE, true, true, "AZOAgf", 6, true),
     call(0x17, true, false, "H", 3, true),
     call(MAP, true, true, "HPno", 5, true),
     call(0x19, true, true, "HPno", 3, true),
-    call(0x1a, true, false, "qnP", 4, true),
+    call(0x1a, true, false, "qmP", 4, true),
     // Whether the queue is on the GPU, which is not its process's own doing alone.
     call(0x1b, true, true, "Pooqo", 2, false),
     call(0x1c, true, true, "OPnood", 1, true),
     call(0x1d, true, true, "AOgd", 2, true),
     call(0x1e, true, true, "qnoo", 3, true),
     call(SMI_EVENTS, true, true, "go", 1, true),
-    call(0x20, true, true, "AZnnnnnnnn", 6, true),
+    call(RANGE, true, true, "AZnntwtwtw", 6, true),
     call(0x21, true, true, "n", 1, true),
     call(CHECKPOINT, true, true, "PPPZnnnpno", 3, false),
     call(0x23, true, true, "Ogo", 1, true),
     call(EXPORT, true, true, "Hno", 2, true),
     call(RUNTIME, true, true, "Pno", 2, true),
-    call(DEBUG, true, true, "pnPnnX", 6, false),
+    call(DEBUG, true, true, "pnXPzn", 3, false),
     call(CREATE_PROCESS, false, false, "", 1, true),
     call(PROFILER, true, true, "ngnn", 1, true),
+    debug(1, "pnXXX"),
+    debug(2, "pnXgqX"),
+    debug(3, "pnXXX"),
+    debug(4, "pnnxxnX"),
+    debug(5, "pnnnXX"),
+    debug(SUSPEND, "pnXPnn"),
+    debug(7, "pnPnnX"),
+    debug(8, "pnAnxgo"),
+    debug(9, "pngnXX"),
+    debug(10, "pnnnXX"),
+    debug(11, "pnXooX"),
+    debug(12, "pnPzqnn"),
+    debug(13, "pnXPnz"),
+    debug(14, "pnXPnz"),
 ];
 
 /// Seven devices with eight words each, and how many there are.
@@ -163,6 +224,24 @@ impl Call {
             .iter()
             .find(|call| call.number == number)
             .expect("the numbers of this program are in the table")
+    }
+
+    /// The operation that the arguments are for, where others have other arguments.
+    #[cfg(test)]
+    pub fn operation(&self) -> Option<u32> {
+        self.operation.map(|(_, operation)| operation)
+    }
+
+    /// The same arguments under another number.
+    pub fn under(self, number: u8) -> Call {
+        Call { number, ..self }
+    }
+
+    /// Has the arguments say for which operation they are.
+    pub fn ask_operation(&self, arguments: &mut Arguments) {
+        if let Some((place, operation)) = self.operation {
+            arguments.set(place, 4, operation.into());
+        }
     }
 
     /// The arguments in their order, with their places and sizes.
@@ -180,27 +259,50 @@ impl Call {
         self.kinds().map(|(_, _, bytes)| bytes).sum()
     }
 
-    /// Makes the call. `arguments` may be longer than the call's.
-    pub fn make(&self, kfd: &File, arguments: &mut Arguments) -> nix::Result<()> {
+    /// The number by which the kernel knows the call, with this size of its arguments.
+    pub fn request(&self, bytes: usize) -> u64 {
         const LETTER: u64 = b'K' as u64;
         let (reads, writes) = self.direction;
         let direction = u64::from(reads) | (u64::from(writes) << 1);
-        let request = (direction << 30)
-            | ((self.bytes() as u64) << 16)
-            | (LETTER << 8)
-            | u64::from(self.number);
+        (direction << 30) | ((bytes as u64) << 16) | (LETTER << 8) | u64::from(self.number)
+    }
+
+    /// Makes the call. `arguments` may be longer than the call's.
+    pub fn make(&self, kfd: &File, arguments: &mut Arguments) -> nix::Result<()> {
         // SAFETY: the driver reads and writes as many bytes as the request says, which are
         // no more than the arguments have; the pointers among them lead to memory of this
         // process that no reference of Rust's leads to, or to none.
-        let result = unsafe {
-            libc::ioctl(
-                kfd.as_raw_fd(),
-                request as libc::Ioctl,
-                arguments.0.as_mut_ptr(),
-            )
-        };
-        Errno::result(result).map(drop)
+        unsafe { request(kfd, self.request(self.bytes()), arguments.0.as_mut_ptr()) }
     }
+
+    /// Makes the call with a size of its arguments that is not theirs, and in a direction that
+    /// may not be, too: the driver takes its own direction, and fills up what is missing.
+    ///
+    /// # Safety
+    ///
+    /// There is memory for so many bytes at the place, to which no reference of Rust's leads.
+    pub unsafe fn make_odd(
+        &self,
+        kfd: &File,
+        at: *mut u8,
+        bytes: usize,
+        turn: u64,
+    ) -> nix::Result<()> {
+        let number = self.request(bytes) ^ (turn << 30);
+        // SAFETY: the memory is the caller's promise; pointers are as with make().
+        unsafe { request(kfd, number, at) }
+    }
+}
+
+/// Asks KFD for what a number says.
+///
+/// # Safety
+///
+/// There is memory for as many bytes as the number says, which the driver may write.
+unsafe fn request(kfd: &File, number: u64, arguments: *mut u8) -> nix::Result<()> {
+    // SAFETY: as the caller promises.
+    let result = unsafe { libc::ioctl(kfd.as_raw_fd(), number as libc::Ioctl, arguments) };
+    Errno::result(result).map(drop)
 }
 
 /// Room for the arguments of any call.
@@ -208,7 +310,7 @@ impl Call {
 pub struct Arguments([u8; Arguments::BYTES]);
 
 impl Arguments {
-    const BYTES: usize = 512;
+    pub const BYTES: usize = 512;
     /// Where an allocation has its flags.
     const FLAGS: usize = 36;
     /// KFD_IOC_ALLOC_MEM_FLAGS: USERPTR, DOORBELL, MMIO_REMAP, AQL_QUEUE_MEM.
@@ -234,6 +336,16 @@ impl Arguments {
             place += bytes;
         }
         arguments
+    }
+
+    /// All of them, as they lie in memory.
+    pub fn bytes(&self) -> &[u8; Arguments::BYTES] {
+        &self.0
+    }
+
+    /// Whether a call of the debugger's takes queues off the GPU until it gives them back.
+    pub fn suspends(&self) -> bool {
+        self.get(4, 4) == u64::from(SUSPEND)
     }
 
     pub fn set(&mut self, place: usize, bytes: usize, value: u64) {
@@ -307,59 +419,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sizes_are_those_of_the_kernel_s_header() {
-        let sizes: Vec<(u8, usize)> = CALLS
-            .iter()
-            .map(|call| (call.number, call.bytes()))
-            .collect();
-        assert_eq!(
-            sizes,
-            [
-                (0x01, 8),
-                (0x02, 96),
-                (0x03, 8),
-                (0x04, 32),
-                (0x05, 40),
-                (0x06, 400),
-                (0x07, 24),
-                (0x08, 32),
-                (0x09, 8),
-                (0x0a, 8),
-                (0x0b, 8),
-                (0x0c, 24),
-                (0x0d, 8),
-                (0x0e, 8),
-                (0x0f, 16),
-                (0x10, 16),
-                (0x11, 16),
-                (0x12, 40),
-                (0x13, 24),
-                (0x14, 16),
-                (0x15, 8),
-                (0x16, 40),
-                (0x17, 8),
-                (0x18, 24),
-                (0x19, 24),
-                (0x1a, 16),
-                (0x1b, 24),
-                (0x1c, 32),
-                (0x1d, 24),
-                (0x1e, 16),
-                (0x1f, 8),
-                (0x20, 48),
-                (0x21, 4),
-                (0x22, 56),
-                (0x23, 16),
-                (0x24, 16),
-                (0x25, 16),
-                (0x26, 32),
-                (0x27, 0),
-                (0x28, 16),
-            ]
-        );
-    }
-
-    #[test]
     fn arguments_lie_where_they_are_set() {
         let mut arguments = Arguments::of(&[Word::Eight(u64::MAX), Word::Four(7), Word::Four(9)]);
         assert_eq!(
@@ -412,8 +471,7 @@ mod tests {
         let (operation, file) = (1, 5);
         let kinds: Vec<_> = Call::by_number(DEBUG).kinds().collect();
         let (_, operation, _) = kinds[operation];
-        let (_, last, bytes) = kinds[file];
-        let file = last + bytes / 2;
+        let (_, file, _) = kinds[file];
         for (asked, named, expected) in [(0, 0, 9), (0, 1023, 9), (0, 1024, 1024), (1, 3, 3)] {
             let mut arguments = Arguments::new();
             arguments.set(operation, 4, asked);

@@ -9,6 +9,7 @@ use std::io::Read;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use e2e_storm::random::Random;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::libc;
-use nix::sys::mman::{mmap, mmap_anonymous, MapFlags, ProtFlags};
+use nix::sys::mman::{mmap, mmap_anonymous, munmap, MapFlags, ProtFlags};
 use nix::sys::wait::waitpid;
 use nix::unistd::{
     fork, getpid, pipe2, setgroups, setresgid, setresuid, ForkResult, Gid, Pid, Uid,
@@ -27,6 +28,10 @@ use crate::call::{self, Arguments, Call, Kind, Word, CALLS};
 use crate::gpu::Gpu;
 use crate::heir;
 use crate::transcript::Transcript;
+
+mod debugger;
+mod image;
+mod rivals;
 
 const PAGE: u64 = 4096;
 const RING_BYTES: u64 = 1 << 14;
@@ -76,6 +81,8 @@ pub struct Life {
     stays: bool,
     /// Whether it may have stopped its own queues, as a checkpoint and a debugger do.
     paused: bool,
+    /// Whether a debugger has taken queues off the GPU: who destroys one waits for it.
+    suspended: bool,
 }
 
 /// A queue of barrier packets: each moves the read pointer and does nothing else.
@@ -120,6 +127,7 @@ impl Life {
             debugged: false,
             stays: false,
             paused: false,
+            suspended: false,
         })
     }
 
@@ -132,12 +140,19 @@ impl Life {
         if acquired.is_err() {
             return 0;
         }
+        if self.random.one_in(8) {
+            self.be_ready_for_debugger();
+        }
         for _ in 0..steps {
-            match self.random.below(16) {
-                0 => self.good_memory(),
-                1 => self.good_queue(),
-                2 => self.submit(),
-                3 => self.unusual(),
+            match self.random.below(64) {
+                0..4 => self.good_memory(),
+                4..8 => self.good_queue(),
+                8..12 => self.submit(),
+                12..16 => self.unusual(),
+                16 => self.race(),
+                17 => self.checkpoint(),
+                // A process that is debugged is not waited for.
+                18 if self.random.one_in(4) => self.debug(),
                 _ => self.any_call(),
             }
         }
@@ -155,8 +170,17 @@ impl Life {
     fn make(&mut self, call: Call, arguments: &mut Arguments) -> nix::Result<()> {
         let result = call.make(&self.kfd, arguments);
         self.stays |= result.is_ok() && binds(call, arguments);
+        self.note(call, result);
+        result
+    }
+
+    fn note(&self, call: Call, result: nix::Result<()>) {
         match result {
             _ if !call.own => {}
+            // Pages that are moved to where a range is to be are in the way of others.
+            Err(error) if call.number == call::RANGE && error != Errno::EINVAL => {
+                self.transcript.close();
+            }
             Err(
                 Errno::ENOMEM
                 | Errno::EAGAIN
@@ -174,7 +198,6 @@ impl Life {
                 self.transcript.note((u16::from(call.number) << 8) | error);
             }
         }
-        result
     }
 
     /// One call with arguments of which some make sense.
@@ -199,6 +222,9 @@ impl Life {
             };
             arguments.set(place, bytes, value);
         }
+        if !self.random.one_in(12) {
+            call.ask_operation(&mut arguments);
+        }
         match call.number {
             call::ALLOCATE => arguments.spare_doorbells(),
             call::PROFILER => arguments.spare_queues(),
@@ -209,15 +235,62 @@ impl Life {
             }
             // It would wait for an answer of its own.
             call::RUNTIME if self.debugged => return self.transcript.close(),
+            // It would wait until it has let the queue go on itself.
+            call::DESTROY_QUEUE if self.suspended => return self.transcript.close(),
             _ => {}
+        }
+        if self.random.one_in(16) && self.may_be_odd(call) {
+            return self.odd_call(call, &arguments);
         }
         let result = self.make(call, &mut arguments);
         self.paused |= pauses(call, &arguments, result);
+        self.suspended |= call.number == call::DEBUG && result.is_ok() && arguments.suspends();
         self.debugged |=
             call.number == call::DEBUG && result.is_ok() && arguments.begins_debugging();
         if result.is_ok() {
             self.keep(call, &arguments);
         }
+    }
+
+    /// Whether a call may be made with a wrong size: what is missing of its arguments is 0,
+    /// by which it may be about a queue that is given work, and begins to debug.
+    fn may_be_odd(&self, call: Call) -> bool {
+        let about_queue = call.kinds().any(|(kind, ..)| kind == Kind::Queue);
+        call.number != call::DEBUG && (!about_queue || self.working.is_empty())
+    }
+
+    /// A call with a size of its arguments that is too small or too large, and now and then
+    /// with another direction; or one with a number that no call has.
+    fn odd_call(&mut self, call: Call, arguments: &Arguments) {
+        const MORE: &[usize] = &[0, 4, 8, 24, 128, 132, 512, (1 << 14) - 1];
+        let random = &mut self.random;
+        let number = match random.below(8) {
+            0 => random
+                .of(&[0, call::AFTER_LAST, 0x40, 0x80, 0xff])
+                .unwrap_or(0),
+            _ => call.number,
+        };
+        let odd = call.under(number);
+        let bytes = match random.of(MORE) {
+            Some(more) if random.one_in(2) => (call.bytes() + more).min((1 << 14) - 1),
+            Some(bytes) => bytes,
+            None => 0,
+        };
+        let turn = if random.one_in(4) { random.below(4) } else { 0 };
+        let at = self.buffer + BUFFER / 2;
+        for (index, &byte) in arguments.bytes().iter().enumerate() {
+            // SAFETY: half of the buffer is longer than the arguments, and no reference of
+            // Rust's leads to a byte of it while they are written.
+            unsafe { (at as *mut u8).add(index).write_volatile(byte) };
+        }
+        // SAFETY: the other half of the buffer has more bytes than any size says.
+        let result = unsafe { odd.make_odd(&self.kfd, at as *mut u8, bytes, turn) };
+        // What it has made has a number that is not known.
+        if result.is_ok() {
+            self.stays |= binds(odd, arguments);
+            self.paused |= pauses(odd, arguments, result);
+        }
+        self.note(odd, result);
     }
 
     /// Whether a queue is one that is given work. The driver sees 32 bits of a number.
@@ -297,9 +370,25 @@ impl Life {
             Kind::Small if random.one_in(4) => random.below(128),
             Kind::Small => random.below(12),
             Kind::Flags => {
-                let place = 1u64 << random.below(5);
-                (random.number() & 0xff80_0000) | place
+                let uses = random.number() & u64::from(call::MEMORY_USES);
+                match random.below(16) {
+                    0 => uses | (random.number() & u64::from(call::MEMORY_KINDS)),
+                    1 => random.number() & 0xffff_ffff,
+                    _ => uses | (1 << random.below(u64::from(call::MEMORY_KINDS.count_ones()))),
+                }
             }
+            Kind::MaskBits => 32 * random.below(40),
+            Kind::Attribute => random.below(call::ATTRIBUTES + 1),
+            Kind::Worth => match random.below(4) {
+                0 => random.below(call::RANGE_FLAGS + 1),
+                // KFD_IOCTL_SVM_LOCATION_SYSMEM, KFD_IOCTL_SVM_LOCATION_UNDEFINED.
+                1 => random.of(&[0, 0xffff_ffff]).unwrap_or(0),
+                _ => u64::from(self.gpu.id),
+            },
+            Kind::QueueType => random.below(call::QUEUE_TYPES + 1),
+            Kind::EventType => random.below(call::EVENT_TYPES + 1),
+            Kind::Percentage if random.one_in(4) => random.below(1 << 16),
+            Kind::Percentage => random.below(101),
             Kind::Process => getpid().as_raw() as u64,
             Kind::Anything => random.number() >> random.below(64),
         }
@@ -540,11 +629,13 @@ impl Life {
 
     /// What is no call of KFD's.
     fn unusual(&mut self) {
-        match self.random.below(6) {
+        match self.random.below(8) {
             0 => self.fork(),
             1 => self.others.extend(open("/dev/kfd")),
             2 => drop(self.others.pop()),
             3 => self.press_on_memory(),
+            4 => self.map_file(),
+            5 => self.look_around(),
             _ => {
                 // Memory that the GPU may use is taken away, or only its pages.
                 let pages = 1 + self.random.below(32);
@@ -556,6 +647,47 @@ impl Life {
                 unsafe {
                     libc::madvise(at as *mut _, (pages * PAGE) as usize, advice.unwrap_or(0))
                 };
+            }
+        }
+    }
+
+    /// Maps each kind of page that KFD's file has, or had, and some that it never had.
+    fn map_file(&mut self) {
+        /// Where an offset has what is mapped, and the GPU.
+        const KIND: u64 = 62;
+        const GPU: u64 = 46;
+        let gpu = self.value(Kind::Gpu) & 0xffff;
+        let offset = (self.random.below(4) << KIND) | (gpu << GPU);
+        let bytes = self.random.of(&[PAGE, 2 * PAGE, 1 << 15]).unwrap_or(PAGE);
+        let length = NonZeroUsize::new(bytes as usize).expect("it has pages");
+        let access = ProtFlags::PROT_READ;
+        // SAFETY: new memory, at an address that the kernel chooses; nobody reads it.
+        let map = |offset| unsafe {
+            mmap(
+                None,
+                length,
+                access,
+                MapFlags::MAP_SHARED,
+                &self.kfd,
+                offset,
+            )
+        };
+        if let Ok(page) = map(offset as libc::off_t) {
+            // SAFETY: it was just made, and nobody else knows where it is.
+            let _ = unsafe { munmap(page, bytes as usize) };
+        }
+    }
+
+    /// Reads what KFD shows of this process.
+    fn look_around(&self) {
+        let folder = format!("/sys/class/kfd/kfd/proc/{}", getpid());
+        let mut folders = vec![PathBuf::from(folder)];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                    _ => drop(std::fs::read(entry.path())),
+                }
             }
         }
     }

@@ -6,9 +6,12 @@
 mod call;
 mod faults;
 mod gpu;
+#[cfg(test)]
+mod header;
 mod heir;
 mod life;
 mod parent;
+mod race;
 mod transcript;
 
 use std::process::ExitCode;
