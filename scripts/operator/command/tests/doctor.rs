@@ -131,6 +131,61 @@ fn the_doctor_knows_each_gpu_that_the_module_takes_and_no_other() {
 }
 
 #[test]
+fn the_doctor_names_a_gpu_of_the_series_that_no_driver_has() {
+    const UNKNOWN: &str = "amdgpu of Linux 6.12 does not know GFX 9.5.0";
+    const REFUSED: &str = "amdgpu has refused it, or it was unbound";
+    const AMD: &str = "0x1002";
+    for (vendor, device, release, said) in [
+        (AMD, "0x75a0", "6.12.117+deb13-amd64", Some(UNKNOWN)),
+        (AMD, "0x75b3", "7.3.4", Some(REFUSED)),
+        (AMD, "0x74a1", "6.12.117+deb13-amd64", Some(REFUSED)),
+        (AMD, "0x7550", "7.3.4", None),
+        ("0x8086", "0x75a0", "7.3.4", None),
+    ] {
+        let host = Host::supported();
+        let options = "CONFIG_HSA_AMD=y\nCONFIG_KPROBES=y\nCONFIG_DEBUG_INFO_BTF_MODULES=y\n";
+        host.file(&format!("boot/config-{release}"), options);
+        let file = |name: &str, text: &str| {
+            host.file(&format!("sys/bus/pci/devices/0000:c1:00.0/{name}"), text);
+        };
+        file("vendor", &format!("{vendor}\n"));
+        file("device", &format!("{device}\n"));
+        let doctor = format!("doctor|--release|{release}");
+        match said {
+            Some(said) => {
+                let text = host.refuses(&doctor);
+                let number = device.trim_start_matches("0x");
+                let head = format!("MISSING  0000:c1:00.0 (1002:{number}, GFX 9.");
+                assert!(text.contains(&head), "{text}");
+                assert!(text.contains(said), "{text}");
+                assert_eq!(
+                    text.contains("$ sudo apt install -t trixie"),
+                    said == UNKNOWN
+                );
+            }
+            None => assert!(!host.says(&doctor).contains("0000:c1:00.0")),
+        }
+        file("driver/module", "");
+        assert!(
+            !host.says(&doctor).contains("0000:c1:00.0"),
+            "{device} has one"
+        );
+    }
+    // AMD's driver may know it.
+    let host = Host::supported();
+    let device = "sys/bus/pci/devices/0000:c1:00.0";
+    host.file(&format!("{device}/vendor"), "0x1002\n");
+    host.file(&format!("{device}/device"), "0x75a3\n");
+    host.file("sys/module/amdgpu/version", "6.16.13\n");
+    let text = host.refuses("doctor|--release|6.12.117");
+    assert!(text.contains(REFUSED) && !text.contains(UNKNOWN), "{text}");
+    // Where there is no driver at all, that is what is missing.
+    fs::remove_dir_all(host.0.path().join("sys/module/amdgpu")).unwrap();
+    let text = host.refuses("doctor|--release|6.12.117");
+    assert!(!text.contains("0000:c1:00.0"), "{text}");
+}
+
+#[test]
 fn the_doctor_names_each_thing_that_is_missing() {
     let cases: [(&str, &str, &str, &str); 7] = [
         (

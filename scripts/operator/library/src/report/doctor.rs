@@ -15,6 +15,7 @@ use crate::host::secure_boot::{self, Fault, File, Key};
 use crate::host::tables::Node;
 use crate::host::tree::{Host, Refusal, MODULE};
 
+mod gpus;
 mod jobs;
 
 /// The oldest kernel for which there is a module.
@@ -30,10 +31,6 @@ const OPTIONS: [(&str, &str); 3] = [
         "it takes amdgpu's layouts from there",
     ),
 ];
-/// The MI300 series (GFX 9.4.3 and 9.4.4; 9.5.0), as KFD numbers it. The module's own
-/// check has the same.
-const SUPPORTED: [u64; 2] = [90402, 90500];
-
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
@@ -220,44 +217,6 @@ impl Doctor<'_> {
         }
     }
 
-    /// The numbers of KFD's nodes.
-    fn nodes(&self, folder: &str) -> Vec<u32> {
-        let entries = fs::read_dir(self.host.path(folder));
-        let mut all: Vec<u32> = entries
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-            .collect();
-        all.sort_unstable();
-        all
-    }
-
-    fn gpus(&mut self) {
-        let folder = "sys/class/kfd/kfd/topology/nodes";
-        let mut found = false;
-        for node in self.nodes(folder) {
-            let text = self.host.try_read(&format!("{folder}/{node}/properties"));
-            let version = text.as_deref().map_or(0, gfx_version);
-            // A processor is a node as well.
-            if version == 0 {
-                continue;
-            }
-            found = true;
-            let (major, minor, step) = (version / 10000, version / 100 % 100, version % 100);
-            self.say(
-                SUPPORTED.contains(&version),
-                format!("KFD node {node}: gfx {major}.{minor}.{step}"),
-                "only the MI300 series is supported",
-            );
-        }
-        self.say(
-            found,
-            "a GPU that KFD knows",
-            "the kernel log says why there is none",
-        );
-        self.mend("sudo dmesg | grep -e kfd -e amdgpu");
-    }
-
     /// With Secure Boot, DKMS's signature must be one that the firmware trusts. A
     /// module that is loaded was signed with another key, then.
     fn key(&mut self) {
@@ -430,13 +389,6 @@ fn version(release: &str) -> (u32, u32) {
         (Some(major), Some(minor)) => (major, minor),
         _ => (0, 0),
     }
-}
-
-fn gfx_version(properties: &str) -> u64 {
-    let line = properties
-        .lines()
-        .find_map(|line| line.strip_prefix("gfx_target_version "));
-    line.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ fn shown(guest: &mut Guest, line: &str) -> Result<String> {
 }
 
 /// The command fails and says so in words.
-fn refused(guest: &mut Guest, line: &str, why: &str) -> Result<String> {
+pub(super) fn refused(guest: &mut Guest, line: &str, why: &str) -> Result<String> {
     let finished = run(guest, line)?;
     ensure!(
         finished.status == Status::Exited(1) && finished.stderr.contains(why),
@@ -119,7 +119,7 @@ fn refused(guest: &mut Guest, line: &str, why: &str) -> Result<String> {
     Ok(finished.stdout)
 }
 
-fn says(text: &str, wanted: &[&str]) -> Result<()> {
+pub(super) fn says(text: &str, wanted: &[&str]) -> Result<()> {
     for word in wanted {
         ensure!(text.contains(word), "'{word}' is not in:\n{text}");
     }
@@ -142,11 +142,13 @@ fn command(guest: &mut Guest) -> Result<()> {
     install(guest)?;
     let missing = "the module is not loaded: modprobe amd_gpreempt";
     refused(guest, "status", missing)?;
+    let target = guest.shape.product.facts().target;
+    let (major, minor, step) = (target / 10_000, target / 100 % 100, target % 100);
     says(
         &refused(guest, "doctor", "1 of the above must be mended first")?,
         &[
             "MISSING  amd_gpreempt is loaded",
-            "gfx 9.4.2",
+            &format!("gfx {major}.{minor}.{step}"),
             "CONFIG_HSA_AMD",
         ],
     )?;

@@ -6,8 +6,9 @@ use anyhow::{ensure, Result};
 use serde_json::json;
 use vgpu_model::Product;
 
-use super::contention::Contention;
+use super::contention::{urgent_goes_on, Contention};
 use super::machine_code::preempted_cases;
+use super::operator;
 use super::preemption::PATIENCE;
 use super::probe;
 use crate::guest::Guest;
@@ -49,23 +50,32 @@ fn scheduled(guest: &mut Guest) -> Result<()> {
     preempted_cases(guest, "transaction=driver", &[Case::large(GROUPS)])
 }
 
-/// The driver says so, and that is all that there is of the GPU: KFD has no node of it.
+/// The driver does not say why it refuses it, and KFD has no node of it: what the operator has,
+/// and what it takes, is for the doctor to say.
 fn unknown(guest: &mut Guest) -> Result<()> {
-    const WHY: &str = "Failed to add common ip block(GC_HWIP:0x90500)";
-    for text in [
-        WHY,
-        "Fatal error during GPU init",
-        "amdgpu: finishing device",
-        "probe with driver amdgpu failed with error -22",
-    ] {
-        guest.expect_log(text);
-    }
+    const REFUSED: &str = "probe with driver amdgpu failed with error -22";
+    guest.expect_log("Fatal error during GPU init");
+    guest.expect_log(REFUSED);
     let contention = Contention::start(guest, "", json!({}))?;
     guest.plug_second_gpu(Product::Mi350x)?;
-    guest.wait_for_log(WHY, PATIENCE)?;
-    let before = contention.stops(guest)?;
-    contention.wait_until_stopped_again(guest, before)?;
+    guest.wait_for_log(REFUSED, PATIENCE)?;
+    urgent_goes_on(guest, &contention.load)?;
+    let heavy = contention.heavy(guest)?;
+    ensure!(
+        heavy.as_ref().is_some_and(|row| row["state"] == "stopped"),
+        "{heavy:?}"
+    );
     let rows = Table::Stats.read(guest)?;
     ensure!(rows.len() == 1 && rows[0]["state"] == "armed", "{rows:?}");
+    operator::install(guest)?;
+    let said = operator::refused(guest, "doctor", "1 of the above must be mended first")?;
+    operator::says(
+        &said,
+        &[
+            "MISSING  0000:03:00.0 (1002:75a0, GFX 9.5.0) has a driver",
+            "amdgpu of Linux 6.12 does not know GFX 9.5.0: use a newer kernel",
+            "0000:01:00.0 node 0 is armed",
+        ],
+    )?;
     contention.finish(guest)
 }

@@ -22,7 +22,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "the self test goes through on the virtual GPU",
-        needs: Needs::ANY,
+        needs: Needs::ANY.compiled(),
         run: goes_through,
     },
     Scenario {
@@ -31,44 +31,44 @@ pub const SCENARIOS: &[Scenario] = &[
         // It measures transaction=direct, too.
         needs: Needs {
             driver: DIRECT,
-            ..Needs::ONCE
+            ..Needs::ONCE.compiled()
         },
         run: loads,
     },
     Scenario {
         suite: Suite::E2e,
         name: "the self test stops where a queue does not yield",
-        needs: Needs::ONCE,
+        needs: Needs::ONCE.compiled(),
         run: unyielding,
     },
     Scenario {
         suite: Suite::E2e,
         name: "the self test stops where work is lost",
-        needs: Needs::ONCE,
+        needs: Needs::ONCE.compiled(),
         run: spoiled,
     },
     Scenario {
         suite: Suite::E2e,
         name: "the self test stops when the module is unloaded",
-        needs: Needs::ONCE,
+        needs: Needs::ONCE.compiled(),
         run: unloaded,
     },
     Scenario {
         suite: Suite::E2e,
         name: "the self test leaves a GPU alone that others use",
-        needs: Needs::ONCE,
+        needs: Needs::ONCE.compiled(),
         run: others,
     },
     Scenario {
         suite: Suite::E2e,
         name: "a self test that is ended leaves everything as it was",
-        needs: Needs::ONCE,
+        needs: Needs::ONCE.compiled(),
         run: ended,
     },
     Scenario {
         suite: Suite::E2e,
         name: "a self test that cannot begin says why",
-        needs: Needs::ONCE,
+        needs: Needs::ONCE.compiled(),
         run: refused,
     },
 ];
