@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The interrupt ring: 32-byte entries in guest memory, a write pointer that
-//! is also stored there, and one MSI.
+//! is also stored there, and one MSI. The driver says whose addresses these are: the bus's, or
+//! the GPU's own, as for a GPU in one package with processors.
 
 use crate::memory::{Memory, Space};
 use crate::registers::table::ih;
@@ -89,6 +90,15 @@ impl InterruptRing {
         (control & ENABLE != 0 && size >= 2 * ENTRY_BYTES).then_some(size)
     }
 
+    /// By which addresses the ring and the copy of its write pointer are reached.
+    fn space(registers: &RegisterFile) -> Space {
+        const OF_THE_GPU: u32 = 4;
+        match (registers.get(ih::IH_RB_CNTL) >> 28) & 7 {
+            OF_THE_GPU => Space::Kernel,
+            _ => Space::Bus,
+        }
+    }
+
     /// Appends an entry and signals it. If the ring is full the entry is lost and
     /// the overflow bit tells the driver.
     pub fn send(
@@ -115,7 +125,7 @@ impl InterruptRing {
             chunk.copy_from_slice(&word.to_le_bytes());
         }
         let place = base.wrapping_add(u64::from(write));
-        if memory.write(Space::Bus, place, &bytes).is_err() {
+        if memory.write(Self::space(registers), place, &bytes).is_err() {
             self.dropped += 1;
             return;
         }
@@ -143,7 +153,7 @@ impl InterruptRing {
         let high = u64::from(registers.get(ih::IH_RB_WPTR_ADDR_HI) & 0xffff) << 32;
         let copy = high | u64::from(registers.get(ih::IH_RB_WPTR_ADDR_LO));
         // A ring without a place for the copy is read by register only.
-        let _ = memory.write_u32(Space::Bus, copy, pointer);
+        let _ = memory.write_u32(Self::space(registers), copy, pointer);
         if signal {
             memory.raise_msi();
         }
@@ -172,6 +182,7 @@ impl InterruptRing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::FB_BASE;
     use crate::terms::Config;
     use crate::testing::{TestBus, TestVram};
 
@@ -206,6 +217,19 @@ mod tests {
         assert_eq!(words, [0x0304_b514, 123, 0, 0x0001_8001, 7, 8, 9, 10]);
         assert_eq!(memory.read_u32(Space::Bus, 0x800), Ok(32));
         assert_eq!(bus.interrupts(), 1);
+    }
+
+    #[test]
+    fn the_ring_may_be_in_the_gpus_own_addresses() {
+        let (mut ring, mut registers, mut memory, bus) = fixture();
+        registers.set(ih::IH_RB_CNTL, ENABLE | (5 << 1) | (4 << 28));
+        registers.set(ih::IH_RB_BASE, (FB_BASE >> 8) as u32 + 0x20);
+        registers.set(ih::IH_RB_WPTR_ADDR_LO, 0x900);
+        registers.set(ih::IH_RB_WPTR_ADDR_HI, (FB_BASE >> 32) as u32);
+        ring.send(&entry(4), GpuNanos(1230), &mut registers, &mut memory, true);
+        assert_eq!(memory.vram_read(0x2000), 0x0304_b514);
+        assert_eq!(memory.vram_read(0x900), 32);
+        assert_eq!((ring.dropped, bus.interrupts()), (0, 1));
     }
 
     #[test]

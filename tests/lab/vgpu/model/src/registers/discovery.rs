@@ -75,7 +75,8 @@ fn blocks(config: &Config) -> Blocks {
         bytes: Vec::new(),
         count: 0,
     };
-    let versions = config.product.facts().versions;
+    let facts = config.product.facts();
+    let versions = facts.versions;
     for xcc in 0..config.xcc_count {
         let bases: Vec<u32> = base::GC.iter().map(|base| base + xcc_base(xcc)).collect();
         blocks.add(hardware::GC, xcc as u8, versions.graphics, &bases);
@@ -96,9 +97,11 @@ fn blocks(config: &Config) -> Blocks {
     blocks.add(hardware::MP0, 0, (13, 0, 2), base::MP);
     // 9.0.0, not the real 13.0.6: Linux 6.12 would ask the latter's SMU, which this GPU
     // does not have, how to reset it.
-    let management = match config.virtual_function {
+    let management = match config.virtual_function || facts.has_processors {
         false => (9, 0, 0),
-        // The driver of a virtual function among several asks it nothing.
+        // The driver of a virtual function among several asks it nothing. A GPU in one
+        // package with processors has no video BIOS to say how fast its clock is: the
+        // driver knows it by this version. What it loses is a reset of the whole GPU.
         true => (13, 0, 6),
     };
     blocks.add(hardware::MP1, 0, management, base::MP);
