@@ -237,16 +237,23 @@ impl Image {
             .join(&self.kernel.release)
     }
 
-    fn write_modules<W: std::io::Write>(&self, archive: &mut Archive<W>) -> Result<()> {
+    /// The files of these modules and of all that they need, with their names, each after
+    /// those that it needs.
+    pub fn module_files(&self, names: &[&str]) -> Result<Vec<(String, Vec<u8>)>> {
         let base = self.modules();
         let dependencies = fs::read_to_string(base.join("modules.dep"))
             .with_context(|| format!("cannot read modules.dep in {}", base.display()))?;
         let built_in = fs::read_to_string(base.join("modules.builtin"))
             .with_context(|| format!("cannot read modules.builtin in {}", base.display()))?;
+        load_order(&dependencies, &built_in, names)?
+            .iter()
+            .map(|path| Ok((module_name(path), unpacked(&base.join(path))?)))
+            .collect()
+    }
+
+    fn write_modules<W: std::io::Write>(&self, archive: &mut Archive<W>) -> Result<()> {
         let mut order = String::new();
-        for path in load_order(&dependencies, &built_in, &["amdgpu"])? {
-            let name = module_name(&path);
-            let data = unpacked(&base.join(&path))?;
+        for (name, data) in self.module_files(&["amdgpu"])? {
             archive.file(&format!("modules/{name}.ko"), false, &data)?;
             order.push_str(&format!("{name}.ko"));
             if name == "amdgpu" {

@@ -11,6 +11,7 @@ pub mod background;
 pub mod built;
 pub mod cache;
 mod checkers;
+mod coverage;
 pub mod cpio;
 pub mod device;
 pub mod driver_file;

@@ -62,6 +62,9 @@ struct Arguments {
     /// A storm, or what is run in a guest, meets the stock driver alone.
     #[arg(long, global = true)]
     without_module: bool,
+    /// Say which functions of KFD a storm has called.
+    #[arg(long, global = true)]
+    coverage: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -150,6 +153,7 @@ fn main() -> Result<ExitCode> {
         seed: arguments.seed.unwrap_or_else(new_seed),
         seconds: arguments.seconds,
         with_module: !arguments.without_module,
+        coverage: arguments.coverage,
     };
     let configurations: Vec<Configuration> = kernels
         .iter()

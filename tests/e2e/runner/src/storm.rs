@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::agent::errno;
 use crate::background::{Background, Expect};
+use crate::coverage::{Called, Coverage};
 use crate::guest::Guest;
 use crate::load::{queue, Load};
 use crate::module::{Module, Table};
@@ -26,6 +27,8 @@ pub struct Plan {
     /// No process begins after that time of the guest.
     pub seconds: u64,
     pub with_module: bool,
+    /// Whether it is noted which functions of KFD are called.
+    pub coverage: bool,
 }
 
 impl Plan {
@@ -35,13 +38,15 @@ impl Plan {
             seed,
             seconds,
             with_module,
+            coverage,
         } = self;
         let alone = if *with_module {
             ""
         } else {
             " --without-module"
         };
-        format!(" --seed {seed} --seconds {seconds}{alone}")
+        let coverage = if *coverage { " --coverage" } else { "" };
+        format!(" --seed {seed} --seconds {seconds}{alone}{coverage}")
     }
 }
 
@@ -62,6 +67,7 @@ pub struct Outcome {
     pub stops: u64,
     /// Workgroups of the loads beside it, each of which ran once.
     pub workgroups: u64,
+    pub coverage: Option<Called>,
 }
 
 const PATIENCE: Duration = Duration::from_secs(900);
@@ -172,6 +178,7 @@ fn blow(guest: &mut Guest, plan: Plan) -> Result<Outcome> {
     let load = Load::start_settled(guest, beside(guest))?;
     let (seed, seconds) = (plan.seed.to_string(), plan.seconds.to_string());
     let line = ["storm", "--seed", &seed, "--seconds", &seconds];
+    let coverage = plan.coverage.then(|| Coverage::start(guest)).transpose()?;
     let storm = Background::start(guest, &line, Expect::Anything)?;
     let mut operator = Operator::new(plan.seed);
     let finished = loop {
@@ -197,6 +204,9 @@ fn blow(guest: &mut Guest, plan: Plan) -> Result<Outcome> {
     })?;
     let mapped = guest.device.mapped()?;
     ensure!(mapped.is_empty(), "queues are left on the GPU: {mapped:?}");
+    let coverage = coverage
+        .map(|coverage| coverage.finish(guest))
+        .transpose()?;
     Ok(Outcome {
         lives: lives(&finished.stdout)?,
         loads: operator.loads,
@@ -206,6 +216,7 @@ fn blow(guest: &mut Guest, plan: Plan) -> Result<Outcome> {
             .iter()
             .map(|queue| queue.workgroups.executed)
             .sum(),
+        coverage,
     })
 }
 

@@ -37,6 +37,7 @@ mod pm4;
 mod preemption;
 mod probe;
 mod products;
+mod reclaim;
 mod recovery;
 mod refusal;
 mod repetition;
@@ -71,6 +72,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         user_scheduler::SCENARIOS,
         trace::SCENARIOS,
         faults::SCENARIOS,
+        reclaim::SCENARIOS,
         recovery::SCENARIOS,
         no_scheduler::SCENARIOS,
         nuisance::SCENARIOS,

@@ -37,12 +37,17 @@ pub const SCENARIOS: &[Scenario] = &[
 
 fn asked_for(guest: &mut Guest) -> Result<()> {
     let plan = guest.storm;
-    if plan.with_module {
+    // What is watched is watched in one storm.
+    if plan.with_module && !plan.coverage {
         return both(guest, plan.seed, (plan.seconds / 8).min(60), plan.seconds);
     }
     let outcome = run(guest, plan)?;
     say(plan.seed, &outcome);
-    add(guest, "storm without the module", plan.seconds)
+    let kind = match plan.with_module {
+        true => "storm",
+        false => "storm without the module",
+    };
+    add(guest, kind, plan.seconds)
 }
 
 /// The same storm without the module, for some time, and with it.
@@ -51,6 +56,7 @@ fn both(guest: &mut Guest, seed: u64, alone: u64, seconds: u64) -> Result<()> {
         seed,
         seconds: alone,
         with_module: false,
+        coverage: false,
     };
     let before = run(guest, plan)?;
     let with = run(
@@ -74,6 +80,7 @@ fn say(seed: u64, outcome: &Outcome) {
         loads,
         stops,
         workgroups,
+        coverage,
     } = outcome;
     let calls: usize = lives.values().map(Vec::len).sum();
     println!(
@@ -81,4 +88,12 @@ fn say(seed: u64, outcome: &Outcome) {
          {workgroups} workgroups",
         lives.len()
     );
+    if let Some(coverage) = coverage {
+        println!(
+            "        {} of {} functions of KFD were called, and not: {}",
+            coverage.called,
+            coverage.all,
+            coverage.never.join(" ")
+        );
+    }
 }
