@@ -21,6 +21,17 @@ pub(crate) const EXPECT: Nanos = Nanos::from_millis(1_000);
 /// start, and what was seen is old by two looks when it takes effect.
 const WORTH: u64 = 2;
 
+/// What lower queues are to those that wait.
+#[derive(Clone, Copy, Default)]
+struct Below {
+    /// For how long they would be in the way.
+    rest: Nanos,
+    /// One of them may work though nothing speaks for it.
+    doubtful: bool,
+    /// So may one whose waves nobody can count, so that only a stop can tell.
+    unseen: bool,
+}
+
 impl Pass<'_> {
     /// What a stop has to save, to be worth its cost.
     pub(crate) fn threshold(&self) -> Nanos {
@@ -42,8 +53,7 @@ impl Pass<'_> {
         for queue in self.queues.iter_mut() {
             queue.work.work_out_rest(self.now);
         }
-        let mut levels = Self::levels_above(Priority::LOWEST);
-        self.tally.stops_for = levels.find(|&level| self.weigh(level));
+        self.tally.stops_for = Self::levels_above(Priority::LOWEST).find(|&at| self.weigh(at));
     }
 
     /// Whether it pays to stop what is below a level for those that wait there.
@@ -52,59 +62,59 @@ impl Pass<'_> {
         let threshold = self.threshold();
         let Some(waiting) = demand.waits else {
             // Is all that was just launched on the compute units? One count tells.
-            let fresh = demand.fresh.first.is_some();
-            if fresh && !self.tally.counted && self.below(at, &demand.fresh, None).0 > threshold {
+            let fresh = demand.fresh.first.is_some() && !self.tally.counted;
+            if fresh && self.below(at, &demand.fresh, None).rest > threshold {
                 self.node.questions.asks = true;
             }
             return false;
         };
-        let (wait, doubtful) = self.below(at, &waiting.who, Some(&waiting));
-        if wait > threshold {
+        let below = self.below(at, &waiting.who, Some(&waiting));
+        let (waited, puzzling) = (self.now.since(waiting.since), below.rest.times(2));
+        if below.rest > threshold || (below.unseen && waited > threshold.max(puzzling)) {
             return self.take(at, waiting.ruled);
         }
         // It waits all the same, and for longer than what is known of explains, so that
         // something may run of which the pointers do not tell.
-        if doubtful || self.now.since(waiting.since) >= wait.times(2) {
+        if below.doubtful || waited >= puzzling {
             let questions = &mut self.node.questions;
-            questions.wonder(self.now, waiting.since, &self.limits, !doubtful);
+            questions.wonder(self.now, waiting.since, &self.limits, !below.doubtful);
         }
         false
     }
 
-    /// For how long the queues below a level would be in the way of these, and whether one
-    /// of them may work though nothing speaks for it.
-    fn below(&mut self, at: Priority, who: &Two, waiting: Option<&Waiting>) -> (Nanos, bool) {
+    /// What the queues below a level are to these.
+    fn below(&mut self, at: Priority, who: &Two, waiting: Option<&Waiting>) -> Below {
         let now = self.now;
-        let (mut most, mut doubtful) = (Nanos::ZERO, false);
+        let mut below = Below::default();
         let mut worst: Option<(&Queue, Who)> = None;
-        let packets = waiting.map_or(0, |waiting| waiting.packets);
-        let further = u64::from(packets.saturating_sub(1));
+        let further = waiting.map_or(0, |waiting| u64::from(waiting.packets.saturating_sub(1)));
         for queue in self.queues.iter() {
-            if queue.rating.level >= at || !queue.is_stoppable(now, at) {
-                continue;
-            }
-            let Some(one) = who.other_than(queue.process) else {
+            let stoppable = queue.rating.level < at && queue.is_stoppable(now, at);
+            let Some(one) = who.other_than(queue.process).filter(|_| stoppable) else {
                 continue;
             };
-            doubtful |= queue.work.is_doubtful(now);
-            if !queue.work.works(now) {
+            below.doubtful |= queue.work.is_doubtful(now);
+            let unseen = queue.work.is_unseen(now);
+            below.unseen |= unseen;
+            if queue.work.works(now) {
+                // Each further packet may find a launch of it in its way.
+                let rest = queue.work.rest.after(queue.work.mean.times(further));
+                below.rest = below.rest.max(rest);
+            } else if !unseen {
                 continue;
             }
-            // Each further packet may find a launch of it in its way.
-            let (rest, mean) = (queue.work.rest, queue.work.mean);
-            most = most.max(rest.after(mean.times(further)));
             if worst.is_none_or(|(worst, _)| queue.rating.level < worst.rating.level) {
                 worst = Some((queue, one));
             }
         }
-        if let (Some((running, one)), Some(waiting)) = (worst, waiting) {
-            self.step.inversion.get_or_insert(Inversion {
-                waiting: one.queue,
-                running: running.id,
-                age: now.since(waiting.since),
-            });
-        }
-        (most, doubtful)
+        let found = worst.zip(waiting);
+        let found = found.map(|((running, one), waiting)| Inversion {
+            waiting: one.queue,
+            running: running.id,
+            age: now.since(waiting.since),
+        });
+        self.step.inversion = self.step.inversion.or(found);
+        below
     }
 
     /// Has a level hold what is below it, if it can afford that.

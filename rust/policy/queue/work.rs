@@ -160,6 +160,10 @@ impl Work {
         }
         self.active = active;
         // That none are saved is not that none are left: a grid may be between two rounds.
+        // But then its packet is in the ring; of one whose waves could not be counted, and
+        // that has none there, nothing else ever tells.
+        self.idle |=
+            !active && self.uncountable && self.backlog == 0 && seen.waves == Waves::Known(0);
         if !active && matches!(seen.waves, Waves::Known(1..)) {
             self.seen_running = Some(self.kept_age);
             self.idle = false;
@@ -228,6 +232,11 @@ impl Work {
     /// Its last launch may run, and nothing speaks for it.
     pub(crate) fn is_doubtful(&self, now: Nanos) -> bool {
         self.may_be_ending() && !self.is_believed(now)
+    }
+
+    /// The same of one whose waves cannot be counted: only a stop can tell.
+    pub(crate) fn is_unseen(&self, now: Nanos) -> bool {
+        self.uncountable && self.active && !self.runnable && !self.idle && !self.is_believed(now)
     }
 
     /// It wants the GPU. `ending`: a last launch whose end was not seen counts.

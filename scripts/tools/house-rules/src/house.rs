@@ -114,7 +114,7 @@ pub const SHORT_FOLDERS: &[&str] = &["rust", "src", "bindings", "scripts"];
 pub const REASONED_FOLDERS: &[&str] = &["tests"];
 /// The most lines of code in a folder, without comments, empty lines and tests: what has
 /// to be understood as a whole stays small enough for it.
-pub const CODE_BUDGETS: &[(&str, usize)] = &[("rust/policy", 2_989)];
+pub const CODE_BUDGETS: &[(&str, usize)] = &[("rust/policy", 3_000)];
 /// What that sentence contains: "..., in one file because ...".
 pub const LONG_FILE_WORDS: &str = "one file";
 

@@ -36,6 +36,22 @@ const BELOW: &[Line] = &[Queue(1, 1, 3), Queue(2, 2, 9), Quiet(1), Runs(1), Quie
 /// Queue 2 waits for the grace, and queue 1 is stopped.
 const REQUEST: &[Line] = &[Starves(2), Look(20, &[]), Look(10, STOP_1)];
 
+/// Queue 1 launches what it has, queue 2 waits, nobody can count the waves of queue 1, and
+/// it is stopped when queue 2 has waited for as long as a stop has to save.
+const UNCOUNTABLE: &[Line] = &[
+    Queue(1, 1, 3),
+    Queue(2, 2, 9),
+    Quiet(1),
+    Seen(1, launches),
+    Quiet(9),
+    Starves(2),
+    Look(20, &[]),
+    Line::Step("its waves are asked for", |step| step.ask_waves),
+    Look(20, &[]),
+    Look(150, &[]),
+    Look(150, STOP_1),
+];
+
 /// Queue 2 has had enough, and the pauses of its level are not known: queue 1 is started.
 const ENOUGH: &[Line] = &[Idles(2), Look(20, &[]), Look(100, CALM_1)];
 
@@ -1412,6 +1428,34 @@ pub const CASES: &[Case] = &[
             Line::Step("nobody can say", |step| !step.ask_waves),
             Look(40, &[]),
             Look(100, CALM_1),
+        ],
+    },
+    Case {
+        name: "a last launch whose waves cannot be counted is stopped for one that waits, and found to run",
+        scene: &[
+            Times(1, UNCOUNTABLE),
+            Seen(1, |seen| seen.waves = Waves::Known(64)),
+            Idles(2),
+            Look(20, &[]),
+            Look(100, CALM_1),
+            Seen(1, |seen| seen.waves = Waves::Unknown),
+            Look(20, &[]),
+            Times(1, REQUEST),
+        ],
+    },
+    Case {
+        name: "a last launch whose waves cannot be counted, and of which a stop saves none, is over",
+        scene: &[
+            Times(1, UNCOUNTABLE),
+            Seen(1, |seen| seen.waves = Waves::Known(0)),
+            Idles(2),
+            Look(20, &[]),
+            Look(100, CALM_1),
+            Seen(1, |seen| seen.waves = Waves::Unknown),
+            Look(20_000, &[]),
+            Starves(2),
+            Look(20, &[]),
+            Quiet(200),
         ],
     },
     Case {

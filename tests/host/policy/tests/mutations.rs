@@ -109,8 +109,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/stop.rs",
-        "fresh && !self.tally.counted && self.below(at, &demand.fresh, None).0 > threshold",
-        "fresh && !self.tally.counted",
+        "fresh && self.below(at, &demand.fresh, None).rest > threshold",
+        "fresh",
         "nobody counts for a launch that nothing below could be in the way of",
     ),
     Bug(
@@ -169,8 +169,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/stop.rs",
-        "queue.rating.level >= at || !queue.is_stoppable(now, at)",
-        "queue.rating.level > at || !queue.is_stoppable(now, at)",
+        "queue.rating.level < at && queue.is_stoppable(now, at)",
+        "queue.rating.level <= at && queue.is_stoppable(now, at)",
         "neither an equal queue nor a higher one is stopped without a timeslice",
     ),
     Bug(
@@ -211,8 +211,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/stop.rs",
-        "if wait > threshold {",
-        "if wait >= threshold {",
+        "if below.rest > threshold ||",
+        "if below.rest >= threshold ||",
         "a stop pays from twice its cost and two looks on",
     ),
     Bug(
@@ -235,8 +235,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/stop.rs",
-        "rest.after(mean.times(further))",
-        "rest",
+        "queue.work.rest.after(queue.work.mean.times(further))",
+        "queue.work.rest",
         "each further packet that waits may find a short launch in its way",
     ),
     Bug(
@@ -358,6 +358,24 @@ const BUGS: &[Bug] = &[
         "let ending = ending && !self.uncountable;",
         "",
         "a queue whose waves cannot be counted is not waited for beyond what it usually takes",
+    ),
+    Bug(
+        "pass/stop.rs",
+        "(below.unseen && waited > threshold.max(puzzling))",
+        "(below.unseen && waited > Nanos::NEVER)",
+        "a last launch whose waves cannot be counted is stopped for one that waits, and found to run",
+    ),
+    Bug(
+        "pass/stop.rs",
+        "(below.unseen && waited > threshold.max(puzzling))",
+        "(below.unseen && waited > puzzling)",
+        "a last launch whose waves cannot be counted is stopped for one that waits, and found to run",
+    ),
+    Bug(
+        "queue/work.rs",
+        "!active && self.uncountable && self.backlog == 0",
+        "!active && self.uncountable && self.backlog == 1",
+        "a last launch whose waves cannot be counted, and of which a stop saves none, is over",
     ),
     Bug(
         "pass/close.rs",

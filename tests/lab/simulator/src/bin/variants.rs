@@ -17,6 +17,9 @@ use std::process::Command;
 /// Loads on which at least one variant shows.
 const LOADS: &str = "D,MIX,TOKEN,H1,H5,H9,H14,H17,H19,N1,N2,N3,N4,N5,T1,T2,T3";
 const NODE: &str = "mi300x-spx-direct";
+/// How queues are watched, usually and where nobody can count waves.
+const USUAL: &str = "sampler=auto";
+const UNCOUNTED: &str = "sampler=memory";
 
 /// A change of the policy: in which file, what becomes what.
 struct Variant {
@@ -45,14 +48,14 @@ const WITHOUT: &[Variant] = &[
     variant(
         "a stop need not pay",
         "pass/stop.rs",
-        "if wait > threshold {",
-        "if wait > Nanos::ZERO {",
+        "if below.rest > threshold ||",
+        "if below.rest > Nanos::ZERO ||",
     ),
     variant(
         "further packets do not count",
         "pass/stop.rs",
-        "let further = u64::from(packets.saturating_sub(1));",
-        "let further = u64::from(packets.saturating_sub(packets));",
+        "u64::from(waiting.packets.saturating_sub(1))",
+        "u64::from(waiting.packets.saturating_sub(waiting.packets))",
     ),
     variant(
         "grids are not compared with waves",
@@ -63,8 +66,8 @@ const WITHOUT: &[Variant] = &[
     variant(
         "waves of a fresh launch are not counted",
         "pass/stop.rs",
-        "let fresh = demand.fresh.first.is_some();",
-        "let fresh = demand.fresh.first.is_some() && self.tally.counted;",
+        "let fresh = demand.fresh.first.is_some() && !self.tally.counted;",
+        "let fresh = false;",
     ),
     variant(
         "no pause is held out",
@@ -105,8 +108,8 @@ const WITHOUT: &[Variant] = &[
     variant(
         "nothing is counted for those that wait though nothing seems to run",
         "pass/stop.rs",
-        "if doubtful || self.now.since(waiting.since) >= wait.times(2) {",
-        "if doubtful && wait > threshold {",
+        "if below.doubtful || waited >= puzzling {",
+        "if below.doubtful && below.rest > threshold {",
     ),
     variant(
         "waves are not counted while nobody waits",
@@ -131,6 +134,28 @@ const WITHOUT: &[Variant] = &[
         "pass/stop.rs",
         "level.tank(ruled).spend(cost);",
         "level.tank(ruled).spend(cost);\n            level.tank(!ruled).spend(cost);",
+    ),
+];
+
+/// A mechanism is left out that is for GPUs whose waves cannot be counted.
+const WITHOUT_COUNTS: &[Variant] = &[
+    variant(
+        "what nobody can count is not stopped to see",
+        "pass/stop.rs",
+        "(below.unseen && waited > threshold.max(puzzling))",
+        "(below.unseen && waited > Nanos::NEVER)",
+    ),
+    variant(
+        "it is stopped at once",
+        "pass/stop.rs",
+        "(below.unseen && waited > threshold.max(puzzling))",
+        "(below.unseen && waited > puzzling)",
+    ),
+    variant(
+        "one of which a stop saves nothing goes on being in doubt",
+        "queue/work.rs",
+        "!active && self.uncountable && self.backlog == 0",
+        "!active && self.uncountable && self.backlog == 1",
     ),
 ];
 
@@ -297,15 +322,16 @@ fn copy(to: &Path) -> Result<()> {
         .arg(to))
 }
 
-/// What the policy of the copy does to each load.
-fn judge(copy: &Path) -> Result<Vec<(String, Outcome)>> {
+/// What the policy of the copy does to each load, if queues are watched so.
+fn judge(copy: &Path, sampler: &str) -> Result<Vec<(String, Outcome)>> {
     let figures = copy.join("figures.json");
     run(Command::new(env!("CARGO"))
         .args(["run", "--quiet", "--release", "--offline"])
         .args(["-p", "gpreempt_simulator", "--manifest-path"])
         .arg(copy.join("tests/Cargo.toml"))
         .args(["--", "--seeds", "1", "score", "--contenders", "strict"])
-        .args(["--nodes", NODE, "--loads", LOADS, "--json"])
+        .args(["--nodes", NODE, "--loads", LOADS])
+        .args(["--set", sampler, "--json"])
         .arg(&figures)
         .env("CARGO_TARGET_DIR", copy.join("target"))
         .stdout(std::process::Stdio::null()))?;
@@ -337,16 +363,16 @@ fn change(
 fn row(name: &str, base: &[(String, Outcome)], other: &[(String, Outcome)]) -> Vec<String> {
     let [best, worst] = change(base, other, |one| one.latency.p99);
     let [least, most] = change(base, other, Outcome::best_effort);
-    let [_, transactions] = change(base, other, |one| one.transactions_per_second);
+    let [_, transactions] = change(base, other, |one| one.transactions_per_second.max(1.0));
     vec![name.into(), worst, best, least, most, transactions]
 }
 
-fn rows(
-    copy: &Path,
-    base: &[(String, Outcome)],
-    variants: &[&Variant],
-) -> Result<Vec<Vec<String>>> {
+fn rows(copy: &Path, sampler: &str, variants: &[&Variant]) -> Result<Vec<Vec<String>>> {
     let mut rows = Vec::new();
+    if variants.is_empty() {
+        return Ok(rows);
+    }
+    let base = judge(copy, sampler)?;
     for one in variants {
         let path = copy.join("rust/policy").join(one.file);
         let source = std::fs::read_to_string(&path)?;
@@ -357,9 +383,9 @@ fn rows(
             one.from
         );
         std::fs::write(&path, source.replace(one.from, one.to))?;
-        let figures = judge(copy);
+        let figures = judge(copy, sampler);
         std::fs::write(&path, source)?;
-        let row = row(one.name, base, &figures.with_context(|| one.name)?);
+        let row = row(one.name, &base, &figures.with_context(|| one.name)?);
         eprintln!("{}", row.join(" | "));
         rows.push(row);
     }
@@ -370,16 +396,29 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let wanted =
         |one: &&Variant| words.is_empty() || words.iter().any(|word| one.name.contains(word));
-    let without: Vec<&Variant> = WITHOUT.iter().filter(wanted).collect();
-    let constants: Vec<&Variant> = CONSTANTS.iter().filter(wanted).collect();
-    if without.is_empty() && constants.is_empty() {
+    let tables = [
+        ("Without", USUAL, WITHOUT),
+        (
+            "Without, where waves cannot be counted",
+            UNCOUNTED,
+            WITHOUT_COUNTS,
+        ),
+        ("Constants", USUAL, CONSTANTS),
+    ]
+    .map(|(title, sampler, all)| {
+        (
+            title,
+            sampler,
+            all.iter().filter(wanted).collect::<Vec<_>>(),
+        )
+    });
+    if tables.iter().all(|(.., variants)| variants.is_empty()) {
         bail!("no variant has one of these words in its name");
     }
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
     let place = Path::new(&target).join("variants");
     let _ = std::fs::remove_dir_all(place.join("rust"));
     copy(&place)?;
-    let base = judge(&place)?;
     let head = [
         "variant",
         "p99 at worst",
@@ -395,8 +434,8 @@ fn main() -> Result<()> {
          in brackets.\n",
         LOADS.replace(',', ", ")
     );
-    for (title, variants) in [("Without", without), ("Constants", constants)] {
-        let rows = rows(&place, &base, &variants)?;
+    for (title, sampler, variants) in tables {
+        let rows = rows(&place, sampler, &variants)?;
         if !rows.is_empty() {
             text.push_str(&format!("\n## {title}\n\n{}", table(&head, &rows)));
         }
@@ -414,7 +453,7 @@ mod tests {
 
     #[test]
     fn each_variant_has_one_place_in_the_policy() {
-        for one in WITHOUT.iter().chain(CONSTANTS) {
+        for one in WITHOUT.iter().chain(WITHOUT_COUNTS).chain(CONSTANTS) {
             let path = project().join("rust/policy").join(one.file);
             let source = std::fs::read_to_string(path).unwrap();
             assert_eq!(
