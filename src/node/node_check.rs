@@ -57,10 +57,14 @@ impl NodeCheck {
         let result = check::check(node).and_then(|()| at.backend.check(node));
         match &result {
             Ok(()) => pr_info!(
-                "{} (gpu_id {}): watched, backend {}\n",
+                "{} (gpu_id {}): watched, backend {}{}\n",
                 at,
                 self.gpu_id,
-                at.backend.name()
+                at.backend.name(),
+                match node.gpu().is_virtual_function() {
+                    true => ", a virtual function: no register is read, and waves are not counted",
+                    false => "",
+                }
             ),
             Err(refusal) => pr_err!("{}: left alone: {}\n", at, refusal.why),
         }

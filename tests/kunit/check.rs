@@ -64,8 +64,11 @@ const WRONG: &[Wrong] = &[
         refusal: "cwsr_enable",
     },
     Wrong {
-        what: "a virtual function",
-        done: |f| put(f.adev, AMDGPU_DEVICE_VIRT_CAPS, 4u32),
+        what: "a virtual function whose queues the driver moves",
+        done: |f| {
+            f.without_scheduler();
+            put(f.adev, AMDGPU_DEVICE_VIRT_CAPS, 4u32);
+        },
         refusal: "virtual function",
     },
     Wrong {
@@ -279,6 +282,15 @@ mod tests {
             })?;
         }
         Ok(())
+    }
+
+    #[test]
+    fn a_virtual_function_passes_and_its_hardware_is_not_asked() -> Result {
+        with_node(|node| {
+            put(Fake::now().adev, AMDGPU_DEVICE_VIRT_CAPS, 4u32);
+            expect(kfd::driver::check::check(node).is_ok(), true)?;
+            expect(node.hardware_source(node.gpu()).is_some(), false)
+        })
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub struct Needs {
     pub divisible: bool,
     /// A GPU that is a virtual function.
     pub virtual_function: bool,
+    /// A GPU whose waves can be counted, which those of a virtual function cannot.
+    pub counted_waves: bool,
     /// AQL read pointers that move at completion.
     pub rptr_at_completion: bool,
     /// It leaves the guest in a state that no other scenario can work in. The
@@ -55,6 +57,7 @@ impl Needs {
         small: false,
         divisible: false,
         virtual_function: false,
+        counted_waves: false,
         rptr_at_completion: false,
         spoils: false,
         failing_allocations: false,
@@ -118,10 +121,10 @@ impl Needs {
             })
     }
 
-    /// Whether it makes sense on a virtual function: only the host divides that, and its
-    /// queues are the firmware's.
+    /// Whether it makes sense on a virtual function: only the host divides that, its queues
+    /// are the firmware's, and nobody counts its waves.
     pub fn fits_virtual_function(&self) -> bool {
-        self.sched_policy == 0 && !self.divisible
+        self.sched_policy == 0 && !self.divisible && !self.counted_waves
     }
 
     /// What it needs of a kernel that lacks it, if there is anything.

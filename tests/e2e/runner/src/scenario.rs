@@ -203,6 +203,9 @@ impl Configuration {
         } else {
             format!("debug {suite}")
         };
+        if self.virtual_function {
+            command += " --virtual-function";
+        }
         if scenario.suite == Suite::Storm {
             command += &self.storm.options();
         }

@@ -17,7 +17,10 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "an inversion is decided in the first pass after the grace",
-        needs: Needs::ONCE,
+        needs: Needs {
+            counted_waves: true,
+            ..Needs::ONCE
+        },
         run: first_pass,
     },
     Scenario {

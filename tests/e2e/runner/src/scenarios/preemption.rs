@@ -210,7 +210,7 @@ fn contend(guest: &mut Guest, round_ns: u64) -> Result<RunReport> {
 
 /// Whether the urgent requests ran while the heavy grid was under way. `None`: it
 /// began only after the last one was sent.
-fn got_through(report: &RunReport) -> Result<Option<bool>> {
+pub(super) fn got_through(report: &RunReport) -> Result<Option<bool>> {
     let samples = |name: &str| {
         report
             .queues

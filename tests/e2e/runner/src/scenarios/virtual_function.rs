@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A GPU that is a virtual function: the stock driver comes up on it by asking its host,
-//! and works without a register that is the host's.
+//! and works without a register that is the host's. The module reads no register there at
+//! all, and lives with a GPU that others have in between.
 
-use anyhow::{ensure, Result};
+use anyhow::{bail, ensure, Result};
+use serde_json::{json, Value};
+use vgpu_model::{Block, RegisterReport, Worlds};
 
+use super::preemption::{got_through, inversion, wait_for_heavy, PATIENCE, UNBOUNDED};
 use super::probe::{rings, rocminfo};
 use crate::guest::Guest;
+use crate::load::{queue, run, Load};
+use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
 const VIRTUAL: Needs = Needs {
@@ -13,12 +19,35 @@ const VIRTUAL: Needs = Needs {
     ..Needs::ONCE
 };
 
-pub const SCENARIOS: &[Scenario] = &[Scenario {
-    suite: Suite::Vgpu,
-    name: "the stock driver comes up on a virtual function",
-    needs: VIRTUAL,
-    run: comes_up,
-}];
+/// How often a load is stopped, started and stopped again while others take turns.
+const TURNS: u32 = 3;
+
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::Vgpu,
+        name: "the stock driver comes up on a virtual function",
+        needs: VIRTUAL,
+        run: comes_up,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a virtual function is watched without its registers",
+        needs: VIRTUAL,
+        run: reads_no_register,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "what nobody can count is stopped on a virtual function",
+        needs: VIRTUAL,
+        run: stops_uncounted,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "queues are stopped and started on a virtual function that others have in between",
+        needs: VIRTUAL,
+        run: takes_turns,
+    },
+];
 
 fn comes_up(guest: &mut Guest) -> Result<()> {
     let device = "/sys/bus/pci/drivers/amdgpu/0000:01:00.0";
@@ -31,7 +60,94 @@ fn comes_up(guest: &mut Guest) -> Result<()> {
     );
     rings(guest)?;
     rocminfo(guest)?;
+    refused_none(guest)
+}
+
+fn refused_none(guest: &mut Guest) -> Result<()> {
     let refused = guest.device.forbidden()?;
     ensure!(refused.is_empty(), "the driver was refused {refused:?}");
     Ok(())
+}
+
+/// How often each register of the engines was accessed.
+fn engine_registers(guest: &mut Guest) -> Result<Vec<RegisterReport>> {
+    let mut registers = guest.device.registers()?;
+    registers.retain(|one| matches!(one.block, Block::Gc | Block::Sdma));
+    Ok(registers)
+}
+
+/// With the sampler that reads registers where it may, and decisions that need waves.
+fn reads_no_register(guest: &mut Guest) -> Result<()> {
+    let load = Load::start(guest, inversion(guest))?;
+    let before = engine_registers(guest)?;
+    let module = Module::load(guest, "mode=observe sampler=mmio")?;
+    guest.wait_until("decisions are made", PATIENCE, |guest| {
+        Ok(Table::Stats.sum(guest, "observed")? > 4)
+    })?;
+    let after = engine_registers(guest)?;
+    ensure!(
+        before == after,
+        "registers were accessed: {before:?}, {after:?}"
+    );
+    module.unload(guest)?;
+    load.stop(guest)?;
+    load.finish(guest)?;
+    refused_none(guest)
+}
+
+/// One grid that the GPU takes whole, so that its pointers are equal while it runs.
+fn whole(guest: &Guest, nanos: u64) -> Value {
+    queue(
+        "heavy",
+        guest.shape.full(),
+        nanos,
+        json!({"group": "heavy", "priority": 0, "requests": 1}),
+    )
+}
+
+fn requests() -> Value {
+    queue(
+        "urgent",
+        1,
+        10_000,
+        json!({"group": "urgent", "priority": 15, "requests": 20, "start_ns": 5_000_000}),
+    )
+}
+
+fn stops_uncounted(guest: &mut Guest) -> Result<()> {
+    let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
+    // As `gets_through`: the next grid takes longer, should a busy host let it end before.
+    for attempt in 0..8 {
+        let queues = json!([whole(guest, 20_000_000 << (attempt / 2)), requests()]);
+        let report = run(guest, json!({"queues": queues, "samples": true}))?;
+        if got_through(&report)? == Some(true) {
+            ensure!(Table::Stats.sum(guest, "inversions")? > 0);
+            return module.unload(guest);
+        }
+    }
+    bail!("the urgent work waited")
+}
+
+/// Others have the hardware for longer than this one, so that many a transaction meets the
+/// end of its turn.
+fn takes_turns(guest: &mut Guest) -> Result<()> {
+    let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
+    guest.device.set_worlds(Some(Worlds {
+        own: 2_000_000,
+        others: 3_000_000,
+    }))?;
+    for _ in 0..TURNS {
+        let load = Load::start(guest, inversion(guest))?;
+        wait_for_heavy(guest, &load, true)?;
+        module.set(guest, "mode", "observe")?;
+        wait_for_heavy(guest, &load, false)?;
+        module.set(guest, "mode", "enforce")?;
+        wait_for_heavy(guest, &load, true)?;
+        load.stop(guest)?;
+        load.finish(guest)?;
+    }
+    guest.device.set_worlds(None)?;
+    ensure!(Table::Stats.sum(guest, "failures")? == 0);
+    refused_none(guest)?;
+    module.unload(guest)
 }
