@@ -97,6 +97,9 @@ pub const KNOWN: &[&str] = &[
     "Failed to restore CRIU",
     "Failed to dump CRIU",
     "Cannot dump process when queues",
+    // A buffer that two have imported has one handle in the driver's own file, which the
+    // first who frees it takes from the other.
+    "dmabuf export failed for the BO",
     // Images that a process cannot become as a whole: they are incomplete or another
     // process's, or what they name is there already. The process may be made only in part
     // then, and ends.
