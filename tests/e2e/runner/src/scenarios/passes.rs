@@ -6,9 +6,9 @@
 use anyhow::{ensure, Context, Result};
 use serde_json::json;
 
-use super::preemption::{endless, heavy, short, PATIENCE, UNBOUNDED};
+use super::preemption::{endless, heavy, short, whole, PATIENCE, ROUND_NS, UNBOUNDED};
 use crate::guest::Guest;
-use crate::load::{queue, Load};
+use crate::load::Load;
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 use crate::tracing::{self, Line, Mark};
@@ -75,15 +75,8 @@ fn first_pass(guest: &mut Guest) -> Result<()> {
         ),
     )?;
     tracing::start(guest)?;
-    // Once all of it is launched the heavy queue's pointers are equal where they
-    // move at launch, and only its waves say that it runs.
-    let once = queue(
-        "heavy",
-        guest.shape.full(),
-        20_000_000,
-        json!({"group": "heavy", "priority": 0, "requests": 1}),
-    );
-    for heavy in [once, heavy(guest, 1)] {
+    // Of the first only its waves say that it runs.
+    for heavy in [whole(guest, ROUND_NS), heavy(guest, 1)] {
         // On a busy host the grid may begin after the request, or end before it.
         let before = Table::Stats.sum(guest, "inversions")?;
         for _ in 0..4 {

@@ -99,7 +99,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(300);
 pub(super) const UNBOUNDED: &str = "max_stop_ms=60000 noprogress_ms=60000 stop_budget_ms=1000";
 
 /// How long a workgroup of the heavy grid takes.
-const ROUND_NS: u64 = 20_000_000;
+pub(super) const ROUND_NS: u64 = 20_000_000;
 
 /// A grid of the lowest priority that fills the GPU several times.
 pub(super) fn heavy(guest: &Guest, requests: u32) -> Value {
@@ -112,6 +112,17 @@ fn heavy_of(guest: &Guest, requests: u32, round_ns: u64) -> Value {
         3 * guest.shape.full(),
         round_ns,
         json!({"group": "heavy", "priority": 0, "requests": requests}),
+    )
+}
+
+/// One grid that the GPU takes whole, so that its pointers are equal while it runs where
+/// they move at launch.
+pub(super) fn whole(guest: &Guest, nanos: u64) -> Value {
+    queue(
+        "heavy",
+        guest.shape.full(),
+        nanos,
+        json!({"group": "heavy", "priority": 0, "requests": 1}),
     )
 }
 

@@ -4,13 +4,15 @@
 //! all, and lives with a GPU that others have in between.
 
 use anyhow::{bail, ensure, Result};
-use serde_json::{json, Value};
+use serde_json::json;
 use vgpu_model::{Block, RegisterReport, Worlds};
 
-use super::preemption::{got_through, inversion, wait_for_heavy, PATIENCE, UNBOUNDED};
+use super::preemption::{
+    got_through, inversion, short, wait_for_heavy, whole, PATIENCE, ROUND_NS, UNBOUNDED,
+};
 use super::probe::{rings, rocminfo};
 use crate::guest::Guest;
-use crate::load::{queue, run, Load};
+use crate::load::{run, Load};
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
@@ -69,7 +71,7 @@ fn refused_none(guest: &mut Guest) -> Result<()> {
     Ok(())
 }
 
-/// How often each register of the engines was accessed.
+/// Which registers of the engines were read and written until now.
 fn engine_registers(guest: &mut Guest) -> Result<Vec<RegisterReport>> {
     let mut registers = guest.device.registers()?;
     registers.retain(|one| matches!(one.block, Block::Gc | Block::Sdma));
@@ -95,30 +97,11 @@ fn reads_no_register(guest: &mut Guest) -> Result<()> {
     refused_none(guest)
 }
 
-/// One grid that the GPU takes whole, so that its pointers are equal while it runs.
-fn whole(guest: &Guest, nanos: u64) -> Value {
-    queue(
-        "heavy",
-        guest.shape.full(),
-        nanos,
-        json!({"group": "heavy", "priority": 0, "requests": 1}),
-    )
-}
-
-fn requests() -> Value {
-    queue(
-        "urgent",
-        1,
-        10_000,
-        json!({"group": "urgent", "priority": 15, "requests": 20, "start_ns": 5_000_000}),
-    )
-}
-
 fn stops_uncounted(guest: &mut Guest) -> Result<()> {
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
     // As `gets_through`: the next grid takes longer, should a busy host let it end before.
     for attempt in 0..8 {
-        let queues = json!([whole(guest, 20_000_000 << (attempt / 2)), requests()]);
+        let queues = json!([whole(guest, ROUND_NS << (attempt / 2)), short(20)]);
         let report = run(guest, json!({"queues": queues, "samples": true}))?;
         if got_through(&report)? == Some(true) {
             ensure!(Table::Stats.sum(guest, "inversions")? > 0);
