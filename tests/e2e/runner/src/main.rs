@@ -178,9 +178,6 @@ fn main() -> Result<ExitCode> {
             let mut scenarios: Vec<&Scenario> = scenarios::all()
                 .filter(|scenario| scenario.suite == suite.into())
                 .filter(|scenario| {
-                    !arguments.virtual_function || scenario.needs.fits_virtual_function()
-                })
-                .filter(|scenario| {
                     let named = |text: &String| scenario.name.contains(text.as_str());
                     filter.is_empty() || filter.iter().any(named)
                 })
@@ -201,12 +198,17 @@ fn main() -> Result<ExitCode> {
                     built::check_gate(&configuration.kernel.release)?;
                 }
             }
-            scenarios.retain(|scenario| match scenario.needs.not_of(arguments.product) {
-                Some(why) => {
-                    println!("not run {}: {}: {why}", arguments.product, scenario.name);
-                    false
+            let Arguments {
+                product,
+                virtual_function,
+                ..
+            } = arguments;
+            scenarios.retain(|scenario| {
+                let why = scenario.needs.not_of(product, virtual_function);
+                if let Some(why) = &why {
+                    println!("not run {product}: {}: {why}", scenario.name);
                 }
-                None => true,
+                why.is_none()
             });
             let extent = match everywhere || !filter.is_empty() {
                 true => Extent::Everywhere,

@@ -104,8 +104,8 @@ impl Needs {
         }
     }
 
-    /// Why it makes no sense on a GPU, if it does not.
-    pub fn not_of(&self, product: Product) -> Option<String> {
+    /// Why it makes no sense on a GPU, or on a virtual function of it, if it does not.
+    pub fn not_of(&self, product: Product, virtual_function: bool) -> Option<String> {
         const COMPILED: u32 = Product::Mi300x.facts().target;
         let facts = product.facts();
         (self.compiled && facts.target != COMPILED)
@@ -119,12 +119,13 @@ impl Needs {
                 (self.virtual_function && !divided)
                     .then(|| "that has no virtual functions".to_owned())
             })
-    }
-
-    /// Whether it makes sense on a virtual function: only the host divides that, its queues
-    /// are the firmware's, and nobody counts its waves.
-    pub fn fits_virtual_function(&self) -> bool {
-        self.sched_policy == 0 && !self.divisible && !self.counted_waves
+            .or_else(|| {
+                // Only the host divides it, its queues are the firmware's, and nobody counts
+                // its waves.
+                let unfit = self.sched_policy != 0 || self.divisible || self.counted_waves;
+                (virtual_function && unfit)
+                    .then(|| "a virtual function lacks what it needs".to_owned())
+            })
     }
 
     /// What it needs of a kernel that lacks it, if there is anything.
@@ -145,5 +146,46 @@ impl Needs {
         let lacks = |function: &&&str| !kernel.driver_has(function);
         let function = self.driver.iter().find(lacks)?;
         Some(format!("its driver has no {function}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_virtual_function_lacks_is_not_run_there() {
+        let unfit = [
+            Needs {
+                sched_policy: 2,
+                ..Needs::ANY
+            },
+            Needs {
+                divisible: true,
+                ..Needs::ANY
+            },
+            Needs {
+                counted_waves: true,
+                ..Needs::ANY
+            },
+        ];
+        for needs in unfit {
+            assert_eq!(needs.not_of(Product::Mi300x, false), None);
+            assert!(needs.not_of(Product::Mi300x, true).is_some(), "{needs:?}");
+        }
+        assert_eq!(Needs::ANY.not_of(Product::Mi300x, true), None);
+    }
+
+    #[test]
+    fn what_is_of_one_gpu_is_not_run_on_another() {
+        let compiled = Needs::ANY.compiled();
+        assert_eq!(compiled.not_of(Product::Mi325x, false), None);
+        assert!(compiled.not_of(Product::Mi350x, false).is_some());
+        let divided = Needs {
+            virtual_function: true,
+            ..Needs::ANY
+        };
+        assert_eq!(divided.not_of(Product::Mi350x, false), None);
+        assert!(divided.not_of(Product::Mi300a, false).is_some());
     }
 }

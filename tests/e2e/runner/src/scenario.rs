@@ -121,12 +121,10 @@ impl Configuration {
         needs.product.unwrap_or(self.product)
     }
 
-    /// The GPU, where it is not the usual one.
-    fn called(&self) -> String {
-        match self.product {
-            product if product == Product::default() => String::new(),
-            product => format!("{product}, "),
-        }
+    /// The GPU, where it is not the usual one, in the words of `say`.
+    fn unusual(&self, say: impl Fn(Product) -> String) -> String {
+        let unusual = (self.product != Product::default()).then_some(self.product);
+        unusual.map(say).unwrap_or_default()
     }
 
     fn image(&self, needs: &Needs) -> Image {
@@ -178,16 +176,8 @@ impl Configuration {
 
     /// The command that runs a scenario on these guests alone.
     fn command(&self, scenario: &Scenario) -> String {
-        let Configuration {
-            kernel,
-            product,
-            xcc,
-            ..
-        } = self;
-        let product = match *product {
-            product if product == Product::default() => String::new(),
-            product => format!(" --gpu {product}"),
-        };
+        let Configuration { kernel, xcc, .. } = self;
+        let product = self.unusual(|product| format!(" --gpu {product}"));
         let parameters = match self.parameters.as_str() {
             "" => String::new(),
             parameters => format!(" --parameters '{parameters}'"),
@@ -253,7 +243,7 @@ pub fn run_group(cache: &Cache, failures: &Failures, group: &Group<'_>) -> Tally
         let name = format!(
             "{}, {}{} XCC: {}",
             configuration.kernel.series,
-            configuration.called(),
+            configuration.unusual(|product| format!("{product}, ")),
             configuration.xcc,
             scenario.name
         );
