@@ -134,10 +134,7 @@ impl Life {
     /// Lives for so many steps. Returns the status to exit with, unless the process becomes
     /// another program, which has its own life and leaves work undone.
     pub fn live(mut self, steps: u64) -> i32 {
-        let render_node = self.render_node.as_raw_fd() as u32;
-        let mut arguments = Arguments::of(&[Word::Four(render_node), Word::Four(self.gpu.id)]);
-        let acquired = self.make(Call::by_number(call::ACQUIRE_VM), &mut arguments);
-        if acquired.is_err() {
+        if self.acquire().is_err() {
             return 0;
         }
         if self.random.one_in(8) {
@@ -164,6 +161,13 @@ impl Life {
         } else {
             STUCK
         }
+    }
+
+    /// Gives the process an address space on the GPU.
+    fn acquire(&mut self) -> nix::Result<()> {
+        let node = self.render_node.as_raw_fd() as u32;
+        let mut arguments = Arguments::of(&[Word::Four(node), Word::Four(self.gpu.id)]);
+        self.make(Call::by_number(call::ACQUIRE_VM), &mut arguments)
     }
 
     /// Makes a call and notes what it returned.
@@ -225,14 +229,9 @@ impl Life {
         if !self.random.one_in(12) {
             call.ask_operation(&mut arguments);
         }
+        self.spare(call, &mut arguments);
         match call.number {
-            call::ALLOCATE => arguments.spare_doorbells(),
-            call::PROFILER => arguments.spare_queues(),
             call::EXPORT if self.kept.contains(&arguments.get(0, 8)) => return,
-            call::DEBUG => {
-                let (_, events) = &self.events_of_debugger;
-                arguments.spare_files(events.as_raw_fd() as u32);
-            }
             // It would wait for an answer of its own.
             call::RUNTIME if self.debugged => return self.transcript.close(),
             // It would wait until it has let the queue go on itself.
@@ -249,6 +248,20 @@ impl Life {
             call.number == call::DEBUG && result.is_ok() && arguments.begins_debugging();
         if result.is_ok() {
             self.keep(call, &arguments);
+        }
+    }
+
+    /// Leaves out of arguments what the stock driver does something wrong with by itself
+    /// (docs/storm.md).
+    fn spare(&self, call: Call, arguments: &mut Arguments) {
+        match call.number {
+            call::ALLOCATE => arguments.spare_doorbells(),
+            call::PROFILER => arguments.spare_queues(),
+            call::DEBUG => {
+                let (_, events) = &self.events_of_debugger;
+                arguments.spare_files(events.as_raw_fd() as u32);
+            }
+            _ => {}
         }
     }
 
@@ -694,22 +707,27 @@ impl Life {
 
     /// A child uses what its parent has opened, and what it opens itself.
     fn fork(&mut self) {
-        // The parent's own doing goes on as if there was no child.
-        let mut random = self.random.clone();
+        self.in_child(|life| {
+            for _ in 0..life.random.below(8) {
+                let call = life.random.of(CALLS).expect("there are calls");
+                let mut arguments = Arguments::new();
+                for (_, place, bytes) in call.kinds() {
+                    arguments.set(place, bytes, life.random.below(4));
+                }
+                if call.number == call::PROFILER {
+                    arguments.spare_queues();
+                }
+                let _ = call.make(&life.kfd, &mut arguments);
+            }
+        });
+    }
+
+    /// Has a child do something, waits for it, and goes on as if there was none.
+    fn in_child(&mut self, act: impl FnOnce(&mut Life)) {
         // SAFETY: this process has one thread.
         match unsafe { fork() } {
             Ok(ForkResult::Child) => {
-                for _ in 0..random.below(8) {
-                    let call = random.of(CALLS).expect("there are calls");
-                    let mut arguments = Arguments::new();
-                    for (_, place, bytes) in call.kinds() {
-                        arguments.set(place, bytes, random.below(4));
-                    }
-                    if call.number == call::PROFILER {
-                        arguments.spare_queues();
-                    }
-                    let _ = call.make(&self.kfd, &mut arguments);
-                }
+                act(self);
                 std::process::exit(0);
             }
             Ok(ForkResult::Parent { child }) => reap(child),

@@ -103,28 +103,20 @@ impl Life {
 
     /// A child with a file of its own becomes what the image has, and ends.
     fn restore(&mut self, image: Image) {
-        // SAFETY: this process has one thread.
-        match unsafe { fork() } {
-            Ok(ForkResult::Child) => {
-                if let (Ok(kfd), Ok(node)) = (
-                    open("/dev/kfd"),
-                    open(&self.gpu.render_node.to_string_lossy()),
-                ) {
-                    let (at, count) = image.devices;
-                    for bucket in 0..u64::from(count) {
-                        word_at(at + bucket * DEVICE + DEVICE_FILE)
-                            .store(node.as_raw_fd() as u32, Ordering::Relaxed);
-                    }
-                    let call = Call::by_number(call::CHECKPOINT);
-                    for operation in [RESTORE, RESUME] {
-                        let _ = call.make(&kfd, &mut image.arguments(operation));
-                    }
-                    std::thread::sleep(Duration::from_millis(20));
+        self.in_child(|life| {
+            let node = open(&life.gpu.render_node.to_string_lossy());
+            if let (Ok(kfd), Ok(node)) = (open("/dev/kfd"), node) {
+                let (at, count) = image.devices;
+                for bucket in 0..u64::from(count) {
+                    word_at(at + bucket * DEVICE + DEVICE_FILE)
+                        .store(node.as_raw_fd() as u32, Ordering::Relaxed);
                 }
-                std::process::exit(0);
+                let call = Call::by_number(call::CHECKPOINT);
+                for operation in [RESTORE, RESUME] {
+                    let _ = call.make(&kfd, &mut image.arguments(operation));
+                }
+                std::thread::sleep(Duration::from_millis(20));
             }
-            Ok(ForkResult::Parent { child }) => reap(child),
-            Err(_) => self.transcript.close(),
-        }
+        });
     }
 }

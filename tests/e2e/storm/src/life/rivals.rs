@@ -11,29 +11,19 @@ impl Life {
     /// that comes of it is noted.
     pub(super) fn race(&mut self) {
         let seed = self.random.number();
-        // SAFETY: this process has one thread.
-        match unsafe { fork() } {
-            Ok(ForkResult::Child) => {
-                let random = Random::new(seed, &[]);
-                if let Ok(life) =
-                    Transcript::new().and_then(|new| Life::new(&self.gpu, random, new))
-                {
-                    life.rival();
-                }
-                std::process::exit(0);
+        self.in_child(|life| {
+            let random = Random::new(seed, &[]);
+            let rival = Transcript::new().and_then(|new| Life::new(&life.gpu, random, new));
+            if let Ok(rival) = rival {
+                rival.rival();
             }
-            Ok(ForkResult::Parent { child }) => reap(child),
-            Err(_) => self.transcript.close(),
-        }
+        });
     }
 
     fn rival(mut self) {
         // SAFETY: it changes what becomes of this process when its parent ends.
         unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-        let node = self.render_node.as_raw_fd() as u32;
-        let mut arguments = Arguments::of(&[Word::Four(node), Word::Four(self.gpu.id)]);
-        let acquired = self.make(Call::by_number(call::ACQUIRE_VM), &mut arguments);
-        if acquired.is_err() {
+        if self.acquire().is_err() {
             return;
         }
         let object = self.random.of(OBJECTS).unwrap_or(Object::Queue);
@@ -106,14 +96,7 @@ impl Life {
             if !self.random.one_in(8) {
                 race::aim(call, &mut arguments, named);
             }
-            match call.number {
-                call::ALLOCATE => arguments.spare_doorbells(),
-                call::PROFILER => arguments.spare_queues(),
-                call::DEBUG => {
-                    arguments.spare_files(self.events_of_debugger.1.as_raw_fd() as u32);
-                }
-                _ => {}
-            }
+            self.spare(call, &mut arguments);
             if !race::is_left_out(call, &arguments) {
                 script.push(Step::Call(call, Box::new(arguments)));
             }
