@@ -11,6 +11,7 @@
 use anyhow::{bail, ensure, Context, Result};
 use gpreempt_simulator::report::table;
 use gpreempt_simulator::score::{Outcome, Score};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -301,6 +302,31 @@ const CONSTANTS: &[Variant] = &[
     ),
 ];
 
+/// Variants that are compared with the policy as it is, where queues are watched so.
+struct Table {
+    title: &'static str,
+    sampler: &'static str,
+    variants: &'static [Variant],
+}
+
+const TABLES: &[Table] = &[
+    Table {
+        title: "Without",
+        sampler: USUAL,
+        variants: WITHOUT,
+    },
+    Table {
+        title: "Without, where waves cannot be counted",
+        sampler: UNCOUNTED,
+        variants: WITHOUT_COUNTS,
+    },
+    Table {
+        title: "Constants",
+        sampler: USUAL,
+        variants: CONSTANTS,
+    },
+];
+
 /// The tree of the project.
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
@@ -367,12 +393,13 @@ fn row(name: &str, base: &[(String, Outcome)], other: &[(String, Outcome)]) -> V
     vec![name.into(), worst, best, least, most, transactions]
 }
 
-fn rows(copy: &Path, sampler: &str, variants: &[&Variant]) -> Result<Vec<Vec<String>>> {
+fn rows(
+    copy: &Path,
+    sampler: &str,
+    base: &[(String, Outcome)],
+    variants: &[&Variant],
+) -> Result<Vec<Vec<String>>> {
     let mut rows = Vec::new();
-    if variants.is_empty() {
-        return Ok(rows);
-    }
-    let base = judge(copy, sampler)?;
     for one in variants {
         let path = copy.join("rust/policy").join(one.file);
         let source = std::fs::read_to_string(&path)?;
@@ -385,7 +412,7 @@ fn rows(copy: &Path, sampler: &str, variants: &[&Variant]) -> Result<Vec<Vec<Str
         std::fs::write(&path, source.replace(one.from, one.to))?;
         let figures = judge(copy, sampler);
         std::fs::write(&path, source)?;
-        let row = row(one.name, &base, &figures.with_context(|| one.name)?);
+        let row = row(one.name, base, &figures.with_context(|| one.name)?);
         eprintln!("{}", row.join(" | "));
         rows.push(row);
     }
@@ -396,23 +423,10 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let wanted =
         |one: &&Variant| words.is_empty() || words.iter().any(|word| one.name.contains(word));
-    let tables = [
-        ("Without", USUAL, WITHOUT),
-        (
-            "Without, where waves cannot be counted",
-            UNCOUNTED,
-            WITHOUT_COUNTS,
-        ),
-        ("Constants", USUAL, CONSTANTS),
-    ]
-    .map(|(title, sampler, all)| {
-        (
-            title,
-            sampler,
-            all.iter().filter(wanted).collect::<Vec<_>>(),
-        )
-    });
-    if tables.iter().all(|(.., variants)| variants.is_empty()) {
+    if !TABLES
+        .iter()
+        .any(|table| table.variants.iter().any(|one| wanted(&one)))
+    {
         bail!("no variant has one of these words in its name");
     }
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
@@ -434,11 +448,22 @@ fn main() -> Result<()> {
          in brackets.\n",
         LOADS.replace(',', ", ")
     );
-    for (title, sampler, variants) in tables {
-        let rows = rows(&place, sampler, &variants)?;
-        if !rows.is_empty() {
-            text.push_str(&format!("\n## {title}\n\n{}", table(&head, &rows)));
+    let mut bases = BTreeMap::new();
+    for Table {
+        title,
+        sampler,
+        variants,
+    } in TABLES
+    {
+        let variants: Vec<&Variant> = variants.iter().filter(wanted).collect();
+        if variants.is_empty() {
+            continue;
         }
+        if !bases.contains_key(sampler) {
+            bases.insert(sampler, judge(&place, sampler)?);
+        }
+        let rows = rows(&place, sampler, &bases[sampler], &variants)?;
+        text.push_str(&format!("\n## {title}\n\n{}", table(&head, &rows)));
     }
     print!("{text}");
     if words.is_empty() {
@@ -453,7 +478,7 @@ mod tests {
 
     #[test]
     fn each_variant_has_one_place_in_the_policy() {
-        for one in WITHOUT.iter().chain(WITHOUT_COUNTS).chain(CONSTANTS) {
+        for one in TABLES.iter().flat_map(|table| table.variants) {
             let path = project().join("rust/policy").join(one.file);
             let source = std::fs::read_to_string(path).unwrap();
             assert_eq!(
