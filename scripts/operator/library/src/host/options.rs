@@ -4,7 +4,6 @@
 //! name is not known the kernel ignores in silence.
 
 use std::collections::BTreeMap;
-use std::fs;
 
 use crate::host::tree::{Host, MODULE};
 use crate::words::gone;
@@ -39,8 +38,7 @@ pub struct Wrong {
 pub fn wrong(host: &Host) -> Vec<Wrong> {
     let mut files = BTreeMap::new();
     for folder in FOLDERS {
-        let entries = fs::read_dir(host.path(folder)).into_iter().flatten();
-        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let names = host.names(folder).into_iter();
         for name in names.filter(|name| name.ends_with(".conf")) {
             files
                 .entry(name.clone())

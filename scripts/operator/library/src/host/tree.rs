@@ -85,6 +85,24 @@ impl Host {
         self.root.join(path)
     }
 
+    /// The names in a folder, in order; none where it cannot be read.
+    pub fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(folder)).into_iter().flatten();
+        let mut all: Vec<String> = entries
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Those of them that are numbers, in order.
+    pub fn numbers(&self, folder: &str) -> Vec<u32> {
+        let names = self.names(folder);
+        let mut all: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+        all.sort_unstable();
+        all
+    }
+
     /// What is in a file, where it can be read.
     pub fn try_read(&self, path: &str) -> Option<String> {
         fs::read(self.path(path)).ok().map(text)

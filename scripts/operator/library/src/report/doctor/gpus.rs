@@ -2,8 +2,6 @@
 //! What the doctor says of the GPUs: of those that KFD has, whether they are supported, and of
 //! those of the MI300 series that no driver has, why that may be.
 
-use std::fs;
-
 use super::{version, Doctor};
 use crate::host::amd_driver;
 
@@ -26,7 +24,7 @@ const DRIVERS_LOG: &str = "sudo dmesg | grep -e kfd -e amdgpu";
 impl Doctor<'_> {
     pub(super) fn gpus(&mut self) {
         let mut found = false;
-        for node in self.nodes() {
+        for node in self.host.numbers(NODES) {
             let text = self.host.try_read(&format!("{NODES}/{node}/properties"));
             let version = text.as_deref().map_or(0, gfx_version);
             // A processor is a node as well.
@@ -55,7 +53,7 @@ impl Doctor<'_> {
 
     /// GPUs that the driver has not taken, or that were taken from it and given to no other.
     fn without_driver(&mut self) {
-        for address in self.names(DEVICES) {
+        for address in self.host.names(DEVICES) {
             let place = format!("{DEVICES}/{address}");
             let number = |file| {
                 let text = self.host.try_read(&format!("{place}/{file}"))?;
@@ -88,24 +86,6 @@ impl Doctor<'_> {
     fn has_too_old_a_driver(&self) -> bool {
         version(self.release) <= LAST_WITHOUT
             && amd_driver::found(self.host, self.release).is_none()
-    }
-
-    /// The names in a folder, in order; none where it is not there.
-    fn names(&self, folder: &str) -> Vec<String> {
-        let entries = fs::read_dir(self.host.path(folder)).into_iter().flatten();
-        let mut all: Vec<String> = entries
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .collect();
-        all.sort_unstable();
-        all
-    }
-
-    /// The numbers of KFD's nodes.
-    fn nodes(&self) -> Vec<u32> {
-        let names = self.names(NODES);
-        let mut all: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
-        all.sort_unstable();
-        all
     }
 }
 

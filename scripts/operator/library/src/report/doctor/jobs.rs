@@ -37,7 +37,7 @@ pub(super) fn known(host: &Host, nodes: &[Node]) -> Vec<Known> {
         })
         .collect();
     let swaps = swaps(host);
-    for pid in programs(host) {
+    for pid in host.numbers(PROGRAMS) {
         let name = host.try_read(&format!("proc/{pid}/comm"));
         let who = format!("process {pid} ({})", shown(name.unwrap_or_default().trim()));
         if ignores_priorities(host, pid) {
@@ -65,16 +65,6 @@ fn shown(text: &str) -> String {
     text.chars()
         .map(|letter| if letter.is_control() { '?' } else { letter })
         .collect()
-}
-
-/// The programs that KFD knows, each once, in their order.
-fn programs(host: &Host) -> Vec<u32> {
-    let entries = fs::read_dir(host.path(PROGRAMS)).into_iter().flatten();
-    let mut all: Vec<u32> = entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .collect();
-    all.sort_unstable();
-    all
 }
 
 /// Whether a program was started so that HIP does without priorities.
