@@ -194,6 +194,11 @@ impl Device {
         self.ask(Command::SetWorlds { worlds })
     }
 
+    /// The host of a virtual function resets the GPU, once the guest is ready for it.
+    pub fn host_reset(&mut self) -> Result<()> {
+        self.ask(Command::HostReset)
+    }
+
     /// Begins strict mode, with nothing cached, or ends it.
     pub fn set_strict(&mut self, strict: bool) -> Result<()> {
         self.ask(Command::SetStrict { strict })

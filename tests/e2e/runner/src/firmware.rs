@@ -37,16 +37,16 @@ pub fn files(product: Product) -> Vec<(String, Vec<u8>)> {
     let name = |block: &str, (major, minor, revision): Version, ending: &str| {
         format!("amdgpu/{block}_{major}_{minor}_{revision}{ending}.bin")
     };
+    let mec = file(
+        (1, 0),
+        (9, 4),
+        mec_version(product),
+        &[MEC_FEATURE, 0x300, 0x10],
+    );
     vec![
-        (
-            name("gc", versions.graphics, "_mec"),
-            file(
-                (1, 0),
-                (9, 4),
-                mec_version(product),
-                &[MEC_FEATURE, 0x300, 0x10],
-            ),
-        ),
+        (name("gc", versions.graphics, "_mec"), mec.clone()),
+        // Virtual functions have one of their own, without which 6.12 refuses them.
+        (name("gc", versions.graphics, "_sjt_mec"), mec),
         (
             name("gc", versions.graphics, "_rlc"),
             file((2, 0), (9, 4), RLC_VERSION, &rlc_lists),

@@ -15,7 +15,7 @@ use vgpu_model::{Faults, Moment};
 
 use super::contention::{accounts, armed, ready_again, urgent_goes_on, wait_until_stopped};
 use super::preemption::{PATIENCE, UNBOUNDED};
-use super::recovery::reset_gpu;
+use super::recovery::{begin_reset, reset_gpu};
 use crate::background::{Background, Expect};
 use crate::guest::{on_disk, Guest};
 use crate::load::Load;
@@ -246,8 +246,7 @@ fn reset(guest: &mut Guest, scene: &Scene, state: State) -> Result<()> {
     if state.moment().is_none() {
         return reset_gpu(guest);
     }
-    let line = "cat /sys/kernel/debug/dri/0000:01:00.0/amdgpu_gpu_recover";
-    Background::shell(guest, line, Expect::Anything)?;
+    begin_reset(guest)?;
     guest.wait_until("the reset begins", PATIENCE, |guest| {
         Ok(troubles(guest)? > scene.troubles)
     })?;

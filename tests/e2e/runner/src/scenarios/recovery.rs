@@ -94,12 +94,20 @@ pub(super) fn expect_reset(guest: &mut Guest) {
     }
 }
 
+/// Has the driver begin to reset the GPU: by its file, or, as it has none on a virtual
+/// function, because the host wants it.
+pub(super) fn begin_reset(guest: &mut Guest) -> Result<()> {
+    if guest.shape.virtual_function {
+        return guest.device.host_reset();
+    }
+    let line = "cat /sys/kernel/debug/dri/0000:01:00.0/amdgpu_gpu_recover";
+    Background::shell(guest, line, Expect::Anything).map(drop)
+}
+
 /// Has the driver reset the GPU, and waits until it is back.
 pub(super) fn reset_gpu(guest: &mut Guest) -> Result<()> {
     let resets = guest.device.state()?.resets;
-    guest
-        .agent()
-        .shell("cat /sys/kernel/debug/dri/0000:01:00.0/amdgpu_gpu_recover")?;
+    begin_reset(guest)?;
     guest.wait_for_log(") succeeded!", PATIENCE)?;
     ensure!(
         guest.device.state()?.resets > resets,

@@ -7,6 +7,7 @@ use anyhow::{bail, ensure, Result};
 use serde_json::json;
 use vgpu_model::{Block, RegisterReport, Worlds};
 
+use super::failure;
 use super::preemption::{
     got_through, inversion, short, wait_for_heavy, whole, PATIENCE, ROUND_NS, UNBOUNDED,
 };
@@ -48,6 +49,12 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "queues are stopped and started on a virtual function that others have in between",
         needs: VIRTUAL,
         run: takes_turns,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "the host resets a virtual function while a queue is stopped",
+        needs: VIRTUAL,
+        run: failure::reset,
     },
 ];
 

@@ -156,6 +156,11 @@ impl Device {
         self.gpu.set_worlds(worlds)
     }
 
+    /// The host of a virtual function tells the guest that it wants to reset the GPU.
+    pub fn host_reset(&mut self) -> Result<(), ConfigError> {
+        self.gpu.host_reset()
+    }
+
     /// Sets how long an AQL packet takes from now on.
     pub fn set_aql_packet(&mut self, nanos: u64) -> Result<(), ConfigError> {
         self.gpu.set_aql_packet(nanos)

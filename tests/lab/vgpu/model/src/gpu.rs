@@ -123,6 +123,14 @@ impl Gpu {
         Ok(())
     }
 
+    /// The host of a virtual function wants to reset the GPU.
+    pub fn host_reset(&mut self) -> Result<(), ConfigError> {
+        let Engines { bus, host, .. } = &mut self.engines;
+        bus.config.check_host()?;
+        host.announce_reset(bus);
+        Ok(())
+    }
+
     /// Does what is due in its own time. Whether that is all.
     fn run_until(&mut self, now: GpuNanos) -> bool {
         let enough = self.instructions + INSTRUCTIONS;

@@ -71,6 +71,8 @@ pub enum Command {
     SetAqlPacket { nanos: u64 },
     /// Sets how a virtual function takes turns with others from now on.
     SetWorlds { worlds: Option<Worlds> },
+    /// The host of a virtual function wants to reset the GPU.
+    HostReset,
     /// Begins strict mode, with nothing cached, or ends it.
     SetStrict { strict: bool },
     /// What strict mode has found.
@@ -146,6 +148,10 @@ fn answer(command: Command, gpu: &Gpu) -> serde_json::Result<Value> {
         Command::SetWorlds { worlds } => {
             let set = device.set_worlds(worlds);
             set.map_err(serde_json::Error::custom)?;
+            Ok(Value::Null)
+        }
+        Command::HostReset => {
+            device.host_reset().map_err(serde_json::Error::custom)?;
             Ok(Value::Null)
         }
         Command::SetStrict { strict } => {
@@ -248,11 +254,15 @@ mod tests {
     }
 
     #[test]
-    fn only_a_virtual_function_takes_turns() {
-        let line = r#"{"id":1,"command":"set_worlds","worlds":{"own":7,"others":9}}"#;
-        let refused = reply(line, &gpu());
-        let error = refused["error"].as_str().unwrap();
-        assert!(error.contains("virtual function"), "{error}");
+    fn only_a_virtual_function_has_a_host() {
+        for line in [
+            r#"{"id":1,"command":"set_worlds","worlds":{"own":7,"others":9}}"#,
+            r#"{"id":1,"command":"host_reset"}"#,
+        ] {
+            let refused = reply(line, &gpu());
+            let error = refused["error"].as_str().unwrap();
+            assert!(error.contains("virtual function"), "{error}");
+        }
     }
 
     #[test]

@@ -35,6 +35,7 @@ mod request {
 mod answer {
     pub const NOTHING: u32 = 0;
     pub const READY: u32 = 1;
+    pub const RESET_COMES: u32 = 2;
     pub const RESET_DONE: u32 = 3;
     pub const FAIL: u32 = 5;
     pub const INIT_DATA_READY: u32 = 7;
@@ -112,6 +113,11 @@ impl Host {
             }
         }
         Consequence::Nothing
+    }
+
+    /// The host wants to reset the GPU, and does so once the guest is ready for it.
+    pub fn announce_reset(&self, bus: &mut Buses) {
+        say(bus, [answer::RESET_COMES, 0, 0, 0]);
     }
 
     /// The GPU has been reset, as was asked.

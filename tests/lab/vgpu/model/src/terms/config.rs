@@ -166,8 +166,8 @@ pub enum ConfigError {
     },
     #[error("video memory is {0} bytes, but must be a multiple of 16 MiB from 64 MiB to 64 GiB")]
     VramSize(u64),
-    #[error("only a virtual function takes turns with others")]
-    NoWorlds,
+    #[error("only a virtual function has a host")]
+    NoHost,
 }
 
 /// In nanoseconds: no time may be longer. Bandwidths have the same bound.
@@ -258,9 +258,14 @@ impl Config {
     pub fn check_worlds(&self, worlds: Worlds) -> Result<(), ConfigError> {
         range("own", worlds.own, 1, SECOND)?;
         range("others", worlds.others, 1, SECOND)?;
+        self.check_host()
+    }
+
+    /// Whether there is a host.
+    pub fn check_host(&self) -> Result<(), ConfigError> {
         match self.virtual_function {
             true => Ok(()),
-            false => Err(ConfigError::NoWorlds),
+            false => Err(ConfigError::NoHost),
         }
     }
 

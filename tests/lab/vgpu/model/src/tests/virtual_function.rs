@@ -93,6 +93,17 @@ fn a_reset_leaves_the_mailbox_and_clears_the_rest() {
 }
 
 #[test]
+fn the_host_resets_the_gpu_once_the_guest_is_ready() {
+    let mut it = fixture();
+    it.device.host_reset().unwrap();
+    it.pass(1_000_000);
+    assert_eq!(it.read(ANSWER), 2);
+    assert_eq!(it.device.state().resets, 0);
+    assert_eq!(it.ask(201), 3);
+    assert_eq!(it.device.state().resets, 1);
+}
+
+#[test]
 fn a_silent_host_hears_nothing() {
     let mut it = fixture();
     it.device.set_faults(Faults {
@@ -255,13 +266,14 @@ fn who_sets_up_the_gpu_is_not_interrupted() {
 }
 
 #[test]
-fn only_a_virtual_function_takes_turns() {
+fn only_a_virtual_function_takes_turns_or_is_reset_by_its_host() {
     let bus = Box::new(TestBus::new(1 << 20));
     let vram = Box::new(TestVram::new(64 << 20));
     let mut device = Device::new(Config::default(), bus, vram).unwrap();
     let worlds = |own, others| Some(Worlds { own, others });
     let error = device.set_worlds(worlds(1, 1)).unwrap_err().to_string();
-    assert_eq!(error, "only a virtual function takes turns with others");
+    assert_eq!(error, "only a virtual function has a host");
+    assert_eq!(device.host_reset().unwrap_err().to_string(), error);
     let mut it = fixture();
     for (own, others) in [(0, 1), (1, 0), (1, 2_000_000_000)] {
         assert!(it.device.set_worlds(worlds(own, others)).is_err());
