@@ -196,6 +196,12 @@ impl Configuration {
         if self.virtual_function {
             command += " --virtual-function";
         }
+        command += match self.clock {
+            // Who wants such a clock has it without being asked.
+            Clock::Own if !scenario.needs.own_clock => " --clock guest",
+            Clock::Host | Clock::Own => "",
+            Clock::Hurried => " --clock hurried",
+        };
         if scenario.suite == Suite::Storm {
             command += &self.storm.options();
         }
@@ -362,6 +368,10 @@ mod tests {
 
     /// The command for a scenario on a kernel with that name, or on an image.
     fn command(series: &str, origin: Option<&str>) -> String {
+        command_by(Clock::Host, series, origin)
+    }
+
+    fn command_by(clock: Clock, series: &str, origin: Option<&str>) -> String {
         let kernel = Kernel {
             series: series.into(),
             release: "7.3.4".into(),
@@ -374,7 +384,11 @@ mod tests {
             needs: Needs::ANY,
             run: |_| Ok(()),
         };
-        Configuration::new(kernel, 8).command(&scenario)
+        let configuration = Configuration {
+            clock,
+            ..Configuration::new(kernel, 8)
+        };
+        configuration.command(&scenario)
     }
 
     #[test]
@@ -382,6 +396,10 @@ mod tests {
         assert_eq!(
             command("7.3", None),
             "scripts/test/e2e --kernel 7.3 --xcc 8 --filter 'all is well'"
+        );
+        assert_eq!(
+            command_by(Clock::Own, "7.3", None),
+            "scripts/test/e2e --kernel 7.3 --clock guest --xcc 8 --filter 'all is well'"
         );
         assert_eq!(
             command("7.3.4", None),

@@ -50,6 +50,12 @@ pub const SCENARIOS: &[Scenario] = &[
 /// Dispatches of a request, of which several fill the ring exactly.
 const DISPATCHES: u32 = 16;
 const RING: u32 = 128;
+/// For how long a request's packets are not all written, by the GPU's clock. In the middle of
+/// this time the first ones are, so that the module has a reason to stop others while the last
+/// ones are not. It waits for as long as four transactions take, on whichever clock, and for a
+/// sixteenth of all time, which the pauses between requests leave room for.
+const UNWRITTEN_GPU_NS: u64 = 200_000;
+const THINK_GPU_NS: u64 = 4_000_000;
 
 /// Requests whose packets are written some time after their places were taken, as those of
 /// a graph in HIP.
@@ -59,7 +65,7 @@ fn graphs(priority: u32, unwritten_guest_ns: u64) -> Value {
         1,
         10_000,
         json!({"group": "graphs", "priority": priority, "requests": 1_000_000,
-            "arrival": {"closed_loop": {"think_ns": 1_000_000}},
+            "arrival": {"closed_loop": {"think_ns": THINK_GPU_NS}},
             "ring_packets": RING, "dispatches_per_request": DISPATCHES,
             "unwritten_guest_ns": unwritten_guest_ns}),
     )
@@ -103,7 +109,8 @@ fn by_kfd_alone(guest: &mut Guest) -> Result<()> {
 fn waits(guest: &mut Guest, parameters: &str) -> Result<()> {
     const TRANSACTIONS: u64 = 60;
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED} {parameters}"))?;
-    let queues = json!([heavy(guest, 1_000_000), graphs(15, 5_000_000)]);
+    let late = u64::from(guest.image.clock.dilation()) * UNWRITTEN_GPU_NS;
+    let queues = json!([heavy(guest, 1_000_000), graphs(15, late)]);
     let load = Load::start(guest, json!({"queues": queues}))?;
     read_in_halves(guest, &load)?;
     let before = Table::Stats.sum(guest, "transactions")?;
