@@ -133,6 +133,11 @@ impl Guest {
         Ok(files)
     }
 
+    /// What QEMU has said.
+    pub fn emulator_said(&self) -> Result<String> {
+        Machine::said(self.directory.path())
+    }
+
     /// Unpacks more files into a directory of the guest; the keys are their names there.
     pub fn add_files(&mut self, files: &BTreeMap<String, PathBuf>, place: &str) -> Result<()> {
         let disk = self.directory.path().join("second-disk");

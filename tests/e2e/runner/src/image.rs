@@ -85,6 +85,9 @@ pub struct Image {
     pub clock: Clock,
     /// In which way the processors of a guest with a clock of its own take turns.
     pub seed: Option<u64>,
+    /// The host takes a processor from such a guest now and then, for so many microseconds
+    /// at most. That is a matter of the seed, too.
+    pub holds_us: Option<u64>,
 }
 
 /// The clock of a guest and of its GPU.

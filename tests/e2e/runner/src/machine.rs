@@ -183,6 +183,9 @@ impl Machine {
         if let Some(seed) = image.seed {
             command.env("GUEST_CLOCK_SEED", seed.to_string());
         }
+        if let Some(longest) = image.holds_us {
+            command.env("GUEST_CLOCK_HOLDS_US", longest.to_string());
+        }
         if image.clock == Clock::Hurried {
             command.env("GUEST_CLOCK_HURRIES", "1");
         }
@@ -295,6 +298,11 @@ impl Machine {
         machine.qmp.execute("cont", Value::Null)?;
         machine.agent.hello(&asked, START_PATIENCE)?;
         Ok(machine)
+    }
+
+    /// What QEMU has said since a machine was started in this directory.
+    pub fn said(directory: &Path) -> Result<String> {
+        fs::read_to_string(directory.join(LOG)).context("QEMU has no log")
     }
 
     /// QEMU's process.

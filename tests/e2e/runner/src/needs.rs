@@ -22,8 +22,9 @@ pub struct Needs {
     pub divisible: bool,
     /// A GPU that is a virtual function.
     pub virtual_function: bool,
-    /// A GPU whose waves can be counted, which those of a virtual function cannot.
-    pub counted_waves: bool,
+    /// Not a virtual function, whose waves cannot be counted, whose queues are always the
+    /// firmware's, and which a driver with gpu_recovery=0 does not have reset.
+    pub bare_metal: bool,
     /// AQL read pointers that move at completion.
     pub rptr_at_completion: bool,
     /// It leaves the guest in a state that no other scenario can work in. The
@@ -57,7 +58,7 @@ impl Needs {
         small: false,
         divisible: false,
         virtual_function: false,
-        counted_waves: false,
+        bare_metal: false,
         rptr_at_completion: false,
         spoils: false,
         failing_allocations: false,
@@ -120,9 +121,8 @@ impl Needs {
                     .then(|| "that has no virtual functions".to_owned())
             })
             .or_else(|| {
-                // Only the host divides it, its queues are the firmware's, and nobody counts
-                // its waves.
-                let unfit = self.sched_policy != 0 || self.divisible || self.counted_waves;
+                // Only the host divides it.
+                let unfit = self.sched_policy != 0 || self.divisible || self.bare_metal;
                 (virtual_function && unfit)
                     .then(|| "a virtual function lacks what it needs".to_owned())
             })
@@ -165,7 +165,7 @@ mod tests {
                 ..Needs::ANY
             },
             Needs {
-                counted_waves: true,
+                bare_metal: true,
                 ..Needs::ANY
             },
         ];

@@ -157,6 +157,7 @@ impl Configuration {
                 clock => clock,
             },
             seed: None,
+            holds_us: None,
         }
     }
 

@@ -74,6 +74,7 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "a driver that transaction=direct does not know is refused in words",
         needs: Needs {
             spoils: true,
+            bare_metal: true,
             ..ONCE
         },
         run: refused,

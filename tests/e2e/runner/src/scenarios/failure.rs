@@ -40,6 +40,7 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "firmware that does not answer is not asked again before the GPU is reset",
         needs: Needs {
             spoils: true,
+            bare_metal: true,
             ..Needs::ONCE
         },
         run: not_again,

@@ -47,6 +47,7 @@ mod save;
 mod selftest;
 mod short_memory;
 mod sleep;
+mod stolen;
 mod storm;
 pub mod tinygrad;
 mod trace;
@@ -67,6 +68,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         save::SCENARIOS,
         short_memory::SCENARIOS,
         sleep::SCENARIOS,
+        stolen::SCENARIOS,
         requests::SCENARIOS,
         clock::SCENARIOS,
         user_scheduler::SCENARIOS,

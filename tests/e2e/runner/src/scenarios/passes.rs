@@ -18,7 +18,7 @@ pub const SCENARIOS: &[Scenario] = &[
         suite: Suite::E2e,
         name: "an inversion is decided in the first pass after the grace",
         needs: Needs {
-            counted_waves: true,
+            bare_metal: true,
             ..Needs::ONCE
         },
         run: first_pass,
@@ -48,6 +48,11 @@ pub const SCENARIOS: &[Scenario] = &[
 
 /// Far longer than two passes, so that it is the grace that counts.
 const GRACE_US: u64 = 40_000;
+
+/// For how long a queue is stopped where starts at the bound are looked at, and how often
+/// the module looks there.
+pub(super) const BOUND_MS: u64 = 60;
+pub(super) const POLL_US: u64 = 1000;
 
 /// Passes that lie wholly between a time and a line of the trace. The mark of a
 /// pass is its end, so of so many marks the first may belong to a pass that began
@@ -113,13 +118,13 @@ fn first_pass(guest: &mut Guest) -> Result<()> {
     module.unload(guest)
 }
 
-fn first_pass_after_bound(guest: &mut Guest) -> Result<()> {
-    const BOUND_MS: u64 = 60;
+/// Starts when a queue was stopped for as long as it may be, and where they are in the trace.
+pub(super) fn starts_at_bound(guest: &mut Guest, times: usize) -> Result<(Vec<Line>, Vec<usize>)> {
     let module = Module::load(
         guest,
         &format!(
             "mode=enforce max_stop_ms={BOUND_MS} noprogress_ms=60000 stop_budget_ms=1000 \
-             poll_interval_us=1000"
+             poll_interval_us={POLL_US}"
         ),
     )?;
     tracing::start(guest)?;
@@ -130,12 +135,21 @@ fn first_pass_after_bound(guest: &mut Guest) -> Result<()> {
         (0..lines.len()).filter(|&at| bound(&lines[at])).collect()
     };
     let mut lines = Vec::new();
-    guest.wait_until("the bound has started it five times", PATIENCE, |guest| {
+    guest.wait_until("the bound has started it often", PATIENCE, |guest| {
         lines = tracing::read(guest)?;
-        Ok(bounds(&lines).len() >= 5)
+        Ok(bounds(&lines).len() >= times)
     })?;
     tracing::stop(guest)?;
-    for at in bounds(&lines) {
+    load.stop(guest)?;
+    load.finish(guest)?;
+    module.unload(guest)?;
+    let places = bounds(&lines);
+    Ok((lines, places))
+}
+
+fn first_pass_after_bound(guest: &mut Guest) -> Result<()> {
+    let (lines, places) = starts_at_bound(guest, 5)?;
+    for at in places {
         let line = &lines[at];
         let age = line.1.number("age_ns").context("no age")?;
         ensure!(
@@ -145,9 +159,7 @@ fn first_pass_after_bound(guest: &mut Guest) -> Result<()> {
         let late = whole_passes(&lines, began_us(line)? + BOUND_MS * 1000, at);
         ensure!(late == 0, "{late} passes let the bound go by: {line:?}");
     }
-    load.stop(guest)?;
-    load.finish(guest)?;
-    module.unload(guest)
+    Ok(())
 }
 
 /// How often the module's threads have been put to sleep and woken.

@@ -39,6 +39,8 @@ struct Functions {
     all_cpu_threads_idle: unsafe extern "C" fn() -> bool,
     qemu_get_cpu: unsafe extern "C" fn(c_int) -> *mut c_void,
     cpu_has_work: unsafe extern "C" fn(*mut c_void) -> bool,
+    cpu_pause: unsafe extern "C" fn(*mut c_void),
+    cpu_resume: unsafe extern "C" fn(*mut c_void),
     qemu_clock_enable: unsafe extern "C" fn(c_int, bool),
     get_ptr_rcu_reader: unsafe extern "C" fn() -> *mut ReaderState,
     rcu_remove_force_rcu_notifier: unsafe extern "C" fn(*mut Notifier),
@@ -67,6 +69,8 @@ static QEMU: LazyLock<Functions> = LazyLock::new(|| {
             all_cpu_threads_idle: next(c"all_cpu_threads_idle"),
             qemu_get_cpu: next(c"qemu_get_cpu"),
             cpu_has_work: next(c"cpu_has_work"),
+            cpu_pause: next(c"cpu_pause"),
+            cpu_resume: next(c"cpu_resume"),
             qemu_clock_enable: next(c"qemu_clock_enable"),
             get_ptr_rcu_reader: next(c"get_ptr_rcu_reader"),
             rcu_remove_force_rcu_notifier: next(c"rcu_remove_force_rcu_notifier"),
@@ -174,11 +178,16 @@ pub fn is_idle() -> bool {
 /// Whether one of the guest's processors has an interrupt to see to. Of one that executes
 /// that does not say it.
 pub fn has_interrupt() -> bool {
+    // SAFETY: It is a processor, which stays.
+    processors().any(|processor| unsafe { (QEMU.cpu_has_work)(processor.0) })
+}
+
+/// All of the guest's processors.
+pub fn processors() -> impl Iterator<Item = Processor> {
     // SAFETY: Any thread may ask for a processor; there is none behind the last.
     let all = (0..).map(|number| unsafe { (QEMU.qemu_get_cpu)(number) });
     all.take_while(|processor| !processor.is_null())
-        // SAFETY: It is a processor, which stays.
-        .any(|processor| unsafe { (QEMU.cpu_has_work)(processor) })
+        .map(Processor)
 }
 
 /// The guest's processor that the calling thread executes.
@@ -193,11 +202,15 @@ pub fn processor() -> Option<Processor> {
     (!processor.is_null()).then_some(Processor(processor))
 }
 
-/// The guest's processor that the calling thread executes, which waits for an access.
+/// A processor of the guest's.
 pub struct Processor(*mut c_void);
 
+// SAFETY: It stays where it is, and QEMU's functions say themselves who may call them.
+unsafe impl Send for Processor {}
+
 impl Processor {
-    /// Lets time pass in which no instruction is executed.
+    /// The calling thread executes it, and it waits for an access: lets time pass in which
+    /// no instruction is executed.
     pub fn waits(&self, nanos: u64) {
         let nanos = i64::try_from(nanos).unwrap_or(i64::MAX);
         // No thread but this one changes the word while a processor is not idle.
@@ -206,6 +219,26 @@ impl Processor {
         // again.
         // SAFETY: The processor is the calling thread's.
         unsafe { (QEMU.cpu_exit)(self.0) };
+    }
+
+    /// Has it stand still, whatever it is at.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread has QEMU's big lock.
+    pub unsafe fn hold(&self) {
+        // SAFETY: It is a processor, which stays; the lock is the caller's promise.
+        unsafe { (QEMU.cpu_pause)(self.0) };
+    }
+
+    /// Undoes [`Processor::hold`].
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    pub unsafe fn go_on(&self) {
+        // SAFETY: As there.
+        unsafe { (QEMU.cpu_resume)(self.0) };
     }
 }
 

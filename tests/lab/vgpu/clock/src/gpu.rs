@@ -12,7 +12,7 @@ use vgpu_server::guest_time::{GuestTime, NEVER};
 
 use crate::access::Access;
 use crate::emulator::{self, Timer};
-use crate::{main_loop, turns};
+use crate::{holds, main_loop, turns};
 
 pub struct Gpu {
     /// QEMU's name for the device, which is that of the GPU's socket.
@@ -45,6 +45,7 @@ pub fn at(socket: c_int) -> Option<&'static Gpu> {
     gpus.insert(path, gpu);
     drop(gpus);
     turns::are_short();
+    holds::begin();
     Some(gpu)
 }
 

@@ -13,6 +13,7 @@
 //!   done it, and then gives the guest the interrupt, if there was one ([`gpu`]).
 //! - Another has the guest's processors take turns often enough, and keeps the guest from
 //!   running ahead of the host's time while nothing happens ([`turns`]).
+//! - The host may take processors from the guest for a while ([`holds`]).
 //! - What the runner asks the agent in the guest comes at times of the guest's clock
 //!   ([`questions`]).
 //! - QEMU's main loop stays out of the way of the guest's processors ([`main_loop`]).
@@ -23,8 +24,10 @@
 mod access;
 mod emulator;
 mod gpu;
+mod holds;
 mod main_loop;
 mod questions;
+mod random;
 mod turns;
 
 use std::ffi::{c_int, c_uint, c_void};

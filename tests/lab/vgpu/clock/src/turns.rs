@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::emulator::{self, Timer};
 use crate::gpu;
+use crate::random::{self, Random};
 
 /// So long is a turn of two busy processors together: a few microseconds of the GPU.
 const SHORT_NS: u64 = 20_000;
@@ -22,10 +23,6 @@ const SHORT_NS: u64 = 20_000;
 const LONG_NS: u64 = 1_000_000;
 /// Whoever sets this wants the guest's time to pass as fast as it can while a GPU works.
 const HURRY: &str = "GUEST_CLOCK_HURRIES";
-/// With a number here, turns are half as long or as long again, as the number says: what
-/// depends on which processor comes first happens in another way with another number, and
-/// in the same way with the same.
-const SEED: &str = "GUEST_CLOCK_SEED";
 
 struct Turns {
     /// How long a turn is at the moment.
@@ -36,12 +33,13 @@ struct Turns {
     /// When the guest's time and the host's were the same last.
     guest: u64,
     host: Instant,
-    /// What the lengths of short turns follow from, where they are not all the same.
-    seed: Option<u64>,
+    /// What the lengths of short turns follow from, where they are not all the same: they
+    /// are half as long, or as long again.
+    random: Option<Random>,
 }
 
 static TURNS: LazyLock<Mutex<Turns>> = LazyLock::new(|| {
-    let seed = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok());
+    let seed = random::seed();
     Mutex::new(Turns::new(emulator::now(), emulator::instructions(), seed))
 });
 static TIMER: LazyLock<Timer> = LazyLock::new(|| Timer::new(is_over, std::ptr::null_mut()));
@@ -88,21 +86,14 @@ impl Turns {
             instructions,
             guest: now,
             host: Instant::now(),
-            seed,
+            random: seed.map(Random),
         }
     }
 
     /// The length of a short turn.
     fn short(&mut self) -> u64 {
-        let Some(seed) = &mut self.seed else {
-            return SHORT_NS;
-        };
-        // The usual generator of random numbers with 64 bits (Knuth's MMIX), whose upper
-        // bits are the good ones.
-        *seed = seed
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        SHORT_NS / 2 + (*seed >> 33) % SHORT_NS
+        let random = self.random.as_mut();
+        random.map_or(SHORT_NS, |random| SHORT_NS / 2 + random.below(SHORT_NS))
     }
 
     /// A turn begins; when it is over.
