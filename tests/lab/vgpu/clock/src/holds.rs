@@ -6,7 +6,7 @@
 //! one, when and for how long follows from the seed. Each is written to QEMU's log.
 
 use std::ffi::c_void;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, Once, PoisonError};
 
 use crate::emulator::{self, Processor, Timer};
 use crate::random::{self, Random};
@@ -32,10 +32,11 @@ static HOLDS: LazyLock<Option<Mutex<Holds>>> = LazyLock::new(|| {
 });
 static TIMER: LazyLock<Timer> = LazyLock::new(|| Timer::new(is_due, std::ptr::null_mut()));
 
-/// The guest has a GPU: from now on.
+/// The guest has a GPU: from the first one on.
 pub fn begin() {
+    static BEGIN: Once = Once::new();
     if HOLDS.is_some() {
-        TIMER.set(emulator::now());
+        BEGIN.call_once(|| TIMER.set(emulator::now()));
     }
 }
 
