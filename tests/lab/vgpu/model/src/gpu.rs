@@ -227,6 +227,7 @@ impl Gpu {
         for key in self.schedulers.waiting() {
             preempt::begin_exit(engines, key, Exit::Save, hws::ALL_DIES);
         }
+        self.schedulers.answer(engines);
     }
 
     pub fn set_faults_at(&mut self, moment: Moment, faults: Faults) {

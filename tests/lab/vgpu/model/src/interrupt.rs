@@ -5,7 +5,7 @@
 
 use crate::memory::{Memory, Space};
 use crate::registers::table::ih;
-use crate::registers::RegisterFile;
+use crate::registers::{io_die_of, RegisterFile};
 use crate::terms::GpuNanos;
 
 pub const ENTRY_BYTES: u32 = 32;
@@ -21,7 +21,7 @@ pub mod client {
     pub const GRAPHICS_MEMORY: u32 = 0x1b;
     pub const SHADER_ENGINE: u32 = 0x0a;
     pub const SYSTEM_MEMORY: u32 = 0x12;
-    /// By SDMA engine.
+    /// By SDMA engine of an I/O die.
     pub const SDMA: [u32; 4] = [0x08, 0x09, 0x01, 0x04];
 }
 
@@ -36,11 +36,16 @@ pub mod source {
     pub const WAVE_MESSAGE: u32 = 239;
 }
 
-/// The node of each XCC; 0 is the first I/O die with the SDMA engines.
+/// The node of each XCC. Every fourth number, from 0 on, is an I/O die with its SDMA engines.
 const XCC_NODES: [u32; 8] = [1, 2, 5, 6, 9, 10, 13, 14];
 
 pub fn xcc_node(xcc: u32) -> u32 {
     XCC_NODES[xcc as usize & 7]
+}
+
+/// The node of an SDMA engine.
+pub fn sdma_node(engine: u32) -> u32 {
+    4 * io_die_of(engine)
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -38,6 +38,9 @@ struct Arguments {
     /// SDMA engines.
     #[arg(long, default_value_t = 1)]
     sdma: u32,
+    /// Parts of video memory that it has come up with, 1 or 4.
+    #[arg(long, default_value_t = 1)]
+    memory_partitions: u32,
     /// Compute units of each of the four shader engines of a die.
     #[arg(long, default_value_t = 10)]
     cu_per_sh: u32,
@@ -85,6 +88,7 @@ fn main() -> Result<()> {
         product: arguments.product,
         xcc_count: arguments.xcc,
         sdma_count: arguments.sdma,
+        memory_partitions: arguments.memory_partitions,
         cu_per_shader_engine: arguments.cu_per_sh,
         virtual_function: arguments.virtual_function,
         read_pointer: arguments.rptr.into(),

@@ -75,6 +75,8 @@ pub struct Hws {
     operation: Option<Operation>,
     /// The ring that waits for the operation to end.
     ring: Option<QueueKey>,
+    /// Answers that are held.
+    held: Vec<SchedulerStep>,
     slice_started: GpuNanos,
     slice_serial: u64,
 }
@@ -147,6 +149,13 @@ impl Schedulers {
     pub fn queue_left(&mut self, engines: &mut Engines, key: QueueKey) {
         for scheduler in &mut self.0 {
             scheduler.queue_left(engines, key);
+        }
+    }
+
+    /// Those whose answers are held no more give them.
+    pub fn answer(&mut self, engines: &mut Engines) {
+        for scheduler in &mut self.0 {
+            scheduler.answer(engines);
         }
     }
 

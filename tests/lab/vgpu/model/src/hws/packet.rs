@@ -66,12 +66,23 @@ impl Hws {
             address,
             value,
         };
-        match engines.bus.faults.fence {
+        let faults = &engines.bus.faults;
+        match faults.fence {
+            _ if faults.held_fences.contains(&self.first) => self.held.push(fence),
             Fence::OnTime => self.step(engines, fence),
             Fence::Late(nanos) => self.after(engines, nanos, fence),
             Fence::Never => engines
                 .bus
                 .note("the scheduler's fence is withheld".to_owned()),
+        }
+    }
+
+    /// Answers what it was asked while its answers were held.
+    pub fn answer(&mut self, engines: &mut Engines) {
+        if !engines.bus.faults.held_fences.contains(&self.first) {
+            for fence in std::mem::take(&mut self.held) {
+                self.step(engines, fence);
+            }
         }
     }
 

@@ -4,9 +4,9 @@
 use super::{Queue, Queues, HALF};
 use crate::bus::Buses;
 use crate::clock::Event;
-use crate::interrupt::{client, source, xcc_node, Interrupt};
+use crate::interrupt::{client, sdma_node, source, xcc_node, Interrupt};
 use crate::memory::{FaultCause, MemoryFault};
-use crate::terms::{Format, QueueKey, Slot};
+use crate::terms::{Format, QueueKey, Seat, Slot};
 
 /// Of a message's first word, that a wave has sent it.
 const WAVE_ENCODING: u32 = 1 << 26;
@@ -237,7 +237,10 @@ impl Queue {
     }
 
     fn fault_interrupt(&self, fault: MemoryFault, retries: bool) -> Interrupt {
-        let is_sdma = self.slot().is_none();
+        let (is_sdma, node) = match self.seat() {
+            Seat::Sdma(ring) => (true, sdma_node(ring.engine)),
+            Seat::Compute(_) => (false, xcc_node(self.home)),
+        };
         let page = fault.address >> 12;
         let access = if fault.write { 1 << 5 } else { 1 << 4 };
         let valid = u32::from(fault.cause == FaultCause::Forbidden) << 3;
@@ -251,7 +254,7 @@ impl Queue {
             ring: valid | access,
             vmid: self.vmid(),
             pasid: self.pasid(),
-            node: if is_sdma { 0 } else { xcc_node(self.home) },
+            node,
             data: [
                 page as u32,
                 (page >> 32) as u32 & 0xf

@@ -3,7 +3,7 @@
 //! learn which blocks the GPU has and where their registers lie.
 
 use crate::registers::table::base;
-use crate::registers::{sdma_base, xcc_base};
+use crate::registers::{hub_offset, io_dies, sdma_base, xcc_base};
 use crate::terms::Config;
 
 /// How far before the end of video memory the table lies.
@@ -86,11 +86,19 @@ fn blocks(config: &Config) -> Blocks {
         let bases = [sdma_base(engine), base::SDMA0[1]];
         blocks.add(hardware::SDMA0, engine as u8, versions.copies, &bases);
     }
-    blocks.add(hardware::MMHUB, 0, versions.memory_hub, base::MMHUB);
+    for io_die in 0..io_dies(config) {
+        let bases = [base::MMHUB[0] + hub_offset(io_die), base::MMHUB[1]];
+        blocks.add(hardware::MMHUB, io_die as u8, versions.memory_hub, &bases);
+    }
     blocks.add(hardware::ATHUB, 0, (1, 8, 0), base::ATHUB);
-    blocks.add(hardware::NBIF, 0, versions.bus_interface, base::NBIO);
-    if config.virtual_function {
-        blocks.revise(1);
+    // What the driver accesses of the others' lies outside the aperture, where the upper bits
+    // of an address say which is meant, or is the first one's.
+    for io_die in 0..io_dies(config) {
+        let version = versions.bus_interface;
+        blocks.add(hardware::NBIF, io_die as u8, version, base::NBIO);
+        if config.virtual_function {
+            blocks.revise(1);
+        }
     }
     // 13.0.2, not the real 13.0.6: the latter would bring up error handling
     // that lives in firmware this GPU does not have.
@@ -212,10 +220,10 @@ mod tests {
 
     #[test]
     fn checksums_and_lengths_agree() {
-        for xcc_count in [1, 8] {
+        for (xcc_count, sdma_count) in [(1, 4), (8, 4), (8, 16)] {
             let config = Config {
                 xcc_count,
-                sdma_count: 4,
+                sdma_count,
                 ..Config::default()
             };
             let binary = build(&config);
@@ -235,10 +243,10 @@ mod tests {
     }
 
     #[test]
-    fn every_die_is_listed_once() {
+    fn every_die_and_engine_is_listed_once() {
         let config = Config {
             xcc_count: 8,
-            sdma_count: 2,
+            sdma_count: 16,
             ..Config::default()
         };
         let binary = build(&config);
@@ -246,14 +254,23 @@ mod tests {
         let count = word(&binary, at + 2);
         at += 4;
         let mut graphics = Vec::new();
+        let mut others = [(); 3].map(|()| Vec::new());
+        let kinds = [hardware::SDMA0, hardware::MMHUB, hardware::NBIF];
         for _ in 0..count {
             let bases = binary[at + 3] as usize;
             if word(&binary, at) == hardware::GC {
                 graphics.push(binary[at + 2]);
             }
+            for (instances, kind) in others.iter_mut().zip(kinds) {
+                if word(&binary, at) == kind {
+                    instances.push(binary[at + 2]);
+                }
+            }
             at += 8 + bases * 4;
         }
         assert_eq!(graphics, (0..8).collect::<Vec<u8>>());
+        let counted = [16, 4, 4].map(|count| (0..count).collect::<Vec<u8>>());
+        assert_eq!(others, counted);
         assert_eq!(at, word(&binary, 12 + 8) as usize, "the next table follows");
     }
 }

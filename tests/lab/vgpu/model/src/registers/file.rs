@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::table::{gc, mmhub, mp, nbio, smuio};
-use super::{place, xcc_base, Place};
+use super::{hub_offset, io_dies, place, xcc_base, Place};
 use crate::terms::{Config, Slot};
 
 const QUEUE_FIRST: u32 = gc::CP_MQD_BASE_ADDR;
@@ -56,10 +56,15 @@ impl RegisterFile {
         }
         // The boot loader has placed the discovery table.
         file.set(mp::MP0_SMN_C2PMSG_33, 1 << 31);
-        file.set(nbio::BIF_BX_PF0_PARTITION_MEM_STATUS, 1 << 4);
-        file.set(nbio::BIF_BX_PF0_PARTITION_MEM_CAP, 1);
-        file.set(mmhub::MC_VM_FB_LOCATION_BASE, first);
-        file.set(mmhub::MC_VM_FB_LOCATION_TOP, last);
+        // A bit for each mode, by how many parts there are: in force, and possible.
+        let mode = 1 << (config.memory_partitions - 1);
+        file.set(nbio::BIF_BX_PF0_PARTITION_MEM_STATUS, mode << 4);
+        file.set(nbio::BIF_BX_PF0_PARTITION_MEM_CAP, 1 | mode);
+        for io_die in 0..io_dies(config) {
+            let hub = hub_offset(io_die);
+            file.set(hub + mmhub::MC_VM_FB_LOCATION_BASE, first);
+            file.set(hub + mmhub::MC_VM_FB_LOCATION_TOP, last);
+        }
         for xcc in 0..config.xcc_count {
             let base = xcc_base(xcc);
             file.set(base + gc::MC_VM_FB_LOCATION_BASE, first);

@@ -10,7 +10,7 @@ mod file;
 pub mod table;
 mod touched;
 
-use crate::terms::SdmaRing;
+use crate::terms::{Config, SdmaRing};
 
 pub use file::{RegisterFile, QUEUE_REGISTERS};
 pub use touched::{named, Block, RegisterReport, Touched};
@@ -19,15 +19,10 @@ pub use touched::{named, Block, RegisterReport, Touched};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A graphics register, by its address in XCC 0.
-    Graphics {
-        xcc: u32,
-        register: u32,
-    },
+    Graphics { xcc: u32, register: u32 },
     /// An SDMA register, by its offset in the instance.
-    Sdma {
-        instance: u32,
-        offset: u32,
-    },
+    Sdma { instance: u32, offset: u32 },
+    /// All else; a memory hub's by their addresses in the first hub.
     Other(u32),
 }
 
@@ -59,6 +54,36 @@ pub fn sdma_base(instance: u32) -> u32 {
     }
 }
 
+/// Copy engines of an I/O die.
+const SDMA_OF_IO_DIE: u32 = 4;
+
+/// Where the registers of each I/O die's memory hub lie, and how many there are: where packets
+/// reach them, which have 18 bits for a register, and no graphics register has those low bits.
+const HUBS: [u32; 4] = [table::base::MMHUB[0], 0x18000, 0x24000, 0x28000];
+const HUB_SPAN: u32 = 0x2000;
+
+/// The I/O die that a copy engine is on.
+pub fn io_die_of(engine: u32) -> u32 {
+    engine / SDMA_OF_IO_DIE
+}
+
+/// I/O dies, of which the driver knows by the copy engines.
+pub fn io_dies(config: &Config) -> u32 {
+    config.sdma_count.div_ceil(SDMA_OF_IO_DIE)
+}
+
+/// Dwords from the first memory hub's registers to those of another I/O die's.
+pub fn hub_offset(io_die: u32) -> u32 {
+    HUBS[io_die as usize % HUBS.len()] - HUBS[0]
+}
+
+/// The address in the first memory hub of a register of any.
+fn in_first_hub(address: u32) -> Option<u32> {
+    let offsets = HUBS.iter().map(|base| address.wrapping_sub(*base));
+    let mut own = offsets.filter(|offset| *offset < HUB_SPAN);
+    own.next().map(|offset| HUBS[0] + offset)
+}
+
 fn is_graphics(low: u32) -> bool {
     (0x2000..0x3400).contains(&low) || (0xa000..0x10000).contains(&low)
 }
@@ -85,7 +110,7 @@ pub fn place(address: u32) -> Place {
             register: low,
         };
     }
-    Place::Other(address)
+    Place::Other(in_first_hub(address).unwrap_or(address))
 }
 
 /// The ring and register that an offset of an SDMA engine belongs to.
@@ -138,7 +163,7 @@ mod tests {
 
     #[test]
     fn sdma_engines_do_not_overlap_graphics() {
-        for instance in 0..4 {
+        for instance in 0..16 {
             for offset in [0, 0x3ff] {
                 assert_eq!(
                     place(sdma_base(instance) + offset),
@@ -147,5 +172,24 @@ mod tests {
             }
         }
         assert_eq!(place(0xa0000), Place::Other(0xa0000));
+    }
+
+    #[test]
+    fn every_memory_hub_has_the_registers_of_the_first() {
+        let config = Config {
+            xcc_count: 8,
+            sdma_count: 16,
+            ..Config::default()
+        };
+        assert_eq!(io_dies(&config), 4);
+        for io_die in 0..io_dies(&config) {
+            let place = |register| place(HUBS[io_die as usize] + register);
+            assert_eq!(place(0), Place::Other(HUBS[0]));
+            let last = HUB_SPAN - 1;
+            assert_eq!(place(last), Place::Other(HUBS[0] + last));
+            assert!(HUBS[io_die as usize] + HUB_SPAN <= 1 << 18);
+        }
+        let behind = HUBS[1] + HUB_SPAN;
+        assert_eq!(place(behind), Place::Other(behind));
     }
 }

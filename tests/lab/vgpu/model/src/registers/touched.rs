@@ -72,8 +72,10 @@ impl Touched {
         self.0.entry(key(address)).or_default().written = true;
     }
 
-    /// An access through index and data registers, by the full address.
+    /// An access through index and data registers, by the full address, of which the upper
+    /// two bits say which I/O die is meant.
     pub fn far(&mut self, address: u32, is_write: bool) {
+        let address = address & 0x3fff_ffff;
         let access = self.0.entry((Block::Far, address)).or_default();
         access.read |= !is_write;
         access.written |= is_write;
@@ -163,7 +165,7 @@ mod tests {
         touched.read(sdma_base(3) + 0x80);
         touched.written(SDMA0_BASE + sdma::RLC0 + 7 * sdma::RING_SPAN + sdma::RB_CNTL);
         touched.read(mp::MP0_SMN_C2PMSG_33);
-        touched.far(mp::MP0_SMN_C2PMSG_33, true);
+        touched.far(mp::MP0_SMN_C2PMSG_33 | (3 << 30), true);
         let report = touched.report();
         let seen: Vec<_> = report
             .iter()

@@ -83,8 +83,10 @@ pub struct Config {
     pub product: Product,
     /// Accelerator dies that share the work of every queue (SPX): 1 to 8, or to 6 of an MI300A.
     pub xcc_count: u32,
-    /// SDMA engines: 1 to 4, all on the first I/O die.
+    /// SDMA engines: 1 to 16, of which each I/O die has four.
     pub sdma_count: u32,
+    /// Parts of video memory that the GPU has come up with: 1 or 4 (NPS1, NPS4).
+    pub memory_partitions: u32,
     /// Compute units of each of the four shader engines of an XCC: 1 to 16.
     /// Fewer make the save area that each queue pins in guest memory smaller.
     pub cu_per_shader_engine: u32,
@@ -110,6 +112,7 @@ impl Default for Config {
             product: Product::default(),
             xcc_count: 1,
             sdma_count: 1,
+            memory_partitions: 1,
             cu_per_shader_engine: 10,
             virtual_function: false,
             read_pointer: ReadPointer::default(),
@@ -215,7 +218,10 @@ impl Config {
     pub fn check(&self) -> Result<(), ConfigError> {
         let dies = self.product.facts().dies;
         range("xcc_count", self.xcc_count.into(), 1, dies.into())?;
-        range("sdma_count", self.sdma_count.into(), 1, 4)?;
+        range("sdma_count", self.sdma_count.into(), 1, 16)?;
+        if self.memory_partitions != 1 {
+            range("memory_partitions", self.memory_partitions.into(), 4, 4)?;
+        }
         range(
             "cu_per_shader_engine",
             self.cu_per_shader_engine.into(),
@@ -316,7 +322,9 @@ mod tests {
         bad(|c| c.xcc_count = 9);
         bad(|c| (c.product, c.xcc_count) = (Product::Mi300a, 7));
         bad(|c| c.sdma_count = 0);
-        bad(|c| c.sdma_count = 5);
+        bad(|c| c.sdma_count = 17);
+        bad(|c| c.memory_partitions = 0);
+        bad(|c| c.memory_partitions = 2);
         bad(|c| c.cu_per_shader_engine = 0);
         bad(|c| c.cu_per_shader_engine = 17);
         bad(|c| c.timing.poll = 0);

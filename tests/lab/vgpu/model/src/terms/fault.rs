@@ -43,6 +43,9 @@ pub struct Faults {
     /// Queues, by doorbell, whose running waves never end.
     pub endless: BTreeSet<u64>,
     pub fence: Fence,
+    /// Partitions, by their first die, whose schedulers answer no QUERY_STATUS for as long as
+    /// that is so.
+    pub held_fences: BTreeSet<u32>,
     /// The command processors fetch nothing more until the next reset.
     pub hung: bool,
     /// Register reads return all ones, as when the device has left the bus.

@@ -102,3 +102,34 @@ fn a_queue_that_does_not_yield_holds_up_its_own_partition_alone() {
         driver.finish(dispatch);
     }
 }
+
+#[test]
+fn a_scheduler_that_does_not_answer_holds_up_its_own_partition_alone() {
+    let (mut driver, queues) = halves();
+    let dispatches = dispatch(&mut driver, &queues);
+    driver.run(5 * COST / 2);
+    let held = Faults {
+        held_fences: [0].into(),
+        ..Faults::default()
+    };
+    driver.device.set_faults(held);
+    driver.turn_to(0);
+    driver.unmap(0, 3, 0);
+    driver.run(COST);
+    assert!(!driver.fence_is_written());
+    let unanswered = |driver: &Driver| {
+        let log = driver.device.hiq_log(0).into_iter();
+        log.filter(|record| record.completed.is_none()).count()
+    };
+    assert_eq!(unanswered(&driver), 1);
+    driver.turn_to(1);
+    driver.unmap_all();
+    driver.run_list(&[queues[1]]);
+    driver.finish(&dispatches[1]);
+    assert_eq!(unanswered(&driver), 1);
+    driver.device.set_faults(Faults::default());
+    assert_eq!(unanswered(&driver), 0);
+    driver.turn_to(0);
+    driver.map(&[queues[0]]);
+    driver.finish(&dispatches[0]);
+}

@@ -5,7 +5,7 @@ use super::packet::operation;
 use crate::aperture;
 use crate::engines::Engines;
 use crate::host::By;
-use crate::interrupt::{client, source, Interrupt};
+use crate::interrupt::{client, sdma_node, source, Interrupt};
 use crate::layout::pm4::compare;
 use crate::memory::{Memory, MemoryFault, Space};
 use crate::queue::{Failure, Indirect};
@@ -147,7 +147,7 @@ impl Carrier {
             ring: ring_id,
             vmid: queue.vmid(),
             pasid: queue.pasid(),
-            node: 0,
+            node: sdma_node(ring.engine),
             data: [context, 0, 0, 0],
         };
         engines.bus.raise(&interrupt);
