@@ -15,11 +15,12 @@ uint64_t sharing();
 uint64_t random_numbers();
 uint64_t grid();
 uint64_t crowd();
+uint64_t devices();
 
 const Program PROGRAMS[] = {
     {"sums", sums},       {"matrices", matrices},     {"waiting", waiting},
     {"streams", streams}, {"scratch", scratch},       {"primitives", primitives},
     {"crowd", crowd},     {"inference", inference},   {"printing", printing},
     {"grid", grid},       {"random", random_numbers}, {"sharing", sharing},
-    {nullptr, nullptr},
+    {"devices", devices}, {nullptr, nullptr},
 };

@@ -20,6 +20,7 @@ use vgpu_server::control::Command;
 
 use crate::cache::program;
 use crate::image::Clock;
+use crate::partitions::Partitions;
 use crate::qmp::connect;
 
 /// The shape of a virtual GPU.
@@ -33,8 +34,12 @@ pub struct Shape {
     pub vram_mib: u32,
     /// Engines for copies.
     pub sdma: u32,
+    /// Parts of video memory.
+    pub memory_partitions: u32,
     /// A virtual function, as a guest has it.
     pub virtual_function: bool,
+    /// How the driver has divided it before a scenario begins.
+    pub partitions: Partitions,
 }
 
 impl Shape {
@@ -46,14 +51,26 @@ impl Shape {
             cu_per_sh: if xcc == 1 { 10 } else { 2 },
             vram_mib: 4096,
             sdma: 1,
+            memory_partitions: 1,
             virtual_function: false,
+            partitions: Partitions::Spx,
         }
     }
 
-    /// Workgroups of the default size that fill every compute unit.
+    /// The nodes that it is to the driver.
+    pub fn nodes(&self) -> u32 {
+        self.partitions.count(self.xcc)
+    }
+
+    /// The dies of each node.
+    pub fn dies(&self) -> u32 {
+        self.xcc / self.nodes()
+    }
+
+    /// Workgroups of the default size that fill every compute unit of a node.
     pub fn full(&self) -> u32 {
         const WORKGROUPS_OF_A_UNIT: u32 = 8;
-        4 * self.cu_per_sh * self.xcc * WORKGROUPS_OF_A_UNIT
+        4 * self.cu_per_sh * self.dies() * WORKGROUPS_OF_A_UNIT
     }
 }
 
@@ -79,6 +96,7 @@ impl Device {
             .args(["--cu-per-sh", &shape.cu_per_sh.to_string()])
             .args(["--vram-mib", &shape.vram_mib.to_string()])
             .args(["--sdma", &shape.sdma.to_string()])
+            .args(["--memory-partitions", &shape.memory_partitions.to_string()])
             .args(["--clock", clock.of()])
             .args(shape.virtual_function.then_some("--virtual-function"))
             .stdin(Stdio::null())

@@ -27,6 +27,7 @@ pub mod log;
 pub mod machine;
 pub mod module;
 mod needs;
+pub mod partitions;
 pub mod plan;
 pub mod qmp;
 pub mod run_list;

@@ -27,7 +27,7 @@ impl Module {
         guest
             .agent()
             .insmod(&format!("{FILES}/{NAME}.ko"), all.trim())?;
-        Table::Stats.wait_for_nodes(guest, 1)?;
+        Table::Stats.wait_for_nodes(guest, guest.shape.nodes() as usize)?;
         Ok(Module(()))
     }
 

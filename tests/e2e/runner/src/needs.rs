@@ -4,6 +4,7 @@
 use vgpu_model::Product;
 
 use crate::cache::Kernel;
+use crate::partitions::Partitions;
 
 /// On which guests a scenario makes sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct Needs {
     pub small: bool,
     /// A GPU of several dies that the driver can divide into partitions.
     pub divisible: bool,
+    /// A GPU whose memory is divided into four parts.
+    pub divided_memory: bool,
     /// A GPU that is a virtual function.
     pub virtual_function: bool,
     /// Not a virtual function, whose waves cannot be counted, whose queues are always the
@@ -57,6 +60,7 @@ impl Needs {
         once: false,
         small: false,
         divisible: false,
+        divided_memory: false,
         virtual_function: false,
         bare_metal: false,
         rptr_at_completion: false,
@@ -85,13 +89,14 @@ impl Needs {
 
     /// What decides whether two scenarios can use the same guest. One that spoils it
     /// would also wait long for what the driver keeps after a reset.
-    pub fn guest(&self) -> (u32, [bool; 6], Option<Product>) {
+    pub fn guest(&self) -> (u32, [bool; 7], Option<Product>) {
         let rest = [
             self.small,
             self.spoils,
             self.own_clock,
             self.one_processor,
             self.divisible,
+            self.divided_memory,
             self.virtual_function,
         ];
         (self.sched_policy, rest, self.product)
@@ -126,6 +131,40 @@ impl Needs {
                 (virtual_function && unfit)
                     .then(|| "a virtual function lacks what it needs".to_owned())
             })
+    }
+
+    /// On which of the kernels that have what it takes a GPU is divided for it: on all, or on
+    /// the newest.
+    pub fn divided_on<'t, Kernel>(&self, able: &'t [Kernel]) -> &'t [Kernel] {
+        match self.once {
+            true => &able[able.len().saturating_sub(1)..],
+            false => able,
+        }
+    }
+
+    /// Why it makes no sense on a GPU that is divided, if it does not.
+    pub fn not_on(&self, partitions: Partitions) -> Option<String> {
+        let why = match self {
+            _ if partitions == Partitions::Spx => return None,
+            Needs { one_die: true, .. } if partitions != Partitions::Cpx => {
+                "it wants a node of one die"
+            }
+            Needs {
+                divisible: true, ..
+            } => "it divides the GPU itself",
+            Needs {
+                sched_policy: 2, ..
+            } => "it has no scheduler, of which each partition has one",
+            Needs {
+                virtual_function: true,
+                ..
+            } => "a virtual function is divided by its host",
+            Needs {
+                product: Some(_), ..
+            } => "it has a GPU of its own",
+            _ => return None,
+        };
+        Some(why.to_owned())
     }
 
     /// What it needs of a kernel that lacks it, if there is anything.
@@ -174,6 +213,28 @@ mod tests {
             assert!(needs.not_of(Product::Mi300x, true).is_some(), "{needs:?}");
         }
         assert_eq!(Needs::ANY.not_of(Product::Mi300x, true), None);
+    }
+
+    #[test]
+    fn a_gpu_is_divided_on_all_kernels_or_on_the_newest() {
+        assert_eq!(Needs::ANY.divided_on(&["7.2", "7.3"]), ["7.2", "7.3"]);
+        assert_eq!(Needs::ONCE.divided_on(&["7.2", "7.3"]), ["7.3"]);
+        assert!(Needs::ONCE.divided_on::<&str>(&[]).is_empty());
+    }
+
+    #[test]
+    fn what_wants_an_undivided_gpu_is_not_run_on_partitions() {
+        let divides = Needs {
+            divisible: true,
+            ..Needs::ANY
+        };
+        assert_eq!(divides.not_on(Partitions::Spx), None);
+        assert!(divides.not_on(Partitions::Cpx).is_some());
+        // Each partition of CPX has one die.
+        for needs in [Needs::ANY, Needs::ONE_DIE, Needs::ONCE] {
+            assert_eq!(needs.not_on(Partitions::Cpx), None);
+            assert_eq!(needs.not_on(Partitions::Qpx).is_some(), needs.one_die);
+        }
     }
 
     #[test]

@@ -93,7 +93,7 @@ pub fn plan<'a>(
     };
     let has_one_die = |number: usize, able: &[&Kernel], configuration: &Configuration| {
         let turn = able.get(number % able.len().max(1));
-        configuration.xcc == 1
+        configuration.dies() == 1
             && match extent {
                 Extent::Turn => turn == Some(&&configuration.kernel),
                 _ => able.contains(&&configuration.kernel),
@@ -102,7 +102,7 @@ pub fn plan<'a>(
     let is_home = |able: &[&Kernel], configuration: &Configuration| {
         let there = |each: &&Configuration| able.contains(&&each.kernel);
         let mut small = configurations.iter().filter(there);
-        let home = small.rfind(|each| each.xcc == 1);
+        let home = small.rfind(|each| each.dies() == 1);
         home.or(configurations.iter().rfind(there)) == Some(configuration)
     };
     let mut groups = Vec::new();
@@ -113,10 +113,16 @@ pub fn plan<'a>(
             .filter(|(number, (scenario, able))| match scenario.needs {
                 Needs {
                     divisible: true, ..
-                } => configuration.xcc > 1 && able.contains(&&configuration.kernel),
+                } => {
+                    configuration.xcc > 1
+                        && scenario
+                            .needs
+                            .divided_on(able)
+                            .contains(&&configuration.kernel)
+                }
                 Needs { once: true, .. } => {
                     is_home(able, configuration)
-                        && (configuration.xcc == 1 || !scenario.needs.one_die)
+                        && (configuration.dies() == 1 || !scenario.needs.one_die)
                 }
                 Needs { one_die: true, .. } => has_one_die(*number, able, configuration),
                 _ => is_due(*number, able, configuration),

@@ -17,6 +17,7 @@ use crate::guest::Guest;
 use crate::image::{Clock, Image};
 use crate::log::objections;
 use crate::machine::Console;
+use crate::partitions::Partitions;
 use crate::plan::{Extent, Group};
 use crate::storm::Plan;
 use crate::strict;
@@ -30,8 +31,8 @@ const KASAN: &str = "CONFIG_KASAN";
 /// there is a security processor to load firmware, and nothing to mask.
 const VIRTUAL_FUNCTION: &str = "fw_load_type=-1 ip_block_mask=0xffffffff";
 
-/// Engines for copies of a GPU that is divided: one for each of four partitions.
-const PARTITIONS_COPY_ENGINES: u32 = 4;
+/// Engines for copies of a GPU that is divided, for each die: as many as the hardware has.
+const COPY_ENGINES_OF_A_DIE: u32 = 2;
 
 /// Which command runs a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +97,8 @@ pub struct Configuration {
     pub clock: Clock,
     /// Their GPU is a virtual function, whatever a scenario needs.
     pub virtual_function: bool,
+    /// How their GPU is divided.
+    pub partitions: Partitions,
 }
 
 impl Configuration {
@@ -110,7 +113,13 @@ impl Configuration {
             storm: Plan::default(),
             clock: Clock::Host,
             virtual_function: false,
+            partitions: Partitions::Spx,
         }
+    }
+
+    /// The dies of each node that the driver makes of the GPU.
+    pub fn dies(&self) -> u32 {
+        self.xcc / self.partitions.count(self.xcc)
     }
 
     fn is_virtual(&self, needs: &Needs) -> bool {
@@ -169,8 +178,12 @@ impl Configuration {
             shape.vram_mib = 512;
         }
         shape.virtual_function = self.is_virtual(needs);
-        if needs.divisible {
-            shape.sdma = PARTITIONS_COPY_ENGINES;
+        if needs.divided_memory {
+            shape.memory_partitions = 4;
+        }
+        shape.partitions = self.partitions;
+        if needs.divisible || self.partitions != Partitions::Spx {
+            shape.sdma = COPY_ENGINES_OF_A_DIE * shape.xcc;
         }
         shape
     }
@@ -203,6 +216,10 @@ impl Configuration {
             Clock::Host | Clock::Own => "",
             Clock::Hurried => " --clock hurried",
         };
+        if self.partitions != Partitions::Spx {
+            let mode = self.partitions.mode().to_lowercase();
+            command += &format!(" --partitions {mode}");
+        }
         if scenario.suite == Suite::Storm {
             command += &self.storm.options();
         }
@@ -297,6 +314,11 @@ fn run_one(
         Some(guest) => guest,
         None => slot.insert(configuration.start(cache, &scenario.needs)?),
     };
+    let partitions = configuration.partitions;
+    // The one before may have had the driver take the GPU anew.
+    if partitions != Partitions::Spx && !partitions.is_in_force(guest)? {
+        partitions.divide(guest)?;
+    }
     guest
         .device
         .set_read_pointer(if scenario.needs.rptr_at_completion {

@@ -4,6 +4,7 @@
 //! queue for which the module stops it, again and again, and must leave the same bits. That
 //! they are right each program has found out by itself, from what the host calculates.
 
+mod devices;
 mod opencl;
 mod shown;
 
@@ -26,6 +27,7 @@ use crate::load::{queue, Load};
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
+pub use devices::devices;
 pub use shown::{show, Shown};
 
 pub const SCENARIOS: &[Scenario] = &[

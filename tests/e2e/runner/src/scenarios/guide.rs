@@ -34,7 +34,7 @@ const BEGINNINGS: [&str; 8] = [
 ];
 
 /// Commands that do not run here, and why.
-const ELSEWHERE: [(&str, &str); 23] = [
+const ELSEWHERE: [(&str, &str); 24] = [
     ("sudo apt ", "scripts/test/system and scripts/test/dkms"),
     ("sudo touch /etc/dkms/", "a host on which dpkg has failed"),
     ("sudo update-initramfs ", "it reboots the host"),
@@ -55,6 +55,7 @@ const ELSEWHERE: [(&str, &str); 23] = [
     ("bpftrace ", "a program for any tracepoint"),
     ("sudo fuser ", "a program of Debian's"),
     ("echo 0000:c1:00.0 ", "hotplug.rs"),
+    ("echo CPX ", "partitions.rs"),
     ("sudo rmmod ", "every scenario, at its end"),
     ("sudo install ", "see `apply`"),
     (

@@ -86,7 +86,7 @@ const LOWEST: u32 = 0;
 
 /// Workgroups of a dispatch: a square, and no number that another load has.
 fn groups(guest: &Guest) -> u32 {
-    if guest.shape.xcc == 1 {
+    if guest.shape.dies() == 1 {
         4
     } else {
         9

@@ -2,63 +2,77 @@
 //! A GPU that the driver divides while the module watches it: each partition is a node
 //! of its own to KFD, with a scheduler, queues and an account of its own.
 
-use anyhow::{ensure, Result};
-use serde_json::json;
+use std::time::Duration;
 
-use super::contention::{accounts, armed, start_load, wait_until_stopped};
+use anyhow::{ensure, Context, Result};
+use serde_json::json;
+use vgpu_model::{Faults, HiqAction, HiqRecord};
+
+use super::clients::devices;
+use super::contention::{accounts, armed, start_load, urgent_goes_on, wait_until_stopped};
+use super::failure::set_driver_patience;
 use super::hotplug::GPU;
 use super::preemption::{PATIENCE, UNBOUNDED};
+use super::probe::rocminfo;
 use crate::agent::errno;
 use crate::guest::Guest;
 use crate::load::Load;
 use crate::module::{Module, Table};
+use crate::partitions::Partitions;
 use crate::scenario::{Needs, Scenario, Suite};
 
-pub const SCENARIOS: &[Scenario] = &[Scenario {
-    suite: Suite::E2e,
-    name: "each partition of a divided GPU is scheduled on its own",
-    needs: Needs {
-        divisible: true,
-        spoils: true,
-        ..Needs::ANY
-    },
-    run: divided,
-}];
+const DIVISIBLE: Needs = Needs {
+    divisible: true,
+    spoils: true,
+    ..Needs::ANY
+};
 
-/// The driver's file that says how the GPU is divided.
-fn file() -> String {
-    format!("/sys/bus/pci/devices/{GPU}/current_compute_partition")
-}
+/// One kernel is enough.
+const ONCE: Needs = Needs {
+    once: true,
+    ..DIVISIBLE
+};
+
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::E2e,
+        name: "each partition of a divided GPU is scheduled on its own",
+        needs: DIVISIBLE,
+        run: divided,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a partition that does not yield holds up no other",
+        needs: DIVISIBLE,
+        run: held_up,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "programs in HIP run on each partition of a divided GPU",
+        needs: ONCE.compiled(),
+        run: seen,
+    },
+    Scenario {
+        suite: Suite::E2e,
+        name: "a GPU whose memory is divided as well is scheduled by partition",
+        needs: Needs {
+            divided_memory: true,
+            ..ONCE
+        },
+        run: divided_memory,
+    },
+];
 
 /// Has the driver divide the GPU, upon which the module has a node for each partition.
-fn divide(guest: &mut Guest, mode: &str, partitions: usize) -> Result<()> {
-    guest.wait_until("the driver has let go of all programs", PATIENCE, |guest| {
-        Ok(!is_busy(guest, mode)?)
-    })?;
-    is_in(guest, mode)?;
+fn divide(guest: &mut Guest, into: Partitions) -> Result<()> {
+    into.divide(guest)?;
+    let partitions = into.count(guest.shape.xcc);
     guest.wait_until("the module has each partition", PATIENCE, |guest| {
         let rows = Table::Stats.read(guest)?;
         let numbers: Vec<_> = (0..partitions).map(|node| json!(node)).collect();
         let found: Vec<_> = rows.iter().map(|row| row["node"].clone()).collect();
         Ok(found == numbers && rows.iter().all(|row| row["gpu_id"] != 0))
     })
-}
-
-fn is_in(guest: &mut Guest, mode: &str) -> Result<()> {
-    let found = guest.agent().read_file(&file())?;
-    ensure!(found.trim() == mode, "the GPU is in mode {found}");
-    Ok(())
-}
-
-/// Whether the driver refuses to divide the GPU, because a program has it, or is not gone
-/// altogether.
-fn is_busy(guest: &mut Guest, mode: &str) -> Result<bool> {
-    const EBUSY: i32 = 16;
-    match guest.agent().write_file(&file(), mode) {
-        Ok(()) => Ok(false),
-        Err(error) if errno(&error) == Some(EBUSY) => Ok(true),
-        Err(error) => Err(error),
-    }
 }
 
 /// An inversion in each partition at the same time.
@@ -85,18 +99,172 @@ fn end(guest: &mut Guest, loads: Vec<Load>) -> Result<()> {
 
 fn divided(guest: &mut Guest) -> Result<()> {
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
-    for (mode, partitions) in [("DPX", 2), ("QPX", 4)] {
-        divide(guest, mode, partitions)?;
-        let loads = inverted(guest, partitions as u32)?;
-        ensure!(is_busy(guest, "SPX")?, "a GPU with queues was divided");
-        is_in(guest, mode)?;
+    for into in [Partitions::Dpx, Partitions::Qpx, Partitions::Cpx] {
+        divide(guest, into)?;
+        let loads = inverted(guest, into.count(guest.shape.xcc))?;
+        let divided = Partitions::Spx.try_to_divide(guest)?;
+        ensure!(!divided, "a GPU with queues was divided");
+        ensure!(into.is_in_force(guest)?, "the driver's file has changed");
         module.set(guest, "mode", "observe")?;
         accounts(guest)?;
         end(guest, loads)?;
         module.set(guest, "mode", "enforce")?;
     }
-    divide(guest, "SPX", 1)?;
+    divide(guest, Partitions::Spx)?;
     let loads = inverted(guest, 1)?;
+    module.unload(guest)?;
+    accounts(guest)?;
+    end(guest, loads)
+}
+
+/// ROCr and the runtime of HIP have all partitions, each with the units of its own dies, and
+/// they go on beside an inversion that the module ends.
+fn seen(guest: &mut Guest) -> Result<()> {
+    // With the module's own bounds, since the load gives a request up that waits for minutes.
+    let module = Module::load(guest, "mode=enforce")?;
+    for into in [Partitions::Qpx, Partitions::Cpx] {
+        divide(guest, into)?;
+        let partitions = into.count(guest.shape.xcc);
+        let text = rocminfo(guest)?;
+        let units = 4 * guest.shape.cu_per_sh * guest.shape.xcc / partitions;
+        let has = |word: &str, value: &str| {
+            let of = |line: &&str| {
+                line.split_once(':')
+                    .is_some_and(|(name, rest)| name.trim() == word && rest.trim() == value)
+            };
+            text.lines().filter(of).count() as u32
+        };
+        let facts = guest.shape.product.facts();
+        ensure!(
+            has("Name", facts.instructions) == partitions
+                && has("Compute Unit", &units.to_string()) == partitions,
+            "there are not {partitions} agents of {units} units in\n{text}"
+        );
+    }
+    let load = start_load(guest, 1, json!({}))?;
+    wait_until_stopped(guest, &load, 0)?;
+    let number = devices(guest)?;
+    ensure!(
+        number == Partitions::Cpx.count(guest.shape.xcc),
+        "the runtime of HIP has {number} devices"
+    );
+    armed(guest)?;
+    module.unload(guest)?;
+    accounts(guest)?;
+    end(guest, vec![load])
+}
+
+/// The GPU has come up with its memory in four parts, for which the driver itself divides it
+/// into dies. It refuses modes in which a partition would have memory of several parts.
+fn divided_memory(guest: &mut Guest) -> Result<()> {
+    const EINVAL: i32 = 22;
+    let file = format!("/sys/bus/pci/devices/{GPU}/current_memory_partition");
+    let mode = guest.agent().read_file(&file)?;
+    ensure!(mode.trim() == "NPS4", "the memory is in mode {mode}");
+    let into = Partitions::Cpx;
+    ensure!(
+        into.is_in_force(guest)?,
+        "the driver has not divided the GPU"
+    );
+    let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
+    for into in [Partitions::Cpx, Partitions::Qpx] {
+        if !into.is_in_force(guest)? {
+            divide(guest, into)?;
+        }
+        let partitions = into.count(guest.shape.xcc);
+        Table::Stats.wait_for_nodes(guest, partitions as usize)?;
+        let loads = inverted(guest, partitions)?;
+        module.set(guest, "mode", "observe")?;
+        accounts(guest)?;
+        end(guest, loads)?;
+        module.set(guest, "mode", "enforce")?;
+    }
+    guest.expect_log("Invalid compute partition mode requested");
+    for into in [Partitions::Spx, Partitions::Dpx] {
+        let refused =
+            guest.wait_until("the driver has let go of all programs", PATIENCE, |guest| {
+                into.try_to_divide(guest)
+            });
+        let number = refused.as_ref().err().and_then(errno);
+        ensure!(
+            number == Some(EINVAL),
+            "a partition has several parts: {refused:?}"
+        );
+    }
+    module.unload(guest)
+}
+
+/// How often the module has stopped a queue of a partition. Unlike a table, that waits for no
+/// other partition's thread.
+fn stops(guest: &mut Guest, partition: u32) -> Result<u64> {
+    let file = format!("/sys/devices/faux/amd_gpreempt/gpu_{GPU}/node{partition}/stops");
+    let text = guest.agent().read_file(&file)?;
+    text.trim()
+        .parse()
+        .with_context(|| format!("{file}: {text}"))
+}
+
+/// The oldest question to a scheduler that has waited for its answer for long.
+fn unanswered(guest: &mut Guest) -> Result<Option<u64>> {
+    const LONG: Duration = Duration::from_millis(5);
+    let now = guest.device.now()?;
+    let records = guest.device.hiq(0)?;
+    let is_old = |record: &&HiqRecord| {
+        let asked = Duration::from_nanos(record.fetched.0);
+        matches!(record.action, HiqAction::QueryStatus { .. })
+            && record.completed.is_none()
+            && now > asked + LONG
+    };
+    let oldest = records.iter().find(is_old);
+    Ok(oldest.map(|record| record.sequence))
+}
+
+/// The driver is told to wait for the firmware for longer than all this takes, so that it
+/// resets nothing.
+fn held_up(guest: &mut Guest) -> Result<()> {
+    const FIRST: u32 = 0;
+    // On the same I/O die, and on the one that is farthest away.
+    const OTHERS: [u32; 2] = [1, 7];
+    const MORE_STOPS: u64 = 5;
+    let settings = "mode=observe max_stop_ms=300 noprogress_ms=60000 stop_budget_ms=1000";
+    let module = Module::load(guest, settings)?;
+    divide(guest, Partitions::Cpx)?;
+    let mut loads = Vec::new();
+    for partition in [FIRST].into_iter().chain(OTHERS) {
+        loads.push(start_load(guest, partition, json!({}))?);
+    }
+    let patience = set_driver_patience(guest, "600000")?;
+    guest.device.set_faults(Faults {
+        held_fences: [FIRST].into(),
+        ..Faults::default()
+    })?;
+    module.set(guest, "mode", "enforce")?;
+    let mut question = None;
+    guest.wait_until("a partition does not yield", PATIENCE, |guest| {
+        question = unanswered(guest)?;
+        Ok(question.is_some())
+    })?;
+
+    // A program that begins or ends now would wait: the driver takes the lock of each node.
+    for partition in OTHERS {
+        let before = stops(guest, partition)?;
+        let what = format!("partition {partition} is scheduled");
+        guest.wait_until(&what, PATIENCE, |guest| {
+            Ok(stops(guest, partition)? >= before + MORE_STOPS)
+        })?;
+    }
+    for load in &loads[1..] {
+        urgent_goes_on(guest, load)?;
+    }
+    ensure!(unanswered(guest)? == question, "the partition has yielded");
+
+    guest.device.set_faults(Faults::default())?;
+    module.set(guest, "max_stop_ms", "60000")?;
+    for load in &loads {
+        wait_until_stopped(guest, load, 0)?;
+    }
+    armed(guest)?;
+    set_driver_patience(guest, &patience)?;
     module.unload(guest)?;
     accounts(guest)?;
     end(guest, loads)

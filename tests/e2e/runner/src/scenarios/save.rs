@@ -64,7 +64,7 @@ impl Victim {
             "kernel": {"vector_registers": 64, "scalar_registers": 64, "lds_bytes": 4096},
         });
         // Several times what the GPU holds at once.
-        let workgroups = 64 * guest.shape.cu_per_sh * guest.shape.xcc;
+        let workgroups = 64 * guest.shape.cu_per_sh * guest.shape.dies();
         let load = Load::start(
             guest,
             json!({"queues": [queue("victim", workgroups, 1_000_000, more)]}),
@@ -207,7 +207,7 @@ fn wave_state(guest: &mut Guest) -> Result<()> {
     };
     // A wave has a word pair on the control stack, and its registers and LDS
     // in the save area.
-    let waves = report.workgroups_saved * 4 / u64::from(guest.shape.xcc);
+    let waves = report.workgroups_saved * 4 / u64::from(guest.shape.dies());
     ensure!(
         bytes("control_stack_bytes")? >= waves * 8 && bytes("save_area_bytes")? >= waves * 64 * 64,
         "{waves} waves on a die left {state}"

@@ -215,8 +215,8 @@ fn goes_through(guest: &mut Guest) -> Result<()> {
     let facts = &steps[0]["found"]["data"]["facts"];
     ensure!(
         facts["kernel"] == guest.image.kernel.release.as_str()
-            && facts["gpu"]["dies"] == guest.shape.xcc
-            && facts["gpu"]["units"] == 4 * guest.shape.cu_per_sh * guest.shape.xcc,
+            && facts["gpu"]["dies"] == guest.shape.dies()
+            && facts["gpu"]["units"] == 4 * guest.shape.cu_per_sh * guest.shape.dies(),
         "{facts}"
     );
     let one = &steps[2]["found"]["data"]["parts"];

@@ -80,7 +80,7 @@ fn moved_at_once(guest: &mut Guest) -> Result<()> {
 
 /// Starts a process with many save areas, whose queues always have waves.
 fn start(guest: &mut Guest) -> Result<Load> {
-    let workgroups = 32 * guest.shape.cu_per_sh * guest.shape.xcc;
+    let workgroups = 32 * guest.shape.cu_per_sh * guest.shape.dies();
     let queues: Vec<Value> = (0..8)
         .map(|index| {
             let more = json!({
