@@ -10,6 +10,7 @@ use e2e_runner::built;
 use e2e_runner::cache::{Cache, Kernel};
 use e2e_runner::failed::Failures;
 use e2e_runner::image::Clock;
+use e2e_runner::partitions::Partitions;
 use e2e_runner::plan::{self, Extent};
 use e2e_runner::scenario::{Configuration, Scenario, Suite};
 use e2e_runner::scenarios;
@@ -53,6 +54,16 @@ struct Arguments {
     /// The GPU of every scenario that makes sense there is a virtual function.
     #[arg(long, global = true)]
     virtual_function: bool,
+    /// How the GPU of every scenario that makes sense there is divided; on GPUs with so many
+    /// dies that the driver divides them so.
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        conflicts_with = "virtual_function"
+    )]
+    partitions: Partitions,
     /// The seed of a storm (default: one that nobody has tried).
     #[arg(long, global = true)]
     seed: Option<u64>,
@@ -158,15 +169,21 @@ fn main() -> Result<ExitCode> {
     let configurations: Vec<Configuration> = kernels
         .iter()
         .flat_map(|kernel| {
-            arguments.xcc.iter().map(|&xcc| Configuration {
-                product: arguments.product,
-                cycles: arguments.cycles,
-                parameters: arguments.parameters.clone(),
-                storm,
-                clock: arguments.clock.into(),
-                virtual_function: arguments.virtual_function,
-                ..Configuration::new(kernel.clone(), xcc)
-            })
+            let fitting = |xcc: &&u32| arguments.partitions.fits(**xcc);
+            arguments
+                .xcc
+                .iter()
+                .filter(fitting)
+                .map(|&xcc| Configuration {
+                    product: arguments.product,
+                    cycles: arguments.cycles,
+                    parameters: arguments.parameters.clone(),
+                    storm,
+                    clock: arguments.clock.into(),
+                    virtual_function: arguments.virtual_function,
+                    partitions: arguments.partitions,
+                    ..Configuration::new(kernel.clone(), xcc)
+                })
         })
         .collect();
     match arguments.command {
@@ -201,10 +218,12 @@ fn main() -> Result<ExitCode> {
             let Arguments {
                 product,
                 virtual_function,
+                partitions,
                 ..
             } = arguments;
             scenarios.retain(|scenario| {
                 let why = scenario.needs.not_of(product, virtual_function);
+                let why = why.or_else(|| scenario.needs.not_on(partitions));
                 if let Some(why) = &why {
                     println!("not run {product}: {}: {why}", scenario.name);
                 }
