@@ -183,7 +183,11 @@ impl Configuration {
         }
         shape.partitions = self.partitions;
         if needs.divisible || self.partitions != Partitions::Spx {
-            shape.sdma = COPY_ENGINES_OF_A_DIE * shape.xcc;
+            // With more than one I/O die 6.12 is not scheduled yet.
+            shape.sdma = match self.kernel.series.as_str() {
+                "6.12" => 4,
+                _ => COPY_ENGINES_OF_A_DIE * shape.xcc,
+            };
         }
         shape
     }
