@@ -48,6 +48,7 @@ fn of(
 ) -> Result<Option<Simulated>> {
     let workload = loads::by_name(load).with_context(|| format!("there is no load {load}"))?;
     let node = suite::node(compute_units);
+    let workload = suite::as_launched(&workload, &node);
     let (node, policy) = match contender {
         Contender::Direct => (node.direct(), "strict"),
         _ => (node, contender.name()),

@@ -6,7 +6,7 @@
 //! each is an event.
 
 use gpreempt_simulator::gpu::{Gpu, Nanos, FULL_DEMAND, SLOTS_PER_CU};
-use gpreempt_simulator::kernel::Kernel;
+use gpreempt_simulator::kernel::{Kernel, Program};
 use gpreempt_simulator::workload::{phases, Arrivals, Client, Source, Workload};
 use gpu_workload::spec::{Arrival, Cost, KernelSpec, QueueSpec, RunSpec, Step};
 use rand::SeedableRng;
@@ -30,7 +30,8 @@ const WAVES_OF_A_WORKGROUP: u64 = 4;
 const UNIT: u64 = 1000;
 
 /// The loads: those of the simulator's tables, and one of six tenants whose kernels leave
-/// room for an urgent one bit by bit.
+/// room for an urgent one bit by bit. Theirs are all alike here, and ends of workgroups
+/// closer together than in the simulator.
 pub fn names() -> impl Iterator<Item = &'static str> {
     Workload::names().iter().copied().chain(["H19"])
 }
@@ -60,18 +61,51 @@ pub fn timing() -> Timing {
     }
 }
 
-/// A kernel of the simulator's, as a request launches it.
-fn step(kernel: &Kernel, gpu: &Gpu) -> Step {
-    let per_unit = SLOTS_PER_CU / kernel.slots;
-    let resident = gpu.compute_units * per_unit;
+/// A kernel of the simulator's as a request launches it here: in fewer and longer
+/// workgroups where there are many, all of them alike.
+fn launched(kernel: &Kernel, gpu: &Gpu) -> Kernel {
+    let resident = gpu.compute_units * (SLOTS_PER_CU / kernel.slots);
     let all = u64::from(kernel.workgroups);
     let workgroups = all.min(MOST_ROUNDS * resident);
+    Kernel {
+        workgroups: workgroups as u32,
+        // Those that are left out have their time in the others.
+        time: (kernel.time * all).div_ceil(workgroups),
+        demand: kernel.demand * UNIT / FULL_DEMAND * FULL_DEMAND / UNIT,
+        spread: 0,
+        // They are few enough to end whenever they do.
+        grain: 0,
+        ..kernel.clone()
+    }
+}
+
+/// What a client's requests launch here, unless that was said of it. Of the programs that
+/// the simulator chooses from it is the first, each time.
+fn program(client: &Client, gpu: &Gpu) -> Program {
+    let said = client.instead.iter().flatten().next();
+    said.cloned().unwrap_or_else(|| {
+        let programs = client.programs(gpu);
+        programs[0].iter().map(|k| launched(k, gpu)).collect()
+    })
+}
+
+/// The workload with requests that launch in the simulator what they launch here.
+pub fn as_launched(workload: &Workload, gpu: &Gpu) -> Workload {
+    let mut workload = workload.clone();
+    for client in &mut workload.clients {
+        client.instead = Some(vec![program(client, gpu)]);
+    }
+    workload
+}
+
+/// A kernel as the run of a load says it.
+fn step(kernel: &Kernel) -> Step {
+    let per_unit = SLOTS_PER_CU / kernel.slots;
     let registers = VECTOR_REGISTERS / (per_unit * WAVES_OF_A_WORKGROUP);
     Step {
         dispatches: 1,
-        workgroups: workgroups as u32,
-        // Those that are left out have their time in the others.
-        cost_ns: Cost::Nanoseconds((kernel.time * all).div_ceil(workgroups)),
+        workgroups: kernel.workgroups,
+        cost_ns: Cost::Nanoseconds(kernel.time),
         demand: (kernel.demand * UNIT / FULL_DEMAND) as u32,
         kernel: KernelSpec {
             vector_registers: registers.min(512) as u32,
@@ -80,11 +114,11 @@ fn step(kernel: &Kernel, gpu: &Gpu) -> Step {
     }
 }
 
-/// What a request launches, with equal kernels in a row as one step.
-fn steps(program: &[Kernel], gpu: &Gpu) -> Vec<Step> {
+/// A program with equal kernels in a row as one step.
+fn steps(program: &[Kernel]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for kernel in program {
-        let next = step(kernel, gpu);
+        let next = step(kernel);
         match steps.last_mut() {
             Some(last)
                 if (Step {
@@ -125,9 +159,9 @@ pub fn spec(workload: &Workload, gpu: &Gpu, duration: Nanos, seed: u64) -> RunSp
 }
 
 fn queue(client: &Client, gpu: &Gpu, source: Source, duration: Nanos) -> QueueSpec {
-    let program = client.model.program(gpu);
+    let program = program(client, gpu);
     let dispatches = program.len() as u32;
-    let mut then = steps(&program, gpu);
+    let mut then = steps(&program);
     let first = then.remove(0);
     let (start, lasts) = if client.urgent() {
         (WARM_UP, duration)
@@ -216,7 +250,8 @@ mod tests {
                     let workgroups = kernel.workgroups.into();
                     (1, workgroups, kernel.time, kernel.slots, demand)
                 }));
-                let got = sums(steps(&program, &gpu).iter().map(|step| {
+                let program: Vec<Kernel> = program.iter().map(|k| launched(k, &gpu)).collect();
+                let got = sums(steps(&program).iter().map(|step| {
                     let registers = u64::from(step.kernel.vector_registers);
                     let slots = SLOTS_PER_CU * registers * WAVES_OF_A_WORKGROUP / VECTOR_REGISTERS;
                     let numbers = [step.dispatches, step.workgroups, step.demand].map(u64::from);
@@ -242,7 +277,7 @@ mod tests {
                 let rounds = |workgroups| {
                     u64::from(workgroups) * kernel.slots / (gpu.compute_units * SLOTS_PER_CU)
                 };
-                let step = step(kernel, &gpu);
+                let step = launched(kernel, &gpu);
                 assert!(rounds(step.workgroups) <= MOST_ROUNDS, "{}", model.name());
                 if rounds(kernel.workgroups) < MOST_ROUNDS {
                     assert_eq!(step.workgroups, kernel.workgroups, "{}", model.name());
@@ -255,13 +290,13 @@ mod tests {
     fn equal_kernels_in_a_row_are_one_step() {
         let gpu = node(UNITS);
         let program = Model::Token.program(&gpu);
-        let [token] = &steps(&program, &gpu)[..] else {
+        let [token] = &steps(&program)[..] else {
             panic!("not one step");
         };
         assert_eq!(token.dispatches, 24);
         let kernels: Vec<Kernel> =
             [&program[..], &Model::Small.program(&gpu), &program[..1]].concat();
-        let dispatches: Vec<u32> = steps(&kernels, &gpu).iter().map(|s| s.dispatches).collect();
+        let dispatches: Vec<u32> = steps(&kernels).iter().map(|s| s.dispatches).collect();
         assert_eq!(dispatches, [24, 1, 1]);
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The virtual GPU and the simulator take about the same time for the same requests.
+//! The virtual GPU and the simulator take the same time for the same requests.
 //!
 //! A load of the benchmark runs on the model of the GPU, under a driver in miniature and
 //! with clients that need no processor. What is left of a difference to the simulator is
@@ -11,12 +11,12 @@ use std::iter::Peekable;
 use gpreempt_bench::contender::Contender;
 use gpreempt_bench::measure::{only, urgent_clients};
 use gpreempt_bench::suite::{self, WARM_UP};
-use gpreempt_simulator::controller::NoPreemption;
 use gpreempt_simulator::gpu::Gpu;
-use gpreempt_simulator::simulation;
-use gpreempt_simulator::workload::Workload;
+use gpreempt_simulator::loads;
+use gpreempt_simulator::policies::Policy;
+use gpreempt_simulator::workload::{Workload, URGENT};
 use gpu_workload::arrival::{forget, Times};
-use gpu_workload::spec::{QueueSpec, RunSpec};
+use gpu_workload::spec::{Arrival, QueueSpec, RunSpec};
 use vgpu_model::testing::driver::{Driver, TestQueue, Work};
 use vgpu_model::{Config, GpuNanos};
 
@@ -49,7 +49,8 @@ struct Client<'a> {
 impl<'a> Client<'a> {
     fn new(driver: &mut Driver, spec: &'a QueueSpec, seed: u64, number: u32) -> Client<'a> {
         let process = driver.process(0x8000 + number);
-        let queue = driver.queue(process, 1);
+        let is_urgent = spec.priority >= URGENT.into();
+        let queue = driver.queue(process, u32::from(is_urgent));
         let mut packets = Vec::new();
         for step in spec.steps() {
             let (mut words, _) = driver.prepare(Work {
@@ -95,6 +96,16 @@ impl<'a> Client<'a> {
             driver.put64(self.signal + 8, 1);
         }
         let own = now.checked_sub(self.spec.start_ns);
+        if let Arrival::ClosedLoop { depth, .. } = self.spec.arrival {
+            let lasts = own.is_some_and(|own| Some(own) < self.spec.duration_ns);
+            while lasts && self.requests.len() < depth as usize {
+                self.requests.push(Request {
+                    arrival: now,
+                    doorbell: now,
+                    put: 0,
+                });
+            }
+        }
         while self.requests.is_empty() || !self.spec.one_at_a_time {
             let Some(time) = own.and_then(|own| self.times.next_if(|&time| time <= own)) else {
                 break;
@@ -161,12 +172,18 @@ fn on_the_model(spec: &RunSpec, config: Config, urgent: &BTreeSet<String>) -> Ve
 
 /// The same in the simulator, which counts from the doorbell on and not those requests
 /// that are not done at the end.
-fn in_the_simulator(gpu: &Gpu, workload: &Workload, duration: u64) -> Vec<Vec<u64>> {
-    let run = simulation::run(gpu, workload, &mut NoPreemption, SEED, WARM_UP, duration);
-    run.clients
-        .iter()
-        .zip(&workload.clients)
-        .filter(|(result, _)| result.urgent)
+fn in_the_simulator(
+    gpu: &Gpu,
+    workload: &Workload,
+    contender: Contender,
+    duration: u64,
+) -> Vec<Vec<u64>> {
+    let policy = Policy::by_name(contender.name(), &[]).expect("a policy of the simulator's");
+    let run = policy.run(gpu, workload, SEED, WARM_UP, duration);
+    let clients = workload.clients.iter().filter(|client| client.urgent());
+    let results = run.clients.iter().filter(|result| result.urgent);
+    results
+        .zip(clients)
         .map(|(result, client)| {
             let latencies = result.latencies.iter();
             latencies.map(|time| time + client.preparation).collect()
@@ -180,53 +197,102 @@ fn percentile(values: &[u64], percent: usize) -> f64 {
     values[(values.len() * percent).div_ceil(100).max(1) - 1] as f64 / 1e6
 }
 
-/// Compares the median and the p99 of a load's urgent requests, alone and beside the
-/// others. There the order in which workgroups find room is not the same.
-fn compare(name: &str, duration: u64, config: &Config) {
-    let gpu = suite::node(config.cu_per_xcc());
-    let workload = Workload::by_name(name).expect("a load of the simulator's");
-    let spec = suite::spec(&workload, &gpu, duration, SEED);
-    let urgent = urgent_clients(&spec);
-    for (contender, shape, percent) in [
-        (Contender::Alone, workload.alone(), 3.0),
-        (Contender::Nobody, workload.clone(), 10.0),
-    ] {
-        let simulated = in_the_simulator(&gpu, &shape, duration);
-        let mut own = on_the_model(&only(&spec, contender), config.clone(), &urgent);
-        // The same requests of both.
+/// A load as the virtual GPU has it, of so many nanoseconds.
+struct Load {
+    workload: Workload,
+    spec: RunSpec,
+    gpu: Gpu,
+    config: Config,
+    duration: u64,
+}
+
+impl Load {
+    fn new(workload: &Workload, duration: u64) -> Load {
+        let config = Config {
+            timing: suite::timing(),
+            ..Config::default()
+        };
+        let gpu = suite::node(config.cu_per_xcc());
+        Load {
+            workload: suite::as_launched(workload, &gpu),
+            spec: suite::spec(workload, &gpu, duration, SEED),
+            gpu,
+            config,
+            duration,
+        }
+    }
+
+    /// The median and the p99 of the urgent requests on the model, each with that of the
+    /// same ones in the simulator, where requests launch what this workload says.
+    fn compare(&self, contender: Contender, workload: &Workload) -> [(f64, f64); 2] {
+        let simulated = in_the_simulator(&self.gpu, workload, contender, self.duration);
+        let spec = only(&self.spec, contender);
+        let mut own = on_the_model(&spec, self.config.clone(), &urgent_clients(&self.spec));
+        let name = &workload.name;
         for (own, simulated) in own.iter_mut().zip(&simulated) {
             assert!(own.len() >= simulated.len(), "{name}: requests are missing");
             own.truncate(simulated.len());
         }
         let (own, simulated) = (own.concat(), simulated.concat());
         assert!(own.len() >= 10, "{name}: only {} requests", own.len());
-        for rank in [50, 99] {
+        [50, 99].map(|rank| {
             let (own, simulated) = (percentile(&own, rank), percentile(&simulated, rank));
             let off = 100.0 * (own / simulated - 1.0);
-            let what = format!(
+            println!(
                 "{name}, {}, p{rank}: {own:.2} ms, {simulated:.2} in the simulator ({off:+.1} %)",
                 contender.name()
             );
-            println!("{what}");
-            assert!(off.abs() <= percent, "{what}");
+            (own, simulated)
+        })
+    }
+}
+
+/// By how many percent the model's figures are above the simulator's.
+fn off(figures: [(f64, f64); 2]) -> [f64; 2] {
+    figures.map(|(own, simulated)| 100.0 * (own / simulated - 1.0))
+}
+
+fn assert_within(percent: f64, off: [f64; 2]) {
+    assert!(off.iter().all(|off| off.abs() <= percent), "{off:?}");
+}
+
+fn workload(name: &str) -> Workload {
+    loads::by_name(name).expect("a load of the simulator's")
+}
+
+/// For how many milliseconds which loads are compared: H19's requests take what is left of
+/// units, each something else, so that only many of them say anything.
+const LOADS: [(&str, u64); 3] = [("D", 200), ("Y", 200), ("H19", 2_500)];
+
+/// `GP_LOADS=D,E,REAL GP_MILLIS=4400` is what the simulator's tables have.
+#[test]
+fn the_virtual_gpu_and_the_simulator_agree_on_the_same_requests() {
+    let wanted = |name| std::env::var(name).ok();
+    let millis: Option<u64> = wanted("GP_MILLIS").map(|text| text.parse().expect("a number"));
+    let names = wanted("GP_LOADS").unwrap_or_else(|| LOADS.map(|(name, _)| name).join(","));
+    for name in names.split(',') {
+        let own = LOADS.iter().find(|(load, _)| *load == name);
+        let millis = millis.or(own.map(|(_, millis)| *millis)).unwrap_or(200);
+        let load = Load::new(&workload(name), millis * 1_000_000);
+        for (contender, percent) in [(Contender::Alone, 1.0), (Contender::Classes, 3.0)] {
+            assert_within(percent, off(load.compare(contender, &load.workload)));
         }
     }
 }
 
-/// What the environment wants, or a default.
-fn wanted(name: &str, default: &str) -> String {
-    std::env::var(name).unwrap_or_else(|_| default.to_owned())
-}
-
-/// `GP_LOADS=D,E,REAL GP_MILLIS=4400` is what the benchmark has.
+/// Kernels of many rounds have eight here, of longer workgroups, for the first of which the
+/// kernels of an urgent request wait longer.
 #[test]
-fn the_virtual_gpu_and_the_simulator_agree_on_the_same_requests() {
-    let millis: u64 = wanted("GP_MILLIS", "200").parse().expect("a number");
-    let config = Config {
-        timing: suite::timing(),
-        ..Config::default()
-    };
-    for name in wanted("GP_LOADS", "D").split(',') {
-        compare(name, millis * 1_000_000, &config);
+fn longer_workgroups_are_what_the_virtual_gpu_has_of_its_own() {
+    let simulators = workload("Y");
+    let load = Load::new(&simulators, 100_000_000);
+    let own = off(load.compare(Contender::Classes, &simulators));
+    assert!(own.iter().all(|off| *off > 5.0), "{own:?}");
+    // The same ones as the simulator's.
+    let mut whole = simulators.clone();
+    for client in &mut whole.clients {
+        client.instead = Some(client.model.programs(&load.gpu));
     }
+    let load = Load::new(&whole, load.duration);
+    assert_within(2.0, off(load.compare(Contender::Classes, &simulators)));
 }

@@ -115,7 +115,7 @@ pub fn run(
     let mut clients = Vec::new();
     let mut result = RunResult::default();
     for (index, (client, start)) in workload.clients.iter().zip(starts).enumerate() {
-        let programs = client.model.programs(gpu).into_iter();
+        let programs = client.programs(gpu).into_iter();
         let programs: Vec<_> = programs
             .map(|program| (program.clone(), alone(gpu, &program)))
             .collect();

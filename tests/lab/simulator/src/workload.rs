@@ -5,6 +5,7 @@
 mod source;
 
 use crate::gpu::{Gpu, Nanos};
+use crate::kernel::Program;
 use crate::services::{alone, Model};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -99,6 +100,10 @@ pub struct Client {
     pub preparation: Nanos,
     /// Which random numbers are its own: the same beside other clients.
     pub stream: u64,
+    /// What its requests launch, where that is not what its model does: another program
+    /// serves them in its own way.
+    #[serde(skip)]
+    pub instead: Option<Vec<Program>>,
 }
 
 impl Client {
@@ -116,7 +121,14 @@ impl Client {
             arrivals,
             preparation: 0,
             stream: 0,
+            instead: None,
         }
+    }
+
+    /// What its requests launch: one of these programs each.
+    pub fn programs(&self, gpu: &Gpu) -> Vec<Program> {
+        let instead = self.instead.clone();
+        instead.unwrap_or_else(|| self.model.programs(gpu))
     }
 
     pub fn prepared_in(self, preparation: Nanos) -> Self {
