@@ -39,8 +39,8 @@ pub struct Needs {
     pub own_clock: bool,
     /// One processor, so that such a clock counts the instructions of nobody else.
     pub one_processor: bool,
-    /// More than `make test` has time for: it runs where GP_CLIENTS says with which
-    /// programs.
+    /// More than `make test` has time for: it runs where GP_CLIENTS is set, which names
+    /// programs to those that have several.
     pub long: bool,
     /// Programs whose kernels a compiler has made for GFX 9.4.3: runtimes take them to no other.
     pub compiled: bool,
@@ -176,7 +176,10 @@ impl Needs {
             ));
         }
         if self.long && std::env::var_os("GP_CLIENTS").is_none() {
-            return Some("it takes long, and GP_CLIENTS names no programs".to_owned());
+            return Some(
+                "it takes long, and runs where GP_CLIENTS is set, as with GP_CLIENTS=all"
+                    .to_owned(),
+            );
         }
         let has = |function: &&&str| kernel.driver_has(function);
         if let Some(function) = self.without.iter().find(has) {

@@ -57,6 +57,7 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "a GPU whose memory is divided as well is scheduled by partition",
         needs: Needs {
             divided_memory: true,
+            long: true,
             ..ONCE
         },
         run: divided_memory,
