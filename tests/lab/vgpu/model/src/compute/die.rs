@@ -31,10 +31,14 @@ pub struct Die {
     pace: Pace,
     /// Units with at least one wave.
     units_busy: u32,
-    /// Where the next search for a unit starts, and whose turn it is.
+    /// Where the next search for a unit starts.
     next_unit: usize,
-    next_queue: u64,
+    /// Of each pipe class, the queue that had the last turn.
+    last_queues: [Option<QueueKey>; PIPE_CLASSES],
 }
+
+/// Pipe classes that queues can have.
+const PIPE_CLASSES: usize = 4;
 
 impl Die {
     pub fn new(config: &Config) -> Die {
@@ -45,7 +49,7 @@ impl Die {
             pace: Pace::new(config.cu_per_xcc().into()),
             units_busy: 0,
             next_unit: 0,
-            next_queue: 0,
+            last_queues: [None; PIPE_CLASSES],
         }
     }
 
@@ -66,13 +70,17 @@ impl Die {
         &mut self.pace
     }
 
-    /// The next turn among queues of equal class.
-    pub fn turn(&self) -> usize {
-        self.next_queue as usize
+    /// Puts queues of a class, which are in the order of their keys, into that of their
+    /// turns: behind the one that had the last.
+    pub fn sort_by_turns(&self, class: u32, queues: &mut [QueueKey]) {
+        let last = self.last_queues[class as usize];
+        let before = queues.partition_point(|queue| Some(*queue) <= last);
+        queues.rotate_left(before);
     }
 
-    pub fn end_turn(&mut self) {
-        self.next_queue += 1;
+    /// A queue of a class had its turn.
+    pub fn end_turn(&mut self, class: u32, queue: QueueKey) {
+        self.last_queues[class as usize] = Some(queue);
     }
 
     /// The unit with the fewest waves among those that are allowed and have

@@ -80,16 +80,16 @@ impl Compute {
             if contenders.is_empty() {
                 continue;
             }
-            // Queues of one class take turns, continuing where they left off.
-            let turn = self.dies[die as usize].turn();
-            let count = contenders.len();
-            contenders.rotate_left(turn % count);
+            // Queues of one class take turns, continuing where they left off, whatever
+            // other classes do meanwhile.
+            self.dies[die as usize].sort_by_turns(class, &mut contenders);
             let mut stuck = Vec::new();
             while !contenders.is_empty() {
                 contenders.retain(
                     |key| match self.launch_one(bus, queues, die, *key, &reserved) {
                         Launched::Yes => {
                             launched.insert(*key);
+                            self.dies[die as usize].end_turn(class, *key);
                             true
                         }
                         Launched::NoRoom => {
@@ -100,7 +100,6 @@ impl Compute {
                     },
                 );
             }
-            self.dies[die as usize].end_turn();
             // A class that waits for room keeps lower ones off its units.
             for load in stuck.iter().filter_map(|key| self.loads.get(key)) {
                 for (unit, taken) in reserved.iter_mut().enumerate() {

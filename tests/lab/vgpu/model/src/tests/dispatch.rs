@@ -438,3 +438,37 @@ fn registers_show_waves_by_slot_and_engine() {
         queue.doorbell as u32
     );
 }
+
+/// Units become free one by one, and a lower class waits for them, too.
+#[test]
+fn queues_of_one_class_take_turns_whoever_else_waits() {
+    for (equals, lower) in [(2, 0), (2, 1), (3, 1), (3, 2), (4, 2)] {
+        let mut driver = Driver::new(config());
+        let queues: Vec<_> = (0..equals + lower)
+            .map(|index| {
+                let process = driver.process(1 + index);
+                driver.queue(process, u32::from(index < equals))
+            })
+            .collect();
+        driver.map(&queues);
+        for queue in &queues {
+            // One on each of the 8 units, for many rounds.
+            let work = Work {
+                workgroups: 1_000,
+                items: 256,
+                cost: 10_000,
+                vgprs: 512,
+                ..Work::default()
+            };
+            driver.dispatch(queue, work);
+        }
+        driver.run(1_000_000);
+        let done = queues.iter().map(|queue| driver.report(queue));
+        let done: Vec<u64> = done.map(|report| report.workgroups_done).collect();
+        let (equal, below) = done.split_at(equals as usize);
+        let (least, most) = (equal.iter().min(), equal.iter().max());
+        assert!(*most.unwrap() - *least.unwrap() <= 8, "{done:?}");
+        assert!(below.iter().all(|count| *count <= 8), "{done:?}");
+        assert!(done.iter().sum::<u64>() > 700, "{done:?}");
+    }
+}
