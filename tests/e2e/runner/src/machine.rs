@@ -194,7 +194,7 @@ impl Machine {
         }
         let process = command.spawn().context("cannot start QEMU")?;
         let said = || {
-            let text = fs::read_to_string(path(LOG)).unwrap_or_default();
+            let text = Machine::said(directory).unwrap_or_default();
             format!("QEMU did not start; it said: {text}")
         };
         let qmp = Qmp::connect(&path("qmp"), START_PATIENCE).with_context(said)?;
@@ -250,7 +250,7 @@ impl Machine {
                 other => break other,
             }
         };
-        let said = fs::read_to_string(directory.join(LOG)).unwrap_or_default();
+        let said = Machine::said(directory).unwrap_or_default();
         match status {
             Ok(Some(status)) => format!("QEMU ended with {status} and said: {said}"),
             _ => format!("QEMU is there and said: {said}"),

@@ -9,10 +9,14 @@ use clap::ValueEnum;
 
 use crate::agent::errno;
 use crate::guest::Guest;
+use crate::machine::Slot;
 
 const PATIENCE: Duration = Duration::from_secs(300);
+
 /// The driver's file that says how the GPU is divided, and takes how it is to be.
-const FILE: &str = "/sys/bus/pci/devices/0000:01:00.0/current_compute_partition";
+fn file() -> String {
+    Slot::Gpu.device() + "/current_compute_partition"
+}
 
 /// The modes of a GPU with eight dies. One with fewer has not all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -61,14 +65,14 @@ impl Partitions {
 
     /// Whether the GPU is divided so.
     pub fn is_in_force(self, guest: &mut Guest) -> Result<bool> {
-        Ok(guest.agent().read_file(FILE)?.trim() == self.mode())
+        Ok(guest.agent().read_file(&file())?.trim() == self.mode())
     }
 
     /// Has the driver divide the GPU so, or says that it will not, because a program has it,
     /// or is not gone altogether.
     pub fn try_to_divide(self, guest: &mut Guest) -> Result<bool> {
         const EBUSY: i32 = 16;
-        match guest.agent().write_file(FILE, self.mode()) {
+        match guest.agent().write_file(&file(), self.mode()) {
             Ok(()) => Ok(true),
             Err(error) if errno(&error) == Some(EBUSY) => Ok(false),
             Err(error) => Err(error),

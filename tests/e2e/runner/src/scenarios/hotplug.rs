@@ -152,9 +152,9 @@ fn nothing_is_watched(guest: &mut Guest) -> Result<()> {
     guest.agent().shell(&line).map(|_| ())
 }
 
-/// The folder of a GPU's node.
+/// The module's folder of a GPU.
 pub(super) fn folder(device: &str) -> String {
-    format!("/sys/devices/faux/amd_gpreempt/gpu_{device}/node0")
+    format!("/sys/devices/faux/amd_gpreempt/gpu_{device}")
 }
 
 pub(super) fn unbound(guest: &mut Guest) -> Result<()> {
@@ -175,7 +175,7 @@ pub(super) fn unbound(guest: &mut Guest) -> Result<()> {
     unbinding.go_on(guest)?;
     nothing_is_watched(guest)?;
     // Nothing that is written to it now may reach the GPU.
-    let state = format!("{}/state", folder(GPU));
+    let state = format!("{}/node0/state", folder(GPU));
     guest.agent().write_file(&state, "armed")?;
     for mode in ["off", "observe", "enforce"] {
         module.set(guest, "mode", mode)?;

@@ -11,7 +11,7 @@ use vgpu_model::{Faults, HiqAction, HiqRecord};
 use super::clients::devices;
 use super::contention::{accounts, armed, start_load, urgent_goes_on, wait_until_stopped};
 use super::failure::set_driver_patience;
-use super::hotplug::GPU;
+use super::hotplug::{folder, GPU};
 use super::preemption::{PATIENCE, UNBOUNDED};
 use super::probe::rocminfo;
 use crate::agent::errno;
@@ -201,7 +201,7 @@ fn divided_memory(guest: &mut Guest) -> Result<()> {
 /// How often the module has stopped a queue of a partition. Unlike a table, that waits for no
 /// other partition's thread.
 fn stops(guest: &mut Guest, partition: u32) -> Result<u64> {
-    let file = format!("/sys/devices/faux/amd_gpreempt/gpu_{GPU}/node{partition}/stops");
+    let file = format!("{}/node{partition}/stops", folder(GPU));
     let text = guest.agent().read_file(&file)?;
     text.trim()
         .parse()

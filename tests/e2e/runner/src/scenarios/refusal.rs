@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{bail, ensure, Context, Result};
 
+use super::hotplug::folder;
 use super::preemption::{PATIENCE, UNBOUNDED};
 use crate::agent::errno;
 use crate::driver_file::{self, Name, CHANGED};
@@ -165,7 +166,7 @@ fn refused_with(guest: &mut Guest, name: Option<Name>, parameters: &str, why: &s
         .as_str()
         .context("a node without a GPU")?
         .to_owned();
-    let state = format!("/sys/devices/faux/amd_gpreempt/gpu_{bdf}/node0/state");
+    let state = format!("{}/node0/state", folder(&bdf));
     guest.agent().write_file(&state, "armed")?;
     is_refused(guest, why)?;
     ensure!(

@@ -182,7 +182,7 @@ fn tables(guest: &mut Guest, sides: &[Side]) -> Result<()> {
             "{heavy}"
         );
         for name in ["gpu_id", "queues"] {
-            let path = format!("{}/{name}", folder(&side.gpu));
+            let path = format!("{}/node0/{name}", folder(&side.gpu));
             let text = guest.agent().read_file(&path)?;
             ensure!(row[name] == text.trim().parse::<u64>()?, "{path}: {text}");
         }
@@ -275,7 +275,7 @@ fn disarmed(guest: &mut Guest) -> Result<()> {
     ensure!(row["state"] == "disarmed" && row["stopped"] == 0, "{row}");
     let row = node(guest, GPU)?;
     ensure!(row["state"] == "armed" && row["failures"] == 0, "{row}");
-    let state = format!("{}/state", folder(name));
+    let state = format!("{}/node0/state", folder(name));
     guest.agent().write_file(&state, "armed")?;
     side.wait_until_stopped(guest)?;
     first.is_undisturbed(guest)?;
@@ -302,7 +302,7 @@ fn only_observes(guest: &mut Guest, side: &Side) -> Result<()> {
 /// starts everything when it gives its mode up.
 fn acts_alone(guest: &mut Guest) -> Result<()> {
     let (module, name) = load(guest, "observe")?;
-    let mode = folder(&name).replace("node0", "mode");
+    let mode = format!("{}/mode", folder(&name));
     ensure!(guest.agent().read_file(&mode)?.trim() == "module");
     guest.agent().write_file(&mode, "enforce")?;
     let [first, side] = start(guest, &name)?;

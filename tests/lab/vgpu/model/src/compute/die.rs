@@ -34,11 +34,11 @@ pub struct Die {
     /// Where the next search for a unit starts.
     next_unit: usize,
     /// Of each pipe class, the queue that had the last turn.
-    last_queues: [Option<QueueKey>; PIPE_CLASSES],
+    last_queues: [Option<QueueKey>; CLASSES.len()],
 }
 
-/// Pipe classes that queues can have.
-const PIPE_CLASSES: usize = 4;
+/// The pipe classes that queues can have, most urgent first.
+pub const CLASSES: [u32; 4] = [3, 2, 1, 0];
 
 impl Die {
     pub fn new(config: &Config) -> Die {
@@ -49,7 +49,7 @@ impl Die {
             pace: Pace::new(config.cu_per_xcc().into()),
             units_busy: 0,
             next_unit: 0,
-            last_queues: [None; PIPE_CLASSES],
+            last_queues: [None; CLASSES.len()],
         }
     }
 

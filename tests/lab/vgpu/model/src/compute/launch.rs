@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use super::die::{Die, Resident};
+use super::die::{Die, Resident, CLASSES};
 use super::dispatch::{Dispatch, Share};
 use super::load::Load;
 use super::machine::{ScratchSlot, Seats};
@@ -17,9 +17,6 @@ use crate::bus::Buses;
 use crate::clock::Event;
 use crate::queue::Queues;
 use crate::terms::{Config, Format, QueueKey, ReadPointer};
-
-/// The pipe classes, most urgent first.
-const CLASSES: [u32; 4] = [3, 2, 1, 0];
 
 enum Launched {
     Yes,
