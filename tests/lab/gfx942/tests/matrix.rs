@@ -72,12 +72,14 @@ const fn width(kind: Kind) -> usize {
 /// has, and the kind of the factors.
 type Shape = (&'static str, usize, usize, usize, usize, Kind);
 
-const SHAPES: [Shape; 30] = [
+const SHAPES: [Shape; 32] = [
     ("v_mfma_f32_32x32x1_2b_f32", 32, 1, 2, 1, Kind::Single),
     ("v_mfma_f32_16x16x1_4b_f32", 16, 1, 4, 1, Kind::Single),
     ("v_mfma_f32_4x4x1_16b_f32", 4, 1, 16, 1, Kind::Single),
     ("v_mfma_f32_32x32x2_f32", 32, 2, 1, 1, Kind::Single),
     ("v_mfma_f32_16x16x4_f32", 16, 4, 1, 1, Kind::Single),
+    ("v_mfma_f32_32x32x4_xf32", 32, 4, 1, 2, Kind::Single),
+    ("v_mfma_f32_16x16x8_xf32", 16, 8, 1, 2, Kind::Single),
     ("v_mfma_f32_32x32x4_2b_f16", 32, 4, 2, 4, Kind::Half),
     ("v_mfma_f32_16x16x4_4b_f16", 16, 4, 4, 4, Kind::Half),
     ("v_mfma_f32_4x4x4_16b_f16", 4, 4, 16, 4, Kind::Half),
@@ -202,6 +204,38 @@ fn each_shape_gives_the_plain_product() {
             let found = u64::from(wave.vector(register, lane)) | upper;
             assert_eq!(found, value, "{name} lane {lane} element {at}");
         }
+    }
+}
+
+#[test]
+fn of_xf32_a_fraction_of_ten_bits_counts() {
+    let single = |name: &str| name == "v_mfma_f32_16x16x4_f32";
+    for name in [
+        "v_mfma_f32_32x32x4_xf32",
+        "v_mfma_f32_16x16x8_xf32",
+        "v_mfma_f32_16x16x4_f32",
+    ] {
+        let mut wave = Wave::new(0);
+        // One step of the sum has a product; the addend keeps all its bits.
+        let most = 0x3f80_1fff;
+        let addend = f32::from_bits(0x3380_0001);
+        for lane in 0..16 {
+            wave.set_vector(FIRST, lane, most | 1 << 31);
+            wave.set_vector(SECOND, lane, 1.0_f32.to_bits() + (1 << 13));
+        }
+        for register in ADDEND..ADDEND + 16 {
+            for lane in 0..LANES {
+                wave.set_vector(register, lane, addend.to_bits());
+            }
+        }
+        done(&mut wave, &code(name, false));
+        let first = if single(name) {
+            f32::from_bits(most)
+        } else {
+            1.0
+        };
+        let expected = (-first).mul_add(f32::from_bits(0x3f80_2000), addend);
+        assert_eq!(f32::from_bits(wave.vector(RESULT, 0)), expected, "{name}");
     }
 }
 

@@ -20,6 +20,9 @@ use crate::code::{Instruction, Modifiers, Operand};
 use crate::float::{round, Rounding, BRAIN, DOUBLE, HALF, SINGLE};
 use crate::wave::{Wave, LANES};
 
+/// What matrix instructions on xf32 do not see of a single.
+const CUT_OFF: u64 = 0x1fff;
+
 /// The most elements of a factor, of eight in each lane, and of a result.
 const FACTORS: usize = 8 * LANES;
 const RESULTS: usize = 32 * LANES;
@@ -48,6 +51,7 @@ impl Numbers {
         let modes = Modes::of(wave);
         // Of singles MODE says whether they may be subnormal as factors.
         let factor = |value: u64, at| match measures.element {
+            Element::Float(SINGLE) if measures.is_cut => modes.input(SINGLE, value & !CUT_OFF),
             Element::Float(SINGLE) => modes.input(SINGLE, value),
             Element::Float(DOUBLE) => value ^ taken.sign(DOUBLE, at),
             _ => value,

@@ -35,6 +35,9 @@ pub(super) struct Measures {
     pub(super) depth: usize,
     pub(super) blocks: usize,
     pub(super) element: Element,
+    /// Of factors that are singles only so many bits count as an exponent of eight bits and a
+    /// fraction of ten have (xf32).
+    pub(super) is_cut: bool,
     /// Lanes have half of the first factor.
     pub(super) is_sparse: bool,
 }
@@ -62,7 +65,7 @@ impl Measures {
             None => (1, next),
         };
         let element = match (to, of) {
-            ("f32", "f32") => Element::Float(SINGLE),
+            ("f32", "f32" | "xf32") => Element::Float(SINGLE),
             ("f32", "f16") => Element::Float(HALF),
             ("f32", "bf16") => Element::Float(BRAIN),
             ("f64", "f64") => Element::Float(DOUBLE),
@@ -76,6 +79,7 @@ impl Measures {
             depth,
             blocks,
             element,
+            is_cut: of == "xf32",
             is_sparse: sparse.is_some(),
         })
     }

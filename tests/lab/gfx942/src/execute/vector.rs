@@ -8,7 +8,7 @@ use super::registers::{lanes, read_dword, write_dword};
 use super::source::{arithmetic, Source};
 use super::{differences, whole, Done, Stop};
 use crate::code::{
-    Arithmetic, Class, Instruction, Modifiers, Operand, Operation, Part, Parts, Role, Unused,
+    Arithmetic, Class, Instruction, Modifiers, Operand, Operation, Part, Role, Unused,
 };
 use crate::wave::{Outcome, Wave, LANES};
 
@@ -138,8 +138,8 @@ fn compare(wave: &mut Wave, instruction: &Instruction, comparison: Comparison) -
 }
 
 /// A result in the part of the register that is meant.
-fn placed(parts: &Parts, old: u32, value: u32) -> u32 {
-    let (at, width) = match parts.destination {
+fn placed((part, unused): (Part, Unused), old: u32, value: u32) -> u32 {
+    let (at, width) = match part {
         Part::Whole => return value,
         Part::Byte(at) => (8 * u32::from(at & 3), 8),
         Part::Word(at) => (16 * u32::from(at & 1), 16),
@@ -147,7 +147,7 @@ fn placed(parts: &Parts, old: u32, value: u32) -> u32 {
     let ones = u32::MAX >> (32 - width);
     let mask = ones << at;
     let moved = (value & ones) << at;
-    match parts.unused {
+    match unused {
         Unused::Keep => old & !mask | moved,
         Unused::Zero => moved,
         Unused::Sign => {
@@ -162,9 +162,7 @@ fn placed(parts: &Parts, old: u32, value: u32) -> u32 {
 struct Destination {
     to: Operand,
     bits: u32,
-    /// A half of the register is written, and the other one kept.
-    half: Option<bool>,
-    parts: Option<Parts>,
+    part: (Part, Unused),
 }
 
 impl Destination {
@@ -176,27 +174,19 @@ impl Destination {
             Operand::Vector { dwords, .. } if u32::from(dwords) == bits.div_ceil(32) => (),
             _ => return Err(Stop::Unknown),
         }
-        let selects = instruction.properties().has_selects() && bits == 16;
-        Ok(Self {
-            to,
-            bits,
-            half: selects.then_some(arithmetic.select & 8 != 0),
-            parts: match instruction.modifiers {
-                Modifiers::Parts(parts) => Some(parts),
-                _ => None,
-            },
-        })
+        let selects = instruction.properties().has_selects();
+        let part = match (instruction.modifiers, bits) {
+            (Modifiers::Parts(parts), _) => (parts.destination, parts.unused),
+            (_, 8) if selects => (Part::Byte(arithmetic.select >> 2), Unused::Keep),
+            (_, 16) if selects => (Part::Word(arithmetic.select >> 3), Unused::Keep),
+            _ => (Part::Whole, Unused::Keep),
+        };
+        Ok(Self { to, bits, part })
     }
 
     fn write(&self, wave: &mut Wave, lane: usize, value: u64) -> Result<(), Stop> {
         let old = read_dword(wave, self.to, lane, 0)?;
-        let lower = value as u32;
-        let lower = match (self.half, &self.parts) {
-            (Some(true), _) => old & 0xffff | (lower << 16),
-            (Some(false), _) => old & 0xffff_0000 | lower & 0xffff,
-            (None, Some(parts)) => placed(parts, old, lower),
-            (None, None) => lower,
-        };
+        let lower = placed(self.part, old, value as u32);
         write_dword(wave, self.to, lane, 0, lower);
         if self.bits > 32 {
             write_dword(wave, self.to, lane, 1, (value >> 32) as u32);

@@ -2,7 +2,7 @@
 //! Floating point of eight bits, as the MI300 has it: without infinities and without minus
 //! zero, whose bits are what is no number.
 
-use super::round::magnitude;
+use super::round::{last_bit, magnitude};
 use super::{Number, Rounding};
 
 /// How many bits of eight are the fraction; the exponent has the others but one.
@@ -50,6 +50,34 @@ impl Eight {
     /// The nearest number, the even one of two. Beyond the largest there is none, or it is
     /// the largest if that is wanted.
     pub fn round(self, number: Number, limits: bool) -> u8 {
+        self.rounded(number, limits, Rounding::Even)
+    }
+
+    /// One of the two numbers between which a number lies. What is above the nearer to zero
+    /// and the random bits are fractions of the distance: it is the other one if their sum is
+    /// more than that.
+    pub fn round_at_random(self, number: Number, random: u32, limits: bool) -> u8 {
+        let Number::Finite {
+            negative,
+            exponent,
+            significand,
+        } = number
+        else {
+            return self.round(number, limits);
+        };
+        if significand == 0 {
+            return self.round(number, limits);
+        }
+        let last = last_bit((self.fraction, self.least()), (exponent, significand));
+        let more = Number::Finite {
+            negative,
+            exponent: last as i32 - 32,
+            significand: random.into(),
+        };
+        self.rounded(number.plus(more, false), limits, Rounding::Zero)
+    }
+
+    fn rounded(self, number: Number, limits: bool, rounding: Rounding) -> u8 {
         let Number::Finite {
             negative,
             exponent,
@@ -63,7 +91,7 @@ impl Eight {
         };
         let fields = (self.fraction, self.least());
         let number = (exponent, significand);
-        match u8::try_from(magnitude(fields, number, negative, Rounding::Even)) {
+        match u8::try_from(magnitude(fields, number, negative, rounding)) {
             _ if significand == 0 => 0,
             Ok(0) => 0,
             Ok(magnitude) if magnitude <= LARGEST => magnitude | sign(negative),

@@ -82,6 +82,12 @@ pub fn round(number: Number, format: Format, rounding: Rounding) -> u64 {
     sign(negative) | (format.infinity() - u64::from(!overflows))
 }
 
+/// The exponent of the last bit that such a format keeps of a number of this size.
+pub(super) fn last_bit((fraction, least): (u32, i32), (exponent, significand): (i32, u128)) -> i64 {
+    let highest = 127 - i64::from(significand.leading_zeros());
+    (highest + i64::from(exponent) - i64::from(fraction)).max(least.into())
+}
+
 /// Exponent and fraction of a number that is not zero, side by side, in a format with so
 /// many bits of fraction whose smallest numbers have a last bit of this exponent. Beyond
 /// the format the exponent goes on.
@@ -91,10 +97,8 @@ pub(super) fn magnitude(
     negative: bool,
     rounding: Rounding,
 ) -> i128 {
+    let last = last_bit((fraction, least), (exponent, significand));
     let (exponent, least) = (i64::from(exponent), i64::from(least));
-    let highest = 127 - i64::from(significand.leading_zeros());
-    // The exponent of the last bit that the format keeps of a number of this size.
-    let last = (highest + exponent - i64::from(fraction)).max(least);
     let cut_off = last - exponent;
     let whole = if cut_off > 0 {
         cut(significand, cut_off.min(200) as u32, negative, rounding)

@@ -72,7 +72,8 @@ fn narrow(operation: Operation, inputs: &Inputs, modes: &Modes) -> Option<Value>
     })
 }
 
-/// From and to eight bits. Whatever MODE says of rounding, the nearest number is taken.
+/// From and to eight bits. Whatever MODE says of rounding, the nearest number is taken, or
+/// what random bits decide.
 fn eight(operation: Operation, inputs: &Inputs, modes: &Modes) -> Option<Value> {
     let single =
         |kind: Eight, at: u32| modes.round(SINGLE, kind.unpack((inputs.first >> (8 * at)) as u8));
@@ -83,6 +84,13 @@ fn eight(operation: Operation, inputs: &Inputs, modes: &Modes) -> Option<Value> 
         let byte = |bits| u16::from(kind.round(modes.unpack(SINGLE, bits & 0xffff_ffff), limits));
         Value::Bits16(byte(inputs.first) | (byte(inputs.second) << 8))
     };
+    let at_random = |kind: Eight| {
+        let (number, random) = (
+            modes.unpack(SINGLE, inputs.first & 0xffff_ffff),
+            inputs.second,
+        );
+        Value::Bits8(kind.round_at_random(number, random as u32, modes.limits_overflow()))
+    };
     Some(match operation {
         Operation::v_cvt_f32_fp8 => one(FP8),
         Operation::v_cvt_f32_bf8 => one(BF8),
@@ -90,6 +98,8 @@ fn eight(operation: Operation, inputs: &Inputs, modes: &Modes) -> Option<Value> 
         Operation::v_cvt_pk_f32_bf8 => two(BF8),
         Operation::v_cvt_pk_fp8_f32 => pair(FP8),
         Operation::v_cvt_pk_bf8_f32 => pair(BF8),
+        Operation::v_cvt_sr_fp8_f32 => at_random(FP8),
+        Operation::v_cvt_sr_bf8_f32 => at_random(BF8),
         _ => return None,
     })
 }

@@ -6,6 +6,7 @@ use crate::float::Format;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
+    Bits8(u8),
     Bits16(u16),
     Bits32(u32),
     Bits64(u64),
@@ -58,6 +59,7 @@ impl Value {
     /// How many bits the result has.
     pub const fn bits(self) -> u32 {
         match self {
+            Self::Bits8(_) => 8,
             Self::Bits16(_) => 16,
             Self::Bits32(_) => 32,
             Self::Bits64(_) => 64,
@@ -108,6 +110,7 @@ impl Value {
                 Some((kept & ((1_i128 << bits) - 1)) as u64)
             }
             _ if clamp => None,
+            Self::Bits8(bits) => Some(bits.into()),
             Self::Bits16(bits) => Some(bits.into()),
             Self::Bits32(bits) => Some(bits.into()),
             Self::Bits64(bits) => Some(bits),
