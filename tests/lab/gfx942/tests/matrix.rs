@@ -6,13 +6,13 @@ use crate::common::lanes::random;
 use crate::common::{done, named, run, vop1};
 use gfx942::wave::{HardwareRegister, Outcome, Wave, LANES};
 
-const FIRST: u8 = 2;
-const SECOND: u8 = 8;
-const ADDEND: u8 = 64;
-const RESULT: u8 = 128;
+pub const FIRST: u8 = 2;
+pub const SECOND: u8 = 8;
+pub const ADDEND: u8 = 64;
+pub const RESULT: u8 = 128;
 
 /// Whether factors and result are accumulation registers.
-fn code(name: &str, accumulates: bool) -> Vec<u32> {
+pub fn code(name: &str, accumulates: bool) -> Vec<u32> {
     named(name, |number| {
         let sources = u32::from(ADDEND) + 256;
         vec![
@@ -204,38 +204,6 @@ fn each_shape_gives_the_plain_product() {
             let found = u64::from(wave.vector(register, lane)) | upper;
             assert_eq!(found, value, "{name} lane {lane} element {at}");
         }
-    }
-}
-
-#[test]
-fn of_xf32_a_fraction_of_ten_bits_counts() {
-    let single = |name: &str| name == "v_mfma_f32_16x16x4_f32";
-    for name in [
-        "v_mfma_f32_32x32x4_xf32",
-        "v_mfma_f32_16x16x8_xf32",
-        "v_mfma_f32_16x16x4_f32",
-    ] {
-        let mut wave = Wave::new(0);
-        // One step of the sum has a product; the addend keeps all its bits.
-        let most = 0x3f80_1fff;
-        let addend = f32::from_bits(0x3380_0001);
-        for lane in 0..16 {
-            wave.set_vector(FIRST, lane, most | 1 << 31);
-            wave.set_vector(SECOND, lane, 1.0_f32.to_bits() + (1 << 13));
-        }
-        for register in ADDEND..ADDEND + 16 {
-            for lane in 0..LANES {
-                wave.set_vector(register, lane, addend.to_bits());
-            }
-        }
-        done(&mut wave, &code(name, false));
-        let first = if single(name) {
-            f32::from_bits(most)
-        } else {
-            1.0
-        };
-        let expected = (-first).mul_add(f32::from_bits(0x3f80_2000), addend);
-        assert_eq!(f32::from_bits(wave.vector(RESULT, 0)), expected, "{name}");
     }
 }
 
