@@ -30,6 +30,7 @@ mod needs;
 pub mod partitions;
 pub mod plan;
 pub mod qmp;
+pub mod results;
 pub mod run_list;
 pub mod scenario;
 pub mod scenarios;

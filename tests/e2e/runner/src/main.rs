@@ -12,7 +12,8 @@ use e2e_runner::failed::Failures;
 use e2e_runner::image::Clock;
 use e2e_runner::partitions::Partitions;
 use e2e_runner::plan::{self, Extent};
-use e2e_runner::scenario::{Configuration, Scenario, Suite};
+use e2e_runner::results::Results;
+use e2e_runner::scenario::{Configuration, Kept, Scenario, Suite};
 use e2e_runner::scenarios;
 use e2e_runner::shell::Shell;
 use e2e_runner::storm::{new_seed, Plan};
@@ -104,6 +105,12 @@ enum Command {
         /// The guest has the files of this directory, too; again for more.
         #[arg(long)]
         add: Vec<PathBuf>,
+        /// The GPU has few compute units and 512 MiB, which a program can fill.
+        #[arg(long)]
+        small: bool,
+        /// The guest has two GPUs.
+        #[arg(long)]
+        second_gpu: bool,
         /// What its shell runs instead of giving a prompt; its status is this command's.
         command: Option<String>,
     },
@@ -238,7 +245,11 @@ fn main() -> Result<ExitCode> {
             }
             let groups = plan::plan(&configurations, &scenarios, extent);
             let jobs = arguments.jobs.unwrap_or_else(plan::jobs).max(1);
-            let tally = plan::run(&cache, &Failures::new()?, groups, jobs);
+            let kept = Kept {
+                failures: Failures::new()?,
+                results: Results::new()?,
+            };
+            let tally = plan::run(&cache, &kept, groups, jobs);
             println!("{} passed, {} failed", tally.passed, tally.failed);
             Ok(if tally.failed == 0 && tally.passed > 0 {
                 ExitCode::SUCCESS
@@ -248,11 +259,16 @@ fn main() -> Result<ExitCode> {
         }
         Command::List => {
             for scenario in scenarios::all() {
-                println!("{:?}\t{}", scenario.suite, scenario.name);
+                println!("{}\t{}", scenario.suite.name(), scenario.name);
             }
             Ok(ExitCode::SUCCESS)
         }
-        Command::Shell { add, command } => {
+        Command::Shell {
+            add,
+            small,
+            second_gpu,
+            command,
+        } => {
             let configuration = configurations
                 .iter()
                 .rfind(|configuration| configuration.xcc == 1)
@@ -262,6 +278,8 @@ fn main() -> Result<ExitCode> {
                 add,
                 command,
                 with_module: !arguments.without_module,
+                small,
+                second_gpu,
             };
             shell.run(&cache, configuration)
         }

@@ -8,8 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::cache::{Cache, Kernel};
-use crate::failed::Failures;
-use crate::scenario::{run_group, Configuration, Needs, Scenario, Tally};
+use crate::scenario::{run_group, Configuration, Kept, Needs, Scenario, Tally};
 
 /// How much of the host's memory a guest with its GPU may take, in KiB.
 const GUEST_KIB: u64 = 6 << 20;
@@ -163,7 +162,7 @@ pub fn left_out(configurations: &[Configuration], scenarios: &[&Scenario]) -> Ve
 }
 
 /// Runs groups, up to `jobs` of them at a time.
-pub fn run(cache: &Cache, failures: &Failures, groups: Vec<Group<'_>>, jobs: usize) -> Tally {
+pub fn run(cache: &Cache, kept: &Kept, groups: Vec<Group<'_>>, jobs: usize) -> Tally {
     let jobs = jobs.min(groups.len());
     let total = Mutex::new(Tally::default());
     let groups = Mutex::new(groups.into_iter());
@@ -174,7 +173,7 @@ pub fn run(cache: &Cache, failures: &Failures, groups: Vec<Group<'_>>, jobs: usi
                 let Some(group) = next else {
                     break;
                 };
-                let tally = run_group(cache, failures, &group);
+                let tally = run_group(cache, kept, &group);
                 let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
                 total.passed += tally.passed;
                 total.failed += tally.failed;

@@ -19,6 +19,7 @@ use crate::log::objections;
 use crate::machine::Console;
 use crate::partitions::Partitions;
 use crate::plan::{Extent, Group};
+use crate::results::Results;
 use crate::storm::Plan;
 use crate::strict;
 
@@ -61,7 +62,7 @@ impl Suite {
     }
 
     /// The name by which it is run.
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Suite::Vgpu => "vgpu",
             Suite::E2e => "e2e",
@@ -122,11 +123,11 @@ impl Configuration {
         self.xcc / self.partitions.count(self.xcc)
     }
 
-    fn is_virtual(&self, needs: &Needs) -> bool {
+    pub(crate) fn is_virtual(&self, needs: &Needs) -> bool {
         self.virtual_function || needs.virtual_function
     }
 
-    fn product_for(&self, needs: &Needs) -> Product {
+    pub(crate) fn product_for(&self, needs: &Needs) -> Product {
         needs.product.unwrap_or(self.product)
     }
 
@@ -206,10 +207,10 @@ impl Configuration {
         // Of the others, a kernel that is not of the cache has no series.
         } else if kernel.series != kernel.release {
             format!("{suite} --kernel {}", kernel.series)
-        } else if kernel.has(KASAN) {
-            format!("debug --memory {suite}")
         } else {
-            format!("debug {suite}")
+            let memory = if kernel.has(KASAN) { "--memory " } else { "" };
+            let parts: Vec<&str> = kernel.release.splitn(3, '.').take(2).collect();
+            format!("debug {memory}--kernel {} {suite}", parts.join("."))
         };
         if self.virtual_function {
             command += " --virtual-function";
@@ -254,6 +255,12 @@ impl Configuration {
     }
 }
 
+/// Where is kept what becomes of scenarios.
+pub struct Kept {
+    pub failures: Failures,
+    pub results: Results,
+}
+
 /// How many scenarios passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -262,7 +269,7 @@ pub struct Tally {
 }
 
 /// Runs scenarios one after the other, in one guest as long as none spoils it.
-pub fn run_group(cache: &Cache, failures: &Failures, group: &Group<'_>) -> Tally {
+pub fn run_group(cache: &Cache, kept: &Kept, group: &Group<'_>) -> Tally {
     let configuration = group.configuration;
     let mut tally = Tally::default();
     let mut guest: Option<Guest> = None;
@@ -282,6 +289,7 @@ pub fn run_group(cache: &Cache, failures: &Failures, group: &Group<'_>) -> Tally
             outcome = run_one(cache, configuration, scenario, &mut guest);
         }
         let seconds = start.elapsed().as_secs();
+        kept.results.add(configuration, scenario, outcome.is_ok());
         match outcome {
             Ok(()) => {
                 tally.passed += 1;
@@ -290,7 +298,7 @@ pub fn run_group(cache: &Cache, failures: &Failures, group: &Group<'_>) -> Tally
             Err(error) => {
                 tally.failed += 1;
                 let text = format!("FAILED  {name} ({seconds} s)\n{error:#}\n");
-                let kept = match keep(failures, &name, &error, guest.as_mut()) {
+                let kept = match keep(&kept.failures, &name, &error, guest.as_mut()) {
                     Ok(place) => format!("what it left is in {}", place.display()),
                     Err(error) => format!("what it left is not kept: {error:#}"),
                 };
@@ -430,7 +438,7 @@ mod tests {
         );
         assert_eq!(
             command("7.3.4", None),
-            "scripts/test/debug e2e --xcc 8 --filter 'all is well'"
+            "scripts/test/debug --kernel 7.3 e2e --xcc 8 --filter 'all is well'"
         );
     }
 

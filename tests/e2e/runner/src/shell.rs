@@ -32,13 +32,23 @@ pub struct Shell {
     /// Instead of a prompt.
     pub command: Option<String>,
     pub with_module: bool,
+    /// A GPU with few compute units and 512 MiB.
+    pub small: bool,
+    pub second_gpu: bool,
 }
 
 impl Shell {
     /// Returns what the command does.
     pub fn run(&self, cache: &Cache, configuration: &Configuration) -> Result<ExitCode> {
         let files = files_of(&self.add)?;
-        let mut guest = configuration.start_at(cache, &Needs::ANY, Console::Terminal)?;
+        let needs = Needs {
+            small: self.small,
+            ..Needs::ANY
+        };
+        let mut guest = configuration.start_at(cache, &needs, Console::Terminal)?;
+        if self.second_gpu {
+            guest.add_second_gpu()?;
+        }
         if !files.is_empty() {
             guest.add_files(&files, FILES)?;
         }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The generated parts of the documents.
 //!
-//! The policy crate holds the one table of parameters, and a run of the matrix of faults
-//! leaves what it has found. What people read about them is written from there, so that
+//! The policy crate holds the one table of parameters, and runs of scenarios leave what has
+//! passed, those of the matrix of faults what they have found. What people read about them is written from there, so that
 //! it cannot say anything else.
 
 mod faults;
+mod runs;
 
 use anyhow::{bail, Result};
 use gpreempt_policy::{
@@ -16,6 +17,8 @@ use gpreempt_policy::{
 const PARAMETERS: [&str; 2] = ["parameters: begin", "parameters: end"];
 /// The same of the part about faults.
 const FAULTS: [&str; 2] = ["faults: begin", "faults: end"];
+/// The same of the part about what was run.
+const RUNS: [&str; 2] = ["runs: begin", "runs: end"];
 
 /// A document with a generated part, and how that part is written.
 pub struct Document {
@@ -46,6 +49,11 @@ pub const DOCUMENTS: &[Document] = &[
         path: "docs/fault-states.md",
         marks: FAULTS,
         render: faults::table,
+    },
+    Document {
+        path: "docs/runs.md",
+        marks: RUNS,
+        render: runs::table,
     },
 ];
 
