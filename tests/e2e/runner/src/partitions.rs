@@ -13,9 +13,9 @@ use crate::machine::Slot;
 
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// The driver's file that says how the GPU is divided, and takes how it is to be.
-fn file() -> String {
-    Slot::Gpu.device() + "/current_compute_partition"
+/// The driver's file that says how a GPU is divided, and takes how it is to be.
+fn file(gpu: Slot) -> String {
+    gpu.device() + "/current_compute_partition"
 }
 
 /// The modes of a GPU with eight dies. One with fewer has not all of them.
@@ -65,14 +65,22 @@ impl Partitions {
 
     /// Whether the GPU is divided so.
     pub fn is_in_force(self, guest: &mut Guest) -> Result<bool> {
-        Ok(guest.agent().read_file(&file())?.trim() == self.mode())
+        self.is_in_force_at(guest, Slot::Gpu)
+    }
+
+    fn is_in_force_at(self, guest: &mut Guest, gpu: Slot) -> Result<bool> {
+        Ok(guest.agent().read_file(&file(gpu))?.trim() == self.mode())
     }
 
     /// Has the driver divide the GPU so, or says that it will not, because a program has it,
     /// or is not gone altogether.
     pub fn try_to_divide(self, guest: &mut Guest) -> Result<bool> {
+        self.try_to_divide_at(guest, Slot::Gpu)
+    }
+
+    fn try_to_divide_at(self, guest: &mut Guest, gpu: Slot) -> Result<bool> {
         const EBUSY: i32 = 16;
-        match guest.agent().write_file(&file(), self.mode()) {
+        match guest.agent().write_file(&file(gpu), self.mode()) {
             Ok(()) => Ok(true),
             Err(error) if errno(&error) == Some(EBUSY) => Ok(false),
             Err(error) => Err(error),
@@ -81,11 +89,18 @@ impl Partitions {
 
     /// Has the driver divide the GPU so as soon as it has let go of all programs.
     pub fn divide(self, guest: &mut Guest) -> Result<()> {
-        let what = "the driver has let go of all programs";
-        guest.wait_until(what, PATIENCE, |guest| self.try_to_divide(guest))?;
-        let mode = self.mode();
-        ensure!(self.is_in_force(guest)?, "the GPU is not in mode {mode}");
+        self.divide_at(guest, Slot::Gpu)?;
         guest.wait_for_gpus(self.count(guest.shape.xcc) as usize)
+    }
+
+    /// The same of any GPU, whose nodes may take a while to be there.
+    pub fn divide_at(self, guest: &mut Guest, gpu: Slot) -> Result<()> {
+        let what = "the driver has let go of all programs";
+        guest.wait_until(what, PATIENCE, |guest| self.try_to_divide_at(guest, gpu))?;
+        let mode = self.mode();
+        let divided = self.is_in_force_at(guest, gpu)?;
+        ensure!(divided, "the GPU is not in mode {mode}");
+        Ok(())
     }
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the module itself costs: the time of its passes, from a look to the
-//! packet, its wake-ups, its memory, and the instructions of both builds, measured in
-//! guests and written as tables.
+//! packet, its wake-ups, its memory, the instructions of both builds, and what many
+//! nodes take, measured in guests and written as tables.
 //!
 //! All times are those of the guest's clock: this is about the CPU, which is
 //! emulated. What is meant for hardware are the ratios within a run.
 
 mod instructions;
 mod latencies;
+mod nodes;
 mod packets;
 
 use std::fs;
@@ -50,6 +51,9 @@ struct Arguments {
     /// the tables before them.
     #[arg(long)]
     instructions: bool,
+    /// Measure what many nodes cost alone, and leave all other tables.
+    #[arg(long, conflicts_with = "instructions")]
+    nodes: bool,
 }
 
 /// What follows in the document is measured.
@@ -79,22 +83,34 @@ fn main() -> Result<()> {
     let (text, tables) = document
         .split_once(MARK)
         .with_context(|| format!("{} has no line {MARK}", arguments.document.display()))?;
-    let (timed, _) = tables
+    let (timed, counted) = tables
         .split_once(COUNTED)
         .with_context(|| format!("{} has no line {COUNTED}", arguments.document.display()))?;
+    let (counted, many) = match counted.find(nodes::MANY) {
+        Some(at) => counted.split_at(at),
+        None => (counted, ""),
+    };
     let cache = Cache::open()?;
     let kernel = cache.kernel_with_module(&arguments.kernel)?;
     let configuration = Configuration {
         clock: Clock::Hurried,
         ..Configuration::new(kernel, 1)
     };
-    let timed = match arguments.instructions {
+    let timed = match arguments.instructions || arguments.nodes {
         true => timed.to_owned(),
         false => timed_tables(&cache, &configuration, arguments.passes)?,
     };
-    let counted = instructions::tables(&cache, &configuration, &arguments)?;
-    print!("{timed}{counted}");
-    fs::write(&arguments.document, format!("{text}{MARK}{timed}{counted}"))?;
+    let counted = match arguments.nodes {
+        true => format!("{COUNTED}{counted}"),
+        false => instructions::tables(&cache, &configuration, &arguments)?,
+    };
+    let many = match arguments.instructions {
+        true => many.to_owned(),
+        false => nodes::tables(&cache, &configuration)?,
+    };
+    print!("{timed}{counted}{many}");
+    let document = format!("{text}{MARK}{timed}{counted}{many}");
+    fs::write(&arguments.document, document)?;
     Ok(())
 }
 
