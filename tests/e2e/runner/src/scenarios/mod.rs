@@ -45,6 +45,7 @@ mod requests;
 mod rules;
 mod save;
 mod selftest;
+mod shared;
 mod short_memory;
 mod sleep;
 mod stolen;
@@ -68,6 +69,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         save::SCENARIOS,
         short_memory::SCENARIOS,
         sleep::SCENARIOS,
+        shared::SCENARIOS,
         stolen::SCENARIOS,
         requests::SCENARIOS,
         clock::SCENARIOS,

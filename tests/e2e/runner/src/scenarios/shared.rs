@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! GPUs that many share: containers that are replicas of one GPU to a device plugin, with more
+//! processes than the firmware has address spaces for, and more queues than slots, so that its
+//! quanta are at work beside the module's stops.
+
+use std::collections::BTreeMap;
+
+use anyhow::{ensure, Context, Result};
+use serde_json::{json, Value};
+use vgpu_model::{HiqAction, HiqRecord};
+
+use super::contention::{accounts, armed};
+use super::preemption::{PATIENCE, UNBOUNDED};
+use crate::background::Expect;
+use crate::guest::Guest;
+use crate::load::{queue, Load};
+use crate::module::{Module, Table};
+use crate::scenario::{Needs, Scenario, Suite};
+
+pub const SCENARIOS: &[Scenario] = &[Scenario {
+    suite: Suite::E2e,
+    name: "four containers of one GPU have more processes and queues than it has places",
+    needs: Needs {
+        small: true,
+        long: true,
+        ..Needs::ONCE
+    },
+    run: replicas,
+}];
+
+/// What the driver says when more is active than the hardware has places for.
+const TOO_LONG: &str = "Runlist is getting oversubscribed";
+const HIGHEST: u64 = 15;
+const URGENT: &str = "urgent";
+
+/// Work that fills a GPU of so many workgroups, and of which there is always some left.
+fn batch(full: u32, group: &str, number: u32) -> Value {
+    let more = json!({"group": group, "priority": 3, "requests": 1_000_000});
+    let name = format!("{group}-{number}");
+    queue(&name, 2 * full, 1_000_000, more)
+}
+
+/// Requests of the highest priority at a distance.
+fn urgent(full: u32, group: &str) -> Value {
+    let more = json!({"group": group, "priority": HIGHEST, "requests": 1_000_000,
+        "arrival": {"closed_loop": {"depth": 1, "think_ns": 5_000_000}}});
+    queue(URGENT, full, 100_000, more)
+}
+
+/// Starts loads side by side.
+fn start(guest: &mut Guest, specifications: Vec<Value>) -> Result<Vec<Load>> {
+    let launch = |mut specification: Value| {
+        // Each has to wait for the turns of many.
+        specification["request_timeout_ms"] = json!(PATIENCE.as_millis() as u64);
+        Load::launch(guest, specification, Expect::Success)
+    };
+    let mut loads: Vec<Load> = specifications
+        .into_iter()
+        .map(launch)
+        .collect::<Result<_>>()?;
+    for load in &mut loads {
+        load.wait_until_ready(guest)?;
+    }
+    Ok(loads)
+}
+
+/// How many requests each queue has completed, by the load's place and the queue's name.
+type Completed = BTreeMap<(usize, String), u64>;
+
+fn completed(guest: &mut Guest, loads: &[Load]) -> Result<Completed> {
+    let mut all = BTreeMap::new();
+    for (place, load) in loads.iter().enumerate() {
+        let of_each_process: BTreeMap<u32, &str> = load
+            .queues
+            .iter()
+            .map(|identity| (identity.pid, identity.name.as_str()))
+            .collect();
+        for queue in of_each_process.into_values() {
+            let said = load.control(guest, queue, &["status"])?;
+            for status in said.as_array().into_iter().flatten() {
+                let of = || {
+                    let name = status["name"].as_str()?.to_owned();
+                    Some((name, status["completed"].as_u64()?))
+                };
+                let (name, completed) = of().with_context(|| format!("status {status}"))?;
+                all.insert((place, name), completed);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Waits until each queue of each load has completed some requests more than by now.
+fn all_go_on(guest: &mut Guest, loads: &[Load], more: u64, why: &str) -> Result<()> {
+    let before = completed(guest, loads)?;
+    let mut late = Vec::new();
+    let waited = guest.wait_until(why, PATIENCE, |guest| {
+        let now = completed(guest, loads)?;
+        late = before
+            .iter()
+            .filter(|(queue, before)| now.get(queue) < Some(&(*before + more)))
+            .map(|(queue, _)| queue.clone())
+            .collect();
+        Ok(late.is_empty())
+    });
+    waited.with_context(|| format!("these did not: {late:?}"))
+}
+
+/// Waits until each queue of lower priority was stopped some times, beside so many urgent ones.
+fn all_are_stopped(guest: &mut Guest, urgent: usize) -> Result<()> {
+    const STOPS: u64 = 3;
+    let mut spared = Vec::new();
+    let waited = guest.wait_until("all but urgent queues are stopped", PATIENCE, |guest| {
+        let mut rows = Table::Queues.read(guest)?;
+        rows.retain(|row| row["internal"] == false);
+        let (high, mut low): (Vec<_>, Vec<_>) =
+            rows.into_iter().partition(|row| row["eff_prio"] == HIGHEST);
+        low.retain(|row| row["stops"].as_u64() < Some(STOPS));
+        spared = low;
+        Ok(high.len() == urgent && spared.is_empty())
+    });
+    waited.with_context(|| format!("these were not: {spared:?}"))
+}
+
+/// Waits until the urgent queue of each load has completed more requests than before.
+fn urgent_go_on(guest: &mut Guest, loads: &[Load], before: &Completed) -> Result<()> {
+    const REQUESTS: u64 = 5;
+    guest.wait_until("urgent queues go on", PATIENCE, |guest| {
+        for (place, load) in loads.iter().enumerate() {
+            let before = before.get(&(place, URGENT.to_owned()));
+            let before = before.context("no urgent queue")?;
+            if load.completed(guest, URGENT)? < before + REQUESTS {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    })
+}
+
+/// Ends loads and module, which has failed in nothing and leaves nothing.
+fn end(guest: &mut Guest, module: Module, loads: Vec<Load>) -> Result<()> {
+    armed(guest)?;
+    for load in &loads {
+        load.stop(guest)?;
+    }
+    for load in loads {
+        load.finish(guest)?;
+    }
+    guest.wait_until("no queue is left to the module", PATIENCE, |guest| {
+        let left = ["queues", "stopped"].map(|name| Table::Stats.sum(guest, name));
+        let [queues, stopped] = left;
+        Ok(queues? == 0 && stopped? == 0)
+    })?;
+    armed(guest)?;
+    accounts(guest)?;
+    let left = guest.device.mapped()?;
+    ensure!(left.is_empty(), "the GPU has still {left:?}");
+    module.unload(guest)
+}
+
+/// Whether the driver has given the firmware more than it has places for, since a mark.
+fn is_oversubscribed(guest: &mut Guest, mark: u64) -> Result<()> {
+    let chained =
+        |record: &HiqRecord| matches!(record.action, HiqAction::RunList { chained: true, .. });
+    let records = guest.device.hiq(mark)?;
+    ensure!(records.iter().any(chained), "there is room for everybody");
+    Ok(())
+}
+
+const CGROUP: &str = "/sys/fs/cgroup/replicas";
+const CONTAINERS: usize = 4;
+/// Processes of each container, and queues for batch work of each process.
+const PROCESSES: u32 = 4;
+const BATCH: u32 = 2;
+
+/// Each container has several processes, one of them with an urgent queue. That of the last
+/// counts for less, since a rule says that all of this container do.
+fn replicas(guest: &mut Guest) -> Result<()> {
+    const RULE: u64 = 10;
+    const BELOW: u64 = 2;
+    guest.expect_log(TOO_LONG);
+    let mark = guest.device.hiq_mark()?;
+    let module = Module::load(guest, &format!("mode=off {UNBOUNDED}"))?;
+    let last = CONTAINERS - 1;
+    for number in 0..CONTAINERS {
+        guest
+            .agent()
+            .shell(&format!("mkdir -p {CGROUP}/{number}"))?;
+    }
+    module.add_rule(
+        guest,
+        &format!("{RULE} cgroup=/replicas/{last} prio={BELOW}"),
+    )?;
+    let full = guest.shape.full();
+    let mut queues = vec![urgent(full, "process0")];
+    for process in 0..PROCESSES {
+        let group = format!("process{process}");
+        queues.extend((0..BATCH).map(|number| batch(full, &group, number)));
+    }
+    let loads = start(guest, vec![json!({"queues": queues}); CONTAINERS])?;
+    for (number, load) in loads.iter().enumerate() {
+        for identity in &load.queues {
+            let line = format!("echo {} >{CGROUP}/{number}/cgroup.procs", identity.pid);
+            guest.agent().shell(&line)?;
+        }
+    }
+    is_oversubscribed(guest, mark)?;
+    all_go_on(guest, &loads, 1, "the firmware gives each queue its turn")?;
+
+    module.set(guest, "mode", "enforce")?;
+    let before = completed(guest, &loads)?;
+    all_are_stopped(guest, last)?;
+    let rows = Table::Queues.read(guest)?;
+    for (number, load) in loads.iter().enumerate() {
+        for identity in &load.queues {
+            let row = rows
+                .iter()
+                .find(|row| row["pid"] == identity.pid && row["queue"] == identity.queue_id)
+                .with_context(|| format!("{} is not in view", identity.name))?;
+            let rule = (number == last).then_some(RULE);
+            ensure!(row["rule"].as_u64() == rule, "{row}");
+            ensure!(number != last || row["eff_prio"] == BELOW, "{row}");
+        }
+    }
+    urgent_go_on(guest, &loads[..last], &before)?;
+    all_go_on(guest, &loads, 1, "stops leave each queue its turn")?;
+    end(guest, module, loads)?;
+    // A cgroup with a process cannot be removed.
+    guest
+        .agent()
+        .shell(&format!("rmdir {CGROUP}/[0-9] {CGROUP}"))?;
+    Ok(())
+}
