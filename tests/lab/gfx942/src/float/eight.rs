@@ -53,26 +53,22 @@ impl Eight {
         self.rounded(number, limits, Rounding::Even)
     }
 
-    /// One of the two numbers between which a number lies. What is above the nearer to zero
-    /// and the random bits are fractions of the distance: it is the other one if their sum is
-    /// more than that.
+    /// One of the two numbers between which a number lies: the one that is nearer to zero,
+    /// unless the number's distance from it and the random bits, both as parts of the gap, add
+    /// up to the whole gap.
     pub fn round_at_random(self, number: Number, random: u32, limits: bool) -> u8 {
-        let Number::Finite {
-            negative,
-            exponent,
-            significand,
-        } = number
-        else {
-            return self.round(number, limits);
-        };
-        if significand == 0 {
-            return self.round(number, limits);
-        }
-        let last = last_bit((self.fraction, self.least()), (exponent, significand));
-        let more = Number::Finite {
-            negative,
-            exponent: last as i32 - 32,
-            significand: random.into(),
+        let more = match number {
+            Number::Finite {
+                negative,
+                exponent,
+                significand: significand @ 1..,
+            } => Number::Finite {
+                negative,
+                exponent: last_bit((self.fraction, self.least()), (exponent, significand)) as i32
+                    - 32,
+                significand: random.into(),
+            },
+            _ => return self.round(number, limits),
         };
         self.rounded(number.plus(more, false), limits, Rounding::Zero)
     }
