@@ -49,14 +49,18 @@ pub fn tables(cache: &Cache, configuration: &Configuration) -> Result<String> {
     let mut rows = Vec::new();
     let mut kib: Vec<(u32, u64)> = Vec::new();
     for nodes in [1, DIES, 2 * DIES] {
-        if nodes == DIES {
-            Partitions::Cpx.divide(&mut guest)?;
-            guest.shape.partitions = Partitions::Cpx;
-        } else if nodes > DIES {
-            let product = guest.shape.product;
-            guest.plug_second_gpu(product)?;
-            guest.wait_for_gpus(1 + DIES as usize)?;
-            Partitions::Cpx.divide_at(&mut guest, Slot::SecondGpu)?;
+        match nodes {
+            1 => (),
+            DIES => {
+                Partitions::Cpx.divide(&mut guest)?;
+                guest.shape.partitions = Partitions::Cpx;
+            }
+            _ => {
+                let product = guest.shape.product;
+                guest.plug_second_gpu(product)?;
+                guest.wait_for_gpus(1 + DIES as usize)?;
+                Partitions::Cpx.divide_at(&mut guest, Slot::SecondGpu)?;
+            }
         }
         guest.wait_for_gpus(nodes as usize)?;
         kib.push((nodes, memory(&mut guest, nodes)?));
