@@ -7,6 +7,7 @@ use serde_json::{json, Value};
 use super::contention::{accounts, armed, heavy};
 use super::contexts::{CONTEXTS, NODE};
 use super::preemption::{PATIENCE, UNBOUNDED};
+use super::work::TOO_LONG;
 use crate::background::{Background, Expect};
 use crate::guest::Guest;
 use crate::load::{queue, Load};
@@ -38,9 +39,6 @@ pub const SCENARIOS: &[Scenario] = &[
         run: says_it_once,
     },
 ];
-
-/// What the driver says when more queues are active than the hardware has places.
-const TOO_LONG: &str = "Runlist is getting oversubscribed";
 
 /// What the module has room for.
 const ROOM: usize = 1024;

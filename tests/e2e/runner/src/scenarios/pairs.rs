@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::contention::{armed, Contention};
 use super::preemption::{PATIENCE, UNBOUNDED};
+use super::work::TOO_LONG;
 use crate::guest::Guest;
 use crate::load::{queue, Load};
 use crate::module::{Module, Table};
@@ -71,7 +72,7 @@ fn refused(guest: &mut Guest) -> Result<()> {
 /// nobody's fault; then an urgent one waits for the waves of them all, which is.
 fn forty(guest: &mut Guest) -> Result<()> {
     const QUEUES: usize = 40;
-    guest.expect_log("Runlist is getting oversubscribed");
+    guest.expect_log(TOO_LONG);
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
     let queues: Vec<_> = (0..QUEUES)
         .map(|i| {

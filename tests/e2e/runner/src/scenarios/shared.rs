@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use anyhow::{ensure, Context, Result};
 use serde_json::{json, Value};
-use vgpu_model::{HiqAction, HiqRecord};
 
 use super::contention::{accounts, armed};
 use super::preemption::{PATIENCE, UNBOUNDED};
+use super::work::{is_oversubscribed, TOO_LONG};
 use crate::background::Expect;
 use crate::guest::Guest;
 use crate::load::{queue, Load};
@@ -28,8 +28,6 @@ pub const SCENARIOS: &[Scenario] = &[Scenario {
     run: replicas,
 }];
 
-/// What the driver says when more is active than the hardware has places for.
-const TOO_LONG: &str = "Runlist is getting oversubscribed";
 const HIGHEST: u64 = 15;
 const URGENT: &str = "urgent";
 
@@ -159,15 +157,6 @@ fn end(guest: &mut Guest, module: Module, loads: Vec<Load>) -> Result<()> {
     let left = guest.device.mapped()?;
     ensure!(left.is_empty(), "the GPU has still {left:?}");
     module.unload(guest)
-}
-
-/// Whether the driver has given the firmware more than it has places for, since a mark.
-fn is_oversubscribed(guest: &mut Guest, mark: u64) -> Result<()> {
-    let chained =
-        |record: &HiqRecord| matches!(record.action, HiqAction::RunList { chained: true, .. });
-    let records = guest.device.hiq(mark)?;
-    ensure!(records.iter().any(chained), "there is room for everybody");
-    Ok(())
 }
 
 const CGROUP: &str = "/sys/fs/cgroup/replicas";

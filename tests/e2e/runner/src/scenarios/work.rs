@@ -313,6 +313,15 @@ fn oversubscription(guest: &mut Guest) -> Result<()> {
             queue.requests
         );
     }
+    is_oversubscribed(guest, mark)?;
+    guest.wait_for_log(TOO_LONG, Duration::from_secs(5))
+}
+
+/// What the driver says when more is active than the hardware has places for.
+pub(super) const TOO_LONG: &str = "Runlist is getting oversubscribed";
+
+/// Wants the driver to have given the firmware more than it has places for, since a mark.
+pub(super) fn is_oversubscribed(guest: &mut Guest, mark: u64) -> Result<()> {
     let chained = guest.device.hiq(mark)?.iter().any(|record| {
         matches!(
             record.action,
@@ -320,7 +329,7 @@ fn oversubscription(guest: &mut Guest) -> Result<()> {
         )
     });
     ensure!(chained, "the run list was never oversubscribed");
-    guest.wait_for_log("Runlist is getting oversubscribed", Duration::from_secs(5))
+    Ok(())
 }
 
 fn killed(guest: &mut Guest) -> Result<()> {
