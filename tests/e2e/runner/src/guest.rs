@@ -107,11 +107,11 @@ impl Guest {
     }
 
     fn unpack(&mut self, slot: Slot, place: &str) -> Result<()> {
-        let device = slot.device();
         self.wait_until("the disk is there", PROBE_PATIENCE, |guest| {
-            Ok(guest.agent().list(&device).is_ok())
+            let added = guest.agent().list(&slot.added_devices());
+            Ok(added.is_ok_and(|names| names.iter().any(|name| name == Slot::ADDED)))
         })?;
-        self.agent().unpack(&device, place)
+        self.agent().unpack(&slot.device(), place)
     }
 
     /// The modules of this kernel, when they are built, and the guest's programs.

@@ -41,6 +41,9 @@ pub enum Slot {
 }
 
 impl Slot {
+    /// What a device is called behind its port.
+    pub const ADDED: &str = "00.0";
+
     /// The number of its port.
     fn port(self) -> u32 {
         match self {
@@ -55,10 +58,20 @@ impl Slot {
         format!("port{}", self.port())
     }
 
+    /// The guest numbers the bus behind each port, the root's being 0.
+    fn guest_bus(self) -> u32 {
+        self.port() + 1
+    }
+
     /// Where a device that is plugged in here is in the guest's sysfs.
     pub fn device(self) -> String {
-        // The guest numbers the bus behind each port, the root's being 0.
-        format!("/sys/bus/pci/devices/0000:{:02}:00.0", self.port() + 1)
+        format!("/sys/bus/pci/devices/0000:{:02}:00.0", self.guest_bus())
+    }
+
+    /// A directory of the guest that has [`Slot::ADDED`] from when the device has its
+    /// addresses. Its directory in sysfs is there before.
+    pub fn added_devices(self) -> String {
+        format!("/proc/bus/pci/{:02}", self.guest_bus())
     }
 }
 
