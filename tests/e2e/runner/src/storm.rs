@@ -127,6 +127,7 @@ pub const KNOWN: &[&str] = &[
     "Failed to map event page to kernel",
     "Failed to set event page",
     "Free signal BO is not allowed",
+    "Incorrect CWSR mapping size",
     "Invalid page size",
     "xnack mode cannot be set",
     "userptr can't be mapped to kernel",
