@@ -175,8 +175,11 @@ impl Queue {
         self.since = stop.since;
     }
 
-    /// The stop was not carried out, since nothing had to or could be done.
-    pub(crate) fn refuse_stop(&mut self, now: Nanos) {
+    /// What was decided was not carried out, since nothing had to be done, or could be. What
+    /// passes by itself is tried again soon, however often it comes: whoever halts KFD again
+    /// and again is not to find the starts of others further and further apart.
+    pub(crate) fn refuse(&mut self, now: Nanos, passes: bool) {
+        self.retries *= u32::from(!passes);
         if matches!(self.phase, Phase::Stopping(_)) {
             self.phase = Phase::Free;
             self.put_off(now);
@@ -185,11 +188,10 @@ impl Queue {
 
     /// The stop that a start ends; that of an orphan is not remembered.
     pub(crate) fn stop_to_end(&self, since: Nanos) -> Stop {
-        let unknown = Stop {
+        self.phase.stop().copied().unwrap_or(Stop {
             since,
             ..Stop::default()
-        };
-        self.phase.stop().copied().unwrap_or(unknown)
+        })
     }
 
     /// A start is decided; it is tried again after a while.

@@ -43,7 +43,7 @@ impl Pass<'_> {
                 Report::NothingToDo | Report::Failed(FailureKind::Passing) => {
                     let at = self.queues.find(outcome.queue.0, usize::MAX);
                     if let Some(queue) = at.and_then(|at| self.queues.get_mut(at)) {
-                        queue.refuse_stop(now);
+                        queue.refuse(now, outcome.report != Report::NothingToDo);
                     }
                 }
                 // It counts, whatever has become of the queue.

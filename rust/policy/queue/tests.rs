@@ -118,7 +118,7 @@ fn none_counted_are_none_beside_an_equal_that_has_some() {
 #[test]
 fn a_start_is_tried_again_after_the_first_pause_whatever_the_stop_took() {
     let mut queue = stopped();
-    queue.refuse_stop(NOW);
+    queue.refuse(NOW, false);
     queue.begin_stop(stop());
     queue.take_in(LATER, &seen(QueueState::Unknown), false);
     queue.begin_start(LATER, &limits(), Reason::Calm);

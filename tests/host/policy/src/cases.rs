@@ -2924,6 +2924,26 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a start that fails while KFD is halted is tried again and again, as soon each time",
+        scene: &[
+            Times(1, BELOW),
+            Times(1, REQUEST),
+            Line::Port(Port::Fails(FailureKind::Passing)),
+            Times(1, ENOUGH),
+            Look(9_999, &[]),
+            Look(1, CALM_1),
+            Look(9_999, &[]),
+            Look(1, CALM_1),
+            Look(9_999, &[]),
+            Look(1, CALM_1),
+            Line::Port(Port::Obeys),
+            Look(9_999, &[]),
+            Look(1, CALM_1),
+            Quiet(1),
+            Line::Step("it runs", |step| step.stopped == 0),
+        ],
+    },
+    Case {
         name: "a reset is met with silence, then whatever is still stopped is started",
         scene: &[
             Times(1, BELOW),

@@ -714,6 +714,12 @@ const BUGS: &[Bug] = &[
         "a failure that passes by itself is as if there had been nothing to do",
     ),
     Bug(
+        "queue.rs",
+        "self.retries *= u32::from(!passes);",
+        "let _ = passes;",
+        "a start that fails while KFD is halted is tried again and again, as soon each time",
+    ),
+    Bug(
         "process/recovery.rs",
         ".doubled(self.failures, RETRY_LONGEST)",
         "",
