@@ -3,11 +3,18 @@
 //! those of the kernel's kfd_ioctl.h.
 #![allow(unsafe_code)]
 
+use std::env;
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::sync::LazyLock;
 
 use nix::errno::Errno;
 use nix::libc;
+
+/// Whether the driver is never asked for a checkpoint, as on a kernel that would complain of
+/// how it makes one (docs/storm.md).
+static WITHOUT_CHECKPOINTS: LazyLock<bool> =
+    LazyLock::new(|| env::var_os("STORM_WITHOUT_CHECKPOINTS").is_some());
 
 /// What an argument is: a letter of [`Call::arguments`], whose case is its size, eight
 /// bytes or four.
@@ -300,6 +307,9 @@ impl Call {
 ///
 /// There is memory for as many bytes as the number says, which the driver may write.
 unsafe fn request(kfd: &File, number: u64, arguments: *mut u8) -> nix::Result<()> {
+    if *WITHOUT_CHECKPOINTS && number as u8 == CHECKPOINT {
+        return Err(Errno::ENOTTY);
+    }
     // SAFETY: as the caller promises.
     let result = unsafe { libc::ioctl(kfd.as_raw_fd(), number as libc::Ioctl, arguments) };
     Errno::result(result).map(drop)
