@@ -108,15 +108,51 @@ void gp_mm_put(struct mm_struct *mm)
 	mmput_async(mm);
 }
 
+/* How many threads of a program are asked for something that one of them has. */
+#define GP_MOST_THREADS 8
+
+/* Keeps @mm if @thread has it, whose lock keeps what it has. */
+static bool gp_grab_from(struct task_struct *thread, struct mm_struct *mm)
+{
+	bool has;
+
+	task_lock(thread);
+	has = thread->mm == mm;
+	if (has)
+		mmgrab(mm);
+	task_unlock(thread);
+	return has;
+}
+
 /**
  * gp_mm_handle_get() - keep the structure @mm, though not what it describes
+ * @task: the main thread of a program, with a reference
+ * @mm: where the driver says that the program's memory is, which may be gone
+ *
+ * The driver of Linux 6.12 drops its own reference before it takes the queues off its
+ * lists, so that no lock of its keeps the structure.  A thread does.  Where the main
+ * thread has ended, some others are asked: a program may keep any number of ended ones,
+ * and is then taken to have no memory.
  *
  * No other process's memory has this address until gp_mm_handle_put().
- * Context: any.
+ * Context: any that may take a spinlock.  Return: whether a thread has that memory.
  */
-void gp_mm_handle_get(struct mm_struct *mm)
+bool gp_mm_handle_get(struct task_struct *task, struct mm_struct *mm)
 {
-	mmgrab(mm);
+	struct task_struct *thread;
+	int left = GP_MOST_THREADS;
+	bool has = gp_grab_from(task, mm);
+
+	if (has)
+		return true;
+	rcu_read_lock();
+	for_each_thread(task, thread) {
+		has = gp_grab_from(thread, mm);
+		if (has || --left == 0)
+			break;
+	}
+	rcu_read_unlock();
+	return has;
 }
 
 /** gp_mm_handle_put() - undo gp_mm_handle_get(); process context. */
@@ -220,9 +256,6 @@ bool gp_cgroup_holds(struct cgroup *cgroup, struct cgroup *other)
 {
 	return cgroup_is_descendant(other, cgroup);
 }
-
-/* How many threads of a program are asked whether they have ended. */
-#define GP_MOST_THREADS 8
 
 /*
  * A thread of a program that has not ended, or else @task, its main thread.  One that
@@ -329,20 +362,30 @@ static struct task_struct *gp_first_of_container(struct task_struct *task)
 	return READ_ONCE(ns->child_reaper);
 }
 
-/* The container of root's that @task is in, or 0; process context. */
+/*
+ * The container of root's that @task is in, or 0.  A program of which nothing runs any
+ * more, while another one has its memory and with that its queues, tells nothing of its
+ * namespaces.  All such programs are taken to be in one container, whose number no cgroup
+ * has: they are not to be taken for those of the host.
+ *
+ * Context: process context.
+ */
 static u64 gp_task_container(struct task_struct *task)
 {
-	struct task_struct *first;
+	struct task_struct *first, *thread;
+	bool is_over;
 	u64 root = 0;
 
 	rcu_read_lock();
 	first = gp_first_of_container(task);
+	thread = gp_moving_thread(task);
+	is_over = READ_ONCE(thread->flags) & PF_EXITING;
 	if (first)
 		root = gp_namespace_root(first);
 	if (!root)
-		root = gp_namespace_root(gp_moving_thread(task));
+		root = gp_namespace_root(thread);
 	rcu_read_unlock();
-	return root ? root | GP_TENANT_CGROUP : 0;
+	return root || is_over ? root | GP_TENANT_CGROUP : 0;
 }
 #else
 struct cgroup *gp_cgroup_get(const char *path)

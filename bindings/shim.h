@@ -181,7 +181,7 @@ u64 gp_task_began(struct task_struct *task);
 bool gp_task_is_leaving(struct task_struct *task);
 bool gp_program_began(int pid, u64 *began);
 void gp_mm_put(struct mm_struct *mm);
-void gp_mm_handle_get(struct mm_struct *mm);
+bool gp_mm_handle_get(struct task_struct *task, struct mm_struct *mm);
 void gp_mm_handle_put(struct mm_struct *mm);
 bool gp_mm_revive(struct mm_struct *mm);
 void gp_mm_enter(struct mm_struct *mm);

@@ -337,7 +337,7 @@ unsafe extern "C" {
     pub fn gp_task_is_leaving(task: *mut task_struct) -> bool;
     pub fn gp_program_began(pid: ffi::c_int, began: *mut ffi::c_ulonglong) -> bool;
     pub fn gp_mm_put(mm: *mut mm_struct);
-    pub fn gp_mm_handle_get(mm: *mut mm_struct);
+    pub fn gp_mm_handle_get(task: *mut task_struct, mm: *mut mm_struct) -> bool;
     pub fn gp_mm_handle_put(mm: *mut mm_struct);
     pub fn gp_mm_revive(mm: *mut mm_struct) -> bool;
     pub fn gp_mm_enter(mm: *mut mm_struct);

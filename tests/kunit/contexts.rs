@@ -137,13 +137,41 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_is_found_after_the_end_of_the_main_thread() -> Result {
+    fn memory_that_no_thread_of_the_program_has_is_left_alone() -> Result {
         with_node(|node| {
             Fake::own(INIT, false)?;
             point_into_memory();
             let mut survey = Survey::new()?;
             survey.take(node, core::iter::empty());
-            expect(pointers_are_read(survey)?, true)
+            expect(pointers_are_read(survey)?, false)
+        })
+    }
+
+    #[test]
+    fn of_memory_that_nobody_uses_nothing_is_given_back() -> Result {
+        with_node(|node| {
+            Fake::own_unused()?;
+            let mut survey = Survey::new()?;
+            for _ in 0..2 {
+                survey.take(node, core::iter::empty());
+                expect(Fake::unused_counts(), (0, 2))?;
+            }
+            expect(pointers_are_read(survey)?, false)?;
+            expect(Fake::unused_counts(), (0, 1))
+        })
+    }
+
+    #[test]
+    fn memory_that_is_gone_is_never_followed() -> Result {
+        with_node(|node| {
+            Fake::own(INIT, true)?;
+            point_into_memory();
+            // As where the driver has let go of it, and still has the queues.
+            put(Fake::now().processes[0].process, KFD_PROCESS_MM, 8usize);
+            let mut survey = Survey::new()?;
+            survey.take(node, core::iter::empty());
+            expect(survey.queues().len(), 4)?;
+            expect(pointers_are_read(survey)?, false)
         })
     }
 

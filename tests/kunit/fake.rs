@@ -89,6 +89,9 @@ extern "C" {
     fn gp_fake_stop(number: u32) -> i32;
     fn gp_fake_map(slot: u32, doorbell: u32, read: u32, write: u64, empty: bool);
     fn gp_fake_own(pid: i32, main_thread: bool) -> i32;
+    fn gp_fake_own_test() -> i32;
+    fn gp_fake_own_unused() -> i32;
+    fn gp_fake_unused_counts() -> u64;
     fn gp_fake_own_contained() -> i32;
     fn gp_fake_own_leaving(ways: u32) -> i32;
     fn gp_fake_own_set_user_id() -> i32;
@@ -153,6 +156,26 @@ impl Fake {
     pub(crate) fn own(pid: i32, main_thread: bool) -> Result {
         // SAFETY: The fake is there, because this module links to it.
         kernel::error::to_result(unsafe { gp_fake_own(pid, main_thread) })
+    }
+
+    /// Has the first process be that of the test, in whose thread it is called, once the test
+    /// has memory.
+    pub(crate) fn own_test() -> Result {
+        // SAFETY: The fake is there, because this module links to it.
+        kernel::error::to_result(unsafe { gp_fake_own_test() })
+    }
+
+    /// Has the first process be one whose memory is in use no more, though a thread has it.
+    pub(crate) fn own_unused() -> Result {
+        // SAFETY: The fake is there, because this module links to it.
+        kernel::error::to_result(unsafe { gp_fake_own_unused() })
+    }
+
+    /// How many use that memory, and how many references there are to what describes it.
+    pub(crate) fn unused_counts() -> (u32, u32) {
+        // SAFETY: The fake is there, because this module links to it.
+        let counts = unsafe { gp_fake_unused_counts() };
+        (counts as u32, (counts >> 32) as u32)
     }
 
     /// Has the main thread of the first process say that its program is about to give up

@@ -5,7 +5,7 @@
 
 use crate::contexts::{with_pointers_read, with_rings_read};
 use crate::fake::layout::*;
-use crate::fake::{expect, put, with_node, Fake, INIT};
+use crate::fake::{expect, put, with_node, Fake};
 use gpreempt_policy::Head;
 use kernel::bindings;
 use kernel::page::PAGE_SIZE;
@@ -21,8 +21,8 @@ const INVALID: u32 = 1;
 
 const KERNEL_DISPATCH: u32 = 2;
 
-/// A page of memory that nobody has touched, and the memory.
-fn page() -> Result<(usize, usize)> {
+/// A page of the test's memory that nobody has touched.
+fn page() -> Result<usize> {
     const READ_AND_WRITE: usize = 3;
     const PRIVATE_AND_ANONYMOUS: usize = 0x22;
     // SAFETY: The current task is that of a test, which gets a memory of its own with the
@@ -38,8 +38,7 @@ fn page() -> Result<(usize, usize)> {
             0,
         )
     };
-    let memory = kernel::current!().mm().ok_or(ENOMEM)?.as_raw() as usize;
-    Ok((address, memory))
+    Ok(address)
 }
 
 /// Writes a word of the test's own memory.
@@ -54,10 +53,9 @@ fn store(address: usize, value: u64) -> Result {
 /// pointer, and from the second packet on the ring, each packet with this header. Returns
 /// the page's address.
 fn submit(read: u64, write: u64, header: u32) -> Result<usize> {
-    Fake::own(INIT, true)?;
-    let (address, memory) = page()?;
+    let address = page()?;
+    Fake::own_test()?;
     let first = Fake::now().processes[0];
-    put(first.process, KFD_PROCESS_MM, memory);
     let store = |at: usize, value: u64| store(address + at, value);
     store(0, read)?;
     store(8, write)?;
@@ -132,7 +130,7 @@ mod tests {
     #[test]
     fn what_is_no_memory_of_the_process_is_not_read() -> Result {
         static OURS: u64 = KERNEL_DISPATCH as u64;
-        let (untouched, _) = page()?;
+        let untouched = page()?;
         let ours = (&raw const OURS) as usize;
         for address in [0, 1, untouched, ours, 1 << 63, usize::MAX] {
             let of = |field| with_field(field, address);
@@ -152,6 +150,25 @@ mod tests {
                 survey.take(node, core::iter::empty());
                 with_pointers_read(survey, |_, first| {
                     expect(first.sample.read.is_some(), ways == 0)
+                })
+            })?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_program_that_never_comes_to_give_its_memory_up_is_asked_now_and_then() -> Result {
+        const LOOKS: u32 = 64;
+        for (looks, asked) in [(LOOKS - 1, false), (LOOKS, true)] {
+            with_node(|node| {
+                submit(0, 5, KERNEL_DISPATCH)?;
+                Fake::own_leaving(1)?;
+                let mut survey = Survey::new()?;
+                for _ in 0..looks {
+                    survey.take(node, core::iter::empty());
+                }
+                with_pointers_read(survey, |_, first| {
+                    expect(first.sample.read.is_some(), asked)
                 })
             })?;
         }

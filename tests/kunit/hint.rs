@@ -18,7 +18,10 @@ mod tests {
         expect(HintDevice::appear().err(), Some(EBUSY))?;
         drop(first);
         let second = HintDevice::appear()?;
-        expect(HintDevice::appear().err(), Some(EBUSY))?;
+        // Who is refused gives nothing back that is another's.
+        for _ in 0..2 {
+            expect(HintDevice::appear().err(), Some(EBUSY))?;
+        }
         drop(second);
         HintDevice::appear().map(|_| ())
     }
@@ -26,7 +29,9 @@ mod tests {
     #[test]
     fn the_watch_for_new_queues_has_one_owner() -> Result {
         let first = CreationWatch::start()?;
-        expect(CreationWatch::start().err(), Some(EBUSY))?;
+        for _ in 0..2 {
+            expect(CreationWatch::start().err(), Some(EBUSY))?;
+        }
         drop(first);
         CreationWatch::start().map(|_| ())
     }

@@ -240,6 +240,7 @@ mod tests {
                 (p.qpd, QCM_PROCESS_DEVICE_DQM),
                 (p.qpd, QCM_PROCESS_DEVICE_PQM),
                 (p.qpd, QCM_PROCESS_DEVICE_QUEUES_LIST),
+                (p.qpd, QCM_PROCESS_DEVICE_PRIV_QUEUE_LIST),
                 (p.pqm, PROCESS_QUEUE_MANAGER_PROCESS),
                 (p.pdd, KFD_PROCESS_DEVICE_DEV),
                 (p.pdd, KFD_PROCESS_DEVICE_PROCESS),
@@ -273,6 +274,36 @@ mod tests {
             }
         }
         Ok(())
+    }
+
+    #[test]
+    fn a_queue_of_the_kernels_in_a_process_is_counted() -> Result {
+        with_node(|node| {
+            let Fake { dqm, processes, .. } = Fake::now();
+            let head = processes[0].qpd as usize + QCM_PROCESS_DEVICE_PRIV_QUEUE_LIST;
+            // What leads to the next one and to the one before.
+            let entry = KBox::new([head; 2], GFP_KERNEL)?;
+            let at = core::ptr::from_ref(&*entry) as usize;
+            for place in [0, size_of::<usize>()] {
+                put(
+                    processes[0].qpd,
+                    QCM_PROCESS_DEVICE_PRIV_QUEUE_LIST + place,
+                    at,
+                );
+            }
+            for counter in [
+                DEVICE_QUEUE_MANAGER_TOTAL_QUEUE_COUNT,
+                DEVICE_QUEUE_MANAGER_ACTIVE_QUEUE_COUNT,
+                DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT,
+            ] {
+                put(dqm, counter, get::<u32>(dqm, counter) + 1);
+            }
+            let census = node.lock().census();
+            match census.fits() {
+                true => Ok(()),
+                false => failed(fmt!("{census:?}")),
+            }
+        })
     }
 
     #[test]

@@ -274,6 +274,7 @@ table! {
         DEVICE_PROCESS_NODE_QPD: Offset = field("device_process_node", "qpd", PTR);
         DEVICE_PROCESS_NODE_LIST: Offset = field("device_process_node", "list", LIST);
         QCM_PROCESS_DEVICE_DQM: Offset = field(QPD, "dqm", PTR);
+        QCM_PROCESS_DEVICE_PRIV_QUEUE_LIST: Offset = field(QPD, "priv_queue_list", LIST);
         QCM_PROCESS_DEVICE_PQM: Offset = field(QPD, "pqm", PTR);
         QCM_PROCESS_DEVICE_QUEUES_LIST: Offset = field(QPD, "queues_list", LIST);
         QCM_PROCESS_DEVICE_QUEUE_COUNT: Offset = field(QPD, "queue_count", U32);

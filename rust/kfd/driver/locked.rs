@@ -9,11 +9,11 @@ use crate::{
         layout::*,
         node::Node,
         process::{MemoryHandle, Task},
-        queue::{counted_as, Activity, ProcessFacts, QueueFacts},
+        queue::{counted_as, Activity, ProcessFacts, QueueFacts, QueueKind},
     },
     kernel::{bindings, count::Count},
 };
-use core::ops::Deref;
+use core::{ops::Deref, ptr::NonNull};
 use kernel::types::NotThreadSafe;
 
 /// More list entries than a node can have: as many queues as the driver's parameter
@@ -123,17 +123,15 @@ impl Owner<'_> {
         unsafe { Task::from_raw(self.0.lead_thread.as_ptr()) }
     }
 
-    /// The memory that the addresses of its queues are of, to which a reference is taken.
+    /// The memory that the addresses of its queues are of, to which a reference is taken,
+    /// while its program has that.
     ///
     /// Only those of a main context are addresses of the process's memory. Another context
     /// has addresses of its own, and what it was made with it neither needs nor keeps: that
     /// memory may have been another one's for long.
-    pub(crate) fn memory(&self) -> Option<MemoryHandle> {
+    pub(crate) fn memory(&self, task: &Task) -> Option<MemoryHandle> {
         let mm = self.0.mm.filter(|_| self.0.primary)?;
-        // SAFETY: The driver watches the memory of a main context by a notifier, which
-        // keeps the structure. The notifier ends after the driver has taken the queues off
-        // its lists, and the lock, which is held during the walk, keeps them on.
-        unsafe { MemoryHandle::from_raw(mm.as_ptr()) }
+        MemoryHandle::of(task, NonNull::new(mm.as_ptr())?)
     }
 }
 
@@ -209,7 +207,10 @@ impl<'a> LockedNode<'a> {
             }
             census.processes = census.processes.saturating_add(1);
             match self.process(entry, &mut census) {
-                Some(process) => self.queues(&process, &mut budget, &mut census, &mut visit),
+                Some(process) => {
+                    self.queues(&process, &mut budget, &mut census, &mut visit);
+                    kernel_queues(&process, &mut budget, &mut census);
+                }
                 None => census.fault(Census::UNREADABLE),
             }
         }
@@ -355,6 +356,26 @@ impl<'a> LockedNode<'a> {
         for (which, (at, counted, fault)) in counters.into_iter().enumerate() {
             census.compare(which, counted, self.node.dqm().read(at), fault);
         }
+    }
+}
+
+/// Counts the queues that the kernel has in a process. An image that is restored on Linux
+/// 6.12 may have one, for a debugger. It runs, and is in the driver's counters, but in no list
+/// of the process's own.
+fn kernel_queues(process: &ProcessFacts, budget: &mut u32, census: &mut Census) {
+    let Some(head) = process.qpd.part(QCM_PROCESS_DEVICE_PRIV_QUEUE_LIST) else {
+        return census.fault(Census::UNREADABLE);
+    };
+    // How many there are matters, and not where they begin.
+    let mut list = List::new(head, QUEUE_LIST);
+    for _ in list.by_ref() {
+        if !spend(budget) {
+            return census.fault(Census::ENDLESS);
+        }
+        census.count(QueueKind::Compute, true);
+    }
+    if list.broken() {
+        census.fault(Census::UNREADABLE);
     }
 }
 

@@ -226,17 +226,14 @@ pub(crate) struct MemoryHandle(NonNull<kernel::bindings::mm_struct>);
 unsafe impl Send for MemoryHandle {}
 
 impl MemoryHandle {
-    /// Takes a reference.
-    ///
-    /// # Safety
-    ///
-    /// The structure must be there during the call.
-    pub(crate) unsafe fn from_raw(mm: *mut kernel::bindings::mm_struct) -> Option<Self> {
-        let mm = NonNull::new(mm)?;
-        // SAFETY: By the function's requirement the structure is there.
-        unsafe { bindings::gp_mm_handle_get(mm.as_ptr()) };
-        // INVARIANT: The reference was just taken.
-        Some(Self(mm))
+    /// Takes a reference, if the memory at this address is that of a thread of the program
+    /// whose main thread is given. There may be nothing any more.
+    pub(crate) fn of(task: &Task, mm: NonNull<kernel::bindings::mm_struct>) -> Option<Self> {
+        // SAFETY: By the type's invariant a reference to the task is held. The shim compares
+        // the other address, and reads there only what a thread has.
+        let has = unsafe { bindings::gp_mm_handle_get(task.0.as_ptr(), mm.as_ptr()) };
+        // INVARIANT: The shim took a reference.
+        has.then(|| Self(mm))
     }
 
     /// The memory, unless the process is gone.
@@ -244,7 +241,7 @@ impl MemoryHandle {
         // SAFETY: By the type's invariant a reference to the structure is held.
         let alive = unsafe { bindings::gp_mm_revive(self.0.as_ptr()) };
         // INVARIANT: The shim took a reference.
-        alive.then_some(Memory(self.0))
+        alive.then(|| Memory(self.0))
     }
 
     /// What its program has written last to say that it prepares a request, if it has

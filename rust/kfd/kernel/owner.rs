@@ -21,7 +21,7 @@ impl Owner {
     pub(crate) fn of(owned: &'static Atomic<bool>) -> Result<Self> {
         let free = owned.cmpxchg(false, true, Full).is_ok();
         // INVARIANT: The flag was not set, and is now.
-        free.then_some(Self(owned)).ok_or(EBUSY)
+        free.then(|| Self(owned)).ok_or(EBUSY)
     }
 }
 

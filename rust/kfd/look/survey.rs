@@ -27,6 +27,10 @@ use crate::{
 use gpreempt_policy::{Nanos, Priority, Waves, QUEUE_SLOTS};
 use kernel::prelude::*;
 
+/// A program may say for as long as it likes that it is about to give up its memory, while
+/// its queues go on. So in one look of so many it is not believed.
+const BELIEVED: u32 = 64;
+
 /// A process with compute queues.
 pub struct ProcessSeen {
     /// Its name in the driver.
@@ -41,13 +45,15 @@ pub struct ProcessSeen {
     pub hint: Option<u32>,
     /// One of its queues runs, or would but for a stop: of the others nothing is asked.
     runs: bool,
+    /// That it is about to give up its memory is not believed in this look.
+    insists: bool,
 }
 
 impl ProcessSeen {
     /// Its memory, if anything is to be asked there.
     fn readable(&self) -> Option<&MemoryHandle> {
         let memory = self.memory.as_ref();
-        memory.filter(|_| self.runs && !self.task.is_leaving())
+        memory.filter(|_| self.runs && (self.insists || !self.task.is_leaving()))
     }
 }
 
@@ -88,6 +94,7 @@ pub struct Survey {
     /// How many dies the node has.
     dies: u32,
     began: Nanos,
+    looks: u32,
 }
 
 impl Survey {
@@ -102,6 +109,7 @@ impl Survey {
             counted: Counted::default(),
             dies: 1,
             began: Nanos::ZERO,
+            looks: 0,
         })
     }
 
@@ -147,6 +155,7 @@ impl Survey {
     /// Only where there is not room for all queues is there more than one walk.
     pub fn take(&mut self, node: &Node<'_>, known: impl Iterator<Item = Known> + Clone) {
         self.dies = node.xcc_mask().count_ones();
+        self.looks = self.looks.wrapping_add(1);
         self.stops.remember(known.clone());
         if !self.crowd.chooses() {
             self.walk(node);
@@ -227,13 +236,15 @@ impl Survey {
         if self.processes.len() >= self.processes.capacity() {
             return None;
         }
+        let task = owner.task()?;
         let seen = ProcessSeen {
             process: owner.process.address(),
-            task: owner.task()?,
             compute_queues: 1,
-            memory: owner.memory(),
+            memory: owner.memory(&task),
+            task,
             hint: None,
             runs,
+            insists: self.looks % BELIEVED == 0,
         };
         self.processes.push_within_capacity(seen).ok()?;
         self.processes.len().checked_sub(1)

@@ -253,6 +253,7 @@ static void fill_facts(const struct gp_fake_node *n, const struct gp_fake_proces
 	SET(void *, p->qpd, GP_QCM_PROCESS_DEVICE_DQM, n->dqm);
 	SET(void *, p->qpd, GP_QCM_PROCESS_DEVICE_PQM, p->pqm);
 	INIT_LIST_HEAD(AT(p->qpd, GP_QCM_PROCESS_DEVICE_QUEUES_LIST));
+	INIT_LIST_HEAD(AT(p->qpd, GP_QCM_PROCESS_DEVICE_PRIV_QUEUE_LIST));
 	SET(void *, p->entry, GP_DEVICE_PROCESS_NODE_QPD, p->qpd);
 }
 
@@ -553,9 +554,50 @@ int gp_fake_own(int pid, bool main_thread)
 }
 EXPORT_SYMBOL_GPL(gp_fake_own);
 
+/* gp_fake_own_test() - have the first process be that of the test that calls this */
+int gp_fake_own_test(void)
+{
+	void *process = gp_fake.first.processes[0].process;
+
+	if (!current->mm)
+		return -EINVAL;
+	SET(void *, process, GP_KFD_PROCESS_LEAD_THREAD, current);
+	SET(void *, process, GP_KFD_PROCESS_MM, current->mm);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(gp_fake_own_test);
+
+/* Memory that is described still, and that nobody uses. */
+static struct mm_struct unused_mm;
+
+/* gp_fake_own_unused() - have the first process be one whose memory is in use no more */
+int gp_fake_own_unused(void)
+{
+	static struct task_struct task;
+
+	memcpy(&task, &init_task, sizeof(task));
+	spin_lock_init(&task.alloc_lock);
+	atomic_set(&unused_mm.mm_users, 0);
+	atomic_set(&unused_mm.mm_count, 1);
+	task.mm = &unused_mm;
+	SET(void *, gp_fake.first.processes[0].process, GP_KFD_PROCESS_LEAD_THREAD, &task);
+	SET(void *, gp_fake.first.processes[0].process, GP_KFD_PROCESS_MM, &unused_mm);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(gp_fake_own_unused);
+
+/* gp_fake_unused_counts() - its users, and behind them the references to it */
+u64 gp_fake_unused_counts(void)
+{
+	return (u32)atomic_read(&unused_mm.mm_users) |
+	       (u64)atomic_read(&unused_mm.mm_count) << 32;
+}
+EXPORT_SYMBOL_GPL(gp_fake_unused_counts);
+
 /*
  * gp_fake_own_leaving() - have the first process be one whose program is about to give up
- * its memory: a bit each for an exec, an exec in another thread, and an end
+ * its memory, which is the test's: a bit each for an exec, an exec in another thread, and an
+ * end
  */
 int gp_fake_own_leaving(u32 ways)
 {
@@ -564,7 +606,10 @@ int gp_fake_own_leaving(u32 ways)
 
 	memcpy(&task, &init_task, sizeof(task));
 	memcpy(&signal, init_task.signal, sizeof(signal));
+	INIT_LIST_HEAD(&signal.thread_head);
+	spin_lock_init(&task.alloc_lock);
 	task.signal = &signal;
+	task.mm = current->mm;
 	task.in_execve = ways & 1;
 	signal.group_exec_task = ways & 2 ? &task : NULL;
 	signal.flags = ways & 4 ? SIGNAL_GROUP_EXIT : 0;
@@ -595,6 +640,8 @@ int gp_fake_own_contained(void)
 		return -ENOMEM;
 	contained_task->nsproxy = init_task.nsproxy;
 	contained_task->thread_pid = init_task.thread_pid;
+	contained_task->signal = init_task.signal;
+	contained_task->flags = init_task.flags;
 	contained_namespaces[0].parent = &init_user_ns;
 	contained_namespaces[0].owner = GLOBAL_ROOT_UID;
 	contained_namespaces[1].parent = &contained_namespaces[0];
@@ -673,6 +720,7 @@ int gp_fake_own_container(u64 number, u64 of_first)
 {
 	static struct fake_proxy own, first;
 	static struct pid_namespace programs;
+	static struct signal_struct signal;
 	int error = gp_fake_own_set_user_id();
 
 	if (error)
@@ -683,6 +731,11 @@ int gp_fake_own_container(u64 number, u64 of_first)
 		contained_pid = kzalloc(struct_size(contained_pid, numbers, 2), GFP_KERNEL);
 	if (!first_task || !contained_pid)
 		return -ENOMEM;
+	memcpy(&signal, init_task.signal, sizeof(signal));
+	INIT_LIST_HEAD(&signal.thread_head);
+	contained_task->signal = &signal;
+	if (!number)
+		contained_task->flags |= PF_EXITING;
 	spin_lock_init(&contained_task->alloc_lock);
 	spin_lock_init(&first_task->alloc_lock);
 	contained_task->nsproxy = number ? begin_in(&own, number) : NULL;
