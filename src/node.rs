@@ -147,7 +147,7 @@ impl NodeState {
         }
         let counters = &mut self.memory.record.counters;
         if !self.transactions.fits(at, &self.look.survey, counters) {
-            self.start_what_is_stopped(at, config.mode);
+            self.start_what_is_stopped(at);
             return later();
         }
         self.count_gws(at, config.mode, begin);
@@ -202,11 +202,9 @@ impl NodeState {
     }
 
     /// Starts everything while the driver's lists do not fit together: nobody decides then
-    /// when a stop has to end. What of it cannot be done is said already.
-    fn start_what_is_stopped(&mut self, at: NodeRef<'_>, mode: Mode) {
-        if mode != Mode::Enforce {
-            return;
-        }
+    /// when a stop has to end. What of it cannot be done is said already. The mode does not
+    /// matter: a stop is left of one that was in force before.
+    fn start_what_is_stopped(&mut self, at: NodeRef<'_>) {
         match self.transactions.start_all(at, &mut self.memory) {
             Ok(()) => self.memory.roster.forget_stops(),
             Err(Failure::Misfit) => {}

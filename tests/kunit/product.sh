@@ -718,11 +718,11 @@ wrong_counters_keep_nothing_stopped() {
 	echo 1 >$fake/miscount
 	echo 1 >$fake/stopped
 	eventually stopped 0 && holds $fake/unmaps 1 && [ "$(value failures)" -eq 1 ] || return 1
+	# As where a stop is left of a mode that was in force before, or of a module.
 	echo observe >"$parameters/mode"
 	pass_by
 	echo 3 >$fake/stopped
-	pass_by
-	stopped 1 && unload && stopped 0 && holds $fake/unmaps 2 || return 1
+	eventually stopped 0 && holds $fake/unmaps 2 && unload && holds $fake/unmaps 2 || return 1
 	echo 1 >$fake/reset
 	work_on_each_node max_stop_ms=60000 || return 1
 	eventually has_stopped 0 || return 1
@@ -747,13 +747,14 @@ row_of_the_stopped() {
 the_table_pairs_queues_by_what_they_are() {
 	load mode=observe || return 1
 	pass_by
-	echo 1 >$fake/miscount
+	# Less than there is, so that nothing can be started.
+	echo -1 >$fake/miscount
 	echo 1 >$fake/more_queues || return 1
 	echo 3 >$fake/stopped
 	eventually row_of_the_stopped || return 1
 	# The second one of the second process.
 	row_of_the_stopped | grep '"pid":2,' | grep -q '"queue":1,' || return 1
-	echo -1 >$fake/miscount
+	echo 1 >$fake/miscount
 	eventually stopped 0 || return 1
 	unload
 }
