@@ -62,8 +62,7 @@ pub(crate) fn start_all(
 /// run that should.
 ///
 /// A reset and a suspend evict every queue, and which of them run afterwards the driver
-/// computes from fields that we never write. That the scheduler is taken for hung is no
-/// reset yet, and may never lead to one.
+/// computes from fields that we never write.
 fn ends_all_stops(at: NodeRef<'_>, failure: Failure) -> bool {
     match failure {
         Failure::Away(Away::NoKfd | Away::NoAccess) => true,

@@ -28,7 +28,10 @@ mod tests {
     fn the_two_functions_have_one_owner() -> Result {
         with_scene(|scene| {
             let driver = Driver::pin()?;
-            expect(Hws::bind(&driver).err(), Some(EBUSY))?;
+            // Who is refused gives nothing back that is another's.
+            for _ in 0..2 {
+                expect(Hws::bind(&driver).err(), Some(EBUSY))?;
+            }
             drop(driver);
             // Whoever has them still has.
             expect(scene.stop(0)?, Ok(()))?;
@@ -509,21 +512,12 @@ mod tests {
     }
 
     #[test]
-    fn a_hang_or_a_reset_forbids_transactions() -> Result {
-        for field in [
-            DEVICE_QUEUE_MANAGER_IS_HWS_HANG,
-            DEVICE_QUEUE_MANAGER_IS_RESETTING,
-            DEVICE_QUEUE_MANAGER_SCHED_HALT,
-        ] {
-            with_scene(|scene| {
-                put(Fake::now().dqm, field, 1u8);
-                match scene.stop(0)? {
-                    Err(Failure::Away(_)) => scene.calls(0, 0),
-                    found => failed(fmt!("{field:#x}: {found:?}")),
-                }
-            })?;
-        }
-        Ok(())
+    fn a_halt_forbids_transactions() -> Result {
+        with_scene(|scene| {
+            put(Fake::now().dqm, DEVICE_QUEUE_MANAGER_SCHED_HALT, 1u8);
+            expect(scene.stop(0)?, Err(Failure::Away(Away::Halted)))?;
+            scene.calls(0, 0)
+        })
     }
 
     #[test]

@@ -29,10 +29,13 @@ pub(crate) fn found(queue: &QueueFacts, node: &Node<'_>) -> Done {
     if queue.format != Format::Aql {
         return Done::Yes;
     }
-    if (0..descriptors).any(|xcc| saved_nothing(xcc) == Some(false)) {
-        return Done::StoppedWithWaves;
+    let mut empty = true;
+    for nothing in (0..descriptors).map(saved_nothing) {
+        if nothing == Some(false) {
+            return Done::StoppedWithWaves;
+        }
+        empty &= nothing.is_some();
     }
-    let empty = (0..descriptors).all(|xcc| saved_nothing(xcc) == Some(true));
     match words_left(queue).filter(|_| empty) {
         Some(0) => Done::StoppedIdle,
         Some(_) => Done::StoppedWithoutWaves,

@@ -62,6 +62,10 @@ pub struct Hws(Functions);
 /// queues created, is made as the thread's weight allows.
 const MOST_WITHOUT_PREEMPTION: u32 = 1024;
 
+/// Of how many queues that a transaction has stopped it is asked what was saved of them. A
+/// descriptor may be in video memory, where each of some thirty words takes a microsecond.
+const MOST_ASKED: u32 = 16;
+
 /// What an edit has come to.
 struct Edited {
     /// What fits together now.
@@ -216,15 +220,19 @@ fn change(unmapped: &mut Unmapped<'_>, orders: &mut Orders<'_>) -> Edited {
     }
 }
 
-/// Notes which of the queues that were stopped had no waves to save. Descriptors are
-/// slow to read, so that it is asked when the others run again.
+/// Notes which of the queues that were stopped had no waves to save, of some of them.
+/// Descriptors are slow to read, so that it is asked when the others run again; but the lock
+/// is held, for which everybody waits who has queues.
 fn note_idle(node: &Node<'_>, wanted: &mut Wanted<'_>) -> Result<(), Failure> {
     if !wanted.stopped_any() {
         return Ok(());
     }
+    let mut left = MOST_ASKED;
     let census = node.lock().walk(|_, queue| {
-        if let Some(request) = wanted.that_stopped(queue) {
+        let asked = wanted.that_stopped(queue).filter(|_| left > 0);
+        if let Some(request) = asked {
             request.done = found(queue, node);
+            left = left.saturating_sub(1);
         }
     });
     if census.fits() {

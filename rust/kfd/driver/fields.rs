@@ -266,17 +266,15 @@ table! {
         DEVICE_QUEUE_MANAGER_TOTAL_QUEUE_COUNT: Offset = field(DQM, "total_queue_count", U32);
         DEVICE_QUEUE_MANAGER_ACTIVE_RUNLIST: Offset = field(DQM, "active_runlist", BOOL);
         DEVICE_QUEUE_MANAGER_SCHED_POLICY: Offset = field(DQM, "sched_policy", U32);
-        DEVICE_QUEUE_MANAGER_IS_HWS_HANG: Offset = field(DQM, "is_hws_hang", BOOL);
-        DEVICE_QUEUE_MANAGER_IS_RESETTING: Offset = field(DQM, "is_resetting", BOOL);
         DEVICE_QUEUE_MANAGER_SCHED_RUNNING: Offset = field(DQM, "sched_running", BOOL);
         DEVICE_QUEUE_MANAGER_SCHED_HALT: Offset = field(DQM, "sched_halt", BOOL);
         // Processes.
         DEVICE_PROCESS_NODE_QPD: Offset = field("device_process_node", "qpd", PTR);
         DEVICE_PROCESS_NODE_LIST: Offset = field("device_process_node", "list", LIST);
         QCM_PROCESS_DEVICE_DQM: Offset = field(QPD, "dqm", PTR);
-        QCM_PROCESS_DEVICE_PRIV_QUEUE_LIST: Offset = field(QPD, "priv_queue_list", LIST);
         QCM_PROCESS_DEVICE_PQM: Offset = field(QPD, "pqm", PTR);
         QCM_PROCESS_DEVICE_QUEUES_LIST: Offset = field(QPD, "queues_list", LIST);
+        QCM_PROCESS_DEVICE_PRIV_QUEUE_LIST: Offset = field(QPD, "priv_queue_list", LIST);
         QCM_PROCESS_DEVICE_QUEUE_COUNT: Offset = field(QPD, "queue_count", U32);
         QCM_PROCESS_DEVICE_IS_DEBUG: Offset = field(QPD, "is_debug", BOOL);
         QCM_PROCESS_DEVICE_MAPPED_GWS_QUEUE: Offset = field(QPD, "mapped_gws_queue", BOOL);

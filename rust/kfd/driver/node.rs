@@ -127,14 +127,13 @@ impl<'a> Node<'a> {
     }
 
     /// Whether a transaction may be tried: the GPU is usable and the hardware
-    /// scheduler neither halted nor hung.
+    /// scheduler not halted.
+    ///
+    /// That the driver takes the scheduler for hung (`is_hws_hang`) is of no account. It is
+    /// no reset, need not lead to one, and is forgotten when a process is evicted next, be
+    /// that long after a reset or never; the driver's own changes do not ask for it either.
     pub fn ready(&self) -> Result<(), Away> {
         self.gpu.usable()?;
-        if self.flag(DEVICE_QUEUE_MANAGER_IS_HWS_HANG)?
-            || self.flag(DEVICE_QUEUE_MANAGER_IS_RESETTING)?
-        {
-            return Err(Away::Reset);
-        }
         match self.is_halted()? {
             true => Err(Away::Halted),
             false => Ok(()),
