@@ -165,9 +165,6 @@ void gp_mm_handle_put(struct mm_struct *mm)
  * gp_mm_revive() - keep the memory of a process in use
  * @mm: with a reference by gp_mm_handle_get()
  *
- * No thread is asked, so that the memory of a process whose main thread has
- * ended is found as well.
- *
  * Context: any.  Return: whether it is in use; it is not when the process is
  * gone.  If so, gp_mm_put() drops it.
  */
@@ -262,7 +259,8 @@ bool gp_cgroup_holds(struct cgroup *cgroup, struct cgroup *other)
  * has ended stays where it was when the others are moved to another cgroup.
  *
  * A program may keep any number of ended threads before one that runs, by having them
- * traced.  It pays for that alone: it is taken to be where its main thread was.
+ * traced.  It pays for that alone: it is taken to be where its main thread was, and its
+ * container is not known.
  *
  * Context: under RCU.
  */
@@ -363,10 +361,10 @@ static struct task_struct *gp_first_of_container(struct task_struct *task)
 }
 
 /*
- * The container of root's that @task is in, or 0.  A program of which nothing runs any
- * more, while another one has its memory and with that its queues, tells nothing of its
- * namespaces.  All such programs are taken to be in one container, whose number no cgroup
- * has: they are not to be taken for those of the host.
+ * The container of root's that @task is in, or 0.  A program of which no thread is found
+ * that runs tells nothing of its namespaces: it ends, or has, and another one has its memory
+ * and with that its queues.  All such programs are taken to be in one container, whose number
+ * no cgroup has: they are not to be taken for those of the host.
  *
  * Context: process context.
  */
@@ -379,11 +377,12 @@ static u64 gp_task_container(struct task_struct *task)
 	rcu_read_lock();
 	first = gp_first_of_container(task);
 	thread = gp_moving_thread(task);
-	is_over = READ_ONCE(thread->flags) & PF_EXITING;
 	if (first)
 		root = gp_namespace_root(first);
 	if (!root)
 		root = gp_namespace_root(thread);
+	/* Afterwards: a thread says that it ends before it gives its namespaces up. */
+	is_over = READ_ONCE(thread->flags) & PF_EXITING;
 	rcu_read_unlock();
 	return root || is_over ? root | GP_TENANT_CGROUP : 0;
 }

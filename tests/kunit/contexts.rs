@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn of_memory_that_nobody_uses_nothing_is_given_back() -> Result {
         with_node(|node| {
-            Fake::own_unused()?;
+            Fake::own_unused(0)?;
             let mut survey = Survey::new()?;
             for _ in 0..2 {
                 survey.take(node, core::iter::empty());
@@ -159,6 +159,20 @@ mod tests {
             expect(pointers_are_read(survey)?, false)?;
             expect(Fake::unused_counts(), (0, 1))
         })
+    }
+
+    #[test]
+    fn the_memory_is_found_after_the_end_of_some_threads() -> Result {
+        const MOST: u32 = 8;
+        for (ended, references) in [(1, 2), (MOST - 1, 2), (MOST, 1)] {
+            with_node(|node| {
+                Fake::own_unused(ended)?;
+                let mut survey = Survey::new()?;
+                survey.take(node, core::iter::empty());
+                expect(Fake::unused_counts(), (0, references))
+            })?;
+        }
+        Ok(())
     }
 
     #[test]

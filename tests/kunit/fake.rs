@@ -90,7 +90,7 @@ extern "C" {
     fn gp_fake_map(slot: u32, doorbell: u32, read: u32, write: u64, empty: bool);
     fn gp_fake_own(pid: i32, main_thread: bool) -> i32;
     fn gp_fake_own_test() -> i32;
-    fn gp_fake_own_unused() -> i32;
+    fn gp_fake_own_unused(ended: u32) -> i32;
     fn gp_fake_unused_counts() -> u64;
     fn gp_fake_own_contained() -> i32;
     fn gp_fake_own_leaving(ways: u32) -> i32;
@@ -165,10 +165,11 @@ impl Fake {
         kernel::error::to_result(unsafe { gp_fake_own_test() })
     }
 
-    /// Has the first process be one whose memory is in use no more, though a thread has it.
-    pub(crate) fn own_unused() -> Result {
+    /// Has the first process be one whose memory is in use no more, though a thread has it,
+    /// before which so many have ended.
+    pub(crate) fn own_unused(ended: u32) -> Result {
         // SAFETY: The fake is there, because this module links to it.
-        kernel::error::to_result(unsafe { gp_fake_own_unused() })
+        kernel::error::to_result(unsafe { gp_fake_own_unused(ended) })
     }
 
     /// How many use that memory, and how many references there are to what describes it.

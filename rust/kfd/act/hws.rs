@@ -44,6 +44,7 @@ use crate::{
         direct::NotUnmapped,
         driver::Driver,
         node::Node,
+        queue::Format,
         unmapped::{Functions, Unmapped},
     },
     kernel::{
@@ -63,7 +64,7 @@ pub struct Hws(Functions);
 const MOST_WITHOUT_PREEMPTION: u32 = 1024;
 
 /// Of how many queues that a transaction has stopped it is asked what was saved of them. A
-/// descriptor may be in video memory, where each of some thirty words takes a microsecond.
+/// descriptor may be in video memory, where each of some twenty words takes a microsecond.
 const MOST_ASKED: u32 = 16;
 
 /// What an edit has come to.
@@ -232,7 +233,7 @@ fn note_idle(node: &Node<'_>, wanted: &mut Wanted<'_>) -> Result<(), Failure> {
         let asked = wanted.that_stopped(queue).filter(|_| left > 0);
         if let Some(request) = asked {
             request.done = found(queue, node);
-            left = left.saturating_sub(1);
+            left = left.saturating_sub(u32::from(queue.format == Format::Aql));
         }
     });
     if census.fits() {

@@ -129,9 +129,10 @@ impl<'a> Node<'a> {
     /// Whether a transaction may be tried: the GPU is usable and the hardware
     /// scheduler not halted.
     ///
-    /// That the driver takes the scheduler for hung (`is_hws_hang`) is of no account. It is
-    /// no reset, need not lead to one, and is forgotten when a process is evicted next, be
-    /// that long after a reset or never; the driver's own changes do not ask for it either.
+    /// That the driver takes the scheduler for hung (`is_hws_hang`) is not asked. It is no
+    /// reset, need not lead to one, and is forgotten when a process is evicted next, be that
+    /// long after a reset or never; the driver's own changes do not ask for it either. What
+    /// it means is that of a queue which does not yield the GPU is reset at once.
     pub fn ready(&self) -> Result<(), Away> {
         self.gpu.usable()?;
         match self.is_halted()? {

@@ -296,8 +296,8 @@ impl Survey {
     /// the driver may be held.
     ///
     /// The memory is kept in use meanwhile, so that a process that ends just then is taken
-    /// down a little later: it is left alone of one that is about to give it up, or whose
-    /// queues all stand still anyway.
+    /// down a little later: it is left alone of one that is about to give it up, but for one
+    /// look of so many, or whose queues all stand still anyway.
     pub fn read_pointers(&mut self, thread: &mut Running, grids: bool) {
         let dies = self.dies;
         self.each_inside(thread, |queue, inside| {

@@ -530,9 +530,8 @@ int gp_fake_stop(u32 number)
 EXPORT_SYMBOL_GPL(gp_fake_stop);
 
 /*
- * gp_fake_own() - have the first process be that of a task, or only its memory
- *
- * Without its main thread it is as after that one's end, while others run.
+ * gp_fake_own() - have the first process be that of a task, or only its memory, which
+ * then no thread of its program has
  */
 int gp_fake_own(int pid, bool main_thread)
 {
@@ -570,17 +569,36 @@ EXPORT_SYMBOL_GPL(gp_fake_own_test);
 /* Memory that is described still, and that nobody uses. */
 static struct mm_struct unused_mm;
 
-/* gp_fake_own_unused() - have the first process be one whose memory is in use no more */
-int gp_fake_own_unused(void)
-{
-	static struct task_struct task;
+/* The threads of its program, the main one first. */
+static struct task_struct unused_threads[10];
 
-	memcpy(&task, &init_task, sizeof(task));
-	spin_lock_init(&task.alloc_lock);
+/*
+ * gp_fake_own_unused() - have the first process be one whose memory is in use no more
+ *
+ * Of its threads, of which there is room for ten, so many have ended and have it no more.
+ */
+int gp_fake_own_unused(u32 ended)
+{
+	static struct signal_struct signal;
+	u32 thread;
+
+	if (ended >= ARRAY_SIZE(unused_threads))
+		return -EINVAL;
+	memcpy(&signal, init_task.signal, sizeof(signal));
+	INIT_LIST_HEAD(&signal.thread_head);
+	for (thread = 0; thread <= ended; thread++) {
+		struct task_struct *task = &unused_threads[thread];
+
+		memcpy(task, &init_task, sizeof(*task));
+		spin_lock_init(&task->alloc_lock);
+		task->signal = &signal;
+		list_add_tail(&task->thread_node, &signal.thread_head);
+		task->mm = thread == ended ? &unused_mm : NULL;
+	}
 	atomic_set(&unused_mm.mm_users, 0);
 	atomic_set(&unused_mm.mm_count, 1);
-	task.mm = &unused_mm;
-	SET(void *, gp_fake.first.processes[0].process, GP_KFD_PROCESS_LEAD_THREAD, &task);
+	SET(void *, gp_fake.first.processes[0].process, GP_KFD_PROCESS_LEAD_THREAD,
+	    &unused_threads[0]);
 	SET(void *, gp_fake.first.processes[0].process, GP_KFD_PROCESS_MM, &unused_mm);
 	return 0;
 }

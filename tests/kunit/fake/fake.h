@@ -131,7 +131,7 @@ int gp_fake_stop(u32 number);
 void gp_fake_map(u32 slot, u32 doorbell, u32 read, u64 write, bool empty);
 int gp_fake_own(int pid, bool main_thread);
 int gp_fake_own_test(void);
-int gp_fake_own_unused(void);
+int gp_fake_own_unused(u32 ended);
 u64 gp_fake_unused_counts(void);
 int gp_fake_own_contained(void);
 int gp_fake_own_leaving(u32 ways);
