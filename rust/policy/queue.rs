@@ -179,7 +179,7 @@ impl Queue {
     /// passes by itself is tried again soon, however often it comes: whoever halts KFD again
     /// and again is not to find the starts of others further and further apart.
     pub(crate) fn refuse(&mut self, now: Nanos, passes: bool) {
-        self.retries *= u32::from(!passes);
+        self.retries = if passes { 0 } else { self.retries };
         if matches!(self.phase, Phase::Stopping(_)) {
             self.phase = Phase::Free;
             self.put_off(now);

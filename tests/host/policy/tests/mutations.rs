@@ -715,7 +715,7 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "queue.rs",
-        "self.retries *= u32::from(!passes);",
+        "self.retries = if passes { 0 } else { self.retries };",
         "let _ = passes;",
         "a start that fails while KFD is halted is tried again and again, as soon each time",
     ),
