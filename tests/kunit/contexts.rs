@@ -4,7 +4,7 @@
 //! rivals they are.
 
 use crate::fake::layout::*;
-use crate::fake::{expect, failed, put, with_node, Fake, INIT};
+use crate::fake::{expect, failed, look, put, with_node, Fake, INIT};
 use crate::node::roster::Roster;
 use crate::roster_cases::no_rules;
 use core::pin::Pin;
@@ -103,8 +103,7 @@ fn pointers_are_read(survey: Survey) -> Result<bool> {
 /// The names that a roster gives to the processes of the four queues.
 fn names(roster: &mut Roster) -> Result<[u64; 4]> {
     with_node(|node| {
-        let mut survey = Survey::new()?;
-        survey.take(node, core::iter::empty());
+        let survey = look(node)?;
         roster.take(&survey, 0, no_rules);
         let mut names = [0; 4];
         expect(roster.queues().len(), names.len())?;
@@ -128,8 +127,7 @@ mod tests {
                 if secondary {
                     make_secondary();
                 }
-                let mut survey = Survey::new()?;
-                survey.take(node, core::iter::empty());
+                let survey = look(node)?;
                 expect(pointers_are_read(survey)?, read)
             })?;
         }
@@ -141,8 +139,7 @@ mod tests {
         with_node(|node| {
             Fake::own(INIT, false)?;
             point_into_memory();
-            let mut survey = Survey::new()?;
-            survey.take(node, core::iter::empty());
+            let survey = look(node)?;
             expect(pointers_are_read(survey)?, false)
         })
     }
@@ -167,9 +164,10 @@ mod tests {
         for (ended, references) in [(1, 2), (MOST - 1, 2), (MOST, 1)] {
             with_node(|node| {
                 Fake::own_unused(ended)?;
-                let mut survey = Survey::new()?;
-                survey.take(node, core::iter::empty());
-                expect(Fake::unused_counts(), (0, references))
+                let survey = look(node)?;
+                expect(Fake::unused_counts(), (0, references))?;
+                drop(survey);
+                expect(Fake::unused_counts(), (0, 1))
             })?;
         }
         Ok(())
@@ -182,8 +180,7 @@ mod tests {
             point_into_memory();
             // As where the driver has let go of it, and still has the queues.
             put(Fake::now().processes[0].process, KFD_PROCESS_MM, 8usize);
-            let mut survey = Survey::new()?;
-            survey.take(node, core::iter::empty());
+            let survey = look(node)?;
             expect(survey.queues().len(), 4)?;
             expect(pointers_are_read(survey)?, false)
         })
@@ -195,8 +192,7 @@ mod tests {
             make_secondary();
             // As after its end.
             put(Fake::now().processes[0].process, KFD_PROCESS_MM, 8usize);
-            let mut survey = Survey::new()?;
-            survey.take(node, core::iter::empty());
+            let survey = look(node)?;
             expect(survey.queues().len(), 4)?;
             expect(pointers_are_read(survey)?, false)
         })

@@ -4,7 +4,7 @@
 //! the lists, whatever it does and however many queues there are.
 
 use crate::fake::layout::*;
-use crate::fake::{expect, put, with_node, Fake, INIT};
+use crate::fake::{expect, look, put, with_node, Fake, INIT};
 use gpreempt_policy::Action::{self, Start, Stop};
 use gpreempt_policy::QUEUE_SLOTS;
 use gpreempt_policy::{BackendKind, TransactionKind};
@@ -68,8 +68,7 @@ fn with_scene(
         let more = u32::try_from(queues - 4).map_err(|_| EINVAL)?;
         Fake::add_queues(more)?;
         Fake::own(INIT, true)?;
-        let mut survey = Survey::new()?;
-        survey.take(node, core::iter::empty());
+        let survey = look(node)?;
         expect(survey.queues().len(), queues)?;
         test(&mut Scene {
             node,

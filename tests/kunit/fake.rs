@@ -10,6 +10,7 @@ use kernel::sync::Mutex;
 use kfd::driver::driver::{Bound, Device, Driver, Listener, Watch};
 use kfd::driver::gpu::{Gpu, NodeData, Present};
 use kfd::driver::node::Node;
+use kfd::look::survey::Survey;
 
 /// Where the fields are, by another program than the module.
 #[allow(dead_code, unreachable_pub)]
@@ -325,6 +326,13 @@ pub(crate) fn with_node<R>(test: impl FnOnce(&Node<'_>) -> Result<R>) -> Result<
         let node = nodes.node(0).map_err(|_| EIO)?;
         test(&node)
     })
+}
+
+/// What is seen in the first look at a node.
+pub(crate) fn look(node: &Node<'_>) -> Result<Survey> {
+    let mut survey = Survey::new()?;
+    survey.take(node, core::iter::empty());
+    Ok(survey)
 }
 
 /// Notes why a test fails, and fails it.

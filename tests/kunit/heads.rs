@@ -5,7 +5,7 @@
 
 use crate::contexts::{with_pointers_read, with_rings_read};
 use crate::fake::layout::*;
-use crate::fake::{expect, put, with_node, Fake};
+use crate::fake::{expect, look, put, with_node, Fake};
 use gpreempt_policy::Head;
 use kernel::bindings;
 use kernel::page::PAGE_SIZE;
@@ -80,8 +80,7 @@ fn seen(submitted: (u64, u64, u32), registers: Option<(u64, u64)>) -> Result<Hea
     with_node(|node| {
         let (read, write, header) = submitted;
         submit(read, write, header)?;
-        let mut survey = Survey::new()?;
-        survey.take(node, core::iter::empty());
+        let mut survey = look(node)?;
         for queue in survey.forge() {
             (queue.sample.read, queue.sample.write) = registers.unzip();
         }
@@ -101,8 +100,7 @@ fn unwritten(submitted: (u64, u64, u32), other: (u64, u32)) -> Result<bool> {
         let address = submit(read, write, header)?;
         let (number, header) = other;
         store(address + PACKET + number as usize * PACKET, header.into())?;
-        let mut survey = Survey::new()?;
-        survey.take(node, core::iter::empty());
+        let survey = look(node)?;
         with_rings_read(survey, |_, _, unwritten| Ok(unwritten))
     })
 }
@@ -115,8 +113,7 @@ fn with_field(field: usize, address: usize) -> Result<(bool, Head)> {
         for queue in Fake::now().processes[0].queues {
             put(queue, QUEUE_PROPERTIES + field, address);
         }
-        let mut survey = Survey::new()?;
-        survey.take(node, core::iter::empty());
+        let survey = look(node)?;
         with_pointers_read(survey, |survey, first| {
             Ok((survey.any_unread(), first.sample.head))
         })
@@ -146,8 +143,7 @@ mod tests {
             with_node(|node| {
                 submit(0, 5, KERNEL_DISPATCH)?;
                 Fake::own_leaving(ways)?;
-                let mut survey = Survey::new()?;
-                survey.take(node, core::iter::empty());
+                let survey = look(node)?;
                 with_pointers_read(survey, |_, first| {
                     expect(first.sample.read.is_some(), ways == 0)
                 })

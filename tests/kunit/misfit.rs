@@ -4,14 +4,13 @@
 //! stopped before, and a queue that is merely strange is its own affair.
 
 use crate::fake::layout::*;
-use crate::fake::{expect, failed, get, put, with_node, Fake};
+use crate::fake::{expect, failed, get, look, put, with_node, Fake};
 use crate::scene::{with_scene, State};
 use gpreempt_policy::{Action, Priority};
 use kernel::prelude::*;
 use kfd::act::failure::Failure;
 use kfd::act::transaction::Done;
 use kfd::driver::queue::QueueFacts;
-use kfd::look::survey::Survey;
 
 const P: usize = QUEUE_PROPERTIES;
 const NEXT: usize = 0;
@@ -132,8 +131,7 @@ fn of<T: PartialEq + core::fmt::Debug>(what: &str, found: T, expected: T) -> Res
 fn with_facts(number: usize, test: impl FnOnce(&QueueFacts) -> Result) -> Result {
     with_node(|node| {
         put_priority(16);
-        let mut survey = Survey::new()?;
-        survey.take(node, core::iter::empty());
+        let survey = look(node)?;
         test(&survey.queues().get(number).ok_or(ENOENT)?.facts)
     })
 }
@@ -277,8 +275,7 @@ mod tests {
                 put(queue, P + QUEUE_PROPERTIES_TYPE, of_type);
                 add(&fake, DEVICE_QUEUE_MANAGER_ACTIVE_CP_QUEUE_COUNT, u32::MAX);
                 expect(&*scene.all(Stop, &[0, 2])?, &[Done::Nothing, Done::Yes])?;
-                let mut survey = Survey::new()?;
-                survey.take(scene.node, core::iter::empty());
+                let survey = look(scene.node)?;
                 expect(
                     (survey.queues().len(), survey.counted().copy_queues),
                     (3, 2),

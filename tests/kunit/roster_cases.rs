@@ -5,7 +5,7 @@
 //! another rule.
 
 use crate::fake::layout::*;
-use crate::fake::{expect as same, failed, put, with_node, Fake, INIT};
+use crate::fake::{expect as same, failed, look, put, with_node, Fake, INIT};
 use crate::node::places::Places;
 use crate::node::roster::{Queue, Roster};
 use core::cell::Cell;
@@ -98,8 +98,7 @@ fn rename_and_move(node: &Node<'_>) -> Result {
 /// has its process id and began so much later.
 fn found_later(node: &Node<'_>, rules: &Rules, later: u64) -> Result<Option<u32>> {
     Fake::own_named(c"any", 5, later)?;
-    let mut survey = Survey::new()?;
-    survey.take(node, core::iter::empty());
+    let survey = look(node)?;
     let owner = Fake::now().processes[0].process as usize;
     let mut seen = survey.processes().iter();
     let process = seen.find(|seen| seen.process == owner).ok_or(ENOENT)?;

@@ -4,7 +4,7 @@
 //! what that leaves behind.
 
 use crate::fake::layout::*;
-use crate::fake::{failed, get, put, with_node, Fake};
+use crate::fake::{failed, get, look, put, with_node, Fake};
 use gpreempt_policy::Action;
 use gpreempt_policy::TransactionKind;
 use gpreempt_policy::QUEUE_SLOTS;
@@ -15,7 +15,6 @@ use kfd::act::transaction::{Done, HandedOver, Requests};
 use kfd::driver::driver::Driver;
 use kfd::driver::node::Node;
 use kfd::driver::queue::QueueKey;
-use kfd::look::survey::Survey;
 
 const P: usize = QUEUE_PROPERTIES;
 
@@ -214,8 +213,7 @@ pub(crate) fn with_scene_of(
 ) -> Result {
     let driver = Driver::pin()?.learn_layout()?;
     with_node(|node| {
-        let mut survey = Survey::new()?;
-        survey.take(node, core::iter::empty());
+        let survey = look(node)?;
         let [one, two, three, four] = survey.queues() else {
             return failed(fmt!("{} compute queues seen", survey.queues().len()));
         };

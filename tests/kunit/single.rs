@@ -4,7 +4,7 @@
 //! driver.
 
 use crate::fake::layout::*;
-use crate::fake::{expect, put, with_node, Fake, PROCESSES, QUEUES};
+use crate::fake::{expect, look, put, with_node, Fake, PROCESSES, QUEUES};
 use crate::scene::{Descriptors, State};
 use gpreempt_policy::Action;
 use gpreempt_policy::Action::{Start, Stop};
@@ -16,7 +16,6 @@ use kfd::act::transaction::{Done, Requests};
 use kfd::driver::gpu::Away;
 use kfd::driver::node::Node;
 use kfd::driver::queue::QueueKey;
-use kfd::look::survey::Survey;
 
 /// The node, and the keys of the four compute queues.
 struct Scene<'a> {
@@ -51,8 +50,7 @@ fn with_scene(test: impl FnOnce(&mut Scene<'_>) -> Result) -> Result {
             descriptors.give(queue);
         }
         fake.without_scheduler();
-        let mut survey = Survey::new()?;
-        survey.take(node, core::iter::empty());
+        let survey = look(node)?;
         let mut keys = KVec::new();
         for seen in survey.queues() {
             keys.push(seen.facts.key, GFP_KERNEL)?;

@@ -566,6 +566,13 @@ int gp_fake_own_test(void)
 }
 EXPORT_SYMBOL_GPL(gp_fake_own_test);
 
+/* What a program without threads has, to which tasks of the fake are added. */
+static void make_program(struct signal_struct *signal)
+{
+	memcpy(signal, init_task.signal, sizeof(*signal));
+	INIT_LIST_HEAD(&signal->thread_head);
+}
+
 /* Memory that is described still, and that nobody uses. */
 static struct mm_struct unused_mm;
 
@@ -584,8 +591,7 @@ int gp_fake_own_unused(u32 ended)
 
 	if (ended >= ARRAY_SIZE(unused_threads))
 		return -EINVAL;
-	memcpy(&signal, init_task.signal, sizeof(signal));
-	INIT_LIST_HEAD(&signal.thread_head);
+	make_program(&signal);
 	for (thread = 0; thread <= ended; thread++) {
 		struct task_struct *task = &unused_threads[thread];
 
@@ -623,8 +629,7 @@ int gp_fake_own_leaving(u32 ways)
 	static struct signal_struct signal;
 
 	memcpy(&task, &init_task, sizeof(task));
-	memcpy(&signal, init_task.signal, sizeof(signal));
-	INIT_LIST_HEAD(&signal.thread_head);
+	make_program(&signal);
 	spin_lock_init(&task.alloc_lock);
 	task.signal = &signal;
 	task.mm = current->mm;
@@ -749,8 +754,7 @@ int gp_fake_own_container(u64 number, u64 of_first)
 		contained_pid = kzalloc(struct_size(contained_pid, numbers, 2), GFP_KERNEL);
 	if (!first_task || !contained_pid)
 		return -ENOMEM;
-	memcpy(&signal, init_task.signal, sizeof(signal));
-	INIT_LIST_HEAD(&signal.thread_head);
+	make_program(&signal);
 	contained_task->signal = &signal;
 	if (!number)
 		contained_task->flags |= PF_EXITING;
