@@ -168,9 +168,15 @@ impl Roster {
         })
     }
 
+    /// The queues that are stopped by us.
+    pub(crate) fn stopped(&self) -> impl Iterator<Item = QueueKey> + '_ {
+        let stopped = self.queues.iter().filter(|queue| queue.is_stopped());
+        stopped.map(|queue| queue.key)
+    }
+
     /// Whether any queue is stopped by us.
     pub(crate) fn any_stopped(&self) -> bool {
-        self.queues.iter().any(Queue::is_stopped)
+        self.stopped().next().is_some()
     }
 
     /// Notes that every queue runs.

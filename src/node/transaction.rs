@@ -7,6 +7,7 @@ use crate::node::{
     memory::Memory,
     node_ref::NodeRef,
     record::Counters,
+    roster::Roster,
     unanswered::Unanswered,
     unwritten::{Found, Unwritten},
 };
@@ -98,7 +99,7 @@ impl Transactions {
             Found::WaitedFor => counters.waited_for.add(1),
             Found::Unwritten => counters.unwritten.add(1),
         }
-        self.transact(at, memory, Requests::each)
+        self.transact(at, memory, |requests, _| requests.each())
     }
 
     /// Sends orders, and books what became of them.
@@ -106,14 +107,14 @@ impl Transactions {
         &mut self,
         at: NodeRef<'_>,
         memory: &mut Memory,
-        orders: impl FnOnce(&mut Requests) -> Orders<'_>,
+        orders: impl for<'r> FnOnce(&'r mut Requests, &Roster) -> Orders<'r>,
     ) -> Result<(), Failure> {
         let backend = match clock::now() < self.driver_until {
             true => at.backend.by_driver(),
             false => at.backend,
         };
         let at = NodeRef { backend, ..at };
-        let mut orders = orders(&mut self.requests);
+        let mut orders = orders(&mut self.requests, &memory.roster);
         let result = self.unanswered.send(at, &mut orders);
         let (started, handed_over) = (orders.started(), orders.handed_over());
         memory.record.counters.starts.add(started);
@@ -140,13 +141,15 @@ impl Transactions {
     }
 
     /// Starts every queue of the node that is stopped, remembered or not, in one
-    /// transaction.
+    /// transaction. See [`Requests::start_all`].
     pub(crate) fn start_all(
         &mut self,
         at: NodeRef<'_>,
         memory: &mut Memory,
     ) -> Result<(), Failure> {
-        self.transact(at, memory, Requests::start_all)
+        self.transact(at, memory, |requests, roster| {
+            requests.start_all(roster.stopped())
+        })
     }
 
     /// Starts every queue of the node that is stopped and was not in view at the last
@@ -158,7 +161,7 @@ impl Transactions {
         memory: &mut Memory,
     ) -> Result<(), Failure> {
         let in_view = survey.queues().iter().map(|seen| seen.facts.key);
-        self.transact(at, memory, |requests| requests.start_beyond(in_view))
+        self.transact(at, memory, |requests, _| requests.start_beyond(in_view))
     }
 
     /// Puts what should run back on the hardware, if a transaction may have left it off.
@@ -167,7 +170,7 @@ impl Transactions {
         if !self.may_be_off() {
             return Ok(());
         }
-        let result = self.transact(at, memory, Requests::put_back);
+        let result = self.transact(at, memory, |requests, _| requests.put_back());
         if !self.may_be_off() {
             pr_info!("{}: the queues are back on the GPU\n", at);
         }
@@ -185,7 +188,7 @@ impl Transactions {
         if !survey.counted().uncounted_gws {
             return Ok(());
         }
-        self.transact(at, memory, Requests::count_gws)
+        self.transact(at, memory, |requests, _| requests.count_gws())
     }
 
     /// Books a transaction and how long it took, if there was one.

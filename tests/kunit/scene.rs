@@ -144,8 +144,13 @@ impl Scene<'_> {
 
     /// Starts everything, and says how many queues that were.
     pub(crate) fn start_all(&self) -> Result<Result<u64, Failure>> {
+        self.start_remembered(&[])
+    }
+
+    /// The same, where some queues are remembered to be stopped.
+    pub(crate) fn start_remembered(&self, keys: &[QueueKey]) -> Result<Result<u64, Failure>> {
         let mut requests = Requests::new(QUEUE_SLOTS)?;
-        let mut orders = requests.start_all();
+        let mut orders = requests.start_all(keys.iter().copied());
         let result = self.hws.transact(self.node, self.kind, &mut orders);
         Ok(result.map(|_| orders.started()))
     }

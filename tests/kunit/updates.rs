@@ -13,7 +13,9 @@ use gpreempt_policy::Action::{Start, Stop};
 use gpreempt_policy::{Observation, QueueState};
 use kernel::prelude::*;
 use kfd::act::transaction::Done;
-use kfd::driver::queue::WORDS;
+use kfd::driver::driver::Driver;
+use kfd::driver::queue::{Activity, WORDS};
+use kfd::look::crowd::Known;
 use kfd::look::survey::Survey;
 
 const P: usize = QUEUE_PROPERTIES;
@@ -146,6 +148,36 @@ mod tests {
             expect(look([false; 4])?, 4 * 3)?;
             expect(look([true, false, true, true])?, 3)?;
             expect(look([true; 4])?, 0)
+        })
+    }
+
+    /// On Linux 6.12, where no queue has the flag.
+    #[test]
+    fn what_the_driver_may_have_reset_is_started_only_where_it_is_remembered() -> Result {
+        with_scene(|scene| {
+            Driver::without_reset_flag(|| {
+                let process = Fake::now().processes[0].pdd;
+                put(process, KFD_PROCESS_DEVICE_HAS_RESET_QUEUE, 1u8);
+                // One as the driver leaves it, and one that we have stopped before.
+                Fake::stop(0)?;
+                Fake::stop(1)?;
+                let mut survey = Survey::new()?;
+                let mut look = |remembered: [bool; 2]| -> Result<[Activity; 2]> {
+                    let known = scene.keys.into_iter().zip(remembered);
+                    survey.take(scene.node, known.map(|(key, stopped)| Known { key, stopped }));
+                    match survey.queues() {
+                        [one, two, ..] => Ok([one, two].map(|queue| queue.facts.activity)),
+                        _ => failed(fmt!("no queues are seen")),
+                    }
+                };
+                expect(look([false; 2])?, [Activity::Held; 2])?;
+                expect(look([false, true])?, [Activity::Held, Activity::Stopped])?;
+                expect(scene.start_all()?, Ok(0))?;
+                expect(scene.start_beyond()?, Ok(0))?;
+                scene.calls(0, 0)?;
+                expect(scene.start_remembered(&scene.keys[1..2])?, Ok(1))?;
+                scene.left(State::with([false, true, true, true]))
+            })
         })
     }
 

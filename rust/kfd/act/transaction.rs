@@ -117,24 +117,36 @@ impl Requests {
         Orders::new(Wanted::Each(asked), &mut self.room)
     }
 
-    /// Orders to start every queue that nothing but a stop of ours keeps from running,
-    /// whether anybody remembers it or not.
-    pub fn start_all(&mut self) -> Orders<'_> {
-        Orders::new(Wanted::StartAll { started: 0 }, &mut self.room)
+    /// Orders to start every queue that nothing but a stop of ours keeps from running.
+    /// Only where the driver may have reset it, it must be among those that are
+    /// remembered to be stopped.
+    pub fn start_all(&mut self, remembered: impl Iterator<Item = QueueKey>) -> Orders<'_> {
+        self.start(remembered, |remembered| Wanted::StartAll {
+            remembered,
+            started: 0,
+        })
     }
 
     /// Orders to start every such queue but those that are in view.
     pub fn start_beyond(&mut self, in_view: impl Iterator<Item = QueueKey>) -> Orders<'_> {
-        self.fill(in_view.map(|key| (key, Action::Start)));
-        let in_view = Asked {
+        self.start(in_view, |in_view| Wanted::StartBeyond {
+            in_view,
+            started: 0,
+        })
+    }
+
+    /// Orders to start queues, for which it counts whether they are among these.
+    fn start<'a>(
+        &'a mut self,
+        among: impl Iterator<Item = QueueKey>,
+        wanted: impl FnOnce(Asked<'a>) -> Wanted<'a>,
+    ) -> Orders<'a> {
+        self.fill(among.map(|key| (key, Action::Start)));
+        let among = Asked {
             requests: &mut self.list,
             index: &self.index,
         };
-        let wanted = Wanted::StartBeyond {
-            in_view,
-            started: 0,
-        };
-        Orders::new(wanted, &mut self.room)
+        Orders::new(wanted(among), &mut self.room)
     }
 
     /// Orders to make up for what the driver leaves out where it gives GWS to a queue
@@ -194,8 +206,9 @@ impl HandedOver {
 pub(crate) enum Wanted<'a> {
     /// What each request says.
     Each(Asked<'a>),
-    /// To start everything, and how many were started.
-    StartAll { started: u64 },
+    /// To start everything, also what is remembered to be stopped and may have been reset,
+    /// and how many were started.
+    StartAll { remembered: Asked<'a>, started: u64 },
     /// To start everything that no request is about, and how many were started.
     StartBeyond { in_view: Asked<'a>, started: u64 },
     /// To count the queues with GWS that the driver has not.
@@ -226,7 +239,7 @@ impl<'a> Orders<'a> {
     /// How many queues were started without being asked for by a request.
     pub fn started(&self) -> u64 {
         match self.wanted {
-            Wanted::StartAll { started } | Wanted::StartBeyond { started, .. } => started,
+            Wanted::StartAll { started, .. } | Wanted::StartBeyond { started, .. } => started,
             Wanted::Each(_) | Wanted::CountGws | Wanted::PutBack => 0,
         }
     }
@@ -262,12 +275,15 @@ impl Wanted<'_> {
                     .map(|request| request.action)
                     .filter(|&action| action == Action::Stop || queue.names_ring())
             }
-            Wanted::StartAll { .. } => {
-                let ours = queue.may_be_started() && queue.names_ring();
-                (ours || queue.uncounted_gws).then_some(Action::Start)
+            Wanted::StartAll { remembered, .. } => {
+                let ours = queue.may_be_started_unremembered()
+                    || (queue.may_be_started() && !remembered.about(queue.key).is_empty());
+                let starts = ours && queue.names_ring();
+                (starts || queue.uncounted_gws).then_some(Action::Start)
             }
             Wanted::StartBeyond { in_view, .. } => {
-                let beyond = queue.may_be_started() && in_view.about(queue.key).is_empty();
+                let beyond = queue.may_be_started_unremembered()
+                    && in_view.about(queue.key).is_empty();
                 (beyond && queue.names_ring()).then_some(Action::Start)
             }
             Wanted::CountGws => queue.uncounted_gws.then_some(Action::Start),
@@ -299,7 +315,7 @@ impl Wanted<'_> {
                     request.done = done;
                 }
             }
-            Wanted::StartAll { started } | Wanted::StartBeyond { started, .. } => {
+            Wanted::StartAll { started, .. } | Wanted::StartBeyond { started, .. } => {
                 *started = started.saturating_add(1);
             }
             Wanted::CountGws | Wanted::PutBack => {}

@@ -39,6 +39,16 @@ pub(super) fn is_known() -> bool {
     KNOWN.load(Relaxed) != 0
 }
 
+/// Calls a function as if the driver did not have a field, for tests.
+#[cfg(CONFIG_KUNIT)]
+pub(super) fn without<R>(field: OptionalOffset, f: impl FnOnce() -> R) -> R {
+    let exchange = |with| LAYOUT.get(field.0).map(|place| place.xchg(with, Relaxed));
+    let before = exchange(ABSENT);
+    let result = f();
+    before.and_then(exchange);
+    result
+}
+
 #[inline]
 fn get(number: usize) -> u64 {
     LAYOUT

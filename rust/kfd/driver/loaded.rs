@@ -59,6 +59,12 @@ impl Driver {
         layout::is_known()
     }
 
+    /// Calls a function as if this driver did not say which queue it has reset, for tests.
+    #[cfg(CONFIG_KUNIT)]
+    pub fn without_reset_flag<R>(f: impl FnOnce() -> R) -> R {
+        layout::without(layout::QUEUE_PROPERTIES_IS_RESET, f)
+    }
+
     /// The type information of the kernel or of the driver, if there is any.
     fn type_info(&self, module: &CStr) -> Result<Option<Shown<'_>>> {
         let mut info = bindings::gp_type_info::default();

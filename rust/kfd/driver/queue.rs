@@ -121,6 +121,8 @@ pub struct QueueFacts {
     /// Something about the queue or its process forbids starting it: the driver
     /// is about to reset, move or destroy it.
     pub(crate) doomed: bool,
+    /// The driver has reset a queue of its process, and does not say which.
+    pub(crate) maybe_reset: bool,
     /// The driver counts it among those that take part in cooperative launches. Of a
     /// queue that does not run, that comes later than its part in them.
     pub(crate) counted_gws: bool,
@@ -237,8 +239,15 @@ impl QueueFacts {
     /// it does not. If it was disabled by taking its ring away, the descriptor names none.
     /// If it was set to 0 percent, the descriptor is the one that it will run with, or the
     /// ring is another.
+    ///
+    /// A queue that may have been reset is the driver's to run again: its descriptor is as
+    /// it was before.
     pub(crate) fn compare_descriptor(&mut self) {
         if !self.may_be_started() {
+            return;
+        }
+        if self.maybe_reset {
+            self.activity = Activity::Held;
             return;
         }
         // The driver's update_mqd().
@@ -260,6 +269,11 @@ impl QueueFacts {
     /// this load or in one before.
     pub fn may_be_started(&self) -> bool {
         self.kind == QueueKind::Compute && self.activity == Activity::Stopped && !self.doomed
+    }
+
+    /// The same, where nobody remembers to have stopped it.
+    pub(crate) fn may_be_started_unremembered(&self) -> bool {
+        self.may_be_started() && !self.maybe_reset
     }
 
     /// Reads a queue and checks that it belongs to a node and a process.
@@ -305,6 +319,7 @@ impl QueueFacts {
             activity,
             protected: left_alone || gws || kind != QueueKind::Compute,
             doomed,
+            maybe_reset: owner.has_reset_queue && QUEUE_PROPERTIES_IS_RESET.get().is_none(),
             counted_gws,
             uncounted_gws: gws && !counted_gws && activity == Activity::Active && !left_alone,
             ring_bytes: image.long(P + QUEUE_PROPERTIES_QUEUE_SIZE),

@@ -215,7 +215,7 @@ impl Survey {
             });
             if kept.is_none() {
                 self.counted.beyond = self.counted.beyond.saturating_add(1);
-                let stopped = u32::from(facts.may_be_started());
+                let stopped = u32::from(facts.may_be_started_unremembered());
                 self.counted.stopped_beyond = self.counted.stopped_beyond.saturating_add(stopped);
             }
         })

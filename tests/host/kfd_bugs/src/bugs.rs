@@ -96,6 +96,10 @@ pub const BUGS: &[Bug] = &[
         "described != fields", "false", "updates"),
     Bug("the length of a ring is taken with the bits beside it", "rust/kfd/driver/queue.rs",
         "self.word(V9_MQD_CP_HQD_PQ_CONTROL)? & LENGTH", "self.word(V9_MQD_CP_HQD_PQ_CONTROL)?", "updates"),
+    Bug("a queue that may have been reset is seen as one that is stopped", "rust/kfd/driver/queue.rs",
+        "if self.maybe_reset {", "if false {", "updates"),
+    Bug("a queue that may have been reset is started with all others", "rust/kfd/driver/queue.rs",
+        "self.may_be_started() && !self.maybe_reset", "self.may_be_started()", "updates"),
     // Who is protected.
     Bug("a process that is being debugged may be stopped", "rust/kfd/driver/locked.rs",
         "process.flag(KFD_PROCESS_DEBUG_TRAP_ENABLED)?", "false", "transaction"),

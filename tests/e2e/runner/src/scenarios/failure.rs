@@ -11,6 +11,7 @@ use super::contention::{accounts, start_load, wait_until_stopped, Contention};
 use super::preemption::{PATIENCE, UNBOUNDED};
 use super::recovery::{expect_hang, expect_reset, reset_gpu, FIRMWARE_IS_SILENT};
 use super::refusal::reload;
+use crate::background::{Background, Expect};
 use crate::guest::Guest;
 use crate::image::AMDGPU;
 use crate::module::{Module, Table};
@@ -252,6 +253,21 @@ fn unyielding(guest: &mut Guest) -> Result<()> {
     survives_unyielding(guest, "")
 }
 
+/// A queue that the driver has reset is not started by the module: with the next change of
+/// the run list it would have to be reset once more.
+fn stays_off(guest: &mut Guest, resets: impl Fn(&mut Guest) -> Result<usize>) -> Result<()> {
+    const PASSES: u64 = 100;
+    let (times, passes) = (resets(guest)?, Table::Stats.sum(guest, "passes")?);
+    guest.wait_until("the module has looked again", PATIENCE, |guest| {
+        Ok(Table::Stats.sum(guest, "passes")? >= passes + PASSES)
+    })?;
+    let other = ["workload", "copy", "--bytes", "4096"];
+    Background::start(guest, &other, Expect::Success)?.succeed(guest, PATIENCE)?;
+    let now = resets(guest)?;
+    ensure!(now == times, "{now} resets instead of {times}");
+    Ok(())
+}
+
 /// `parameters` are those of the module besides the usual.
 pub(super) fn survives_unyielding(guest: &mut Guest, parameters: &str) -> Result<()> {
     expect_hang(guest);
@@ -278,6 +294,9 @@ pub(super) fn survives_unyielding(guest: &mut Guest, parameters: &str) -> Result
         Ok(guest.times_in_log("Queues reset on")? + guest.times_in_log(") succeeded!")?)
     };
     let before = resets(guest)?;
+    // Its program learns of nothing, and so keeps what the driver leaves of it.
+    let pid = load.pid("heavy")?;
+    guest.agent().shell(&format!("kill -STOP {pid}"))?;
     guest.device.set_faults(Faults {
         unyielding: [doorbell].into(),
         ..Faults::default()
@@ -286,6 +305,9 @@ pub(super) fn survives_unyielding(guest: &mut Guest, parameters: &str) -> Result
     guest.wait_until("the queue or the GPU is reset", PATIENCE, |guest| {
         Ok(resets(guest)? > before)
     })?;
+    if guest.times_in_log(") succeeded!")? == 0 {
+        stays_off(guest, resets)?;
+    }
     guest.device.set_faults(Faults::default())?;
     load.kill(guest)?;
     Contention { module, load }.start_over(guest)
