@@ -89,10 +89,17 @@ bool gp_program_began(int pid, u64 *began)
  */
 bool gp_task_is_leaving(struct task_struct *task)
 {
-	const struct signal_struct *signal = task->signal;
+	/* The task keeps the structure.  All that is asked may change at any moment. */
+	struct signal_struct *signal = task->signal;
+	const struct task_struct *first;
+	bool executes;
 
-	/* The task keeps the structure.  Each of them may change at any moment. */
-	return task->in_execve || READ_ONCE(signal->group_exec_task) ||
+	/* The main thread, or the one that executes when all others have ended. */
+	rcu_read_lock();
+	first = list_first_or_null_rcu(&signal->thread_head, struct task_struct, thread_node);
+	executes = first && first->in_execve;
+	rcu_read_unlock();
+	return executes || READ_ONCE(signal->group_exec_task) ||
 	       READ_ONCE(signal->flags) & SIGNAL_GROUP_EXIT;
 }
 

@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_memory_of_a_program_that_gives_it_up_is_left_alone() -> Result {
-        for ways in 0..8 {
+        for ways in 0..16 {
             with_node(|node| {
                 submit(0, 5, KERNEL_DISPATCH)?;
                 Fake::own_leaving(ways)?;
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_program_that_never_comes_to_give_its_memory_up_is_asked_now_and_then() -> Result {
-        const LOOKS: u32 = 64;
+        const LOOKS: u32 = 1024;
         for (looks, asked) in [(LOOKS - 1, false), (LOOKS, true)] {
             with_node(|node| {
                 submit(0, 5, KERNEL_DISPATCH)?;

@@ -620,17 +620,20 @@ EXPORT_SYMBOL_GPL(gp_fake_unused_counts);
 
 /*
  * gp_fake_own_leaving() - have the first process be one whose program is about to give up
- * its memory, which is the test's: a bit each for an exec, an exec in another thread, and an
- * end
+ * its memory, which is the test's: a bit each for an exec, an exec in another thread, an
+ * end, and an exec in another thread that is the only one left
  */
 int gp_fake_own_leaving(u32 ways)
 {
-	static struct task_struct task;
+	static struct task_struct task, other;
 	static struct signal_struct signal;
 
 	memcpy(&task, &init_task, sizeof(task));
 	make_program(&signal);
 	spin_lock_init(&task.alloc_lock);
+	other = task;
+	other.in_execve = true;
+	list_add_tail(ways & 8 ? &other.thread_node : &task.thread_node, &signal.thread_head);
 	task.signal = &signal;
 	task.mm = current->mm;
 	task.in_execve = ways & 1;
