@@ -128,11 +128,9 @@ impl Pass<'_> {
     /// How much longer queues may be stopped for the process at a place.
     pub(crate) fn budget_left(&self, process_at: usize) -> Nanos {
         let process = self.processes.get(process_at);
-        let tenant = process.and_then(|process| self.tenants.get(process.tenant_at));
-        let (Some(process), Some(tenant)) = (process, tenant) else {
-            return Nanos::ZERO;
-        };
-        tenant.left(self.now, process.stop_budget.unwrap_or(self.limits.budget))
+        let both = process.zip(process.and_then(|one| self.tenants.get(one.tenant_at)));
+        let budget = |one: &Process| one.stop_budget.unwrap_or(self.limits.budget);
+        both.map_or(Nanos::ZERO, |(one, tenant)| tenant.left(self.now, budget(one)))
     }
 
     /// Nothing is stopped for the process at a place at present: it made no progress.

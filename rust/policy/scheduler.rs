@@ -109,6 +109,7 @@ impl<S: Storage> Scheduler<S> {
         let now = now.max(last);
         node.last = Some(now);
         node.pass = node.pass.wrapping_add(1);
+        node.cost.age(now);
         // A change of mode starts everything first.
         node.releasing |= node.mode.is_some_and(|last| last != config.mode);
         node.mode = Some(config.mode);

@@ -176,9 +176,8 @@ impl Pass<'_> {
             }
         }
         tally.immune |= busy && queue.is_immune(now, Priority::LOWEST);
-        tally.stopped = tally
-            .stopped
-            .saturating_add(usize::from(queue.is_stopped()));
+        let stopped = usize::from(queue.is_stopped());
+        tally.stopped = tally.stopped.saturating_add(stopped);
         if contends && queue.waits(now, &self.limits).is_some() {
             count(&mut step.waiting);
         }

@@ -31,6 +31,10 @@ const FIRST: Nanos = Nanos::from_micros(100);
 /// One that took longer was held up by something else, and counts as this.
 const LONGEST: Nanos = Nanos::from_millis(10);
 
+/// In this time half of what is known of a stop's cost is forgotten: whoever has held some up
+/// would otherwise have all be too dear for ever, since one that is not made is not measured.
+const FORGET: Nanos = Nanos::from_millis(1_000);
+
 /// What transactions that stop queues cost, and those that start some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Cost {
@@ -38,6 +42,8 @@ pub(crate) struct Cost {
     pub(crate) start: Nanos,
     /// What the last transaction did, as far as it was not heard what it took.
     pub(crate) last: Option<Action>,
+    /// When some of what is known was last forgotten.
+    aged: Nanos,
 }
 
 impl Default for Cost {
@@ -46,11 +52,19 @@ impl Default for Cost {
             stop: FIRST,
             start: FIRST,
             last: None,
+            aged: Nanos::ZERO,
         }
     }
 }
 
 impl Cost {
+    /// Time has passed.
+    pub(crate) fn age(&mut self, now: Nanos) {
+        if now.since(self.aged) >= FORGET {
+            (self.aged, self.stop) = (now, Nanos(self.stop.after(FIRST).0 / 2));
+        }
+    }
+
     /// The last transaction took so long: a quarter of what is known from now on.
     pub(crate) fn took(&mut self, took: Nanos) {
         let known = match self.last.take() {
@@ -60,11 +74,6 @@ impl Cost {
         };
         let sum = known.times(3).after(took.min(LONGEST));
         *known = Nanos(sum.0 / 4);
-    }
-
-    /// What it costs to stop queues and to start them again.
-    pub(crate) fn round_trip(&self) -> Nanos {
-        self.stop.after(self.start)
     }
 }
 

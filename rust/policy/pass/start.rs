@@ -26,17 +26,14 @@ impl Pass<'_> {
         let queue = self.queues.get(at)?;
         match queue.phase {
             Phase::Orphan => Some(Reason::Orphan),
-            Phase::Stopped(stop) => match self.judge(at, &stop) {
+            Phase::Stopped(mut stop) => match self.judge(at, &stop) {
                 Err(reason) => Some(reason),
                 Ok(who) => {
                     self.hold(who.process_at);
                     self.keep_bound(stop.since.after(self.limits.max_stop));
                     // It lasts for this one now, or its end is put down to it.
-                    let beneficiary = Some(who);
-                    self.queues.get_mut(at)?.phase = Phase::Stopped(Stop {
-                        beneficiary,
-                        ..stop
-                    });
+                    stop.beneficiary = Some(who);
+                    self.queues.get_mut(at)?.phase = Phase::Stopped(stop);
                     None
                 }
             },

@@ -128,7 +128,7 @@ impl Pass<'_> {
     /// the claims below, and what rules spend to the rules below: nothing above, and no
     /// claim by a rule, for else the middle would starve.
     pub(crate) fn spend(&mut self, at: Priority, ruled: bool) -> bool {
-        let cost = self.node.cost.round_trip();
+        let cost = self.node.cost.stop.after(self.node.cost.start);
         let wait = self.level(at).tank(ruled).wait(cost);
         if wait > Nanos::ZERO {
             self.look_at(self.now.after(wait));

@@ -809,6 +809,23 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "what stops were measured to take is forgotten by and by",
+        scene: &[
+            Times(1, BELOW),
+            Times(1, REQUEST),
+            // Somebody has held it up: 2,575 us from now on, and 120 after seven seconds.
+            Tell(|scheduler| scheduler.transaction_took(Nanos(10_000_000))),
+            Gone(1),
+            Queue(3, 3, 3),
+            Times(7, &[Look(1_000_000, &[])]),
+            Quiet(1),
+            Seen(3, runs_out),
+            Look(100, &[]),
+            Look(318, &[]),
+            Look(1, STOP_3),
+        ],
+    },
+    Case {
         name: "what a stop has to save follows the time between two looks",
         scene: &[
             Line::Config(|config| {

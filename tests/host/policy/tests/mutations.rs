@@ -228,6 +228,12 @@ const BUGS: &[Bug] = &[
         "what a stop has to save follows what transactions were measured to take",
     ),
     Bug(
+        "pass/node.rs",
+        "Nanos(self.stop.after(FIRST).0 / 2)",
+        "self.stop",
+        "what stops were measured to take is forgotten by and by",
+    ),
+    Bug(
         "parts/lengths.rs",
         "true => age.max(left),",
         "true => left,",
