@@ -130,7 +130,7 @@ impl Pass<'_> {
         let process = self.processes.get(process_at);
         let both = process.zip(process.and_then(|one| self.tenants.get(one.tenant_at)));
         let budget = |one: &Process| one.stop_budget.unwrap_or(self.limits.budget);
-        both.map_or(Nanos::ZERO, |(one, tenant)| tenant.left(self.now, budget(one)))
+        both.map_or(Nanos::ZERO, |(one, its)| its.left(self.now, budget(one)))
     }
 
     /// Nothing is stopped for the process at a place at present: it made no progress.

@@ -164,7 +164,10 @@ mod tests {
                 let mut survey = Survey::new()?;
                 let mut look = |remembered: [bool; 2]| -> Result<[Activity; 2]> {
                     let known = scene.keys.into_iter().zip(remembered);
-                    survey.take(scene.node, known.map(|(key, stopped)| Known { key, stopped }));
+                    survey.take(
+                        scene.node,
+                        known.map(|(key, stopped)| Known { key, stopped }),
+                    );
                     match survey.queues() {
                         [one, two, ..] => Ok([one, two].map(|queue| queue.facts.activity)),
                         _ => failed(fmt!("no queues are seen")),

@@ -282,8 +282,8 @@ impl Wanted<'_> {
                 (starts || queue.uncounted_gws).then_some(Action::Start)
             }
             Wanted::StartBeyond { in_view, .. } => {
-                let beyond = queue.may_be_started_unremembered()
-                    && in_view.about(queue.key).is_empty();
+                let beyond =
+                    queue.may_be_started_unremembered() && in_view.about(queue.key).is_empty();
                 (beyond && queue.names_ring()).then_some(Action::Start)
             }
             Wanted::CountGws => queue.uncounted_gws.then_some(Action::Start),
