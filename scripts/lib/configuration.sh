@@ -34,7 +34,7 @@ check_kernel() {
 	[ -r "$configuration" ] || die "there is no $configuration: install the kernel's headers once more"
 	has X86_64 || die "the module is for x86-64 alone"
 	local each
-	for each in CFI CFI_CLANG KASAN KMSAN KCSAN; do
+	for each in CFI CFI_CLANG KMSAN KCSAN; do
 		! has "$each" || die "this kernel has CONFIG_$each, for which a standalone build is not made: use a kernel without it, or one with Rust (CONFIG_RUST)"
 	done
 }
