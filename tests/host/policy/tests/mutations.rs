@@ -403,8 +403,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/start.rs",
-        "let beneficiary = Some(who);",
-        "let beneficiary = stop.beneficiary;",
+        "stop.beneficiary = Some(who);",
+        "let _ = who;",
         "a higher level takes over what is stopped, and the lower one is left behind",
     ),
     Bug(
