@@ -108,7 +108,10 @@ impl std::error::Error for NotStarted {}
 
 /// Keeps what there is of a machine: console, QEMU's output, the GPUs' logs.
 pub fn keep_machine(directory: &Path, place: &Path) {
-    for name in ["console", "qemu.log", "gpu.log", "gpu2.log"] {
+    const LOGS: [&str; 6] = [
+        "console", "qemu.log", "gpu.log", "gpu2.log", "gpu3.log", "gpu4.log",
+    ];
+    for name in LOGS {
         // There may be none.
         let _ = fs::copy(directory.join(name), place.join(name));
     }

@@ -10,7 +10,6 @@ use anyhow::{bail, Context, Error, Result};
 use e2e_protocol::{LogLine, Program};
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
-use vgpu_model::Product;
 
 use crate::agent::Agent;
 use crate::background::Register;
@@ -32,8 +31,8 @@ pub const FILES: &str = "/files";
 pub struct Guest {
     pub machine: Machine,
     pub device: Device,
-    /// A second GPU, when a scenario has plugged one in.
-    pub second: Option<Device>,
+    /// The other GPUs that a scenario has plugged in.
+    pub others: Vec<Device>,
     pub shape: Shape,
     pub image: Image,
     /// How often scenarios that count on repetition repeat.
@@ -69,7 +68,7 @@ impl Guest {
             let device = Device::start(shape, image.clock, directory.path(), "gpu")?;
             let mut machine = Machine::restore(image, &snapshot, directory.path(), at)
                 .inspect_err(|_| snapshot.discard())?;
-            machine.plug_gpu(Slot::Gpu, device.socket())?;
+            machine.plug_gpu(Slot::Gpu(0), device.socket())?;
             machine.plug_disk(Slot::Disk, &disk)?;
             Ok((machine, device))
         };
@@ -80,7 +79,7 @@ impl Guest {
         let mut guest = Guest {
             machine,
             device,
-            second: None,
+            others: Vec::new(),
             shape: shape.clone(),
             image: image.clone(),
             cycles,
@@ -208,21 +207,30 @@ impl Guest {
 
     /// Plugs a second GPU of the same shape in and waits until it is up.
     pub fn add_second_gpu(&mut self) -> Result<()> {
-        self.plug_second_gpu(self.shape.product)?;
+        let shape = self.shape.clone();
+        self.plug_other_gpu(&shape)?;
         self.wait_for_gpus(2)
     }
 
-    /// Plugs a second GPU in, which otherwise has the same shape.
-    pub fn plug_second_gpu(&mut self, product: Product) -> Result<()> {
-        let clock = self.image.clock;
-        let shape = Shape {
-            product,
-            ..self.shape.clone()
-        };
-        let device = Device::start(&shape, clock, self.directory.path(), "gpu2")?;
-        self.machine.plug_gpu(Slot::SecondGpu, device.socket())?;
-        self.second = Some(device);
+    /// Plugs one more GPU in.
+    pub fn plug_other_gpu(&mut self, shape: &Shape) -> Result<()> {
+        let number = 1 + u32::try_from(self.others.len())?;
+        let name = format!("gpu{}", number + 1);
+        let device = Device::start(shape, self.image.clock, self.directory.path(), &name)?;
+        self.machine.plug_gpu(Slot::Gpu(number), device.socket())?;
+        self.others.push(device);
         Ok(())
+    }
+
+    /// The GPU of a number, of which 0 is the first.
+    pub fn gpu(&mut self, number: u32) -> Result<&mut Device> {
+        match number.checked_sub(1) {
+            None => Ok(&mut self.device),
+            Some(other) => {
+                let device = self.others.get_mut(other as usize);
+                device.with_context(|| format!("there is no GPU {number}"))
+            }
+        }
     }
 
     /// Waits until the driver has that many GPUs.

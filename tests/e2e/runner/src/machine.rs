@@ -22,7 +22,8 @@ const BOOT_PATIENCE: Duration = Duration::from_secs(900);
 const START_PATIENCE: Duration = Duration::from_secs(300);
 /// How long QEMU may take to end once it takes no commands any more.
 const END_PATIENCE: Duration = Duration::from_secs(2);
-const PORTS: usize = 4;
+/// Those of two disks and of four GPUs.
+const PORTS: u32 = 6;
 
 /// What QEMU says, among a machine's files.
 const LOG: &str = "qemu.log";
@@ -34,9 +35,9 @@ const UNPLUG_PATIENCE: Duration = Duration::from_secs(60);
 /// Where devices are plugged in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
-    Gpu,
+    /// The GPU of this number, of which there are at most four.
+    Gpu(u32),
     Disk,
-    SecondGpu,
     SecondDisk,
 }
 
@@ -47,10 +48,11 @@ impl Slot {
     /// The number of its port.
     fn port(self) -> u32 {
         match self {
-            Slot::Gpu => 0,
+            Slot::Gpu(0) => 0,
             Slot::Disk => 1,
-            Slot::SecondGpu => 2,
+            Slot::Gpu(1) => 2,
             Slot::SecondDisk => 3,
+            Slot::Gpu(number) => number + 2,
         }
     }
 
@@ -63,9 +65,14 @@ impl Slot {
         self.port() + 1
     }
 
-    /// Where a device that is plugged in here is in the guest's sysfs.
+    /// What the guest calls a device that is plugged in here.
+    pub fn address(self) -> String {
+        format!("0000:{:02}:{}", self.guest_bus(), Slot::ADDED)
+    }
+
+    /// Where it is in the guest's sysfs.
     pub fn device(self) -> String {
-        format!("/sys/bus/pci/devices/0000:{:02}:00.0", self.guest_bus())
+        format!("/sys/bus/pci/devices/{}", self.address())
     }
 
     /// A directory of the guest that has [`Slot::ADDED`] from when the device has its
@@ -150,7 +157,8 @@ impl Machine {
         arguments.extend(time.iter().copied().map(String::from));
         for port in 0..PORTS {
             // Room for video memory of 4 GiB on every port but the disks'.
-            let reserve = if [1, 3].contains(&port) { "2G" } else { "8G" };
+            let disks = [Slot::Disk, Slot::SecondDisk].map(Slot::port);
+            let reserve = if disks.contains(&port) { "2G" } else { "8G" };
             arguments.push("-device".into());
             arguments.push(format!(
                 "pcie-root-port,id=port{port},chassis={0},slot={0},pref64-reserve={reserve},mem-reserve=32M",

@@ -65,7 +65,7 @@ impl Partitions {
 
     /// Whether the GPU is divided so.
     pub fn is_in_force(self, guest: &mut Guest) -> Result<bool> {
-        self.is_in_force_at(guest, Slot::Gpu)
+        self.is_in_force_at(guest, Slot::Gpu(0))
     }
 
     fn is_in_force_at(self, guest: &mut Guest, gpu: Slot) -> Result<bool> {
@@ -75,7 +75,7 @@ impl Partitions {
     /// Has the driver divide the GPU so, or says that it will not, because a program has it,
     /// or is not gone altogether.
     pub fn try_to_divide(self, guest: &mut Guest) -> Result<bool> {
-        self.try_to_divide_at(guest, Slot::Gpu)
+        self.try_to_divide_at(guest, Slot::Gpu(0))
     }
 
     fn try_to_divide_at(self, guest: &mut Guest, gpu: Slot) -> Result<bool> {
@@ -89,7 +89,7 @@ impl Partitions {
 
     /// Has the driver divide the GPU so as soon as it has let go of all programs.
     pub fn divide(self, guest: &mut Guest) -> Result<()> {
-        self.divide_at(guest, Slot::Gpu)?;
+        self.divide_at(guest, Slot::Gpu(0))?;
         guest.wait_for_gpus(self.count(guest.shape.xcc) as usize)
     }
 

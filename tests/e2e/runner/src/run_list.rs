@@ -66,8 +66,8 @@ pub fn accounts(guest: &mut Guest) -> Result<()> {
         let lists: Vec<(u32, RunList)> = parse(&lists)?;
         let listed: usize = lists.iter().map(|(_, list)| list.queues).sum();
         let mut mapped = count_mapped(&guest.device.queues()?);
-        if let Some(second) = &mut guest.second {
-            mapped += count_mapped(&second.queues()?);
+        for other in &mut guest.others {
+            mapped += count_mapped(&other.queues()?);
         }
         last = format!("KFD has {known} queues, its run lists {lists:?}, the GPU maps {mapped}");
         Ok(listed == known && known == mapped)

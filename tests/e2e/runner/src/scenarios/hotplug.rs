@@ -57,15 +57,6 @@ const DRIVER: &str = "/sys/bus/pci/drivers/amdgpu";
 /// The files of everything that the module shows.
 const SHOWN: &str = "/sys/devices/faux/amd_gpreempt /sys/kernel/debug/amd_gpreempt";
 
-/// The name of the other GPU on the PCI bus.
-pub(super) fn other_gpu(guest: &mut Guest) -> Result<String> {
-    let names = guest.agent().list(DRIVER)?;
-    let other = names
-        .into_iter()
-        .find(|name| name.starts_with("0000:") && name != GPU);
-    other.context("amdgpu has no other GPU")
-}
-
 /// The users that amdgpu has in a loaded module: what watches its GPUs, and what calls
 /// its two functions.
 pub(super) const HELD: u32 = 2;

@@ -11,6 +11,7 @@ use super::machine_code::preempted_cases;
 use super::operator;
 use super::preemption::PATIENCE;
 use super::probe;
+use crate::device::Shape;
 use crate::guest::Guest;
 use crate::kernels::Case;
 use crate::module::Table;
@@ -57,7 +58,11 @@ fn unknown(guest: &mut Guest) -> Result<()> {
     guest.expect_log("Fatal error during GPU init");
     guest.expect_log(REFUSED);
     let contention = Contention::start(guest, "", json!({}))?;
-    guest.plug_second_gpu(Product::Mi350x)?;
+    let shape = Shape {
+        product: Product::Mi350x,
+        ..guest.shape.clone()
+    };
+    guest.plug_other_gpu(&shape)?;
     guest.wait_for_log(REFUSED, PATIENCE)?;
     urgent_goes_on(guest, &contention.load)?;
     let heavy = contention.heavy(guest)?;

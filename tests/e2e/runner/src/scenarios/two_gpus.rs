@@ -7,12 +7,12 @@ use vgpu_model::{Faults, Fence};
 
 use super::contention::{accounts, armed, heavy, start_load, urgent_goes_on, wait_until_stopped};
 use super::failure::set_driver_patience;
-use super::hotplug::{folder, other_gpu, wait_for_users, Unbinding, GPU, HELD, LETS_GO};
+use super::hotplug::{folder, wait_for_users, Unbinding, GPU, HELD, LETS_GO};
 use super::preemption::{PATIENCE, UNBOUNDED};
 use super::recovery::expect_hang;
-use crate::device::Device;
 use crate::guest::Guest;
 use crate::load::Load;
+use crate::machine::Slot;
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
@@ -122,19 +122,15 @@ fn node(guest: &mut Guest, gpu: &str) -> Result<Value> {
         .with_context(|| format!("no node of {gpu} in {rows:?}"))
 }
 
-/// How many queues of programs a device runs.
-fn running(device: &mut Device) -> Result<usize> {
-    Ok(device.mapped()?.len())
-}
-
-fn second(guest: &mut Guest) -> Result<&mut Device> {
-    guest.second.as_mut().context("there is no second GPU")
+/// How many queues of programs a GPU runs.
+fn running(guest: &mut Guest, gpu: u32) -> Result<usize> {
+    Ok(guest.gpu(gpu)?.mapped()?.len())
 }
 
 /// The module with two GPUs, and the name of the second.
 fn load(guest: &mut Guest, mode: &str) -> Result<(Module, String)> {
     guest.add_second_gpu()?;
-    let name = other_gpu(guest)?;
+    let name = Slot::Gpu(1).address();
     let parameters = format!("mode={mode} disarm_after=1 {UNBOUNDED}");
     let module = Module::load(guest, &parameters)?;
     Table::Stats.wait_for_nodes(guest, 2)?;
@@ -165,7 +161,7 @@ fn end(guest: &mut Guest, module: Module, sides: [Side; 2]) -> Result<()> {
 /// shown with its own GPU.
 fn tables(guest: &mut Guest, sides: &[Side]) -> Result<()> {
     guest.wait_until("a queue of each GPU is stopped", PATIENCE, |guest| {
-        let count = [running(&mut guest.device)?, running(second(guest)?)?];
+        let count = [running(guest, 0)?, running(guest, 1)?];
         Ok(count == [QUEUES - 1; 2])
     })?;
     for side in sides {
@@ -218,7 +214,7 @@ fn removed(guest: &mut Guest) -> Result<()> {
         "{queues:?}"
     );
     guest.wait_until("all queues of the second GPU run", PATIENCE, |guest| {
-        Ok(running(second(guest)?)? == QUEUES)
+        Ok(running(guest, 1)? == QUEUES)
     })?;
     urgent_goes_on(guest, &first.load)?;
     first.is_undisturbed(guest)?;
@@ -250,7 +246,7 @@ fn disarmed(guest: &mut Guest) -> Result<()> {
     module.add_rule(guest, &format!("1 pid={pid} exempt"))?;
     sides[1].wait_until_running(guest)?;
     let usual = set_driver_patience(guest, "3000")?;
-    second(guest)?.set_faults(Faults {
+    guest.gpu(1)?.set_faults(Faults {
         fence: Fence::Never,
         ..Faults::default()
     })?;
@@ -258,7 +254,7 @@ fn disarmed(guest: &mut Guest) -> Result<()> {
     guest.wait_until("the second GPU's node is disarmed", PATIENCE, |guest| {
         Ok(node(guest, name)?["state"] == "disarmed")
     })?;
-    second(guest)?.set_faults(Faults::default())?;
+    guest.gpu(1)?.set_faults(Faults::default())?;
     guest.wait_for_log(") succeeded!", PATIENCE)?;
     set_driver_patience(guest, &usual)?;
     for side in &sides {
@@ -269,7 +265,7 @@ fn disarmed(guest: &mut Guest) -> Result<()> {
     let [first, side] = start(guest, name)?;
     first.is_undisturbed(guest)?;
     guest.wait_until("all queues of the second GPU run", PATIENCE, |guest| {
-        Ok(running(second(guest)?)? == QUEUES)
+        Ok(running(guest, 1)? == QUEUES)
     })?;
     let row = node(guest, name)?;
     ensure!(row["state"] == "disarmed" && row["stopped"] == 0, "{row}");
@@ -293,7 +289,7 @@ fn only_observes(guest: &mut Guest, side: &Side) -> Result<()> {
         row["mode"] == "observe" && row["stops"] == 0 && row["transactions"] == 0,
         "{row}"
     );
-    let count = running(&mut guest.device)?;
+    let count = running(guest, 0)?;
     ensure!(count == QUEUES, "{count} queues of the first GPU run");
     Ok(())
 }
@@ -316,7 +312,7 @@ fn acts_alone(guest: &mut Guest) -> Result<()> {
     guest.agent().write_file(&mode, "module")?;
     side.wait_until_running(guest)?;
     guest.wait_until("all queues of the second GPU run", PATIENCE, |guest| {
-        Ok(running(second(guest)?)? == QUEUES)
+        Ok(running(guest, 1)? == QUEUES)
     })?;
     guest.agent().write_file(&mode, "enforce")?;
     side.wait_until_stopped(guest)?;

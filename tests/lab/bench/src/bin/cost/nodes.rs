@@ -56,10 +56,10 @@ pub fn tables(cache: &Cache, configuration: &Configuration) -> Result<String> {
                 guest.shape.partitions = Partitions::Cpx;
             }
             _ => {
-                let product = guest.shape.product;
-                guest.plug_second_gpu(product)?;
+                let shape = guest.shape.clone();
+                guest.plug_other_gpu(&shape)?;
                 guest.wait_for_gpus(1 + DIES as usize)?;
-                Partitions::Cpx.divide_at(&mut guest, Slot::SecondGpu)?;
+                Partitions::Cpx.divide_at(&mut guest, Slot::Gpu(1))?;
             }
         }
         guest.wait_for_gpus(nodes as usize)?;
