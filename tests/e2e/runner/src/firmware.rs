@@ -2,6 +2,8 @@
 //! Firmware files with nothing in them. The driver checks their headers and
 //! sends them to the device, which has its firmware built in.
 
+use std::collections::BTreeMap;
+
 use vgpu_model::{Product, Version};
 
 /// The bytes before and of the payload, which is all zero.
@@ -22,8 +24,13 @@ const MEC_FEATURE: u32 = 0x20;
 const RLC_VERSION: u32 = 1;
 const SDMA_VERSION: u32 = 0x17;
 
-/// Each file's name below the firmware directory, and its bytes.
-pub fn files(product: Product) -> Vec<(String, Vec<u8>)> {
+/// Each file's name below the firmware directory, and its bytes: those of all GPUs, since a
+/// guest may have several.
+pub fn files() -> BTreeMap<String, Vec<u8>> {
+    Product::ALL.into_iter().flat_map(files_of).collect()
+}
+
+fn files_of(product: Product) -> Vec<(String, Vec<u8>)> {
     let rlc_lists = {
         // Versions and sizes are zero; the offsets of the lists must lie inside.
         let mut words = [0; 18];
@@ -84,7 +91,7 @@ mod tests {
 
     #[test]
     fn each_file_says_its_own_size_and_where_the_payload_is() {
-        for (name, file) in Product::ALL.into_iter().flat_map(files) {
+        for (name, file) in files() {
             let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
             assert_eq!(word(0) as usize, file.len(), "{name}");
             assert_eq!(word(20) + word(24), word(0), "{name}");

@@ -73,8 +73,7 @@ while :; do /usr/bin/agent; sleep 1; done
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     pub kernel: Kernel,
-    /// The GPU that will be plugged in, of which it has the firmware and a runtime that
-    /// knows it.
+    /// The GPU that will be plugged in: the runtime is one that knows it.
     pub product: Product,
     pub memory_mib: u32,
     /// Parameters of amdgpu beside those that it always has.
@@ -158,7 +157,7 @@ impl Image {
             Machine::shape(self).join(" ").into(),
             MEMORY_LAYOUT.into(),
         ];
-        for (name, data) in firmware::files(self.product) {
+        for (name, data) in firmware::files() {
             parts.push(name.into());
             parts.push(data);
         }
@@ -179,7 +178,7 @@ impl Image {
         archive.file("init", true, INIT.as_bytes())?;
         archive.copy("bin/busybox", true, Path::new("/bin/busybox"))?;
         archive.copy("usr/bin/agent", true, &program("agent")?)?;
-        for (name, data) in firmware::files(self.product) {
+        for (name, data) in firmware::files() {
             archive.file(&format!("lib/firmware/{name}"), false, &data)?;
         }
         for (place, file) in self.system_files()? {

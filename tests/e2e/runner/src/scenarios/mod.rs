@@ -25,6 +25,7 @@ mod hotplug;
 mod isolation;
 mod levels;
 mod machine_code;
+mod many_gpus;
 mod matrix;
 mod no_scheduler;
 mod nuisance;
@@ -110,6 +111,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         tinygrad::SCENARIOS,
         contexts::SCENARIOS,
         two_gpus::SCENARIOS,
+        many_gpus::SCENARIOS,
         partitions::SCENARIOS,
         virtual_function::SCENARIOS,
         products::SCENARIOS,

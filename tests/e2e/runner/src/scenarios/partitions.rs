@@ -15,6 +15,7 @@ use super::hotplug::{folder, GPU};
 use super::preemption::{PATIENCE, UNBOUNDED};
 use super::probe::rocminfo;
 use crate::agent::errno;
+use crate::device::Device;
 use crate::guest::Guest;
 use crate::load::Load;
 use crate::module::{Module, Table};
@@ -198,10 +199,10 @@ fn divided_memory(guest: &mut Guest) -> Result<()> {
     module.unload(guest)
 }
 
-/// How often the module has stopped a queue of a partition. Unlike a table, that waits for no
-/// other partition's thread.
-fn stops(guest: &mut Guest, partition: u32) -> Result<u64> {
-    let file = format!("{}/node{partition}/stops", folder(GPU));
+/// How often the module has stopped a queue of a partition of a GPU. Unlike a table, that waits
+/// for no other partition's thread.
+pub(super) fn stops(guest: &mut Guest, gpu: &str, partition: u32) -> Result<u64> {
+    let file = format!("{}/node{partition}/stops", folder(gpu));
     let text = guest.agent().read_file(&file)?;
     text.trim()
         .parse()
@@ -209,10 +210,10 @@ fn stops(guest: &mut Guest, partition: u32) -> Result<u64> {
 }
 
 /// The oldest question to a scheduler that has waited for its answer for long.
-fn unanswered(guest: &mut Guest) -> Result<Option<u64>> {
+pub(super) fn unanswered(gpu: &mut Device) -> Result<Option<u64>> {
     const LONG: Duration = Duration::from_millis(5);
-    let now = guest.device.now()?;
-    let records = guest.device.hiq(0)?;
+    let now = gpu.now()?;
+    let records = gpu.hiq(0)?;
     let is_old = |record: &&HiqRecord| {
         let asked = Duration::from_nanos(record.fetched.0);
         matches!(record.action, HiqAction::QueryStatus { .. })
@@ -245,22 +246,25 @@ fn held_up(guest: &mut Guest) -> Result<()> {
     module.set(guest, "mode", "enforce")?;
     let mut question = None;
     guest.wait_until("a partition does not yield", PATIENCE, |guest| {
-        question = unanswered(guest)?;
+        question = unanswered(&mut guest.device)?;
         Ok(question.is_some())
     })?;
 
     // A program that begins or ends now would wait: the driver takes the lock of each node.
     for partition in OTHERS {
-        let before = stops(guest, partition)?;
+        let before = stops(guest, GPU, partition)?;
         let what = format!("partition {partition} is scheduled");
         guest.wait_until(&what, PATIENCE, |guest| {
-            Ok(stops(guest, partition)? >= before + MORE_STOPS)
+            Ok(stops(guest, GPU, partition)? >= before + MORE_STOPS)
         })?;
     }
     for load in &loads[1..] {
         urgent_goes_on(guest, load)?;
     }
-    ensure!(unanswered(guest)? == question, "the partition has yielded");
+    ensure!(
+        unanswered(&mut guest.device)? == question,
+        "the partition has yielded"
+    );
 
     guest.device.set_faults(Faults::default())?;
     module.set(guest, "max_stop_ms", "60000")?;
