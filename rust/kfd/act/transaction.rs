@@ -110,18 +110,15 @@ impl Requests {
 
     /// Orders to do what each request says, and nothing else.
     pub fn each(&mut self) -> Orders<'_> {
-        let asked = Asked {
-            requests: &mut self.list,
-            index: &self.index,
-        };
-        Orders::new(Wanted::Each(asked), &mut self.room)
+        self.orders(Wanted::Each)
     }
 
     /// Orders to start every queue that nothing but a stop of ours keeps from running.
     /// Only where the driver may have reset it, it must be among those that are
     /// remembered to be stopped.
     pub fn start_all(&mut self, remembered: impl Iterator<Item = QueueKey>) -> Orders<'_> {
-        self.start(remembered, |remembered| Wanted::StartAll {
+        self.fill(remembered.map(|key| (key, Action::Start)));
+        self.orders(|remembered| Wanted::StartAll {
             remembered,
             started: 0,
         })
@@ -129,24 +126,20 @@ impl Requests {
 
     /// Orders to start every such queue but those that are in view.
     pub fn start_beyond(&mut self, in_view: impl Iterator<Item = QueueKey>) -> Orders<'_> {
-        self.start(in_view, |in_view| Wanted::StartBeyond {
+        self.fill(in_view.map(|key| (key, Action::Start)));
+        self.orders(|in_view| Wanted::StartBeyond {
             in_view,
             started: 0,
         })
     }
 
-    /// Orders to start queues, for which it counts whether they are among these.
-    fn start<'a>(
-        &'a mut self,
-        among: impl Iterator<Item = QueueKey>,
-        wanted: impl FnOnce(Asked<'a>) -> Wanted<'a>,
-    ) -> Orders<'a> {
-        self.fill(among.map(|key| (key, Action::Start)));
-        let among = Asked {
+    /// Orders for which it counts what there are requests about.
+    fn orders<'a>(&'a mut self, wanted: impl FnOnce(Asked<'a>) -> Wanted<'a>) -> Orders<'a> {
+        let asked = Asked {
             requests: &mut self.list,
             index: &self.index,
         };
-        Orders::new(wanted(among), &mut self.room)
+        Orders::new(wanted(asked), &mut self.room)
     }
 
     /// Orders to make up for what the driver leaves out where it gives GWS to a queue

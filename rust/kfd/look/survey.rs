@@ -28,8 +28,8 @@ use gpreempt_policy::{Nanos, Priority, Waves, QUEUE_SLOTS};
 use kernel::prelude::*;
 
 /// A program may say for as long as it likes that it is about to give up its memory, while
-/// its queues go on. So in one look of so many it is not believed: seldom, since what is kept
-/// just then of one that means it is missed by the next program (docs/operations.md).
+/// its queues go on. So in one look of so many it is not believed. That is seldom, because one
+/// that does give it up may have it kept just then (docs/operations.md, Programs that end).
 const BELIEVED: u32 = 1024;
 
 /// A process with compute queues.
