@@ -63,7 +63,7 @@ pub const SCENARIOS: &[Scenario] = &[
 pub(super) fn reset(guest: &mut Guest) -> Result<()> {
     expect_reset(guest);
     let contention = Contention::start(guest, "", json!({}))?;
-    reset_gpu(guest)?;
+    reset_gpu(guest, 0)?;
     contention.load.end(guest)?;
     contention.start_over(guest)
 }
@@ -157,7 +157,7 @@ fn not_again(guest: &mut Guest) -> Result<()> {
     );
 
     module.set(guest, "mode", "enforce")?;
-    reset_gpu(guest)?;
+    reset_gpu(guest, 0)?;
     set_driver_patience(guest, &usual)?;
     load.end(guest)?;
     is_in_state(guest, "armed")?;

@@ -9,10 +9,9 @@ use vgpu_model::{Faults, Product};
 use super::contention::{accounts, armed, heavy_queue, urgent_goes_on, wait_until_stopped};
 use super::failure::set_driver_patience;
 use super::hotplug::{wait_for_users, Unbinding, HELD, LETS_GO};
-use super::partitions::{stops, unanswered};
+use super::partitions::{end, unanswered, wait_for_stops, SHORT_STOPS};
 use super::preemption::{endless, PATIENCE};
-use super::recovery::expect_reset;
-use crate::background::{Background, Expect};
+use super::recovery::{expect_reset, reset_gpu};
 use crate::device::Shape;
 use crate::guest::Guest;
 use crate::load::Load;
@@ -80,11 +79,7 @@ impl Node {
     /// queue has gone on.
     fn goes_on(&self, guest: &mut Guest) -> Result<()> {
         const MORE: u64 = 2;
-        let before = stops(guest, &self.gpu, self.number)?;
-        let what = format!("node {} of {} is scheduled", self.number, self.gpu);
-        guest.wait_until(&what, PATIENCE, |guest| {
-            Ok(stops(guest, &self.gpu, self.number)? >= before + MORE)
-        })?;
+        wait_for_stops(guest, &self.gpu, self.number, MORE)?;
         urgent_goes_on(guest, &self.load)
     }
 }
@@ -126,7 +121,8 @@ fn plug_in(guest: &mut Guest) -> Result<()> {
     guest.wait_for_gpus(GPUS)
 }
 
-/// A partition of the divided GPU does not yield, for longer than the scenario takes.
+/// The divided GPU's firmware does not answer, for which the driver waits for longer than all
+/// this takes, so that it resets nothing.
 fn silent(guest: &mut Guest, module: &Module, nodes: &[Node]) -> Result<()> {
     let node = nodes.iter().find(|node| node.is_of(DIVIDED));
     let node = node.context("the divided GPU has no load")?;
@@ -154,13 +150,7 @@ fn silent(guest: &mut Guest, module: &Module, nodes: &[Node]) -> Result<()> {
 
 /// Programs have opened all GPUs, and ROCr ends each when one is reset.
 fn reset(guest: &mut Guest, nodes: Vec<Node>) -> Result<()> {
-    let resets = guest.gpu(RESET)?.state()?.resets;
-    let address = Slot::Gpu(RESET).address();
-    let line = format!("cat /sys/kernel/debug/dri/{address}/amdgpu_gpu_recover");
-    Background::shell(guest, &line, Expect::Anything)?;
-    guest.wait_for_log(") succeeded!", PATIENCE)?;
-    let seen = guest.gpu(RESET)?.state()?.resets;
-    ensure!(seen > resets, "the GPU saw no reset");
+    reset_gpu(guest, RESET)?;
     for node in nodes {
         node.load.end(guest)?;
     }
@@ -188,9 +178,7 @@ fn apart(guest: &mut Guest) -> Result<()> {
     // What ends meanwhile has its queue taken off by the reset.
     guest.expect_log("destroy queue 1 failed, ret -5");
     plug_in(guest)?;
-    // Stops are short, so that there are many.
-    let settings = "mode=enforce max_stop_ms=300 noprogress_ms=60000 stop_budget_ms=1000";
-    let module = Module::load(guest, settings)?;
+    let module = Module::load(guest, &format!("mode=enforce {SHORT_STOPS}"))?;
     Partitions::Dpx.divide_at(guest, Slot::Gpu(0))?;
     Partitions::Cpx.divide_at(guest, Slot::Gpu(DIVIDED))?;
     guest.wait_for_gpus(NODES)?;
@@ -203,9 +191,5 @@ fn apart(guest: &mut Guest) -> Result<()> {
     let nodes = start(guest, NODES)?;
     module.unload(guest)?;
     accounts(guest)?;
-    for Node { load, .. } in nodes {
-        load.stop(guest)?;
-        load.finish(guest)?;
-    }
-    Ok(())
+    end(guest, nodes.into_iter().map(|node| node.load))
 }

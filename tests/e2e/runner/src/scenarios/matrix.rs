@@ -244,9 +244,9 @@ const IS_RESET: &str = "the GPU is being reset";
 /// Has the driver reset the GPU, before the transaction is over if there is one.
 fn reset(guest: &mut Guest, scene: &Scene, state: State) -> Result<()> {
     if state.moment().is_none() {
-        return reset_gpu(guest);
+        return reset_gpu(guest, 0);
     }
-    begin_reset(guest)?;
+    begin_reset(guest, 0)?;
     guest.wait_until("the reset begins", PATIENCE, |guest| {
         Ok(troubles(guest)? > scene.troubles)
     })?;

@@ -65,6 +65,9 @@ pub const SCENARIOS: &[Scenario] = &[
     },
 ];
 
+/// Bounds by which stops are short, so that there are many.
+pub(super) const SHORT_STOPS: &str = "max_stop_ms=300 noprogress_ms=60000 stop_budget_ms=1000";
+
 /// Has the driver divide the GPU, upon which the module has a node for each partition.
 fn divide(guest: &mut Guest, into: Partitions) -> Result<()> {
     into.divide(guest)?;
@@ -91,7 +94,7 @@ fn inverted(guest: &mut Guest, partitions: u32) -> Result<Vec<Load>> {
     Ok(loads)
 }
 
-fn end(guest: &mut Guest, loads: Vec<Load>) -> Result<()> {
+pub(super) fn end(guest: &mut Guest, loads: impl IntoIterator<Item = Load>) -> Result<()> {
     for load in loads {
         load.stop(guest)?;
         load.finish(guest)?;
@@ -201,12 +204,26 @@ fn divided_memory(guest: &mut Guest) -> Result<()> {
 
 /// How often the module has stopped a queue of a partition of a GPU. Unlike a table, that waits
 /// for no other partition's thread.
-pub(super) fn stops(guest: &mut Guest, gpu: &str, partition: u32) -> Result<u64> {
+fn stops(guest: &mut Guest, gpu: &str, partition: u32) -> Result<u64> {
     let file = format!("{}/node{partition}/stops", folder(gpu));
     let text = guest.agent().read_file(&file)?;
     text.trim()
         .parse()
         .with_context(|| format!("{file}: {text}"))
+}
+
+/// Waits until the module has stopped so many more queues of a partition of a GPU than by now.
+pub(super) fn wait_for_stops(
+    guest: &mut Guest,
+    gpu: &str,
+    partition: u32,
+    more: u64,
+) -> Result<()> {
+    let before = stops(guest, gpu, partition)?;
+    let what = format!("partition {partition} of {gpu} is scheduled");
+    guest.wait_until(&what, PATIENCE, |guest| {
+        Ok(stops(guest, gpu, partition)? >= before + more)
+    })
 }
 
 /// The oldest question to a scheduler that has waited for its answer for long.
@@ -231,8 +248,7 @@ fn held_up(guest: &mut Guest) -> Result<()> {
     // On the same I/O die, and on the one that is farthest away.
     const OTHERS: [u32; 2] = [1, 7];
     const MORE_STOPS: u64 = 5;
-    let settings = "mode=observe max_stop_ms=300 noprogress_ms=60000 stop_budget_ms=1000";
-    let module = Module::load(guest, settings)?;
+    let module = Module::load(guest, &format!("mode=observe {SHORT_STOPS}"))?;
     divide(guest, Partitions::Cpx)?;
     let mut loads = Vec::new();
     for partition in [FIRST].into_iter().chain(OTHERS) {
@@ -252,11 +268,7 @@ fn held_up(guest: &mut Guest) -> Result<()> {
 
     // A program that begins or ends now would wait: the driver takes the lock of each node.
     for partition in OTHERS {
-        let before = stops(guest, GPU, partition)?;
-        let what = format!("partition {partition} is scheduled");
-        guest.wait_until(&what, PATIENCE, |guest| {
-            Ok(stops(guest, GPU, partition)? >= before + MORE_STOPS)
-        })?;
+        wait_for_stops(guest, GPU, partition, MORE_STOPS)?;
     }
     for load in &loads[1..] {
         urgent_goes_on(guest, load)?;

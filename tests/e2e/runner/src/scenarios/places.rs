@@ -123,7 +123,7 @@ fn no_rings(guest: &mut Guest) -> Result<()> {
     }
     expect_reset(guest);
     let contention = Contention::start(guest, "", json!({}))?;
-    reset_gpu(guest)?;
+    reset_gpu(guest, 0)?;
     contention.load.end(guest)?;
     contention.start_over(guest)
 }
@@ -173,7 +173,7 @@ fn descriptors_stay(guest: &mut Guest) -> Result<()> {
         before == after,
         "they were at {before:x?}, and are at {after:x?}"
     );
-    reset_gpu(guest)?;
+    reset_gpu(guest, 0)?;
     contention.load.end(guest)?;
     contention.start_over(guest)
 }

@@ -12,6 +12,7 @@ use crate::background::{Background, Expect};
 use crate::guest::Guest;
 use crate::image::{AMDGPU, AMDGPU_PARAMETERS};
 use crate::load::{queue, run, Load};
+use crate::machine::Slot;
 use crate::scenario::{Needs, Scenario, Suite};
 
 pub const SCENARIOS: &[Scenario] = &[
@@ -94,32 +95,31 @@ pub(super) fn expect_reset(guest: &mut Guest) {
     }
 }
 
-/// Has the driver begin to reset the GPU: by its file, or, as it has none on a virtual
+/// Has the driver begin to reset a GPU: by its file, or, as it has none on a virtual
 /// function, because the host wants it.
-pub(super) fn begin_reset(guest: &mut Guest) -> Result<()> {
+pub(super) fn begin_reset(guest: &mut Guest, gpu: u32) -> Result<()> {
     if guest.shape.virtual_function {
-        return guest.device.host_reset();
+        return guest.gpu(gpu)?.host_reset();
     }
-    let line = "cat /sys/kernel/debug/dri/0000:01:00.0/amdgpu_gpu_recover";
-    Background::shell(guest, line, Expect::Anything).map(drop)
+    let address = Slot::Gpu(gpu).address();
+    let line = format!("cat /sys/kernel/debug/dri/{address}/amdgpu_gpu_recover");
+    Background::shell(guest, &line, Expect::Anything).map(drop)
 }
 
-/// Has the driver reset the GPU, and waits until it is back.
-pub(super) fn reset_gpu(guest: &mut Guest) -> Result<()> {
-    let resets = guest.device.state()?.resets;
-    begin_reset(guest)?;
+/// Has the driver reset a GPU, and waits until it is back.
+pub(super) fn reset_gpu(guest: &mut Guest, gpu: u32) -> Result<()> {
+    let resets = guest.gpu(gpu)?.state()?.resets;
+    begin_reset(guest, gpu)?;
     guest.wait_for_log(") succeeded!", PATIENCE)?;
-    ensure!(
-        guest.device.state()?.resets > resets,
-        "the device saw no reset"
-    );
+    let seen = guest.gpu(gpu)?.state()?.resets;
+    ensure!(seen > resets, "the device saw no reset");
     Ok(())
 }
 
 fn reset(guest: &mut Guest) -> Result<()> {
     expect_reset(guest);
     let load = Load::start(guest, busy())?;
-    reset_gpu(guest)?;
+    reset_gpu(guest, 0)?;
     // The process learns that its queues are gone, and ROCr ends it.
     load.end(guest)?;
     works(guest)
