@@ -325,8 +325,10 @@ u64 gp_task_cgroup(struct task_struct *task)
 	return id;
 }
 
-/* Tells the number of a cgroup from that of a user. */
-#define GP_TENANT_CGROUP BIT_ULL(63)
+/* Tells the number of a container from that of a user. */
+#define GP_TENANT_CONTAINER BIT_ULL(63)
+/* Tells that of a process namespace from that of a cgroup. */
+#define GP_TENANT_NAMESPACE BIT_ULL(62)
 
 /*
  * The number of the cgroup in which the cgroup namespace of @task begins, or 0 if it
@@ -350,48 +352,48 @@ static u64 gp_namespace_root(struct task_struct *task)
 }
 
 /*
- * The first program of the container that @task is in: that of the outermost process
- * namespace.  What it has in the namespaces that it makes for itself, one container
- * is in one.  Its structure outlives RCU, since it ends after all others.
+ * The number of the outermost process namespace that @task is in, or 0 if that is the
+ * initial one or, because it is over, none.  A program never leaves that one, whatever
+ * namespaces it makes.  What has its first program is not asked: nothing keeps that.
  *
- * Context: under RCU.
+ * Context: under RCU, which keeps the number that a thread has in its namespaces, and
+ * with that these.
  */
-static struct task_struct *gp_first_of_container(struct task_struct *task)
+static u64 gp_process_namespace(struct task_struct *task)
 {
-	struct pid_namespace *ns = task_active_pid_ns(task);
+	const struct pid_namespace *ns = task_active_pid_ns(task);
 
 	if (!ns || ns == &init_pid_ns)
-		return NULL;
+		return 0;
 	while (ns->parent != &init_pid_ns)
 		ns = ns->parent;
-	return READ_ONCE(ns->child_reaper);
+	return ns->ns.inum | GP_TENANT_NAMESPACE;
 }
 
 /*
  * The container of root's that @task is in, or 0.  A program of which no thread is found
- * that runs tells nothing of its namespaces: it ends, or has, and another one has its memory
- * and with that its queues.  All such programs are taken to be in one container, whose number
- * no cgroup has: they are not to be taken for those of the host.
+ * that runs tells nothing of its cgroup namespace: it ends, or has, and another one has its
+ * memory and with that its queues.  All such programs that have no process namespace either
+ * are taken to be in one container, whose number no other has: they are not to be taken for
+ * those of the host.
  *
  * Context: process context.
  */
 static u64 gp_task_container(struct task_struct *task)
 {
-	struct task_struct *first, *thread;
+	struct task_struct *thread;
+	u64 container;
 	bool is_over;
-	u64 root = 0;
 
 	rcu_read_lock();
-	first = gp_first_of_container(task);
 	thread = gp_moving_thread(task);
-	if (first)
-		root = gp_namespace_root(first);
-	if (!root)
-		root = gp_namespace_root(thread);
+	container = gp_process_namespace(thread);
+	if (!container)
+		container = gp_namespace_root(thread);
 	/* Afterwards: a thread says that it ends before it gives its namespaces up. */
 	is_over = READ_ONCE(thread->flags) & PF_EXITING;
 	rcu_read_unlock();
-	return root || is_over ? root | GP_TENANT_CGROUP : 0;
+	return container || is_over ? container | GP_TENANT_CONTAINER : 0;
 }
 #else
 struct cgroup *gp_cgroup_get(const char *path)

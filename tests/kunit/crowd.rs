@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_container_of_roots_loses_nothing_to_roots_other_programs() -> Result {
-        expect_share(|| Fake::own_container(77, 0), 512)
+        expect_share(|| Fake::own_container(77, 0, false), 512)
     }
 
     #[test]
@@ -176,17 +176,22 @@ mod tests {
             expect(tenant(&Fake::own_set_user_id)?, 0)?;
             expect(tenant(&Fake::own_contained)?, 0)?;
             expect(tenant(&Fake::own_other_user)?, 100_000)?;
-            let mut container = |number, of_first| {
-                let of = tenant(&|| Fake::own_container(number, of_first))?;
+            let mut container = |number, programs, moved| {
+                let of = tenant(&|| Fake::own_container(number, programs, moved))?;
                 Ok::<_, Error>(of.checked_sub(1 << 63))
             };
-            expect(container(77, 0)?, Some(77))?;
-            expect(container(78, 0)?, Some(78))?;
-            // What it makes within, or when it ends, it stays in its container.
-            expect(container(79, 77)?, Some(77))?;
-            expect(container(0, 77)?, Some(77))?;
+            for moved in [false, true] {
+                expect(container(77, 0, moved)?, Some(77))?;
+                expect(container(78, 0, moved)?, Some(78))?;
+                // Whatever namespaces it makes within, or when it ends, it stays in its
+                // container, also when all of that have no other program any more.
+                for within in [79, 80, 0] {
+                    let of = container(within, 77, moved)?;
+                    expect(of, Some(77 | 1 << 62))?;
+                }
+            }
             // One that is over, and whose memory another has, is not taken for the host's.
-            expect(container(0, 0)?, Some(0))
+            expect(container(0, 0, false)?, Some(0))
         })
     }
 

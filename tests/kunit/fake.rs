@@ -97,7 +97,7 @@ extern "C" {
     fn gp_fake_own_leaving(ways: u32) -> i32;
     fn gp_fake_own_set_user_id() -> i32;
     fn gp_fake_own_other_user() -> i32;
-    fn gp_fake_own_container(number: u64, of_first: u64) -> i32;
+    fn gp_fake_own_container(number: u64, programs: u32, moved: bool) -> i32;
     fn gp_fake_own_named(name: *const c_char, cgroup: u64, pid: i32, later: u64) -> i32;
     fn gp_fake_exchange(names: *const c_char) -> i32;
     fn gp_fake_halt_when_waited_for(field: u32);
@@ -208,11 +208,11 @@ impl Fake {
     }
 
     /// Has the first process be a program of root's whose cgroup namespace begins in a
-    /// cgroup of a number, 0 if it ends and has none, and that of the first program of its
-    /// process namespace in another one, 0 if that is the initial one.
-    pub(crate) fn own_container(number: u64, of_first: u64) -> Result {
+    /// cgroup of a number, 0 if it ends and has none, and whose outermost process namespace
+    /// has another number, 0 if it has but the initial one. Its main thread may be gone.
+    pub(crate) fn own_container(number: u64, programs: u32, moved: bool) -> Result {
         // SAFETY: The fake is there, because this module links to it.
-        kernel::error::to_result(unsafe { gp_fake_own_container(number, of_first) })
+        kernel::error::to_result(unsafe { gp_fake_own_container(number, programs, moved) })
     }
 
     /// Has the first process be a program of a name in a cgroup of a number, with the

@@ -731,45 +731,53 @@ static struct nsproxy *begin_in(struct fake_proxy *fake, u64 number)
 	return &fake->proxy;
 }
 
-static struct task_struct *first_task;
+static struct task_struct *later_task;
 static struct pid *contained_pid;
 
 /*
  * gp_fake_own_container() - have the first process be a program of the first user's in a
  * cgroup namespace of its own
  *
- * It begins in a cgroup of that number, 0 if the program ends and has none.  Where the
- * other number is not 0, it is in a process namespace whose first program has a cgroup
- * namespace that begins there.
+ * It begins in a cgroup of that number, 0 if the program ends and has none.  Where
+ * @programs is not 0, it is in a process namespace of that number, within one that the
+ * container is, and whose first program is gone.  If @moved, its main thread is gone, too,
+ * and another one runs.
  */
-int gp_fake_own_container(u64 number, u64 of_first)
+int gp_fake_own_container(u64 number, u32 programs, bool moved)
 {
-	static struct fake_proxy own, first;
-	static struct pid_namespace programs;
+	static struct fake_proxy own;
+	static struct pid_namespace outer, inner;
 	static struct signal_struct signal;
+	struct task_struct *runs;
 	int error = gp_fake_own_set_user_id();
 
 	if (error)
 		return error;
-	if (!first_task)
-		first_task = kmemdup(&init_task, sizeof(init_task), GFP_KERNEL);
+	if (!later_task)
+		later_task = kmemdup(&init_task, sizeof(init_task), GFP_KERNEL);
 	if (!contained_pid)
-		contained_pid = kzalloc(struct_size(contained_pid, numbers, 2), GFP_KERNEL);
-	if (!first_task || !contained_pid)
+		contained_pid = kzalloc(struct_size(contained_pid, numbers, 3), GFP_KERNEL);
+	if (!later_task || !contained_pid)
 		return -ENOMEM;
 	make_program(&signal);
 	contained_task->signal = &signal;
-	if (!number)
+	runs = moved ? later_task : contained_task;
+	list_add_tail(&runs->thread_node, &signal.thread_head);
+	if (!number || moved)
 		contained_task->flags |= PF_EXITING;
 	spin_lock_init(&contained_task->alloc_lock);
-	spin_lock_init(&first_task->alloc_lock);
-	contained_task->nsproxy = number ? begin_in(&own, number) : NULL;
-	first_task->nsproxy = begin_in(&first, of_first);
-	programs.parent = &init_pid_ns;
-	programs.child_reaper = first_task;
-	contained_pid->level = 1;
-	contained_pid->numbers[1].ns = &programs;
-	contained_task->thread_pid = of_first ? contained_pid : init_task.thread_pid;
+	spin_lock_init(&later_task->alloc_lock);
+	runs->nsproxy = number ? begin_in(&own, number) : NULL;
+	outer.parent = &init_pid_ns;
+	outer.ns.inum = programs;
+	inner.parent = &outer;
+	inner.ns.inum = programs + 1;
+	/* Whoever follows it finds no memory. */
+	outer.child_reaper = inner.child_reaper = LIST_POISON1;
+	contained_pid->level = 2;
+	contained_pid->numbers[2].ns = &inner;
+	contained_task->thread_pid = NULL;
+	runs->thread_pid = programs ? contained_pid : init_task.thread_pid;
 	return 0;
 }
 EXPORT_SYMBOL_GPL(gp_fake_own_container);
@@ -883,8 +891,8 @@ static void fake_remove(struct pci_dev *pdev)
 	free_extras();
 	kfree(contained_task);
 	contained_task = NULL;
-	kfree(first_task);
-	first_task = NULL;
+	kfree(later_task);
+	later_task = NULL;
 	kfree(contained_pid);
 	contained_pid = NULL;
 	kfree(named_task);

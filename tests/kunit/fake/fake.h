@@ -137,7 +137,7 @@ int gp_fake_own_contained(void);
 int gp_fake_own_leaving(u32 ways);
 int gp_fake_own_set_user_id(void);
 int gp_fake_own_other_user(void);
-int gp_fake_own_container(u64 number, u64 of_first);
+int gp_fake_own_container(u64 number, u32 programs, bool moved);
 int gp_fake_own_named(const char *name, u64 cgroup_number, int pid, u64 later);
 
 /* direct.c: what an unmapping of the module's own goes by */
