@@ -73,8 +73,7 @@ impl Level {
 
     /// Whether somebody has wanted something within this time.
     pub(crate) fn is_lively(&self, now: Nanos, expect: Nanos) -> bool {
-        let lately = |since: Nanos| now.since(since) < expect;
-        self.wanted || self.quiet_since.is_some_and(lately)
+        self.wanted || self.quiet_since.is_some_and(|at| now.since(at) < expect)
     }
 
     /// The tank that somebody spends from.

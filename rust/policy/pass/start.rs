@@ -70,8 +70,10 @@ impl Pass<'_> {
             spent |= one.held && one.demand.spent;
             stuck |= one.held && one.demand.stuck;
             let (holds, until) = (one.holds, one.hold_until);
-            let (wants, ruled) = (one.demand.wants, one.demand.ruled);
-            if let Some(who) = wants.other_than(process) {
+            let (wants, waits, ruled) = (one.demand.wants, one.demand.waits, one.demand.ruled);
+            // Whoever waits pays for it, and not one that merely works meanwhile.
+            let waits = waits.and_then(|waiting| waiting.who.other_than(process));
+            if let Some(who) = waits.or(wants.other_than(process)) {
                 if holds || self.takes_over(at, above, ruled) {
                     return match worn && !ruled {
                         true => Err(Reason::Bound),

@@ -2084,6 +2084,47 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a tenant does not have another one pay for what it has stopped",
+        scene: &[
+            Line::Config(|config| {
+                config.numbers.stop_budget_ms = 5;
+            }),
+            Times(1, BELOW),
+            // This one works and waits for nothing, and it has been there for longer.
+            Seen(2, runs_out),
+            Quiet(1),
+            Queue(4, 4, 9),
+            Starves(4),
+            Look(20, &[]),
+            Look(10, STOP_1),
+            Look(4_999, &[]),
+            Line::View(1, "it is stopped for the one that waits", |view| {
+                view.beneficiary == Some(QueueId(4))
+            }),
+            Look(1, &[]),
+            Line::View(1, "it stays so for the other one, which has its budget", |view| {
+                view.beneficiary == Some(QueueId(2))
+            }),
+            Look(4_999, &[]),
+            Look(1, &[(Start, 1, Reason::Budget)]),
+        ],
+    },
+    Case {
+        name: "whoever has something stopped is blamed for it beside one that works",
+        scene: &[
+            Times(1, BELOW),
+            Seen(2, runs_out),
+            Quiet(1),
+            Queue(4, 4, 9),
+            Starves(4),
+            Look(20, &[]),
+            Look(10, STOP_1),
+            Look(19_999, &[]),
+            Idles(2),
+            Look(1, &[(Start, 1, Reason::NoProgress)]),
+        ],
+    },
+    Case {
         name: "a tenant that goes and comes back has the budget that it left",
         scene: &[
             Line::Config(|config| {

@@ -391,6 +391,12 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/start.rs",
+        "waits.or(wants.other_than(process))",
+        "wants.other_than(process).or(waits)",
+        "a tenant does not have another one pay for what it has stopped",
+    ),
+    Bug(
+        "pass/start.rs",
         "if holds || self.takes_over(at, above, ruled) {",
         "if holds {",
         "a higher level takes over what is stopped, and the lower one is left behind",
