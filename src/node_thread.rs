@@ -106,8 +106,12 @@ impl NodeThread {
         self.watched.as_mut()
     }
 
-    /// The same, with where it is and the backend in force.
+    /// The same, with where it is and the backend in force. One that went when the driver
+    /// divided the GPU anew has nothing that is stopped.
     fn node_at<'a>(&'a mut self, gpu: &'a Present<'_>) -> Option<(&'a mut NodeState, NodeRef<'a>)> {
+        if gpu.nodes().is_ok_and(|nodes| self.index >= nodes.count()) {
+            self.watched = None;
+        }
         let at = NodeRef::new(gpu, self.index, &self.settings, self.shared.hws.as_ref());
         Some((self.watched.as_mut()?, at))
     }

@@ -1000,6 +1000,34 @@ the_driver_may_divide_the_gpu_anew() {
 	unload
 }
 
+# nodes_go_unseen: in mode off nobody looks.
+nodes_go_unseen() {
+	said=$(times "stopped queues are left")
+	divide 8 || return 1
+	load mode=enforce || return 1
+	eventually has_nodes 8 || return 1
+	echo off >"$parameters/mode"
+	pass_by
+	divide 1
+}
+
+nodes_that_went_unseen_keep_nobody_awake() {
+	kept=$(times "stays in force with its settings")
+	nodes_go_unseen || return 1
+	sleep_briefly || return 1
+	echo mmio >"$parameters/sampler"
+	pass_by
+	[ "$(times "stays in force with its settings")" -eq "$kept" ] || return 1
+	echo observe >"$parameters/mode"
+	eventually has_nodes 1 || return 1
+	unload
+}
+
+unloading_does_not_wait_for_nodes_that_went_unseen() {
+	nodes_go_unseen || return 1
+	unload && [ "$(times "stopped queues are left")" -eq "$said" ]
+}
+
 run every_file_can_be_read \
 	parameters_change_while_it_runs \
 	a_gpu_has_a_mode_of_its_own \
@@ -1049,4 +1077,6 @@ run every_file_can_be_read \
 	nodes_whose_firmware_does_not_answer_are_let_go_of_together \
 	nodes_whose_firmware_does_not_answer_keep_the_system_awake_together \
 	the_driver_may_divide_the_gpu_anew \
+	nodes_that_went_unseen_keep_nobody_awake \
+	unloading_does_not_wait_for_nodes_that_went_unseen \
 	it_survives_each_failing_allocation
