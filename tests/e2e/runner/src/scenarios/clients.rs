@@ -18,12 +18,13 @@ use serde_json::json;
 use vgpu_model::{Pace, QueueKind};
 
 use super::direct::DIRECT;
+use super::repetition::bursts;
 use crate::background::{Background, Expect};
 use crate::built::check_clients;
 use crate::cache::clients;
 use crate::guest::Guest;
 use crate::image::libraries;
-use crate::load::{queue, Load};
+use crate::load::Load;
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
@@ -445,14 +446,7 @@ fn beside<T>(
 ) -> Result<T> {
     let module = Module::load(guest, &format!("mode=enforce {parameters}"))?;
     module.add_rule(guest, "7 comm=workload prio=9")?;
-    // More than the GPU takes at once, and then a pause.
-    let urgent = queue(
-        "urgent",
-        guest.shape.full() + guest.shape.full() / 2,
-        100_000,
-        json!({"requests": 1_000_000,
-            "arrival": {"closed_loop": {"depth": 1, "think_ns": 2_000_000}}}),
-    );
+    let urgent = bursts(guest, json!({}));
     let load = Load::start(guest, json!({"queues": [urgent]}))?;
     let result = run(guest)?;
     load.stop(guest)?;

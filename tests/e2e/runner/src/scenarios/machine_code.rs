@@ -13,12 +13,12 @@ use vgpu_model::{Faults, Pace, QueueId, Spoil};
 
 use super::direct::DIRECT;
 use super::faults::PAGE_FAULT;
-use super::repetition::unrestrained;
+use super::repetition::{bursts, unrestrained};
 use crate::accounts::Accounts;
 use crate::background::{Background, Expect};
 use crate::guest::Guest;
 use crate::kernels::Case;
-use crate::load::{queue, Load};
+use crate::load::Load;
 use crate::module::Table;
 use crate::scenario::{Needs, Scenario, Suite};
 
@@ -251,16 +251,9 @@ fn debugged(guest: &mut Guest) -> Result<()> {
     Ok(())
 }
 
-/// Requests that are each more than the GPU takes at once, and then a pause that is worth a
-/// start, however long the host takes for one: whoever else has waves is stopped for each.
+/// Whoever else has waves is stopped for it again and again.
 fn urgent(guest: &Guest) -> serde_json::Value {
-    queue(
-        "urgent",
-        guest.shape.full() + guest.shape.full() / 2,
-        100_000,
-        json!({"group": "urgent", "priority": 15, "requests": 1_000_000,
-            "arrival": {"closed_loop": {"depth": 1, "think_ns": 2_000_000}}}),
-    )
+    bursts(guest, json!({"group": "urgent", "priority": 15}))
 }
 
 /// The kernel whose waves have everything that can be lost.

@@ -3,13 +3,13 @@
 //! saved goes on where it was.
 
 use anyhow::{ensure, Result};
-use serde_json::json;
+use serde_json::{json, Value};
 use vgpu_model::QueueReport;
 
 use super::preemption::{PATIENCE, UNBOUNDED};
 use crate::accounts::Accounts;
 use crate::guest::Guest;
-use crate::load::{queue, Load};
+use crate::load::{extend, queue, Load};
 use crate::module::{Module, Table};
 use crate::scenario::{Needs, Scenario, Suite};
 
@@ -55,6 +55,20 @@ pub(super) fn unrestrained(guest: &mut Guest, parameters: &str) -> Result<Module
              claim_overhead_percent=100 {parameters}"
         ),
     )
+}
+
+/// Requests that are each more than the GPU takes at once, and then a pause that is worth a
+/// start, however long the host takes for one: whoever else has waves is stopped for each.
+///
+/// A request is two launches, of which one waits in the ring while the other runs. That a
+/// launch lacks room is only seen in its first 200 us, and the guest of a busy host seldom
+/// looks just then.
+pub(super) fn bursts(guest: &Guest, more: Value) -> Value {
+    let mut bursts = json!({"requests": 1_000_000, "dispatches_per_request": 2,
+        "arrival": {"closed_loop": {"depth": 1, "think_ns": THINK_NS}}});
+    extend(&mut bursts, &more);
+    let grid = guest.shape.full() + guest.shape.full() / 2;
+    queue("urgent", grid, 100_000, bursts)
 }
 
 /// Returns how often heavy queues were saved. `parameters` are those of the module besides
