@@ -36,6 +36,18 @@ const BELOW: &[Line] = &[Queue(1, 1, 3), Queue(2, 2, 9), Quiet(1), Runs(1), Quie
 /// Queue 2 waits for the grace, and queue 1 is stopped.
 const REQUEST: &[Line] = &[Starves(2), Look(20, &[]), Look(10, STOP_1)];
 
+/// Queue 4 of another tenant waits beside queue 2, which works and waits for nothing and has
+/// been there for longer, and queue 1 is stopped.
+const BESIDE_WORK: &[Line] = &[
+    Times(1, BELOW),
+    Seen(2, runs_out),
+    Quiet(1),
+    Queue(4, 4, 9),
+    Starves(4),
+    Look(20, &[]),
+    Look(10, STOP_1),
+];
+
 /// Queue 1 launches what it has, queue 2 waits, nobody can count the waves of queue 1, and
 /// it is stopped when queue 2 has waited for as long as a stop has to save.
 const UNCOUNTABLE: &[Line] = &[
@@ -2089,14 +2101,7 @@ pub const CASES: &[Case] = &[
             Line::Config(|config| {
                 config.numbers.stop_budget_ms = 5;
             }),
-            Times(1, BELOW),
-            // This one works and waits for nothing, and it has been there for longer.
-            Seen(2, runs_out),
-            Quiet(1),
-            Queue(4, 4, 9),
-            Starves(4),
-            Look(20, &[]),
-            Look(10, STOP_1),
+            Times(1, BESIDE_WORK),
             Look(4_999, &[]),
             Line::View(1, "it is stopped for the one that waits", |view| {
                 view.beneficiary == Some(QueueId(4))
@@ -2112,13 +2117,7 @@ pub const CASES: &[Case] = &[
     Case {
         name: "whoever has something stopped is blamed for it beside one that works",
         scene: &[
-            Times(1, BELOW),
-            Seen(2, runs_out),
-            Quiet(1),
-            Queue(4, 4, 9),
-            Starves(4),
-            Look(20, &[]),
-            Look(10, STOP_1),
+            Times(1, BESIDE_WORK),
             Look(19_999, &[]),
             Idles(2),
             Look(1, &[(Start, 1, Reason::NoProgress)]),
