@@ -354,7 +354,7 @@ static u64 gp_namespace_root(struct task_struct *task)
 /*
  * The number of the outermost process namespace that @task is in, or 0 if that is the
  * initial one or, because it is over, none.  A program never leaves that one, whatever
- * namespaces it makes.  What has its first program is not asked: nothing keeps that.
+ * namespaces it makes.  The namespace's first program is not asked: nothing keeps it.
  *
  * Context: under RCU, which keeps the number that a thread has in its namespaces, and
  * with that these.
