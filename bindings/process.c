@@ -218,6 +218,32 @@ bool gp_read_user(void *to, u64 from, size_t size)
 	return read;
 }
 
+/*
+ * A thread of a program that has not ended, or else @task, its main thread.  One that
+ * has ended stays where it was when the others are moved to another cgroup.
+ *
+ * A program may keep any number of ended threads before one that runs, by having them
+ * traced.  It pays for that alone: it is taken to be where its main thread was, and its
+ * container is not known.
+ *
+ * Context: under RCU.
+ */
+static struct task_struct *gp_moving_thread(struct task_struct *task)
+{
+	struct task_struct *thread;
+	int left = GP_MOST_THREADS;
+
+	if (!(READ_ONCE(task->flags) & PF_EXITING))
+		return task;
+	for_each_thread(task, thread) {
+		if (!(READ_ONCE(thread->flags) & PF_EXITING))
+			return thread;
+		if (--left == 0)
+			break;
+	}
+	return task;
+}
+
 #ifdef CONFIG_CGROUPS
 /**
  * gp_cgroup_get() - find a cgroup by its path in the default hierarchy
@@ -261,32 +287,6 @@ bool gp_cgroup_holds(struct cgroup *cgroup, struct cgroup *other)
 	return cgroup_is_descendant(other, cgroup);
 }
 
-/*
- * A thread of a program that has not ended, or else @task, its main thread.  One that
- * has ended stays where it was when the others are moved to another cgroup.
- *
- * A program may keep any number of ended threads before one that runs, by having them
- * traced.  It pays for that alone: it is taken to be where its main thread was, and its
- * container is not known.
- *
- * Context: under RCU.
- */
-static struct task_struct *gp_moving_thread(struct task_struct *task)
-{
-	struct task_struct *thread;
-	int left = GP_MOST_THREADS;
-
-	if (!(READ_ONCE(task->flags) & PF_EXITING))
-		return task;
-	for_each_thread(task, thread) {
-		if (!(READ_ONCE(thread->flags) & PF_EXITING))
-			return thread;
-		if (--left == 0)
-			break;
-	}
-	return task;
-}
-
 /**
  * gp_task_cgroup_get() - the cgroup that a program is in
  * @task: its main thread, with a reference
@@ -325,11 +325,6 @@ u64 gp_task_cgroup(struct task_struct *task)
 	return id;
 }
 
-/* Tells the number of a container from that of a user. */
-#define GP_TENANT_CONTAINER BIT_ULL(63)
-/* Tells that of a process namespace from that of a cgroup. */
-#define GP_TENANT_NAMESPACE BIT_ULL(62)
-
 /*
  * The number of the cgroup in which the cgroup namespace of @task begins, or 0 if it
  * has the initial one or, because it ends, none.
@@ -349,51 +344,6 @@ static u64 gp_namespace_root(struct task_struct *task)
 		root = cgroup_id(ns->root_cset->dfl_cgrp);
 	task_unlock(task);
 	return root;
-}
-
-/*
- * The number of the outermost process namespace that @task is in, or 0 if that is the
- * initial one or, because it is over, none.  A program never leaves that one, whatever
- * namespaces it makes.  The namespace's first program is not asked: nothing keeps it.
- *
- * Context: under RCU, which keeps the number that a thread has in its namespaces, and
- * with that these.
- */
-static u64 gp_process_namespace(struct task_struct *task)
-{
-	const struct pid_namespace *ns = task_active_pid_ns(task);
-
-	if (!ns || ns == &init_pid_ns)
-		return 0;
-	while (ns->parent != &init_pid_ns)
-		ns = ns->parent;
-	return ns->ns.inum | GP_TENANT_NAMESPACE;
-}
-
-/*
- * The container of root's that @task is in, or 0.  A program of which no thread is found
- * that runs tells nothing of its cgroup namespace: it ends, or has, and another one has its
- * memory and with that its queues.  All such programs that have no process namespace either
- * are taken to be in one container, whose number no other has: they are not to be taken for
- * those of the host.
- *
- * Context: process context.
- */
-static u64 gp_task_container(struct task_struct *task)
-{
-	struct task_struct *thread;
-	u64 container;
-	bool is_over;
-
-	rcu_read_lock();
-	thread = gp_moving_thread(task);
-	container = gp_process_namespace(thread);
-	if (!container)
-		container = gp_namespace_root(thread);
-	/* Afterwards: a thread says that it ends before it gives its namespaces up. */
-	is_over = READ_ONCE(thread->flags) & PF_EXITING;
-	rcu_read_unlock();
-	return container || is_over ? container | GP_TENANT_CONTAINER : 0;
 }
 #else
 struct cgroup *gp_cgroup_get(const char *path)
@@ -430,7 +380,7 @@ u64 gp_task_cgroup(struct task_struct *task)
 	return 0;
 }
 
-static u64 gp_task_container(struct task_struct *task)
+static u64 gp_namespace_root(struct task_struct *task)
 {
 	return 0;
 }
@@ -461,21 +411,79 @@ static u32 gp_task_user(struct task_struct *task)
 	return from_kuid(&init_user_ns, user);
 }
 
+/* Tells the number of a container from that of a user. */
+#define GP_TENANT_CONTAINER BIT_ULL(63)
+/* Tells that of a process namespace from that of a cgroup. */
+#define GP_TENANT_NAMESPACE BIT_ULL(62)
+
+/*
+ * The outermost process namespace that a program with this number is in, or NULL if that
+ * is the initial one.  A program never leaves that one, whatever namespaces it makes.  The
+ * namespace's first program is not asked: nothing keeps it.
+ *
+ * Context: under RCU, which keeps the number, and with that its namespaces.
+ */
+static const struct pid_namespace *gp_outermost(struct pid *pid)
+{
+	const struct pid_namespace *ns = ns_of_pid(pid);
+
+	if (ns == &init_pid_ns)
+		return NULL;
+	while (ns->parent != &init_pid_ns)
+		ns = ns->parent;
+	return ns;
+}
+
+/*
+ * The container of root's that @task is in, or 0; @roots says whose user it is.  In a
+ * process namespace that root has made it is any user's: who is root within may become
+ * whatever user it likes.
+ *
+ * A program of which no thread is found that runs tells nothing of its cgroup namespace,
+ * and, when it has been waited for, nothing of its process namespace either: it ends, or
+ * has, and another one has its memory and with that its queues.  All such programs that
+ * may have been in a container are taken to be in one, whose number no other has: they are
+ * not to be taken for those of the host, nor for a user's whose number they took.
+ *
+ * Context: process context.
+ */
+static u64 gp_task_container(struct task_struct *task, bool roots)
+{
+	const struct pid_namespace *ns = NULL;
+	struct task_struct *thread;
+	u64 container = 0;
+	struct pid *pid;
+	bool is_over;
+
+	rcu_read_lock();
+	thread = gp_moving_thread(task);
+	pid = READ_ONCE(thread->thread_pid);
+	if (pid)
+		ns = gp_outermost(pid);
+	if (ns && (roots || ns->user_ns == &init_user_ns))
+		container = ns->ns.inum | GP_TENANT_NAMESPACE;
+	else if (roots)
+		container = gp_namespace_root(thread);
+	/* Afterwards: a thread says that it ends before it gives its namespaces up. */
+	is_over = !pid || (roots && READ_ONCE(thread->flags) & PF_EXITING);
+	rcu_read_unlock();
+	return container || is_over ? container | GP_TENANT_CONTAINER : 0;
+}
+
 /**
  * gp_task_tenant() - the tenant that a program belongs to
  * @task: its main thread, with a reference
  *
- * The user, whatever processes, cgroups and namespaces it has made.  All containers of
+ * Its container, if that is one of root's, whatever user it has within: all containers of
  * an engine that runs as root are one user's, and each of them is a tenant of its own.
+ * Otherwise the user, whatever processes, cgroups and namespaces it has made.
  *
  * Context: process context.  Return: a number; equal ones are one tenant.
  */
 u64 gp_task_tenant(struct task_struct *task)
 {
 	u32 user = gp_task_user(task);
-	u64 container = 0;
+	u64 container = gp_task_container(task, user == 0);
 
-	if (user == 0)
-		container = gp_task_container(task);
 	return container ? container : user;
 }

@@ -165,14 +165,7 @@ mod tests {
     fn a_tenant_is_a_user_or_a_container_of_roots() -> Result {
         with_node(|node| {
             let mut survey = Survey::new()?;
-            let owner = Fake::now().processes[0].process as usize;
-            let mut tenant = |own: &dyn Fn() -> Result| {
-                own()?;
-                survey.take(node, core::iter::empty());
-                let mut seen = survey.processes().iter();
-                let seen = seen.find(|seen| seen.process == owner);
-                seen.map(|seen| seen.task.tenant()).ok_or(ENOENT)
-            };
+            let mut tenant = |own: &dyn Fn() -> Result| tenant_of_first(node, &mut survey, own);
             expect(tenant(&Fake::own_set_user_id)?, 0)?;
             expect(tenant(&Fake::own_contained)?, 0)?;
             expect(tenant(&Fake::own_other_user)?, 100_000)?;
@@ -193,6 +186,48 @@ mod tests {
             // One that is over, and whose memory another has, is not taken for the host's.
             expect(container(0, 0, false)?, Some(0))
         })
+    }
+
+    #[test]
+    fn a_program_in_a_container_of_roots_wins_nothing_by_becoming_a_user() -> Result {
+        const USER: u32 = 100_000;
+        const CONTAINER: u64 = 77 | 1 << 62 | 1 << 63;
+        with_node(|node| {
+            let mut survey = Survey::new()?;
+            let mut tenant = |programs, moved, users, ended| {
+                tenant_of_first(node, &mut survey, &|| {
+                    Fake::own_container(79, programs, moved)?;
+                    Fake::become_user(USER, users);
+                    if ended {
+                        Fake::wait_for();
+                    }
+                    Ok(())
+                })
+            };
+            for moved in [false, true] {
+                expect(tenant(77, moved, false, false)?, CONTAINER)?;
+                // It is a user's that a user has made, or that is no process namespace.
+                expect(tenant(77, moved, true, false)?, u64::from(USER))?;
+                expect(tenant(0, moved, false, false)?, u64::from(USER))?;
+            }
+            // Whatever user one had that is gone, it may have been in a container.
+            expect(tenant(77, false, false, true)?, 1 << 63)?;
+            expect(tenant(0, false, true, true)?, 1 << 63)
+        })
+    }
+
+    /// The tenant of the first process when it is what `own` makes it.
+    fn tenant_of_first(
+        node: &Node<'_>,
+        survey: &mut Survey,
+        own: &dyn Fn() -> Result,
+    ) -> Result<u64> {
+        own()?;
+        let owner = Fake::now().processes[0].process as usize;
+        survey.take(node, core::iter::empty());
+        let mut seen = survey.processes().iter();
+        let seen = seen.find(|seen| seen.process == owner);
+        seen.map(|seen| seen.task.tenant()).ok_or(ENOENT)
     }
 
     /// Five processes of a user, and an older one that is what `own` makes it, have 1,020

@@ -98,6 +98,8 @@ extern "C" {
     fn gp_fake_own_set_user_id() -> i32;
     fn gp_fake_own_other_user() -> i32;
     fn gp_fake_own_container(number: u64, programs: u32, moved: bool) -> i32;
+    fn gp_fake_become(user: u32, users: bool);
+    fn gp_fake_wait_for();
     fn gp_fake_own_named(name: *const c_char, cgroup: u64, pid: i32, later: u64) -> i32;
     fn gp_fake_exchange(names: *const c_char) -> i32;
     fn gp_fake_halt_when_waited_for(field: u32);
@@ -213,6 +215,20 @@ impl Fake {
     pub(crate) fn own_container(number: u64, programs: u32, moved: bool) -> Result {
         // SAFETY: The fake is there, because this module links to it.
         kernel::error::to_result(unsafe { gp_fake_own_container(number, programs, moved) })
+    }
+
+    /// Has that program become another user within. Where `users`, whoever made its process
+    /// namespace is in a user namespace.
+    pub(crate) fn become_user(user: u32, users: bool) {
+        // SAFETY: The fake is there, because this module links to it.
+        unsafe { gp_fake_become(user, users) }
+    }
+
+    /// Has that program have ended, and have been waited for.
+    pub(crate) fn wait_for() {
+        // SAFETY: The fake is there, because this module links to it, and
+        // `own_container()` has made the program.
+        unsafe { gp_fake_wait_for() }
     }
 
     /// Has the first process be a program of a name in a cgroup of a number, with the

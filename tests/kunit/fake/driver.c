@@ -733,6 +733,8 @@ static struct nsproxy *begin_in(struct fake_proxy *fake, u64 number)
 
 static struct task_struct *later_task;
 static struct pid *contained_pid;
+/* The outer one first. */
+static struct pid_namespace contained_programs[2];
 
 /*
  * gp_fake_own_container() - have the first process be a program of the first user's in a
@@ -746,8 +748,8 @@ static struct pid *contained_pid;
 int gp_fake_own_container(u64 number, u32 programs, bool moved)
 {
 	static struct fake_proxy own;
-	static struct pid_namespace outer, inner;
 	static struct signal_struct signal;
+	struct pid_namespace *outer = contained_programs, *inner = outer + 1;
 	struct task_struct *runs;
 	int error = gp_fake_own_set_user_id();
 
@@ -768,19 +770,43 @@ int gp_fake_own_container(u64 number, u32 programs, bool moved)
 	spin_lock_init(&contained_task->alloc_lock);
 	spin_lock_init(&later_task->alloc_lock);
 	runs->nsproxy = number ? begin_in(&own, number) : NULL;
-	outer.parent = &init_pid_ns;
-	outer.ns.inum = programs;
-	inner.parent = &outer;
-	inner.ns.inum = programs + 1;
+	outer->parent = &init_pid_ns;
+	outer->ns.inum = programs;
+	outer->user_ns = &init_user_ns;
+	inner->parent = outer;
+	inner->ns.inum = programs + 1;
 	/* Whoever follows it finds no memory. */
-	outer.child_reaper = inner.child_reaper = LIST_POISON1;
+	outer->child_reaper = inner->child_reaper = LIST_POISON1;
 	contained_pid->level = 2;
-	contained_pid->numbers[2].ns = &inner;
+	contained_pid->numbers[2].ns = inner;
 	contained_task->thread_pid = NULL;
 	runs->thread_pid = programs ? contained_pid : init_task.thread_pid;
 	return 0;
 }
 EXPORT_SYMBOL_GPL(gp_fake_own_container);
+
+/*
+ * gp_fake_become() - have the program of gp_fake_own_container() become another user within
+ *
+ * Where @users, whoever made the process namespace is in a user namespace, as a user is
+ * who makes one.
+ */
+void gp_fake_become(u32 user, bool users)
+{
+	contained_cred.uid = KUIDT_INIT(user);
+	if (users)
+		contained_programs[0].user_ns = &contained_namespaces[0];
+}
+EXPORT_SYMBOL_GPL(gp_fake_become);
+
+/* gp_fake_wait_for() - have that program have ended, and have been waited for */
+void gp_fake_wait_for(void)
+{
+	INIT_LIST_HEAD(&contained_task->signal->thread_head);
+	contained_task->flags |= PF_EXITING;
+	contained_task->thread_pid = NULL;
+}
+EXPORT_SYMBOL_GPL(gp_fake_wait_for);
 
 /* A task of which the fake makes what rules go by. */
 static struct task_struct *named_task;

@@ -138,6 +138,8 @@ int gp_fake_own_leaving(u32 ways);
 int gp_fake_own_set_user_id(void);
 int gp_fake_own_other_user(void);
 int gp_fake_own_container(u64 number, u32 programs, bool moved);
+void gp_fake_become(u32 user, bool users);
+void gp_fake_wait_for(void);
 int gp_fake_own_named(const char *name, u64 cgroup_number, int pid, u64 later);
 
 /* direct.c: what an unmapping of the module's own goes by */
