@@ -107,10 +107,8 @@ impl Step {
     /// is also bounded by the interval at which the node should be looked at, and ends where
     /// a stop reaches one of its own bounds.
     pub fn rest_until(&self, now: Nanos, took: Nanos, config: &Config) -> Nanos {
-        let pressing = self.stopped > 0
-            || self.waiting > 0
-            || self.inversion.is_some()
-            || self.bound.is_some();
+        let pressing =
+            self.stopped.max(self.waiting) > 0 || self.inversion.is_some() || self.bound.is_some();
         let limits = Limits::new(config);
         let interval = if pressing { limits.poll } else { limits.idle };
         let end = now.after(took.min(interval.times(INTERVALS)));

@@ -21,6 +21,10 @@ pub(crate) const EXPECT: Nanos = Nanos::from_millis(1_000);
 /// start, and what was seen is old by two looks when it takes effect.
 const WORTH: u64 = 2;
 
+/// How many times what a stop has to save somebody waits before waves that were counted have
+/// the last word, whatever was learned of launches: pointers are their owner's to write.
+const PATIENCE: u64 = 8;
+
 /// What lower queues are to those that wait.
 #[derive(Clone, Copy, Default)]
 struct Below {
@@ -88,6 +92,7 @@ impl Pass<'_> {
         let mut below = Below::default();
         let mut worst: Option<(&Queue, Who)> = None;
         let further = waiting.map_or(0, |waiting| u64::from(waiting.packets.saturating_sub(1)));
+        let share = waiting.map(|waiting| Nanos(now.since(waiting.since).0 / PATIENCE));
         for queue in self.queues.iter() {
             let stoppable = queue.rating.level < at && queue.is_stoppable(now, at);
             let Some(one) = who.other_than(queue.process).filter(|_| stoppable) else {
@@ -99,7 +104,9 @@ impl Pass<'_> {
             if queue.work.works(now) {
                 // Each further packet may find a launch of it in its way.
                 let rest = queue.work.rest.after(queue.work.mean.times(further));
-                below.rest = below.rest.max(rest);
+                let known = queue.work.mean > Nanos::ZERO;
+                let shown = share.filter(|_| known && queue.work.counted > Some(0));
+                below.rest = below.rest.max(rest).max(shown.unwrap_or_default());
             } else if !unseen {
                 continue;
             }

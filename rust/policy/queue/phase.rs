@@ -90,21 +90,20 @@ impl Phase {
     /// Follows what is seen of the queue's state, and says what to book. Where its state
     /// could not be told, what was decided is taken to have happened.
     pub(crate) fn follow(&mut self, seen: QueueState) -> Booking {
+        use Booking::{Healed, Nothing, PutOff, Runs, TakenOver};
         use QueueState::{Active, Held, StoppedByUs, Unknown};
         let (phase, booking) = match (*self, seen) {
-            (Phase::Stopping(stop), Unknown | StoppedByUs) => {
-                (Phase::Stopped(stop), Booking::Nothing)
-            }
-            (same, Unknown) => (same, Booking::Nothing),
-            (Phase::Free, Active) => (Phase::Free, Booking::Nothing),
-            (Phase::Stopped(stop), Active) if stop.dry => (*self, Booking::Nothing),
-            (Phase::Stopped(stop), Active) => (Phase::Free, Booking::Healed(stop.since)),
-            (Phase::Stopping(_), Active) => (Phase::Free, Booking::PutOff),
-            (_, Active) => (Phase::Free, Booking::Runs),
-            (same, StoppedByUs) if same.is_ours() => (same, Booking::Nothing),
-            (_, StoppedByUs) => (Phase::Orphan, Booking::Nothing),
-            (Phase::Stopped(stop), Held) => (Phase::Held, Booking::TakenOver(stop.since)),
-            (_, Held) => (Phase::Held, Booking::Nothing),
+            (Phase::Stopping(stop), Unknown | StoppedByUs) => (Phase::Stopped(stop), Nothing),
+            (same, Unknown) => (same, Nothing),
+            (Phase::Free, Active) => (Phase::Free, Nothing),
+            (Phase::Stopped(stop), Active) if stop.dry => (*self, Nothing),
+            (Phase::Stopped(stop), Active) => (Phase::Free, Healed(stop.since)),
+            (Phase::Stopping(_), Active) => (Phase::Free, PutOff),
+            (_, Active) => (Phase::Free, Runs),
+            (same, StoppedByUs) if same.is_ours() => (same, Nothing),
+            (_, StoppedByUs) => (Phase::Orphan, Nothing),
+            (Phase::Stopped(stop), Held) => (Phase::Held, TakenOver(stop.since)),
+            (_, Held) => (Phase::Held, Nothing),
         };
         *self = phase;
         booking

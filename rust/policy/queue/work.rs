@@ -41,7 +41,7 @@ pub(crate) struct Work {
     /// It is known to have no launch on the GPU.
     idle: bool,
     /// How many waves its last launch had when they were last counted.
-    counted: Option<u32>,
+    pub(crate) counted: Option<u32>,
     /// Its last launch was not placed wholly.
     pub(crate) lacks_room: bool,
     /// Its waves cannot be counted: they were asked for in vain.
@@ -93,9 +93,8 @@ impl Work {
         }
         self.follow_backlog(now, seen, moved);
         self.follow_state(now, seen);
-        match seen.waves {
-            Waves::Unknown if !asked || !self.active => {}
-            waves => self.uncountable = waves == Waves::Unknown,
+        if seen.waves != Waves::Unknown || (asked && self.active) {
+            self.uncountable = seen.waves == Waves::Unknown;
         }
         let runs = self.active && self.follow_waves(now, seen);
         moved || runs
@@ -241,8 +240,7 @@ impl Work {
 
     /// It wants the GPU. `ending`: a last launch whose end was not seen counts.
     pub(crate) fn wants(&self, now: Nanos, ending: bool) -> bool {
-        let ending = ending && !self.uncountable;
-        self.runnable || (!self.idle && (ending || self.is_believed(now)))
+        self.runnable || (!self.idle && ((ending && !self.uncountable) || self.is_believed(now)))
     }
 
     /// It has a last launch whose end only its waves can tell.

@@ -867,6 +867,19 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "short launches beside which waves stay are left to pass for so long only",
+        scene: &[
+            Queue(1, 1, 3),
+            Queue(2, 2, 9),
+            Times(50, &[Runs(1), Look(20, &[])]),
+            Starves(2),
+            Seen(1, |seen| seen.waves = Waves::Known(8)),
+            Times(113, &[Runs(1), Look(20, &[])]),
+            Runs(1),
+            Look(20, STOP_1),
+        ],
+    },
+    Case {
         name: "each further packet that waits may find a short launch in its way",
         scene: &[
             Queue(1, 1, 3),

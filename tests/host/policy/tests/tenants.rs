@@ -25,6 +25,10 @@ const VICTIM: u64 = 20_000 * MICRO;
 /// that stops the victim.
 const BOUND: u64 = 2 * TRANSACTION + 250 * MICRO;
 
+/// No longer than this where the victim has its launches look short: eight times what a stop
+/// has to save, twice that where its waves were counted just before, and the transaction.
+const FORGED_BOUND: u64 = 16 * 2 * (TRANSACTION + 40 * MICRO) + BOUND;
+
 /// What the queues of an attacker show.
 #[derive(Clone, Copy, Debug)]
 enum Attack {
@@ -100,8 +104,10 @@ impl Gpu {
         while now < to {
             let due = now / EVERY * EVERY + EVERY;
             if self.client.submitted < now / EVERY + 1 {
+                if self.client.taken == self.client.submitted {
+                    self.since = now;
+                }
                 self.client.submitted = now / EVERY + 1;
-                self.since = now;
             }
             // A launch that was begun keeps the GPU until it ends or is saved.
             let victim_runs = self.victim.left > 0 && !self.victim.stopped;
@@ -134,7 +140,8 @@ impl Gpu {
 }
 
 /// The longest that a request of a client with a rule of this level waits for the GPU.
-fn longest_wait(level: u32, attackers: u64, attack: Attack, seed: u64) -> u64 {
+/// `forges`: the victim moves its own read pointer with each look.
+fn longest_wait(level: u32, attackers: u64, attack: Attack, seed: u64, forges: bool) -> u64 {
     let rule = RuleEffect {
         priority: Priority::new(level),
         ..RuleEffect::default()
@@ -178,6 +185,9 @@ fn longest_wait(level: u32, attackers: u64, attack: Attack, seed: u64) -> u64 {
         let mut seen = vec![worker(1, &gpu.client, asked), worker(2, &gpu.victim, asked)];
         seen[0].rule = Some(rule);
         seen[1].kfd = Priority::LOWEST;
+        if forges {
+            (seen[1].progress, seen[1].backlog) = (50 * look, Some(10));
+        }
         for attacker in 0..attackers {
             let mut queue = Observation::new(QueueId(10 + attacker), ProcessId(10 + attacker));
             queue.kfd = Priority::HIGHEST;
@@ -232,11 +242,11 @@ fn longest_wait(level: u32, attackers: u64, attack: Attack, seed: u64) -> u64 {
 #[test]
 fn nobody_without_a_rule_delays_a_ruled_client_beyond_the_bound() {
     for level in [8, 15] {
-        let alone = longest_wait(level, 0, Attack::Stuck, 1);
+        let alone = longest_wait(level, 0, Attack::Stuck, 1, false);
         assert!(alone <= BOUND, "alone, level {level}: {} us", alone / MICRO);
         for (attack, seed) in ATTACKS.into_iter().zip(1..) {
             for attackers in [1, 40] {
-                let wait = longest_wait(level, attackers, attack, seed);
+                let wait = longest_wait(level, attackers, attack, seed, false);
                 assert!(
                     wait <= BOUND,
                     "{attackers} x {attack:?}, level {level}: {} us, alone {} us",
@@ -246,4 +256,10 @@ fn nobody_without_a_rule_delays_a_ruled_client_beyond_the_bound() {
             }
         }
     }
+}
+
+#[test]
+fn who_moves_its_own_pointers_is_stopped_for_a_ruled_client_all_the_same() {
+    let wait = longest_wait(15, 0, Attack::Stuck, 1, true);
+    assert!(wait <= FORGED_BOUND, "{} us", wait / MICRO);
 }
