@@ -250,6 +250,13 @@ mod tests {
             ("cooperative launches", |f| {
                 put(f.processes[0].queues[0], P + QUEUE_PROPERTIES_IS_GWS, 1u8)
             }),
+            ("a change that the driver could not carry out", |f| {
+                put(
+                    f.processes[0].queues[0],
+                    P + QUEUE_PROPERTIES_QUEUE_PERCENT,
+                    0u32,
+                )
+            }),
             (
                 "cooperative launches that the driver does not count yet",
                 |f| put(f.processes[0].queues[0], QUEUE_GWS, -12isize),

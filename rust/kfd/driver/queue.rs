@@ -301,8 +301,19 @@ impl QueueFacts {
         let doomed = reset
             || image.flag(P + QUEUE_PROPERTIES_IS_BEING_DESTROYED)
             || image.flag_if_any(QUEUE_NEEDS_MQD_REPIN.get());
-        let activity = activity(&image, reset);
-        let left_alone = owner.protected || owner.has_reset_queue || doomed || priority.is_none();
+        let may_run = may_run(&image, reset);
+        let activity = match image.flag(P + QUEUE_PROPERTIES_IS_ACTIVE) {
+            true => Activity::Active,
+            false if may_run => Activity::Stopped,
+            false => Activity::Held,
+        };
+        // One that runs though it may not, since the driver could not take it off the GPU
+        // when that was asked, could not be started again.
+        let left_alone = owner.protected
+            || owner.has_reset_queue
+            || doomed
+            || priority.is_none()
+            || (activity == Activity::Active && !may_run);
         Ok(Self {
             key: QueueKey {
                 queue: queue.address(),
@@ -357,21 +368,12 @@ fn kind(of_type: u32) -> QueueKind {
     }
 }
 
-/// The driver's QUEUE_IS_ACTIVE, which says whether it would let a queue run,
-/// beside its flag that says whether the queue does.
-fn activity(image: &Image, reset: bool) -> Activity {
-    if image.flag(P + QUEUE_PROPERTIES_IS_ACTIVE) {
-        return Activity::Active;
-    }
-    let may_run = image.long(P + QUEUE_PROPERTIES_QUEUE_SIZE) > 0
+/// The driver's QUEUE_IS_ACTIVE, which says whether it would let a queue run.
+fn may_run(image: &Image, reset: bool) -> bool {
+    image.long(P + QUEUE_PROPERTIES_QUEUE_SIZE) > 0
         && image.long(P + QUEUE_PROPERTIES_QUEUE_ADDRESS) != 0
         && image.int(P + QUEUE_PROPERTIES_QUEUE_PERCENT) > 0
         && !image.flag(P + QUEUE_PROPERTIES_IS_EVICTED)
         && !image.flag(P + QUEUE_PROPERTIES_IS_SUSPENDED)
-        && !reset;
-    if may_run {
-        Activity::Stopped
-    } else {
-        Activity::Held
-    }
+        && !reset
 }
