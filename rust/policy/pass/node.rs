@@ -83,37 +83,25 @@ impl Cost {
 pub(crate) struct Questions {
     /// The waves of the next look are counted.
     pub(crate) asks: bool,
-    /// Since when somebody has waited though nothing is known to be in its way.
-    puzzled_since: Option<Nanos>,
-    /// How old that was at the last count.
-    asked_at: Nanos,
-    /// When waves were last counted though nobody waited.
+    /// When waves were last counted because something was in doubt.
     checked: Nanos,
 }
 
 impl Questions {
     /// Somebody has waited since this time, and nothing is known to be in its way: the
-    /// older the wait, the rarer the question. `unknown`: nothing is even in doubt, as
-    /// where somebody hides its pointers, or where the wait is for its own queues.
+    /// older the wait, the rarer the question, but another one's old wait makes none rarer.
+    /// `unknown`: nothing is even in doubt, as where somebody hides its pointers, or where
+    /// the wait is for its own queues.
     pub(crate) fn wonder(&mut self, now: Nanos, since: Nanos, limits: &Limits, unknown: bool) {
-        let began = *self.puzzled_since.get_or_insert(since);
-        let age = now.since(began);
-        if age >= self.asked_at.times(2) {
-            self.asked_at = age.max(limits.grace).max(Nanos::from_micros(1));
-            match unknown {
-                true => self.check(now, limits.poll.times(2)),
-                false => self.asks = true,
-            }
-        }
+        let least = if unknown {
+            limits.poll.times(2)
+        } else {
+            limits.grace
+        };
+        self.check(now, Nanos(now.since(since).0 / 2).max(least));
     }
 
-    /// Nobody waits.
-    pub(crate) fn settle(&mut self) {
-        self.puzzled_since = None;
-        self.asked_at = Nanos::ZERO;
-    }
-
-    /// What is known of queues is in doubt, though nobody waits: once in this time.
+    /// What is known of queues is in doubt: once in this time.
     pub(crate) fn check(&mut self, now: Nanos, every: Nanos) {
         if now.since(self.checked) >= every {
             self.checked = now;

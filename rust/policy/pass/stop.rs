@@ -47,9 +47,6 @@ impl Pass<'_> {
     #[inline(never)] // Keeps the frame of the pass small: kernel stacks are.
     pub(crate) fn choose_stop(&mut self) {
         let waits = self.levels.iter().any(|one| one.demand.waits.is_some());
-        if !waits {
-            self.node.questions.settle();
-        }
         let mut levels = self.levels.iter();
         if !waits && !levels.any(|level| level.demand.fresh.first.is_some()) {
             return;

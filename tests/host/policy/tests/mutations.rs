@@ -277,14 +277,8 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/node.rs",
-        "if age >= self.asked_at.times(2) {",
-        "if age >= self.asked_at {",
-        "who waits for nothing that is known has waves counted at a growing distance",
-    ),
-    Bug(
-        "pass/node.rs",
-        "        self.asked_at = Nanos::ZERO;\n",
-        "",
+        "Nanos(now.since(since).0 / 2).max(least)",
+        "least",
         "who waits for nothing that is known has waves counted at a growing distance",
     ),
     Bug(

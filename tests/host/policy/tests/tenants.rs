@@ -140,7 +140,8 @@ impl Gpu {
 }
 
 /// The longest that a request of a client with a rule of this level waits for the GPU.
-/// `forges`: the victim moves its own read pointer with each look.
+/// `forges`: the victim moves its own read pointer with each look, and two more queues of its
+/// program, one level above it, do in turn.
 fn longest_wait(level: u32, attackers: u64, attack: Attack, seed: u64, forges: bool) -> u64 {
     let rule = RuleEffect {
         priority: Priority::new(level),
@@ -187,6 +188,20 @@ fn longest_wait(level: u32, attackers: u64, attack: Attack, seed: u64, forges: b
         seen[1].kfd = Priority::LOWEST;
         if forges {
             (seen[1].progress, seen[1].backlog) = (50 * look, Some(10));
+            for turn in [0, 1] {
+                seen.push(Observation {
+                    progress: 50 * ((look + turn) / 2),
+                    backlog: Some(1),
+                    head: Head::Runnable,
+                    kfd: Priority::new(1).unwrap(),
+                    waves: if asked {
+                        Waves::Known(0)
+                    } else {
+                        Waves::Unknown
+                    },
+                    ..Observation::new(QueueId(3 + turn), ProcessId(2))
+                });
+            }
         }
         for attacker in 0..attackers {
             let mut queue = Observation::new(QueueId(10 + attacker), ProcessId(10 + attacker));
