@@ -89,7 +89,7 @@ pub(crate) struct Questions {
 
 impl Questions {
     /// Somebody has waited since this time, and nothing is known to be in its way: the
-    /// older the wait, the rarer the question, but another one's old wait makes none rarer.
+    /// older the wait, the rarer the question, but an old wait of another level makes none rarer.
     /// `unknown`: nothing is even in doubt, as where somebody hides its pointers, or where
     /// the wait is for its own queues.
     pub(crate) fn wonder(&mut self, now: Nanos, since: Nanos, limits: &Limits, unknown: bool) {
