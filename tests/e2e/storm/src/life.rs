@@ -181,21 +181,7 @@ impl Life {
     fn note(&self, call: Call, result: nix::Result<()>) {
         match result {
             _ if !call.own => {}
-            // Pages that are moved to where a range is to be are in the way of others.
-            Err(error) if call.number == call::RANGE && error != Errno::EINVAL => {
-                self.transcript.close();
-            }
-            Err(
-                Errno::ENOMEM
-                | Errno::EAGAIN
-                | Errno::EINTR
-                | Errno::EBUSY
-                | Errno::ENOSPC
-                | Errno::EIO
-                | Errno::ETIME
-                | Errno::ENODEV
-                | Errno::EDEADLK,
-            ) => self.transcript.close(),
+            Err(error) if is_for_others(call, error) => self.transcript.close(),
             Ok(()) => self.transcript.note(u16::from(call.number) << 8),
             Err(error) => {
                 let error = error as i32 as u16 & 0xff;
@@ -299,10 +285,8 @@ impl Life {
         // SAFETY: the other half of the buffer has more bytes than any size says.
         let result = unsafe { odd.make_odd(&self.kfd, at as *mut u8, bytes, turn) };
         // What it has made has a number that is not known.
-        if result.is_ok() {
-            self.stays |= binds(odd, arguments);
-            self.paused |= pauses(odd, arguments, result);
-        }
+        self.stays |= result.is_ok() && binds(odd, arguments);
+        self.paused |= pauses(odd, arguments, result);
         self.note(odd, result);
     }
 
@@ -762,6 +746,28 @@ impl Life {
     }
 }
 
+/// Whether it depends on others that a call fails so.
+fn is_for_others(call: Call, error: Errno) -> bool {
+    match (call.number, error) {
+        // Pages that are moved to where a range is to be are in the way of others.
+        (call::RANGE, error) => error != Errno::EINVAL,
+        // Who frees an imported buffer may free the number of any other one.
+        (call::EXPORT, Errno::ENOENT) => true,
+        _ => matches!(
+            error,
+            Errno::ENOMEM
+                | Errno::EAGAIN
+                | Errno::EINTR
+                | Errno::EBUSY
+                | Errno::ENOSPC
+                | Errno::EIO
+                | Errno::ETIME
+                | Errno::ENODEV
+                | Errno::EDEADLK
+        ),
+    }
+}
+
 /// Whether a call may have stopped the queues of who made it. A restore stops them first,
 /// and leaves them stopped when it fails after that.
 fn pauses(call: Call, arguments: &Arguments, result: nix::Result<()>) -> bool {
@@ -837,6 +843,14 @@ mod tests {
         let own = Arguments::of(&[Word::Eight(!0); 5]);
         assert!(binds(Call::by_number(call::CREATE_PROCESS), &own));
         assert!(!binds(Call::by_number(call::MAP), &own));
+    }
+
+    #[test]
+    fn a_buffer_that_has_lost_its_number_is_the_doing_of_others() {
+        let fails = |number, error| is_for_others(Call::by_number(number), error);
+        assert!(fails(call::EXPORT, Errno::ENOENT) && fails(call::EXPORT, Errno::ENOMEM));
+        assert!(!fails(call::EXPORT, Errno::EINVAL) && !fails(call::MAP, Errno::ENOENT));
+        assert!(fails(call::RANGE, Errno::ENOENT) && !fails(call::RANGE, Errno::EINVAL));
     }
 
     #[test]
