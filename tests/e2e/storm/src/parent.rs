@@ -134,7 +134,8 @@ impl Actor {
     }
 
     fn begin(&mut self, seed: u64, gpu: &Gpu) -> Result<()> {
-        self.transcript.clear();
+        // A child of a life that was killed may still write to that one's.
+        self.transcript = Transcript::new()?;
         let mut random = Random::new(seed, &[self.number, self.lives]);
         let of_life = Random::new(random.number(), &[]);
         let steps = 5 + random.below(120);
