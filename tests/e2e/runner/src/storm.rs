@@ -148,6 +148,8 @@ pub const KNOWN: &[&str] = &[
     "Failed to map peer",
     "Failed to reserve buffers in ttm",
     "Failed to copy process private information",
+    // Who destroys a queue that another thread has suspended waits, until it is killed.
+    "failed, ret -512",
     // A queue whose memory was taken away, of a process of the storm alone.
     "page fault (src_id:",
     "Process storm pid",
