@@ -186,6 +186,11 @@ fn longest_wait(level: u32, attackers: u64, attack: Attack, seed: u64, forges: b
         let mut seen = vec![worker(1, &gpu.client, asked), worker(2, &gpu.victim, asked)];
         seen[0].rule = Some(rule);
         seen[1].kfd = Priority::LOWEST;
+        // What those show who have nothing on the GPU.
+        let none = match asked {
+            true => Waves::Known(0),
+            false => Waves::Unknown,
+        };
         if forges {
             (seen[1].progress, seen[1].backlog) = (50 * look, Some(10));
             for turn in [0, 1] {
@@ -194,11 +199,7 @@ fn longest_wait(level: u32, attackers: u64, attack: Attack, seed: u64, forges: b
                     backlog: Some(1),
                     head: Head::Runnable,
                     kfd: Priority::new(1).unwrap(),
-                    waves: if asked {
-                        Waves::Known(0)
-                    } else {
-                        Waves::Unknown
-                    },
+                    waves: none,
                     ..Observation::new(QueueId(3 + turn), ProcessId(2))
                 });
             }
@@ -206,10 +207,7 @@ fn longest_wait(level: u32, attackers: u64, attack: Attack, seed: u64, forges: b
         for attacker in 0..attackers {
             let mut queue = Observation::new(QueueId(10 + attacker), ProcessId(10 + attacker));
             queue.kfd = Priority::HIGHEST;
-            queue.waves = match asked {
-                true => Waves::Known(0),
-                false => Waves::Unknown,
-            };
+            queue.waves = none;
             attack.show(&mut random, now, look, &mut queue);
             seen.push(queue);
         }
