@@ -37,6 +37,12 @@ const PAGE: u64 = 4096;
 const RING_BYTES: u64 = 1 << 14;
 /// The arena from which addresses are taken, all of it ordinary memory at first.
 const ARENA: u64 = 16 << 20;
+/// Where it and the buffer are: as far from each other, and from all that a life itself
+/// needs, as a range of memory can be long that begins there, since the driver may move what
+/// such a range has, and as answers can be apart, which the driver writes one after the other
+/// at distances that it is told.
+const ARENA_AT: u64 = 1 << 44;
+const BUFFER_AT: u64 = ARENA_AT + (1 << 42);
 const BUFFER: u64 = 1 << 16;
 /// KFD_IOC_ALLOC_MEM_FLAGS: GTT, writable, executable.
 const SHARED: u32 = (1 << 1) | (1 << 31) | (1 << 30);
@@ -104,8 +110,8 @@ impl Life {
             setresgid(group, group, group)?;
             setresuid(user, user, user)?;
         }
-        let arena = anonymous(ARENA)?;
-        let buffer = anonymous(BUFFER)?;
+        let arena = anonymous_at(Some(ARENA_AT), ARENA)?;
+        let buffer = anonymous_at(Some(BUFFER_AT), BUFFER)?;
         Ok(Life {
             random,
             gpu: gpu.clone(),
@@ -804,13 +810,20 @@ fn open(path: &str) -> std::io::Result<File> {
         .open(path)
 }
 
-/// Ordinary memory, which stays until the process ends.
+/// Ordinary memory where the kernel has room for it, which stays until the process ends.
 fn anonymous(bytes: u64) -> Result<u64> {
+    anonymous_at(None, bytes)
+}
+
+/// The same at an address, or nothing if that is taken.
+fn anonymous_at(address: Option<u64>, bytes: u64) -> Result<u64> {
     let length = NonZeroUsize::new(bytes as usize).expect("nobody asks for nothing");
     let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-    let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_NORESERVE;
-    // SAFETY: new memory, at an address that the kernel chooses.
-    let address = unsafe { mmap_anonymous(None, length, access, flags) }?;
+    let mut flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_NORESERVE;
+    let place = address.and_then(|address| NonZeroUsize::new(address as usize));
+    flags.set(MapFlags::MAP_FIXED_NOREPLACE, place.is_some());
+    // SAFETY: new memory, which replaces none.
+    let address = unsafe { mmap_anonymous(place, length, access, flags) }?;
     Ok(address.as_ptr() as u64)
 }
 
