@@ -69,7 +69,7 @@ pub const SCENARIOS: &[Scenario] = &[
 pub(super) const SHORT_STOPS: &str = "max_stop_ms=300 noprogress_ms=60000 stop_budget_ms=1000";
 
 /// Has the driver divide the GPU, upon which the module has a node for each partition.
-fn divide(guest: &mut Guest, into: Partitions) -> Result<()> {
+pub(super) fn divide(guest: &mut Guest, into: Partitions) -> Result<()> {
     into.divide(guest)?;
     let partitions = into.count(guest.shape.xcc);
     guest.wait_until("the module has each partition", PATIENCE, |guest| {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! GPUs that many share: containers that are replicas of one GPU to a device plugin, with more
-//! processes than the firmware has address spaces for, and more queues than slots, so that its
-//! quanta are at work beside the module's stops.
+//! processes than the firmware has address spaces for, and partitions, all with more queues
+//! than slots, so that the firmware's quanta are at work beside the module's stops.
 
 use std::collections::BTreeMap;
 
@@ -9,24 +9,41 @@ use anyhow::{ensure, Context, Result};
 use serde_json::{json, Value};
 
 use super::contention::{accounts, armed};
+use super::partitions::divide;
 use super::preemption::{PATIENCE, UNBOUNDED};
 use super::work::{is_oversubscribed, TOO_LONG};
 use crate::background::Expect;
 use crate::guest::Guest;
 use crate::load::{queue, Load};
 use crate::module::{Module, Table};
+use crate::partitions::Partitions;
 use crate::scenario::{Needs, Scenario, Suite};
 
-pub const SCENARIOS: &[Scenario] = &[Scenario {
-    suite: Suite::E2e,
-    name: "four containers of one GPU have more processes and queues than it has places",
-    needs: Needs {
-        small: true,
-        long: true,
-        ..Needs::ONCE
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        suite: Suite::E2e,
+        name: "four containers of one GPU have more processes and queues than it has places",
+        needs: Needs {
+            small: true,
+            long: true,
+            ..Needs::ONCE
+        },
+        run: replicas,
     },
-    run: replicas,
-}];
+    Scenario {
+        suite: Suite::E2e,
+        name: "each of eight partitions has more queues than it has places",
+        needs: Needs {
+            divisible: true,
+            small: true,
+            spoils: true,
+            long: true,
+            once: true,
+            ..Needs::ANY
+        },
+        run: partitions,
+    },
+];
 
 const HIGHEST: u64 = 15;
 const URGENT: &str = "urgent";
@@ -45,13 +62,15 @@ fn urgent(full: u32, group: &str) -> Value {
     queue(URGENT, full, 100_000, more)
 }
 
+/// The same of requests that each have to wait for the turns of many.
+fn patient(mut specification: Value) -> Value {
+    specification["request_timeout_ms"] = json!(PATIENCE.as_millis() as u64);
+    specification
+}
+
 /// Starts loads side by side.
 fn start(guest: &mut Guest, specifications: Vec<Value>) -> Result<Vec<Load>> {
-    let launch = |mut specification: Value| {
-        // Each has to wait for the turns of many.
-        specification["request_timeout_ms"] = json!(PATIENCE.as_millis() as u64);
-        Load::launch(guest, specification, Expect::Success)
-    };
+    let launch = |specification| Load::launch(guest, patient(specification), Expect::Success);
     let mut loads: Vec<Load> = specifications
         .into_iter()
         .map(launch)
@@ -222,4 +241,38 @@ fn replicas(guest: &mut Guest) -> Result<()> {
         .agent()
         .shell(&format!("rmdir {CGROUP}/[0-9] {CGROUP}"))?;
     Ok(())
+}
+
+/// Queues on each partition beside the urgent one.
+const QUEUES: u32 = 29;
+
+/// Thirty queues on each partition, of which the urgent one has a process of its own: none
+/// is stopped for its own process.
+fn partitions(guest: &mut Guest) -> Result<()> {
+    guest.expect_log(TOO_LONG);
+    let mark = guest.device.hiq_mark()?;
+    // It has to know of each partition before there is a program.
+    let module = Module::load(guest, &format!("mode=observe {UNBOUNDED}"))?;
+    divide(guest, Partitions::Cpx)?;
+    module.set(guest, "mode", "off")?;
+    let count = Partitions::Cpx.count(guest.shape.xcc);
+    let full = guest.shape.full() / count;
+    let mut queues = vec![urgent(full, "urgent")];
+    queues.extend((0..QUEUES).map(|number| batch(full, "batch", number)));
+    // One after the other, since each program of ROCr opens each partition; and their save
+    // areas stay, since video memory is short.
+    let start = |gpu| Load::start_settled(guest, patient(json!({"queues": queues, "gpu": gpu})));
+    let loads: Vec<Load> = (0..count).map(start).collect::<Result<_>>()?;
+    is_oversubscribed(guest, mark)?;
+    all_go_on(guest, &loads, 1, "the firmware gives each queue its turn")?;
+
+    module.set(guest, "mode", "enforce")?;
+    let before = completed(guest, &loads)?;
+    all_are_stopped(guest, loads.len())?;
+    for row in Table::Stats.read(guest)? {
+        ensure!(row["stops"].as_u64() > Some(0), "{row}");
+    }
+    urgent_go_on(guest, &loads, &before)?;
+    all_go_on(guest, &loads, 1, "stops leave each queue its turn")?;
+    end(guest, module, loads)
 }
