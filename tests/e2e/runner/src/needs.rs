@@ -21,6 +21,8 @@ pub struct Needs {
     pub small: bool,
     /// A GPU of several dies that the driver can divide into partitions.
     pub divisible: bool,
+    /// A GPU that nobody has divided, of which one node is expected.
+    pub whole: bool,
     /// A GPU whose memory is divided into four parts.
     pub divided_memory: bool,
     /// A GPU that is a virtual function.
@@ -60,6 +62,7 @@ impl Needs {
         once: false,
         small: false,
         divisible: false,
+        whole: false,
         divided_memory: false,
         virtual_function: false,
         bare_metal: false,
@@ -117,7 +120,8 @@ impl Needs {
         (self.compiled && facts.target != COMPILED)
             .then(|| "its kernels are compiled for gfx942".to_owned())
             .or_else(|| {
-                let of_its_own = self.product.is_some() && product != Product::default();
+                let asked = product != Product::default() || virtual_function;
+                let of_its_own = self.product.is_some() && asked;
                 of_its_own.then(|| "it has a GPU of its own".to_owned())
             })
             .or_else(|| {
@@ -152,6 +156,7 @@ impl Needs {
             Needs {
                 divisible: true, ..
             } => "it divides the GPU itself",
+            Needs { whole: true, .. } => "it expects one node of each GPU",
             Needs {
                 sched_policy: 2, ..
             } => "it has no scheduler, of which each partition has one",
@@ -210,6 +215,10 @@ mod tests {
                 bare_metal: true,
                 ..Needs::ANY
             },
+            Needs {
+                product: Some(Product::Mi350x),
+                ..Needs::ANY
+            },
         ];
         for needs in unfit {
             assert_eq!(needs.not_of(Product::Mi300x, false), None);
@@ -233,6 +242,11 @@ mod tests {
         };
         assert_eq!(divides.not_on(Partitions::Spx), None);
         assert!(divides.not_on(Partitions::Cpx).is_some());
+        let whole = Needs {
+            whole: true,
+            ..Needs::ANY
+        };
+        assert!(whole.not_on(Partitions::Cpx).is_some());
         // Each partition of CPX has one die.
         for needs in [Needs::ANY, Needs::ONE_DIE, Needs::ONCE] {
             assert_eq!(needs.not_on(Partitions::Cpx), None);

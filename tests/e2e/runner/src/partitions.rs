@@ -68,6 +68,16 @@ impl Partitions {
         self.is_in_force_at(guest, Slot::Gpu(0))
     }
 
+    /// Has the driver divide the GPU as the suite wants it, after somebody has had it take the
+    /// GPU anew.
+    pub fn restore(guest: &mut Guest) -> Result<()> {
+        let wanted = guest.shape.partitions;
+        if wanted == Partitions::Spx || wanted.is_in_force(guest)? {
+            return Ok(());
+        }
+        wanted.divide(guest)
+    }
+
     fn is_in_force_at(self, guest: &mut Guest, gpu: Slot) -> Result<bool> {
         Ok(guest.agent().read_file(&file(gpu))?.trim() == self.mode())
     }

@@ -228,10 +228,9 @@ impl Configuration {
         if scenario.suite == Suite::Storm {
             command += &self.storm.options();
         }
-        format!(
-            "scripts/test/{command} --xcc {xcc}{product}{parameters} --filter '{}'",
-            scenario.name
-        )
+        // As a shell takes an apostrophe.
+        let name = scenario.name.replace('\'', r"'\''");
+        format!("scripts/test/{command} --xcc {xcc}{product}{parameters} --filter '{name}'")
     }
 
     /// A guest for a scenario with these needs.
@@ -326,11 +325,7 @@ fn run_one(
         Some(guest) => guest,
         None => slot.insert(configuration.start(cache, &scenario.needs)?),
     };
-    let partitions = configuration.partitions;
-    // The one before may have had the driver take the GPU anew.
-    if partitions != Partitions::Spx && !partitions.is_in_force(guest)? {
-        partitions.divide(guest)?;
-    }
+    Partitions::restore(guest)?;
     guest
         .device
         .set_read_pointer(if scenario.needs.rptr_at_completion {
@@ -415,7 +410,7 @@ mod tests {
         };
         let scenario = Scenario {
             suite: Suite::E2e,
-            name: "all is well",
+            name: "all's well",
             needs: Needs::ANY,
             run: |_| Ok(()),
         };
@@ -430,15 +425,15 @@ mod tests {
     fn a_failed_scenario_is_run_again_as_it_was() {
         assert_eq!(
             command("7.3", None),
-            "scripts/test/e2e --kernel 7.3 --xcc 8 --filter 'all is well'"
+            "scripts/test/e2e --kernel 7.3 --xcc 8 --filter 'all'\\''s well'"
         );
         assert_eq!(
             command_by(Clock::Own, "7.3", None),
-            "scripts/test/e2e --kernel 7.3 --clock guest --xcc 8 --filter 'all is well'"
+            "scripts/test/e2e --kernel 7.3 --clock guest --xcc 8 --filter 'all'\\''s well'"
         );
         assert_eq!(
             command("7.3.4", None),
-            "scripts/test/debug --kernel 7.3 e2e --xcc 8 --filter 'all is well'"
+            "scripts/test/debug --kernel 7.3 e2e --xcc 8 --filter 'all'\\''s well'"
         );
     }
 
@@ -446,7 +441,7 @@ mod tests {
     fn with_the_driver_that_it_has_met() {
         assert_eq!(
             command("7.3.4", Some("--kernel 7.3 --driver '/a b'")),
-            "scripts/test/e2e --kernel 7.3 --driver '/a b' --xcc 8 --filter 'all is well'"
+            "scripts/test/e2e --kernel 7.3 --driver '/a b' --xcc 8 --filter 'all'\\''s well'"
         );
     }
 }

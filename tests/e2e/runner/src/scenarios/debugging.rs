@@ -20,11 +20,18 @@ use crate::module::{Module, Table};
 use crate::run_list::accounts;
 use crate::scenario::{Needs, Scenario, Suite};
 
+/// The process that is debugged has an address space on one node, and with more the driver
+/// follows a NULL pointer when it suspends its queues (docs/upstream/no-vm.md).
+const SUSPENDS: Needs = Needs {
+    whole: true,
+    ..Needs::ONE_DIE
+};
+
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "a debugger is told beside transactions what it is told without them",
-        needs: Needs::ONE_DIE,
+        needs: SUSPENDS,
         run: |guest| with_scheduler(guest, "transaction=driver"),
     },
     Scenario {
@@ -32,7 +39,7 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "a debugger is told the same beside transaction=direct",
         needs: Needs {
             driver: DIRECT,
-            ..Needs::ONE_DIE
+            ..SUSPENDS
         },
         run: |guest| with_scheduler(guest, "transaction=direct"),
     },

@@ -25,7 +25,10 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "files and tracepoints are those of the documents",
-        needs: Needs::ONCE,
+        needs: Needs {
+            whole: true,
+            ..Needs::ONCE
+        },
         run: files,
     },
 ];

@@ -44,11 +44,15 @@ pub const SCENARIOS: &[Scenario] = &[
 
 const FILE: &str = "/sys/bus/pci/devices/0000:01:00.0/enforce_isolation";
 
-/// Does something with isolation on.
+/// Does something with isolation on, which the driver wants to be told for each partition.
 fn isolated(guest: &mut Guest, run: impl FnOnce(&mut Guest) -> Result<()>) -> Result<()> {
-    guest.agent().write_file(FILE, "1\n")?;
+    let set = |guest: &mut Guest, value: &str| {
+        let all = vec![value; guest.shape.nodes() as usize];
+        guest.agent().write_file(FILE, &all.join(" "))
+    };
+    set(guest, "1")?;
     run(guest)?;
-    guest.agent().write_file(FILE, "0\n")
+    set(guest, "0")
 }
 
 /// What the driver says when it cannot put KFD's queues back, which is while the test of

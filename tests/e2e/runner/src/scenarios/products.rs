@@ -74,10 +74,13 @@ fn unknown(guest: &mut Guest) -> Result<()> {
     ensure!(rows.len() == 1 && rows[0]["state"] == "armed", "{rows:?}");
     operator::install(guest)?;
     let said = operator::refused(guest, "doctor", "1 of the above must be mended first")?;
+    let facts = shape.product.facts();
+    let device = facts.virtual_device.filter(|_| shape.virtual_function);
+    let device = device.unwrap_or(facts.device);
     operator::says(
         &said,
         &[
-            "MISSING  0000:03:00.0 (1002:75a0, GFX 9.5.0) has a driver",
+            &format!("MISSING  0000:03:00.0 (1002:{device:04x}, GFX 9.5.0) has a driver"),
             "amdgpu of Linux 6.12 does not know GFX 9.5.0: use a newer kernel",
             "0000:01:00.0 node 0 is armed",
         ],

@@ -90,6 +90,8 @@ pub(super) fn expect_reset(guest: &mut Guest) {
         "Failed to suspend process",
         // Memory of a process goes away while the driver cannot stop its queues.
         "Failed to quiesce KFD",
+        // A process ends meanwhile, and the reset takes its queues off.
+        "failed, ret -5",
     ] {
         guest.expect_log(text);
     }
@@ -141,6 +143,8 @@ pub(super) fn expect_hang(guest: &mut Guest) {
         // Before it resets the GPU, Linux 6.12 asks the firmware that hangs.
         "ring kiq_",
         "KCQ disable failed",
+        // On a virtual function the driver writes registers by a ring that hangs with it.
+        "failed to write reg",
     ] {
         guest.expect_log(text);
     }

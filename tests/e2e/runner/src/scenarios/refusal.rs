@@ -13,6 +13,7 @@ use crate::driver_file::{self, Name, CHANGED};
 use crate::guest::Guest;
 use crate::image::{AMDGPU, AMDGPU_PARAMETERS};
 use crate::module::{Module, Table};
+use crate::partitions::Partitions;
 use crate::scenario::{Needs, Scenario, Suite};
 
 pub const SCENARIOS: &[Scenario] = &[
@@ -51,18 +52,19 @@ pub(super) fn reload(guest: &mut Guest, file: &str, parameters: &str) -> Result<
     })?;
     guest.agent().rmmod("amdgpu")?;
     let parameters = format!("{AMDGPU_PARAMETERS} {} {parameters}", guest.image.amdgpu);
-    guest.agent().insmod(file, parameters.trim())
+    guest.agent().insmod(file, parameters.trim())?;
+    Partitions::restore(guest)
 }
 
-/// The node is refused for a reason that names `why`, and says so in the log.
+/// Each node is refused for a reason that names `why`, and says so in the log.
 pub(super) fn is_refused(guest: &mut Guest, why: &str) -> Result<()> {
     guest.wait_for_log(why, PATIENCE)?;
-    let nodes = Table::Stats.wait_for_nodes(guest, 1)?;
-    let refusal = nodes[0]["refusal"].as_str().unwrap_or("");
-    ensure!(
-        nodes[0]["state"] == "refused" && refusal.contains(why),
-        "{nodes:?}"
-    );
+    let nodes = guest.shape.nodes() as usize;
+    for node in Table::Stats.wait_for_nodes(guest, nodes)? {
+        let refusal = node["refusal"].as_str().unwrap_or("");
+        let refused = node["state"] == "refused" && refusal.contains(why);
+        ensure!(refused, "{node}");
+    }
     Ok(())
 }
 

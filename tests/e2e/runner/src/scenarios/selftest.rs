@@ -432,7 +432,9 @@ fn refused(guest: &mut Guest) -> Result<()> {
     let module = module(guest)?;
     let before = Before::of(guest)?;
     says(guest, "", 1, "/nowhere/report")?;
-    says(guest, "--gpu 1", 1, "there is no GPU 1: KFD shows 1")?;
+    let nodes = guest.shape.nodes();
+    let why = format!("there is no GPU {nodes}: KFD shows {nodes}");
+    says(guest, &format!("--gpu {nodes}"), 1, &why)?;
     ensure!(Before::of(guest)? == before);
     module.unload(guest)
 }
