@@ -10,6 +10,7 @@ pub mod hardware;
 pub mod load;
 pub mod measure;
 pub mod measurement;
+pub mod part;
 pub mod picture;
 pub mod plan;
 pub mod probes;

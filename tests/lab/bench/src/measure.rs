@@ -67,10 +67,12 @@ impl Arena {
     }
 
     /// Runs a load to its end under a contender, the module with these settings
-    /// for others than the defaults. `watch` is called after each second of the guest, about.
+    /// for others than the defaults, while others run on other nodes. `watch` is called after
+    /// each second of the guest, about.
     pub fn run(
         &mut self,
         spec: &RunSpec,
+        beside: &[RunSpec],
         contender: Contender,
         settings: &[(&str, u32)],
         mut watch: impl FnMut(&mut Guest) -> Result<()>,
@@ -87,12 +89,16 @@ impl Arena {
             .map(|parameters| Module::load(&mut self.guest, &parameters))
             .transpose()?;
 
-        let load = Load::start(
-            &mut self.guest,
-            serde_json::to_value(only(spec, contender))?,
-        )?;
+        let mut start = |spec| {
+            let specification = serde_json::to_value(only(spec, contender))?;
+            Load::start(&mut self.guest, specification)
+        };
+        let beside: Vec<Load> = beside.iter().map(&mut start).collect::<Result<_>>()?;
+        let load = start(spec)?;
         if let Some(module) = module.as_ref().filter(|_| contender.by_rule()) {
-            for rule in rules(&load.queues, spec) {
+            let all = beside.iter().chain([&load]);
+            let queues: Vec<_> = all.flat_map(|load| load.queues.clone()).collect();
+            for rule in rules(&queues, spec) {
                 module.add_rule(&mut self.guest, &rule)?;
             }
         }
@@ -110,6 +116,13 @@ impl Arena {
         let elapsed = (self.guest.device.now()? - since) * DILATION;
         let after = thread_time(&mut self.guest)?;
         let report = report(&finished)?;
+        for other in &beside {
+            other.stop(&mut self.guest)?;
+        }
+        let nodes = 1 + beside.len();
+        for other in beside {
+            other.finish(&mut self.guest)?;
+        }
         let own_time = scheduler
             .map(|scheduler| scheduler.succeed(&mut self.guest, PATIENCE))
             .transpose()?
@@ -130,7 +143,7 @@ impl Arena {
         }
         Ok(Run {
             tables,
-            ..self.evaluate(report, processor, spec)?
+            ..self.evaluate(report, processor, spec, nodes)?
         })
     }
 
@@ -165,6 +178,7 @@ impl Arena {
         report: RunReport,
         processor: Option<f64>,
         spec: &RunSpec,
+        nodes: usize,
     ) -> Result<Run> {
         let clients = &urgent_clients(spec);
         let (packets, timeline) = self.logs()?;
@@ -200,6 +214,8 @@ impl Arena {
             calls: &calls,
         }
         .preemptions();
+        // Of several nodes the records do not say whose they are.
+        let preemptions = if nodes == 1 { preemptions } else { Vec::new() };
         let transactions = packets
             .iter()
             .filter(|packet| matches!(packet.action, HiqAction::Unmap { .. }))

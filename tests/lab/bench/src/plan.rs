@@ -1,102 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the benchmark runs, and in which kinds of guests.
+//! What the benchmark runs.
 
-use e2e_runner::scenario::Needs;
 use gpreempt_simulator::gpu::{Gpu, Nanos};
 use gpreempt_simulator::loads;
 use gpreempt_simulator::workload::Workload;
 use gpu_workload::spec::RunSpec;
 
 use crate::contender::{Backend, Contender, STRICT};
+use crate::part::Part;
 use crate::suite;
-
-/// A part of the benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, clap::ValueEnum)]
-pub enum Part {
-    /// Every load under every contender.
-    Loads,
-    /// A with another preparation time.
-    Preparation,
-    /// A at another rate, against a client that always has work.
-    Rate,
-    /// The module at another poll interval.
-    Poll,
-    /// Long kernels with other numbers of registers, so of other state.
-    State,
-    /// 1 to 128 queues, on a GPU so small that their save areas fit.
-    Queues,
-    /// A GPU of eight dies.
-    Dies,
-    /// Without the hardware scheduler, for backend=mqd.
-    Mqd,
-}
-
-impl Part {
-    pub const ALL: [Part; 8] = [
-        Part::Loads,
-        Part::Preparation,
-        Part::Rate,
-        Part::Poll,
-        Part::State,
-        Part::Queues,
-        Part::Dies,
-        Part::Mqd,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Part::Loads => "loads",
-            Part::Preparation => "preparation",
-            Part::Rate => "rate",
-            Part::Poll => "poll",
-            Part::State => "state",
-            Part::Queues => "queues",
-            Part::Dies => "dies",
-            Part::Mqd => "mqd",
-        }
-    }
-
-    /// The guest that it runs in.
-    pub fn place(self) -> Place {
-        match self {
-            Part::Queues => Place::Small,
-            Part::Dies => Place::EightDies,
-            Part::Mqd => Place::NoScheduler,
-            _ => Place::Main,
-        }
-    }
-}
-
-/// A guest of some kind. Each run has one of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    Main,
-    Small,
-    EightDies,
-    NoScheduler,
-}
-
-impl Place {
-    pub fn dies(self) -> u32 {
-        match self {
-            Place::EightDies => 8,
-            _ => 1,
-        }
-    }
-
-    pub fn needs(self) -> Needs {
-        Needs {
-            small: self == Place::Small,
-            sched_policy: if self == Place::NoScheduler { 2 } else { 0 },
-            ..Needs::ANY
-        }
-    }
-
-    /// Whether the driver's functions that are probed are used there.
-    pub fn probes(self) -> bool {
-        self != Place::NoScheduler
-    }
-}
 
 /// A load, and the contenders that take turns with it.
 #[derive(Clone, Debug)]
@@ -105,7 +17,10 @@ pub struct Experiment {
     pub load: String,
     /// What a sweep varies.
     pub x: Option<f64>,
+    /// What is measured.
     pub spec: RunSpec,
+    /// What runs meanwhile on the GPU's other nodes.
+    pub beside: Vec<RunSpec>,
     pub contenders: Vec<Contender>,
     /// Settings of the module other than the defaults, as on hardware.
     pub settings: Vec<(&'static str, u32)>,
@@ -196,6 +111,7 @@ pub fn experiments(part: Part, units: u32, extent: &Extent) -> Vec<Experiment> {
             load: workload.name.clone(),
             x,
             spec,
+            beside: Vec::new(),
             contenders,
             settings: Vec::new(),
         }
@@ -264,6 +180,26 @@ pub fn experiments(part: Part, units: u32, extent: &Extent) -> Vec<Experiment> {
             .filter(|name| extent.wants(name))
             .map(|name| of(&named(name), None, &BOTH_WAYS))
             .collect(),
+        Part::Partitions => ["TOKEN"]
+            .iter()
+            .filter(|name| extent.wants(name))
+            .flat_map(|name| {
+                extent
+                    .points(&[1, 8])
+                    .into_iter()
+                    .map(move |all| (name, all))
+            })
+            .map(|(name, all): (_, u32)| {
+                let workload = named(name);
+                Experiment {
+                    load: format!("{name} on {all}"),
+                    beside: (1..all)
+                        .map(|other| elsewhere(&workload, &gpu, other, extent))
+                        .collect(),
+                    ..of(&workload, Some(all.into()), &BOTH_WAYS)
+                }
+            })
+            .collect(),
         Part::Mqd => ["A", "L"]
             .iter()
             .filter(|name| extent.wants(name))
@@ -293,6 +229,20 @@ fn state(gpu: &Gpu, registers: u32, extent: &Extent) -> RunSpec {
     spec
 }
 
+/// A load with other arrivals on another node, which lasts until it is stopped.
+fn elsewhere(workload: &Workload, gpu: &Gpu, node: u32, extent: &Extent) -> RunSpec {
+    const LONGER_THAN_ANY: Nanos = 120_000_000_000;
+    RunSpec {
+        gpu: node as usize,
+        ..suite::spec(
+            workload,
+            gpu,
+            LONGER_THAN_ANY,
+            extent.seed + u64::from(node),
+        )
+    }
+}
+
 /// A process for each queue would take more memory than the guest has.
 fn few_processes(spec: &mut RunSpec) {
     for queue in &mut spec.queues {
@@ -304,6 +254,7 @@ fn few_processes(spec: &mut RunSpec) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::part::Place;
     use std::collections::{BTreeMap, BTreeSet};
 
     fn extent() -> Extent {
@@ -336,7 +287,12 @@ mod tests {
             let all = experiments(part, 40, &extent());
             let sweeps = matches!(
                 part,
-                Part::Preparation | Part::Rate | Part::Poll | Part::State | Part::Queues
+                Part::Preparation
+                    | Part::Rate
+                    | Part::Poll
+                    | Part::State
+                    | Part::Queues
+                    | Part::Partitions
             );
             assert!(all.iter().all(|one| one.x.is_some() == sweeps), "{part:?}");
         }
@@ -388,6 +344,21 @@ mod tests {
             assert_eq!(hints, experiment.x > Some(0.0), "{}", experiment.load);
             assert!(experiment.contenders.len() >= THREE.len());
         }
+    }
+
+    #[test]
+    fn each_partition_has_a_load_of_its_own() {
+        let all = experiments(Part::Partitions, 8, &extent());
+        let nodes = |experiment: &Experiment| {
+            let beside = experiment.beside.iter().map(|spec| (spec.gpu, spec.seed));
+            beside.collect::<BTreeSet<_>>()
+        };
+        for experiment in &all {
+            assert_eq!(experiment.spec.gpu, 0, "{}", experiment.load);
+            let beside = nodes(experiment).len() as f64;
+            assert_eq!(experiment.x, Some(1.0 + beside), "{}", experiment.load);
+        }
+        assert_eq!(nodes(&all[1]).first(), Some(&(1, 2)));
     }
 
     #[test]

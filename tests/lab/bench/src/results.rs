@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contender::Contender;
 use crate::measurement::Measurement;
-use crate::plan::Part;
+use crate::part::Part;
 use crate::suite;
 
 pub const SCHEMA: u32 = 4;

@@ -12,7 +12,7 @@ use gpreempt_simulator::simulation::RunResult;
 use gpreempt_simulator::workload::Workload;
 
 use crate::contender::{Contender, STRICT};
-use crate::plan::Part;
+use crate::part::Part;
 use crate::results::{Results, Simulated};
 use crate::statistics::percentile;
 use crate::suite::{self, WARM_UP};

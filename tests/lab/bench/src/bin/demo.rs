@@ -182,7 +182,7 @@ struct Demo {
 impl Demo {
     fn run(&mut self, contender: Contender) -> Result<Run> {
         let mut progress = Progress::begin(&mut self.arena.guest, self.duration)?;
-        self.arena.run(&self.load, contender, &[], |guest| {
+        self.arena.run(&self.load, &[], contender, &[], |guest| {
             if progress.tell(guest)? && contender == STRICT {
                 say("");
                 say(&table_of_queues(guest)?);

@@ -9,7 +9,7 @@ use super::{cases, contenders, durations, Case, Figures};
 use gpu_workload::latency::summary;
 
 use crate::contender::Contender;
-use crate::plan::Part;
+use crate::part::Part;
 use crate::results::Results;
 
 const GOAL_P99: f64 = 1.05;

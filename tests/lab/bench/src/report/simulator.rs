@@ -7,7 +7,7 @@ use gpu_workload::latency::summary;
 
 use super::Figures;
 use crate::contender::Contender;
-use crate::plan::Part;
+use crate::part::Part;
 use crate::results::Results;
 
 /// The same requests in the simulator.

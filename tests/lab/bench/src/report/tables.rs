@@ -9,7 +9,7 @@ use super::conditions::conditions;
 use super::simulator::beside_the_simulator;
 use super::{cases, contenders, floor, worst_client, Figures};
 use crate::contender::Contender;
-use crate::plan::Part;
+use crate::part::Part;
 use crate::results::{Outcome, Results};
 use crate::split::Split;
 use crate::statistics::Spread;
@@ -61,6 +61,7 @@ fn title(part: Part) -> &'static str {
         Part::State => "State to be saved",
         Part::Queues => "Number of queues",
         Part::Dies => "Eight dies",
+        Part::Partitions => "Eight partitions",
         Part::Mqd => "Without the hardware scheduler",
     }
 }
@@ -77,6 +78,7 @@ fn about(part: Part) -> &'static str {
         Part::State => "Load L, 8 workgroups of 4 waves a unit; x is the vector registers of a best-effort kernel.",
         Part::Queues => "x queues with small requests, one of ten urgent, 20,000 requests a second in all, on a GPU of 4 units.",
         Part::Dies => "A GPU of 8 dies with 8 units each, as one node.",
+        Part::Partitions => "The same GPU as 8 nodes (CPX). x of them have the load, with other arrivals each, and one is measured.",
         Part::Mqd => "Another boot, with `sched_policy=2`.",
     }
 }

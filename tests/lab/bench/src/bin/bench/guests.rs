@@ -13,11 +13,13 @@ use clap::Args;
 use e2e_runner::cache::{key, make_directory, module, program, Cache, Kernel};
 use e2e_runner::device::Shape;
 use e2e_runner::image::Clock;
+use e2e_runner::partitions::Partitions;
 use e2e_runner::scenario::Configuration;
 use gpreempt_bench::contender::Contender;
 use gpreempt_bench::load::DILATION;
 use gpreempt_bench::measure::Arena;
-use gpreempt_bench::plan::{experiments, Experiment, Extent, Part, Place};
+use gpreempt_bench::part::{Part, Place};
+use gpreempt_bench::plan::{experiments, Experiment, Extent};
 use gpreempt_bench::report;
 use gpreempt_bench::results::{Conditions, Name, Outcome, Record, Results, SCHEMA};
 use gpreempt_bench::settings;
@@ -221,13 +223,14 @@ fn begin(file: &Path, conditions: Conditions) -> Result<Results> {
 fn configuration(kernel: &Kernel, place: Place) -> Configuration {
     Configuration {
         clock: Clock::Hurried,
+        partitions: place.partitions(),
         ..Configuration::new(kernel.clone(), place.dies())
     }
 }
 
-/// A GPU's compute units.
+/// A node's compute units.
 fn units(shape: &Shape) -> u32 {
-    4 * shape.cu_per_sh * shape.xcc
+    4 * shape.cu_per_sh * shape.dies()
 }
 
 /// Puts the simulator's figures beside those that were measured.
@@ -288,6 +291,7 @@ impl Bench {
     fn measure(&self, job: &Job) -> Result<Outcome> {
         let needs = job.place.needs();
         let mut guest = configuration(&self.kernel, job.place).start(&self.cache, &needs)?;
+        Partitions::restore(&mut guest)?;
         guest.device.set_aql_packet(suite::timing().aql_packet)?;
         let mut arena = Arena::new(guest, job.place.probes())?;
         let Job {
@@ -329,6 +333,7 @@ fn run(
 ) -> Result<Outcome> {
     let run = arena.run(
         &experiment.spec,
+        &experiment.beside,
         contender,
         &experiment.settings,
         |_| Ok(()),

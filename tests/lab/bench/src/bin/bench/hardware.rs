@@ -10,7 +10,7 @@ use clap::Args;
 use e2e_runner::cache::make_directory;
 use gpreempt_bench::contender::Contender;
 use gpreempt_bench::hardware;
-use gpreempt_bench::plan::Part;
+use gpreempt_bench::part::Part;
 use gpreempt_bench::report;
 use gpreempt_bench::results::{Conditions, Name, Outcome, Record, Results, SCHEMA};
 use gpreempt_bench::settings;
