@@ -20,6 +20,7 @@ use crate::failed::NotStarted;
 use crate::image::{write_disk, Image};
 use crate::log::Expected;
 use crate::machine::{console, Console, Machine, Slot};
+use crate::partitions::Partitions;
 use crate::snapshot::Snapshot;
 use crate::storm::Plan;
 
@@ -102,6 +103,7 @@ impl Guest {
 
     fn wait_for_devices(&mut self) -> Result<()> {
         self.wait_for_gpus(1)?;
+        Partitions::restore(self)?;
         self.unpack(Slot::Disk, FILES)
     }
 

@@ -68,8 +68,7 @@ impl Partitions {
         self.is_in_force_at(guest, Slot::Gpu(0))
     }
 
-    /// Has the driver divide the GPU as the suite wants it, after somebody has had it take the
-    /// GPU anew.
+    /// Has the driver divide the GPU as the suite wants it, when it has just taken it.
     pub fn restore(guest: &mut Guest) -> Result<()> {
         let wanted = guest.shape.partitions;
         if wanted == Partitions::Spx || wanted.is_in_force(guest)? {

@@ -119,7 +119,7 @@ impl Arena {
         for other in &beside {
             other.stop(&mut self.guest)?;
         }
-        let nodes = 1 + beside.len();
+        let one_node = beside.is_empty();
         for other in beside {
             other.finish(&mut self.guest)?;
         }
@@ -141,10 +141,12 @@ impl Arena {
             tables = self.tables()?;
             module.unload(&mut self.guest)?;
         }
-        Ok(Run {
-            tables,
-            ..self.evaluate(report, processor, spec, nodes)?
-        })
+        let mut run = self.evaluate(report, processor, spec)?;
+        if !one_node {
+            // The records do not say of which node they are.
+            run.measurement.preemptions.clear();
+        }
+        Ok(Run { tables, ..run })
     }
 
     /// The module's tables that tell of what it has done.
@@ -178,7 +180,6 @@ impl Arena {
         report: RunReport,
         processor: Option<f64>,
         spec: &RunSpec,
-        nodes: usize,
     ) -> Result<Run> {
         let clients = &urgent_clients(spec);
         let (packets, timeline) = self.logs()?;
@@ -214,8 +215,6 @@ impl Arena {
             calls: &calls,
         }
         .preemptions();
-        // Of several nodes the records do not say whose they are.
-        let preemptions = if nodes == 1 { preemptions } else { Vec::new() };
         let transactions = packets
             .iter()
             .filter(|packet| matches!(packet.action, HiqAction::Unmap { .. }))

@@ -10,7 +10,6 @@ use crate::cache::Cache;
 use crate::guest::Guest;
 use crate::image::Image;
 use crate::machine::Console;
-use crate::partitions::Partitions;
 use crate::scenario::{Needs, Scenario, Suite};
 
 const OWN_CLOCK: Needs = Needs {
@@ -64,7 +63,6 @@ fn holds(guest: &mut Guest, processors: u32) -> Result<()> {
             ..guest.image.clone()
         };
         let mut held = Guest::start(&Cache::open()?, &image, &guest.shape, 0, Console::File)?;
-        Partitions::restore(&mut held)?;
         let (lines, places) = starts_at_bound(&mut held, STARTS)?;
         let taken = taken(&held.emulator_said()?)?;
         for at in places {

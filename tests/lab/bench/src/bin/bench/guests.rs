@@ -13,7 +13,6 @@ use clap::Args;
 use e2e_runner::cache::{key, make_directory, module, program, Cache, Kernel};
 use e2e_runner::device::Shape;
 use e2e_runner::image::Clock;
-use e2e_runner::partitions::Partitions;
 use e2e_runner::scenario::Configuration;
 use gpreempt_bench::contender::Contender;
 use gpreempt_bench::load::DILATION;
@@ -291,7 +290,6 @@ impl Bench {
     fn measure(&self, job: &Job) -> Result<Outcome> {
         let needs = job.place.needs();
         let mut guest = configuration(&self.kernel, job.place).start(&self.cache, &needs)?;
-        Partitions::restore(&mut guest)?;
         guest.device.set_aql_packet(suite::timing().aql_packet)?;
         let mut arena = Arena::new(guest, job.place.probes())?;
         let Job {
