@@ -38,11 +38,16 @@ impl Pass<'_> {
         let now = self.now;
         let mut failed = None;
         for outcome in outcomes {
+            let at = self.queues.find(outcome.queue.0, usize::MAX);
+            let queue = at.and_then(|at| self.queues.get_mut(at));
             match outcome.report {
-                Report::Done => {}
+                Report::Done => {
+                    if queue.is_some_and(|one| matches!(one.phase, Phase::Stopping(_))) {
+                        self.node.recovery.stopped(now);
+                    }
+                }
                 Report::NothingToDo | Report::Failed(FailureKind::Passing) => {
-                    let at = self.queues.find(outcome.queue.0, usize::MAX);
-                    if let Some(queue) = at.and_then(|at| self.queues.get_mut(at)) {
+                    if let Some(queue) = queue {
                         queue.refuse(now, outcome.report != Report::NothingToDo);
                     }
                 }

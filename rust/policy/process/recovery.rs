@@ -10,7 +10,8 @@ use crate::terms::{Arming, FailureKind, Nanos};
 /// fails again.
 pub const RETRY_FIRST: Nanos = Nanos::from_millis(10);
 
-/// The longest time that a node is left alone before the next try.
+/// The longest time that a node is left alone before the next try, and for how long stops
+/// have to work until failures are forgotten.
 pub const RETRY_LONGEST: Nanos = Nanos::from_millis(10_000);
 
 /// Whether a node is preempted, and since when it fails.
@@ -18,6 +19,8 @@ pub const RETRY_LONGEST: Nanos = Nanos::from_millis(10_000);
 pub(crate) struct Recovery {
     /// Failed transactions in a row.
     failures: u32,
+    /// When the first stop after the last failure was carried out.
+    works_since: Option<Nanos>,
     /// No stops before this time.
     alone_until: Nanos,
     /// Nothing at all before this time.
@@ -26,13 +29,21 @@ pub(crate) struct Recovery {
 }
 
 impl Recovery {
-    /// A transaction failed. Returns until when the node is left alone.
-    pub(crate) fn failed(&mut self, now: Nanos, config: &Config, kind: FailureKind) -> Nanos {
-        // Failures are in a row when the node was not well for the longest time
-        // in between.
-        if now >= self.alone_until.after(RETRY_LONGEST) {
+    /// A stop was carried out. Only stops tell failures apart: time alone does not, in which
+    /// the driver waits for firmware and resets the GPU, or nobody is stopped.
+    pub(crate) fn stopped(&mut self, now: Nanos) {
+        if self.failures == 0 {
+            return;
+        }
+        let since = *self.works_since.get_or_insert(now);
+        if now >= since.after(RETRY_LONGEST) {
             self.failures = 0;
         }
+    }
+
+    /// A transaction failed. Returns until when the node is left alone.
+    pub(crate) fn failed(&mut self, now: Nanos, config: &Config, kind: FailureKind) -> Nanos {
+        self.works_since = None;
         let pause = RETRY_FIRST.doubled(self.failures, RETRY_LONGEST);
         self.failures = self.failures.saturating_add(1);
         self.alone_until = now.after(pause);
@@ -70,16 +81,50 @@ impl Recovery {
 mod tests {
     use super::*;
 
-    #[test]
-    fn failures_far_apart_are_not_in_a_row() {
+    /// Has a node fail again and again, each time after something else, and returns how
+    /// many failures disarm it. `None`: more than a hundred.
+    fn disarming(mut between: impl FnMut(&mut Recovery, Nanos) -> Nanos) -> Option<u32> {
         let config = Config::new();
         let mut recovery = Recovery::default();
         let mut now = Nanos(1);
-        for _ in 0..100 {
-            recovery.failed(now, &config, FailureKind::Broken);
-            now = now.after(RETRY_FIRST).after(RETRY_LONGEST);
-            assert_eq!(recovery.arming(now), Arming::Armed);
+        (1..=100).find(|_| {
+            now = recovery.failed(now, &config, FailureKind::Rebuilt);
+            let disarmed = recovery.arming(now) == Arming::Disarmed;
+            now = between(&mut recovery, now);
+            disarmed
+        })
+    }
+
+    #[test]
+    fn time_alone_does_not_tell_failures_apart() {
+        let most = Some(Config::new().numbers.disarm_after);
+        for time in [Nanos::ZERO, RETRY_LONGEST, Nanos::SECOND.times(3_600)] {
+            assert_eq!(disarming(|_, now| now.after(time)), most, "{time:?}");
         }
+    }
+
+    #[test]
+    fn failures_are_not_in_a_row_when_stops_have_worked_for_long() {
+        let most = Some(Config::new().numbers.disarm_after);
+        let almost = Nanos(RETRY_LONGEST.0 - 1);
+        for (works, expected) in [(RETRY_LONGEST, None), (almost, most), (Nanos::ZERO, most)] {
+            let found = disarming(|recovery, now| {
+                recovery.stopped(now);
+                recovery.stopped(now.after(works));
+                now.after(works)
+            });
+            assert_eq!(found, expected, "{works:?}");
+        }
+    }
+
+    /// A stop that worked before a failure says nothing of the time after it.
+    #[test]
+    fn stops_on_both_sides_of_a_failure_do_not_add_up() {
+        let found = disarming(|recovery, now| {
+            recovery.stopped(now);
+            now.after(RETRY_LONGEST)
+        });
+        assert_eq!(found, Some(Config::new().numbers.disarm_after));
     }
 
     #[test]

@@ -106,6 +106,42 @@ const KEPT: &[Line] = &[
     Times(9, &[Look(10_000, &[])]),
 ];
 
+/// Queue 1 does not yield when it is stopped, and the GPU is reset.
+const HANGS: &[Line] = &[
+    Line::Port(Port::Fails(FailureKind::Rebuilt)),
+    Runs(1),
+    Quiet(1),
+    Times(1, REQUEST),
+    Line::Port(Port::Obeys),
+    Idles(2),
+    Look(100, &[]),
+    Look(20_000_000, &[]),
+];
+
+/// Queue 1 is stopped for a moment.
+const YIELDS: &[Line] = &[
+    Runs(1),
+    Quiet(1),
+    Times(1, REQUEST),
+    Idles(2),
+    Look(1_000, CALM_1),
+    Quiet(1),
+];
+
+/// Queue 1 is found stopped and started.
+const FOUND: &[Line] = &[
+    Seen(1, |seen| seen.state = QueueState::StoppedByUs),
+    Look(100, &[(Start, 1, Reason::Orphan)]),
+    Quiet(1),
+];
+
+/// The second failure disarms.
+const DISARMED_SOON: Line = Line::Config(|config| config.numbers.disarm_after = 2);
+
+fn is_disarmed(step: &Step) -> bool {
+    step.arming == Arming::Disarmed
+}
+
 /// Queue 1 is stopped for a hint of queue 2.
 const HINTED: &[Line] = &[Times(1, BELOW), Seen(2, hints), Look(100, STOP_1)];
 
@@ -2976,6 +3012,68 @@ pub const CASES: &[Case] = &[
             Look(60_000_000, &[]),
             Tell(|scheduler| scheduler.rearm()),
             Look(100, STOP_1),
+        ],
+    },
+    Case {
+        name: "failures are in a row however rarely anybody is stopped",
+        scene: &[
+            DISARMED_SOON,
+            Times(1, BELOW),
+            Times(1, HANGS),
+            Line::Step("it is armed", |step| step.arming == Arming::Armed),
+            Times(1, HANGS),
+            Line::Step("it is disarmed", is_disarmed),
+        ],
+    },
+    Case {
+        name: "failures are not in a row when stops have worked for ten seconds in between",
+        scene: &[
+            DISARMED_SOON,
+            Times(1, BELOW),
+            Times(3, &[
+                Times(1, HANGS),
+                Times(1, YIELDS),
+                Look(10_000_000, &[]),
+                Times(1, YIELDS),
+            ]),
+            Line::Step("it is armed", |step| step.arming == Arming::Armed),
+        ],
+    },
+    Case {
+        name: "stops that have not worked for ten seconds do not tell failures apart",
+        scene: &[
+            DISARMED_SOON,
+            Times(1, BELOW),
+            Times(1, HANGS),
+            Times(1, YIELDS),
+            Look(9_000_000, &[]),
+            Times(1, YIELDS),
+            Look(9_000_000, &[]),
+            Times(1, HANGS),
+            Line::Step("it is disarmed", is_disarmed),
+        ],
+    },
+    Case {
+        name: "stops on both sides of a failure do not add up",
+        scene: &[
+            Line::Config(|config| config.numbers.disarm_after = 3),
+            Times(1, BELOW),
+            Times(2, &[Times(1, HANGS), Times(1, YIELDS)]),
+            Times(1, HANGS),
+            Line::Step("it is disarmed", is_disarmed),
+        ],
+    },
+    Case {
+        name: "starts that work do not tell failures apart",
+        scene: &[
+            DISARMED_SOON,
+            Times(1, BELOW),
+            Times(1, HANGS),
+            Times(1, FOUND),
+            Look(10_000_000, &[]),
+            Times(1, FOUND),
+            Times(1, HANGS),
+            Line::Step("it is disarmed", is_disarmed),
         ],
     },
     Case {

@@ -720,6 +720,30 @@ const BUGS: &[Bug] = &[
         "a port that fails again and again is disarmed, and armed by an operator",
     ),
     Bug(
+        "process/recovery.rs",
+        "        self.works_since = None;\n",
+        "",
+        "stops on both sides of a failure do not add up",
+    ),
+    Bug(
+        "process/recovery.rs",
+        "if now >= since.after(RETRY_LONGEST) {",
+        "if false {",
+        "failures are not in a row when stops have worked for ten seconds in between",
+    ),
+    Bug(
+        "process/recovery.rs",
+        "if now >= since.after(RETRY_LONGEST) {",
+        "if now >= since {",
+        "stops that have not worked for ten seconds do not tell failures apart",
+    ),
+    Bug(
+        "pass/ingest.rs",
+        "matches!(one.phase, Phase::Stopping(_))",
+        "one.id.0 > 0",
+        "starts that work do not tell failures apart",
+    ),
+    Bug(
         "pass/ingest.rs",
         "Report::NothingToDo | Report::Failed(FailureKind::Passing) =>",
         "Report::NothingToDo =>",
