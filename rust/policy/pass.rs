@@ -96,8 +96,7 @@ impl Pass<'_> {
     }
 
     fn may_stop(&self) -> bool {
-        let armed = self.step.arming == Arming::Armed;
-        self.config.mode != Mode::Off && armed && !self.node.releasing
+        self.config.mode != Mode::Off && self.step.arming == Arming::Armed && !self.node.releasing
     }
 
     /// Look again at this time at the latest.

@@ -42,8 +42,8 @@ impl Pass<'_> {
             let queue = at.and_then(|at| self.queues.get_mut(at));
             match outcome.report {
                 Report::Done => {
-                    if queue.is_some_and(|one| matches!(one.phase, Phase::Stopping(_))) {
-                        self.node.recovery.stopped(now);
+                    if let Some(stop) = queue.and_then(|one| one.phase.lasting_stop()) {
+                        self.node.recovery.stopped(stop.since, now);
                     }
                 }
                 Report::NothingToDo | Report::Failed(FailureKind::Passing) => {
@@ -83,10 +83,8 @@ impl Pass<'_> {
             };
             hint = at.wrapping_add(1);
             let unmet = self.queues.get_mut(at).filter(|queue| queue.pass != pass);
-            let Some(queue) = unmet else {
-                count(&mut self.step.duplicates);
-                continue;
-            };
+            // Another observation that names the same queue says nothing.
+            let Some(queue) = unmet else { continue };
             queue.meet(pass, self.config, observation);
             if owner != Some(observation.process) {
                 let (before, budget) = (queue.process_at, queue.rating.stop_budget);

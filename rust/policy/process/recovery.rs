@@ -19,7 +19,7 @@ pub const RETRY_LONGEST: Nanos = Nanos::from_millis(10_000);
 pub(crate) struct Recovery {
     /// Failed transactions in a row.
     failures: u32,
-    /// When the first stop after the last failure was carried out.
+    /// When it was heard of the first stop that worked after the last failure.
     works_since: Option<Nanos>,
     /// No stops before this time.
     alone_until: Nanos,
@@ -29,14 +29,12 @@ pub(crate) struct Recovery {
 }
 
 impl Recovery {
-    /// A stop was carried out. Only stops tell failures apart: time alone does not, in which
-    /// the driver waits for firmware and resets the GPU, or nobody is stopped.
-    pub(crate) fn stopped(&mut self, now: Nanos) {
-        if self.failures == 0 {
-            return;
-        }
+    /// A stop was carried out that was decided at this time. Only stops tell failures apart:
+    /// time alone does not, in which the driver waits for firmware and resets the GPU, or
+    /// nobody is stopped.
+    pub(crate) fn stopped(&mut self, decided: Nanos, now: Nanos) {
         let since = *self.works_since.get_or_insert(now);
-        if now >= since.after(RETRY_LONGEST) {
+        if decided >= since.after(RETRY_LONGEST) {
             self.failures = 0;
         }
     }
@@ -109,8 +107,8 @@ mod tests {
         let almost = Nanos(RETRY_LONGEST.0 - 1);
         for (works, expected) in [(RETRY_LONGEST, None), (almost, most), (Nanos::ZERO, most)] {
             let found = disarming(|recovery, now| {
-                recovery.stopped(now);
-                recovery.stopped(now.after(works));
+                recovery.stopped(now, now);
+                recovery.stopped(now.after(works), now.after(works));
                 now.after(works)
             });
             assert_eq!(found, expected, "{works:?}");
@@ -121,8 +119,20 @@ mod tests {
     #[test]
     fn stops_on_both_sides_of_a_failure_do_not_add_up() {
         let found = disarming(|recovery, now| {
-            recovery.stopped(now);
+            recovery.stopped(now, now);
             now.after(RETRY_LONGEST)
+        });
+        assert_eq!(found, Some(Config::new().numbers.disarm_after));
+    }
+
+    /// The driver may wait for firmware between the decision and the report, of the first
+    /// stop and of the last.
+    #[test]
+    fn how_long_stops_take_does_not_tell_failures_apart() {
+        let found = disarming(|recovery, now| {
+            recovery.stopped(now, now.after(RETRY_LONGEST));
+            recovery.stopped(now.after(RETRY_LONGEST), now.after(RETRY_LONGEST.times(2)));
+            now.after(RETRY_LONGEST.times(2))
         });
         assert_eq!(found, Some(Config::new().numbers.disarm_after));
     }

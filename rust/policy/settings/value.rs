@@ -26,9 +26,7 @@ impl fmt::Display for SetError {
         match self {
             SetError::Unknown => f.write_str("there is no such parameter"),
             SetError::Invalid(remedy) => f.write_str(remedy),
-            SetError::Gone(instead) => {
-                write!(f, "no longer a value of this parameter: {instead}")
-            }
+            SetError::Gone(instead) => write!(f, "no longer a value of this parameter: {instead}"),
             SetError::OutOfRange(min, max) => {
                 write!(f, "out of range: give a number from {min} to {max}")
             }

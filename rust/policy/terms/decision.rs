@@ -179,8 +179,6 @@ pub struct Step {
     pub running: usize,
     /// Queues beyond the storage's capacity. They are exempt.
     pub untracked: usize,
-    /// Observations ignored because an earlier one names the same queue.
-    pub duplicates: usize,
     /// Stopped queues that something other than the policy started.
     pub healed: usize,
     /// The output was too small; the rest follows in the next step.

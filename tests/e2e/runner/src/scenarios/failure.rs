@@ -172,8 +172,7 @@ fn not_again(guest: &mut Guest) -> Result<()> {
 }
 
 /// After each failure the GPU is reset, which mends it, and its programs end. The
-/// second one is a failure in a row, because the node has not been well for long in
-/// between.
+/// second one is a failure in a row, because only one stop has worked in between.
 fn in_a_row(guest: &mut Guest) -> Result<()> {
     const FAILURE: &str = "the queues could not be taken off the GPU";
     const RESET: &str = ") succeeded!";
