@@ -2,7 +2,7 @@
 
 //! Where a node is found, by what its queues are stopped, and what the log calls it.
 
-use gpreempt_policy::Config;
+use gpreempt_policy::{Config, NodeName};
 use kernel::fmt;
 use kfd::{
     act::{backend::Backend, hws::Hws},
@@ -16,6 +16,14 @@ use kfd::{
 /// What the log and the tables call a GPU: its PCI address.
 pub(crate) fn gpu_name(device: &Device) -> &str {
     device.name().to_str().unwrap_or("?")
+}
+
+/// What a rule calls a node of a GPU.
+pub(crate) fn node_name(device: &Device, index: usize) -> NodeName<'_> {
+    NodeName {
+        gpu: gpu_name(device),
+        index: u32::try_from(index).unwrap_or(u32::MAX),
+    }
 }
 
 /// A node of a GPU that the driver has at present. It is looked up each time,

@@ -10,7 +10,7 @@ use crate::node::places::Places;
 use crate::node::roster::{Queue, Roster};
 use core::cell::Cell;
 use core::pin::Pin;
-use gpreempt_policy::{Priority, QueueId, RuleEffect, QUEUE_SLOTS};
+use gpreempt_policy::{NodeName, Priority, QueueId, RuleEffect, QUEUE_SLOTS};
 use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -94,15 +94,29 @@ fn rename_and_move(node: &Node<'_>) -> Result {
     Ok(())
 }
 
-/// Rules for the kernel's first program, and the number of the rule that is found for what
-/// has its process id and began so much later.
-fn found_later(node: &Node<'_>, rules: &Rules, later: u64) -> Result<Option<u32>> {
+/// Nodes as rules name them.
+const FIRST: NodeName<'_> = on("0000:c1:00.0", 0);
+const SECOND: NodeName<'_> = on("0000:c1:00.0", 1);
+const THIRD: NodeName<'_> = on("0001:c1:00.0", 1);
+
+const fn on(gpu: &str, index: u32) -> NodeName<'_> {
+    NodeName { gpu, index }
+}
+
+/// The number of the rule that is found for what has the process id of the kernel's first
+/// program and began so much later.
+fn found_later(
+    node: &Node<'_>,
+    rules: &Rules,
+    later: u64,
+    name: NodeName<'_>,
+) -> Result<Option<u32>> {
     Fake::own_named(c"any", 5, later)?;
     let survey = look(node)?;
     let owner = Fake::now().processes[0].process as usize;
     let mut seen = survey.processes().iter();
     let process = seen.find(|seen| seen.process == owner).ok_or(ENOENT)?;
-    let found = rules.find(&process.task.identity());
+    let found = rules.find(&process.task.identity(), name);
     Ok(found.map(|rule| rule.id))
 }
 
@@ -363,7 +377,7 @@ mod tests {
     #[test]
     fn each_change_of_rules_is_told_with_the_highest_level_of_them() -> Result {
         let rules = KBox::pin_init(Rules::new(), GFP_KERNEL)?;
-        let level = |rules: &Rules| rules.highest().map(Priority::level);
+        let level = |rules: &Rules| rules.highest(FIRST).map(Priority::level);
         same(level(&rules), None)?;
         let mut last = rules.generation();
         for (rule, add, highest) in [
@@ -375,6 +389,8 @@ mod tests {
             ("4 comm=four prio=15", true, Some(15)),
             ("4", false, Some(0)),
             ("2", false, None),
+            ("2 comm=two node=0000:c1:00.0/1 prio=11", true, None),
+            ("3 comm=two node=0000:c1:00.0/0 prio=10", true, Some(10)),
         ] {
             match add {
                 true => rules.add(rule)?,
@@ -384,8 +400,24 @@ mod tests {
             same(rules.generation() != last, true)?;
             last = rules.generation();
         }
-        same(rules.del("3"), Err(ENOENT))?;
+        same(rules.highest(SECOND).map(Priority::level), Some(11))?;
+        same(rules.del("4"), Err(ENOENT))?;
         same(rules.generation(), last)
+    }
+
+    /// The lower number is for another node, or for another GPU.
+    #[test]
+    fn a_rule_for_a_node_counts_there_alone() -> Result {
+        let rules = KBox::pin_init(Rules::new(), GFP_KERNEL)?;
+        rules.add("5 pid=1 node=0000:c1:00.0/1 prio=3")?;
+        rules.add("6 pid=1 node=0001:c1:00.0/0 prio=3")?;
+        rules.add("7 pid=1 node=0000:c1:00.0/0 prio=4")?;
+        rules.add("9 pid=1 prio=4")?;
+        for (name, number) in [(FIRST, 7), (SECOND, 5), (THIRD, 9)] {
+            let found = with_node(|node| found_later(node, &rules, 0, name))?;
+            same(found, Some(number))?;
+        }
+        Ok(())
     }
 
     #[test]
@@ -394,7 +426,7 @@ mod tests {
         rules.add("5 pid=1 prio=3")?;
         rules.add("9 comm=any prio=4")?;
         for (later, number) in [(0, 5), (1, 9)] {
-            let found = with_node(|node| found_later(node, &rules, later))?;
+            let found = with_node(|node| found_later(node, &rules, later, FIRST))?;
             same(found, Some(number))?;
         }
         Ok(())

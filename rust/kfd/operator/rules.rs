@@ -8,11 +8,11 @@ use crate::{
     driver::process::{Identity, Program, COMM_LEN},
     kernel::{cgroup::Cgroup, compat::*, wake},
 };
-use gpreempt_policy::{unescaped, Priority, RuleEffect, RuleText, SetError, Subject, LEVELS};
+use gpreempt_policy::{unescaped, NodeName, Priority, RuleEffect, RuleText, SetError, Subject};
 use kernel::{
     prelude::*,
     sync::{
-        atomic::{Acquire, Atomic, Relaxed, Release},
+        atomic::{Acquire, Atomic, Release},
         Mutex, MutexGuard,
     },
 };
@@ -33,11 +33,20 @@ struct Rule {
     id: u32,
     effect: RuleEffect,
     matches: Matches,
+    /// The only node on which it counts: the GPU's address, and the node's number in it.
+    node: Option<(KVec<u8>, u32)>,
     /// As it was written.
     text: KVec<u8>,
 }
 
 impl Rule {
+    fn counts_on(&self, node: NodeName<'_>) -> bool {
+        let is_it = |(gpu, index): &(KVec<u8>, u32)| {
+            gpu.eq_ignore_ascii_case(node.gpu.as_bytes()) && *index == node.index
+        };
+        self.node.as_ref().is_none_or(is_it)
+    }
+
     fn is_for(&self, identity: &Identity) -> bool {
         match &self.matches {
             Matches::Program(program) => identity.program == *program && program.has_its_pid(),
@@ -86,21 +95,15 @@ pub struct Matched {
 pub struct Rules {
     #[pin]
     rules: Mutex<KVec<Rule>>,
-    /// The highest level that any of them gives, or more than there are.
-    highest: Atomic<u32>,
-    /// Changes with the rules, after that.
+    /// Changes with the rules.
     generation: Atomic<u32>,
 }
-
-/// What stands for no level at all.
-const NO_LEVEL: u32 = LEVELS as u32;
 
 impl Rules {
     /// No rules.
     pub fn new() -> impl PinInit<Self> {
         pin_init!(Self {
             rules <- kernel::new_mutex!(KVec::new(), "amd_gpreempt_rules"),
-            highest: Atomic::new(NO_LEVEL),
             generation: Atomic::new(1),
         })
     }
@@ -111,9 +114,11 @@ impl Rules {
         self.generation.load(Acquire)
     }
 
-    /// The highest level that any rule gives.
-    pub fn highest(&self) -> Option<Priority> {
-        Priority::new(self.highest.load(Relaxed))
+    /// The highest level that any rule gives on a node.
+    pub fn highest(&self, node: NodeName<'_>) -> Option<Priority> {
+        let rules = self.rules.lock();
+        let there = rules.iter().filter(|rule| rule.counts_on(node));
+        there.filter_map(|rule| rule.effect.priority).max()
     }
 
     /// Adds a rule; one with the same number is replaced. Says in the log why
@@ -128,6 +133,10 @@ impl Rules {
             id: parsed.id,
             effect: parsed.effect,
             matches: matches(&parsed.subject, text.trim())?,
+            node: match parsed.node {
+                Some(node) => Some((bytes(node.gpu.bytes())?, node.index)),
+                None => None,
+            },
             text: bytes(text.trim().bytes())?,
         };
         let mut rules = self.rules.lock();
@@ -181,29 +190,27 @@ impl Rules {
         let before = rules.len();
         rules.retain(|rule| !rule.is_over());
         if rules.len() != before {
-            self.publish(rules);
+            self.publish();
         }
     }
 
     /// Has everybody look at changed rules.
     fn change(&self, rules: MutexGuard<'_, KVec<Rule>>) {
-        self.publish(&rules);
+        self.publish();
         drop(rules);
         wake::all();
     }
 
     /// Makes a change known. The lock is held until its generation counts.
-    fn publish(&self, rules: &[Rule]) {
-        let levels = rules.iter().filter_map(|rule| rule.effect.priority);
-        let highest = levels.max().map_or(NO_LEVEL, |level| level.level().into());
-        self.highest.store(highest, Relaxed);
+    fn publish(&self) {
         self.generation.fetch_add(1, Release);
     }
 
-    /// The rule of the lowest number that is for a process.
-    pub fn find(&self, identity: &Identity) -> Option<Matched> {
+    /// The rule of the lowest number that is for a process on a node.
+    pub fn find(&self, identity: &Identity, node: NodeName<'_>) -> Option<Matched> {
         let rules = self.rules.lock();
-        let found = rules.iter().find(|rule| rule.is_for(identity))?;
+        let mut there = rules.iter().filter(|rule| rule.counts_on(node));
+        let found = there.find(|rule| rule.is_for(identity))?;
         Some(Matched {
             id: found.id,
             effect: found.effect,

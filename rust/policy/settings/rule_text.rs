@@ -2,7 +2,7 @@
 
 //! The text of a rule, as an operator writes it.
 //!
-//! `ID pid=N|comm=NAME|cgroup=PATH [prio=N] [timeslice_us=N]
+//! `ID pid=N|comm=NAME|cgroup=PATH [node=GPU/N] [prio=N] [timeslice_us=N]
 //! [stop_budget_ms=N] [exempt]`, words apart by spaces; `%XX` in a name or path stands for the
 //! byte with that number. Pure, so that the host can test it.
 
@@ -21,6 +21,15 @@ pub enum Subject<'t> {
     Cgroup(&'t str),
 }
 
+/// A node of a GPU: the whole of it, or one of the partitions that it is divided into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeName<'t> {
+    /// The GPU's PCI address, in letters of any case.
+    pub gpu: &'t str,
+    /// The node's number in the GPU.
+    pub index: u32,
+}
+
 /// A rule that was understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleText<'t> {
@@ -28,6 +37,8 @@ pub struct RuleText<'t> {
     pub id: u32,
     /// Which processes it is for.
     pub subject: Subject<'t>,
+    /// The only node on which it counts.
+    pub node: Option<NodeName<'t>>,
     /// What it does.
     pub effect: RuleEffect,
 }
@@ -46,28 +57,25 @@ impl<'t> RuleText<'t> {
     /// It exempts the process and changes something as well.
     pub const EXEMPT_AND_MORE: SetError = SetError::Invalid("exempt goes with nothing else");
     const NO_WORD: SetError = SetError::Invalid(
-        "words are pid= comm= cgroup= prio= timeslice_us= stop_budget_ms= exempt",
-    );
-    const GONE: SetError = SetError::Invalid(
-        "period_us= and budget_us= are gone: give prio= for a level and timeslice_us= for turns within it",
+        "words are pid= comm= cgroup= node= prio= timeslice_us= stop_budget_ms= exempt",
     );
 
     /// Understands a rule.
     pub fn parse(text: &'t str) -> Result<Self, SetError> {
         let mut words = text.split_ascii_whitespace();
         let id = whole(words.next().unwrap_or_default(), 0, u32::MAX).or(Err(Self::NO_ID))?;
-        let (mut subject, mut effect) = (None, RuleEffect::default());
+        let (mut subject, mut on, mut effect) = (None, None, RuleEffect::default());
         for word in words {
-            let (name, text) = cut(word).unwrap_or((word, ""));
+            let (name, text) = cut(word, b'=').unwrap_or((word, ""));
             let twice = match name {
                 "pid" => subject.replace(pid(text)?).is_some(),
                 "comm" => subject.replace(comm(text)?).is_some(),
                 "cgroup" => subject.replace(cgroup(text)?).is_some(),
+                "node" => on.replace(node(text)?).is_some(),
                 "prio" => effect.priority.replace(priority(text)?).is_some(),
                 "timeslice_us" => effect.timeslice.replace(time(text)?).is_some(),
                 "stop_budget_ms" => effect.stop_budget.replace(budget(text)?).is_some(),
                 "exempt" if word == name => core::mem::replace(&mut effect.exempt, true),
-                "period_us" | "budget_us" => return Err(Self::GONE),
                 _ => return Err(Self::NO_WORD),
             };
             if twice {
@@ -82,16 +90,17 @@ impl<'t> RuleText<'t> {
             _ => Ok(RuleText {
                 id,
                 subject: subject.ok_or(Self::NO_SUBJECT)?,
+                node: on,
                 effect,
             }),
         }
     }
 }
 
-/// What is before and after the first `=`. What core has for that could panic.
-fn cut(word: &str) -> Option<(&str, &str)> {
-    let mut marks = (0..word.len()).zip(word.bytes());
-    let (at, _) = marks.find(|(_, byte)| *byte == b'=')?;
+/// What is before and after the first mark. What core has for that could panic.
+fn cut(word: &str, mark: u8) -> Option<(&str, &str)> {
+    let mut bytes = (0..word.len()).zip(word.bytes());
+    let (at, _) = bytes.find(|(_, byte)| *byte == mark)?;
     Some((word.get(..at)?, word.get(at.checked_add(1)?..)?))
 }
 
@@ -108,10 +117,17 @@ fn comm(text: &str) -> Result<Subject<'_>, SetError> {
 }
 
 fn cgroup(text: &str) -> Result<Subject<'_>, SetError> {
-    let wrong = "cgroup= takes a path of at most 1024 bytes that begins with /";
-    let absolute = unescaped(text)?.next() == Some(b'/');
-    let subject = (absolute && length(text)? <= 1024).then_some(Subject::Cgroup(text));
-    subject.ok_or(SetError::Invalid(wrong))
+    let wrong = SetError::Invalid("cgroup= takes a path of at most 1024 bytes that begins with /");
+    let fits = unescaped(text)?.next() == Some(b'/') && length(text)? <= 1024;
+    fits.then_some(Subject::Cgroup(text)).ok_or(wrong)
+}
+
+fn node(text: &str) -> Result<NodeName<'_>, SetError> {
+    let wrong = SetError::Invalid("node= takes a GPU and a node's number, as in 0000:c1:00.0/0");
+    let (gpu, index) = cut(text, b'/').ok_or(wrong)?;
+    let index = whole(index, 0, 63).or(Err(wrong))?;
+    let is_address = matches!(gpu.as_bytes(), [.., b':', _, _, b':', _, _, b'.', _]);
+    is_address.then_some(NodeName { gpu, index }).ok_or(wrong)
 }
 
 fn priority(text: &str) -> Result<Priority, SetError> {

@@ -338,15 +338,24 @@ fn some_line() -> impl Strategy<Value = String> {
 
 /// A configuration that can be.
 fn some_config() -> impl Strategy<Value = Config> {
-    let rule =
-        (0u32..400, "[ -~]{1,15}", 0u8..16, any::<bool>()).prop_map(|(id, name, prio, exempt)| {
+    let node = (any::<u16>(), 0u32..64)
+        .prop_map(|(domain, index)| format!(" node={domain:04x}:c1:00.0/{index}"));
+    let rule = (
+        0u32..400,
+        "[ -~]{1,15}",
+        proptest::option::of(node),
+        0u8..16,
+        any::<bool>(),
+    )
+        .prop_map(|(id, name, node, prio, exempt)| {
             let name = gpreempt_operator::words::escape::escaped(name.as_bytes());
             let effect = if exempt {
                 "exempt".into()
             } else {
                 format!("prio={prio}")
             };
-            Rule::parse(&format!("{id} comm={name} {effect}")).unwrap()
+            let node = node.unwrap_or_default();
+            Rule::parse(&format!("{id} comm={name}{node} {effect}")).unwrap()
         });
     let numbers = (
         20u32..1000,

@@ -99,6 +99,28 @@ fn a_name_for_several_gives_numbers_up_to_the_next_rules() {
     );
 }
 
+/// What a name stands for has all else that the rule says.
+#[test]
+fn what_a_name_stands_for_counts_on_the_rules_node() {
+    let rule = Rule::typed("10 label=team=a node=0000:c1:00.0/3 prio=3").unwrap();
+    let mut wanted = config(&[]);
+    wanted.rules.push(rule);
+    let now = state(&[
+        "11 cgroup=/b prio=3",
+        "12 cgroup=/c node=0000:c1:00.0/3 prio=3",
+    ]);
+    let running = runs("label=team=a", &["/a", "/b", "/c"]);
+    let resolved = resolve(&wanted, &now, Others::Give, &running);
+    assert_eq!(
+        texts(&resolved.config.rules),
+        [
+            "10 cgroup=/a node=0000:c1:00.0/3 prio=3",
+            "11 cgroup=/b node=0000:c1:00.0/3 prio=3",
+            "12 cgroup=/c node=0000:c1:00.0/3 prio=3"
+        ]
+    );
+}
+
 #[test]
 fn a_name_that_stands_for_nothing_waits() {
     let resolved = resolve(&config(&THREE), &state(&[]), Others::Give, &Running::new());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a rule may say, and what is said about one that makes no sense.
 
-use gpreempt_policy::{unescaped, RuleText, Subject};
+use gpreempt_policy::{unescaped, NodeName, RuleText, Subject};
 use gpreempt_policy::{Nanos, Priority};
 use proptest::prelude::*;
 use std::fmt::Write as _;
@@ -35,8 +35,50 @@ fn each_subject_is_understood() {
 }
 
 #[test]
+fn a_rule_may_name_a_node() {
+    let node = |text: &'static str| RuleText::parse(text).map(|rule| rule.node);
+    let name = |gpu, index| Ok(Some(NodeName { gpu, index }));
+    assert_eq!(node("1 pid=1 exempt"), Ok(None));
+    assert_eq!(
+        node("1 node=0000:c1:00.0/0 pid=1 exempt"),
+        name("0000:c1:00.0", 0)
+    );
+    assert_eq!(
+        node("1 pid=1 prio=1 node=10af0:0e:1f.7/63"),
+        name("10af0:0e:1f.7", 63)
+    );
+    assert_eq!(
+        node("1 pid=1 prio=1 node=0000:C1:00.0/07"),
+        name("0000:C1:00.0", 7)
+    );
+    for wrong in [
+        "",
+        "/",
+        "0",
+        "/0",
+        "0000:c1:00.0",
+        "0000:c1:00.0/",
+        "0000:c1:00.0/64",
+        "0000:c1:00.0/-1",
+        "0000:c1:00.0/0/0",
+        "c1:00.0/0",
+        "0000:c1:00:0/0",
+        "0000.c1:00.0/0",
+        "0000:c1:00.0 /0",
+    ] {
+        let text = format!("1 pid=1 exempt node={wrong}");
+        let said = RuleText::parse(&text).unwrap_err().to_string();
+        assert!(said.starts_with("node= takes"), "{text}: {said}");
+    }
+}
+
+#[test]
 fn nonsense_is_refused_for_its_reason() {
     for (text, error) in [
+        (
+            "1 pid=1 node=0000:c1:00.0/0 node=0000:c1:00.0/1 exempt",
+            "give each word once",
+        ),
         ("", "begin with the rule's number"),
         ("x pid=1 prio=1", "begin with the rule's number"),
         ("-1 pid=1 prio=1", "begin with the rule's number"),
@@ -70,8 +112,6 @@ fn nonsense_is_refused_for_its_reason() {
         ("1 pid=1 prio=16", "prio= takes"),
         ("1 pid=1 prio=", "prio= takes"),
         ("1 pid=1 timeslice_us=10000001", "times are whole"),
-        ("1 pid=1 period_us=5", "period_us= and budget_us= are gone"),
-        ("1 pid=1 budget_us=5", "period_us= and budget_us= are gone"),
         ("1 pid=1 stop_budget_ms=0", "stop_budget_ms= takes"),
         ("1 pid=1 stop_budget_ms=1001", "stop_budget_ms= takes"),
         ("1 pid=1 stop_budget_ms=", "stop_budget_ms= takes"),

@@ -67,14 +67,14 @@ impl Block {
     pub(crate) fn has(&self, rule: &Rule) -> bool {
         (self.rule.id..=self.last).contains(&rule.id)
             && matches!(rule.subject, Subject::Cgroup(_))
-            && self.rule.effect == rule.effect
+            && (&self.rule.node, &self.rule.effect) == (&rule.node, &rule.effect)
     }
 
     fn with(&self, id: u32, path: &[u8]) -> Rule {
         Rule {
             id,
             subject: Subject::Cgroup(path.to_vec()),
-            effect: self.rule.effect,
+            ..self.rule.clone()
         }
     }
 

@@ -73,7 +73,7 @@ pub enum Wrong {
 /// The names in the file, besides the parameters.
 const TOP: [&str; 5] = ["mode", "parameters", "gpu", "hints", "rule"];
 const HINTS: [&str; 3] = ["owner", "group", "mode"];
-const RULE: [&str; 11] = [
+const RULE: [&str; 12] = [
     "id",
     "comm",
     "cgroup",
@@ -81,6 +81,7 @@ const RULE: [&str; 11] = [
     "container",
     "label",
     "user",
+    "node",
     "prio",
     "timeslice_us",
     "stop_budget_ms",
@@ -321,6 +322,12 @@ fn rule(reader: &mut Reader<'_>, table: &DeTable<'_>, at: usize) -> Option<Rule>
                 if let Some(text) = reader.string(word, value) {
                     let text = one_word(text);
                     take_word(reader, &mut words, value, (word, &text), " exempt");
+                }
+            }
+            "node" => {
+                if let Some(text) = reader.string(word, value) {
+                    let text = one_word(text);
+                    take_word(reader, &mut words, value, (word, &text), " pid=1 exempt");
                 }
             }
             "unit" | "container" | "label" | "user" => {

@@ -60,6 +60,9 @@ fn write_rule(out: &mut String, rule: &Rule) {
             }
         }
     }
+    if let Some(node) = &rule.node {
+        line(out, format_args!("node = \"{node}\""));
+    }
     if let Some(priority) = rule.effect.priority {
         line(out, format_args!("prio = {}", priority.level()));
     }

@@ -27,7 +27,16 @@ pub struct Rule {
     /// The rule's number.
     pub id: u32,
     pub subject: Subject,
+    /// The only node on which it counts.
+    pub node: Option<Node>,
     pub effect: RuleEffect,
+}
+
+/// A node of a GPU, by the GPU's address and its number there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    pub gpu: String,
+    pub index: u32,
 }
 
 impl Rule {
@@ -43,6 +52,10 @@ impl Rule {
                     Subject::Cgroup(unescaped(path)?.collect())
                 }
             },
+            node: rule.node.map(|node| Node {
+                gpu: node.gpu.to_owned(),
+                index: node.index,
+            }),
             effect: rule.effect,
         })
     }
@@ -70,10 +83,15 @@ impl Rule {
         // with everything else.
         let rule = Rule::parse(&format!("{text} pid=1"))?;
         Ok(Rule {
-            id: rule.id,
             subject: Subject::Named(name),
-            effect: rule.effect,
+            ..rule
         })
+    }
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}/{}", self.gpu, self.index)
     }
 }
 
@@ -85,6 +103,9 @@ impl fmt::Display for Rule {
             Subject::Comm(name) => write!(out, " comm={}", escaped(name))?,
             Subject::Cgroup(path) => write!(out, " cgroup={}", escaped(path))?,
             Subject::Named(name) => write!(out, " {name}")?,
+        }
+        if let Some(node) = &self.node {
+            write!(out, " node={node}")?;
         }
         if let Some(priority) = self.effect.priority {
             write!(out, " prio={}", priority.level())?;
@@ -111,6 +132,10 @@ mod tests {
         for (one, other) in [
             ("7 comm=a%20b prio=3", " 7  prio=3 comm=%61%20b\n"),
             ("7 cgroup=/a/%C3%BC exempt", "7 exempt cgroup=/a/ü"),
+            (
+                "7 pid=4 node=0000:c1:00.0/3 exempt",
+                "7 exempt node=0000:c1:00.0/03 pid=4",
+            ),
             (
                 "1 pid=4 prio=0 timeslice_us=5 stop_budget_ms=7",
                 "1 stop_budget_ms=007 timeslice_us=5 prio=0 pid=4",
