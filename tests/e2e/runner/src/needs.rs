@@ -46,6 +46,9 @@ pub struct Needs {
     pub long: bool,
     /// Programs whose kernels a compiler has made for GFX 9.4.3: runtimes take them to no other.
     pub compiled: bool,
+    /// The runtime's functions for queues of packets that only drivers write otherwise, which
+    /// the runtime that knows GFX 9.5.0 keeps for itself.
+    pub thunk: bool,
     /// Another GPU than the one that the suite runs on.
     pub product: Option<Product>,
     /// Functions without which the driver cannot do what it is about.
@@ -73,6 +76,7 @@ impl Needs {
         one_processor: false,
         long: false,
         compiled: false,
+        thunk: false,
         product: None,
         driver: &[],
         without: &[],
@@ -119,6 +123,10 @@ impl Needs {
         let facts = product.facts();
         (self.compiled && facts.target != COMPILED)
             .then(|| "its kernels are compiled for gfx942".to_owned())
+            .or_else(|| {
+                (self.thunk && facts.target != COMPILED)
+                    .then(|| "the runtime of that GPU has no hsaKmtCreateQueue".to_owned())
+            })
             .or_else(|| {
                 let asked = product != Product::default() || virtual_function;
                 let of_its_own = self.product.is_some() && asked;

@@ -38,7 +38,10 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "machine code of PM4 packets goes on where it was preempted",
-        needs: Needs::ANY,
+        needs: Needs {
+            thunk: true,
+            ..Needs::ANY
+        },
         run: preempted_packets,
     },
     Scenario {

@@ -18,7 +18,10 @@ use crate::scenario::{Needs, Scenario, Suite};
 pub const SCENARIOS: &[Scenario] = &[Scenario {
     suite: Suite::E2e,
     name: "a queue of PM4 packets is stopped within a buffer",
-    needs: Needs::ANY,
+    needs: Needs {
+        thunk: true,
+        ..Needs::ANY
+    },
     run: within_buffer,
 }];
 
