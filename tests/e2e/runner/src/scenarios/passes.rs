@@ -6,6 +6,7 @@
 use anyhow::{ensure, Context, Result};
 use serde_json::json;
 
+use super::contention::armed;
 use super::preemption::{endless, heavy, short, whole, PATIENCE, ROUND_NS, UNBOUNDED};
 use crate::guest::Guest;
 use crate::load::Load;
@@ -142,6 +143,7 @@ pub(super) fn starts_at_bound(guest: &mut Guest, times: usize) -> Result<(Vec<Li
     tracing::stop(guest)?;
     load.stop(guest)?;
     load.finish(guest)?;
+    armed(guest)?;
     module.unload(guest)?;
     let places = bounds(&lines);
     Ok((lines, places))

@@ -10,7 +10,7 @@ use crate::cache::Cache;
 use crate::guest::Guest;
 use crate::image::Image;
 use crate::machine::Console;
-use crate::scenario::{Needs, Scenario, Suite};
+use crate::scenario::{check_log, Needs, Scenario, Suite};
 
 const OWN_CLOCK: Needs = Needs {
     own_clock: true,
@@ -64,6 +64,7 @@ fn holds(guest: &mut Guest, processors: u32) -> Result<()> {
         };
         let mut held = Guest::start(&Cache::open()?, &image, &guest.shape, 0, Console::File)?;
         let (lines, places) = starts_at_bound(&mut held, STARTS)?;
+        check_log(&mut held)?;
         let taken = taken(&held.emulator_said()?)?;
         for at in places {
             let (time, mark) = &lines[at];
