@@ -137,6 +137,7 @@ fn takes_turns(guest: &mut Guest) -> Result<()> {
         load.finish(guest)?;
     }
     guest.device.set_worlds(None)?;
+    ensure!(guest.device.state()?.world_switches > 0);
     ensure!(Table::Stats.sum(guest, "failures")? == 0);
     refused_none(guest)?;
     module.unload(guest)
