@@ -55,6 +55,9 @@ fn kind(configuration: &Configuration, needs: &Needs) -> String {
     if configuration.partitions != Partitions::Spx {
         kind += &format!(", {}", configuration.partitions.mode());
     }
+    if needs.divided_memory {
+        kind += ", NPS4";
+    }
     if configuration.clock.is_own() && !needs.own_clock {
         kind += ", by the guest's clock";
     }
@@ -111,6 +114,11 @@ mod tests {
         };
         let single = Configuration { xcc: 1, ..plain() };
         assert_eq!(kind(&single, &needs), "mi350x, 1 die, virtual function");
+        let needs = Needs {
+            divided_memory: true,
+            ..Needs::ANY
+        };
+        assert_eq!(kind(&plain(), &needs), "mi300x, 8 dies, NPS4");
     }
 
     #[test]
