@@ -184,11 +184,7 @@ impl Configuration {
         }
         shape.partitions = self.partitions;
         if needs.divisible || self.partitions != Partitions::Spx {
-            // On 6.12 eight loads take longer to begin than the first one waits.
-            shape.sdma = match self.kernel.series.as_str() {
-                "6.12" => 4,
-                _ => COPY_ENGINES_OF_A_DIE * shape.xcc,
-            };
+            shape.sdma = COPY_ENGINES_OF_A_DIE * shape.xcc;
         }
         shape
     }

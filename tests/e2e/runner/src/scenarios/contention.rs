@@ -84,7 +84,10 @@ impl Contention {
 /// Both loads, on one of the guest's GPUs.
 pub(super) fn start_load(guest: &mut Guest, gpu: u32, more: Value) -> Result<Load> {
     let queues = json!([heavy_queue(guest, more), endless(guest)]);
-    Load::start(guest, json!({"queues": queues, "gpu": gpu}))
+    // No request is given up while others of several loads begin.
+    let timeout = PATIENCE.as_millis() as u64;
+    let load = json!({"queues": queues, "gpu": gpu, "request_timeout_ms": timeout});
+    Load::start(guest, load)
 }
 
 /// A queue of the lowest priority whose requests fill the GPU several times.

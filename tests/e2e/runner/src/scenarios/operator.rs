@@ -207,11 +207,16 @@ fn command(guest: &mut Guest) -> Result<()> {
     remove(guest)
 }
 
-/// The value of a metric of the one node, by the rest of its labels.
+/// The value of a metric of the first node, by the rest of its labels.
 fn metric(text: &str, name: &str, labels: &str) -> Result<f64> {
+    metric_of(text, name, 0, labels)
+}
+
+/// The same of another node.
+fn metric_of(text: &str, name: &str, node: u64, labels: &str) -> Result<f64> {
     let of_it = |line: &&str| {
         line.starts_with(&format!("{name}{{gpu="))
-            && line.contains(&format!("node=\"0\"{labels}}}"))
+            && line.contains(&format!("node=\"{node}\"{labels}}}"))
     };
     let line = text.lines().find(of_it);
     let line = line.with_context(|| format!("no {name} with {labels} in:\n{text}"))?;
@@ -222,29 +227,24 @@ fn metric(text: &str, name: &str, labels: &str) -> Result<f64> {
 /// The counters of the module, by the name that the metrics have for them.
 const COUNTERS: [&str; 5] = ["inversions", "stops", "starts", "transactions", "passes"];
 
-fn counters(guest: &mut Guest) -> Result<Vec<f64>> {
-    let node = Table::Stats.read(guest)?.remove(0);
-    COUNTERS
-        .iter()
-        .map(|name| {
-            node[*name]
-                .as_f64()
-                .with_context(|| format!("no {name} in {node}"))
-        })
-        .collect()
-}
-
-/// Every reading of a counter lies between what the module says before and after it.
+/// Every reading of a counter of each node lies between what the module says before and
+/// after it.
 fn agree(guest: &mut Guest, line: &str) -> Result<String> {
-    let before = counters(guest)?;
+    let before = Table::Stats.read(guest)?;
     let text = shown(guest, line)?;
-    let after = counters(guest)?;
-    for ((name, least), most) in COUNTERS.iter().zip(before).zip(after) {
-        let value = metric(&text, &format!("amd_gpreempt_{name}_total"), "")?;
-        ensure!(
-            (least..=most).contains(&value),
-            "{name}: {least} {value} {most}"
-        );
+    let after = Table::Stats.read(guest)?;
+    ensure!(!before.is_empty(), "the module has no node");
+    for (least, most) in before.iter().zip(&after) {
+        let node = least["node"].as_u64().context("no number")?;
+        for name in COUNTERS {
+            let full = format!("amd_gpreempt_{name}_total");
+            let value = metric_of(&text, &full, node, "")?;
+            let range = least[name].as_f64()..=most[name].as_f64();
+            ensure!(
+                range.contains(&Some(value)),
+                "{name}: {value} not in {range:?}"
+            );
+        }
     }
     Ok(text)
 }

@@ -4,12 +4,12 @@
 
 use std::time::Duration;
 
-use anyhow::{ensure, Context, Result};
-use serde_json::json;
+use anyhow::{bail, ensure, Context, Result};
+use serde_json::{json, Value};
 use vgpu_model::{Faults, HiqAction, HiqRecord};
 
 use super::clients::devices;
-use super::contention::{accounts, armed, start_load, urgent_goes_on, wait_until_stopped};
+use super::contention::{accounts, armed, heavy, start_load, urgent_goes_on, wait_until_stopped};
 use super::failure::set_driver_patience;
 use super::hotplug::{folder, GPU};
 use super::preemption::{PATIENCE, UNBOUNDED};
@@ -44,7 +44,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         suite: Suite::E2e,
         name: "a partition that does not yield holds up no other",
-        needs: ONCE,
+        needs: DIVISIBLE,
         run: held_up,
     },
     Scenario {
@@ -102,14 +102,33 @@ pub(super) fn end(guest: &mut Guest, loads: impl IntoIterator<Item = Load>) -> R
     Ok(())
 }
 
+/// A rule for the second partition exempts its programs alone.
+fn counts_on_one(guest: &mut Guest, module: &Module, loads: &[Load]) -> Result<()> {
+    let [first, second, ..] = loads else {
+        bail!("there are not two partitions");
+    };
+    let stops = |row: Value| row["stops"].as_u64().unwrap_or(0);
+    let before = heavy(guest, second)?.map_or(0, stops);
+    module.add_rule(guest, &format!("1 comm=workload node={GPU}/1 exempt"))?;
+    guest.wait_until("the queue of one partition is started", PATIENCE, |guest| {
+        Ok(heavy(guest, second)?.is_some_and(|row| row["active"] == true && row["rule"] == 1))
+    })?;
+    let other = heavy(guest, first)?.context("the first partition has no queue")?;
+    ensure!(
+        other["state"] == "stopped" && other["rule"].is_null(),
+        "{other}"
+    );
+    module.delete_rule(guest, 1)?;
+    wait_until_stopped(guest, second, before)
+}
+
 fn divided(guest: &mut Guest) -> Result<()> {
     let module = Module::load(guest, &format!("mode=enforce {UNBOUNDED}"))?;
     let all = [Partitions::Dpx, Partitions::Qpx, Partitions::Cpx];
-    // With fewer copy engines than dies some partitions would have none.
-    let fitting = |into: &Partitions| into.count(guest.shape.xcc) <= guest.shape.sdma;
-    for into in all.into_iter().filter(fitting).collect::<Vec<_>>() {
+    for into in all {
         divide(guest, into)?;
         let loads = inverted(guest, into.count(guest.shape.xcc))?;
+        counts_on_one(guest, &module, &loads)?;
         let divided = Partitions::Spx.try_to_divide(guest)?;
         ensure!(!divided, "a GPU with queues was divided");
         ensure!(into.is_in_force(guest)?, "the driver's file has changed");
