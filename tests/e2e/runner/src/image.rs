@@ -76,6 +76,8 @@ pub struct Image {
     /// The GPU that will be plugged in: the runtime is one that knows it.
     pub product: Product,
     pub memory_mib: u32,
+    /// For how many GPUs there is room.
+    pub gpus: u32,
     /// Parameters of amdgpu beside those that it always has.
     pub amdgpu: String,
     /// Kernel parameters beside those that are always given.

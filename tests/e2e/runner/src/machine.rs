@@ -22,8 +22,8 @@ const BOOT_PATIENCE: Duration = Duration::from_secs(900);
 const START_PATIENCE: Duration = Duration::from_secs(300);
 /// How long QEMU may take to end once it takes no commands any more.
 const END_PATIENCE: Duration = Duration::from_secs(2);
-/// Those of two disks and of four GPUs.
-const PORTS: u32 = 6;
+/// How many ports there are for disks.
+const DISKS: u32 = 2;
 
 /// What QEMU says, among a machine's files.
 const LOG: &str = "qemu.log";
@@ -35,7 +35,7 @@ const UNPLUG_PATIENCE: Duration = Duration::from_secs(60);
 /// Where devices are plugged in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// The GPU of this number, of which there are at most four.
+    /// The GPU of this number, for which the image has to have room.
     Gpu(u32),
     Disk,
     SecondDisk,
@@ -67,7 +67,7 @@ impl Slot {
 
     /// What the guest calls a device that is plugged in here.
     pub fn address(self) -> String {
-        format!("0000:{:02}:{}", self.guest_bus(), Slot::ADDED)
+        format!("0000:{:02x}:{}", self.guest_bus(), Slot::ADDED)
     }
 
     /// Where it is in the guest's sysfs.
@@ -155,7 +155,7 @@ impl Machine {
             false => &["-accel", "tcg,thread=multi"],
         };
         arguments.extend(time.iter().copied().map(String::from));
-        for port in 0..PORTS {
+        for port in 0..DISKS + image.gpus {
             // Room for video memory of 4 GiB on every port but the disks'.
             let disks = [Slot::Disk, Slot::SecondDisk].map(Slot::port);
             let reserve = if disks.contains(&port) { "2G" } else { "8G" };

@@ -23,6 +23,8 @@ pub struct Needs {
     pub divisible: bool,
     /// A GPU that nobody has divided, of which one node is expected.
     pub whole: bool,
+    /// Room for eight GPUs, where others have it for four.
+    pub eight_gpus: bool,
     /// A GPU whose memory is divided into four parts.
     pub divided_memory: bool,
     /// A GPU that is a virtual function.
@@ -66,6 +68,7 @@ impl Needs {
         small: false,
         divisible: false,
         whole: false,
+        eight_gpus: false,
         divided_memory: false,
         virtual_function: false,
         bare_metal: false,
@@ -96,13 +99,14 @@ impl Needs {
 
     /// What decides whether two scenarios can use the same guest. One that spoils it
     /// would also wait long for what the driver keeps after a reset.
-    pub fn guest(&self) -> (u32, [bool; 7], Option<Product>) {
+    pub fn guest(&self) -> (u32, [bool; 8], Option<Product>) {
         let rest = [
             self.small,
             self.spoils,
             self.own_clock,
             self.one_processor,
             self.divisible,
+            self.eight_gpus,
             self.divided_memory,
             self.virtual_function,
         ];

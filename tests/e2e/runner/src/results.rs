@@ -58,6 +58,9 @@ fn kind(configuration: &Configuration, needs: &Needs) -> String {
     if needs.divided_memory {
         kind += ", NPS4";
     }
+    if needs.eight_gpus {
+        kind += ", with others";
+    }
     if configuration.clock.is_own() && !needs.own_clock {
         kind += ", by the guest's clock";
     }
@@ -116,9 +119,10 @@ mod tests {
         assert_eq!(kind(&single, &needs), "mi350x, 1 die, virtual function");
         let needs = Needs {
             divided_memory: true,
+            eight_gpus: true,
             ..Needs::ANY
         };
-        assert_eq!(kind(&plain(), &needs), "mi300x, 8 dies, NPS4");
+        assert_eq!(kind(&plain(), &needs), "mi300x, 8 dies, NPS4, with others");
     }
 
     #[test]

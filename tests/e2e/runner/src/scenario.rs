@@ -159,6 +159,7 @@ impl Configuration {
             kernel: self.kernel.clone(),
             product: self.product_for(needs),
             memory_mib: 4096,
+            gpus: if needs.eight_gpus { 8 } else { 4 },
             amdgpu: amdgpu.join(" "),
             append: append.into(),
             processors: if needs.one_processor { 1 } else { 2 },

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Four GPUs of three kinds in one guest, of which two are divided, each in its own way. What
-//! happens to one of them, no other waits for: its account of stops goes on.
+//! Eight GPUs of three kinds in one guest, of which two are divided, each in its own way. What
+//! happens to one of them, no other waits for: its account of stops goes on. None can be
+//! suspended alone, since the driver has no power management at run time for any of these
+//! (smu_v13_0_6_ppt.c); the system sleeps with all of them.
 
 use anyhow::{ensure, Context, Result};
 use serde_json::json;
@@ -12,6 +14,7 @@ use super::hotplug::{wait_for_users, Unbinding, HELD, LETS_GO};
 use super::partitions::{end, unanswered, wait_for_stops, SHORT_STOPS};
 use super::preemption::{endless, PATIENCE};
 use super::recovery::{expect_reset, reset_gpu};
+use super::sleep::freeze;
 use crate::device::Shape;
 use crate::guest::Guest;
 use crate::load::Load;
@@ -22,11 +25,12 @@ use crate::scenario::{Needs, Scenario, Suite};
 
 pub const SCENARIOS: &[Scenario] = &[Scenario {
     suite: Suite::E2e,
-    name: "each of four GPUs of three kinds goes on, whatever happens to another",
+    name: "each of eight GPUs of three kinds goes on, whatever happens to another",
     needs: Needs {
         // The runtime that knows this one knows the others as well.
         product: Some(Product::Mi350x),
         divisible: true,
+        eight_gpus: true,
         small: true,
         spoils: true,
         long: true,
@@ -41,8 +45,8 @@ pub const SCENARIOS: &[Scenario] = &[Scenario {
 const DIVIDED: u32 = 1;
 const UNBOUND: u32 = 2;
 const RESET: u32 = 3;
-const GPUS: usize = 4;
-const NODES: usize = 6;
+const GPUS: usize = 8;
+const NODES: usize = 10;
 
 /// A node of the module's, with an inversion in it.
 struct Node {
@@ -110,11 +114,8 @@ fn plug_in(guest: &mut Guest) -> Result<()> {
         xcc,
         ..guest.shape.clone()
     };
-    let shapes = [
-        other(Product::Mi325x, 2),
-        other(Product::Mi300x, 1),
-        other(Product::Mi300x, 1),
-    ];
+    let mut shapes = vec![other(Product::Mi325x, 2)];
+    shapes.resize(GPUS - 1, other(Product::Mi300x, 1));
     for shape in &shapes {
         guest.plug_other_gpu(shape)?;
     }
@@ -146,6 +147,15 @@ fn silent(guest: &mut Guest, module: &Module, nodes: &[Node]) -> Result<()> {
     }
     armed(guest)?;
     set_driver_patience(guest, &patience).map(drop)
+}
+
+/// The system sleeps, before which the module starts what it has stopped on each node.
+fn asleep(guest: &mut Guest, nodes: &[Node]) -> Result<()> {
+    freeze(guest)?;
+    for node in nodes {
+        node.goes_on(guest)?;
+    }
+    armed(guest)
 }
 
 /// Programs have opened all GPUs, and ROCr ends each when one is reset.
@@ -183,6 +193,7 @@ fn apart(guest: &mut Guest) -> Result<()> {
 
     let nodes = start(guest, NODES)?;
     silent(guest, &module, &nodes)?;
+    asleep(guest, &nodes)?;
     reset(guest, nodes)?;
     let nodes = start(guest, NODES)?;
     unbound(guest, nodes)?;

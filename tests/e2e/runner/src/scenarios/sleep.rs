@@ -31,8 +31,26 @@ pub(super) fn freezes(guest: &mut Guest) -> Result<()> {
     guest.wait_until("only the heavy queue does not run", PATIENCE, |guest| {
         Ok(mapped(guest)? == ALL - 1)
     })?;
-    // The system's own test of suspend, which thaws it after a while. The shell may be
-    // frozen before it can answer.
+    freeze(guest)?;
+    let records = guest.device.hiq(mark)?;
+    let now = guest.device.state()?.now;
+    let longest = longest_with_all(&records, now);
+    ensure!(
+        longest > FROZEN,
+        "a queue stayed stopped while the system was frozen: all ran for {longest} ns of the \
+         GPU's time at most"
+    );
+    wait_for_heavy(guest, &load, true)?;
+    ensure!(Table::Stats.sum(guest, "failures")? == 0);
+    load.stop(guest)?;
+    load.finish(guest)?;
+    module.unload(guest)
+}
+
+/// Puts the system to sleep by its own test of suspend, which thaws it after a while, and
+/// waits until it is awake.
+pub(super) fn freeze(guest: &mut Guest) -> Result<()> {
+    // The shell may be frozen before it can answer.
     guest.agent().shell(&format!(
         "rm -f /tmp/thawed; before=$(cat {DELAY}); \
          (echo {SECONDS} >{DELAY} && echo freezer >/sys/power/pm_test && \
@@ -48,20 +66,7 @@ pub(super) fn freezes(guest: &mut Guest) -> Result<()> {
             "the system refuses to sleep"
         );
         Ok(slept.is_ok())
-    })?;
-    let records = guest.device.hiq(mark)?;
-    let now = guest.device.state()?.now;
-    let longest = longest_with_all(&records, now);
-    ensure!(
-        longest > FROZEN,
-        "a queue stayed stopped while the system was frozen: all ran for {longest} ns of the \
-         GPU's time at most"
-    );
-    wait_for_heavy(guest, &load, true)?;
-    ensure!(Table::Stats.sum(guest, "failures")? == 0);
-    load.stop(guest)?;
-    load.finish(guest)?;
-    module.unload(guest)
+    })
 }
 
 /// The queues of both programs: one that they use and one of the runtime's own.
