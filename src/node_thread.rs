@@ -5,14 +5,14 @@
 
 use crate::{
     node::{
-        node_ref::{gpu_name, node_name, NodeRef},
+        node_ref::{gpu_name, NodeRef},
         start_all::StartAllCause,
         transaction::say_failure,
         NodeState,
     },
     shared::Shared,
 };
-use gpreempt_policy::{Config, Mode, Nanos, Priority, RETRY_FIRST};
+use gpreempt_policy::{Config, Mode, Nanos, RETRY_FIRST};
 use kernel::{
     prelude::*,
     sync::Arc,
@@ -60,8 +60,6 @@ pub(crate) struct NodeThread {
     followed: Followed,
     /// The settings of the last pass.
     settings: Config,
-    /// The highest level that a rule gives on the node, and for which generation of rules.
-    highest_rule: (u32, Option<Priority>),
     /// The name of the node at the last pass, to be compared only.
     name: usize,
     /// In mode off: nothing is stopped any more, and nobody looks.
@@ -89,7 +87,6 @@ impl NodeThread {
             index,
             watched: None,
             node_count: 0,
-            highest_rule: (0, None),
             name: 0,
             settings: *followed.now(gpu),
             followed,
@@ -171,7 +168,7 @@ impl NodeThread {
             // The driver has loaded it again.
             self.forget_silence();
         }
-        settings.highest_rule = self.highest_rule(gpu);
+        settings.highest_rule = self.shared.rules.highest();
         let means = |settings: &Config| (settings.backend, settings.transaction, settings.sampler);
         if means(&settings) != means(&self.settings) {
             if let Err(failure) = self.start_all(gpu, StartAllCause::Settings) {
@@ -221,18 +218,6 @@ impl NodeThread {
             self.watched = Some(NodeState::new(self.index)?);
         }
         Ok(())
-    }
-
-    /// The highest level that a rule gives on the node, which is found out again only where
-    /// the rules have changed.
-    fn highest_rule(&mut self, gpu: &Present<'_>) -> Option<Priority> {
-        let rules = &self.shared.rules;
-        let generation = rules.generation();
-        if self.highest_rule.0 != generation {
-            let highest = rules.highest(node_name(gpu.device(), self.index));
-            self.highest_rule = (generation, highest);
-        }
-        self.highest_rule.1
     }
 
     /// One pass over the node, if there is one.

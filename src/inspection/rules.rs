@@ -32,6 +32,9 @@ pub(super) fn json(fleet: &Fleet, out: &SeqFile) -> Result {
                 rule.dead,
                 rule.effect.exempt
             );
+            if let Some(node) = rule.node {
+                seq_print!(out, ",\"node\":\"{}/{}\"", node.gpu, node.index);
+            }
             if let Some(priority) = rule.effect.priority {
                 seq_print!(out, ",\"prio\":{}", priority.level());
             }

@@ -8,11 +8,13 @@ use crate::{
     driver::process::{Identity, Program, COMM_LEN},
     kernel::{cgroup::Cgroup, compat::*, wake},
 };
-use gpreempt_policy::{unescaped, NodeName, Priority, RuleEffect, RuleText, SetError, Subject};
+use gpreempt_policy::{
+    unescaped, NodeName, Priority, RuleEffect, RuleText, SetError, Subject, LEVELS,
+};
 use kernel::{
     prelude::*,
     sync::{
-        atomic::{Acquire, Atomic, Release},
+        atomic::{Acquire, Atomic, Relaxed, Release},
         Mutex, MutexGuard,
     },
 };
@@ -40,11 +42,14 @@ struct Rule {
 }
 
 impl Rule {
+    fn node(&self) -> Option<NodeName<'_>> {
+        let (gpu, index) = self.node.as_ref()?;
+        let gpu = core::str::from_utf8(gpu).ok()?;
+        Some(NodeName { gpu, index: *index })
+    }
+
     fn counts_on(&self, node: NodeName<'_>) -> bool {
-        let is_it = |(gpu, index): &(KVec<u8>, u32)| {
-            gpu.eq_ignore_ascii_case(node.gpu.as_bytes()) && *index == node.index
-        };
-        self.node.as_ref().is_none_or(is_it)
+        self.node.is_none() || self.node() == Some(node)
     }
 
     fn is_for(&self, identity: &Identity) -> bool {
@@ -75,6 +80,8 @@ pub struct RuleView<'a> {
     pub effect: &'a RuleEffect,
     /// As it was written.
     pub text: &'a str,
+    /// The only node on which it counts.
+    pub node: Option<NodeName<'a>>,
     /// The number of its cgroup, if it is for one.
     pub cgroup: Option<u64>,
     /// Its cgroup has been removed, so that it matches nothing any more.
@@ -95,15 +102,23 @@ pub struct Matched {
 pub struct Rules {
     #[pin]
     rules: Mutex<KVec<Rule>>,
-    /// Changes with the rules.
+    /// The highest level that any of them gives, or more than there are. It is the same for
+    /// all nodes, whatever rules count there: where an administrator says who is urgent, nobody
+    /// is to claim more anywhere.
+    highest: Atomic<u32>,
+    /// Changes with the rules, after that.
     generation: Atomic<u32>,
 }
+
+/// What stands for no level at all.
+const NO_LEVEL: u32 = LEVELS as u32;
 
 impl Rules {
     /// No rules.
     pub fn new() -> impl PinInit<Self> {
         pin_init!(Self {
             rules <- kernel::new_mutex!(KVec::new(), "amd_gpreempt_rules"),
+            highest: Atomic::new(NO_LEVEL),
             generation: Atomic::new(1),
         })
     }
@@ -114,11 +129,9 @@ impl Rules {
         self.generation.load(Acquire)
     }
 
-    /// The highest level that any rule gives on a node.
-    pub fn highest(&self, node: NodeName<'_>) -> Option<Priority> {
-        let rules = self.rules.lock();
-        let there = rules.iter().filter(|rule| rule.counts_on(node));
-        there.filter_map(|rule| rule.effect.priority).max()
+    /// The highest level that any rule gives.
+    pub fn highest(&self) -> Option<Priority> {
+        Priority::new(self.highest.load(Relaxed))
     }
 
     /// Adds a rule; one with the same number is replaced. Says in the log why
@@ -190,19 +203,22 @@ impl Rules {
         let before = rules.len();
         rules.retain(|rule| !rule.is_over());
         if rules.len() != before {
-            self.publish();
+            self.publish(rules);
         }
     }
 
     /// Has everybody look at changed rules.
     fn change(&self, rules: MutexGuard<'_, KVec<Rule>>) {
-        self.publish();
+        self.publish(&rules);
         drop(rules);
         wake::all();
     }
 
     /// Makes a change known. The lock is held until its generation counts.
-    fn publish(&self) {
+    fn publish(&self, rules: &[Rule]) {
+        let levels = rules.iter().filter_map(|rule| rule.effect.priority);
+        let highest = levels.max().map_or(NO_LEVEL, |level| level.level().into());
+        self.highest.store(highest, Relaxed);
         self.generation.fetch_add(1, Release);
     }
 
@@ -233,6 +249,7 @@ impl Rules {
                 id: rule.id,
                 effect: &rule.effect,
                 text: core::str::from_utf8(&rule.text).unwrap_or("?"),
+                node: rule.node(),
                 cgroup: cgroup.map(Cgroup::number),
                 dead: cgroup.is_some_and(|cgroup| !cgroup.alive()),
             });

@@ -53,8 +53,7 @@ impl Pass<'_> {
         let (level, process) = (queue.rating.level, queue.process);
         let stopped = self.now.since(stop.since);
         // Whom a rule raises is to find half of the bound left when it takes a stop over.
-        let half = Nanos(self.limits.max_stop.0 / 2);
-        let worn = self.config.highest_rule.is_some() && stopped >= half;
+        let worn = self.config.highest_rule.is_some() && stopped.times(2) >= self.limits.max_stop;
         if self.node.releasing || self.config.mode == Mode::Off {
             return Err(Reason::Release);
         } else if self.step.arming != Arming::Armed {
@@ -75,10 +74,7 @@ impl Pass<'_> {
             let waits = waits.and_then(|waiting| waiting.who.other_than(process));
             if let Some(who) = waits.or(wants.other_than(process)) {
                 if holds || self.takes_over(at, above, ruled) {
-                    return match worn && !ruled {
-                        true => Err(Reason::Bound),
-                        false => Ok(who),
-                    };
+                    return Some(who).filter(|_| ruled || !worn).ok_or(Reason::Bound);
                 }
             } else if holds && wants.first.is_none() {
                 if let Some(who) = self.held_for(stop, above) {

@@ -123,9 +123,7 @@ fn user_priority(text: &str) -> Result<UserPriority, SetError> {
         "ignore" => UserPriority::Ignore,
         _ => {
             let level = text.strip_prefix("cap:").ok_or(SetError::NO_VALUE)?;
-            let highest = u32::from(Priority::HIGHEST.level());
-            let level = Priority::new(whole(level, 0, highest)?);
-            UserPriority::Cap(level.ok_or(SetError::NO_VALUE)?)
+            UserPriority::Cap(Priority::new(whole(level, 0, 15)?).ok_or(SetError::NO_VALUE)?)
         }
     })
 }

@@ -24,7 +24,7 @@ pub enum Subject<'t> {
 /// A node of a GPU: the whole of it, or one of the partitions that it is divided into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeName<'t> {
-    /// The GPU's PCI address, in letters of any case.
+    /// The GPU's PCI address, as the kernel writes it.
     pub gpu: &'t str,
     /// The node's number in the GPU.
     pub index: u32,
@@ -126,7 +126,14 @@ fn node(text: &str) -> Result<NodeName<'_>, SetError> {
     let wrong = SetError::Invalid("node= takes a GPU and a node's number, as in 0000:c1:00.0/0");
     let (gpu, index) = cut(text, b'/').ok_or(wrong)?;
     let index = whole(index, 0, 63).or(Err(wrong))?;
-    let is_address = matches!(gpu.as_bytes(), [.., b':', _, _, b':', _, _, b'.', _]);
+    // From its end, since there are domains of up to eight digits.
+    let fits = |(at, byte): (usize, u8)| match at {
+        1 => byte == b'.',
+        4 | 7 => byte == b':',
+        _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+    };
+    let mut bytes = (0..gpu.len()).zip(gpu.bytes().rev());
+    let is_address = (12..=16).contains(&gpu.len()) && bytes.all(fits);
     is_address.then_some(NodeName { gpu, index }).ok_or(wrong)
 }
 

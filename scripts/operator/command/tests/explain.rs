@@ -166,6 +166,23 @@ fn the_budget_that_was_spent_is_the_rules_where_it_has_one() {
     }
 }
 
+/// The rule of a process counts on another node than the one on which it spent a budget.
+#[test]
+fn the_budget_of_a_rule_is_not_that_of_other_nodes() {
+    let host = explained(&[event(1, 20, "start", "budget", 3, "done", 10)]);
+    let rules = r#"{"schema":1,"rules":[{"id":4,"text":"4 comm=infer node=0000:01:00.0/1 prio=12 stop_budget_ms=30","dead":false}]}"#;
+    host.file(&format!("{DEBUGFS}/rules.json"), rules);
+    let queues = QUEUES.replace(
+        r#""node":0,"gpu_id":5,"pid":10"#,
+        r#""node":1,"gpu_id":5,"pid":10"#,
+    );
+    host.file(&format!("{DEBUGFS}/queues.json"), &queues);
+    host.file("sys/module/amd_gpreempt/parameters/stop_budget_ms", "500");
+    let text = host.says("explain|20");
+    let spent = text.lines().find(|line| line.contains("(budget)"));
+    assert!(spent.unwrap().ends_with("[stop_budget_ms=500]"), "{text}");
+}
+
 #[test]
 fn where_a_stop_is_due_the_parameter_counts_only_if_no_rule_decides_the_budget() {
     for (rule, counts) in [("null", true), ("4", false)] {

@@ -156,6 +156,10 @@ fn each_fault_of_a_rule_is_said_where_it_is() {
             "1:1: give only one of 'cgroup', 'comm' and the name of a unit, container, label or user",
         ),
         (
+            "id = 1\ncomm = \"x\"\nnode = \"0\\\"000:c1:00.0/3\"\nexempt = true",
+            "4:8: node takes a GPU and a node's number, as in 0000:c1:00.0/0",
+        ),
+        (
             "id = 1\ncomm = \"x\"\nexempt = false",
             "1:1: the rule does nothing: add 'prio', 'timeslice_us', 'stop_budget_ms' or 'exempt'",
         ),
@@ -307,6 +311,7 @@ fn some_line() -> impl Strategy<Value = String> {
         Just("cgroup".to_owned()),
         Just("prio".to_owned()),
         Just("stop_budget_ms".to_owned()),
+        Just("node".to_owned()),
         Just("exempt".to_owned()),
         Just("group".to_owned()),
         Just("gpu".to_owned()),
@@ -319,6 +324,7 @@ fn some_line() -> impl Strategy<Value = String> {
         any::<bool>().prop_map(|yes| yes.to_string()),
         Just("\"enforce\"".to_owned()),
         Just("\"/a b\"".to_owned()),
+        Just("\"0000:c1:00.0/3\"".to_owned()),
         "\"[ -~]{0,20}\"",
         "\\[[0-9, ]{0,40}\\]",
         "\\PC{0,10}",

@@ -382,6 +382,7 @@ const RULES: &[&str] = &[
     "comm=storm prio=15",
     "comm=workload prio=4",
     "cgroup=/storm-0 prio=12",
+    "comm=storm node=0000:01:00.0/0 prio=13",
 ];
 
 /// A parameter and a value for it; the bounds more often than what lies between.

@@ -319,20 +319,20 @@ const BUGS: &[Bug] = &[
     ),
     Bug(
         "pass/start.rs",
-        "self.config.highest_rule.is_some() && stopped >= half",
-        "self.config.highest_rule.is_some() && stopped > half",
+        "self.config.highest_rule.is_some() && stopped.times(2) >= self.limits.max_stop",
+        "self.config.highest_rule.is_some() && stopped.times(2) > self.limits.max_stop",
         "beside rules a stop for a claim ends at half of the bound",
     ),
     Bug(
         "pass/start.rs",
-        "self.config.highest_rule.is_some() && stopped >= half",
-        "stopped >= half",
+        "self.config.highest_rule.is_some() && stopped.times(2) >= self.limits.max_stop",
+        "stopped.times(2) >= self.limits.max_stop",
         "the longest stop ends at its bound, and then the queue has its time",
     ),
     Bug(
         "pass/start.rs",
-        "match worn && !ruled {",
-        "match worn {",
+        "|_| ruled || !worn",
+        "|_| !worn",
         "whom a rule raises keeps what a claim had stopped for half of the bound",
     ),
     Bug(

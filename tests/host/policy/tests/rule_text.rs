@@ -48,8 +48,8 @@ fn a_rule_may_name_a_node() {
         name("10af0:0e:1f.7", 63)
     );
     assert_eq!(
-        node("1 pid=1 prio=1 node=0000:C1:00.0/07"),
-        name("0000:C1:00.0", 7)
+        node("1 pid=1 prio=1 node=10000af0:0e:1f.7/07"),
+        name("10000af0:0e:1f.7", 7)
     );
     for wrong in [
         "",
@@ -65,6 +65,13 @@ fn a_rule_may_name_a_node() {
         "0000:c1:00:0/0",
         "0000.c1:00.0/0",
         "0000:c1:00.0 /0",
+        "000:c1:00.0/0",
+        "000000000:c1:00.0/0",
+        "0000:C1:00.0/0",
+        "0000:cl:00.0/0",
+        "0\"000:c1:00.0/0",
+        "\\u0030000:c1:00.0/0",
+        "gpu_0000:c1:00.0/0",
     ] {
         let text = format!("1 pid=1 exempt node={wrong}");
         let said = RuleText::parse(&text).unwrap_err().to_string();
@@ -176,7 +183,7 @@ proptest! {
     fn words_are_answered(words in proptest::collection::vec(
         prop_oneof![
             Just("pid=1"), Just("comm=a%41"), Just("cgroup=/a"), Just("prio=3"), Just("exempt"),
-            Just("timeslice_us=1"), Just("period_us=4"), Just("%"),
+            Just("timeslice_us=1"), Just("node=0000:c1:00.0/3"), Just("node=0"), Just("%"),
             Just("stop_budget_ms=1"), Just("stop_budget_ms=1001"),
         ], 0..8)) {
         let text = format!("5 {}", words.join(" "));

@@ -126,10 +126,11 @@ impl Known {
         all.find(|rule| u64::from(rule.id) == id)
     }
 
-    /// What bounds the stopped time that a process may cause: a rule that says so, else
-    /// the parameter, which does not count for a priority that a rule gives.
-    fn budget_of(&self, pid: i64) -> Vec<String> {
-        let mut own = self.queues.iter().filter(|queue| queue.pid == pid);
+    /// What bounds the stopped time that a process may cause on a node: a rule that says so,
+    /// else the parameter, which does not count for a priority that a rule gives.
+    fn budget_of(&self, pid: i64, (gpu, node): (&str, u64)) -> Vec<String> {
+        let is_own = |queue: &&Queue| queue.pid == pid && (&*queue.gpu, queue.node) == (gpu, node);
+        let mut own = self.queues.iter().filter(is_own);
         let rule = own.find_map(|queue| self.rule_of(queue));
         match rule {
             Some(rule) if rule.effect.stop_budget.is_some() => vec![rule.to_string()],
@@ -145,7 +146,7 @@ impl Known {
         let mut all: Vec<String> = Vec::new();
         for event in self.events.iter().filter(of_budget) {
             let whom = event.beneficiary.as_ref().map_or(0, |whom| whom.pid);
-            all.extend(self.budget_of(whom));
+            all.extend(self.budget_of(whom, (&event.gpu, event.node)));
         }
         all.sort_unstable();
         all.dedup();
@@ -210,7 +211,7 @@ impl Known {
             other => (format!("is {other}"), &[]),
         };
         // Where a rule decides the budget, the parameter does not.
-        let budget = self.budget_of(queue.pid);
+        let budget = self.budget_of(queue.pid, (&queue.gpu, queue.node));
         let counts =
             |value: &String| !value.starts_with("stop_budget_ms=") || budget.contains(value);
         let gpu = BTreeSet::from([queue.gpu.as_str()]);

@@ -19,6 +19,10 @@ pub fn text(input: &[u8]) {
                 }
                 Subject::Comm(name) | Subject::Cgroup(name) => name,
             };
+            if let Some(node) = rule.node {
+                let is_plain = |byte: u8| byte.is_ascii_hexdigit() || b":.".contains(&byte);
+                assert!(node.gpu.bytes().all(is_plain) && node.index < 64);
+            }
             let bytes = unescaped(name).expect("it was taken").count();
             assert!(bytes <= name.len() && bytes <= 1024);
             let spaced: Vec<&str> = text.split_ascii_whitespace().collect();
