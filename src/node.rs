@@ -24,16 +24,8 @@ pub(crate) mod unanswered;
 mod unwritten;
 
 use crate::node::{
-    crowding::Crowding,
-    look::Look,
-    memory::Memory,
-    node_check::NodeCheck,
-    node_ref::{node_name, NodeRef},
-    observation::observe,
-    record::wide,
-    roster::Queue,
-    start_all::StartAllCause,
-    tracing::Tracer,
+    crowding::Crowding, look::Look, memory::Memory, node_check::NodeCheck, node_ref::NodeRef,
+    observation::observe, record::wide, roster::Queue, start_all::StartAllCause, tracing::Tracer,
     transaction::Transactions,
 };
 use gpreempt_policy::{Arming, Config, Mode, Nanos, QueueId, QueueView, Step, RETRY_FIRST};
@@ -169,9 +161,8 @@ impl NodeState {
         self.look
             .sample(at.gpu, config.sampler, ask_waves, waits, hardware, thread);
         let Memory { roster, policy, .. } = &mut self.memory;
-        let name = node_name(at.gpu.device(), at.index);
         roster.take(&self.look.survey, rules.generation(), |process| {
-            rules.find(process, name)
+            rules.find(process, at.name())
         });
         observe(&self.look.survey, roster, &mut policy.observations);
         let looked = clock::now();

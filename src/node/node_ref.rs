@@ -18,14 +18,6 @@ pub(crate) fn gpu_name(device: &Device) -> &str {
     device.name().to_str().unwrap_or("?")
 }
 
-/// What a rule calls a node of a GPU.
-pub(crate) fn node_name(device: &Device, index: usize) -> NodeName<'_> {
-    NodeName {
-        gpu: gpu_name(device),
-        index: u32::try_from(index).unwrap_or(u32::MAX),
-    }
-}
-
 /// A node of a GPU that the driver has at present. It is looked up each time,
 /// because the driver may have divided the GPU anew.
 #[derive(Clone, Copy)]
@@ -51,6 +43,14 @@ impl<'a> NodeRef<'a> {
             gpu,
             index,
             backend,
+        }
+    }
+
+    /// What a rule calls it.
+    pub(crate) fn name(&self) -> NodeName<'a> {
+        NodeName {
+            gpu: gpu_name(self.gpu.device()),
+            index: u32::try_from(self.index).unwrap_or(u32::MAX),
         }
     }
 
